@@ -1,0 +1,31 @@
+/**
+ * Names on the wire: the only file that spells a domain. Declarations write group names and label keys
+ * with a placeholder (`coordination.{api}`, `{label}/metadata.name`); `resolve` fills it in.
+ */
+
+export interface Domain {
+  /** Suffix of API group names; flag `--api-domain`. */
+  readonly api: string;
+  /** Suffix in labels, annotations and type strings; flag `--label-domain`. */
+  readonly label: string;
+}
+
+const KUBERNETES_API = "k8s.io";
+const KUBERNETES_LABEL = "kubernetes.io";
+
+/** The label domain follows the API domain unless that is Kubernetes' own. */
+export function domainOf(api: string = KUBERNETES_API, label?: string): Domain {
+  return { api, label: label ?? (api === KUBERNETES_API ? KUBERNETES_LABEL : api) };
+}
+
+export const kubernetes: Domain = domainOf();
+
+/** `coordination.{api}` -> `coordination.k8s.io`; `{label}/tls` -> `kubernetes.io/tls`. */
+export function resolve(template: string, domain: Domain): string {
+  return template.replaceAll("{api}", domain.api).replaceAll("{label}", domain.label);
+}
+
+/** `api/coordination/v1` -> `k8s.io.api.coordination.v1`: the Protobuf package of a struct's package path. */
+export function protoPackage(packagePath: string): string {
+  return `${KUBERNETES_API}.${packagePath.replaceAll("/", ".").replaceAll("-", "_")}`;
+}

@@ -1,0 +1,184 @@
+import type { Infer, Problems, StructType } from "#schema";
+
+/**
+ * A kind is a value: this is its shape. Files in pkg/api declare one each; a CustomResourceDefinition
+ * compiles to the same shape at run time. Group names and label keys are written as templates
+ * (`coordination.{api}`, see domain.ts) and resolved when the catalog is built.
+ */
+export interface Kind<Hub = any> {
+  /** Template of the API group; "" is the core group. */
+  readonly group: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly scope: "Cluster" | "Namespaced";
+  /** Verbs served; discovery lists them sorted. */
+  readonly verbs: readonly Verb[];
+  /** Every version that can be served, in order of preference; exactly one is the hub, the stored one. */
+  readonly versions: readonly KindVersion<Hub>[];
+  /** Key prefix below `/registry/`, without slashes at the ends: `services/specs`. Template. */
+  readonly storagePrefix: string;
+  readonly subresources: readonly Subresource[];
+  readonly rules: KindRules;
+  readonly hooks: KindHooks<Hub>;
+  readonly columns: readonly Column[];
+  /** Cells of a table row, one per column; `now` in milliseconds for ages. */
+  readonly row: (object: Hub, context: RowContext) => readonly Cell[];
+  /** Selectable fields beside metadata.name and metadata.namespace: label -> value of the object. */
+  readonly selectableFields: Readonly<Record<string, (object: Hub) => string>>;
+}
+
+export type Verb =
+  | "create"
+  | "delete"
+  | "deletecollection"
+  | "get"
+  | "list"
+  | "patch"
+  | "update"
+  | "watch";
+
+export interface KindVersion<Hub = any> {
+  /** Template; absent = the kind's own group. Event is served in two groups. */
+  readonly group?: string;
+  readonly version: string;
+  readonly struct: StructType<any>;
+  /** Served without being asked for by `--runtime-config`. */
+  readonly onByDefault: boolean;
+  /** "hub": objects are stored in this version. Otherwise pure functions to and from the hub. */
+  readonly convert: "hub" | { readonly up: (object: any) => Hub; readonly down: (hub: Hub) => any };
+  /** Selectable fields of this version where they differ from the kind's. */
+  readonly selectableFields?: Readonly<Record<string, (object: Hub) => string>>;
+  /** Warning header on every answer of a deprecated version. */
+  readonly deprecationWarning?: string;
+  /** Field-path prefixes and rules may differ per version: validation runs on the hub unless given here. */
+  readonly validate?: (object: any, problems: Problems, context: HookContext) => void;
+}
+
+export interface Subresource {
+  /** `status`, `scale`, `finalize`… */
+  readonly name: string;
+  readonly verbs: readonly ("get" | "update" | "patch" | "create" | "delete")[];
+  /** Group, version and kind in discovery where they differ from the parent's. */
+  readonly represents?: { readonly group: string; readonly version: string; readonly kind: string };
+}
+
+/** The switches that Kubernetes calls a strategy. */
+export interface KindRules {
+  /** Which names are valid; see meta/names.ts. */
+  readonly name: "dns-subdomain" | "dns-label" | "dns-1035-label" | "path-segment" | ((name: string, prefix: boolean) => readonly string[]);
+  /** PUT to a missing name creates. */
+  readonly createOnUpdate: boolean;
+  /** PUT without a resourceVersion is taken. */
+  readonly unconditionalUpdate: boolean;
+  /** metadata.generation starts at 1 and moves when anything outside metadata and status changes. */
+  readonly generation: boolean;
+  /** DELETE answers the deleted object rather than a Status. */
+  readonly deleteReturnsObject: boolean;
+  /** Propagation when the client names none: `background` for most, `orphan` for ReplicationController and Job. */
+  readonly defaultPropagation: "background" | "orphan";
+  /** metadata.finalizers may be cleared while being created in a terminating namespace… only Event may be created there. */
+  readonly allowedInTerminatingNamespace: boolean;
+  /** Seconds that an object lives unless written again (Event: `--event-ttl`). */
+  readonly expires: boolean;
+}
+
+/** What a hook may know beside the object: time and switches, never I/O. */
+export interface HookContext {
+  readonly now: number;
+  readonly gate: (name: string) => boolean;
+  readonly domain: { readonly api: string; readonly label: string };
+  /** The group and version that the client spoke. */
+  readonly requestGroup: string;
+  readonly requestVersion: string;
+  /** "" for the main resource. */
+  readonly subresource: string;
+}
+
+/** Pure functions; objects are in hub form, defaulted, and may be changed in place by `default` and `prepare*` only. */
+export interface KindHooks<Hub = any> {
+  /** Defaults that depend on other fields; runs after the fields' own defaults, on decode of client input and stored values alike. */
+  readonly default?: (object: Hub, context: HookContext) => void;
+  /** Clear what the client must not set (status, immutable bookkeeping), derive what the server sets. */
+  readonly prepareCreate?: (object: Hub, context: HookContext) => void;
+  readonly prepareUpdate?: (object: Hub, old: Hub, context: HookContext) => void;
+  /** Rules beyond the fields' own; spec first, in Kubernetes' order. ObjectMeta is checked by the registry before this. */
+  readonly validate?: (object: Hub, problems: Problems, context: HookContext) => void;
+  readonly validateUpdate?: (object: Hub, old: Hub, problems: Problems, context: HookContext) => void;
+  readonly warnings?: (object: Hub, old: Hub | undefined, context: HookContext) => readonly string[];
+}
+
+/** A table column; `format` is "name" for the first, `priority` 0 is shown without `-o wide`. */
+export interface Column {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+}
+
+export type Cell = string | number | boolean | null;
+
+export interface RowContext {
+  readonly now: number;
+}
+
+const allVerbs: readonly Verb[] = [
+  "create",
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "update",
+  "watch",
+];
+
+const commonRules: KindRules = {
+  name: "dns-subdomain",
+  createOnUpdate: false,
+  unconditionalUpdate: true,
+  generation: false,
+  deleteReturnsObject: false,
+  defaultPropagation: "background",
+  allowedInTerminatingNamespace: false,
+  expires: false,
+};
+
+/** What a file of pkg/api must say; everything else has the common value. */
+export interface KindDeclaration<Hub>
+  extends Pick<Kind<Hub>, "group" | "kind" | "plural" | "scope" | "versions" | "columns" | "row"> {
+  readonly listKind?: string;
+  readonly singular?: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly verbs?: readonly Verb[];
+  readonly storagePrefix?: string;
+  readonly subresources?: readonly Subresource[];
+  readonly rules?: Partial<KindRules>;
+  readonly hooks?: KindHooks<Hub>;
+  readonly selectableFields?: Readonly<Record<string, (object: Hub) => string>>;
+}
+
+/** Declares a kind; `hub` fixes the type of the objects that hooks, columns and selectors see. */
+export function kind<S extends StructType<any>>(
+  _hub: S,
+  declaration: KindDeclaration<Infer<S>>,
+): Kind<Infer<S>> {
+  return {
+    listKind: `${declaration.kind}List`,
+    singular: declaration.kind.toLowerCase(),
+    shortNames: [],
+    categories: [],
+    verbs: allVerbs,
+    storagePrefix: declaration.plural,
+    subresources: [],
+    hooks: {},
+    selectableFields: {},
+    ...declaration,
+    rules: { ...commonRules, ...declaration.rules },
+  };
+}

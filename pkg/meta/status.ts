@@ -1,0 +1,43 @@
+/** The wire `Status` and the error that carries it from the registry up. */
+
+export interface StatusCause {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+export interface Status {
+  readonly kind: "Status";
+  readonly apiVersion: "v1";
+  readonly metadata: { readonly continue?: string; readonly resourceVersion?: string; readonly remainingItemCount?: number };
+  readonly status: "Success" | "Failure";
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: StatusDetails;
+  /** HTTP status; the server answers with it. */
+  readonly code?: number;
+}
+
+/** Thrown for anything a client is told; the server renders `status` as it stands. */
+export class StatusError extends Error {
+  override readonly name = "StatusError";
+  constructor(
+    readonly status: Status,
+    /** Extra response headers, for example `Retry-After`. */
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(status.message ?? status.reason ?? "failure");
+  }
+  get code(): number {
+    return this.status.code ?? 500;
+  }
+}

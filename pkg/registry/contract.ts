@@ -1,0 +1,116 @@
+import type { Resource, Status } from "#meta";
+import type { User } from "#request";
+
+/**
+ * What the server asks of the registry. Answers stay close to the stored bytes: the server copies bytes
+ * when it can and parses only where someone must look inside.
+ */
+export interface Registry {
+  get(target: Target, options: GetOptions): Promise<Item>;
+  list(target: Target, options: ListOptions): Promise<ItemList>;
+  watch(target: Target, options: WatchOptions): AsyncIterable<ItemEvent>;
+  create(target: Target, body: Body, options: WriteOptions): Promise<WriteAnswer>;
+  update(target: Target, body: Body, options: WriteOptions): Promise<WriteAnswer>;
+  patch(target: Target, body: Body, options: PatchOptions): Promise<WriteAnswer>;
+  delete(target: Target, options: DeleteOptions): Promise<DeleteAnswer>;
+  deleteCollection(target: Target, list: ListOptions, options: DeleteOptions): Promise<ItemList>;
+}
+
+/** What a request is about, and who asks. */
+export interface Target {
+  readonly resource: Resource;
+  /** "" for cluster scope or all namespaces. */
+  readonly namespace: string;
+  /** "" for a collection. */
+  readonly name: string;
+  /** "" for the main resource. */
+  readonly subresource: string;
+  readonly user: User;
+  /** Aborts when the client goes away or its time is up. */
+  readonly signal: AbortSignal;
+  /** First part of the user agent, for managedFields. */
+  readonly userAgent: string;
+}
+
+/** A stored object: its bytes as they lie in the store, parsed on demand. */
+export interface Item {
+  readonly resource: Resource;
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  /** Becomes metadata.resourceVersion; 0 = none (a dry run). */
+  readonly revision: number;
+  /** The object in hub form with resourceVersion set; shared, never to be changed. */
+  readonly object: any;
+}
+
+export interface ItemList {
+  /** Delivered in order; the server writes one while the next is fetched. */
+  readonly items: AsyncIterable<Item>;
+  readonly revision: number;
+  /** Known when the first item is asked for; undefined when the list is complete. */
+  readonly next: { readonly continueToken: string; readonly remaining: number | undefined } | undefined;
+}
+
+export type ItemEvent =
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly item: Item }
+  | { readonly type: "BOOKMARK"; readonly revision: number; /** End of the initial events. */ readonly initialEventsEnd: boolean }
+  | { readonly type: "ERROR"; readonly status: Status };
+
+export type BodyFormat = "json" | "yaml" | "protobuf" | "cbor";
+
+export interface Body {
+  readonly bytes: Uint8Array;
+  readonly format: BodyFormat;
+}
+
+export interface GetOptions {
+  /** As sent; "" = consistent. */
+  readonly resourceVersion: string;
+}
+
+export interface ListOptions {
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly limit: number;
+  readonly continueToken: string;
+}
+
+export interface WatchOptions extends ListOptions {
+  readonly allowBookmarks: boolean;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly timeoutSeconds: number | undefined;
+}
+
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  /** Strict: 400 on unknown or duplicate fields; Warn: warnings; Ignore: silence. */
+  readonly fieldValidation: "Strict" | "Warn" | "Ignore";
+}
+
+export interface PatchOptions extends WriteOptions {
+  readonly patchType: "json" | "merge" | "strategic" | "apply";
+  readonly force: boolean | undefined;
+}
+
+export interface DeleteOptions {
+  readonly dryRun: boolean;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly propagationPolicy: "Orphan" | "Background" | "Foreground" | undefined;
+  readonly orphanDependents: boolean | undefined;
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+}
+
+export interface WriteAnswer {
+  readonly item: Item;
+  readonly created: boolean;
+  /** For Warning headers, code 299. */
+  readonly warnings: readonly string[];
+}
+
+/** `item` where the object is answered (deletion waits, or the kind says so), else a Success Status. */
+export type DeleteAnswer =
+  | { readonly item: Item; /** Still there, waiting for finalizers. */ readonly pending: boolean }
+  | { readonly status: Status };

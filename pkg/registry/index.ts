@@ -1,0 +1,2 @@
+/** registry: the verbs for any kind. */
+export type * from "./contract.ts";

@@ -1,0 +1,53 @@
+/** The words of a request; authorization and dispatch read the same parsed RequestInfo. */
+
+export interface RequestInfo {
+  /** True below `/api/<version>/` and `/apis/<group>/<version>/` when a resource is named. */
+  readonly isResource: boolean;
+  /** Decoded path, as non-resource rules see it. */
+  readonly path: string;
+  /** get, list, watch, create, update, patch, delete, deletecollection, proxy; lower-case HTTP method for non-resources. */
+  readonly verb: string;
+  /** "api" or "apis". */
+  readonly apiPrefix: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** Path parts after the resource's name and subresource (for proxies). */
+  readonly rest: readonly string[];
+}
+
+export interface User {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What authenticators look at. Header values are as sent; `certificate` only if the TLS layer verified the chain. */
+export interface Credentials {
+  readonly authorization: readonly string[];
+  readonly certificate: { readonly commonName: string; readonly organizations: readonly string[]; readonly raw: Uint8Array } | undefined;
+  readonly header: (name: string) => string | undefined;
+}
+
+/** undefined = no opinion; throws when a credential was given and is wrong. */
+export interface Authenticator {
+  authenticate(credentials: Credentials): Promise<User | undefined>;
+}
+
+export interface Attributes {
+  readonly user: User;
+  readonly request: RequestInfo;
+}
+
+export interface Decision {
+  readonly verdict: "allow" | "deny" | "no-opinion";
+  readonly reason: string;
+}
+
+export interface Authorizer {
+  authorize(attributes: Attributes): Promise<Decision>;
+}

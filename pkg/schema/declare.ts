@@ -1,0 +1,122 @@
+/** Constructors of the schema language: what the files of pkg/api are written in. */
+import type {
+  BoolType,
+  BytesType,
+  DoubleType,
+  Field,
+  FieldRules,
+  Fields,
+  Int32Type,
+  Int64Type,
+  LazyType,
+  ListType,
+  MapType,
+  ScalarType,
+  StringType,
+  StructType,
+  Type,
+} from "./types.ts";
+
+/** The phantom type parameter exists only for the checker; this is the one place that says so. */
+function declared<T>(value: object): T {
+  return value as T;
+}
+
+export const string: StringType = declared({ tag: "string" });
+export const bool: BoolType = declared({ tag: "bool" });
+export const int32: Int32Type = declared({ tag: "int32" });
+export const int64: Int64Type = declared({ tag: "int64" });
+export const double: DoubleType = declared({ tag: "double" });
+export const bytes: BytesType = declared({ tag: "bytes" });
+
+/** A string with known values, for example `oneOf("TCP", "UDP")`. */
+export function oneOf<const V extends readonly string[]>(...values: V): StringType<V[number]> {
+  return declared({ tag: "string", values });
+}
+
+/** A string with a Go type name of its own, which decode errors show; `values` may be empty. */
+export function named(goName: string, ...values: readonly string[]): StringType {
+  return declared(values.length > 0 ? { tag: "string", goName, values } : { tag: "string", goName });
+}
+
+export function list<E extends Type>(element: E): ListType<E> {
+  return declared({ tag: "list", element });
+}
+
+/** A map with string keys. */
+export function map<V extends Type>(value: V): MapType<V> {
+  return declared({ tag: "map", value });
+}
+
+export function scalar<T>(
+  declaration: Omit<ScalarType<T>, "tag" | symbol>,
+): ScalarType<T> {
+  return declared({ tag: "scalar", ...declaration });
+}
+
+export function lazy<T>(resolve: () => Type): LazyType<T> {
+  return declared({ tag: "lazy", resolve });
+}
+
+export interface StructOptions {
+  readonly atomic?: boolean;
+}
+
+/**
+ * Struct types of one package: `const v1 = structs("api/coordination/v1")`, then
+ * `v1("LeaseSpec", "one line", { holderIdentity: optional(1, string, "one line") })`.
+ */
+export function structs(packagePath: string) {
+  return <const F extends Fields>(
+    name: string,
+    doc: string,
+    fields: F,
+    options: StructOptions = {},
+  ): StructType<F> =>
+    declared({ tag: "struct", name, package: packagePath, doc, fields, ...options });
+}
+
+type Optional<T extends Type> = Field<T, { readonly pointer: true; readonly omitEmpty: true }>;
+type Plain<T extends Type> = Field<T, { readonly pointer: false; readonly omitEmpty: true }>;
+type Always<T extends Type> = Field<T, { readonly pointer: false; readonly omitEmpty: false }>;
+type Nullable<T extends Type> = Field<T, { readonly pointer: true; readonly omitEmpty: false }>;
+
+/** A Go pointer with `omitempty`: absent differs from zero. */
+export function optional<T extends Type>(
+  number: number,
+  type: T,
+  doc: string,
+  rules: FieldRules = {},
+): Optional<T> {
+  return { number, type, doc, presence: { pointer: true, omitEmpty: true }, ...rules };
+}
+
+/** A Go value with `omitempty`: left out of JSON when zero or empty, always on the wire if a scalar or struct. */
+export function plain<T extends Type>(
+  number: number,
+  type: T,
+  doc: string,
+  rules: FieldRules = {},
+): Plain<T> {
+  return { number, type, doc, presence: { pointer: false, omitEmpty: true }, ...rules };
+}
+
+/** A Go value without `omitempty`: always written; an absent list or map shows as null. */
+export function always<T extends Type>(
+  number: number,
+  type: T,
+  doc: string,
+  rules: FieldRules = {},
+): Always<T> {
+  return { number, type, doc, presence: { pointer: false, omitEmpty: false }, ...rules };
+}
+
+/** A Go pointer without `omitempty`: null when absent. */
+export function nullable<T extends Type>(
+  number: number,
+  type: T,
+  doc: string,
+  rules: FieldRules = {},
+): Nullable<T> {
+  return { number, type, doc, presence: { pointer: true, omitEmpty: false }, ...rules };
+}

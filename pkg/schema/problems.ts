@@ -1,0 +1,97 @@
+/** Field problems: data until they are rendered once into a Status's causes (source: Kubernetes' field.Error). */
+
+export type ProblemType =
+  | "FieldValueNotFound"
+  | "FieldValueRequired"
+  | "FieldValueDuplicate"
+  | "FieldValueInvalid"
+  | "FieldValueNotSupported"
+  | "FieldValueForbidden"
+  | "FieldValueTooLong"
+  | "FieldValueTooMany"
+  | "FieldValueTypeInvalid"
+  | "InternalError";
+
+export interface FieldProblem {
+  readonly type: ProblemType;
+  /** Dotted path as Kubernetes writes it: `spec.ports[0].name`, `metadata.labels`; `<nil>` is written by the renderer for "". */
+  readonly field: string;
+  readonly value?: unknown;
+  readonly detail: string;
+}
+
+/** A place inside an object, rendered only when something is wrong there. */
+export class Path {
+  private constructor(
+    private readonly parent: Path | undefined,
+    private readonly step: string,
+  ) {}
+
+  static readonly root = new Path(undefined, "");
+
+  /** `new Path` from a dotted string, for example `Path.of("spec.limits")`. */
+  static of(dotted: string): Path {
+    return new Path(undefined, dotted);
+  }
+  child(...names: readonly string[]): Path {
+    return names.reduce<Path>((path, name) => new Path(path, `.${name}`), this);
+  }
+  index(index: number): Path {
+    return new Path(this, `[${index}]`);
+  }
+  key(key: string): Path {
+    return new Path(this, `[${key}]`);
+  }
+  toString(): string {
+    const text = (this.parent?.toString() ?? "") + this.step;
+    return text.startsWith(".") ? text.slice(1) : text;
+  }
+}
+
+/** Collects problems in the order in which they are found, which is the order clients see. */
+export class Problems {
+  readonly list: FieldProblem[] = [];
+
+  get empty(): boolean {
+    return this.list.length === 0;
+  }
+  add(problem: FieldProblem): void {
+    this.list.push(problem);
+  }
+  required(path: Path, detail = ""): void {
+    this.add({ type: "FieldValueRequired", field: path.toString(), detail });
+  }
+  invalid(path: Path, value: unknown, detail: string): void {
+    this.add({ type: "FieldValueInvalid", field: path.toString(), value, detail });
+  }
+  forbidden(path: Path, detail: string): void {
+    this.add({ type: "FieldValueForbidden", field: path.toString(), detail });
+  }
+  duplicate(path: Path, value: unknown): void {
+    this.add({ type: "FieldValueDuplicate", field: path.toString(), value, detail: "" });
+  }
+  notFound(path: Path, value: unknown): void {
+    this.add({ type: "FieldValueNotFound", field: path.toString(), value, detail: "" });
+  }
+  typeInvalid(path: Path, value: unknown, detail: string): void {
+    this.add({ type: "FieldValueTypeInvalid", field: path.toString(), value, detail });
+  }
+  /** `Unsupported value: "x": supported values: "A", "B"`; the list is sorted as Kubernetes sorts it. */
+  notSupported(path: Path, value: unknown, supported: Iterable<string>): void {
+    const names = [...supported].sort();
+    const detail = names.length > 0 ? `supported values: ${names.map(quoted).join(", ")}` : "";
+    this.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
+  }
+  tooLong(path: Path, value: unknown, maxBytes: number): void {
+    const detail = `may not be more than ${maxBytes} bytes`;
+    this.add({ type: "FieldValueTooLong", field: path.toString(), value, detail });
+  }
+  tooMany(path: Path, actual: number, maximum: number): void {
+    const detail = `must have at most ${maximum} items`;
+    this.add({ type: "FieldValueTooMany", field: path.toString(), value: actual, detail });
+  }
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

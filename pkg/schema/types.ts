@@ -1,0 +1,197 @@
+/**
+ * The schema language. A type is a value; every fold (JSON, Protobuf, defaults, validation, OpenAPI,
+ * tables, merging) reads it, and `Infer` gives the TypeScript type of the objects it describes.
+ *
+ * Objects have the shape of their JSON: bytes are base64 strings, times are RFC 3339 strings, quantities
+ * are canonical strings, an int64 beyond 2^53 is a bigint. `decode` brings client input into normal
+ * form (Go's round trip: unknown fields dropped, nulls dropped, zero values filled in where the field is
+ * always written); after that, folds and hooks may trust the static type.
+ */
+
+declare const shape: unique symbol;
+
+/** Carries a TypeScript type through a value without existing at run time. */
+export interface Shaped<T> {
+  readonly [shape]: T;
+}
+
+/** The TypeScript type of the objects that a schema type describes. */
+export type Infer<S> = S extends Shaped<infer T> ? T : never;
+
+export type Int64 = number | bigint;
+
+export interface StringType<T extends string = string> extends Shaped<T> {
+  readonly tag: "string";
+  /** Allowed values, for OpenAPI and `explain`; validation enforces it only where a field says `required` or `enumerated`. */
+  readonly values?: readonly T[];
+  /** The Go type's name where it is a named string, as decode errors show it (for example `v1.SecretType`). */
+  readonly goName?: string;
+}
+export interface BoolType extends Shaped<boolean> {
+  readonly tag: "bool";
+}
+export interface Int32Type extends Shaped<number> {
+  readonly tag: "int32";
+}
+export interface Int64Type extends Shaped<Int64> {
+  readonly tag: "int64";
+}
+export interface DoubleType extends Shaped<number> {
+  readonly tag: "double";
+}
+/** Base64 (RFC 4648 section 4, padded) in JSON, raw in Protobuf. */
+export interface BytesType extends Shaped<string> {
+  readonly tag: "bytes";
+}
+
+/** OpenAPI fragment of a scalar, the same in v2 and v3 unless `v3` says otherwise. */
+export interface ScalarOpenApi {
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  /** v3 writes `oneOf` for IntOrString and Quantity. */
+  readonly v3?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A JSON value with a codec of its own: Time, MicroTime, Quantity, IntOrString, Duration, RawExtension,
+ * FieldsV1. On the wire it is the message `wire`.
+ */
+export interface ScalarType<T = unknown> extends Shaped<T> {
+  readonly tag: "scalar";
+  readonly name: string;
+  /** Fully qualified Protobuf message name without the domain, see StructType.package. */
+  readonly package: string;
+  readonly doc: string;
+  /** Canonical form of a JSON value; throws ScalarFault with the words Go's decoder would use. */
+  readonly fromJson: (value: unknown) => T;
+  readonly wire: StructType;
+  readonly toWire: (value: T) => unknown;
+  readonly fromWire: (message: never) => T;
+  readonly openapi: ScalarOpenApi;
+  /** What JSON shows for an always-written field that has no value (`null` for Time, `"0"` for Quantity). */
+  readonly zero: T | null;
+  /** True for a Go struct or pointer receiver that `omitempty` never leaves out when the field is no pointer. */
+  readonly keptWhenEmpty?: boolean;
+}
+
+export interface ListType<E extends Type = Type> extends Shaped<Infer<E>[]> {
+  readonly tag: "list";
+  readonly element: E;
+}
+export interface MapType<V extends Type = Type> extends Shaped<Record<string, Infer<V>>> {
+  readonly tag: "map";
+  readonly value: V;
+}
+
+/** A message: nested object in JSON, message in Protobuf. */
+export interface StructType<F extends Fields = Fields> extends Shaped<InferFields<F>> {
+  readonly tag: "struct";
+  /** Go and Protobuf name, for example `LeaseSpec`. */
+  readonly name: string;
+  /** Where it is declared: `api/coordination/v1`, `apimachinery/pkg/apis/meta/v1`. Proto and OpenAPI names derive from it. */
+  readonly package: string;
+  /** One line, in our own words. */
+  readonly doc: string;
+  readonly fields: F;
+  /** Replaced as a whole by apply (`+structType=atomic`). */
+  readonly atomic?: boolean;
+}
+
+/** A type that refers back to itself (JSONSchemaProps). */
+export interface LazyType<T = unknown> extends Shaped<T> {
+  readonly tag: "lazy";
+  readonly resolve: () => Type;
+}
+
+export type Type =
+  | StringType<string>
+  | BoolType
+  | Int32Type
+  | Int64Type
+  | DoubleType
+  | BytesType
+  | ScalarType<any>
+  | { readonly tag: "list"; readonly element: Type; readonly [shape]: any }
+  | { readonly tag: "map"; readonly value: Type; readonly [shape]: any }
+  | StructType<any>
+  | LazyType<any>;
+
+/**
+ * Two kinds of absence, both visible on the wire.
+ * `pointer`: absent differs from zero (a Go pointer; Protobuf omits it when absent, otherwise the scalar
+ * is always written). `omitEmpty`: JSON leaves it out when it is zero, empty or absent. A struct that is
+ * neither a pointer is always there in JSON (`"status":{}`) and on the wire.
+ */
+export interface Presence {
+  readonly pointer: boolean;
+  readonly omitEmpty: boolean;
+}
+
+/** What a field can say about itself beyond its type; folds read what concerns them. */
+export interface FieldRules {
+  /** Value filled in when the field is absent (or zero, for a field that is no pointer). JSON form. */
+  readonly default?: unknown;
+  /** `Required value` when absent or empty. */
+  readonly required?: boolean;
+  /** `Unsupported value` unless one of the type's `values` (an empty optional string passes). */
+  readonly enumerated?: boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: RegExp;
+  /** `field is immutable` once the object exists (apivalidation.ValidateImmutableField). */
+  readonly immutable?: boolean;
+  /** Server-side apply's list semantics; `keys` for `map`. */
+  readonly listType?: "atomic" | "set" | "map";
+  readonly listMapKeys?: readonly string[];
+  /** Server-side apply's map or struct semantics where it is replaced as a whole. */
+  readonly mapType?: "atomic";
+  /** Strategic merge patch: `patchStrategy` and `patchMergeKey`. */
+  readonly patchStrategy?: readonly ("merge" | "replace" | "retainKeys")[];
+  readonly patchMergeKey?: string;
+  /** The feature gate without which the field is dropped on write. */
+  readonly gate?: string;
+  /** Nested message on the wire, flattened into the parent in JSON (Go's `json:",inline"`). */
+  readonly inline?: boolean;
+  /** Protobuf field name where it differs from the JSON name. */
+  readonly protoName?: string;
+}
+
+export interface Field<T extends Type = Type, P extends Presence = Presence> extends FieldRules {
+  /** Protobuf field number. 0 = not on the wire (JSON only). */
+  readonly number: number;
+  readonly type: T;
+  readonly presence: P;
+  readonly doc: string;
+}
+
+export type Fields = Readonly<Record<string, Field<any, Presence>>>;
+
+/** Always there after decoding: kept when empty, or a struct held by value. Lists, maps and pointers may be null instead. */
+type KeyIsPresent<F> = F extends { readonly presence: { readonly pointer: false } }
+  ? F extends { readonly type: { readonly tag: "struct" } }
+    ? true
+    : F extends { readonly presence: { readonly omitEmpty: false } }
+      ? true
+      : false
+  : false;
+
+type PresentKeys<F> = { [K in keyof F]: KeyIsPresent<F[K]> extends true ? K : never }[keyof F];
+
+type FieldValue<F> = F extends { readonly type: infer T; readonly presence: infer P }
+  ? P extends { readonly omitEmpty: false }
+    ? T extends { readonly tag: "list" | "map" }
+      ? Infer<T> | null
+      : P extends { readonly pointer: true }
+        ? Infer<T> | null
+        : Infer<T>
+    : Infer<T>
+  : never;
+
+export type InferFields<F extends Fields> = {
+  [K in PresentKeys<F>]: FieldValue<F[K]>;
+} & {
+  [K in Exclude<keyof F, PresentKeys<F>>]?: FieldValue<F[K]>;
+};

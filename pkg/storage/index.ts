@@ -1,0 +1,3 @@
+/** storage: six verbs over bytes and revisions, and one object store on top. */
+export * from "./backend.ts";
+export type * from "./store.ts";
