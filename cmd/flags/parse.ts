@@ -1,0 +1,188 @@
+/**
+ * Command-line flags with the meaning of Go's pflag, which Kubernetes programs share: `--name=value`,
+ * `--name value`, `--bool`, `--bool=false`; a repeated list flag adds up; `--` ends the flags.
+ */
+
+export type FlagType = "string" | "bool" | "int" | "duration" | "list" | "pairs";
+
+export interface Flag<T extends FlagType = FlagType> {
+  readonly type: T;
+  /** Shown by `--help` after the name; `duration` values are in milliseconds. */
+  readonly default: FlagValue<T>;
+  readonly help: string;
+  /** Allowed values of a string flag. */
+  readonly values?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export type FlagValue<T extends FlagType> = T extends "string"
+  ? string
+  : T extends "bool"
+    ? boolean
+    : T extends "int" | "duration"
+      ? number
+      : T extends "list"
+        ? readonly string[]
+        : ReadonlyMap<string, string>;
+
+export type Flags = Readonly<Record<string, Flag>>;
+
+export type FlagValues<F extends Flags> = {
+  readonly [K in keyof F]: F[K] extends Flag<infer T> ? FlagValue<T> : never;
+};
+
+/** A mistake on the command line: one clear sentence for the user. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+type Rules<T extends FlagType> = Pick<Flag<T>, "values" | "minimum" | "maximum">;
+
+/** `flag("int", 6443, "port to serve on")`. */
+export function flag<T extends FlagType>(
+  type: T,
+  initial: FlagValue<T>,
+  help: string,
+  rules: Rules<T> = {},
+): Flag<T> {
+  return { type, default: initial, help, ...rules };
+}
+
+/**
+ * Values of `flags` from `words`; words that are no flags are refused.
+ * @throws UsageError
+ */
+export function parseFlags<F extends Flags>(flags: F, words: readonly string[]): FlagValues<F> {
+  const values = new Map<string, unknown>();
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] as string;
+    const [, name, inline] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? [];
+    if (name === undefined) throw new UsageError(`unexpected argument: ${JSON.stringify(word)}`);
+    const declared = Object.hasOwn(flags, name) ? flags[name] : undefined;
+    if (declared === undefined) throw new UsageError(`unknown flag: --${name}${suggestion(flags, name)}`);
+    const text = inline ?? (declared.type === "bool" ? "true" : words[++at]);
+    if (text === undefined) throw new UsageError(`flag needs an argument: --${name}`);
+    values.set(name, parseValue(name, declared, { text, previous: values.get(name) }));
+  }
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, declared]) => [name, values.get(name) ?? declared.default]),
+  ) as FlagValues<F>;
+}
+
+/** One flag a line: name, type, meaning and default. */
+export function describeFlags(flags: Flags): string {
+  const rows = Object.entries(flags).map(([name, declared]) => {
+    const type = declared.type === "bool" ? "" : ` ${declared.values?.join("|") ?? declared.type}`;
+    return [`  --${name}${type}`, `${declared.help}${describeDefault(declared)}`] as const;
+  });
+  const width = Math.min(44, Math.max(...rows.map(([left]) => left.length)));
+  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`).join("\n");
+}
+
+function describeDefault(declared: Flag): string {
+  const value = declared.default;
+  if (value === "" || value === 0) return "";
+  if (typeof value === "object") return "";
+  return ` (default ${declared.type === "duration" ? `${Number(value) / 1000}s` : String(value)})`;
+}
+
+interface Given {
+  readonly text: string;
+  /** What an earlier occurrence of the same flag gave. */
+  readonly previous: unknown;
+}
+
+function parseValue(name: string, declared: Flag, { text, previous }: Given): unknown {
+  switch (declared.type) {
+    case "string":
+      return checkedString(name, declared, text);
+    case "bool":
+      return parseBool(name, text);
+    case "int":
+      return checkedRange(name, declared, parseInteger(name, text));
+    case "duration":
+      return checkedRange(name, declared, parseDuration(name, text));
+    case "list":
+      return [...((previous as string[] | undefined) ?? []), ...text.split(",").filter(Boolean)];
+    case "pairs":
+      return parsePairs(name, text, previous as ReadonlyMap<string, string> | undefined);
+  }
+}
+
+function invalid(name: string, text: string, why: string): UsageError {
+  return new UsageError(`invalid argument ${JSON.stringify(text)} for --${name}: ${why}`);
+}
+
+function checkedString(name: string, declared: Flag, text: string): string {
+  if (declared.values !== undefined && !declared.values.includes(text)) {
+    throw invalid(name, text, `must be one of ${declared.values.join(", ")}`);
+  }
+  return text;
+}
+
+function parseBool(name: string, text: string): boolean {
+  if (["true", "1", "t", "T", "TRUE", "True"].includes(text)) return true;
+  if (["false", "0", "f", "F", "FALSE", "False"].includes(text)) return false;
+  throw invalid(name, text, "must be true or false");
+}
+
+function parseInteger(name: string, text: string): number {
+  if (!/^-?\d{1,15}$/.test(text)) throw invalid(name, text, "must be a whole number");
+  return Number(text);
+}
+
+function checkedRange(name: string, declared: Flag, value: number): number {
+  const { minimum, maximum } = declared;
+  if (minimum !== undefined && value < minimum) {
+    throw invalid(name, String(value), `must not be less than ${minimum}`);
+  }
+  if (maximum !== undefined && value > maximum) {
+    throw invalid(name, String(value), `must not be more than ${maximum}`);
+  }
+  return value;
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Go's durations: `1h30m`, `250ms`, `0`. Milliseconds. */
+function parseDuration(name: string, text: string): number {
+  if (text === "0") return 0;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) {
+    throw invalid(name, text, "must be a duration such as 30s, 5m or 1h30m");
+  }
+  const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g);
+  return [...parts].reduce((sum, [, n, unit]) => sum + Number(n) * (unitMs[unit as string] ?? 0), 0);
+}
+
+/** `a=b,c`: a key without a value means `true`, as in `--runtime-config`. */
+function parsePairs(
+  name: string,
+  text: string,
+  previous: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const pairs = new Map(previous);
+  for (const pair of text.split(",").filter(Boolean)) {
+    const at = pair.indexOf("=");
+    const key = at < 0 ? pair : pair.slice(0, at);
+    if (key === "") throw invalid(name, text, "a pair has no key");
+    pairs.set(key.trim(), at < 0 ? "true" : pair.slice(at + 1).trim());
+  }
+  return pairs;
+}
+
+/** A flag that differs by little, for a typing mistake. */
+function suggestion(flags: Flags, name: string): string {
+  const near = Object.keys(flags).find((known) => differsByOne(known, name));
+  return near === undefined ? "" : ` (did you mean --${near}?)`;
+}
+
+function differsByOne(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let start = 0;
+  while (start < a.length && a[start] === b[start]) start++;
+  let end = 0;
+  const most = Math.min(a.length, b.length) - start;
+  while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  return Math.max(a.length, b.length) - start - end <= 2;
+}

@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import type { Authenticator, Credentials, User } from "#request";
+import { badCredentials } from "./fault.ts";
+
+/** Users by bearer token, from a CSV file of `token,user,uid,"group1,group2"` lines (`--token-auth-file`). */
+export class TokenFile implements Authenticator {
+  private readonly users: ReadonlyMap<string, User>;
+
+  /** @throws Error naming the line that is malformed. */
+  constructor(csv: string) {
+    this.users = new Map(parseCsv(csv).map((record, index) => tokenUser(record, index + 1)));
+  }
+
+  async authenticate(credentials: Credentials): Promise<User | undefined> {
+    const token = bearerToken(credentials);
+    if (token === undefined) return undefined;
+    return this.users.get(digest(token));
+  }
+}
+
+/**
+ * The token of the Authorization header, or undefined when there is none.
+ * @throws StatusError 401 when several Authorization headers came.
+ */
+function bearerToken(credentials: Credentials): string | undefined {
+  if (credentials.authorization.length > 1) throw badCredentials();
+  const [, token] = /^bearer +(\S+) *$/i.exec(credentials.authorization[0] ?? "") ?? [];
+  return token;
+}
+
+/** Looking up a digest takes the same time however much of a guessed token is right. */
+function digest(token: string): string {
+  return createHash("sha256").update(token).digest("base64");
+}
+
+function tokenUser(record: readonly string[], line: number): readonly [string, User] {
+  const [token, name, uid, groups] = record;
+  if (!token || !name || uid === undefined) {
+    throw new Error(`line ${line} of the token file needs a token, a user name and a uid`);
+  }
+  const listed = (groups ?? "").split(",").map((group) => group.trim()).filter(Boolean);
+  const user = { name, uid, groups: [...listed, "system:authenticated"], extra: new Map() };
+  return [digest(token), user];
+}
+
+/** Records of RFC 4180; blank lines are skipped. */
+function parseCsv(text: string): string[][] {
+  return text
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "")
+    .map((line) =>
+      [...line.matchAll(/(?:^|,)\s*(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+        ([, quoted, bare]) => quoted?.replaceAll('""', '"') ?? (bare ?? "").trim(),
+      ),
+    );
+}

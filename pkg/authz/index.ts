@@ -1,0 +1,2 @@
+/** authz: who may do what. */
+export { alwaysAllow, alwaysDeny, firstOpinion, masters, publicReads } from "./modes.ts";

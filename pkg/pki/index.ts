@@ -1,0 +1,7 @@
+/** pki: certificates and keys. The only importer of @peculiar/x509. */
+export {
+  createAuthority,
+  issueCertificate,
+  type KeyPair,
+  type LeafOptions,
+} from "./certificates.ts";

@@ -1,0 +1,40 @@
+// `npm test`: installs, builds, finds etcd, checks types, runs every test; says how many passed.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { ensureBuilt, ensureInstalled, root, run } from "./setup.mjs";
+
+ensureInstalled();
+await ensureBuilt();
+ensureEtcd();
+run(path.join(root, "node_modules", ".bin", "tsc"), ["--noEmit"]);
+const named = process.argv.slice(2);
+const every = ["pkg/**/*.test.ts", "cmd/**/*.test.ts", "test/**/*.test.ts"];
+run(process.execPath, [
+  path.join(root, "node_modules", "mocha", "bin", "mocha.js"),
+  ...(named.length > 0 ? named : every),
+]);
+
+/** The storage tests run against a real etcd: the one on PATH, else Debian's package where it may be installed. */
+function ensureEtcd() {
+  if (onPath("etcd")) return;
+  const mayInstall = process.getuid?.() === 0 && onPath("apt-get");
+  if (mayInstall) {
+    console.error("keelson: installing etcd-server from the distribution");
+    const quiet = { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
+    spawnSync("apt-get", ["update", "-qq"], quiet);
+    spawnSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "etcd-server"], quiet);
+    if (onPath("etcd")) return;
+  }
+  console.error(
+    "keelson: the tests need etcd: put an `etcd` binary (3.4 or newer) on PATH, " +
+      "for example with `apt-get install etcd-server`, and run `npm test` again.",
+  );
+  process.exit(1);
+}
+
+function onPath(name) {
+  return (process.env.PATH ?? "")
+    .split(path.delimiter)
+    .some((directory) => directory !== "" && existsSync(path.join(directory, name)));
+}

@@ -1,0 +1,39 @@
+/** Import ranks: a folder of pkg/ imports only folders of a lower rank; peers never import each other. */
+export const layers: readonly (readonly string[])[] = [
+  ["base"],
+  ["schema", "pki"],
+  ["meta"],
+  ["cel", "request", "storage"],
+  ["api"],
+  ["registry"],
+  [
+    "client",
+    "authn",
+    "audit",
+    "flowcontrol",
+    "authz",
+    "admission",
+    "crd",
+    "aggregation",
+    "controllers",
+  ],
+  ["server"],
+];
+
+/** One vendor package, one door: the only places that may import it. */
+export const doors: Readonly<Record<string, readonly RegExp[]>> = {
+  koa: [/^pkg\/server\//],
+  "@koa/router": [/^pkg\/server\//],
+  etcd3: [/^pkg\/storage\/etcd\//],
+  cockatiel: [/^pkg\/storage\/etcd\//],
+  lmdb: [/^pkg\/storage\/embedded\//],
+  protobufjs: [/^pkg\/schema\/protobuf[^/]*\.ts$/],
+  "js-yaml": [/^pkg\/meta\/yaml\.ts$/],
+  "prom-client": [/^pkg\/server\/metrics\.ts$/],
+  "@peculiar/x509": [/^pkg\/pki\//],
+  "reflect-metadata": [/^pkg\/pki\//],
+};
+
+export function rankOf(folder: string): number {
+  return layers.findIndex((names) => names.includes(folder));
+}

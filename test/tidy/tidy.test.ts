@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { doors, layers, rankOf } from "./layers.ts";
+import { importsOf, root, type SourceFile, sourceFiles } from "./source.ts";
+
+const maxFileLines = 500;
+const maxLineLength = 100;
+const files = sourceFiles();
+const products = files.filter((file) => !file.isTest);
+
+describe("tidy", () => {
+  it("imports go down the ranks, through index.ts", () => {
+    none(files.flatMap((file) => importsOf(file).flatMap((to) => importFault(file, to))));
+  });
+
+  it("each vendor package has one door", () => {
+    none(products.flatMap((file) => importsOf(file).flatMap((to) => doorFault(file, to))));
+  });
+
+  it("files and lines are short", () => {
+    none(
+      files.flatMap((file) => [
+        ...(file.lines.length > maxFileLines + 1 ? [`${file.path}: ${file.lines.length} lines`] : []),
+        ...file.lines.flatMap((line, index) =>
+          line.length > maxLineLength ? [`${file.path}:${index + 1}: ${line.length} columns`] : [],
+        ),
+      ]),
+    );
+  });
+
+  it("no work is left for later, no check is switched off, no error is swallowed", () => {
+    const banned: readonly (readonly [RegExp, string])[] = [
+      [/\b(?:TO[D]O|FIX[M]E|XX[X]|HAC[K])\b/, "left for later"],
+      [/\b(?:it|describe)\.only\(/, "only one test runs"],
+      [/catch\s*(?:\([^)]*\))?\s*\{\s*\}/, "swallowed error"],
+      [/@ts-(?:ignore|nocheck)/, "type check switched off"],
+      [/^export default\b/m, "default export"],
+      [/^\s*(?:export )?(?:const )?enum\b/m, "enum"],
+    ];
+    none(
+      files.flatMap((file) =>
+        banned.flatMap(([pattern, why]) => (pattern.test(file.text) ? [`${file.path}: ${why}`] : [])),
+      ),
+    );
+  });
+
+  it("only cmd/ looks at the process's arguments and environment", () => {
+    const fault = /\bprocess\.(?:argv|env)\b/;
+    none(
+      products
+        .filter((file) => file.path.startsWith("pkg/") && fault.test(file.text))
+        .map((file) => file.path),
+    );
+  });
+
+  it("the domains are spelt in one file", () => {
+    const spelt = /["'`/.](?:k8s\.io|kubernetes\.io)\b/;
+    none(
+      products
+        .filter((file) => file.path.startsWith("pkg/") && file.path !== "pkg/meta/domain.ts")
+        .flatMap((file) =>
+          file.lines.flatMap((line, index) =>
+            spelt.test(line.replace(/^\s*(?:\*|\/\/|\/\*\*).*$/, "")) ? [`${file.path}:${index + 1}`] : [],
+          ),
+        ),
+    );
+  });
+
+  it("every export is used by another file", () => {
+    none(products.flatMap((file) => deadExports(file)));
+  });
+
+  it("the linter has no complaint", function () {
+    this.timeout(60_000);
+    const linter = path.join(root, "node_modules", ".bin", "oxlint");
+    const result = spawnSync(linter, ["--quiet", "pkg", "cmd", "test"], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    assert.equal(result.status, 0, result.stdout + result.stderr);
+  });
+
+  it("ARCHITECTURE.md shows the ranks as they are", () => {
+    const file = path.join(root, "ARCHITECTURE.md");
+    const text = readFileSync(file, "utf8");
+    const wanted = text.replace(
+      /(<!-- ranks -->\n)[\s\S]*?(<!-- end of ranks -->)/,
+      (_all, open: string, close: string) => `${open}${diagram()}${close}`,
+    );
+    if (process.env["UPDATE"] === "1") writeFileSync(file, wanted);
+    else assert.equal(text, wanted, "run UPDATE=1 npx mocha test/tidy/tidy.test.ts");
+  });
+
+  it("no path of one machine is committed", () => {
+    const tracked = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" });
+    const machine = new RegExp(["", "(?:wo", "rk|ho", "me|Us", "ers)/[a-z]"].join("").replace(/^/, "/"));
+    none(
+      tracked
+        .split("\n")
+        .filter((name) => /\.(?:ts|mjs|md|json|yml|sh)$/.test(name) && !name.includes("lock"))
+        .filter((name) => existsSync(path.join(root, name)))
+        .filter((name) => machine.test(readFileSync(path.join(root, name), "utf8"))),
+    );
+  });
+});
+
+function none(faults: readonly string[]): void {
+  assert.deepEqual(faults, []);
+}
+
+function importFault(file: SourceFile, to: string): string[] {
+  const own = /^pkg\/([^/]+)\//.exec(file.path)?.[1];
+  const target = /^#([^/]+)(.*)$/.exec(to);
+  if (target === null) {
+    const leaves = own !== undefined && to.startsWith(".") && leavesFolder(file.path, to, own);
+    return leaves ? [`${file.path}: ${to} leaves its folder`] : [];
+  }
+  const [, folder = "", rest] = target;
+  if (rest !== "") return [`${file.path}: ${to} goes past an index.ts`];
+  if (rankOf(folder) < 0) return [`${file.path}: ${to} has no rank`];
+  if (own === undefined || file.isTest || folder === own) return [];
+  return rankOf(folder) < rankOf(own) ? [] : [`${file.path}: ${to} is not of a lower rank`];
+}
+
+function leavesFolder(from: string, to: string, own: string): boolean {
+  return !path.posix.join(path.posix.dirname(from), to).startsWith(`pkg/${own}/`);
+}
+
+function doorFault(file: SourceFile, to: string): string[] {
+  if (to.startsWith(".") || to.startsWith("#") || to.startsWith("node:")) return [];
+  const name = to.split("/").slice(0, to.startsWith("@") ? 2 : 1).join("/");
+  const allowed = doors[name];
+  if (allowed === undefined) return [`${file.path}: ${name} has no door`];
+  return allowed.some((door) => door.test(file.path)) ? [] : [`${file.path}: ${name}`];
+}
+
+function deadExports(file: SourceFile): string[] {
+  if (file.path.endsWith("/index.ts")) return [];
+  const declaration = /^export (?:abstract |async )?(?:const|function\*?|class|interface|type) (\w+)/gm;
+  const names = [...file.text.matchAll(declaration)].map((match) => match[1] as string);
+  return names
+    .filter((name) => !files.some((other) => other !== file && uses(other, name)))
+    .map((name) => `${file.path}: ${name}`);
+}
+
+/** A list of exports does not count as use, except the package's own front door. */
+function uses(file: SourceFile, name: string): boolean {
+  if (file.path.endsWith("/index.ts") && file.path !== "cmd/keelson/index.ts") return false;
+  return new RegExp(`\\b${name}\\b`).test(file.text);
+}
+
+function diagram(): string {
+  const rows = layers.map((names, rank) => `${String(rank).padStart(2)}  ${names.join("  ")}`);
+  return ["```text", ...rows, " 8  cmd", "```", ""].join("\n");
+}
