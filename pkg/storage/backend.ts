@@ -60,6 +60,8 @@ export interface TransactionResult {
   readonly revision: number;
   /** For `otherwise`: the entries in the order asked for, undefined where there is none. Empty on success. */
   readonly read: readonly (Entry | undefined)[];
+  /** Entries that the deletes of `then` removed, in their order. A backend that finds them costly may leave this out. */
+  readonly deleted?: readonly Entry[];
 }
 
 export type StoreEvent =

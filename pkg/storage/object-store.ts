@@ -1,0 +1,172 @@
+import { assert } from "#base";
+import { prefixEnd } from "./backend.ts";
+import type {
+  Backend,
+  Entry,
+  StoreEvent,
+  Transaction,
+  TransactionResult,
+  WatchBatch,
+} from "./backend.ts";
+import type { ListOptions, ListPage, ObjectStore, WriteOptions, WriteOutcome } from "./store.ts";
+
+export interface ObjectStoreOptions {
+  /** Stands before every key in the backend, as `/registry`; starts with `/`, does not end with one. */
+  readonly root: string;
+}
+
+/**
+ * The object store of one root. All keys that go in and come out (entries, events, `after`) are
+ * relative to the root: `/configmaps/default/a` is `/registry/configmaps/default/a` in the backend.
+ * Throws StoreFault, and nothing else, for what can go wrong below.
+ */
+export function objectStore(backend: Backend, options: ObjectStoreOptions): ObjectStore {
+  const { root } = options;
+  assert(root === "" || /^\/.*[^/]$/s.test(root), `storage root ${JSON.stringify(root)}`);
+  const relative = (entry: Entry): Entry => stripped(entry, root.length);
+  return {
+    async get(key, { signal } = {}) {
+      const { entry, revision } = await backend.get(root + key, withSignal({}, signal));
+      return { entry: entry && relative(entry), revision };
+    },
+
+    async list(prefix, listOptions) {
+      const page = await list(backend, root, { ...listOptions, prefix });
+      return { ...page, entries: page.entries.map(relative) };
+    },
+
+    async create(key, value, writeOptions) {
+      const result = await put(backend, { key: root + key, expected: 0, value, writeOptions });
+      return result.succeeded ? written(key, value, result.revision) : undefined;
+    },
+
+    async update(key, expected, value, writeOptions): Promise<WriteOutcome> {
+      assert(expected > 0, "an update names the version that it replaces");
+      const put$ = { key: root + key, expected, value, writeOptions, otherwise: [root + key] };
+      const result = await put(backend, put$);
+      if (result.succeeded) {
+        // The creation revision is not in the answer and callers do not need it: the wire has none.
+        const entry = { ...written(key, value, result.revision), createRevision: 0 };
+        return { done: true, entry, revision: result.revision };
+      }
+      return { done: false, current: result.read[0] && relative(result.read[0]) };
+    },
+
+    delete: (key, expected, { signal } = {}) => remove(backend, root, { key, expected, signal }),
+
+    watch(prefix, { fromRevision, signal }) {
+      const from = root + prefix;
+      const start = fromRevision === undefined ? {} : { fromRevision };
+      // Called here and not at the first `next()`: "from now on" means the moment of this call.
+      const batches = backend.watch({ from, to: prefixEnd(from), signal, ...start });
+      return relativeBatches(batches, root.length);
+    },
+
+    requestProgress: () => backend.requestProgress(),
+    revision: (signal) => backend.revision(signal),
+  };
+}
+
+async function list(
+  backend: Backend,
+  root: string,
+  options: ListOptions & { readonly prefix: string },
+): Promise<ListPage> {
+  const { prefix, after, limit = 0, revision = 0, signal } = options;
+  const first = root + prefix;
+  const result = await backend.range(withSignal({
+    // The successor of a key in byte order is the key with a zero byte behind it.
+    from: after === undefined || root + after < first ? first : `${root}${after}\0`,
+    to: prefixEnd(first),
+    limit,
+    revision,
+  }, signal));
+  return {
+    entries: result.entries,
+    revision: revision > 0 ? revision : result.revision,
+    remaining: result.count - result.entries.length,
+  };
+}
+
+interface Put {
+  readonly key: string;
+  readonly expected: number;
+  readonly value: Uint8Array;
+  readonly writeOptions: WriteOptions | undefined;
+  readonly otherwise?: readonly string[];
+}
+
+function put(backend: Backend, what: Put): Promise<TransactionResult> {
+  const { ttlSeconds, signal } = what.writeOptions ?? {};
+  const operation = { put: what.key, value: what.value };
+  const transaction: Transaction = {
+    compare: [{ key: what.key, modRevision: what.expected }],
+    then: [ttlSeconds ? { ...operation, ttlSeconds } : operation],
+    otherwise: what.otherwise ?? [],
+  };
+  return backend.txn(withSignal(transaction, signal));
+}
+
+async function remove(
+  backend: Backend,
+  root: string,
+  what: { readonly key: string; readonly expected: number; readonly signal: AbortSignal | undefined },
+): Promise<WriteOutcome> {
+  assert(what.expected > 0, "a deletion names the version that it removes");
+  const key = root + what.key;
+  const transaction: Transaction = {
+    compare: [{ key, modRevision: what.expected }],
+    then: [{ delete: key }],
+    otherwise: [key],
+  };
+  const result = await backend.txn(withSignal(transaction, what.signal));
+  if (!result.succeeded) {
+    const current = result.read[0];
+    return { done: false, current: current && stripped(current, root.length) };
+  }
+  const removed = result.deleted?.[0] ?? (await before(backend, key, result.revision));
+  return { done: true, entry: stripped(removed, root.length), revision: result.revision };
+}
+
+/** What `key` was just before it was deleted at `revision`, for backends that do not tell. */
+async function before(backend: Backend, key: string, revision: number): Promise<Entry> {
+  const { entry } = await backend.get(key, { revision: revision - 1 });
+  assert(entry !== undefined, "the entry that was deleted existed one revision before");
+  return entry;
+}
+
+function written(key: string, value: Uint8Array, revision: number): Entry {
+  return { key, value, createRevision: revision, modRevision: revision };
+}
+
+function stripped(entry: Entry, length: number): Entry {
+  return {
+    key: entry.key.slice(length),
+    value: entry.value,
+    createRevision: entry.createRevision,
+    modRevision: entry.modRevision,
+  };
+}
+
+function strippedEvent(event: StoreEvent, length: number): StoreEvent {
+  const previous = event.previous && stripped(event.previous, length);
+  return event.type === "put"
+    ? { type: "put", entry: stripped(event.entry, length), previous }
+    : { type: "delete", key: event.key.slice(length), revision: event.revision, previous };
+}
+
+async function* relativeBatches(
+  batches: AsyncIterable<WatchBatch>,
+  length: number,
+): AsyncGenerator<WatchBatch, void, undefined> {
+  for await (const { events, revision } of batches) {
+    yield { events: events.map((event) => strippedEvent(event, length)), revision };
+  }
+}
+
+function withSignal<T extends object>(
+  options: T,
+  signal: AbortSignal | undefined,
+): T & { readonly signal?: AbortSignal } {
+  return signal === undefined ? options : { ...options, signal };
+}
