@@ -1,0 +1,49 @@
+import { flag } from "../flags/parse.ts";
+
+/** Flags of `keelson apiserver`, named as kube-apiserver names them. */
+export const apiserverFlags = {
+  "storage-backend": flag("string", "etcd3", "where objects are kept", {
+    values: ["etcd3", "embedded", "memory"],
+  }),
+  "data-dir": flag("string", ".keelson", "folder of the embedded store and of generated files"),
+  "etcd-servers": flag("list", [], "etcd endpoints, scheme://host:port, separated by commas"),
+  "etcd-prefix": flag("string", "/registry", "prefix of all keys"),
+  "etcd-cafile": flag("string", "", "file with the authorities that etcd's certificates come from"),
+  "etcd-certfile": flag("string", "", "file with the client certificate for etcd"),
+  "etcd-keyfile": flag("string", "", "file with the key of the client certificate for etcd"),
+  "etcd-compaction-interval": flag("duration", 300_000, "how often old revisions are forgotten"),
+  "storage-media-type": flag("string", "application/json", "how objects are stored", {
+    values: ["application/json", "application/vnd.kubernetes.protobuf"],
+  }),
+  "event-ttl": flag("duration", 3_600_000, "how long events are kept"),
+  "bind-address": flag("string", "0.0.0.0", "address to listen on"),
+  "secure-port": flag("int", 6443, "port to serve HTTPS on; 0 = any free one", {
+    minimum: 0,
+    maximum: 65_535,
+  }),
+  "cert-dir": flag("string", "", "folder for generated certificates (default <data-dir>/pki)"),
+  "tls-cert-file": flag("string", "", "file with the serving certificate and its chain"),
+  "tls-private-key-file": flag("string", "", "file with the key of the serving certificate"),
+  "tls-min-version": flag("string", "VersionTLS12", "oldest TLS version served", {
+    values: ["VersionTLS12", "VersionTLS13"],
+  }),
+  "client-ca-file": flag("string", "", "file with the authorities of client certificates"),
+  "token-auth-file": flag("string", "", "CSV file of bearer tokens: token,user,uid,groups"),
+  "anonymous-auth": flag("bool", true, "let requests without credentials be system:anonymous"),
+  "authorization-mode": flag(
+    "list",
+    [],
+    "AlwaysAllow or AlwaysDeny; without it members of system:masters may do everything, " +
+      "others only read health, version and discovery",
+  ),
+  "api-domain": flag("string", "k8s.io", "suffix of API group names"),
+  "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),
+  "runtime-config": flag("pairs", new Map(), "switches group/versions on or off: batch/v1=false"),
+  "max-requests-inflight": flag("int", 400, "reads served at a time; 0 = no limit", { minimum: 0 }),
+  "max-mutating-requests-inflight": flag("int", 200, "writes served at a time; 0 = no limit", {
+    minimum: 0,
+  }),
+  "request-timeout": flag("duration", 60_000, "longest time for a request that is no watch"),
+  "min-request-timeout": flag("duration", 1_800_000, "shortest default time of a watch"),
+  "shutdown-delay-duration": flag("duration", 0, "how long to go on serving after SIGTERM"),
+} as const;
