@@ -1,0 +1,26 @@
+import {
+  foldOpenApi,
+  type OpenApiDialect,
+  type OpenApiNaming,
+  type OpenApiRoot,
+  type OpenApiSchema,
+} from "./openapi.ts";
+
+/** Swagger 2.0 as Kubernetes prints it: `$ref` may have siblings, defaults are left out. */
+const swagger: OpenApiDialect = {
+  scalar: ({ doc, openapi }) => ({
+    description: openapi.description ?? doc,
+    ...(openapi.type === undefined ? {} : { type: openapi.type }),
+    ...(openapi.format === undefined ? {} : { format: openapi.format }),
+  }),
+  reference: (name, siblings) => ({ ...siblings, $ref: `#/definitions/${name}` }),
+  defaults: false,
+};
+
+/** `definitions` of a Swagger 2.0 document: the roots and everything they refer to, by name. */
+export function openApiV2(
+  roots: readonly OpenApiRoot[],
+  nameOf: OpenApiNaming,
+): Record<string, OpenApiSchema> {
+  return foldOpenApi(swagger, roots, nameOf);
+}

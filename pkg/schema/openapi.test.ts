@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import {
+  always,
+  bool,
+  bytes,
+  int32,
+  lazy,
+  list,
+  map,
+  nullable,
+  oneOf,
+  optional,
+  plain,
+  scalar,
+  string,
+  structs,
+} from "./declare.ts";
+import { openApiV2 } from "./openapi-v2.ts";
+import { openApiV3 } from "./openapi-v3.ts";
+import type { OpenApiRoot } from "./openapi.ts";
+import type { StructType, Type } from "./types.ts";
+
+const v1 = structs("api/toys/v1");
+const moment = scalar<string>({
+  name: "Moment",
+  package: "time",
+  doc: "a point in time",
+  fromJson: String,
+  wire: structs("time")("Moment", "", {}),
+  toWire: () => ({}),
+  fromWire: () => "",
+  openapi: { type: "string", format: "date-time" },
+  zero: null,
+});
+const amount = scalar<string>({
+  name: "Amount",
+  package: "time",
+  doc: "how much",
+  fromJson: String,
+  wire: structs("time")("Amount", "", {}),
+  toWire: () => ({}),
+  fromWire: () => "0",
+  openapi: { type: "string", v3: { oneOf: [{ type: "string" }, { type: "number" }] } },
+  zero: "0",
+});
+const nameOf = (packagePath: string, name: string) => `${packagePath.replaceAll("/", ".")}.${name}`;
+const toyKind = { group: "toys", version: "v1", kind: "Toy" };
+
+function rootOf(struct: StructType<any>, typeMeta = true): OpenApiRoot {
+  return { struct, kinds: typeMeta ? [toyKind] : [], typeMeta };
+}
+
+/** The v3 schema of a single field, without its description. */
+function v3Field(field: object): unknown {
+  const toy = v1("Toy", "A toy.", { it: field as never });
+  const schema = openApiV3([rootOf(toy)], nameOf)["api.toys.v1.Toy"] as any;
+  const { description, ...rest } = schema.properties.it;
+  assert.equal(description, "d");
+  return { ...rest, ...(schema.required === undefined ? {} : { required: true }) };
+}
+
+describe("openapi v3 fold", () => {
+  const part = v1("Part", "A part.", { size: optional(1, int32, "d") });
+  const reference = { $ref: "#/components/schemas/api.toys.v1.Part" };
+  const cases: readonly (readonly [string, object, unknown])[] = [
+    ["optional scalar", optional(1, string, "d"), { type: "string" }],
+    ["plain scalar", plain(1, int32, "d"), { type: "integer", format: "int32" }],
+    ["always scalar", always(1, string, "d"), { type: "string", default: "", required: true }],
+    ["always bool", always(1, bool, "d"), { type: "boolean", default: false, required: true }],
+    ["required pointer", optional(1, bool, "d", { required: true }), { type: "boolean", required: true }],
+    ["not required after all", always(1, string, "d", { required: false }), { type: "string", default: "" }],
+    ["nullable", nullable(1, string, "d"), { type: "string", required: true }],
+    ["declared default", optional(1, int32, "d", { default: 3 }), { default: 3, type: "integer", format: "int32" }],
+    ["enum is sorted", plain(1, oneOf("b", "a"), "d"), { type: "string", enum: ["a", "b"] }],
+    ["bytes", plain(1, map(bytes), "d"), { type: "object", additionalProperties: { type: "string", format: "byte" } }],
+    ["strings", plain(1, list(string), "d"), { type: "array", items: { type: "string", default: "" } }],
+    ["struct by value", plain(1, part, "d"), { default: {}, allOf: [reference] }],
+    ["struct pointer", optional(1, part, "d"), { allOf: [reference] }],
+    ["list of structs", plain(1, list(part), "d"), { type: "array", items: { default: {}, allOf: [reference] } }],
+    ["time by value has no default", plain(1, moment, "d"), { allOf: [{ $ref: "#/components/schemas/time.Moment" }] }],
+    ["map of quantities", plain(1, map(amount), "d"), { type: "object", additionalProperties: { $ref: "#/components/schemas/time.Amount" } }],
+    [
+      "list map with merge key",
+      plain(1, list(part), "d", {
+        listType: "map",
+        listMapKeys: ["size"],
+        patchStrategy: ["merge", "retainKeys"],
+        patchMergeKey: "size",
+      }),
+      {
+        type: "array",
+        items: { default: {}, allOf: [reference] },
+        "x-kubernetes-list-map-keys": ["size"],
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-patch-merge-key": "size",
+        "x-kubernetes-patch-strategy": "merge,retainKeys",
+      },
+    ],
+  ];
+  for (const [name, field, want] of cases) {
+    it(name, () => assert.deepEqual(v3Field(field), want));
+  }
+
+  it("gives roots apiVersion, kind and their group versions, and nobody else", () => {
+    const toy = v1("Toy", "A toy.", { part: plain(1, part, "its part") });
+    const schemas = openApiV3([rootOf(toy)], nameOf) as any;
+    assert.deepEqual(Object.keys(schemas["api.toys.v1.Toy"].properties), ["apiVersion", "kind", "part"]);
+    assert.deepEqual(schemas["api.toys.v1.Toy"]["x-kubernetes-group-version-kind"], [toyKind]);
+    assert.deepEqual(Object.keys(schemas["api.toys.v1.Part"].properties), ["size"]);
+    assert.equal(schemas["api.toys.v1.Part"].description, "A part.");
+  });
+
+  it("flattens inlined structs, with what they require", () => {
+    const source = v1("Source", "", { path: always(1, string, "d") });
+    const toy = v1("Toy", "", { source: plain(1, source, "d", { inline: true }), z: plain(2, bool, "d") });
+    const schema = openApiV3([rootOf(toy, false)], nameOf)["api.toys.v1.Toy"] as any;
+    assert.deepEqual(Object.keys(schema.properties), ["path", "z"]);
+    assert.deepEqual(schema.required, ["path"]);
+  });
+
+  it("closes recursive types", () => {
+    const node: StructType<any> = v1("Node", "", {
+      children: plain(1, list(lazy<unknown>((): Type => node)), "d"),
+    });
+    const schemas = openApiV3([rootOf(node, false)], nameOf) as any;
+    assert.deepEqual(schemas["api.toys.v1.Node"].properties.children.items, {
+      default: {},
+      allOf: [{ $ref: "#/components/schemas/api.toys.v1.Node" }],
+    });
+  });
+
+  it("keeps a field called __proto__", () => {
+    const fields = JSON.parse('{"__proto__": null}');
+    Object.defineProperty(fields, "__proto__", { value: plain(1, bool, "d"), enumerable: true });
+    const schema = openApiV3([rootOf(v1("Toy", "", fields), false)], nameOf)["api.toys.v1.Toy"] as any;
+    assert.deepEqual(Object.keys(schema.properties), ["__proto__"]);
+  });
+
+  it("marks structs that are replaced as a whole", () => {
+    const toy = v1("Toy", "", { a: plain(1, bool, "d") }, { atomic: true });
+    const schema = openApiV3([rootOf(toy, false)], nameOf)["api.toys.v1.Toy"] as any;
+    assert.equal(schema["x-kubernetes-map-type"], "atomic");
+  });
+});
+
+describe("openapi v2 fold", () => {
+  it("keeps descriptions beside references and prints no defaults", () => {
+    const part = v1("Part", "A part.", { size: always(1, amount, "how big") });
+    const toy = v1("Toy", "A toy.", {
+      part: plain(1, part, "its part"),
+      notes: plain(2, map(string), "notes"),
+      made: optional(3, moment, "when"),
+    });
+    assert.deepEqual(openApiV2([rootOf(toy, false)], nameOf), {
+      "api.toys.v1.Part": {
+        description: "A part.",
+        type: "object",
+        required: ["size"],
+        properties: { size: { description: "how big", $ref: "#/definitions/time.Amount" } },
+      },
+      "api.toys.v1.Toy": {
+        description: "A toy.",
+        type: "object",
+        properties: {
+          made: { description: "when", $ref: "#/definitions/time.Moment" },
+          notes: { description: "notes", type: "object", additionalProperties: { type: "string" } },
+          part: { description: "its part", $ref: "#/definitions/api.toys.v1.Part" },
+        },
+      },
+      "time.Amount": { description: "how much", type: "string" },
+      "time.Moment": { description: "a point in time", type: "string", format: "date-time" },
+    });
+  });
+});

@@ -1,0 +1,216 @@
+/**
+ * The part of OpenAPI that both dialects share: a declaration becomes named schemas that refer to each
+ * other. openapi-v2.ts and openapi-v3.ts say what differs.
+ */
+import type { Field, ScalarType, StructType, Type } from "./types.ts";
+
+/** A JSON Schema object in the making; keys come out in the order in which they are written. */
+export type OpenApiSchema = Readonly<Record<string, unknown>>;
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** A struct that clients meet by itself, not only inside another. */
+export interface OpenApiRoot {
+  readonly struct: StructType<any>;
+  /** Listed in `x-kubernetes-group-version-kind`. */
+  readonly kinds: readonly GroupVersionKind[];
+  /** False for the few messages that carry no apiVersion and kind of their own (WatchEvent). */
+  readonly typeMeta: boolean;
+}
+
+/** The schema's public name, from the package path and the name of a declaration. */
+export type OpenApiNaming = (packagePath: string, name: string) => string;
+
+/** What sets one OpenAPI version apart from another. */
+export interface OpenApiDialect {
+  readonly scalar: (type: ScalarType<any>) => OpenApiSchema;
+  /** A reference together with what is said about it in this place. */
+  readonly reference: (name: string, siblings: OpenApiSchema) => OpenApiSchema;
+  /** Whether `default` is printed. */
+  readonly defaults: boolean;
+}
+
+interface Walk {
+  readonly dialect: OpenApiDialect;
+  readonly nameOf: OpenApiNaming;
+  /** Filled as references are met; `undefined` marks one whose schema is being made (a recursive type). */
+  readonly schemas: Map<string, OpenApiSchema | undefined>;
+  readonly roots: ReadonlyMap<StructType<any>, OpenApiRoot>;
+}
+
+const typeMetaProperties = {
+  apiVersion: {
+    description: "Group and version of this object's schema, or the version alone in the core group.",
+    type: "string",
+  },
+  kind: {
+    description: "The object's type in CamelCase. It cannot be changed.",
+    type: "string",
+  },
+} as const;
+
+/** The schemas of `roots` and of everything they refer to, by name, in alphabetical order. */
+export function foldOpenApi(
+  dialect: OpenApiDialect,
+  roots: readonly OpenApiRoot[],
+  nameOf: OpenApiNaming,
+): Record<string, OpenApiSchema> {
+  const byStruct = new Map(roots.map((root) => [root.struct, root]));
+  const walk: Walk = { dialect, nameOf, schemas: new Map(), roots: byStruct };
+  for (const root of roots) refer(walk, root.struct, {});
+  const names = [...walk.schemas.keys()].sort();
+  return Object.fromEntries(names.map((name) => [name, walk.schemas.get(name) ?? {}]));
+}
+
+/** A reference to a named type, whose schema is made now unless it already is (or is being made). */
+function refer(walk: Walk, type: StructType<any> | ScalarType<any>, siblings: OpenApiSchema): OpenApiSchema {
+  const name = walk.nameOf(type.package, type.name);
+  if (!walk.schemas.has(name)) {
+    walk.schemas.set(name, undefined);
+    const schema = type.tag === "struct" ? structSchema(walk, type) : walk.dialect.scalar(type);
+    walk.schemas.set(name, schema);
+  }
+  return walk.dialect.reference(name, siblings);
+}
+
+function structSchema(walk: Walk, struct: StructType<any>): OpenApiSchema {
+  const root = walk.roots.get(struct);
+  const properties = new Map<string, OpenApiSchema>();
+  const required: string[] = [];
+  if (root?.typeMeta === true) {
+    for (const [name, schema] of Object.entries(typeMetaProperties)) properties.set(name, schema);
+  }
+  collectProperties(walk, struct, { properties, required });
+  const names = [...properties.keys()].sort();
+  return {
+    description: struct.doc,
+    type: "object",
+    ...(required.length > 0 ? { required } : {}),
+    ...(names.length > 0
+      ? { properties: Object.fromEntries(names.map((name) => [name, properties.get(name)])) }
+      : {}),
+    ...(root !== undefined && root.kinds.length > 0
+      ? { "x-kubernetes-group-version-kind": root.kinds }
+      : {}),
+    ...(struct.atomic === true ? { "x-kubernetes-map-type": "atomic" } : {}),
+  };
+}
+
+interface Collected {
+  readonly properties: Map<string, OpenApiSchema>;
+  readonly required: string[];
+}
+
+/** Properties in declaration order; inlined structs give theirs to the parent. */
+function collectProperties(walk: Walk, struct: StructType<any>, into: Collected): void {
+  for (const [name, field] of Object.entries<Field>(struct.fields)) {
+    const type = resolved(field.type);
+    if (field.inline === true && type.tag === "struct") {
+      collectProperties(walk, type, into);
+      continue;
+    }
+    into.properties.set(name, fieldSchema(walk, field, type));
+    if (isRequired(field)) into.required.push(name);
+  }
+}
+
+/**
+ * Kubernetes derives `required` from what Go always writes. A field that validation insists on is
+ * required as well, unless a default fills it in.
+ */
+function isRequired(field: Field): boolean {
+  if (field.default !== undefined) return false;
+  return field.required ?? !field.presence.omitEmpty;
+}
+
+function fieldSchema(walk: Walk, field: Field, type: Type): OpenApiSchema {
+  const fallback = field.default ?? (field.presence.pointer ? undefined : zeroOf(type, field));
+  return typeSchema(walk, type, {
+    description: field.doc,
+    ...(walk.dialect.defaults && fallback !== undefined ? { default: fallback } : {}),
+    ...listAndMapRules(field),
+  });
+}
+
+/** The semantics that strategic merge patch and server-side apply read. */
+function listAndMapRules(field: Field): OpenApiSchema {
+  return {
+    ...(field.listMapKeys === undefined ? {} : { "x-kubernetes-list-map-keys": field.listMapKeys }),
+    ...(field.listType === undefined ? {} : { "x-kubernetes-list-type": field.listType }),
+    ...(field.mapType === undefined ? {} : { "x-kubernetes-map-type": field.mapType }),
+    ...(field.patchMergeKey === undefined
+      ? {}
+      : { "x-kubernetes-patch-merge-key": field.patchMergeKey }),
+    ...(field.patchStrategy === undefined
+      ? {}
+      : { "x-kubernetes-patch-strategy": field.patchStrategy.join(",") }),
+  };
+}
+
+/**
+ * The default that a field has without saying so: a struct held by value is always there, a scalar only
+ * where it is always written. Scalars with a codec of their own have none.
+ */
+function zeroOf(type: Type, field: Field): unknown {
+  if (type.tag === "struct") return {};
+  return field.presence.omitEmpty ? undefined : plainZero(type);
+}
+
+function plainZero(type: Type): unknown {
+  switch (type.tag) {
+    case "string":
+      return "";
+    case "bool":
+      return false;
+    case "int32":
+    case "int64":
+    case "double":
+      return 0;
+    case "struct":
+      return {};
+    default:
+      return undefined;
+  }
+}
+
+function typeSchema(walk: Walk, type: Type, siblings: OpenApiSchema): OpenApiSchema {
+  switch (type.tag) {
+    case "struct":
+    case "scalar":
+      return refer(walk, type, siblings);
+    case "lazy":
+      return typeSchema(walk, resolved(type), siblings);
+    case "list":
+      return { ...siblings, type: "array", items: elementSchema(walk, type.element) };
+    case "map":
+      return { ...siblings, type: "object", additionalProperties: elementSchema(walk, type.value) };
+    case "string": {
+      const values = type.values === undefined ? {} : { enum: [...type.values].sort() };
+      return { ...siblings, type: "string", ...values };
+    }
+    case "bool":
+      return { ...siblings, type: "boolean" };
+    case "int32":
+    case "int64":
+      return { ...siblings, type: "integer", format: type.tag };
+    case "double":
+      return { ...siblings, type: "number", format: "double" };
+    case "bytes":
+      return { ...siblings, type: "string", format: "byte" };
+  }
+}
+
+/** Elements of lists and values of maps are held by value, so they have the default of their type. */
+function elementSchema(walk: Walk, element: Type): OpenApiSchema {
+  const type = resolved(element);
+  const zero = walk.dialect.defaults ? plainZero(type) : undefined;
+  return typeSchema(walk, type, zero === undefined ? {} : { default: zero });
+}
+
+function resolved(type: Type): Type {
+  return type.tag === "lazy" ? resolved(type.resolve()) : type;
+}
