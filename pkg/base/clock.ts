@@ -4,14 +4,17 @@ export interface Clock {
   now(): number;
   /** Microseconds since 1970, for MicroTime. */
   nowMicros(): number;
-  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. A sleep in
+   * the background does not keep the process alive.
+   */
+  sleep(ms: number, signal?: AbortSignal, options?: { readonly background?: boolean }): Promise<void>;
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   nowMicros: () => Math.floor((performance.timeOrigin + performance.now()) * 1000),
-  sleep: (ms, signal) =>
+  sleep: (ms, signal, options) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = () => {
@@ -22,6 +25,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener("abort", onAbort);
         resolve();
       }, ms);
+      if (options?.background === true) timer.unref();
       signal?.addEventListener("abort", onAbort, { once: true });
     }),
 };

@@ -2,3 +2,9 @@
 export { assert, AssertionFailure, unreachable } from "./assert.ts";
 export { systemClock, type Clock } from "./clock.ts";
 export { memoize } from "./memoize.ts";
+export { deepEqual } from "./equal.ts";
+export { deepClone } from "./clone.ts";
+export { assign, compareUtf8, concatBytes, toBuffer } from "./bytes.ts";
+export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
+export { AsyncQueue } from "./queue.ts";
+export { SortedMap } from "./sorted-map.ts";

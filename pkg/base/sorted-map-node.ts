@@ -1,0 +1,227 @@
+/**
+ * The B+tree below SortedMap. Nodes never change once they are reachable. Keys here are `sortable`
+ * texts, so that JavaScript's `<` is the order.
+ */
+
+/** Entries of a leaf and children of an inner node at most. */
+export const WIDTH = 32;
+/** A node with fewer is joined with a neighbour. Low, so that alternating set and delete do not thrash. */
+const NARROW = 8;
+
+export interface Leaf<V> {
+  readonly leaf: true;
+  readonly keys: readonly string[];
+  readonly values: readonly V[];
+  readonly size: number;
+}
+
+export interface Inner<V> {
+  readonly leaf: false;
+  /** The first key below each child. */
+  readonly keys: readonly string[];
+  readonly children: readonly Node<V>[];
+  /** Entries below. */
+  readonly size: number;
+}
+
+export type Node<V> = Leaf<V> | Inner<V>;
+
+/** A place in a leaf. */
+export interface Place<V> {
+  readonly leaf: Leaf<V>;
+  readonly index: number;
+}
+
+export function locate<V>(root: Node<V>, key: string): Place<V> | undefined {
+  let node = root;
+  while (!node.leaf) node = node.children[childFor(node.keys, key)]!;
+  const index = lowerBound(node.keys, key);
+  return node.keys[index] === key ? { leaf: node, index } : undefined;
+}
+
+/** The node with the entry, or two nodes when one would be too wide. */
+export function insertInto<V>(node: Node<V>, key: string, value: V): Node<V> | Node<V>[] {
+  if (node.leaf) return insertIntoLeaf(node, key, value);
+  const i = childFor(node.keys, key);
+  const child = node.children[i]!;
+  const changed = insertInto(child, key, value);
+  if (!Array.isArray(changed)) {
+    const size = node.size + changed.size - child.size;
+    const first = changed.keys[0]!;
+    const keys = first === node.keys[i] ? node.keys : withAt(node.keys, i, first);
+    return { leaf: false, keys, children: withAt(node.children, i, changed), size };
+  }
+  const keys = [...node.keys.slice(0, i), ...changed.map((n) => n.keys[0]!), ...node.keys.slice(i + 1)];
+  const children = [...node.children.slice(0, i), ...changed, ...node.children.slice(i + 1)];
+  if (children.length <= WIDTH) return { leaf: false, keys, children, size: node.size + 1 };
+  const cut = splitPoint(children.length, i);
+  return [inner(children.slice(0, cut)), inner(children.slice(cut))];
+}
+
+/** The node without the key; the same node when it was not there. May be narrow or empty. */
+export function deleteFrom<V>(node: Node<V>, key: string): Node<V> {
+  if (node.leaf) {
+    const index = lowerBound(node.keys, key);
+    if (node.keys[index] !== key) return node;
+    return leaf(without(node.keys, index), without(node.values, index));
+  }
+  const i = childFor(node.keys, key);
+  const child = node.children[i]!;
+  const changed = deleteFrom(child, key);
+  if (changed === child) return node;
+  if (changed.keys.length === 0) return inner(without(node.children, i));
+  if (changed.keys.length >= NARROW || node.children.length === 1) {
+    return inner(withAt(node.children, i, changed));
+  }
+  const left = i > 0 ? i - 1 : i;
+  const pair = i > 0 ? [node.children[left]!, changed] : [changed, node.children[i + 1]!];
+  const joined = join(pair[0]!, pair[1]!);
+  return inner([...node.children.slice(0, left), ...joined, ...node.children.slice(left + 2)]);
+}
+
+/** Keys before `key`. */
+export function rankIn<V>(root: Node<V>, key: string): number {
+  let node = root;
+  let rank = 0;
+  while (!node.leaf) {
+    const i = childFor(node.keys, key);
+    for (let before = 0; before < i; before++) rank += node.children[before]!.size;
+    node = node.children[i]!;
+  }
+  return rank + lowerBound(node.keys, key);
+}
+
+/** The place with `index` entries before it; `index` is below the root's size. */
+export function at<V>(root: Node<V>, index: number): Place<V> {
+  let node = root;
+  let rest = index;
+  while (!node.leaf) {
+    let i = 0;
+    while (rest >= node.children[i]!.size) rest -= node.children[i++]!.size;
+    node = node.children[i]!;
+  }
+  return { leaf: node, index: rest };
+}
+
+/** The leaves from the first key that is not below `from`, with the index to start at in each. */
+export function* leavesFrom<V>(root: Node<V>, from: string): Generator<Place<V>> {
+  const above: { readonly node: Inner<V>; next: number }[] = [];
+  let node = root;
+  while (!node.leaf) {
+    const i = childFor(node.keys, from);
+    above.push({ node, next: i + 1 });
+    node = node.children[i]!;
+  }
+  yield { leaf: node, index: lowerBound(node.keys, from) };
+  while (above.length > 0) {
+    const top = above[above.length - 1]!;
+    const child: Node<V> | undefined = top.node.children[top.next];
+    if (child === undefined) above.pop();
+    else {
+      top.next += 1;
+      if (child.leaf) yield { leaf: child, index: 0 };
+      else above.push({ node: child, next: 0 });
+    }
+  }
+}
+
+/** A tree of distinct keys that are in order already, in linear time. */
+export function build<V>(keys: readonly string[], values: readonly V[]): Node<V> {
+  let nodes: Node<V>[] = [];
+  for (const [start, end] of evenly(keys.length)) {
+    nodes.push(leaf(keys.slice(start, end), values.slice(start, end)));
+  }
+  while (nodes.length > 1) {
+    const below = nodes;
+    nodes = evenly(below.length).map(([start, end]) => inner(below.slice(start, end)));
+  }
+  return nodes[0] ?? leaf<V>([], []);
+}
+
+function insertIntoLeaf<V>(node: Leaf<V>, key: string, value: V): Node<V> | Node<V>[] {
+  const i = lowerBound(node.keys, key);
+  if (node.keys[i] === key) {
+    return { leaf: true, keys: node.keys, values: withAt(node.values, i, value), size: node.size };
+  }
+  const keys = node.keys.slice();
+  const values = node.values.slice();
+  keys.splice(i, 0, key);
+  values.splice(i, 0, value);
+  if (keys.length <= WIDTH) return leaf(keys, values);
+  const cut = splitPoint(keys.length, i);
+  return [leaf(keys.slice(0, cut), values.slice(0, cut)), leaf(keys.slice(cut), values.slice(cut))];
+}
+
+/** In the middle; but growth at the end leaves a nearly full node behind, for ascending keys. */
+function splitPoint(length: number, changedAt: number): number {
+  return changedAt >= length - 2 ? length - NARROW : length >> 1;
+}
+
+function join<V>(left: Node<V>, right: Node<V>): Node<V>[] {
+  if (left.leaf && right.leaf) {
+    const keys = [...left.keys, ...right.keys];
+    const values = [...left.values, ...right.values];
+    if (keys.length <= WIDTH) return [leaf(keys, values)];
+    const cut = keys.length >> 1;
+    return [leaf(keys.slice(0, cut), values.slice(0, cut)), leaf(keys.slice(cut), values.slice(cut))];
+  }
+  const children = [...(left as Inner<V>).children, ...(right as Inner<V>).children];
+  if (children.length <= WIDTH) return [inner(children)];
+  const cut = children.length >> 1;
+  return [inner(children.slice(0, cut)), inner(children.slice(cut))];
+}
+
+function leaf<V>(keys: readonly string[], values: readonly V[]): Leaf<V> {
+  return { leaf: true, keys, values, size: keys.length };
+}
+
+function inner<V>(children: readonly Node<V>[]): Inner<V> {
+  let size = 0;
+  for (const child of children) size += child.size;
+  return { leaf: false, keys: children.map((child) => child.keys[0]!), children, size };
+}
+
+/** Spans of at most three quarters of WIDTH, so that the first inserts need not split. */
+function evenly(length: number): [number, number][] {
+  const pieces = Math.ceil(length / (WIDTH * 0.75));
+  return Array.from({ length: pieces }, (_, i) => [
+    Math.floor((i * length) / pieces),
+    Math.floor(((i + 1) * length) / pieces),
+  ]);
+}
+
+/** The first index whose key is not below `key`. */
+function lowerBound(keys: readonly string[], key: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (keys[middle]! < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The child that holds `key` or would: the last whose first key is not above it, else the first. */
+function childFor(keys: readonly string[], key: string): number {
+  let low = 1;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (keys[middle]! <= key) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+function withAt<T>(items: readonly T[], index: number, item: T): T[] {
+  const result = items.slice();
+  result[index] = item;
+  return result;
+}
+
+function without<T>(items: readonly T[], index: number): T[] {
+  const result = items.slice();
+  result.splice(index, 1);
+  return result;
+}
