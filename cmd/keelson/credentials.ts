@@ -1,0 +1,114 @@
+import { randomBytes, X509Certificate } from "node:crypto";
+import { hostname, networkInterfaces } from "node:os";
+import path from "node:path";
+import type { KeyPair, LeafOptions } from "#pki";
+import { readIfThere, writeWhole } from "./files.ts";
+
+/** What the first start makes and later starts find again, as PEM texts. */
+export interface Credentials {
+  readonly authority: KeyPair;
+  readonly serving: KeyPair;
+  readonly admin: KeyPair;
+  /** Bearer token of the user `admin`, who is in `system:masters`. */
+  readonly adminToken: string;
+}
+
+const authorityDays = 3650;
+const leafDays = 365;
+const renewBeforeMs = 30 * 86_400_000;
+
+export interface CredentialOptions {
+  /** Folder of the files; undefined = leave no trace. */
+  readonly directory: string | undefined;
+  readonly now: number;
+  /** Names and addresses beside this machine's own that clients use for the server. */
+  readonly hosts: readonly string[];
+}
+
+/** Reads the credentials of `directory`, and makes those that are missing, expiring or for other hosts. */
+export async function ensureCredentials(options: CredentialOptions): Promise<Credentials> {
+  const { now } = options;
+  const authority = await ensurePair(options, "ca", async () => {
+    const { createAuthority } = await import("#pki");
+    return createAuthority("keelson-ca", { validDays: authorityDays, now });
+  });
+  const hosts = [...new Set([...localHosts(), ...options.hosts])].sort();
+  const leaf = (name: string, leafOptions: Omit<LeafOptions, "validDays" | "now">) =>
+    ensurePair(
+      options,
+      name,
+      async () => {
+        const { issueCertificate } = await import("#pki");
+        return issueCertificate(authority, { ...leafOptions, validDays: leafDays, now });
+      },
+      (certificate) => isIssuedFor(certificate, authority, leafOptions.hosts ?? []),
+    );
+  return {
+    authority,
+    serving: await leaf("apiserver", { commonName: "kube-apiserver", hosts, usage: "server" }),
+    admin: await leaf("admin", {
+      commonName: "admin",
+      organizations: ["system:masters"],
+      usage: "client",
+    }),
+    adminToken: await ensureToken(options.directory),
+  };
+}
+
+async function ensurePair(
+  { directory, now }: CredentialOptions,
+  name: string,
+  make: () => Promise<KeyPair>,
+  isUsable: (certificate: X509Certificate) => boolean = () => true,
+): Promise<KeyPair> {
+  if (directory === undefined) return make();
+  const files = {
+    certificate: path.join(directory, `${name}.crt`),
+    privateKey: path.join(directory, `${name}.key`),
+  };
+  const certificate = await readIfThere(files.certificate);
+  const privateKey = await readIfThere(files.privateKey);
+  if (certificate !== undefined && privateKey !== undefined) {
+    const parsed = new X509Certificate(certificate);
+    const expires = Date.parse(parsed.validTo);
+    if (expires - renewBeforeMs > now && isUsable(parsed)) return { certificate, privateKey };
+  }
+  const made = await make();
+  await writeWhole(files.privateKey, made.privateKey, 0o600);
+  await writeWhole(files.certificate, made.certificate, 0o644);
+  return made;
+}
+
+function isIssuedFor(
+  certificate: X509Certificate,
+  authority: KeyPair,
+  hosts: readonly string[],
+): boolean {
+  const issuer = new X509Certificate(authority.certificate);
+  if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey)) return false;
+  return hosts.every((host) => certificate.checkHost(host) ?? certificate.checkIP(host));
+}
+
+/** Names and addresses under which this machine can be reached, with those of the service `kubernetes`. */
+function localHosts(): readonly string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return [
+    "localhost",
+    hostname(),
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "127.0.0.1",
+    "::1",
+    ...addresses.filter(({ scopeid }) => !scopeid).map(({ address }) => address),
+  ];
+}
+
+async function ensureToken(directory: string | undefined): Promise<string> {
+  const file = directory === undefined ? undefined : path.join(directory, "admin.token");
+  const known = file === undefined ? undefined : await readIfThere(file);
+  if (known !== undefined && known.trim() !== "") return known.trim();
+  const token = randomBytes(24).toString("base64url");
+  if (file !== undefined) await writeWhole(file, `${token}\n`, 0o600);
+  return token;
+}

@@ -1,0 +1,149 @@
+import { type Aim, configMap, Connection, rate } from "./client.ts";
+
+const namespace = "bench";
+const collection = `/api/v1/namespaces/${namespace}/configmaps`;
+
+/** Paths of what is measured; a floor has its own. */
+export interface Paths {
+  readonly create: string;
+  readonly object: string;
+  readonly cached: string;
+  readonly page: string;
+  readonly list: string;
+  readonly watch: string;
+}
+
+export const keelsonPaths: Paths = {
+  create: collection,
+  object: `${collection}/object-5`,
+  cached: `${collection}/object-5?resourceVersion=0`,
+  page: `${collection}?limit=500`,
+  list: collection,
+  watch: `${collection}?watch=1&resourceVersion=`,
+};
+
+export const floorPaths: Paths = {
+  create: "/object",
+  object: "/object",
+  cached: "/object",
+  page: "/page",
+  list: "/list",
+  watch: "/watch?",
+};
+
+/** Calls a second. */
+export interface Reads {
+  readonly get: number;
+  readonly getCached: number;
+  readonly page: number;
+  readonly list: number;
+  readonly listProtobuf: number;
+}
+
+/** The namespace and `count` config maps of 1.3 KB; creates a second. */
+export async function fill(aim: Aim, count: number): Promise<number> {
+  const connection = new Connection(aim);
+  const body = Buffer.from(
+    JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }),
+  );
+  await connection.call("POST", "/api/v1/namespaces", { body });
+  const start = performance.now();
+  let next = 0;
+  const worker = async () => {
+    for (let n = next++; n < count; n = next++) {
+      const created = await connection.call("POST", collection, { body: configMap(`object-${n}`) });
+      if (created.status >= 400 && created.status !== 409) throw new Error(created.body.toString());
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, worker));
+  connection.close();
+  return count / ((performance.now() - start) / 1000);
+}
+
+export async function reads(aim: Aim, paths: Paths, seconds: number): Promise<Reads> {
+  const connections = Array.from({ length: 4 }, () => new Connection(aim));
+  const get = (path: string, inFlight: number, accept = "application/json") =>
+    rate(seconds, inFlight, (n) =>
+      (connections[n % connections.length] as Connection).call("GET", path, { accept }),
+    );
+  await get(paths.object, 32);
+  const result = {
+    get: await get(paths.object, 64),
+    getCached: await get(paths.cached, 64),
+    page: await get(paths.page, 8),
+    list: await get(paths.list, 4),
+    listProtobuf: await get(paths.list, 4, "application/vnd.kubernetes.protobuf"),
+  };
+  for (const connection of connections) connection.close();
+  return result;
+}
+
+export interface FanOut {
+  /** Events delivered a second, over all watchers. */
+  readonly events: number;
+  /** From sending the write to the arrival of its event at one watcher, milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface FanOutLoad {
+  readonly watchers: number;
+  readonly writers: number;
+  readonly seconds: number;
+}
+
+/** Writers create as fast as they can while watchers count what reaches them. */
+export async function fanOut(aim: Aim, paths: Paths, load: FanOutLoad): Promise<FanOut> {
+  const writing = new Connection(aim);
+  const watching = Array.from({ length: 5 }, () => new Connection(aim));
+  const sentAt = new Map<string, number>();
+  const latencies: number[] = [];
+  let delivered = 0;
+  const revision = paths === keelsonPaths ? await newestRevision(writing) : "";
+  for (let n = 0; n < load.watchers; n++) {
+    const connection = watching[n % watching.length] as Connection;
+    const stream = connection.open("GET", paths.watch + revision);
+    stream.on("error", (error) => console.error(`watch: ${error.message}`));
+    stream.on("data", (chunk: Buffer) => {
+      delivered += paths === floorPaths ? chunk.length / 1450 : lines(chunk);
+      if (n === 0) noteArrivals(chunk, sentAt, latencies);
+    });
+    await new Promise((resolve) => stream.once("response", resolve));
+  }
+  const run = `w${Date.now().toString(36)}`;
+  const start = performance.now();
+  await rate(load.seconds, load.writers, (n) => {
+    const name = `${run}-${n}-end`;
+    sentAt.set(name, performance.now());
+    return writing.call("POST", paths.create, { body: configMap(name) });
+  });
+  const seconds = (performance.now() - start) / 1000;
+  const events = delivered / seconds;
+  for (const connection of [writing, ...watching]) connection.close();
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  return { events, p50: at(0.5), p99: at(0.99) };
+}
+
+async function newestRevision(connection: Connection): Promise<string> {
+  const answer = await connection.call("GET", `${collection}?limit=1`, { keep: true });
+  return JSON.parse(answer.body.toString()).metadata.resourceVersion;
+}
+
+const newline = 10;
+
+function lines(chunk: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) count++;
+  return count;
+}
+
+function noteArrivals(chunk: Buffer, sentAt: Map<string, number>, latencies: number[]): void {
+  const now = performance.now();
+  for (const [name] of chunk.toString("latin1").matchAll(/w[a-z0-9]{6,}-\d+-end/g)) {
+    const sent = sentAt.get(name);
+    if (sent === undefined) continue;
+    sentAt.delete(name);
+    latencies.push(now - sent);
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * `npm run bench [-- --backend=memory|embedded|etcd] [--objects=10000] [--seconds=4] [--url=… --token=…]`
+ * Figures of a server and, in the same run, of the floor of this machine: a bare node:http2 server under the
+ * same load. With --url the same load goes to any other Kubernetes API server.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { createAuthority, issueCertificate } from "#pki";
+import { root } from "../tidy/source.ts";
+import type { Aim } from "./client.ts";
+import { type FanOut, fanOut, fill, floorPaths, keelsonPaths, type Reads, reads } from "./measure.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: "string", default: "memory" },
+    objects: { type: "string", default: "10000" },
+    seconds: { type: "string", default: "4" },
+    watchers: { type: "string", default: "1,100,500" },
+    url: { type: "string" },
+    token: { type: "string" },
+  },
+});
+const seconds = Number(options.seconds);
+const objects = Number(options.objects);
+const folder = mkdtempSync(path.join(tmpdir(), "keelson-bench-"));
+const children: ChildProcess[] = [];
+
+/** Starts a program and waits for the first line that matches. */
+function startChild(words: readonly string[], ready: RegExp): Promise<readonly [number, string]> {
+  const start = performance.now();
+  const child = spawn(words[0] as string, words.slice(1), {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.push(child);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const read = (chunk: Buffer) => {
+      text += chunk.toString();
+      const match = ready.exec(text);
+      if (match) resolve([performance.now() - start, match[1] ?? ""]);
+    };
+    child.stdout?.on("data", read);
+    child.stderr?.on("data", read);
+    child.on("exit", (code) => reject(new Error(`${words.join(" ")} ended with ${code}: ${text}`)));
+  });
+}
+
+async function startFloor(): Promise<Aim> {
+  const now = Date.now();
+  const authority = await createAuthority("bench", { validDays: 1, now });
+  const serving = await issueCertificate(authority, {
+    commonName: "bench",
+    hosts: ["127.0.0.1"],
+    usage: "server",
+    validDays: 1,
+    now,
+  });
+  const files = { key: path.join(folder, "key.pem"), certificate: path.join(folder, "cert.pem") };
+  writeFileSync(files.key, serving.privateKey);
+  writeFileSync(files.certificate, serving.certificate);
+  const program = path.join(root, "test/bench/floor-server.ts");
+  const words = ["node", "--import=tsx", program, files.key, files.certificate];
+  const [, port] = await startChild(words, /(\d+)\n/);
+  return { url: `https://127.0.0.1:${port}`, token: "" };
+}
+
+async function startKeelson(): Promise<Aim> {
+  const token = "bench-token";
+  const tokens = path.join(folder, "tokens.csv");
+  writeFileSync(tokens, `${token},bench,bench,"system:masters"\n`);
+  const storage = await storageFlags();
+  const words = ["node", "dist/keelson.js", "apiserver", "--secure-port=0", "--bind-address=127.0.0.1"];
+  const [ms, url] = await startChild(
+    [...words, `--data-dir=${folder}`, `--token-auth-file=${tokens}`, ...storage],
+    /(https:\/\/127\.0\.0\.1:\d+)/,
+  );
+  row("start-up, first (makes certificates)", `${ms.toFixed(0)} ms`);
+  return { url, token };
+}
+
+async function storageFlags(): Promise<readonly string[]> {
+  if (options.backend !== "etcd") return [`--storage-backend=${options.backend}`];
+  const client = "http://127.0.0.1:23790";
+  const peer = "http://127.0.0.1:23800";
+  const words = ["etcd", `--data-dir=${path.join(folder, "etcd")}`, `--listen-client-urls=${client}`];
+  await startChild(
+    [
+      ...words,
+      `--advertise-client-urls=${client}`,
+      `--listen-peer-urls=${peer}`,
+      `--initial-advertise-peer-urls=${peer}`,
+      `--initial-cluster=default=${peer}`,
+    ],
+    /ready to serve client requests/,
+  );
+  return ["--storage-backend=etcd3", `--etcd-servers=${client}`];
+}
+
+function row(name: string, figure: string, floor = "", ratio = ""): void {
+  console.log(`${name.padEnd(44)} ${figure.padStart(16)} ${floor.padStart(14)} ${ratio.padStart(7)}`);
+}
+
+function rateRow(name: string, figure: number, floor: number): void {
+  const show = (value: number) => `${value.toFixed(value < 100 ? 1 : 0)}/s`;
+  row(name, show(figure), show(floor), (figure / floor).toFixed(2));
+}
+
+function residentMb(): string {
+  const pid = children.at(-1)?.pid;
+  const [, kb] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return `${(Number(kb) / 1024).toFixed(0)} MB`;
+}
+
+const readNames: Readonly<Record<keyof Reads, string>> = {
+  get: "GET, consistent, 64 in flight",
+  getCached: "GET, resourceVersion=0",
+  page: "LIST limit=500 (668 KB)",
+  list: `LIST of ${objects} (13.4 MB), JSON`,
+  listProtobuf: `LIST of ${objects}, Protobuf`,
+};
+
+async function main(): Promise<void> {
+  const floor = await startFloor();
+  const own = options.url === undefined;
+  const aim = own
+    ? await startKeelson()
+    : { url: options.url as string, token: options.token ?? "" };
+  row(own ? `keelson on ${options.backend}` : (options.url as string), "figure", "floor", "ratio");
+  if (own) row("resident memory at start", residentMb());
+  const created = await fill(aim, objects);
+  if (own) row(`resident memory with ${objects} objects`, residentMb());
+  const floorReads = await reads(floor, floorPaths, seconds);
+  const ownReads = await reads(aim, keelsonPaths, seconds);
+  row("create, 32 in flight", `${created.toFixed(0)}/s`);
+  for (const key of Object.keys(readNames) as (keyof Reads)[]) {
+    rateRow(readNames[key], ownReads[key], floorReads[key]);
+  }
+  for (const watchers of String(options.watchers).split(",").map(Number)) {
+    const load = { watchers, writers: 8, seconds };
+    fanOutRow(watchers, await fanOut(aim, keelsonPaths, load), await fanOut(floor, floorPaths, load));
+  }
+}
+
+function fanOutRow(watchers: number, figure: FanOut, floor: FanOut): void {
+  rateRow(`watch, ${watchers} watchers, 8 writers: events`, figure.events, floor.events);
+  row(`  from write to delivery, p50 and p99`, `${figure.p50.toFixed(1)} ${figure.p99.toFixed(1)} ms`);
+}
+
+try {
+  await main();
+} finally {
+  for (const child of children) child.removeAllListeners("exit").kill("SIGTERM");
+  rmSync(folder, { recursive: true, force: true });
+}
