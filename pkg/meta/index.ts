@@ -3,3 +3,29 @@ export { type Domain, domainOf, kubernetes, protoPackage, resolve } from "./doma
 export * from "./kind.ts";
 export { Catalog, groupVersionOf, type Resource } from "./catalog.ts";
 export { type Status, type StatusCause, type StatusDetails, StatusError } from "./status.ts";
+export {
+  duration,
+  fieldsV1,
+  intOrString,
+  microTime,
+  quantity,
+  rawExtension,
+  time,
+} from "./scalars.ts";
+export { formatDuration, parseDuration } from "./go-duration.ts";
+export { formatMicros, formatSeconds, type Instant, parseMicros, parseSeconds } from "./go-time.ts";
+export { Quantity, QuantityFault, type QuantityFormat } from "./quantity.ts";
+export {
+  type ApiObject,
+  type Condition,
+  condition,
+  labelSelector,
+  type LabelSelector,
+  labelSelectorRequirement,
+  listMeta,
+  type ListMeta,
+  managedFieldsEntry,
+  objectMeta,
+  type ObjectMeta,
+  ownerReference,
+} from "./object-meta.ts";

@@ -1,0 +1,248 @@
+import {
+  bytes,
+  int32,
+  int64,
+  optional,
+  plain,
+  scalar,
+  ScalarFault,
+  string,
+  structs,
+} from "#schema";
+import type { Int64, ScalarType } from "#schema";
+import {
+  formatMicros,
+  formatSeconds,
+  type Instant,
+  isZeroTime,
+  parseMicros,
+  parseSeconds,
+} from "./go-time.ts";
+import { printJson } from "./json-text.ts";
+import { formatDuration, parseDuration } from "./go-duration.ts";
+import { Quantity, QuantityFault } from "./quantity.ts";
+
+/** The JSON values with codecs of their own. Each says how Go reads, prints and ships it. */
+
+const META = "apimachinery/pkg/apis/meta/v1";
+const RESOURCE = "apimachinery/pkg/api/resource";
+const INTSTR = "apimachinery/pkg/util/intstr";
+const RUNTIME = "apimachinery/pkg/runtime";
+
+const meta = structs(META);
+
+/** On the wire a zero time is an empty message, so both fields are absent rather than zero. */
+interface TimeMessage {
+  readonly seconds?: Int64;
+  readonly nanos?: number;
+}
+
+const timeFields = {
+  seconds: optional(1, int64, "Seconds since 1970 in UTC."),
+  nanos: optional(2, int32, "Nanoseconds within the second."),
+} as const;
+
+/** RFC 3339 to the second; null is Go's zero time. */
+export const time: ScalarType<string | null> = scalar<string | null>({
+  name: "Time",
+  package: META,
+  doc: "A moment to the second.",
+  fromJson: (value) => timeFrom(value, parseSeconds, formatSeconds),
+  wire: meta("Time", "A moment to the second.", timeFields),
+  toWire: (value) =>
+    value === null ? {} : { seconds: parseSeconds(value).seconds, nanos: 0 },
+  fromWire: (message: TimeMessage) => {
+    if (message.seconds === undefined && message.nanos === undefined) return null;
+    return formatUnlessZero({ seconds: Number(message.seconds ?? 0), nanos: 0 }, formatSeconds);
+  },
+  openapi: { type: "string", format: "date-time" },
+  zero: null,
+  keptWhenEmpty: true,
+});
+
+/** RFC 3339 with exactly six digits of fraction; null is Go's zero time. */
+export const microTime: ScalarType<string | null> = scalar<string | null>({
+  name: "MicroTime",
+  package: META,
+  doc: "A moment to the microsecond.",
+  fromJson: (value) => timeFrom(value, parseMicros, formatMicros),
+  wire: meta("MicroTime", "A moment to the microsecond.", timeFields),
+  toWire: (value) => {
+    if (value === null) return {};
+    const { seconds, nanos } = parseMicros(value);
+    return { seconds, nanos };
+  },
+  fromWire: (message: TimeMessage) => {
+    if (message.seconds === undefined && message.nanos === undefined) return null;
+    const instant = { seconds: Number(message.seconds ?? 0), nanos: message.nanos ?? 0 };
+    return formatUnlessZero(instant, formatMicros);
+  },
+  openapi: { type: "string", format: "date-time" },
+  zero: null,
+  keptWhenEmpty: true,
+});
+
+/** A fixed-point amount, as canonical text. */
+export const quantity: ScalarType<string> = scalar<string>({
+  name: "Quantity",
+  package: RESOURCE,
+  doc: "A fixed-point amount with a decimal or binary suffix.",
+  fromJson: (value) => {
+    if (value === null) return "0";
+    return canonicalQuantity(typeof value === "string" ? value : printJson(value));
+  },
+  fromNumber: canonicalQuantity,
+  wire: structs(RESOURCE)("Quantity", "An amount as text.", {
+    string: plain(1, string, "The amount."),
+  }),
+  toWire: (value) => ({ string: value }),
+  fromWire: (message: { readonly string?: string }) => canonicalQuantity(message.string ?? ""),
+  openapi: { type: "string", v3: { oneOf: [{ type: "string" }, { type: "number" }] } },
+  zero: "0",
+  keptWhenEmpty: true,
+});
+
+interface IntOrStringMessage {
+  readonly type?: Int64;
+  readonly intVal?: number;
+  readonly strVal?: string;
+}
+
+/** A 32-bit number or a text, told apart by JSON type. */
+export const intOrString: ScalarType<number | string> = scalar<number | string>({
+  name: "IntOrString",
+  package: INTSTR,
+  doc: "A 32-bit number or a text, for example a port number or name.",
+  fromJson: (value) => {
+    if (typeof value === "string") return value;
+    if (value === null) return 0;
+    return int32From(value);
+  },
+  fromNumber: (literal) => {
+    throw ScalarFault.mismatched(`number ${literal}`, "int32");
+  },
+  wire: structs(INTSTR)("IntOrString", "A number or a text.", {
+    type: plain(1, int64, "0 for a number, 1 for a text."),
+    intVal: plain(2, int32, "The number."),
+    strVal: plain(3, string, "The text."),
+  }),
+  toWire: (value) =>
+    typeof value === "string"
+      ? { type: 1, intVal: 0, strVal: value }
+      : { type: 0, intVal: value, strVal: "" },
+  fromWire: (message: IntOrStringMessage) =>
+    Number(message.type ?? 0) === 1 ? (message.strVal ?? "") : (message.intVal ?? 0),
+  openapi: {
+    type: "string",
+    format: "int-or-string",
+    v3: { oneOf: [{ type: "integer" }, { type: "string" }], format: "int-or-string" },
+  },
+  zero: 0,
+  keptWhenEmpty: true,
+});
+
+/** A span of time in Go's notation (`1h30m0s`). */
+export const duration: ScalarType<string> = scalar<string>({
+  name: "Duration",
+  package: META,
+  doc: "A span of time.",
+  fromJson: (value) => {
+    if (value === null) return "0s";
+    if (typeof value !== "string") throw ScalarFault.mismatched(jsonTypeOf(value), "string");
+    return formatDuration(parseDuration(value));
+  },
+  wire: meta("Duration", "A span of time.", { duration: plain(1, int64, "Nanoseconds.") }),
+  toWire: (value) => ({ duration: parseDuration(value) }),
+  fromWire: (message: { readonly duration?: Int64 }) =>
+    formatDuration(BigInt(message.duration ?? 0)),
+  openapi: { type: "string" },
+  zero: "0s",
+  keptWhenEmpty: true,
+});
+
+/** Any JSON value, opaque to this API; null is none. */
+export const rawExtension: ScalarType<unknown> = scalar<unknown>({
+  name: "RawExtension",
+  package: RUNTIME,
+  doc: "A JSON value of any kind.",
+  fromJson: (value) => value,
+  wire: structs(RUNTIME)("RawExtension", "A JSON value of any kind.", {
+    raw: optional(1, bytes, "The value as JSON text."),
+  }),
+  toWire: (value) => (value === null ? {} : { raw: toBase64(value) }),
+  fromWire: (message: { readonly raw?: string }) => fromBase64(message.raw),
+  openapi: { type: "object" },
+  zero: null,
+  keptWhenEmpty: true,
+});
+
+/** The field set of a managedFields entry, opaque here. */
+export const fieldsV1: ScalarType<unknown> = scalar<unknown>({
+  name: "FieldsV1",
+  package: META,
+  doc: "A set of fields as nested objects.",
+  fromJson: (value) => value,
+  wire: meta("FieldsV1", "A set of fields as nested objects.", {
+    Raw: optional(1, bytes, "The set as JSON text."),
+  }),
+  toWire: (value) => (value === null ? {} : { Raw: toBase64(value) }),
+  fromWire: (message: { readonly Raw?: string }) => fromBase64(message.Raw),
+  openapi: { type: "object" },
+  zero: null,
+  keptWhenEmpty: true,
+});
+
+function timeFrom(
+  value: unknown,
+  parse: (text: string) => Instant,
+  format: (instant: Instant) => string,
+): string | null {
+  if (value === null) return null;
+  if (typeof value !== "string") throw ScalarFault.mismatched(jsonTypeOf(value), "string");
+  return formatUnlessZero(parse(value), format);
+}
+
+function formatUnlessZero(
+  instant: Instant,
+  format: (instant: Instant) => string,
+): string | null {
+  return isZeroTime(instant) ? null : format(instant);
+}
+
+function canonicalQuantity(text: string): string {
+  try {
+    return Quantity.parse(trimGoSpace(text)).toString();
+  } catch (error) {
+    throw error instanceof QuantityFault ? new ScalarFault(error.message) : error;
+  }
+}
+
+/** `trim()` of JavaScript also takes the byte order mark, which Go's TrimSpace leaves. */
+function trimGoSpace(text: string): string {
+  const space = "[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
+  return text.replace(new RegExp(`^${space}`), "").replace(new RegExp(`${space}$`), "");
+}
+
+function int32From(value: unknown): number {
+  const isNumber = typeof value === "number" && Number.isInteger(value);
+  if (isNumber && value >= -(2 ** 31) && value < 2 ** 31) return value;
+  const type = jsonTypeOf(value);
+  throw ScalarFault.mismatched(type === "number" ? `number ${printJson(value)}` : type, "int32");
+}
+
+/** The JSON type of a value as Go's decoder names it. */
+function jsonTypeOf(value: unknown): string {
+  if (typeof value === "string") return "string";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "number" || typeof value === "bigint") return "number";
+  return Array.isArray(value) ? "array" : "object";
+}
+
+function toBase64(value: unknown): string {
+  return Buffer.from(printJson(value), "utf8").toString("base64");
+}
+
+function fromBase64(raw: string | undefined): unknown {
+  if (raw === undefined) return null;
+  return JSON.parse(Buffer.from(raw, "base64").toString("utf8"));
+}
