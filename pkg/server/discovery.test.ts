@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { StatusError } from "#meta";
+import { discoveryAnswer } from "./discovery.ts";
+import { compareVersions } from "./group-order.ts";
+import { lateKind, toyCatalog } from "./toy-catalog.ts";
+
+const catalog = toyCatalog();
+const aggregatedV2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+function read(path: string, accept?: string): any {
+  const answer = discoveryAnswer(catalog, path, accept, undefined);
+  if (answer === undefined) return undefined;
+  return JSON.parse(Buffer.from(answer.body).toString());
+}
+
+function statusOf(path: string, accept?: string): number | undefined {
+  return discoveryAnswer(catalog, path, accept, undefined)?.status;
+}
+
+describe("discovery", () => {
+  it("lists the core versions without an apiVersion", () => {
+    const body = read("/api");
+    assert.deepEqual(Object.keys(body), ["kind", "versions", "serverAddressByClientCIDRs"]);
+    assert.deepEqual(body.versions, ["v1"]);
+    assert.deepEqual(read("/api/"), body);
+  });
+
+  it("lists groups with their preferred version first, and never core", () => {
+    const entry = {
+      name: "toys.k8s.io",
+      versions: [
+        { groupVersion: "toys.k8s.io/v1", version: "v1" },
+        { groupVersion: "toys.k8s.io/v1beta1", version: "v1beta1" },
+      ],
+      preferredVersion: { groupVersion: "toys.k8s.io/v1", version: "v1" },
+    };
+    assert.deepEqual(read("/apis"), { kind: "APIGroupList", apiVersion: "v1", groups: [entry] });
+    assert.deepEqual(read("/apis/toys.k8s.io"), { kind: "APIGroup", apiVersion: "v1", ...entry });
+  });
+
+  it("lists resources and subresources sorted by name, verbs sorted", () => {
+    assert.deepEqual(read("/apis/toys.k8s.io/v1"), {
+      kind: "APIResourceList",
+      apiVersion: "v1",
+      groupVersion: "toys.k8s.io/v1",
+      resources: [
+        {
+          name: "toys",
+          singularName: "toy",
+          namespaced: true,
+          kind: "Toy",
+          verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+          shortNames: ["ty"],
+          categories: ["all"],
+          storageVersionHash: hash("toys.k8s.io/v1/Toy"),
+        },
+        {
+          name: "toys/scale",
+          singularName: "",
+          namespaced: true,
+          group: "sizes",
+          version: "v1",
+          kind: "Scale",
+          verbs: ["get"],
+        },
+        {
+          name: "toys/status",
+          singularName: "",
+          namespaced: true,
+          kind: "Toy",
+          verbs: ["get", "patch", "update"],
+        },
+      ],
+    });
+  });
+
+  it("hashes the stored version, whichever is asked for", () => {
+    const [beta] = read("/apis/toys.k8s.io/v1beta1").resources;
+    assert.equal(beta.storageVersionHash, hash("toys.k8s.io/v1/Toy"));
+    const [bonds, boxes] = read("/api/v1").resources;
+    assert.equal(bonds.storageVersionHash, undefined);
+    assert.equal(boxes.storageVersionHash, hash("/v1/Box"));
+  });
+
+  it("leaves what is not served to others", () => {
+    const unknown = ["/api/v2", "/apis/none", "/apis/none/v1", "/apis/toys.k8s.io/v9", "/apis//v1"];
+    for (const path of [...unknown, "/apis/toys.k8s.io/v1/toys", "/healthz", "/openapi", "/apis/v1"]) {
+      assert.equal(discoveryAnswer(catalog, path, undefined, undefined), undefined, path);
+    }
+  });
+
+  it("indexes every path", () => {
+    const { paths } = read("/");
+    assert.deepEqual(paths, [...paths].sort());
+    for (const path of ["/api/v1", "/apis/toys.k8s.io", "/apis/toys.k8s.io/v1beta1", "/version"]) {
+      assert.ok(paths.includes(path), path);
+    }
+  });
+
+  it("says which documents answer to GET alone", () => {
+    const methods = (path: string) => discoveryAnswer(catalog, path, undefined, undefined)?.methods;
+    for (const path of ["/api", "/api/v1", "/apis/toys.k8s.io/v1", "/version/"]) {
+      assert.equal(methods(path), "get", path);
+    }
+    for (const path of ["/", "/apis", "/apis/toys.k8s.io"]) assert.equal(methods(path), "any", path);
+  });
+
+  it("has a version of strings", () => {
+    const version = read("/version");
+    assert.equal(`${version.major}.${version.minor}`, "1.34");
+    assert.ok(Object.values(version).every((value) => typeof value === "string"));
+    assert.throws(
+      () => discoveryAnswer(catalog, "/version", "application/yaml", undefined),
+      (error: unknown) =>
+        error instanceof StatusError &&
+        error.code === 406 &&
+        error.message === "406: Not Acceptable\n\nAvailable representations: application/json",
+    );
+  });
+});
+
+describe("aggregated discovery", () => {
+  it("holds everything of the groups in one document", () => {
+    const body = read("/apis", aggregatedV2);
+    assert.equal(body.kind, "APIGroupDiscoveryList");
+    assert.equal(body.apiVersion, "apidiscovery.k8s.io/v2");
+    const [group] = body.items;
+    assert.deepEqual(group.metadata, { name: "toys.k8s.io" });
+    assert.deepEqual(group.versions.map((v: any) => v.version), ["v1", "v1beta1"]);
+    assert.deepEqual(group.versions[0].resources, [
+      {
+        resource: "toys",
+        responseKind: { group: "", version: "", kind: "Toy" },
+        scope: "Namespaced",
+        singularResource: "toy",
+        verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        shortNames: ["ty"],
+        categories: ["all"],
+        subresources: [
+          {
+            subresource: "scale",
+            responseKind: { group: "sizes", version: "v1", kind: "Scale" },
+            verbs: ["get"],
+          },
+          {
+            subresource: "status",
+            responseKind: { group: "", version: "", kind: "Toy" },
+            verbs: ["get", "patch", "update"],
+          },
+        ],
+      },
+    ]);
+    assert.equal(group.versions[0].freshness, "Current");
+    assert.deepEqual(read("/api", aggregatedV2).items.map((i: any) => i.metadata), [{}]);
+  });
+
+  it("answers 304 to the tag of the same content, and another tag when a kind is added", () => {
+    const first = discoveryAnswer(catalog, "/apis", aggregatedV2, undefined);
+    const { etag = "" } = first?.headers ?? {};
+    assert.match(etag, /^"[0-9A-F]{128}"$/);
+    const again = discoveryAnswer(toyCatalog(), "/apis", aggregatedV2, etag);
+    assert.deepEqual([again?.status, again?.headers["etag"], again?.body.length], [304, etag, 0]);
+    const grown = discoveryAnswer(toyCatalog(lateKind("example.com")), "/apis", aggregatedV2, etag);
+    assert.equal(grown?.status, 200);
+    assert.notEqual(grown?.headers["etag"], etag);
+  });
+
+  const v9 = aggregatedV2.replace("v=v2", "v=v9");
+  const rows: readonly (readonly [string, string, number, string?])[] = [
+    ["/api", aggregatedV2, 200, "APIGroupDiscoveryList"],
+    ["/api", `application/json,${aggregatedV2}`, 200, "APIGroupDiscoveryList"],
+    ["/api", `${aggregatedV2};profile=nopeer`, 200, "APIGroupDiscoveryList"],
+    ["/api", `${v9},application/json`, 200, "APIVersions"],
+    ["/api", v9, 406],
+    ["/apis", aggregatedV2.replace("List", ""), 406],
+    ["/apis/", aggregatedV2, 406],
+    ["/apis/toys.k8s.io", aggregatedV2, 406],
+    ["/apis/toys.k8s.io", `${aggregatedV2},application/json`, 200, "APIGroup"],
+    ["/apis/toys.k8s.io/v1", aggregatedV2, 406],
+    ["/apis/toys.k8s.io/v1", "application/json;as=Table;v=v1;g=meta.k8s.io", 406],
+    ["/apis/toys.k8s.io/v1", "text/html,application/xml;q=0.9,*/*;q=0.8", 200, "APIResourceList"],
+    ["/apis/toys.k8s.io/v1", "", 200, "APIResourceList"],
+  ];
+  for (const [path, accept, status, kind] of rows) {
+    it(`${path} as ${accept || "(empty)"}: ${status}`, () => {
+      assert.equal(statusOf(path, accept), status);
+      if (kind !== undefined) assert.equal(read(path, accept).kind, kind);
+    });
+  }
+
+  it("words a refusal as the router or as the negotiation does", () => {
+    const list = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    assert.deepEqual(read("/apis/toys.k8s.io/v1", v9), {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: `only the following media types are accepted: ${list}`,
+      reason: "NotAcceptable",
+      code: 406,
+    });
+    const routed = read("/apis/toys.k8s.io/v1", "text/html");
+    assert.equal(routed.message, `406: Not Acceptable\n\nAvailable representations: ${list}`);
+    assert.equal(read("/apis", "text/html").message.startsWith("only the following"), true);
+  });
+});
+
+describe("order of versions", () => {
+  it("is that of the specification's example", () => {
+    const want = "v10 v2 v1 v11beta2 v10beta3 v3beta1 v12alpha1 v11alpha2 foo1 foo10".split(" ");
+    assert.deepEqual([...want].sort().sort(compareVersions), want);
+  });
+});
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest().subarray(0, 8).toString("base64");
+}

@@ -1,0 +1,119 @@
+/** The order in which discovery lists groups, and the versions of a group. */
+import type { Catalog, Resource } from "#meta";
+import { groupVersionOf, resolve } from "#meta";
+import { memoize } from "#base";
+
+export interface ServedVersion {
+  readonly group: string;
+  readonly version: string;
+  readonly groupVersion: string;
+  /** Sorted by plural name. */
+  readonly resources: readonly Resource[];
+}
+
+export interface ServedGroup {
+  /** "" is the core group. */
+  readonly name: string;
+  /** In order of preference, never empty. */
+  readonly versions: readonly ServedVersion[];
+}
+
+/**
+ * Clients that find a resource name in several groups take the first one, so the order is part of the
+ * contract: these groups come in this order, all others (custom ones among them) after them by name.
+ * The first and the last of a run of equal rank are ordered by name.
+ */
+const builtinGroupOrder: readonly (readonly string[])[] = [
+  [""],
+  ["apiregistration.{api}"],
+  ["apps"],
+  ["events.{api}"],
+  ["authentication.{api}"],
+  ["authorization.{api}"],
+  ["autoscaling"],
+  ["batch"],
+  ["certificates.{api}"],
+  ["networking.{api}"],
+  ["policy"],
+  ["rbac.authorization.{api}"],
+  ["storage.{api}"],
+  ["admissionregistration.{api}", "apiextensions.{api}"],
+  ["scheduling.{api}"],
+  ["coordination.{api}"],
+  ["node.{api}"],
+  ["discovery.{api}", "resource.{api}"],
+  ["flowcontrol.apiserver.{api}"],
+  ["internal.apiserver.{api}"],
+  ["storagemigration.{api}"],
+];
+
+/** The served groups with their versions and resources, in the order of discovery; core first. */
+export const servedGroups: (catalog: Catalog) => readonly ServedGroup[] = memoize((catalog) => {
+  const rank = groupRank(catalog);
+  const byGroup = new Map<string, Map<string, Resource[]>>();
+  for (const resource of catalog.resources) {
+    const versions = entry(byGroup, resource.group, () => new Map<string, Resource[]>());
+    entry(versions, resource.version, (): Resource[] => []).push(resource);
+  }
+  return [...byGroup]
+    .map(([name, versions]) => ({ name, versions: sortVersions(name, versions) }))
+    .sort((a, b) => rank(a.name) - rank(b.name) || compareText(a.name, b.name));
+});
+
+function groupRank(catalog: Catalog): (group: string) => number {
+  const ranks = new Map<string, number>();
+  for (const [rank, templates] of builtinGroupOrder.entries()) {
+    for (const template of templates) ranks.set(resolve(template, catalog.domain), rank);
+  }
+  return (group) => ranks.get(group) ?? builtinGroupOrder.length;
+}
+
+function sortVersions(group: string, versions: Map<string, Resource[]>): ServedVersion[] {
+  return [...versions]
+    .map(([version, resources]) => ({
+      group,
+      version,
+      groupVersion: groupVersionOf(group, version),
+      resources: resources.sort((a, b) => compareText(a.plural, b.plural)),
+    }))
+    .sort((a, b) => compareVersions(a.version, b.version));
+}
+
+/**
+ * Most preferred first: stable before beta before alpha, then higher numbers first, and names of any
+ * other shape last in alphabetical order: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, foo.
+ */
+export function compareVersions(a: string, b: string): number {
+  const left = versionParts(a);
+  const right = versionParts(b);
+  if (left === undefined || right === undefined) {
+    if (left !== undefined) return -1;
+    return right !== undefined ? 1 : compareText(a, b);
+  }
+  return (
+    right.stability - left.stability || right.major - left.major || right.minor - left.minor
+  );
+}
+
+const stabilities = ["alpha", "beta"];
+
+function versionParts(version: string) {
+  const match = /^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$/.exec(version);
+  if (match === null) return undefined;
+  const [, major, stage, minor] = match;
+  const stability = stage === undefined ? stabilities.length : stabilities.indexOf(stage);
+  return { stability, major: Number(major), minor: Number(minor ?? 0) };
+}
+
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}

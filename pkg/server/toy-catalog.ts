@@ -1,0 +1,83 @@
+/** A small catalog for the tests of this folder: two groups, two versions, subresources, a virtual kind. */
+import { Catalog, domainOf, kind, type Kind, objectMeta } from "#meta";
+import { always, int32, optional, plain, string, structs } from "#schema";
+
+const toys = (version: string) => structs(`api/toys/${version}`);
+
+function toyStruct(version: string) {
+  const v = toys(version);
+  return v("Toy", "A toy.", {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, v("ToySpec", "What the toy is like.", { wheels: optional(1, int32, "How many.") }), "d"),
+  });
+}
+const toyV1 = toyStruct("v1");
+const toyBeta = toyStruct("v1beta1");
+const boxV1 = structs("api/core/v1")("Box", "A box.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  label: always(2, string, "What is inside."),
+});
+const bindingV1 = structs("api/core/v1")("Bond", "Ties a box to a place.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+});
+
+const nothing = { columns: [], row: () => [] };
+
+export const toy: Kind = kind(toyV1, {
+  ...nothing,
+  group: "toys.{api}",
+  kind: "Toy",
+  plural: "toys",
+  shortNames: ["ty"],
+  categories: ["all"],
+  scope: "Namespaced",
+  subresources: [
+    { name: "status", verbs: ["update", "get", "patch"] },
+    { name: "scale", verbs: ["get"], represents: { group: "sizes", version: "v1", kind: "Scale" } },
+  ],
+  versions: [
+    { version: "v1beta1", struct: toyBeta, onByDefault: true, convert: { up: (o) => o, down: (o) => o } },
+    { version: "v1", struct: toyV1, onByDefault: true, convert: "hub" },
+  ],
+});
+
+export const box: Kind = kind(boxV1, {
+  ...nothing,
+  group: "",
+  kind: "Box",
+  plural: "boxes",
+  scope: "Cluster",
+  verbs: ["watch", "get", "list", "update", "create", "patch", "delete"],
+  versions: [{ version: "v1", struct: boxV1, onByDefault: true, convert: "hub" }],
+});
+
+export const bond: Kind = kind(bindingV1, {
+  ...nothing,
+  group: "",
+  kind: "Bond",
+  plural: "bonds",
+  scope: "Namespaced",
+  verbs: ["create"],
+  versions: [{ version: "v1", struct: bindingV1, onByDefault: true, convert: "hub" }],
+});
+
+export const toyDomain = domainOf();
+
+export function toyCatalog(...more: readonly Kind[]): Catalog {
+  return new Catalog([toy, box, bond, ...more], toyDomain);
+}
+
+/** A kind that comes later, as a custom resource does. */
+export function lateKind(group: string): Kind {
+  const struct = structs("com/example/v1")("Late", "Came late.", {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+  });
+  return kind(struct, {
+    ...nothing,
+    group,
+    kind: "Late",
+    plural: "lates",
+    scope: "Namespaced",
+    versions: [{ version: "v1", struct, onByDefault: true, convert: "hub" }],
+  });
+}
