@@ -29,3 +29,6 @@ export {
   type ObjectMeta,
   ownerReference,
 } from "./object-meta.ts";
+export * from "./status-errors.ts";
+export { escapeHtml, goQuote } from "./go-quote.ts";
+export { printJson } from "./json-text.ts";
