@@ -107,6 +107,7 @@ export interface KindHooks<Hub = any> {
   readonly prepareUpdate?: (object: Hub, old: Hub, context: HookContext) => void;
   /** Rules beyond the fields' own; spec first, in Kubernetes' order. ObjectMeta is checked by the registry before this. */
   readonly validate?: (object: Hub, problems: Problems, context: HookContext) => void;
+  /** Takes the place of `validate` on updates (of subresources too): calls it where Kubernetes does. Absent = `validate`. */
   readonly validateUpdate?: (object: Hub, old: Hub, problems: Problems, context: HookContext) => void;
   readonly warnings?: (object: Hub, old: Hub | undefined, context: HookContext) => readonly string[];
 }

@@ -1,0 +1,128 @@
+import { always, type Infer, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { isConfigMapKey, kind, microTime, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { mustNotChange, same } from "../strategy.ts";
+import { compareVersions, parseVersion } from "./semantic-version.ts";
+import { checkStrategyName, OLDEST_EMULATION_VERSION } from "./strategy-name.ts";
+
+const v1beta1 = structs("api/coordination/v1beta1");
+const v1alpha2 = structs("api/coordination/v1alpha2");
+
+const specV1BETA1 = v1beta1(
+  "LeaseCandidateSpec",
+  "What the candidate is a candidate for, and its versions.",
+  {
+    leaseName: always(1, string, "Name of the lease that this is a candidate for; fixed."),
+    pingTime: optional(
+      2,
+      microTime,
+      "When the election last asked whether the candidate is there.",
+    ),
+    renewTime: optional(3, microTime, "When the candidate last answered."),
+    binaryVersion: always(4, string, "Version of the candidate, without a leading v."),
+    emulationVersion: plain(5, string, "Version that the candidate behaves as."),
+    strategy: plain(6, string, "How the best candidate is to be picked."),
+  },
+);
+
+export const leaseCandidateV1beta1 = v1beta1(
+  "LeaseCandidate",
+  "A process that would like to hold a lease.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, specV1BETA1, "What the candidate is a candidate for, and its versions."),
+  },
+);
+
+const specV1ALPHA2 = v1alpha2(
+  "LeaseCandidateSpec",
+  "What the candidate is a candidate for, and its versions.",
+  {
+    leaseName: always(1, string, "Name of the lease that this is a candidate for; fixed."),
+    pingTime: optional(
+      2,
+      microTime,
+      "When the election last asked whether the candidate is there.",
+    ),
+    renewTime: optional(3, microTime, "When the candidate last answered."),
+    binaryVersion: always(4, string, "Version of the candidate, without a leading v."),
+    emulationVersion: plain(5, string, "Version that the candidate behaves as."),
+    strategy: plain(6, string, "How the best candidate is to be picked."),
+  },
+);
+
+export const leaseCandidateV1alpha2 = v1alpha2(
+  "LeaseCandidate",
+  "A process that would like to hold a lease.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, specV1ALPHA2, "What the candidate is a candidate for, and its versions."),
+  },
+);
+
+type LeaseCandidate = Infer<typeof leaseCandidateV1beta1>;
+
+const path = Path.of("spec");
+
+/** The zero version stands for a text that is absent or no version. */
+function checkVersion(field: "binaryVersion" | "emulationVersion", text: string, problems: Problems) {
+  const version = text === "" ? undefined : parseVersion(text);
+  if (text !== "" && version === undefined) {
+    problems.invalid(path.child(field), text, "must be a valid semantic version");
+  }
+  return version ?? zero;
+}
+
+const zero = { numbers: [0n, 0n, 0n], prerelease: [] } as const;
+
+function validate({ spec }: LeaseCandidate, problems: Problems): void {
+  const { leaseName, binaryVersion, emulationVersion = "", strategy = "" } = spec;
+  if (leaseName === "") problems.required(path.child("leaseName"));
+  const emulated = checkVersion("emulationVersion", emulationVersion, problems);
+  const binary = checkVersion("binaryVersion", binaryVersion, problems);
+  if (binaryVersion === "") problems.required(path.child("binaryVersion"));
+  else if (emulationVersion !== "" && compareVersions(binary, emulated) < 0) {
+    const detail = "must be greater than or equal to `emulationVersion`";
+    problems.invalid(path.child("binaryVersion"), binaryVersion, detail);
+  }
+  if (strategy === "") problems.required(path.child("strategy"));
+  else checkStrategyName(strategy, path.child("strategy"), problems);
+  if (strategy === OLDEST_EMULATION_VERSION && compareVersions(emulated, zero) === 0) {
+    const detail = `must be specified when \`strategy\` is '${OLDEST_EMULATION_VERSION}'`;
+    problems.required(path.child("emulationVersion"), detail);
+  }
+}
+
+export const leaseCandidate = kind(leaseCandidateV1beta1, {
+  group: "coordination.{api}",
+  kind: "LeaseCandidate",
+  plural: "leasecandidates",
+  scope: "Namespaced",
+  versions: [
+    { version: "v1beta1", struct: leaseCandidateV1beta1, onByDefault: false, convert: "hub" },
+    { version: "v1alpha2", struct: leaseCandidateV1alpha2, onByDefault: false, convert: same },
+  ],
+  rules: { name: isConfigMapKey, createOnUpdate: true, unconditionalUpdate: false },
+  hooks: {
+    validate,
+    validateUpdate: (object, old, problems) => {
+      validate(object, problems);
+      const values = { now: object.spec.leaseName, before: old.spec.leaseName };
+      mustNotChange(problems, path.child("leaseName"), values);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("LeaseName", "Name of the lease that this is a candidate for."),
+    column("BinaryVersion", "Version of the candidate."),
+    column("EmulationVersion", "Version that the candidate behaves as."),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.spec.leaseName,
+    object.spec.binaryVersion,
+    object.spec.emulationVersion ?? "",
+    ageOf(object, context),
+  ],
+});

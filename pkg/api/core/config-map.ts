@@ -1,0 +1,57 @@
+import { bool, bytes, type Infer, map, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { isConfigMapKey, kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { entry, invalidEach, sortedKeys } from "../strategy.ts";
+import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
+
+const v1 = structs("api/core/v1");
+
+export const configMapV1 = v1("ConfigMap", "Configuration data for pods to consume.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  immutable: optional(4, bool, "True = only metadata may change from now on; cannot be undone."),
+  data: plain(2, map(string), "Text by key; no key may be in binaryData too."),
+  binaryData: plain(3, map(bytes), "Bytes by key; no key may be in data too."),
+});
+
+type ConfigMap = Infer<typeof configMapV1>;
+
+/** Keys of `data` first; the size is that of all values together, told of the object as a whole. */
+function validate(configMap: ConfigMap, problems: Problems): void {
+  let size = 0;
+  for (const key of sortedKeys(configMap.data)) {
+    const path = Path.of("data").key(key);
+    invalidEach(problems, path, { value: key, messages: isConfigMapKey(key) });
+    if (entry(configMap.binaryData, key) !== undefined) {
+      problems.invalid(path, key, "duplicate of key present in binaryData");
+    }
+    size += Buffer.byteLength(entry(configMap.data, key) ?? "");
+  }
+  for (const key of sortedKeys(configMap.binaryData)) {
+    const path = Path.of("binaryData").key(key);
+    invalidEach(problems, path, { value: key, messages: isConfigMapKey(key) });
+    size += sizeOfBase64(entry(configMap.binaryData, key) ?? "");
+  }
+  if (size > MAX_DATA_BYTES) problems.tooLong(Path.of("[]"), "", MAX_DATA_BYTES);
+}
+
+export const configMap = kind(configMapV1, {
+  group: "",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  shortNames: ["cm"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: configMapV1, onByDefault: true, convert: "hub" }],
+  hooks: {
+    validate,
+    validateUpdate: (object, old, problems) => {
+      checkSealed(object, old, { keys: ["data", "binaryData"], problems });
+      validate(object, problems);
+    },
+  },
+  columns: [nameColumn, column("Data", "Number of keys."), ageColumn],
+  row: (object, context) => [
+    nameOf(object),
+    Object.keys(object.data ?? {}).length + Object.keys(object.binaryData ?? {}).length,
+    ageOf(object, context),
+  ],
+});

@@ -1,0 +1,327 @@
+import { always, type Infer, int32, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { type HookContext, isDns1123Subdomain, isQualifiedName, kind, microTime, objectMeta, time } from "#meta";
+import { column, nameColumn, nameOf, timeSince } from "../printing.ts";
+import { invalidEach, mustNotChange } from "../strategy.ts";
+import { objectReference } from "./references.ts";
+
+const v1 = structs("api/core/v1");
+const eventsV1 = structs("api/events/v1");
+
+const eventSource = v1("EventSource", "Who tells of an event.", {
+  component: plain(1, string, "Component that the event comes from."),
+  host: plain(2, string, "Node that the event comes from."),
+});
+
+const eventSeries = v1("EventSeries", "Repetitions of an event.", {
+  count: plain(1, int32, "How often it happened."),
+  lastObservedTime: plain(2, microTime, "When it last happened."),
+});
+
+export const eventV1 = v1("Event", "Something that happened to an object; kept for a while.", {
+  metadata: always(1, objectMeta, "Standard object metadata."),
+  involvedObject: always(2, objectReference, "The object that the event is about."),
+  reason: plain(3, string, "Why it happened, in one word for machines."),
+  message: plain(4, string, "What happened, in words."),
+  source: plain(5, eventSource, "Who tells of it."),
+  firstTimestamp: plain(6, time, "When it was first seen."),
+  lastTimestamp: plain(7, time, "When it was last seen."),
+  count: plain(8, int32, "How often it was seen."),
+  type: plain(9, string, "Normal or Warning."),
+  eventTime: plain(10, microTime, "When it was first observed, to the microsecond."),
+  series: optional(11, eventSeries, "Its repetitions; absent if it happened once."),
+  action: plain(12, string, "What was done or failed to be done about the object."),
+  related: optional(13, objectReference, "A second object that has to do with it."),
+  reportingComponent: always(
+    14,
+    string,
+    "Controller that tells of it, as in `example.com/controller`.",
+  ),
+  reportingInstance: always(15, string, "Instance of that controller."),
+});
+
+const newEventSeries = eventsV1("EventSeries", "Repetitions of an event.", {
+  count: always(1, int32, "How often it happened."),
+  lastObservedTime: always(2, microTime, "When it last happened."),
+});
+
+export const newEventV1 = eventsV1(
+  "Event",
+  "Something that happened to an object; kept for a while.",
+  {
+    metadata: always(1, objectMeta, "Standard object metadata."),
+    eventTime: always(2, microTime, "When it was first observed, to the microsecond."),
+    series: optional(3, newEventSeries, "Its repetitions; absent if it happened once."),
+    reportingController: plain(
+      4,
+      string,
+      "Controller that tells of it, as in `example.com/controller`.",
+    ),
+    reportingInstance: plain(5, string, "Instance of that controller."),
+    action: plain(6, string, "What was done or failed to be done about the object."),
+    reason: plain(7, string, "Why it happened, in one word for machines."),
+    regarding: plain(8, objectReference, "The object that the event is about."),
+    related: optional(9, objectReference, "A second object that has to do with it."),
+    note: plain(10, string, "What happened, in words."),
+    type: plain(11, string, "Normal or Warning."),
+    deprecatedSource: plain(12, eventSource, "Core field `source`."),
+    deprecatedFirstTimestamp: plain(13, time, "Core field `firstTimestamp`."),
+    deprecatedLastTimestamp: plain(14, time, "Core field `lastTimestamp`."),
+    deprecatedCount: plain(15, int32, "Core field `count`."),
+  },
+);
+
+type Event = Infer<typeof eventV1>;
+type NewEvent = Infer<typeof newEventV1>;
+
+/** Field of events.{api}/v1 -> field of core v1; all others have the same name. */
+const renamed: readonly (readonly [keyof NewEvent & string, keyof Event & string])[] = [
+  ["regarding", "involvedObject"],
+  ["note", "message"],
+  ["deprecatedSource", "source"],
+  ["deprecatedFirstTimestamp", "firstTimestamp"],
+  ["deprecatedLastTimestamp", "lastTimestamp"],
+  ["deprecatedCount", "count"],
+  ["reportingController", "reportingComponent"],
+];
+
+function rename(object: object, names: ReadonlyMap<string, string>): object {
+  const entries = Object.entries(object).map(([key, value]) => [names.get(key) ?? key, value]);
+  return Object.fromEntries(entries);
+}
+
+const toCore = new Map(renamed);
+const fromCore = new Map(renamed.map(([key, coreKey]) => [coreKey, key] as const));
+
+/** Core always writes the reporting fields, events.{api} leaves out empty ones. */
+function up(event: NewEvent): Event {
+  return { reportingComponent: "", reportingInstance: "", ...rename(event, toCore) } as Event;
+}
+
+function down(event: Event): NewEvent {
+  return rename(event, fromCore) as NewEvent;
+}
+
+const isCore = (context: HookContext) => context.requestGroup === "";
+
+const MAX_WORD = 128;
+const MAX_NOTE = 1024;
+
+function checkLength(path: Path, text: string, { maximum, problems }: Limit): void {
+  if (Array.from(text).length === 0) problems.required(path);
+  if (Buffer.byteLength(text) <= maximum) return;
+  problems.invalid(path, "", `can have at most ${maximum} characters`);
+}
+
+interface Limit {
+  readonly maximum: number;
+  readonly problems: Problems;
+}
+
+/** Events without a precise time: only the namespaces must agree. */
+function checkOldStyle(event: Event, problems: Problems): void {
+  const { namespace = "" } = event.metadata;
+  const about = event.involvedObject.namespace ?? "";
+  const agree = about === "" ? namespace === "" || namespace === "default" : namespace === about;
+  if (!agree) disagree(about, problems);
+}
+
+function disagree(namespace: string, problems: Problems): void {
+  const path = Path.of("involvedObject.namespace");
+  problems.invalid(path, namespace, "does not match event.namespace");
+}
+
+/** Rules for both groups; the controller's field is named as in the group that the client spoke. */
+function checkCommon(event: Event, problems: Problems, context: HookContext): void {
+  const { namespace = "" } = event.metadata;
+  if (!event.eventTime) checkOldStyle(event, problems);
+  else {
+    const about = event.involvedObject.namespace ?? "";
+    if (about === "" && namespace !== "default" && namespace !== "kube-system") {
+      disagree(about, problems);
+    }
+    const controller = event.reportingComponent;
+    const path = Path.of(isCore(context) ? "reportingComponent" : "reportingController");
+    if (controller === "") problems.required(path);
+    invalidEach(problems, path, { value: controller, messages: isQualifiedName(controller) });
+    const words = { maximum: MAX_WORD, problems };
+    checkLength(Path.of("reportingInstance"), event.reportingInstance, words);
+    checkLength(Path.of("action"), event.action ?? "", words);
+    checkLength(Path.of("reason"), event.reason ?? "", words);
+    if (event.message) {
+      checkLength(Path.of("message"), event.message, { maximum: MAX_NOTE, problems });
+    }
+  }
+  const messages = isDns1123Subdomain(namespace);
+  invalidEach(problems, Path.of("namespace"), { value: namespace, messages });
+}
+
+function checkSeries({ series }: Event, problems: Problems): void {
+  if (series === undefined) return;
+  if ((series.count ?? 0) < 2) problems.invalid(Path.of("series.count"), "", "should be at least 2");
+  if (!series.lastObservedTime) problems.required(Path.of("series.lastObservedTime"));
+}
+
+/** What events.{api} asks of a new event beyond the common rules. */
+function checkNewStyle(event: Event, problems: Problems): void {
+  const { name = "" } = event.metadata;
+  invalidEach(problems, Path.of("metadata.name"), { value: name, messages: isDns1123Subdomain(name) });
+  checkSeries(event, problems);
+  if (!event.eventTime) problems.required(Path.of("eventTime"));
+  if (event.type !== "Normal" && event.type !== "Warning") {
+    problems.invalid(Path.of("type"), "", `has invalid value: ${event.type ?? ""}`);
+  }
+  const unset = (field: string, isSet: unknown) => {
+    if (isSet) problems.invalid(Path.of(field), "", "needs to be unset");
+  };
+  unset("firstTimestamp", event.firstTimestamp);
+  unset("lastTimestamp", event.lastTimestamp);
+  unset("count", event.count);
+  unset("source", event.source.component || event.source.host);
+}
+
+/** A reference with the field names of Go's struct, as Kubernetes prints it. */
+function goReference(reference: Event["related"]): unknown {
+  if (reference === undefined) return null;
+  return {
+    Kind: reference.kind ?? "",
+    Namespace: reference.namespace ?? "",
+    Name: reference.name ?? "",
+    UID: reference.uid ?? "",
+    APIVersion: reference.apiVersion ?? "",
+    ResourceVersion: reference.resourceVersion ?? "",
+    FieldPath: reference.fieldPath ?? "",
+  };
+}
+
+/** Through events.{api} an event stays as it is, save for its series. */
+function checkUnchanged(event: Event, old: Event, problems: Problems): void {
+  if (JSON.stringify(event.series) !== JSON.stringify(old.series)) checkSeries(event, problems);
+  const keep = (field: keyof Event & string, shown: unknown, name: string = field) => {
+    const values = { now: event[field] || null, before: old[field] || null, shown };
+    mustNotChange(problems, Path.of(name), values);
+  };
+  keep("involvedObject", goReference(event.involvedObject));
+  keep("reason", event.reason ?? "");
+  keep("message", event.message ?? "");
+  keep("source", { Component: event.source.component ?? "", Host: event.source.host ?? "" });
+  keep("firstTimestamp", event.firstTimestamp);
+  keep("lastTimestamp", event.lastTimestamp);
+  keep("count", event.count ?? 0);
+  keep("type", event.type ?? "");
+  keep("eventTime", event.eventTime);
+  keep("action", event.action ?? "");
+  keep("related", goReference(event.related));
+  keep("reportingComponent", event.reportingComponent, "reportingController");
+  keep("reportingInstance", event.reportingInstance);
+}
+
+/** `pod/web`, or just `pod`. */
+function target({ kind: about = "", name }: Event["involvedObject"]): string {
+  return name ? `${about.toLowerCase()}/${name}` : about.toLowerCase();
+}
+
+function source(event: Event): string {
+  const component = event.source.component || event.reportingComponent;
+  const instance = event.source.host || event.reportingInstance;
+  return instance ? `${component}, ${instance}` : component;
+}
+
+/** An event without a count happened once. */
+function times(event: Event, now: number): { first: string; last: string; count: number } {
+  const first = timeSince(event.firstTimestamp ?? event.eventTime, now);
+  const { series } = event;
+  if (series !== undefined) {
+    return { first, last: timeSince(series.lastObservedTime, now), count: series.count ?? 0 };
+  }
+  const last = event.lastTimestamp ? timeSince(event.lastTimestamp, now) : first;
+  return { first, last, count: event.count || 1 };
+}
+
+const referenceFields = [
+  "kind",
+  "namespace",
+  "name",
+  "uid",
+  "apiVersion",
+  "resourceVersion",
+  "fieldPath",
+] as const;
+
+/** Selectable fields under the names of one group. */
+function selectable(about: string, controller: string): Record<string, (event: Event) => string> {
+  const ofReference = referenceFields.map(
+    (field) =>
+      [`${about}.${field}`, (event: Event) => event.involvedObject[field] ?? ""] as const,
+  );
+  return {
+    ...Object.fromEntries(ofReference),
+    reason: (event) => event.reason ?? "",
+    [controller]: (event) => event.reportingComponent,
+    type: (event) => event.type ?? "",
+  };
+}
+
+export const event = kind(eventV1, {
+  group: "",
+  kind: "Event",
+  plural: "events",
+  shortNames: ["ev"],
+  scope: "Namespaced",
+  versions: [
+    { version: "v1", struct: eventV1, onByDefault: true, convert: "hub" },
+    {
+      group: "events.{api}",
+      version: "v1",
+      struct: newEventV1,
+      onByDefault: true,
+      convert: { up, down },
+      selectableFields: selectable("regarding", "reportingController"),
+    },
+  ],
+  rules: {
+    name: "path-segment",
+    createOnUpdate: true,
+    expires: true,
+  },
+  hooks: {
+    validate: (object, problems, context) => {
+      checkCommon(object, problems, context);
+      if (!isCore(context)) checkNewStyle(object, problems);
+    },
+    validateUpdate: (object, old, problems, context) => {
+      checkCommon(object, problems, context);
+      if (!isCore(context)) checkUnchanged(object, old, problems);
+    },
+  },
+  columns: [
+    column("Last Seen", "Time since it was last seen."),
+    column("Type", "Normal or Warning."),
+    column("Reason", "Why it happened, in one word for machines."),
+    column("Object", "The object that the event is about."),
+    column("Subobject", "The part of that object that it is about.", { priority: 1 }),
+    column("Source", "Who tells of it.", { priority: 1 }),
+    column("Message", "What happened, in words."),
+    column("First Seen", "Time since it was first seen.", { priority: 1 }),
+    column("Count", "How often it was seen.", { priority: 1 }),
+    { ...nameColumn, priority: 1 },
+  ],
+  row: (object, { now }) => {
+    const { first, last, count } = times(object, now);
+    return [
+      last,
+      object.type ?? "",
+      object.reason ?? "",
+      target(object.involvedObject),
+      object.involvedObject.fieldPath ?? "",
+      source(object),
+      (object.message ?? "").trim(),
+      first,
+      count,
+      nameOf(object),
+    ];
+  },
+  selectableFields: {
+    ...selectable("involvedObject", "reportingComponent"),
+    source: (object) => object.source.component || object.reportingComponent,
+  },
+});

@@ -1,0 +1,198 @@
+import { always, type Infer, list, map, named, Path, plain, type Problems, structs } from "#schema";
+import { isQualifiedName, kind, objectMeta, Quantity, quantity } from "#meta";
+import { plainColumns, plainRow } from "../printing.ts";
+import { entry, invalidEach, setEntry, sortedKeys } from "../strategy.ts";
+import { checkContainerResourceName, checkResourceName, isOvercommitAllowed } from "./resource-names.ts";
+
+const v1 = structs("api/core/v1");
+
+const resourceList = map(quantity);
+
+const limitRangeItem = v1("LimitRangeItem", "Limits for one kind of thing.", {
+  type: always(
+    1,
+    named("v1.LimitType"),
+    "What the limits are for: Pod, Container, PersistentVolumeClaim or a name with a domain.",
+  ),
+  max: plain(2, resourceList, "Largest amount of each resource."),
+  min: plain(3, resourceList, "Smallest amount of each resource."),
+  default: plain(4, resourceList, "Limit of those that name none."),
+  defaultRequest: plain(5, resourceList, "Request of those that name none."),
+  maxLimitRequestRatio: plain(6, resourceList, "How many times its request a limit may be."),
+});
+
+const limitRangeSpec = v1("LimitRangeSpec", "The limits.", {
+  limits: always(1, list(limitRangeItem), "Limits, one entry for each kind of thing.", {
+    listType: "atomic",
+  }),
+});
+
+export const limitRangeV1 = v1("LimitRange", "Limits what single objects of a namespace may use.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: plain(2, limitRangeSpec, "The limits."),
+});
+
+type LimitRange = Infer<typeof limitRangeV1>;
+type Item = NonNullable<LimitRange["spec"]["limits"]>[number];
+
+function missingFrom(
+  target: Readonly<Record<string, string>> | undefined,
+  source: Readonly<Record<string, string>> | undefined,
+): Record<string, string> | undefined {
+  const result: Record<string, string> = { ...target };
+  for (const name of sortedKeys(source)) {
+    if (entry(target, name) === undefined) setEntry(result, name, entry(source, name) ?? "0");
+  }
+  return Object.keys(result).length > 0 ? result : target;
+}
+
+/** Containers get the maximum as limit, the limit as request, and the minimum as request. */
+function fillDefaults(item: Item): void {
+  if (item.type !== "Container") return;
+  const limits = missingFrom(item.default, item.max);
+  const requests = missingFrom(missingFrom(item.defaultRequest, limits), item.min);
+  if (limits !== undefined) item.default = limits;
+  if (requests !== undefined) item.defaultRequest = requests;
+}
+
+const standardTypes = ["Pod", "Container", "PersistentVolumeClaim"];
+
+function checkType(type: string, path: Path, problems: Problems): void {
+  const messages = isQualifiedName(type);
+  invalidEach(problems, path, { value: type, messages });
+  if (messages.length > 0 || type.includes("/") || standardTypes.includes(type)) return;
+  problems.invalid(path, type, "must be a standard limit type or fully qualified");
+}
+
+function checkNames(item: Item, path: Path, problems: Problems): void {
+  const onContainers = item.type === "Pod" || item.type === "Container";
+  const check = onContainers ? checkContainerResourceName : checkResourceName;
+  const checkField = (field: "max" | "min" | "default" | "defaultRequest" | "maxLimitRequestRatio") => {
+    for (const name of sortedKeys(item[field])) check(name, path.child(field).key(name), problems);
+  };
+  checkField("max");
+  checkField("min");
+  for (const field of ["default", "defaultRequest"] as const) {
+    if (item.type !== "Pod") checkField(field);
+    else if (Object.keys(item[field] ?? {}).length > 0) {
+      problems.forbidden(path.child(field), "may not be specified when `type` is 'Pod'");
+    }
+  }
+  if (item.type === "PersistentVolumeClaim") {
+    if (entry(item.min, "storage") === undefined && entry(item.max, "storage") === undefined) {
+      const detail = "either minimum or maximum storage value is required, but neither was provided";
+      problems.required(path.child("limits"), detail);
+    }
+  }
+  checkField("maxLimitRequestRatio");
+}
+
+function exceeds(left: string | undefined, right: string | undefined): boolean {
+  if (left === undefined || right === undefined) return false;
+  return Quantity.parse(left).compare(Quantity.parse(right)) > 0;
+}
+
+/**
+ * The amounts of one resource must be in order. What is shown as the wrong value is not always the
+ * value of the field that is named; clients see it so.
+ */
+function checkOrder(item: Item, name: string, { path, problems }: Place): void {
+  const [min, max] = [entry(item.min, name), entry(item.max, name)];
+  const isPod = item.type === "Pod";
+  const limit = isPod ? undefined : entry(item.default, name);
+  const request = isPod ? undefined : entry(item.defaultRequest, name);
+  const refuse = (field: string, value: string | undefined, detail: string) =>
+    problems.invalid(path.child(field).key(name), value, detail);
+  if (exceeds(min, max)) refuse("min", min, `min value ${min} is greater than max value ${max}`);
+  if (exceeds(min, request)) {
+    refuse(
+      "defaultRequest",
+      request,
+      `min value ${min} is greater than default request value ${request}`,
+    );
+  }
+  if (exceeds(request, max)) {
+    refuse(
+      "defaultRequest",
+      request,
+      `default request value ${request} is greater than max value ${max}`,
+    );
+  }
+  if (exceeds(request, limit)) {
+    refuse(
+      "defaultRequest",
+      request,
+      `default request value ${request} is greater than default limit value ${limit}`,
+    );
+  }
+  if (exceeds(min, limit)) {
+    refuse("default", min, `min value ${min} is greater than default value ${limit}`);
+  }
+  if (exceeds(limit, max)) {
+    refuse("default", max, `default value ${limit} is greater than max value ${max}`);
+  }
+}
+
+interface Place {
+  readonly path: Path;
+  readonly problems: Problems;
+}
+
+function checkRatio(item: Item, name: string, { path, problems }: Place): void {
+  const ratio = entry(item.maxLimitRequestRatio, name);
+  if (ratio === undefined) return;
+  const place = path.child("maxLimitRequestRatio").key(name);
+  if (exceeds("1", ratio)) problems.invalid(place, ratio, `ratio ${ratio} is less than 1`);
+  const [min, max] = [entry(item.min, name), entry(item.max, name)];
+  if (min === undefined || max === undefined) return;
+  const amount = (text: string) => Number(Quantity.parse(text).milliValue());
+  const largest = amount(max) / amount(min);
+  if (amount(ratio) / 1000 <= largest) return;
+  problems.invalid(place, ratio, `ratio ${ratio} is greater than max/min = ${largest.toFixed(6)}`);
+}
+
+function checkOvercommit(item: Item, name: string, { path, problems }: Place): void {
+  const limit = entry(item.default, name);
+  const request = entry(item.defaultRequest, name);
+  if (item.type === "Pod" || isOvercommitAllowed(name)) return;
+  if (!exceeds(limit, request) && !exceeds(request, limit)) return;
+  problems.invalid(
+    path.child("defaultRequest").key(name),
+    request,
+    `default value ${limit} must equal to defaultRequest value ${request} in ${name}`,
+  );
+}
+
+function validate({ spec }: LimitRange, problems: Problems): void {
+  const seen = new Set<string>();
+  for (const [index, item] of (spec.limits ?? []).entries()) {
+    const path = Path.of("spec.limits").index(index);
+    checkType(item.type, path.child("type"), problems);
+    if (seen.has(item.type)) problems.duplicate(path.child("type"), item.type);
+    seen.add(item.type);
+    checkNames(item, path, problems);
+    const { min, max, default: limits, defaultRequest, maxLimitRequestRatio } = item;
+    const names = [min, max, limits, defaultRequest, maxLimitRequestRatio].flatMap(sortedKeys);
+    for (const name of [...new Set(names)].sort()) {
+      checkOrder(item, name, { path, problems });
+      checkRatio(item, name, { path, problems });
+      checkOvercommit(item, name, { path, problems });
+    }
+  }
+}
+
+export const limitRange = kind(limitRangeV1, {
+  group: "",
+  kind: "LimitRange",
+  plural: "limitranges",
+  shortNames: ["limits"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: limitRangeV1, onByDefault: true, convert: "hub" }],
+  rules: { createOnUpdate: true },
+  hooks: {
+    default: ({ spec }) => spec.limits?.forEach(fillDefaults),
+    validate,
+  },
+  columns: plainColumns,
+  row: plainRow,
+});

@@ -1,0 +1,140 @@
+import { always, list, named, plain, string, structs } from "#schema";
+import { type HookContext, isQualifiedName, kind, objectMeta, resolve, time } from "#meta";
+import { type Infer, Path, type Problems } from "#schema";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { invalidEach, setEntry } from "../strategy.ts";
+
+const v1 = structs("api/core/v1");
+
+const namespaceSpec = v1("NamespaceSpec", "What a namespace asks for.", {
+  finalizers: plain(
+    1,
+    list(named("v1.FinalizerName")),
+    "Who still has to clean up before the namespace may go.",
+    { listType: "atomic" },
+  ),
+});
+
+const namespaceCondition = v1(
+  "NamespaceCondition",
+  "An observation about the content of a namespace.",
+  {
+    type: always(1, named("v1.NamespaceConditionType"), "What is observed."),
+    status: always(
+      2,
+      named("v1.ConditionStatus", "True", "False", "Unknown"),
+      "True, False or Unknown.",
+    ),
+    lastTransitionTime: plain(4, time, "When the status last changed."),
+    reason: plain(5, string, "Machine-readable reason."),
+    message: plain(6, string, "The observation in words."),
+  },
+);
+
+const namespaceStatus = v1("NamespaceStatus", "State of a namespace.", {
+  phase: plain(
+    1,
+    named("v1.NamespacePhase", "Active", "Terminating"),
+    "Active, or Terminating while its content goes.",
+    { default: "Active" },
+  ),
+  conditions: plain(2, list(namespaceCondition), "What the namespace controller observes.", {
+    listType: "map",
+    listMapKeys: ["type"],
+    patchStrategy: ["merge"],
+    patchMergeKey: "type",
+  }),
+});
+
+export const namespaceV1 = v1("Namespace", "A scope for names.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: plain(2, namespaceSpec, "What the namespace asks for."),
+  status: plain(3, namespaceStatus, "State of the namespace."),
+});
+
+type Namespace = Infer<typeof namespaceV1>;
+
+/** Present in every namespace until its content is gone. */
+const CONTENT_FINALIZER = "kubernetes";
+
+/** The label by which network policies and the like select a namespace by name; it cannot be changed. */
+function labelName(namespace: Namespace, { domain }: HookContext): void {
+  const { name } = namespace.metadata;
+  if (!name) return;
+  namespace.metadata.labels ??= {};
+  setEntry(namespace.metadata.labels, resolve("{label}/metadata.name", domain), name);
+}
+
+function prepareUpdate(namespace: Namespace, old: Namespace, { subresource }: HookContext): void {
+  if (subresource === "status") {
+    namespace.spec = old.spec;
+    return;
+  }
+  namespace.status = old.status;
+  if (subresource !== "finalize") namespace.spec.finalizers = old.spec.finalizers;
+}
+
+function checkFinalizers(namespace: Namespace, problems: Problems): void {
+  const path = Path.of("spec.finalizers");
+  for (const finalizer of namespace.spec.finalizers ?? []) {
+    const messages = isQualifiedName(finalizer);
+    invalidEach(problems, path, { value: finalizer, messages });
+    if (messages.length > 0 || finalizer.includes("/") || finalizer === CONTENT_FINALIZER) continue;
+    const detail = "name is neither a standard finalizer name nor is it fully qualified";
+    problems.invalid(path, finalizer, detail);
+  }
+}
+
+/** The phase follows from whether the namespace is being deleted. */
+function checkPhase(namespace: Namespace, problems: Problems): void {
+  const { phase } = namespace.status;
+  const path = Path.of("status.Phase");
+  if (!namespace.metadata.deletionTimestamp) {
+    if (phase === "Active") return;
+    problems.invalid(path, phase ?? "", "may only be 'Active' if `deletionTimestamp` is empty");
+  } else if (phase !== "Terminating") {
+    problems.invalid(
+      path,
+      phase ?? "",
+      "may only be 'Terminating' if `deletionTimestamp` is not empty",
+    );
+  }
+}
+
+export const namespace = kind(namespaceV1, {
+  group: "",
+  kind: "Namespace",
+  plural: "namespaces",
+  shortNames: ["ns"],
+  scope: "Cluster",
+  verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
+  versions: [{ version: "v1", struct: namespaceV1, onByDefault: true, convert: "hub" }],
+  subresources: [
+    { name: "finalize", verbs: ["update"] },
+    { name: "status", verbs: ["get", "patch", "update"] },
+  ],
+  rules: { name: "dns-label", deleteReturnsObject: true },
+  hooks: {
+    default: labelName,
+    prepareCreate: (object, context) => {
+      labelName(object, context);
+      object.status = { phase: "Active" };
+      const finalizers = object.spec.finalizers ?? [];
+      if (finalizers.includes(CONTENT_FINALIZER)) return;
+      object.spec.finalizers = [...finalizers, CONTENT_FINALIZER];
+    },
+    prepareUpdate,
+    validate: checkFinalizers,
+    validateUpdate: (object, _old, problems, { subresource }) => {
+      if (subresource === "status") checkPhase(object, problems);
+      if (subresource === "finalize") checkFinalizers(object, problems);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Status", "Active, or Terminating while its content goes."),
+    ageColumn,
+  ],
+  row: (object, context) => [nameOf(object), object.status.phase ?? "", ageOf(object, context)],
+  selectableFields: { "status.phase": (object) => object.status.phase ?? "" },
+});

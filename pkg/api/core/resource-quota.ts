@@ -1,0 +1,258 @@
+import { always, type Infer, list, map, named, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { kind, objectMeta, quantity } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { dividedBySubresource, entry, FIELD_IMMUTABLE, sortedKeys } from "../strategy.ts";
+import { checkQuotaResourceName, checkResourceQuantity, isStandardQuotaName } from "./resource-names.ts";
+
+const v1 = structs("api/core/v1");
+
+const resourceList = map(quantity);
+
+const scopedResourceSelectorRequirement = v1(
+  "ScopedResourceSelectorRequirement",
+  "Relates a scope to values.",
+  {
+    scopeName: always(
+      1,
+      named("v1.ResourceQuotaScope", "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"),
+      "The scope.",
+    ),
+    operator: always(
+      2,
+      named("v1.ScopeSelectorOperator", "In", "NotIn", "Exists", "DoesNotExist"),
+      "How the scope relates to the values.",
+    ),
+    values: plain(3, list(string), "The values, for In and NotIn.", { listType: "atomic" }),
+  },
+);
+
+const scopeSelector = v1("ScopeSelector", "All requirements must hold.", {
+  matchExpressions: plain(1, list(scopedResourceSelectorRequirement), "The requirements.", {
+    listType: "atomic",
+  }),
+}, { atomic: true });
+
+const resourceQuotaSpec = v1("ResourceQuotaSpec", "What may be used at most.", {
+  hard: plain(1, resourceList, "Limit of each resource."),
+  scopes: plain(
+    2,
+    list(named("v1.ResourceQuotaScope", "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass")),
+    "Count only what lies in all of these scopes.",
+    { listType: "atomic" },
+  ),
+  scopeSelector: optional(3, scopeSelector, "Count only what this selects."),
+});
+
+const resourceQuotaStatus = v1("ResourceQuotaStatus", "What is in use.", {
+  hard: plain(1, resourceList, "The limits in force."),
+  used: plain(2, resourceList, "Use of each resource."),
+});
+
+export const resourceQuotaV1 = v1(
+  "ResourceQuota",
+  "Limits what all objects of a namespace may use together.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, resourceQuotaSpec, "What may be used at most."),
+    status: plain(3, resourceQuotaStatus, "What is in use."),
+  },
+);
+
+type ResourceQuota = Infer<typeof resourceQuotaV1>;
+type Spec = ResourceQuota["spec"];
+
+const podNames = ["pods"];
+const podComputeNames = ["cpu", "memory"].flatMap((name) => [
+  name,
+  `limits.${name}`,
+  `requests.${name}`,
+]);
+const allPodNames = [...podNames, ...podComputeNames];
+
+/** The quota resources that each scope can be applied to. */
+const scopeResources: Readonly<Record<string, readonly string[]>> = {
+  Terminating: allPodNames,
+  NotTerminating: allPodNames,
+  BestEffort: podNames,
+  NotBestEffort: allPodNames,
+  PriorityClass: allPodNames,
+  CrossNamespacePodAffinity: allPodNames,
+  VolumeAttributesClass: ["persistentvolumeclaims", "requests.storage"],
+};
+
+/** Scopes that hold or do not hold, without values. */
+const existenceScopes = [
+  "BestEffort",
+  "NotBestEffort",
+  "Terminating",
+  "NotTerminating",
+  "CrossNamespacePodAffinity",
+];
+
+const opposites = [
+  ["BestEffort", "NotBestEffort"],
+  ["Terminating", "NotTerminating"],
+];
+
+/** How many of the limited resources the scope cannot be applied to. */
+function misfits(scope: string, spec: Spec): number {
+  const fitting = entry(scopeResources, scope);
+  if (fitting === undefined) return 0;
+  return sortedKeys(spec.hard).filter((name) => isStandardQuotaName(name) && !fitting.includes(name))
+    .length;
+}
+
+function conflicts(scopes: readonly string[]): number {
+  return opposites.filter((pair) => pair.every((scope) => scopes.includes(scope))).length;
+}
+
+function repeat(times: number, action: () => void): void {
+  for (let i = 0; i < times; i++) action();
+}
+
+function checkScopes(spec: Spec, problems: Problems): void {
+  const path = Path.of("spec.scopes");
+  const scopes = spec.scopes ?? [];
+  for (const scope of scopes) {
+    if (!Object.hasOwn(scopeResources, scope)) problems.invalid(path, scopes, "unsupported scope");
+    repeat(misfits(scope, spec), () =>
+      problems.invalid(path, scopes, "unsupported scope applied to resource"),
+    );
+  }
+  repeat(conflicts(scopes), () => problems.invalid(path, scopes, "conflicting scopes"));
+}
+
+type Requirement = NonNullable<NonNullable<Spec["scopeSelector"]>["matchExpressions"]>[number];
+
+function checkRequirement(requirement: Requirement, problems: Problems): void {
+  const path = Path.of("spec.scopeSelector.matchExpressions");
+  const { scopeName, operator, values = [] } = requirement;
+  if (existenceScopes.includes(scopeName) && operator !== "Exists") {
+    const scopes = existenceScopeNames;
+    problems.invalid(path.child("operator"), operator, `must be 'Exists' when scope is any of ${scopes}`);
+  }
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      if (values.length > 0) return;
+      return problems.required(
+        path.child("values"),
+        "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+      );
+    case "Exists":
+    case "DoesNotExist":
+      if (values.length === 0) return;
+      return problems.invalid(
+        path.child("values"),
+        values,
+        "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",
+      );
+    default:
+      problems.invalid(path.child("operator"), operator, "not a valid selector operator");
+  }
+}
+
+/** Go's constants, which is how the message names them. */
+const existenceScopeNames =
+  "ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, " +
+  "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+
+function checkScopeSelector(spec: Spec, problems: Problems): void {
+  if (spec.scopeSelector === undefined) return;
+  const path = Path.of("spec.scopeSelector.matchExpressions");
+  const requirements = spec.scopeSelector.matchExpressions ?? [];
+  // Shown with the field names of Go's struct, as Kubernetes prints it.
+  const shown = {
+    MatchExpressions: requirements.map(({ scopeName, operator, values }) => ({
+      ScopeName: scopeName,
+      Operator: operator,
+      Values: values ?? null,
+    })),
+  };
+  for (const requirement of requirements) {
+    const scope = requirement.scopeName;
+    if (!Object.hasOwn(scopeResources, scope)) {
+      problems.invalid(path.child("scopeName"), scope, "unsupported scope");
+    }
+    repeat(misfits(scope, spec), () =>
+      problems.invalid(path, shown, "unsupported scope applied to resource"),
+    );
+    checkRequirement(requirement, problems);
+  }
+  repeat(conflicts(requirements.map(({ scopeName }) => scopeName)), () =>
+    problems.invalid(path, spec.scopes ?? null, "conflicting scopes"),
+  );
+}
+
+function checkResources(
+  resources: Readonly<Record<string, string>> | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  for (const name of sortedKeys(resources)) {
+    checkQuotaResourceName(name, path.key(name), problems);
+    const amount = { name, quantity: entry(resources, name) ?? "0" };
+    checkResourceQuantity(amount, path.key(name), problems);
+  }
+}
+
+function checkStatus({ status }: ResourceQuota, problems: Problems): void {
+  checkResources(status.hard, Path.of("status.hard"), problems);
+  checkResources(status.used, Path.of("status.used"), problems);
+}
+
+function checkSpec({ spec }: ResourceQuota, problems: Problems): void {
+  checkResources(spec.hard, Path.of("spec.hard"), problems);
+  checkScopes(spec, problems);
+  checkScopeSelector(spec, problems);
+}
+
+function sameSet(left: readonly string[] = [], right: readonly string[] = []): boolean {
+  return left.every((each) => right.includes(each)) && right.every((each) => left.includes(each));
+}
+
+/** `cpu: 500m/2, pods: 3/20`: use and limit of the resources that `select` takes. */
+function usage({ status }: ResourceQuota, select: (name: string) => boolean): string {
+  return sortedKeys(status.hard)
+    .filter(select)
+    .map((name) => `${name}: ${entry(status.used, name) ?? "0"}/${entry(status.hard, name)}`)
+    .join(", ");
+}
+
+const isLimit = (name: string) => name.startsWith("limits");
+
+export const resourceQuota = kind(resourceQuotaV1, {
+  group: "",
+  kind: "ResourceQuota",
+  plural: "resourcequotas",
+  shortNames: ["quota"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: resourceQuotaV1, onByDefault: true, convert: "hub" }],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { deleteReturnsObject: true },
+  hooks: {
+    ...dividedBySubresource(() => ({})),
+    validate: (object, problems) => {
+      checkSpec(object, problems);
+      checkStatus(object, problems);
+    },
+    validateUpdate: (object, old, problems, { subresource }) => {
+      if (subresource === "status") return checkStatus(object, problems);
+      checkSpec(object, problems);
+      if (sameSet(object.spec.scopes, old.spec.scopes)) return;
+      problems.invalid(Path.of("spec.scopes"), object.spec.scopes ?? null, FIELD_IMMUTABLE);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Request", "Use and limit of everything but limits."),
+    column("Limit", "Use and limit of limits."),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    usage(object, (name) => !isLimit(name)),
+    usage(object, isLimit),
+    ageOf(object, context),
+  ],
+});

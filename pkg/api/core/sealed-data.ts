@@ -1,0 +1,30 @@
+/** What ConfigMap and Secret have in common. */
+import { deepEqual } from "#base";
+import { Path, type Problems } from "#schema";
+
+/** Of all values of one object together. */
+export const MAX_DATA_BYTES = 1024 * 1024;
+
+/** Decoded length of padded base64. */
+export function sizeOfBase64(text: string): number {
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return (text.length / 4) * 3 - padding;
+}
+
+interface Sealable {
+  readonly immutable?: boolean;
+}
+
+/** Once `immutable` is true, it and the fields `keys` stay as they are. */
+export function checkSealed<T extends Sealable>(
+  object: T,
+  old: T,
+  { keys, problems }: { readonly keys: readonly (keyof T & string)[]; readonly problems: Problems },
+): void {
+  if (old.immutable !== true) return;
+  const detail = "field is immutable when `immutable` is set";
+  if (object.immutable !== true) problems.forbidden(Path.of("immutable"), detail);
+  for (const key of keys) {
+    if (!deepEqual(object[key] ?? {}, old[key] ?? {})) problems.forbidden(Path.of(key), detail);
+  }
+}

@@ -1,0 +1,132 @@
+import { bool, bytes, type Infer, JsonFault, map, named, optional, parseJson, Path, plain, type Problems, string, structs } from "#schema";
+import { type HookContext, isConfigMapKey, kind, objectMeta, resolve } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { entry, invalidEach, mustNotChange, setEntry, sortedKeys } from "../strategy.ts";
+import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
+
+const v1 = structs("api/core/v1");
+
+export const secretV1 = v1("Secret", "Confidential data for pods to consume.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  immutable: optional(5, bool, "True = only metadata may change from now on; cannot be undone."),
+  data: plain(2, map(bytes), "Bytes by key."),
+  stringData: plain(
+    4,
+    map(string),
+    "Text by key, merged into data on write and never read back.",
+  ),
+  type: plain(3, named("v1.SecretType"), "Says which keys to expect; Opaque unless set.", {
+    default: "Opaque",
+  }),
+});
+
+type Secret = Infer<typeof secretV1>;
+
+const data = Path.of("data");
+
+/** Text wins over bytes of the same key. */
+function mergeStringData(secret: Secret): void {
+  const { stringData } = secret;
+  if (stringData === undefined) return;
+  const merged = { ...secret.data };
+  for (const [key, text] of Object.entries(stringData)) {
+    setEntry(merged, key, Buffer.from(text).toString("base64"));
+  }
+  delete secret.stringData;
+  if (Object.keys(merged).length > 0) secret.data = merged;
+}
+
+function requireKey(secret: Secret, key: string, problems: Problems): void {
+  if (entry(secret.data, key) === undefined) problems.required(data.key(key));
+}
+
+/** The key must be there and hold a JSON object (or null); its content never shows in a message. */
+function requireJson(secret: Secret, key: string, problems: Problems): void {
+  const value = entry(secret.data, key);
+  if (value === undefined) return problems.required(data.key(key));
+  const refuse = (detail: string) =>
+    problems.invalid(data.key(key), "<secret contents redacted>", detail);
+  try {
+    const parsed = parseJson(Buffer.from(value, "base64")).value;
+    const found = Array.isArray(parsed) ? "array" : goTypeOf(parsed);
+    if (found === undefined) return;
+    refuse(`json: cannot unmarshal ${found} into Go value of type map[string]interface {}`);
+  } catch (fault) {
+    if (!(fault instanceof JsonFault)) throw fault;
+    refuse(fault.message);
+  }
+}
+
+function goTypeOf(value: unknown): string | undefined {
+  if (typeof value === "object") return undefined;
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "string" ? "string" : "number";
+}
+
+/** What each known type asks for, by type without the label domain. */
+const requirements: Readonly<
+  Record<string, (secret: Secret, problems: Problems, context: HookContext) => void>
+> = {
+  "{label}/service-account-token": (secret, problems, { domain }) => {
+    const key = resolve("{label}/service-account.name", domain);
+    if (entry(secret.metadata.annotations, key)) return;
+    problems.required(Path.of("metadata.annotations").key(key));
+  },
+  "{label}/dockercfg": (secret, problems) => requireJson(secret, ".dockercfg", problems),
+  "{label}/dockerconfigjson": (secret, problems) =>
+    requireJson(secret, ".dockerconfigjson", problems),
+  "{label}/basic-auth": (secret, problems) => {
+    const keys = ["username", "password"];
+    if (keys.some((key) => entry(secret.data, key) !== undefined)) return;
+    for (const key of keys) requireKey(secret, key, problems);
+  },
+  "{label}/ssh-auth": (secret, problems) => {
+    if (!entry(secret.data, "ssh-privatekey")) problems.required(data.key("ssh-privatekey"));
+  },
+  "{label}/tls": (secret, problems) => {
+    requireKey(secret, "tls.crt", problems);
+    requireKey(secret, "tls.key", problems);
+  },
+};
+
+function validate(secret: Secret, problems: Problems, context: HookContext): void {
+  let size = 0;
+  for (const key of sortedKeys(secret.data)) {
+    invalidEach(problems, data.key(key), { value: key, messages: isConfigMapKey(key) });
+    size += sizeOfBase64(entry(secret.data, key) ?? "");
+  }
+  if (size > MAX_DATA_BYTES) problems.tooLong(data, "", MAX_DATA_BYTES);
+  for (const [type, check] of Object.entries(requirements)) {
+    if (resolve(type, context.domain) === secret.type) check(secret, problems, context);
+  }
+}
+
+export const secret = kind(secretV1, {
+  group: "",
+  kind: "Secret",
+  plural: "secrets",
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: secretV1, onByDefault: true, convert: "hub" }],
+  hooks: {
+    default: mergeStringData,
+    validate,
+    validateUpdate: (object, old, problems, context) => {
+      mustNotChange(problems, Path.of("type"), { now: object.type, before: old.type });
+      checkSealed(object, old, { keys: ["data"], problems });
+      validate(object, problems, context);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Type", "Says which keys to expect."),
+    column("Data", "Number of keys."),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.type ?? "",
+    Object.keys(object.data ?? {}).length,
+    ageOf(object, context),
+  ],
+  selectableFields: { type: (object) => object.type ?? "" },
+});

@@ -1,0 +1,50 @@
+import { bool, type Infer, list, optional, plain, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { localObjectReference, objectReference } from "./references.ts";
+
+const v1 = structs("api/core/v1");
+
+export const serviceAccountV1 = v1("ServiceAccount", "An identity for processes in pods.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  secrets: plain(
+    2,
+    list(objectReference),
+    "Secrets that pods of this account may use; only their names are kept.",
+    { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
+  ),
+  imagePullSecrets: plain(
+    3,
+    list(localObjectReference),
+    "Secrets for pulling images of pods of this account.",
+    { listType: "atomic" },
+  ),
+  automountServiceAccountToken: optional(
+    4,
+    bool,
+    "Whether pods get a token of this account unless they say otherwise.",
+  ),
+});
+
+/** A reference to a Secret is a name; everything else that clients put there is dropped. */
+function keepNames(account: Infer<typeof serviceAccountV1>): void {
+  if (account.secrets === undefined) return;
+  account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
+}
+
+export const serviceAccount = kind(serviceAccountV1, {
+  group: "",
+  kind: "ServiceAccount",
+  plural: "serviceaccounts",
+  shortNames: ["sa"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: serviceAccountV1, onByDefault: true, convert: "hub" }],
+  rules: { deleteReturnsObject: true },
+  hooks: { prepareCreate: keepNames, prepareUpdate: keepNames },
+  columns: [nameColumn, column("Secrets", "Number of Secrets referred to."), ageColumn],
+  row: (object, context) => [
+    nameOf(object),
+    object.secrets?.length ?? 0,
+    ageOf(object, context),
+  ],
+});

@@ -1,0 +1,117 @@
+import { type Infer, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { isDns1123Subdomain, isPathSegmentName, kind, objectMeta } from "#meta";
+import { ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { invalidEach, mustNotChange, same } from "../strategy.ts";
+import { checkAddress } from "./ip.ts";
+
+const v1 = structs("api/networking/v1");
+const v1beta1 = structs("api/networking/v1beta1");
+
+const parentReferenceV1 = v1("ParentReference", "The object that an address belongs to.", {
+  group: plain(1, string, "Group of the object; empty for core."),
+  resource: plain(2, string, "Resource of the object."),
+  namespace: plain(3, string, "Namespace of the object, if it has one."),
+  name: plain(4, string, "Name of the object."),
+});
+
+const ipAddressSpecV1 = v1("IPAddressSpec", "What the address is used for.", {
+  parentRef: optional(1, parentReferenceV1, "The object that the address belongs to."),
+});
+
+export const ipAddressV1 = v1(
+  "IPAddress",
+  "An address in use; its name is the address in canonical form.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, ipAddressSpecV1, "What the address is used for."),
+  },
+);
+
+const parentReferenceV1beta1 = v1beta1(
+  "ParentReference",
+  "The object that an address belongs to.",
+  {
+    group: plain(1, string, "Group of the object; empty for core."),
+    resource: plain(2, string, "Resource of the object."),
+    namespace: plain(3, string, "Namespace of the object, if it has one."),
+    name: plain(4, string, "Name of the object."),
+  },
+);
+
+const ipAddressSpecV1beta1 = v1beta1("IPAddressSpec", "What the address is used for.", {
+  parentRef: optional(1, parentReferenceV1beta1, "The object that the address belongs to."),
+});
+
+export const ipAddressV1beta1 = v1beta1(
+  "IPAddress",
+  "An address in use; its name is the address in canonical form.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, ipAddressSpecV1beta1, "What the address is used for."),
+  },
+);
+
+type IPAddress = Infer<typeof ipAddressV1>;
+type Parent = IPAddress["spec"]["parentRef"];
+
+const path = Path.of("spec.parentRef");
+
+function validate({ spec: { parentRef } }: IPAddress, problems: Problems): void {
+  if (parentRef === undefined) return problems.required(path);
+  const { group, resource, name, namespace } = parentRef;
+  const check = (field: string, value: string, messages: readonly string[]) =>
+    invalidEach(problems, path.child(field), { value, messages });
+  if (group) check("group", group, isDns1123Subdomain(group));
+  if (resource) check("resource", resource, isPathSegmentName(resource));
+  else problems.required(path.child("resource"));
+  if (name) check("name", name, isPathSegmentName(name));
+  else problems.required(path.child("name"));
+  if (namespace) check("namespace", namespace, isPathSegmentName(namespace));
+}
+
+/** A reference with the field names of Go's struct, as Kubernetes prints it. */
+function shown(parent: Parent): unknown {
+  if (parent === undefined) return null;
+  return {
+    Group: parent.group ?? "",
+    Resource: parent.resource ?? "",
+    Namespace: parent.namespace ?? "",
+    Name: parent.name ?? "",
+  };
+}
+
+/** `services/default/web`, `things.example.com/x`. */
+function describe(parent: Parent): string {
+  if (parent === undefined) return "<none>";
+  const { group, resource = "", namespace, name = "" } = parent;
+  const resourceName = (group ? `${resource}.${group}` : resource).toLowerCase();
+  return [resourceName, ...(namespace ? [namespace] : []), name].join("/");
+}
+
+export const ipAddress = kind(ipAddressV1, {
+  group: "networking.{api}",
+  kind: "IPAddress",
+  plural: "ipaddresses",
+  shortNames: ["ip"],
+  scope: "Cluster",
+  versions: [
+    { version: "v1", struct: ipAddressV1, onByDefault: true, convert: "hub" },
+    { version: "v1beta1", struct: ipAddressV1beta1, onByDefault: false, convert: same },
+  ],
+  rules: { name: checkAddress },
+  hooks: {
+    validate,
+    validateUpdate: (object, old, problems) => {
+      const { parentRef } = object.spec;
+      const values = { now: parentRef, before: old.spec.parentRef, shown: shown(parentRef) };
+      mustNotChange(problems, path, values);
+    },
+  },
+  columns: [nameColumn, column("ParentRef", "The object that the address belongs to.")],
+  // One cell more than there are columns: so does Kubernetes.
+  row: (object, context) => [
+    nameOf(object),
+    describe(object.spec.parentRef),
+    ageOf(object, context),
+  ],
+});

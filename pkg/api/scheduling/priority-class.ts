@@ -1,0 +1,127 @@
+import { always, bool, type Infer, int32, named, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { mustNotChange, unsupported } from "../strategy.ts";
+
+const v1 = structs("api/scheduling/v1");
+
+const preemptionPolicy = named("v1.PreemptionPolicy", "PreemptLowerPriority", "Never");
+
+export const priorityClassV1 = v1(
+  "PriorityClass",
+  "Gives a number to a name that pods use for their priority.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    value: always(2, int32, "The priority: higher goes first. Cannot change."),
+    globalDefault: plain(
+      3,
+      bool,
+      "Pods that name no class get this one; at most one class may say so.",
+    ),
+    description: plain(4, string, "What the class is for."),
+    preemptionPolicy: optional(
+      5,
+      preemptionPolicy,
+      "Whether pods of the class push out others: PreemptLowerPriority or Never.",
+      { default: "PreemptLowerPriority" },
+    ),
+  },
+);
+
+type PriorityClass = Infer<typeof priorityClassV1>;
+
+const HIGHEST_USER_VALUE = 1_000_000_000;
+
+/** Names with this prefix belong to the classes that every cluster has. */
+const SYSTEM_PREFIX = "system-";
+
+export const systemClasses = [
+  {
+    name: "system-cluster-critical",
+    value: 2 * HIGHEST_USER_VALUE,
+    description:
+      "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+  },
+  {
+    name: "system-node-critical",
+    value: 2 * HIGHEST_USER_VALUE + 1000,
+    description: "Used for system critical pods that must not be moved from their current node.",
+  },
+] as const;
+
+/** Why this is not one of the system classes; undefined if it is. */
+function deviation(object: PriorityClass): string | undefined {
+  const { name } = object.metadata;
+  const known = systemClasses.find((each) => each.name === name);
+  if (known === undefined) return `${name} is not a known system priority class`;
+  if (object.value !== known.value) return `value of ${name} PriorityClass must be ${known.value}`;
+  if (object.globalDefault) return `globalDefault of ${name} PriorityClass must be false`;
+  return undefined;
+}
+
+function checkName(object: PriorityClass, problems: Problems): void {
+  if (!object.metadata.name?.startsWith(SYSTEM_PREFIX)) {
+    if (object.value <= HIGHEST_USER_VALUE) return;
+    const limit = `maximum allowed value of a user defined priority is ${HIGHEST_USER_VALUE}`;
+    return problems.forbidden(Path.of("value"), limit);
+  }
+  const wrong = deviation(object);
+  if (wrong === undefined) return;
+  problems.forbidden(
+    Path.of("metadata.name"),
+    `priority class names with '${SYSTEM_PREFIX}' prefix are reserved for system use only. ` +
+      `error: ${wrong}`,
+  );
+}
+
+/** In the order in which messages list them. */
+const policies = ["PreemptLowerPriority", "Never"];
+
+export const priorityClass = kind(priorityClassV1, {
+  group: "scheduling.{api}",
+  kind: "PriorityClass",
+  plural: "priorityclasses",
+  shortNames: ["pc"],
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: priorityClassV1, onByDefault: true, convert: "hub" }],
+  hooks: {
+    // The generation is set once and then stays.
+    prepareCreate: (object) => {
+      object.metadata.generation = 1;
+    },
+    prepareUpdate: (object, old) => {
+      if (old.metadata.generation === undefined) delete object.metadata.generation;
+      else object.metadata.generation = old.metadata.generation;
+    },
+    validate: (object, problems) => {
+      checkName(object, problems);
+      const policy = object.preemptionPolicy;
+      const path = Path.of("preemptionPolicy");
+      if (policy === "") problems.required(path);
+      else if (policy !== undefined && !policies.includes(policy)) {
+        unsupported(problems, path, { value: policy, supported: policies });
+      }
+    },
+    validateUpdate: (object, old, problems) => {
+      if (object.value !== old.value) {
+        problems.forbidden(Path.of("value"), "may not be changed in an update.");
+      }
+      const values = { now: object.preemptionPolicy, before: old.preemptionPolicy };
+      mustNotChange(problems, Path.of("preemptionPolicy"), values);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Value", "The priority.", { type: "integer" }),
+    column("Global-Default", "Whether pods that name no class get this one.", { type: "boolean" }),
+    ageColumn,
+    column("PreemptionPolicy", "Whether pods of the class push out others."),
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.value,
+    object.globalDefault ?? false,
+    ageOf(object, context),
+    object.preemptionPolicy ?? "",
+  ],
+});

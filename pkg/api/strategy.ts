@@ -1,0 +1,81 @@
+/** Pieces that several kinds' hooks are made of. */
+import type { Path, Problems } from "#schema";
+import { deepEqual } from "#base";
+import type { HookContext, KindHooks, KindVersion } from "#meta";
+
+export const FIELD_IMMUTABLE = "field is immutable";
+
+/** For a version that looks exactly like the hub. */
+export const same: KindVersion["convert"] = { up: (object) => object, down: (hub) => hub };
+
+interface HasSpecAndStatus {
+  spec?: unknown;
+  status?: unknown;
+}
+
+/**
+ * The usual division of labour: the main resource writes everything but `status`, the status
+ * subresource nothing but `status`. Whoever creates starts with the status `initial()`.
+ */
+export function dividedBySubresource(
+  initial: () => unknown,
+): Required<Pick<KindHooks, "prepareCreate" | "prepareUpdate">> {
+  return {
+    prepareCreate: (object: HasSpecAndStatus) => {
+      object.status = initial();
+    },
+    prepareUpdate: (object: HasSpecAndStatus, old: HasSpecAndStatus, context: HookContext) => {
+      if (context.subresource === "status") object.spec = old.spec;
+      else object.status = old.status;
+    },
+  };
+}
+
+/** `field is immutable` unless both are equal; `shown` where Kubernetes shows something else. */
+export function mustNotChange(
+  problems: Problems,
+  path: Path,
+  values: { readonly now: unknown; readonly before: unknown; readonly shown?: unknown },
+): void {
+  if (deepEqual(values.now, values.before)) return;
+  const shown = "shown" in values ? values.shown : values.now;
+  problems.invalid(path, shown ?? null, FIELD_IMMUTABLE);
+}
+
+/** Like `problems.notSupported`, with the values in the order in which Kubernetes declares them. */
+export function unsupported(
+  problems: Problems,
+  path: Path,
+  { value, supported }: { readonly value: unknown; readonly supported: readonly string[] },
+): void {
+  const list = supported.map((each) => JSON.stringify(each)).join(", ");
+  const detail = `supported values: ${list}`;
+  problems.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
+}
+
+/** One `Invalid value` for each message. */
+export function invalidEach(
+  problems: Problems,
+  path: Path,
+  { value, messages }: { readonly value: unknown; readonly messages: readonly string[] },
+): void {
+  for (const message of messages) problems.invalid(path, value, message);
+}
+
+/** Keys in the order in which problems are reported; Kubernetes' own order is random. */
+export function sortedKeys(map: Readonly<Record<string, unknown>> | null | undefined): string[] {
+  return Object.keys(map ?? {}).sort();
+}
+
+/** Own property or undefined; safe for keys such as `constructor`. */
+export function entry<T>(
+  map: Readonly<Record<string, T>> | null | undefined,
+  key: string,
+): T | undefined {
+  return map !== null && map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
+/** Sets a key that a client chose, `__proto__` among them. */
+export function setEntry<T>(map: Record<string, T>, key: string, value: T): void {
+  Object.defineProperty(map, key, { value, configurable: true, enumerable: true, writable: true });
+}
