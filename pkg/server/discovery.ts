@@ -1,11 +1,7 @@
-/**
- * Serves discovery. Two rule sets decide what a client gets, as in Kubernetes: documents of a version go
- * through the router's media types first and only then through negotiation, the others are negotiated
- * at once; and only exactly `/api` and `/apis` know the aggregated form.
- */
+/** Serves discovery. Only exactly `/api` and `/apis`, without a slash at the end, know the aggregated form. */
 import { createHash } from "node:crypto";
 import { memoize } from "#base";
-import { type Catalog, type Status, StatusError } from "#meta";
+import type { Catalog } from "#meta";
 import {
   apiGroup,
   apiGroupList,
@@ -16,22 +12,23 @@ import {
   groupDiscoveryList,
 } from "./discovery-documents.ts";
 import { encodeDocument, jsonBytes } from "./document-encoding.ts";
-import { type AcceptClause, acceptClauses, takenBy } from "./document-media.ts";
 import type { DocumentAnswer } from "./documents.ts";
+import { notRepresentable } from "./failures.ts";
 import { servedGroups } from "./group-order.ts";
+import {
+  covers,
+  type Format,
+  mediaTypes,
+  negotiate,
+  parseAccept,
+  routeAccepts,
+} from "./negotiation.ts";
 import { versionInfo } from "./version.ts";
-
-const JSON_MEDIA = "application/json";
-const offered: readonly string[] = [
-  JSON_MEDIA,
-  "application/yaml",
-  "application/vnd.kubernetes.protobuf",
-];
 
 /**
  * The answer to a discovery path (`/`, `/version`, `/api…`, `/apis…`, each also with a slash at the end),
- * or undefined when the path is none or names a group or version that is not served. Throws StatusError
- * for a `/version` in a form that does not exist.
+ * or undefined when the path is none or names a group or version that is not served.
+ * @throws StatusError 406 when no form is acceptable
  */
 export function discoveryAnswer(
   catalog: Catalog,
@@ -44,14 +41,15 @@ export function discoveryAnswer(
   if (trimmed === "/version") return versionAnswer(accept);
   const found = findDocument(catalog, trimmed.split("/").slice(1));
   if (found === undefined) return undefined;
-  const clauses = acceptClauses(accept);
   if (path === "/api" || path === "/apis") {
-    const media = aggregatedMedia(clauses, discoveryGroup(catalog));
-    if (media !== undefined) {
-      return aggregatedAnswer(catalog, { core: path === "/api", media, ifNoneMatch });
+    const format = aggregatedFormat(accept, discoveryGroup(catalog));
+    if (format !== undefined) {
+      return aggregatedAnswer(catalog, { core: path === "/api", format, ifNoneMatch });
     }
   }
-  return negotiated(found, clauses);
+  const { format } = negotiate(accept, "status", "");
+  const headers = { "content-type": mediaTypes[format] };
+  return { status: 200, headers, body: encodeDocument(found.make(), format), methods: found.methods };
 }
 
 interface FoundDocument {
@@ -80,28 +78,30 @@ function findDocument(catalog: Catalog, parts: readonly string[]): FoundDocument
   return { make: () => apiResourceList(served, catalog), methods: "get" };
 }
 
-/** The media type of the first clause that asks for aggregated discovery in a version that we speak. */
-function aggregatedMedia(clauses: readonly AcceptClause[], group: string): string | undefined {
-  for (const wanted of clauses) {
-    const { parameters } = wanted;
+const formats: readonly Format[] = ["json", "yaml", "protobuf"];
+
+/** The format of the best clause that asks for aggregated discovery in a version that is spoken here. */
+function aggregatedFormat(accept: string | undefined, group: string): Format | undefined {
+  for (const clause of parseAccept(accept ?? "")) {
+    const { parameters } = clause;
     if (parameters.get("g") !== group || parameters.get("v") !== "v2") continue;
     if (parameters.get("as") !== "APIGroupDiscoveryList") continue;
-    const media = takenBy(wanted, offered);
-    if (media !== undefined) return media;
+    const found = formats.find((format) => covers(clause, mediaTypes[format]));
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
 interface AggregatedRequest {
   readonly core: boolean;
-  readonly media: string;
+  readonly format: Format;
   readonly ifNoneMatch: string | undefined;
 }
 
 function aggregatedAnswer(catalog: Catalog, request: AggregatedRequest): DocumentAnswer {
   const { document, etag } = aggregated(catalog)[request.core ? "core" : "others"];
   const headers: Record<string, string> = {
-    "content-type": `${request.media};g=${discoveryGroup(catalog)};v=v2;as=APIGroupDiscoveryList`,
+    "content-type": `${mediaTypes[request.format]};g=${discoveryGroup(catalog)};v=v2;as=APIGroupDiscoveryList`,
     etag,
     vary: "Accept",
     "cache-control": "public",
@@ -110,7 +110,7 @@ function aggregatedAnswer(catalog: Catalog, request: AggregatedRequest): Documen
   if (request.ifNoneMatch === etag) {
     return { status: 304, headers: { etag, vary: "Accept" }, body: new Uint8Array(), methods };
   }
-  return { status: 200, headers, body: encodeDocument(document, request.media), methods };
+  return { status: 200, headers, body: encodeDocument(document, request.format), methods };
 }
 
 /** The tag is that of the content, whatever the form it is sent in. */
@@ -123,54 +123,13 @@ const aggregated = memoize((catalog: Catalog) => {
   return { core: tagged(true), others: tagged(false) };
 });
 
-function negotiated(found: FoundDocument, clauses: readonly AcceptClause[]): DocumentAnswer {
-  const { methods } = found;
-  const routed = methods === "any" || clauses.some((wanted) => isRouted(wanted));
-  const plain = clauses.filter(({ parameters }) => !parameters.has("as"));
-  const media = plain.map((wanted) => takenBy(wanted, offered)).find((type) => type !== undefined);
-  if (routed && media !== undefined) {
-    const headers = { "content-type": media };
-    return { status: 200, headers, body: encodeDocument(found.make(), media), methods };
-  }
-  const list = offered.join(", ");
-  const status = routed
-    ? notAcceptable(`only the following media types are accepted: ${list}`)
-    : { ...notAcceptable(unroutedMessage(list)), details: {} };
-  return { ...json(status, methods), status: 406 };
-}
-
-/** The router knows whole media types and `*\/*`, not `application/*`. */
-function isRouted({ media }: AcceptClause): boolean {
-  return media === "*/*" || offered.includes(media);
-}
-
-function unroutedMessage(available: string): string {
-  return `406: Not Acceptable\n\nAvailable representations: ${available}`;
-}
-
-function notAcceptable(message: string): Status {
-  return {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    message,
-    reason: "NotAcceptable",
-    code: 406,
-  };
-}
-
-/** The error is thrown, because it is printed in the form that the client asked for. */
 function versionAnswer(accept: string | undefined): DocumentAnswer {
-  const wanted = acceptClauses(accept);
-  if (wanted.some(({ media }) => media === "*/*" || media === JSON_MEDIA)) {
-    return json(versionInfo(), "get");
-  }
-  throw new StatusError({ ...notAcceptable(unroutedMessage(JSON_MEDIA)), details: {} });
+  if (!routeAccepts(accept, [mediaTypes.json])) throw notRepresentable([mediaTypes.json]);
+  return json(versionInfo(), "get");
 }
 
 function json(value: object, methods: DocumentAnswer["methods"]): DocumentAnswer {
-  const headers = { "content-type": JSON_MEDIA };
+  const headers = { "content-type": mediaTypes.json };
   return { status: 200, headers, body: jsonBytes(value), methods };
 }
 
