@@ -2,3 +2,5 @@
 export * from "./backend.ts";
 export type * from "./store.ts";
 export { objectStore, type ObjectStoreOptions } from "./object-store.ts";
+export { startCompactor, type CompactorOptions } from "./compactor.ts";
+export { etcdBackend, type EtcdBackendOptions, type EtcdTls } from "./etcd/index.ts";

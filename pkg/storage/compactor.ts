@@ -1,0 +1,74 @@
+import type { Clock } from "#base";
+import { StoreFault, type Backend } from "./backend.ts";
+
+export interface CompactorOptions {
+  readonly clock: Clock;
+  /** Between two rounds; also the age that history reaches at least before it goes. */
+  readonly intervalMs: number;
+  /** kube-apiserver's key by default, so that its replicas and these take turns on one store. */
+  readonly key?: string;
+  /** Told of a round that failed; the next one comes anyway. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/** The revision of the store a round ago, and which version of the key that round saw or wrote. */
+interface Round {
+  readonly keyRevision: number;
+  readonly revision: number;
+}
+
+/**
+ * Compacts once per interval, however many replicas run this: each tries to replace the version of the
+ * key that it saw a round ago, and only the one that does so compacts, to the store's revision of a
+ * round ago. The first round never compacts. Stops when disposed.
+ */
+export function startCompactor(backend: Backend, options: CompactorOptions): AsyncDisposable {
+  const stop = new AbortController();
+  const running = run(backend, options, stop.signal);
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+async function run(backend: Backend, options: CompactorOptions, signal: AbortSignal): Promise<void> {
+  let last: Round = { keyRevision: 0, revision: 0 };
+  while (!signal.aborted) {
+    try {
+      await options.clock.sleep(options.intervalMs, signal);
+      last = await compactOnce(backend, options.key ?? "compact_rev_key", { last, signal });
+    } catch (error) {
+      if (!signal.aborted) options.onFault?.(error);
+    }
+  }
+}
+
+async function compactOnce(
+  backend: Backend,
+  key: string,
+  { last, signal }: { readonly last: Round; readonly signal: AbortSignal },
+): Promise<Round> {
+  const result = await backend.txn({
+    compare: [{ key, modRevision: last.keyRevision }],
+    then: [{ put: key, value: Buffer.from(String(last.revision)) }],
+    otherwise: [key],
+    signal,
+  });
+  if (!result.succeeded) {
+    // Somebody else's turn.
+    return { keyRevision: result.read[0]?.modRevision ?? 0, revision: result.revision };
+  }
+  if (last.revision > 0) await compact(backend, last.revision);
+  return { keyRevision: result.revision, revision: result.revision };
+}
+
+async function compact(backend: Backend, revision: number): Promise<void> {
+  try {
+    await backend.compact(revision);
+  } catch (error) {
+    if (error instanceof StoreFault && error.detail.kind === "compacted") return;
+    throw error;
+  }
+}

@@ -1,0 +1,176 @@
+import type { Etcd3 } from "etcd3";
+import type { Clock } from "#base";
+import { StoreFault } from "../backend.ts";
+import { failureOf, faultOf, isConnectionTrouble, type Failure } from "./failures.ts";
+import type { Link, Links } from "./links.ts";
+
+/** What a call carries; the shape of gRPC's call options as far as it is used here. */
+export type CallOptions = NonNullable<Parameters<Etcd3["kv"]["range"]>[1]>;
+
+export interface CallerOptions {
+  readonly links: Links;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** A member that has not answered yet is given so long to. */
+  readonly dialTimeoutMs: number;
+  /** A read is tried elsewhere after so long. */
+  readonly readAttemptMs: number;
+  /** A call as a whole, with its waiting and its retries. */
+  readonly requestTimeoutMs: number;
+  /** Calls on the wire at a time; the others wait in order. */
+  readonly maxInFlight: number;
+  /** Calls that may wait; more are refused at once. */
+  readonly maxWaiting: number;
+}
+
+export interface Call<T> {
+  /** A write is repeated only when it is certain that it was not applied. */
+  readonly write: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly send: (etcd: Etcd3, options: CallOptions) => Promise<T>;
+}
+
+/** A failure that the backend itself knows how to go on from; everything else is a StoreFault. */
+export class CallFailure extends Error {
+  override readonly name = "CallFailure";
+  constructor(readonly failure: Failure) {
+    super(failure.message);
+  }
+}
+
+/** Unary calls: a bounded number at a time, each with a deadline, retried where that is safe. */
+export class Caller {
+  #inFlight = 0;
+  #closed = false;
+  readonly #waiting: (() => void)[] = [];
+  readonly #options: CallerOptions;
+
+  constructor(options: CallerOptions) {
+    this.#options = options;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  async call<T>(call: Call<T>): Promise<T> {
+    call.signal?.throwIfAborted();
+    const deadline = this.#options.clock.now() + this.#options.requestTimeoutMs;
+    if (this.#inFlight >= this.#options.maxInFlight) await this.#wait();
+    this.#inFlight += 1;
+    try {
+      return await this.#attempts(call, deadline);
+    } finally {
+      this.#inFlight -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  #wait(): Promise<void> {
+    if (this.#waiting.length >= this.#options.maxWaiting) {
+      const message = `${this.#waiting.length} calls wait for etcd already`;
+      throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async #attempts<T>(call: Call<T>, deadline: number): Promise<T> {
+    const { links, clock } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      if (this.#closed) throw new StoreFault({ kind: "closed" });
+      call.signal?.throwIfAborted();
+      const link = await links.current();
+      const left = deadline - clock.now();
+      try {
+        return await send(call, link, this.#until(call, link, left));
+      } catch (error) {
+        call.signal?.throwIfAborted();
+        if (this.#closed && !call.write) throw new StoreFault({ kind: "closed" });
+        const failure = failureOf(error);
+        if (isConnectionTrouble(failure)) links.suspect(link);
+        const pause = this.#pause(attempt);
+        if (!repeatable(failure, call.write) || clock.now() + pause >= deadline) {
+          throw numbered(failure) ? new CallFailure(failure) : faultOf(failure, call.write);
+        }
+        await clock.sleep(pause, call.signal);
+      }
+    }
+  }
+
+  /** How long one attempt may take, in milliseconds from now. */
+  #until(call: Call<unknown>, link: Link, left: number): number {
+    const { dialTimeoutMs, readAttemptMs } = this.#options;
+    if (!link.proven) return Math.min(left, dialTimeoutMs);
+    return call.write ? left : Math.min(left, readAttemptMs);
+  }
+
+  /** The first tries follow at once while there are members left to try; then 20 ms doubling to 1 s. */
+  #pause(attempt: number): number {
+    const { links, random } = this.#options;
+    const round = attempt - links.count + 2;
+    return round <= 0 ? 0 : Math.min(1_000, 10 * 2 ** round) * (0.5 + random() / 2);
+  }
+}
+
+async function send<T>(call: Call<T>, link: Link, timeoutMs: number): Promise<T> {
+  const { options, handle } = callOptions(timeoutMs);
+  call.signal?.addEventListener("abort", handle.cancel, { once: true });
+  try {
+    const answer = await call.send(link.etcd, options);
+    link.proven = true;
+    return answer;
+  } finally {
+    call.signal?.removeEventListener("abort", handle.cancel);
+  }
+}
+
+function repeatable({ what }: Failure, write: boolean): boolean {
+  return what === "not-applied" || (!write && (what === "lost" || what === "late"));
+}
+
+function numbered({ what }: Failure): boolean {
+  return what === "compacted" || what === "future-revision" || what === "lease-gone";
+}
+
+/** The parts of gRPC's interceptor interface that are needed; the package itself stays behind etcd3. */
+interface InterceptedCall {
+  start(metadata: { set(key: string, value: string): void }, listener?: unknown): void;
+  cancelWithStatus(status: number, details: string): void;
+}
+
+type Interceptor = (
+  options: unknown,
+  next: (options: unknown) => InterceptedCall,
+) => InterceptedCall;
+
+export interface Cancel {
+  /** Cancels the call on the wire; nothing before it started. */
+  cancel(): void;
+}
+
+/**
+ * `hasleader` makes a member that lost its leader say so at once instead of holding the call.
+ * Answers the options of one call, and the handle that cancels it.
+ */
+export function callOptions(timeoutMs: number | undefined): {
+  readonly options: CallOptions;
+  readonly handle: Cancel;
+} {
+  let running: InterceptedCall | undefined;
+  const interceptor: Interceptor = (options, next) => {
+    const call = next(options);
+    const start = call.start.bind(call);
+    call.start = (metadata, listener) => {
+      metadata.set("hasleader", "true");
+      start(metadata, listener);
+    };
+    running = call;
+    return call;
+  };
+  const options: CallOptions = {
+    ...(timeoutMs === undefined ? {} : { deadline: Date.now() + Math.max(1, timeoutMs) }),
+    interceptors: [interceptor as unknown as NonNullable<CallOptions["interceptors"]>[number]],
+  };
+  return { options, handle: { cancel: () => running?.cancelWithStatus(1, "aborted") } };
+}

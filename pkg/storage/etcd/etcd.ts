@@ -1,0 +1,322 @@
+import type { IKeyValue, IRequestOp, ITxnRequest, ITxnResponse } from "etcd3";
+import { systemClock, type Clock } from "#base";
+import {
+  StoreFault,
+  type Backend,
+  type Entry,
+  type RangeOptions,
+  type RangeResult,
+  type Transaction,
+  type TransactionResult,
+  type WatchBatch,
+  type WatchOptions,
+  type WriteOperation,
+} from "../backend.ts";
+import { Caller, CallFailure, type Call } from "./caller.ts";
+import { entryOf, revisionOf } from "./convert.ts";
+import { faultOf } from "./failures.ts";
+import { Follower } from "./follower.ts";
+import { GroupRead } from "./group-read.ts";
+import { Leases } from "./leases.ts";
+import { Links, type EtcdTls } from "./links.ts";
+import { LogCompacted, readLog } from "./log-stream.ts";
+
+export interface EtcdBackendOptions {
+  /** `http://host:port`, `https://host:port` or `host:port` of the members of one cluster. */
+  readonly endpoints: readonly string[];
+  readonly tls?: EtcdTls;
+  /** For a connection to a member to come about. Default 2 s. */
+  readonly dialTimeoutMs?: number;
+  /** For a read to be answered before it is tried on another member. Default 3 s. */
+  readonly readAttemptMs?: number;
+  /** For a call as a whole, with all its retries. Default 10 s. */
+  readonly requestTimeoutMs?: number;
+  /** A silent connection is probed after so long. etcd by default refuses less than 5 s. Default 10 s. */
+  readonly keepAliveMs?: number;
+  /** Calls on the wire at a time; others wait, up to `maxWaiting`. Default 256 and 20,000. */
+  readonly maxInFlight?: number;
+  readonly maxWaiting?: number;
+  /** Recent events kept for watches that start a moment ago. Default 8 MiB. */
+  readonly historyBytes?: number;
+  /** How far a watcher may lag before it is cut off with `too-slow`. Default 64 MiB. */
+  readonly lagBytes?: number;
+  /** Events in one batch, about. Default 1,000. */
+  readonly batchEvents?: number;
+  /** Watchers hear of progress this often. Default 2 s. */
+  readonly progressMs?: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** A backend over an etcd cluster, 3.4 or newer. Connects at the first call. */
+export function etcdBackend(options: EtcdBackendOptions): Backend {
+  return new EtcdBackend(options);
+}
+
+class EtcdBackend implements Backend {
+  readonly #links: Links;
+  readonly #caller: Caller;
+  readonly #leases: Leases;
+  readonly #follower: Follower;
+  readonly #newest: GroupRead<number>;
+  /** Watches "from now on" that do not know yet where that is; writes wait for them. */
+  readonly #starting = new Set<Promise<unknown>>();
+  #closed = false;
+
+  constructor(options: EtcdBackendOptions) {
+    const { clock = systemClock, random = Math.random, requestTimeoutMs = 10_000 } = options;
+    const { endpoints, tls, keepAliveMs = 10_000, readAttemptMs = 3_000 } = options;
+    const linkOptions = tls === undefined ? { endpoints, keepAliveMs } : { endpoints, keepAliveMs, tls };
+    this.#links = new Links(linkOptions, random);
+    this.#caller = new Caller({
+      links: this.#links,
+      clock,
+      random,
+      dialTimeoutMs: options.dialTimeoutMs ?? 2_000,
+      readAttemptMs,
+      requestTimeoutMs,
+      maxInFlight: options.maxInFlight ?? 256,
+      maxWaiting: options.maxWaiting ?? 20_000,
+    });
+    this.#leases = new Leases((seconds) => this.#grant(seconds), clock);
+    this.#newest = new GroupRead(() => this.#readRevision());
+    this.#follower = new Follower({
+      links: this.#links,
+      clock,
+      random,
+      limits: {
+        historyBytes: options.historyBytes ?? 8 * 2 ** 20,
+        lagBytes: options.lagBytes ?? 64 * 2 ** 20,
+        batchEvents: options.batchEvents ?? 1_000,
+      },
+      revision: () => this.#newest.ask(),
+      progressMs: options.progressMs ?? 2_000,
+      stallMs: readAttemptMs,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#caller.close();
+    const stopped = this.#follower[Symbol.asyncDispose]();
+    this.#links.close();
+    await stopped;
+  }
+
+  async get(
+    key: string,
+    options: { readonly revision?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<{ readonly entry: Entry | undefined; readonly revision: number }> {
+    const { entries, revision } = await this.range({ ...options, from: key });
+    return { entry: entries[0], revision };
+  }
+
+  async range(options: RangeOptions): Promise<RangeResult> {
+    const { from, to, limit = 0, revision = 0, keysOnly = false, signal } = options;
+    if (to !== undefined && to <= from) {
+      return { entries: [], count: 0, revision: await this.revision(signal) };
+    }
+    const request = {
+      key: Buffer.from(from),
+      ...(to === undefined ? {} : { range_end: Buffer.from(to) }),
+      limit: String(limit),
+      revision: String(revision),
+      keys_only: keysOnly,
+    };
+    const answer = await this.#call({
+      write: false,
+      signal,
+      send: (etcd, callOptions) => etcd.kv.range(request, callOptions),
+    });
+    return {
+      entries: answer.kvs.map(entryOf),
+      count: Number(answer.count),
+      revision: revisionOf(answer.header.revision),
+    };
+  }
+
+  async txn(transaction: Transaction): Promise<TransactionResult> {
+    while (this.#starting.size > 0) await Promise.allSettled(this.#starting);
+    for (let attempt = 0; ; attempt += 1) {
+      const request = await this.#request(transaction);
+      try {
+        const answer = await this.#call({
+          write: transaction.then.length > 0,
+          signal: transaction.signal,
+          send: (etcd, callOptions) => etcd.kv.txn(request, callOptions),
+        });
+        return resultOf(answer, transaction);
+      } catch (error) {
+        // The lease ended between its last use and this one; nothing was applied.
+        if (!(error instanceof CallFailure)) throw error;
+        this.#leases.forgetAll();
+        if (attempt > 0) throw faultOf(error.failure, true);
+      }
+    }
+  }
+
+  watch(options: WatchOptions): AsyncIterable<WatchBatch> {
+    const { fromRevision, signal } = options;
+    const start = fromRevision ?? this.#now();
+    return this.#watch(options, start, signal);
+  }
+
+  requestProgress(): void {
+    this.#follower.requestProgress();
+  }
+
+  async compact(revision: number): Promise<void> {
+    const request = { revision: String(revision) };
+    try {
+      await this.#call({
+        // Twice is as good as once, so it may be repeated like a read.
+        write: false,
+        signal: undefined,
+        send: (etcd, callOptions) => etcd.kv.compact(request, callOptions),
+      });
+    } catch (error) {
+      if (!(error instanceof StoreFault) || error.detail.kind !== "compacted") throw error;
+    }
+  }
+
+  revision(signal?: AbortSignal): Promise<number> {
+    return withSignal(this.#newest.ask(), signal);
+  }
+
+  async *#watch(
+    options: WatchOptions,
+    start: number | Promise<number>,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchBatch, void, undefined> {
+    const { from, to, withPrevious = true } = options;
+    try {
+      for await (const batch of this.#follower.watch({ from, to }, await start, signal)) {
+        yield withPrevious ? batch : withoutPrevious(batch);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** The first revision after the moment of this call; writes of this process wait until it is known. */
+  #now(): Promise<number> {
+    const start = this.#newest.ask().then((revision) => revision + 1);
+    const settled = start
+      .catch(() => {})
+      .finally(() => this.#starting.delete(settled));
+    this.#starting.add(settled);
+    return start;
+  }
+
+  /** Linearizable, of a key that never exists, so that nothing but the header is sent. */
+  async #readRevision(): Promise<number> {
+    const request = { key: Buffer.from([0]), count_only: true };
+    const answer = await this.#call({
+      write: false,
+      signal: undefined,
+      send: (etcd, callOptions) => etcd.kv.range(request, callOptions),
+    });
+    return revisionOf(answer.header.revision);
+  }
+
+  async #grant(seconds: number): Promise<string> {
+    const answer = await this.#call({
+      // A lease that nobody knows of goes away by itself.
+      write: false,
+      signal: undefined,
+      send: (etcd, callOptions) => etcd.leaseClient.leaseGrant({ TTL: String(seconds) }, callOptions),
+    });
+    return answer.ID;
+  }
+
+  /** As the caller's, with the two faults that carry a number completed. `lease-gone` passes through. */
+  async #call<T>(call: Call<T>): Promise<T> {
+    if (this.#closed) throw new StoreFault({ kind: "closed" });
+    try {
+      return await this.#caller.call(call);
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error;
+      switch (error.failure.what) {
+        case "compacted":
+          throw new StoreFault({ kind: "compacted", oldest: await this.#oldest() });
+        case "future-revision":
+          throw new StoreFault({ kind: "future-revision", current: await this.#newest.ask() });
+        default:
+          throw error;
+      }
+    }
+  }
+
+  /** etcd tells the compaction revision only to a watch that starts before it. */
+  async #oldest(): Promise<number> {
+    const link = await this.#links.current();
+    const deadline = AbortSignal.timeout(1_000);
+    try {
+      for await (const _chunk of readLog(link, 1, deadline)) return 1;
+    } catch (error) {
+      if (error instanceof LogCompacted) return error.oldest;
+    }
+    return 1;
+  }
+
+  async #request({ compare, then, otherwise }: Transaction): Promise<ITxnRequest> {
+    const success = await Promise.all(then.map((operation) => this.#operation(operation)));
+    return {
+      compare: compare.map(({ key, modRevision }) => ({
+        result: "Equal",
+        target: "Mod",
+        key: Buffer.from(key),
+        mod_revision: String(modRevision),
+      })),
+      success,
+      failure: otherwise.map((key) => ({ request_range: { key: Buffer.from(key) } })),
+    };
+  }
+
+  async #operation(operation: WriteOperation): Promise<IRequestOp> {
+    if ("delete" in operation) {
+      return { request_delete_range: { key: Buffer.from(operation.delete), prev_kv: true } };
+    }
+    const { put, value, ttlSeconds } = operation;
+    const lease = ttlSeconds === undefined ? "0" : await this.#leases.idFor(ttlSeconds);
+    // A view without a copy; the library insists on a Buffer.
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    return { request_put: { key: Buffer.from(put), value: bytes, lease } };
+  }
+}
+
+function resultOf(answer: ITxnResponse, transaction: Transaction): TransactionResult {
+  const revision = revisionOf(answer.header.revision);
+  if (!answer.succeeded) {
+    const read = answer.responses.map(({ response_range }) => firstOf(response_range.kvs));
+    return { succeeded: false, revision, read };
+  }
+  const deleted: Entry[] = [];
+  transaction.then.forEach((operation, index) => {
+    if (!("delete" in operation)) return;
+    const entry = firstOf(answer.responses[index]?.response_delete_range.prev_kvs ?? []);
+    if (entry !== undefined) deleted.push(entry);
+  });
+  return { succeeded: true, revision, read: [], deleted };
+}
+
+function firstOf(kvs: readonly IKeyValue[]): Entry | undefined {
+  const [kv] = kvs;
+  return kv && entryOf(kv);
+}
+
+function withoutPrevious({ events, revision }: WatchBatch): WatchBatch {
+  return { events: events.map((event) => ({ ...event, previous: undefined })), revision };
+}
+
+/** Rejects with the signal's reason as soon as it aborts; the shared work goes on for the others. */
+function withSignal<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
