@@ -7,4 +7,5 @@ export { deepClone } from "./clone.ts";
 export { assign, compareUtf8, concatBytes, toBuffer } from "./bytes.ts";
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
 export { AsyncQueue } from "./queue.ts";
+export { keyRange } from "./key-order.ts";
 export { SortedMap } from "./sorted-map.ts";

@@ -65,6 +65,8 @@ export interface ScalarType<T = unknown> extends Shaped<T> {
   readonly doc: string;
   /** Canonical form of a JSON value; throws ScalarFault with the words Go's decoder would use. */
   readonly fromJson: (value: unknown) => T;
+  /** Canonical form of a number whose digits matter (`1e3`, `80.0`), where `fromJson` of its value will not do. */
+  readonly fromNumber?: (literal: string) => T;
   readonly wire: StructType;
   readonly toWire: (value: T) => unknown;
   readonly fromWire: (message: never) => T;
@@ -155,6 +157,8 @@ export interface FieldRules {
   readonly gate?: string;
   /** Nested message on the wire, flattened into the parent in JSON (Go's `json:",inline"`). */
   readonly inline?: boolean;
+  /** JSON leaves out a zero value that its scalar would otherwise show (Go's `omitzero`; creationTimestamp). */
+  readonly omitZero?: boolean;
   /** Protobuf field name where it differs from the JSON name. */
   readonly protoName?: string;
 }

@@ -1,0 +1,120 @@
+import { toBuffer } from "#base";
+import { parsePrecisely } from "./json-precise.ts";
+
+export interface ParsedJson {
+  readonly value: unknown;
+  /** Keys that an object gives more than once, as paths: `metadata.name`, `spec.list[0].b`; each once. */
+  readonly duplicates: readonly string[];
+  /** Some numbers have digits that their values do not give back; `fromJson` looks at them. */
+  readonly literals?: boolean;
+}
+
+/** Beyond this depth the recursive key count below would be unsafe, and no honest object goes there. */
+const SHALLOW = 256;
+
+/**
+ * Parses JSON as Kubernetes does: integers beyond 2^53 come as bigints, keys given twice are reported
+ * (objects merge, other values: the last one wins), `__proto__` is a key like any other.
+ *
+ * Almost every body takes the native parser, once one pass over the text has shown that nothing can get
+ * lost there and the number of keys in the result shows that none came twice.
+ *
+ * @throws JsonFault with the words of Go's encoding/json
+ */
+export function parseJson(source: string | Uint8Array): ParsedJson {
+  const text = typeof source === "string" ? source : toBuffer(source).toString("utf8");
+  const keys = keysInText(text);
+  if (keys < 0) return parsePrecisely(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return parsePrecisely(text);
+  }
+  return countKeys(value) === keys ? { value, duplicates: NONE } : parsePrecisely(text);
+}
+
+const NONE: readonly string[] = [];
+
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
+
+/**
+ * Number of colons outside strings, which is the number of keys if the text is valid; -1 if the native
+ * parser could lose something: digits of a number, half a surrogate pair, or the stack.
+ */
+function keysInText(text: string): number {
+  const length = text.length;
+  let keys = 0;
+  let depth = 0;
+  for (let at = 0; at < length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === 0x22) {
+      let end = text.indexOf('"', at + 1);
+      while (end > 0 && text.charCodeAt(end - 1) === 0x5c) {
+        if (!escaped(text, end)) break;
+        end = text.indexOf('"', end + 1);
+      }
+      if (end < 0) return -1;
+      at = end;
+    } else if (unit === 0x3a) {
+      keys++;
+    } else if (unit === 0x7b || unit === 0x5b) {
+      if (++depth > SHALLOW) return -1;
+    } else if (unit === 0x7d || unit === 0x5d) {
+      depth--;
+    } else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) {
+      const end = endOfNumber(text, at);
+      if (end - at > 15 || !exact(text, at, end)) return -1;
+      at = end - 1;
+    }
+  }
+  return text.includes("\\u") && surrogateEscape.test(text) ? -1 : keys;
+}
+
+/** Whether the quote at `at` follows an odd number of backslashes. */
+function escaped(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes++;
+  return backslashes % 2 === 1;
+}
+
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1;
+  for (; end < text.length; end++) {
+    const unit = text.charCodeAt(end);
+    const isDigit = unit >= 0x30 && unit <= 0x39;
+    // A sign, a point, or the letter of an exponent.
+    if (!isDigit && unit !== 0x2e && unit !== 0x65 && unit !== 0x45 && unit !== 0x2b && unit !== 0x2d) {
+      break;
+    }
+  }
+  return end;
+}
+
+/** Up to fifteen characters: an integer of digits is exact, anything else must print as it was written. */
+function exact(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x30 || unit > 0x39) {
+      const literal = text.slice(start, end);
+      return String(Number(literal)) === literal;
+    }
+  }
+  return true;
+}
+
+function countKeys(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) count += countKeys(value[index]);
+    return count;
+  }
+  const object = value as Readonly<Record<string, unknown>>;
+  for (const key in object) {
+    count++;
+    const inner = object[key];
+    if (typeof inner === "object") count += countKeys(inner);
+  }
+  return count;
+}

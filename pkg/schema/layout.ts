@@ -1,0 +1,71 @@
+import { memoize } from "#base";
+import type { Field, FieldRules, StructType, Type } from "./types.ts";
+
+/** A field as JSON shows it: those of inline structs stand among their parent's. */
+export interface JsonField extends Field {
+  readonly name: string;
+}
+
+/** The fields of a struct as JSON shows them, in the order of Go's declaration. */
+export const jsonFields = memoize((struct: StructType<any>): readonly JsonField[] =>
+  Object.entries<Field>(struct.fields).flatMap(([name, field]): readonly JsonField[] => {
+    const type = resolved(field.type);
+    if (field.inline && type.tag === "struct") return jsonFields(type);
+    return [{ ...field, name }];
+  }),
+);
+
+const fieldsByName = memoize(
+  (struct: StructType<any>): ReadonlyMap<string, JsonField> =>
+    new Map(jsonFields(struct).map((field) => [field.name, field])),
+);
+
+/** The field of that JSON name, also when an inline struct declares it. */
+export function fieldNamed(struct: StructType<any>, name: string): JsonField | undefined {
+  return fieldsByName(struct).get(name);
+}
+
+/** The type behind a lazy reference. */
+export function resolved(type: Type): Exclude<Type, { readonly tag: "lazy" }> {
+  let current = type;
+  while (current.tag === "lazy") current = current.resolve();
+  return current;
+}
+
+/** The Go type as decode errors print it: `v1.LeaseSpec`, `[]string`, `map[string]string`. */
+export function goTypeName(type: Type): string {
+  switch (type.tag) {
+    case "string":
+      return type.goName ?? "string";
+    case "bool":
+    case "int32":
+    case "int64":
+      return type.tag;
+    case "double":
+      return "float64";
+    case "bytes":
+      return "[]uint8";
+    case "scalar":
+      return `${lastSegment(type.package)}.${type.name}`;
+    case "list":
+      return `[]${goTypeName(type.element)}`;
+    case "map":
+      return `map[string]${goTypeName(type.value)}`;
+    case "struct":
+      return `${lastSegment(type.package)}.${type.name}`;
+    case "lazy":
+      return goTypeName(type.resolve());
+  }
+}
+
+function lastSegment(packagePath: string): string {
+  return packagePath.slice(packagePath.lastIndexOf("/") + 1);
+}
+
+/** True where JSON leaves the field out when it is empty or zero, rather than only when it is absent. */
+export function dropsZero(field: Field<Type> & FieldRules): boolean {
+  if (!field.presence.omitEmpty) return false;
+  const { tag } = resolved(field.type);
+  if (tag === "list" || tag === "map" || tag === "bytes") return true;
+  return !field.presence.pointer && tag !== "struct";
+}

@@ -1,0 +1,235 @@
+import { assign, compareUtf8, deepClone, memoize } from "#base";
+import { dropsZero, jsonFields, type JsonField, resolved } from "./layout.ts";
+import type { Infer, StructType, Type } from "./types.ts";
+import { isAlwaysThere, zeroOf } from "./zero.ts";
+
+export interface TypeMeta {
+  readonly kind: string;
+  readonly apiVersion: string;
+}
+
+/**
+ * JSON as Go's encoder writes it: fields in the order of declaration behind kind and apiVersion, map keys
+ * sorted by bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped, no white space.
+ */
+export function toJson<S extends StructType<any>>(
+  struct: S,
+  object: Infer<S>,
+  typeMeta?: TypeMeta,
+): string {
+  const text = printerOf(struct)(object);
+  if (typeMeta === undefined) return escapedForHtml(text);
+  const { kind, apiVersion } = typeMeta;
+  const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)}`;
+  return escapedForHtml(text === "{}" ? `${head}}` : `${head},${text.slice(1)}`);
+}
+
+const special = /[<>&\u2028\u2029]/;
+
+/** The characters stand only inside strings, so the whole text can be replaced at once. */
+export function escapedForHtml(json: string): string {
+  if (!special.test(json)) return json;
+  return json.replace(
+    /[<>&\u2028\u2029]/g,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+type Print = (value: any) => string;
+
+const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
+  switch (type.tag) {
+    case "string":
+    case "bytes":
+      return printString;
+    case "bool":
+    case "int32":
+    case "int64":
+      return String;
+    case "double":
+      return JSON.stringify;
+    case "scalar":
+      return printValue;
+    case "list":
+      return printList(type.element);
+    case "map":
+      return printMap(type.value);
+    case "struct":
+      return printStruct(type);
+    case "lazy": {
+      const { resolve } = type;
+      let print: Print | undefined;
+      return (value) => (print ??= printerOf(resolve()))(value);
+    }
+  }
+});
+
+const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+function printString(text: string): string {
+  return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+/** Values of scalars: strings, numbers, null, or any JSON (which may hold bigints and unsorted maps). */
+function printValue(value: unknown): string {
+  if (typeof value === "string") return printString(value);
+  return typeof value === "object" && value !== null ? printAny(value) : String(value);
+}
+
+/** Any JSON value; a bigint prints its digits. */
+function printAny(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(printAny).join(",")}]`;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([key, member]) => `${printString(key)}:${printAny(member)}`).join(",")}}`;
+}
+
+function printList(element: Type): Print {
+  const print = printerOf(element);
+  return (values: readonly unknown[]) => {
+    if (values.length === 0) return "[]";
+    let text = `[${print(values[0])}`;
+    for (let index = 1; index < values.length; index++) text += `,${print(values[index])}`;
+    return `${text}]`;
+  };
+}
+
+function printMap(type: Type): Print {
+  const print = printerOf(type);
+  return (values: Readonly<Record<string, unknown>>) => {
+    let text = "";
+    for (const key of sortedKeys(values)) {
+      const value = values[key];
+      if (value === undefined) continue;
+      text += `${text === "" ? "{" : ","}${printString(key)}:${value === null ? "null" : print(value)}`;
+    }
+    return text === "" ? "{}" : `${text}}`;
+  };
+}
+
+/** Keys in the order of their bytes. */
+export function sortedKeys(values: object): readonly string[] {
+  const keys = Object.keys(values);
+  for (let index = 1; index < keys.length; index++) {
+    if (compareUtf8(keys[index - 1] as string, keys[index] as string) > 0) {
+      return keys.sort(compareUtf8);
+    }
+  }
+  return keys;
+}
+
+interface FieldWriter {
+  readonly name: string;
+  /** `,"name":` */
+  readonly head: string;
+  readonly type: Type;
+  readonly dropsZero: boolean;
+  readonly dropsNull: boolean;
+  /** What stands for an absent value, for a field that is always there. */
+  readonly zero: (() => unknown) | undefined;
+}
+
+const writersOf = memoize((struct: StructType<any>): readonly FieldWriter[] =>
+  jsonFields(struct).map((field) => ({
+    name: field.name,
+    head: `,${JSON.stringify(field.name)}:`,
+    type: field.type,
+    dropsZero: dropsZero(field) && resolved(field.type).tag !== "scalar",
+    dropsNull: field.presence.omitEmpty && !isShownScalar(field),
+    zero: isAlwaysThere(field) ? zeroOf(field) : undefined,
+  })),
+);
+
+function isShownScalar(field: JsonField): boolean {
+  return resolved(field.type).tag === "scalar" && isAlwaysThere(field);
+}
+
+/** The value to write for a field, or undefined if JSON leaves it out. */
+function written(field: FieldWriter, object: Readonly<Record<string, unknown>>): unknown {
+  const value = object[field.name];
+  if (value === undefined) return field.zero?.();
+  if (value === null && field.dropsNull) return field.zero?.();
+  return field.dropsZero && isZero(value) ? undefined : value;
+}
+
+function isZero(value: unknown): boolean {
+  if (typeof value !== "object") return value === "" || value === false || value === 0 || value === 0n;
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _key in value) return false;
+  return true;
+}
+
+function printStruct(struct: StructType<any>): Print {
+  let fields: readonly (FieldWriter & { readonly print: Print })[] | undefined;
+  return (object: Readonly<Record<string, unknown>>) => {
+    fields ??= writersOf(struct).map((field) => ({ ...field, print: printerOf(field.type) }));
+    let text = "";
+    for (const field of fields) {
+      const value = written(field, object);
+      if (value === undefined) continue;
+      text += field.head + (value === null ? "null" : field.print(value));
+    }
+    return text === "" ? "{}" : `{${text.slice(1)}}`;
+  };
+}
+
+/** The value that `toJson` prints: fresh objects with fields in Go's order, sharing nothing with `object`. */
+export function toJsonValue<S extends StructType<any>>(
+  struct: S,
+  object: Infer<S>,
+  typeMeta?: TypeMeta,
+): Record<string, unknown> {
+  const value = copierOf(struct)(object) as Record<string, unknown>;
+  if (typeMeta === undefined) return value;
+  return { kind: typeMeta.kind, apiVersion: typeMeta.apiVersion, ...value };
+}
+
+type Copy = (value: any) => unknown;
+
+const copierOf: (type: Type) => Copy = memoize((type: Type): Copy => {
+  switch (type.tag) {
+    case "scalar":
+      return deepClone;
+    case "list": {
+      const copy = copierOf(type.element);
+      return (values: readonly unknown[]) => values.map((value) => copyOrNull(copy, value));
+    }
+    case "map": {
+      const copy = copierOf(type.value);
+      return (values: Readonly<Record<string, unknown>>) => {
+        const copied: Record<string, unknown> = {};
+        for (const key of sortedKeys(values)) {
+          if (values[key] !== undefined) assign(copied, key, copyOrNull(copy, values[key]));
+        }
+        return copied;
+      };
+    }
+    case "struct":
+      return copyStruct(type);
+    case "lazy": {
+      const { resolve } = type;
+      let copy: Copy | undefined;
+      return (value) => (copy ??= copierOf(resolve()))(value);
+    }
+    default:
+      return (value) => value;
+  }
+});
+
+function copyOrNull(copy: Copy, value: unknown): unknown {
+  return value === null || value === undefined ? null : copy(value);
+}
+
+function copyStruct(struct: StructType<any>): Copy {
+  let fields: readonly (FieldWriter & { readonly copy: Copy })[] | undefined;
+  return (object: Readonly<Record<string, unknown>>) => {
+    fields ??= writersOf(struct).map((field) => ({ ...field, copy: copierOf(field.type) }));
+    const copied: Record<string, unknown> = {};
+    for (const field of fields) {
+      const value = written(field, object);
+      if (value !== undefined) copied[field.name] = copyOrNull(field.copy, value);
+    }
+    return copied;
+  };
+}
