@@ -29,3 +29,12 @@ export function resolve(template: string, domain: Domain): string {
 export function protoPackage(packagePath: string): string {
   return `${KUBERNETES_API}.${packagePath.replaceAll("/", ".").replaceAll("-", "_")}`;
 }
+
+/**
+ * `api/core/v1`, `ConfigMap` -> `io.k8s.api.core.v1.ConfigMap`: the name of a struct in OpenAPI documents,
+ * which begins with the domain read backwards, as Java packages do.
+ */
+export function openApiName(packagePath: string, name: string): string {
+  const domain = KUBERNETES_API.split(".").reverse().join(".");
+  return `${domain}.${packagePath.replaceAll("/", ".")}.${name}`;
+}

@@ -63,7 +63,13 @@ export interface Subresource {
   readonly name: string;
   readonly verbs: readonly ("get" | "update" | "patch" | "create" | "delete")[];
   /** Group, version and kind in discovery where they differ from the parent's. */
-  readonly represents?: { readonly group: string; readonly version: string; readonly kind: string };
+  readonly represents?: {
+    readonly group: string;
+    readonly version: string;
+    readonly kind: string;
+    /** What its bodies look like. */
+    readonly struct?: StructType<any>;
+  };
 }
 
 /** The switches that Kubernetes calls a strategy. */
