@@ -32,3 +32,12 @@ export {
 export * from "./status-errors.ts";
 export { escapeHtml, goQuote } from "./go-quote.ts";
 export { printJson } from "./json-text.ts";
+export * from "./names.ts";
+export {
+  checkAnnotations,
+  checkLabels,
+  checkManager,
+  checkObjectMeta,
+  checkObjectMetaUpdate,
+  type ObjectMetaOptions,
+} from "./validate-meta.ts";

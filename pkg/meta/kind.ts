@@ -90,6 +90,8 @@ export interface KindRules {
   readonly allowedInTerminatingNamespace: boolean;
   /** Seconds that an object lives unless written again (Event: `--event-ttl`). */
   readonly expires: boolean;
+  /** Kubernetes checks metadata once more on updates of this kind, so that its causes are told once more. */
+  readonly metadataCheckedAgain?: boolean;
 }
 
 /** What a hook may know beside the object: time and switches, never I/O. */
@@ -114,6 +116,7 @@ export interface KindHooks<Hub = any> {
   /** Rules beyond the fields' own; spec first, in Kubernetes' order. ObjectMeta is checked by the registry before this. */
   readonly validate?: (object: Hub, problems: Problems, context: HookContext) => void;
   /** Takes the place of `validate` on updates (of subresources too): calls it where Kubernetes does. Absent = `validate`. */
+  /** Everything an update must obey; without it `validate` runs on updates of the main resource, too. */
   readonly validateUpdate?: (object: Hub, old: Hub, problems: Problems, context: HookContext) => void;
   readonly warnings?: (object: Hub, old: Hub | undefined, context: HookContext) => readonly string[];
 }

@@ -3,6 +3,7 @@ import {
   int32,
   int64,
   optional,
+  parseJson,
   plain,
   scalar,
   ScalarFault,
@@ -244,5 +245,5 @@ function toBase64(value: unknown): string {
 
 function fromBase64(raw: string | undefined): unknown {
   if (raw === undefined) return null;
-  return JSON.parse(Buffer.from(raw, "base64").toString("utf8"));
+  return parseJson(Buffer.from(raw, "base64")).value;
 }

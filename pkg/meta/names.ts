@@ -1,0 +1,250 @@
+/**
+ * Which texts are names. Each check answers the messages that clients see, none when the text passes.
+ * Lengths are counted in bytes, as everywhere in Kubernetes.
+ */
+
+const LABEL_FORM = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const SUBDOMAIN_FORM = `${LABEL_FORM}(\\.${LABEL_FORM})*`;
+const LABEL_1035_FORM = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const QUALIFIED_FORM = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const LABEL_VALUE_FORM = `(${QUALIFIED_FORM})?`;
+const CONFIG_KEY_FORM = "[-._a-zA-Z0-9]+";
+const ENVIRONMENT_FORM = "[-._a-zA-Z][-._a-zA-Z0-9]*";
+const IDENTIFIER_FORM = "[A-Za-z_][A-Za-z0-9_]*";
+const PERCENT_FORM = "[0-9]+%";
+const HEADER_FORM = "[-A-Za-z0-9]+";
+
+const LABEL_LENGTH = 63;
+const SUBDOMAIN_LENGTH = 253;
+const PORT_NAME_LENGTH = 15;
+
+const label = exactly(LABEL_FORM);
+const subdomain = exactly(SUBDOMAIN_FORM);
+const label1035 = exactly(LABEL_1035_FORM);
+const qualifiedName = exactly(QUALIFIED_FORM);
+const labelValue = exactly(LABEL_VALUE_FORM);
+const configKey = exactly(CONFIG_KEY_FORM);
+const environmentName = exactly(ENVIRONMENT_FORM);
+const identifier = exactly(IDENTIFIER_FORM);
+const percent = exactly(PERCENT_FORM);
+const header = exactly(HEADER_FORM);
+const wildcard = exactly(`\\*\\.${SUBDOMAIN_FORM}`);
+
+const ALPHANUMERIC = "must start and end with an alphanumeric character";
+const LABEL_RULE =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+  `and ${ALPHANUMERIC}`;
+const SUBDOMAIN_RULE =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+  `and ${ALPHANUMERIC}`;
+const LABEL_1035_RULE =
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
+  "start with an alphabetic character, and end with an alphanumeric character";
+const QUALIFIED_RULE =
+  `must consist of alphanumeric characters, '-', '_' or '.', and ${ALPHANUMERIC}`;
+const LABEL_VALUE_RULE =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', " +
+  `and ${ALPHANUMERIC}`;
+
+const qualifiedMessage = wrongForm(QUALIFIED_RULE, QUALIFIED_FORM, [
+  "MyName",
+  "my.name",
+  "123-abc",
+]);
+
+export function isDns1123Label(value: string): string[] {
+  const messages = tooLong(value, LABEL_LENGTH);
+  if (label.test(value)) return messages;
+  if (subdomain.test(value)) return [...messages, "must not contain dots"];
+  return [...messages, wrongForm(LABEL_RULE, LABEL_FORM, ["my-name", "123-abc"])];
+}
+
+export function isDns1123Subdomain(value: string): string[] {
+  const messages = tooLong(value, SUBDOMAIN_LENGTH);
+  if (subdomain.test(value)) return messages;
+  return [...messages, wrongForm(SUBDOMAIN_RULE, SUBDOMAIN_FORM, ["example.com"])];
+}
+
+export function isDns1035Label(value: string): string[] {
+  const messages = tooLong(value, LABEL_LENGTH);
+  if (label1035.test(value)) return messages;
+  return [...messages, wrongForm(LABEL_1035_RULE, LABEL_1035_FORM, ["my-name", "abc-123"])];
+}
+
+/** `*.example.com`. */
+export function isWildcardDns1123Subdomain(value: string): string[] {
+  const messages = tooLong(value, SUBDOMAIN_LENGTH);
+  if (wildcard.test(value)) return messages;
+  const rule =
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, " +
+    "which must consist of lower case alphanumeric characters, '-' or '.' " +
+    "and end with an alphanumeric character";
+  return [...messages, wrongForm(rule, `\\*\\.${SUBDOMAIN_FORM}`, ["*.example.com"])];
+}
+
+/** Label keys, annotation keys, finalizers: a name with an optional DNS prefix and a slash. */
+export function isQualifiedName(value: string): string[] {
+  const parts = value.split("/");
+  if (parts.length > 2) {
+    return [
+      `a qualified name ${qualifiedMessage} with an optional DNS subdomain prefix and '/' ` +
+        "(e.g. 'example.com/MyName')",
+    ];
+  }
+  const name = parts.at(-1) ?? "";
+  const messages = parts.length === 2 ? prefixMessages(parts[0] ?? "") : [];
+  if (name === "") messages.push("name part must be non-empty");
+  messages.push(...tooLong(name, LABEL_LENGTH).map((message) => `name part ${message}`));
+  if (!qualifiedName.test(name)) messages.push(`name part ${qualifiedMessage}`);
+  return messages;
+}
+
+function prefixMessages(prefix: string): string[] {
+  if (prefix === "") return ["prefix part must be non-empty"];
+  return isDns1123Subdomain(prefix).map((message) => `prefix part ${message}`);
+}
+
+export function isLabelValue(value: string): string[] {
+  const messages = tooLong(value, LABEL_LENGTH);
+  if (labelValue.test(value)) return messages;
+  const examples = ["MyValue", "my_value", "12345"];
+  return [...messages, wrongForm(LABEL_VALUE_RULE, LABEL_VALUE_FORM, examples)];
+}
+
+/** Annotation keys are qualified names whose prefix may be written in upper case. */
+export function isAnnotationKey(value: string): string[] {
+  return isQualifiedName(value.toLowerCase());
+}
+
+/** A key of a ConfigMap or Secret. */
+export function isConfigMapKey(value: string): string[] {
+  const messages = tooLong(value, SUBDOMAIN_LENGTH);
+  if (!configKey.test(value)) {
+    const rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
+    messages.push(wrongForm(rule, CONFIG_KEY_FORM, ["key.name", "KEY_NAME", "key-name"]));
+  }
+  return [...messages, ...directoryMessages(value)];
+}
+
+/** Names of environment variables in their strict form. */
+export function isEnvVarName(value: string): string[] {
+  const messages: string[] = [];
+  if (!environmentName.test(value)) {
+    const rule =
+      "a valid environment variable name must consist of alphabetic characters, digits, " +
+      "'_', '-', or '.', and must not start with a digit";
+    const examples = ["my.env-name", "MY_ENV.NAME", "MyEnvName1"];
+    messages.push(wrongForm(rule, ENVIRONMENT_FORM, examples));
+  }
+  return [...messages, ...directoryMessages(value)];
+}
+
+/** Names of environment variables as containers accept them. */
+export function isRelaxedEnvVarName(value: string): string[] {
+  if (value === "") return ["environment variable name must be non-empty"];
+  if (/^[ -<>-~]+$/.test(value)) return [];
+  return [
+    "a valid environment variable name must consist only of printable ASCII characters " +
+      "other than '='",
+  ];
+}
+
+/** Used as a file name, these would leave the directory. */
+function directoryMessages(value: string): string[] {
+  if (value === ".") return ["must not be '.'"];
+  if (value === "..") return ["must not be '..'"];
+  return value.startsWith("..") ? ["must not start with '..'"] : [];
+}
+
+export function isIdentifier(value: string): string[] {
+  if (identifier.test(value)) return [];
+  const rule =
+    "a valid C identifier must start with alphabetic character or '_', " +
+    "followed by a string of alphanumeric characters or '_'";
+  return [wrongForm(rule, IDENTIFIER_FORM, ["my_name", "MY_NAME", "MyName"])];
+}
+
+/** Names of ports of services and containers. */
+export function isPortName(value: string): string[] {
+  const messages = tooLong(value, PORT_NAME_LENGTH);
+  if (!/^[-a-z0-9]+$/.test(value)) {
+    messages.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+  }
+  if (!/[a-z]/.test(value)) messages.push("must contain at least one letter (a-z)");
+  if (value.includes("--")) messages.push("must not contain consecutive hyphens");
+  if (value.startsWith("-") || value.endsWith("-")) {
+    messages.push("must not begin or end with a hyphen");
+  }
+  return messages;
+}
+
+export function isPortNumber(value: number): string[] {
+  return value >= 1 && value <= 65_535 ? [] : ["must be between 1 and 65535, inclusive"];
+}
+
+export function isPercent(value: string): string[] {
+  if (percent.test(value)) return [];
+  const rule = "a valid percent string must be a numeric string followed by an ending '%'";
+  return [wrongForm(rule, PERCENT_FORM, ["1%", "93%"])];
+}
+
+export function isHttpHeaderName(value: string): string[] {
+  if (header.test(value)) return [];
+  const rule = "a valid HTTP header must consist of alphanumeric characters or '-'";
+  return [wrongForm(rule, HEADER_FORM, ["X-Header-Name"])];
+}
+
+/** Anything that can stand in a URL path; `prefix` is the beginning of a generated name. */
+export function isPathSegmentName(value: string, prefix = false): string[] {
+  const messages: string[] = [];
+  if (!prefix) {
+    if (value === ".") return ["may not be '.'"];
+    if (value === "..") return ["may not be '..'"];
+  }
+  for (const illegal of ["/", "%"]) {
+    if (value.includes(illegal)) messages.push(`may not contain '${illegal}'`);
+  }
+  return messages;
+}
+
+/** The name rules of kinds: `name` may be the beginning of a generated name. */
+export type NameCheck = (name: string, prefix: boolean) => readonly string[];
+
+export type NameRule =
+  | "dns-subdomain"
+  | "dns-label"
+  | "dns-1035-label"
+  | "path-segment"
+  | NameCheck;
+
+export function nameCheck(rule: NameRule): NameCheck {
+  if (typeof rule === "function") return rule;
+  return checks[rule];
+}
+
+const checks: Readonly<Record<Exclude<NameRule, NameCheck>, NameCheck>> = {
+  "dns-subdomain": (name, prefix) => isDns1123Subdomain(completed(name, prefix)),
+  "dns-label": (name, prefix) => isDns1123Label(completed(name, prefix)),
+  "dns-1035-label": (name, prefix) => isDns1035Label(completed(name, prefix)),
+  "path-segment": isPathSegmentName,
+};
+
+/** A prefix may end in a dash, since more follows. */
+function completed(name: string, prefix: boolean): string {
+  return prefix && name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name;
+}
+
+function exactly(form: string): RegExp {
+  return new RegExp(`^${form}$`);
+}
+
+function tooLong(value: string, most: number): string[] {
+  if (Buffer.byteLength(value, "utf8") <= most) return [];
+  return [`must be no more than ${most} characters`];
+}
+
+/** `<rule> (e.g. 'a',  or 'b', regex used for validation is '…')`, spaces as Kubernetes has them. */
+function wrongForm(rule: string, form: string, examples: readonly string[]): string {
+  const shown = examples.map((example) => `'${example}', `).join(" or ");
+  return `${rule} (e.g. ${shown}regex used for validation is '${form}')`;
+}
