@@ -43,6 +43,15 @@ export function list<E extends Type>(element: E): ListType<E> {
   return declared({ tag: "list", element });
 }
 
+/** A list that is the message `name` on the wire, with its elements in field 1. */
+export function boxedList<E extends Type>(
+  packagePath: string,
+  name: string,
+  element: E,
+): ListType<E> {
+  return declared({ tag: "list", element, boxed: { name, package: packagePath } });
+}
+
 /** A map with string keys. */
 export function map<V extends Type>(value: V): MapType<V> {
   return declared({ tag: "map", value });

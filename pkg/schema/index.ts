@@ -16,3 +16,6 @@ export { checkImmutable } from "./update-rules.ts";
 export { mergeRules, type MergeRules } from "./merge-rules.ts";
 export { fieldNamed, jsonFields, resolved, type JsonField } from "./layout.ts";
 export { arbitrary } from "./arbitrary.ts";
+export { openApiV2 } from "./openapi-v2.ts";
+export { openApiV3 } from "./openapi-v3.ts";
+export type { GroupVersionKind, OpenApiNaming, OpenApiRoot, OpenApiSchema } from "./openapi.ts";

@@ -48,7 +48,9 @@ export function goTypeName(type: Type): string {
     case "scalar":
       return `${lastSegment(type.package)}.${type.name}`;
     case "list":
-      return `[]${goTypeName(type.element)}`;
+      return type.boxed
+        ? `${lastSegment(type.boxed.package)}.${type.boxed.name}`
+        : `[]${goTypeName(type.element)}`;
     case "map":
       return `map[string]${goTypeName(type.value)}`;
     case "struct":

@@ -1,4 +1,5 @@
 import { resolved } from "./layout.ts";
+import { noWireForm } from "./protobuf-write.ts";
 import type { Field, StructType, Type } from "./types.ts";
 
 export interface ProtoTextOptions {
@@ -43,7 +44,7 @@ function fieldText(name: string, field: Field, context: Context): string {
 }
 
 function declared(type: Type, context: Context): string {
-  if (type.tag === "list") return `repeated ${typeText(type.element, context)}`;
+  if (type.tag === "list" && !type.boxed) return `repeated ${typeText(type.element, context)}`;
   if (type.tag === "map") return `map<string, ${typeText(type.value, context)}>`;
   return `optional ${typeText(type, context)}`;
 }
@@ -55,8 +56,10 @@ function typeText(type: Type, context: Context): string {
     case "struct":
       return messageName(target, context);
     case "list":
+      if (!target.boxed) throw noWireForm(target);
+      return messageName(target.boxed, context);
     case "map":
-      throw new TypeError(`no wire form for a ${target.tag} inside a list or map`);
+      throw noWireForm(target);
     default:
       return target.tag;
   }

@@ -2,7 +2,7 @@ import { assign, memoize } from "#base";
 import { DecodeFault } from "./faults.ts";
 import { dropsZero, type JsonField, resolved } from "./layout.ts";
 import { WireReader } from "./protobuf-reader.ts";
-import { wireTypeOf } from "./protobuf-write.ts";
+import { noWireForm, wireTypeOf } from "./protobuf-write.ts";
 import { ScalarFault } from "./scalar-fault.ts";
 import type { Field, Infer, ScalarType, StructType, Type } from "./types.ts";
 import { isAlwaysThere, zeroOf } from "./zero.ts";
@@ -24,6 +24,8 @@ export function fromProtobuf<S extends StructType<any>>(struct: S, bytes: Uint8A
     return object as Infer<S>;
   } catch (fault) {
     if (fault instanceof ScalarFault) throw new DecodeFault(fault.message);
+    // A scalar may find that its bytes are not the JSON they should be.
+    if (fault instanceof SyntaxError) throw new DecodeFault(fault.message);
     throw fault;
   }
 }
@@ -57,8 +59,10 @@ const valueOf: (type: Type) => Read = memoize((type: Type): Read => {
       return (reader, end, before) => (read ??= valueOf(resolve()))(reader, end, before);
     }
     case "list":
+      if (!type.boxed) throw noWireForm(type);
+      return boxedOf(type.element);
     case "map":
-      throw new TypeError(`no wire form for a ${type.tag} inside a list or map`);
+      throw noWireForm(type);
   }
 });
 
@@ -74,6 +78,18 @@ function nested(readMessage: ReadMessage): Read {
     reader.depth--;
     return object;
   };
+}
+
+function boxedOf(element: Type): Read {
+  const { read } = listField("items", element);
+  const readMessage = nested((box, reader, end) => {
+    while (reader.at < end) {
+      const tag = reader.varint(end);
+      if (tag === 8 + wireTypeOf(element)) read(box, reader, end);
+      else reader.skip(tag % 8, end);
+    }
+  });
+  return (reader, end) => (readMessage(reader, end) as { items?: unknown[] }).items ?? null;
 }
 
 /** An empty message of a scalar that has no zero value of its own is its absence (a zero Time). */
@@ -152,7 +168,7 @@ function compile(struct: StructType<any>): Plan {
 function wireField(field: JsonField): WireField {
   const { name } = field;
   const type = resolved(field.type);
-  if (type.tag === "list") return listField(name, type.element);
+  if (type.tag === "list" && !type.boxed) return listField(name, type.element);
   if (type.tag === "map") return { wireType: 2, read: mapField(name, type.value) };
   const wireType = wireTypeOf(type);
   if (field.inline && type.tag === "struct") {

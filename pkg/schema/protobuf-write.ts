@@ -54,11 +54,20 @@ const valueOf: (type: Type) => Write = memoize((type: Type): Write => {
       let write: Write | undefined;
       return (value, writer) => (write ??= valueOf(resolve()))(value, writer);
     }
-    case "list":
+    case "list": {
+      if (!type.boxed) throw noWireForm(type);
+      const write = writeList("items", 1, type.element);
+      return nested((items, writer) => write({ items }, writer));
+    }
     case "map":
-      throw new TypeError(`no wire form for a ${type.tag} inside a list or map`);
+      throw noWireForm(type);
   }
 });
+
+/** Protobuf has no list of lists and no map of maps. */
+export function noWireForm(type: Type): TypeError {
+  return new TypeError(`no wire form for a ${type.tag} inside a list or map`);
+}
 
 function writeInt64(value: number | bigint, writer: Writer): void {
   if (typeof value === "number") writer.int64(value);
@@ -108,10 +117,10 @@ function writeField(name: string, field: Field): Write {
     const write = nested(messageOf(type));
     return (object: Shape, writer) => write(object, writer.uint32(tag));
   }
-  if (type.tag === "list") return writeList(name, field.number, type.element);
+  if (type.tag === "list" && !type.boxed) return writeList(name, field.number, type.element);
   if (type.tag === "map") return writeMap(name, tag, type.value);
   const write = valueOf(type);
-  const isOptional = field.presence.pointer || type.tag === "bytes";
+  const isOptional = field.presence.pointer || type.tag === "bytes" || type.tag === "list";
   const zero = isOptional ? () => undefined : zeroOf(type);
   return (object: Shape, writer) => {
     const value = object[name] ?? zero();

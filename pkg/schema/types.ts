@@ -80,6 +80,11 @@ export interface ScalarType<T = unknown> extends Shaped<T> {
 export interface ListType<E extends Type = Type> extends Shaped<Infer<E>[]> {
   readonly tag: "list";
   readonly element: E;
+  /**
+   * The Go type of a list that is a message of its own on the wire, with the elements in field 1
+   * (ExtraValue, Verbs): the only lists that may stand inside a list or map.
+   */
+  readonly boxed?: { readonly name: string; readonly package: string };
 }
 export interface MapType<V extends Type = Type> extends Shaped<Record<string, Infer<V>>> {
   readonly tag: "map";
@@ -114,7 +119,12 @@ export type Type =
   | DoubleType
   | BytesType
   | ScalarType<any>
-  | { readonly tag: "list"; readonly element: Type; readonly [shape]: any }
+  | {
+      readonly tag: "list";
+      readonly element: Type;
+      readonly boxed?: { readonly name: string; readonly package: string };
+      readonly [shape]: any;
+    }
   | { readonly tag: "map"; readonly value: Type; readonly [shape]: any }
   | StructType<any>
   | LazyType<any>;
