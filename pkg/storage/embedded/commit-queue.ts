@@ -1,0 +1,138 @@
+import { assert } from "#base";
+import { StoreFault } from "../backend.ts";
+import type { DeadVersion } from "./history.ts";
+import type { Journal } from "./journal.ts";
+import type { State, Step } from "./state.ts";
+
+/** Steps made durable by one write at most. */
+const GROUP = 1024;
+
+/** A step that was computed and is not durable yet; nobody has seen it. */
+interface Pending {
+  readonly step: Step;
+  readonly time: number;
+  readonly done: PromiseWithResolvers;
+}
+
+interface PromiseWithResolvers {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (fault: StoreFault) => void;
+}
+
+export interface CommitQueueOptions {
+  readonly journal: Journal;
+  /** The store's newest published state. */
+  readonly published: () => State;
+  /** Called in order of revision for each step that is durable. */
+  readonly publish: (step: Step, time: number) => void;
+  readonly oldest: () => number;
+}
+
+/**
+ * Group commit: while one group is on its way to the disk, the next one gathers. Transactions are
+ * computed against the newest step, durable or not, but a step becomes visible only when it is durable.
+ *
+ * Example: writers A, B, C. A's step is being written; B and C compute theirs on top of it and wait.
+ * When A's is durable it is published, and B's and C's go out together with one fsync.
+ */
+export class CommitQueue {
+  readonly #options: CommitQueueOptions;
+  #pending: Pending[] = [];
+  #dead: DeadVersion[] = [];
+  #newest: Pending | undefined;
+  #running: Promise<void> | undefined;
+  #broken: StoreFault | undefined;
+
+  constructor(options: CommitQueueOptions) {
+    this.#options = options;
+  }
+
+  /** The state that the next transaction builds on. */
+  get head(): State {
+    return this.#newest?.step.state ?? this.#options.published();
+  }
+
+  /** Resolves when the step is durable and published. */
+  add(step: Step, time: number): Promise<void> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    const pending = { step, time, done: promiseWithResolvers() };
+    assert(step.state.revision === this.head.revision + 1, "a step follows the newest one");
+    this.#newest = pending;
+    this.#pending.push(pending);
+    this.#start();
+    return pending.done.promise;
+  }
+
+  /** Versions to forget with one of the next groups. */
+  forget(dead: readonly DeadVersion[]): void {
+    for (const version of dead) this.#dead.push(version);
+    this.#start();
+  }
+
+  /** Resolves when all that was added so far is durable. Rejects when it could not be. */
+  async settled(): Promise<void> {
+    await this.#newest?.done.promise;
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  /** Resolves when nothing is under way, whether it went well or not. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  #start(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  async #run(): Promise<void> {
+    // One turn of the event loop, so that writers which were woken together travel together.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#broken === undefined && (this.#pending.length > 0 || this.#dead.length > 0)) {
+      const group = this.#pending.splice(0, GROUP);
+      const dead = this.#dead;
+      this.#dead = [];
+      try {
+        const steps = group.map((pending) => pending.step);
+        await this.#options.journal.commit({ steps, dead, oldest: this.#options.oldest() });
+      } catch (error) {
+        this.#dead = [...dead, ...this.#dead];
+        return this.#fail(group, toFault(error));
+      }
+      for (const pending of group) {
+        this.#options.publish(pending.step, pending.time);
+        if (this.#newest === pending) this.#newest = undefined;
+        pending.done.resolve();
+      }
+      if (this.#pending.length === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** What was computed on top of a step that failed cannot stand either. */
+  #fail(group: readonly Pending[], fault: StoreFault): void {
+    if (fault.detail.kind !== "no-space") this.#broken = fault;
+    const failed = [...group, ...this.#pending];
+    this.#pending = [];
+    this.#newest = undefined;
+    for (const pending of failed) pending.done.reject(fault);
+  }
+}
+
+function promiseWithResolvers(): PromiseWithResolvers {
+  let resolve!: () => void;
+  let reject!: (fault: StoreFault) => void;
+  const promise = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  promise.catch(() => undefined); // the same fault reaches the caller of add; nobody else need listen
+  return { promise, resolve, reject };
+}
+
+function toFault(error: unknown): StoreFault {
+  if (error instanceof StoreFault) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new StoreFault({ kind: "unavailable", message, maybeApplied: true });
+}

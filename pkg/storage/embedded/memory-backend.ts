@@ -1,0 +1,23 @@
+import { systemClock, type Clock } from "#base";
+import { EmbeddedStore, type StoreLimits } from "./embedded-store.ts";
+import { defaultRetention, History } from "./history.ts";
+import { emptyState } from "./state.ts";
+
+export interface MemoryBackendOptions {
+  readonly clock?: Clock;
+  readonly limits?: Partial<StoreLimits>;
+}
+
+export const defaultLimits: StoreLimits = {
+  retention: defaultRetention,
+  transactionBytes: 1.5 * 1024 * 1024,
+  keyBytes: 1900,
+  progressMilliseconds: 5000,
+};
+
+/** A store that leaves no trace. `fork()` on it is a copy of everything at the cost of a reference. */
+export function memoryBackend(options: MemoryBackendOptions = {}): EmbeddedStore {
+  const clock = options.clock ?? systemClock;
+  const limits = { ...defaultLimits, ...options.limits };
+  return new EmbeddedStore({ clock, history: new History(emptyState()), limits });
+}

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import {
+  prefixEnd,
+  StoreFault,
+  type Backend,
+  type Entry,
+  type StoreEvent,
+  type StoreFaultDetail,
+  type TransactionResult,
+  type WatchBatch,
+} from "./backend.ts";
+
+export interface Fixture {
+  readonly factory: () => Promise<Backend>;
+  subject: Subject | undefined;
+}
+
+/**
+ * The backend under test, with a prefix of its own and a short notation: an entry is
+ * `name=text c<createRevision> m<modRevision>`; an event `+name=text` (created), `~name=text(old)`
+ * (changed) or `-name(old)` (deleted).
+ */
+export class Subject {
+  readonly prefix: string;
+
+  constructor(
+    readonly backend: Backend,
+    private readonly number = 0,
+    private readonly run = `${process.pid}-${Date.now().toString(36)}`,
+  ) {
+    this.prefix = `/suite/${run}/${number}/`;
+  }
+
+  /** The same backend with the next prefix. */
+  next(): Subject {
+    this.#given += 1;
+    return new Subject(this.backend, this.number + this.#given, this.run);
+  }
+
+  #given = 0;
+
+  get all(): { readonly from: string; readonly to: string } {
+    return { from: this.prefix, to: prefixEnd(this.prefix) };
+  }
+
+  key(name: string): string {
+    return this.prefix + name;
+  }
+
+  bare(key: string): string {
+    assert.ok(key.startsWith(this.prefix), `${key} is not below ${this.prefix}`);
+    return key.slice(this.prefix.length);
+  }
+
+  bytes(text: string): Uint8Array {
+    return Buffer.from(text);
+  }
+
+  text(entry: Entry | undefined): string | undefined {
+    return entry && Buffer.from(entry.value).toString();
+  }
+
+  show(entry: Entry | undefined): string | undefined {
+    if (entry === undefined) return undefined;
+    const { key, createRevision, modRevision } = entry;
+    return `${this.bare(key)}=${this.text(entry)} c${createRevision} m${modRevision}`;
+  }
+
+  get(name: string): ReturnType<Backend["get"]> {
+    return this.backend.get(this.key(name));
+  }
+
+  /** All entries, at a revision. */
+  async list(revision?: number): Promise<string> {
+    const range = revision === undefined ? this.all : { ...this.all, revision };
+    const { entries, count } = await this.backend.range(range);
+    assert.equal(count, entries.length);
+    return entries.map((entry) => this.show(entry)).join(", ");
+  }
+
+  create(name: string, text: string): Promise<TransactionResult> {
+    return this.replace(name, 0, text);
+  }
+
+  replace(name: string, modRevision: number, text: string): Promise<TransactionResult> {
+    const key = this.key(name);
+    const then = [{ put: key, value: this.bytes(text) }];
+    return this.backend.txn({ compare: [{ key, modRevision }], then, otherwise: [key] });
+  }
+
+  remove(name: string, modRevision: number): Promise<TransactionResult> {
+    const key = this.key(name);
+    const compare = [{ key, modRevision }];
+    return this.backend.txn({ compare, then: [{ delete: key }], otherwise: [key] });
+  }
+
+  /** One transaction without a condition: puts, and deletes what is undefined. */
+  write(values: Readonly<Record<string, string | undefined>>): Promise<TransactionResult> {
+    const then = Object.entries(values).map(([name, text]) =>
+      text === undefined
+        ? { delete: this.key(name) }
+        : { put: this.key(name), value: this.bytes(text) },
+    );
+    return this.backend.txn({ compare: [], then, otherwise: [] });
+  }
+
+  showEvent(event: StoreEvent): string {
+    const old = event.previous === undefined ? "" : `(${this.text(event.previous)})`;
+    if (event.type === "delete") return `-${this.bare(event.key)}${old}`;
+    const sign = event.entry.createRevision === event.entry.modRevision ? "+" : "~";
+    return `${sign}${this.bare(event.entry.key)}=${this.text(event.entry)}${old}`;
+  }
+
+  /** The events from a revision on until `enough`, in the short notation. */
+  async watched(
+    fromRevision: number,
+    enough: (events: readonly string[]) => boolean,
+  ): Promise<readonly string[]> {
+    const events: string[] = [];
+    const controller = new AbortController();
+    const options = { ...this.all, fromRevision, signal: controller.signal };
+    for await (const batch of this.backend.watch(options)) {
+      for (const event of batch.events) events.push(this.showEvent(event));
+      if (enough(events)) break;
+    }
+    controller.abort();
+    return events;
+  }
+
+  async faultOf(promise: Promise<unknown>): Promise<StoreFaultDetail> {
+    try {
+      await promise;
+    } catch (error) {
+      if (error instanceof StoreFault) return error.detail;
+      throw error;
+    }
+    throw new assert.AssertionError({ message: "no fault" });
+  }
+}
+
+/** Takes batches from a watch one at a time, with a time limit that names what was waited for. */
+export class Tap implements AsyncDisposable {
+  readonly #iterator: AsyncIterator<WatchBatch>;
+  readonly #controller: AbortController;
+
+  constructor(backend: Backend, range: { from: string; to: string; fromRevision?: number }) {
+    this.#controller = new AbortController();
+    const watch = backend.watch({ ...range, signal: this.#controller.signal });
+    this.#iterator = watch[Symbol.asyncIterator]();
+  }
+
+  /** The next batch; undefined at the end. Rejects as the watch does. */
+  async batch(what = "a batch", milliseconds = 15_000): Promise<WatchBatch | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const message = `waited ${milliseconds} ms for ${what}`;
+      timer = setTimeout(() => reject(new assert.AssertionError({ message })), milliseconds);
+    });
+    try {
+      const result = await Promise.race([this.#iterator.next(), late]);
+      return result.done === true ? undefined : result.value;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The next `count` events; fails if batches are out of order. */
+  async events(count: number): Promise<StoreEvent[]> {
+    const events: StoreEvent[] = [];
+    while (events.length < count) {
+      const batch = await this.batch(`${count} events, had ${events.length}`);
+      assert.ok(batch !== undefined, `the watch ended after ${events.length} of ${count} events`);
+      events.push(...batch.events);
+      const last = batch.events.at(-1);
+      if (last !== undefined) assert.ok(batch.revision >= revisionOf(last), "batch revision");
+    }
+    return events;
+  }
+
+  abort(): void {
+    this.#controller.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#controller.abort();
+    await this.#iterator.return?.();
+  }
+}
+
+export function revisionOf(event: StoreEvent): number {
+  return event.type === "put" ? event.entry.modRevision : event.revision;
+}

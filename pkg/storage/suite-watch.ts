@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { StoreFault, type Backend } from "./backend.ts";
+import { revisionOf, Subject, Tap } from "./suite-subject.ts";
+
+export function registerWatchTests(
+  subject: () => Subject,
+  factory: () => Promise<Backend>,
+): void {
+  registerDelivery(subject);
+  registerProgress(subject);
+  registerEnds(subject, factory);
+}
+
+function registerDelivery(subject: () => Subject): void {
+  it("delivers the past from a revision on, then what comes, with previous entries", async () => {
+    const s = subject();
+    await s.write({ a: "0" });
+    const { revision } = await s.write({ a: "1" });
+    await s.write({ a: "2", b: "1" });
+    await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision });
+    const past = await tap.events(3);
+    assert.deepEqual(past.map((event) => s.showEvent(event)), ["~a=1(0)", "~a=2(1)", "+b=1"]);
+    await s.write({ a: undefined });
+    await s.write({ a: "3" });
+    const next = await tap.events(2);
+    assert.deepEqual(next.map((event) => s.showEvent(event)), ["-a(2)", "+a=3"]);
+    assert.deepEqual(next.map(revisionOf), [revision + 2, revision + 3]);
+    const [, created] = next;
+    assert.ok(created?.type === "put" && created.previous === undefined);
+  });
+
+  it("delivers what comes after the call when no revision is given", async () => {
+    const s = subject();
+    await s.write({ a: "before" });
+    await using tap = new Tap(s.backend, s.all);
+    const first = tap.events(1);
+    await s.backend.revision();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await s.write({ a: "after" });
+    assert.deepEqual((await first).map((event) => s.showEvent(event)), ["~a=after(before)"]);
+  });
+
+  it("waits for a revision in the future and leaves out what is before it", async () => {
+    const s = subject();
+    const { revision } = await s.write({ a: "0" });
+    await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision + 3 });
+    const first = tap.events(1);
+    for (const text of ["1", "2", "3"]) await s.write({ a: text });
+    assert.deepEqual((await first).map((event) => s.showEvent(event)), ["~a=3(2)"]);
+  });
+
+  it("delivers only what is in its range", async () => {
+    const s = subject();
+    const { revision } = await s.write({ a: "1", b: "1", c: "1", d: "1" });
+    await s.write({ end: "1", b: "2" });
+    const range = { from: s.key("b"), to: s.key("d"), fromRevision: revision };
+    await using tap = new Tap(s.backend, range);
+    const events = (await tap.events(3)).map((event) => s.showEvent(event));
+    assert.deepEqual(events.slice(0, 2).toSorted(), ["+b=1", "+c=1"]);
+    assert.equal(events[2], "~b=2(1)");
+  });
+
+  it("never splits a transaction over two batches", async () => {
+    const s = subject();
+    const { revision } = await s.write({ start: "0" });
+    for (let i = 0; i < 20; i++) await s.write({ a: `${i}`, b: `${i}`, c: `${i}` });
+    await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision + 1 });
+    let seen = 0;
+    let newest = revision;
+    while (seen < 60) {
+      const batch = await tap.batch();
+      for (const [at, events] of groupBy(batch!.events, revisionOf)) {
+        assert.equal(events.length, 3, `all of revision ${at} at once`);
+        assert.ok(at > newest, "in order");
+        newest = at;
+      }
+      seen += batch!.events.length;
+    }
+  });
+
+  it("is gapless, ordered and without duplicates under concurrent writers", async function () {
+    this.timeout(30_000);
+    const s = subject();
+    const { revision } = await s.write({ start: "0" });
+    await using early = new Tap(s.backend, { ...s.all, fromRevision: revision + 1 });
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      const revisions: number[] = [];
+      for (let i = 0; i < 40; i++) {
+        revisions.push((await s.write({ [`w${writer}`]: String(i) })).revision);
+      }
+      return revisions;
+    });
+    const live = early.events(320);
+    const written = (await Promise.all(writers)).flat().toSorted((a, b) => a - b);
+    await using late = new Tap(s.backend, { ...s.all, fromRevision: revision + 1 });
+    for (const events of [await live, await late.events(320)]) {
+      assert.deepEqual(events.map(revisionOf), written);
+      const texts = new Map<string, string[]>();
+      for (const event of events) {
+        assert.ok(event.type === "put");
+        const list = texts.get(event.entry.key) ?? [];
+        texts.set(event.entry.key, [...list, s.text(event.entry)!]);
+        assert.equal(s.text(event.previous), list.at(-1), "the previous entry is the one before");
+      }
+      for (const list of texts.values()) {
+        assert.deepEqual(list, Array.from({ length: 40 }, (_, i) => String(i)));
+      }
+    }
+  });
+
+  it("delivers a long past whole", async function () {
+    this.timeout(30_000);
+    const s = subject();
+    const { revision } = await s.write({ start: "0" });
+    const text = "x".repeat(2000);
+    for (let i = 0; i < 1500; i += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, j) => s.write({ [`k${i + j}`]: text })));
+    }
+    await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision + 1 });
+    const events = await tap.events(1500);
+    assert.deepEqual(events.map(revisionOf), Array.from({ length: 1500 }, (_, i) => revision + 1 + i));
+  });
+
+  it("leaves out previous entries when they are not wanted", async () => {
+    const s = subject();
+    const { revision } = await s.write({ a: "1" });
+    await s.write({ a: "2" });
+    const controller = new AbortController();
+    const options = { ...s.all, fromRevision: revision, signal: controller.signal };
+    const events: string[] = [];
+    for await (const batch of s.backend.watch({ ...options, withPrevious: false })) {
+      events.push(...batch.events.map((event) => s.showEvent(event)));
+      if (events.length >= 2) break;
+    }
+    controller.abort();
+    assert.deepEqual(events, ["+a=1", "~a=2"]);
+  });
+}
+
+function registerProgress(subject: () => Subject): void {
+  it("answers a request for progress with at least every acknowledged revision", async () => {
+    const s = subject();
+    const { revision } = await s.write({ a: "1" });
+    await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision + 1 });
+    const other = new Subject(s.backend).next();
+    const { revision: elsewhere } = await other.write({ outside: "1" });
+    const started = Date.now();
+    const next = tap.batch("progress", 3000);
+    for (;;) {
+      s.backend.requestProgress();
+      const batch = await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 100))]);
+      if (batch !== undefined) break;
+    }
+    const batch = await next;
+    assert.deepEqual(batch!.events, []);
+    assert.ok(batch!.revision <= elsewhere);
+    if (batch!.revision < elsewhere) {
+      s.backend.requestProgress();
+      assert.ok((await tap.batch("more progress"))!.revision >= elsewhere);
+    }
+    assert.ok(Date.now() - started < 4000, "soon");
+  });
+
+  it("makes progress by itself while nothing happens", async function () {
+    this.timeout(30_000);
+    const s = subject();
+    const { revision } = await s.write({ a: "1" });
+    await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision + 1 });
+    for (;;) {
+      const batch = await tap.batch("progress while idle");
+      assert.deepEqual(batch!.events, []);
+      if (batch!.revision >= revision) break;
+    }
+  });
+}
+
+function registerEnds(subject: () => Subject, factory: () => Promise<Backend>): void {
+  it("finishes without an error when its signal aborts, early or late", async () => {
+    const s = subject();
+    await using parked = new Tap(s.backend, s.all);
+    const waiting = parked.batch("the end");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    parked.abort();
+    assert.equal(await waiting, undefined);
+    assert.equal(await parked.batch("the end"), undefined);
+    await using early = new Tap(s.backend, s.all);
+    early.abort();
+    assert.equal(await early.batch("the end"), undefined);
+    await s.write({ a: "1" });
+    assert.equal(await early.batch("the end"), undefined);
+  });
+
+  it("says when the start was compacted, with the oldest revision that is left", async () => {
+    const s = subject();
+    const { revision: r1 } = await s.write({ a: "1" });
+    const { revision: r2 } = await s.write({ a: "2" });
+    const { revision: r3 } = await s.write({ a: "3" });
+    await s.write({ a: "4" });
+    await s.backend.compact(r3);
+    for (const fromRevision of [r1, r2]) {
+      await using tap = new Tap(s.backend, { ...s.all, fromRevision });
+      const fault = await s.faultOf(tap.batch("a fault"));
+      assert.ok(fault.kind === "compacted", fault.kind);
+      assert.equal(fault.oldest, r3);
+    }
+    await using tap = new Tap(s.backend, { ...s.all, fromRevision: r3 + 1 });
+    const [next] = await tap.events(1);
+    assert.ok(next?.type === "put" && s.text(next.entry) === "4");
+  });
+
+  it("ends when the backend is disposed of", async () => {
+    const backend = await factory();
+    const s = new Subject(backend).next();
+    await s.write({ a: "1" });
+    await using tap = new Tap(backend, s.all);
+    const waiting = tap.batch("the end").catch((error: unknown) => error);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await backend[Symbol.asyncDispose]();
+    const end = await waiting;
+    if (end !== undefined) assert.ok(end instanceof StoreFault && end.detail.kind === "closed");
+  });
+}
+
+function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
