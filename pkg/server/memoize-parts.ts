@@ -1,13 +1,11 @@
 /**
- * A fold over lists of values: `make` runs once per list of identical parts (same values, same order),
- * and its result is kept as long as all of them live. `make` must be pure. Two catalogs that serve the
- * same kinds in a group version share its documents, so adding one custom resource rebuilds only its own.
+ * Keeps the result of `make` for a list of identical parts (same values, same order) as long as all of
+ * them live; `make` must depend on nothing else. Two catalogs that serve the same kinds in a group
+ * version share its documents, so adding one custom resource builds only its own.
  */
-export function memoizeParts<P extends object, V>(
-  make: (parts: readonly P[]) => V,
-): (parts: readonly P[]) => V {
-  const root: Branch<P, V> = { next: new WeakMap(), made: undefined };
-  return (parts) => {
+export function memoizeParts<V>(): (parts: readonly object[], make: () => V) => V {
+  const root: Branch<V> = { next: new WeakMap(), made: undefined };
+  return (parts, make) => {
     let branch = root;
     for (const part of parts) {
       let next = branch.next.get(part);
@@ -17,13 +15,13 @@ export function memoizeParts<P extends object, V>(
       }
       branch = next;
     }
-    branch.made ??= { value: make(parts) };
+    branch.made ??= { value: make() };
     return branch.made.value;
   };
 }
 
 /** A trie over identities: the path from the root is the list of parts. */
-interface Branch<P extends object, V> {
-  readonly next: WeakMap<P, Branch<P, V>>;
+interface Branch<V> {
+  readonly next: WeakMap<object, Branch<V>>;
   made: { readonly value: V } | undefined;
 }

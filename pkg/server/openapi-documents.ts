@@ -1,0 +1,260 @@
+/**
+ * OpenAPI documents of a catalog. Each group version's part is built once, when somebody first asks, and
+ * shared by every catalog that serves the same kinds in it.
+ */
+import { createHash } from "node:crypto";
+import {
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+  deleteOptions,
+  status,
+  watchEvent,
+} from "#api";
+import { memoize } from "#base";
+import { type Catalog, type Domain, openApiName } from "#meta";
+import {
+  type GroupVersionKind,
+  type OpenApiRoot,
+  openApiV2,
+  openApiV3,
+  type StructType,
+} from "#schema";
+import { type ServedGroup, servedGroups, type ServedVersion } from "./group-order.ts";
+import { memoizeParts } from "./memoize-parts.ts";
+import {
+  capitalized,
+  groupIdentifier,
+  type Operation,
+  patch,
+  type PathItem,
+  pathsOf,
+} from "./openapi-operations.ts";
+import { pathV2, pathV3 } from "./openapi-printing.ts";
+import { rootsOf } from "./openapi-roots.ts";
+import { versionInfo, versionStruct } from "./version.ts";
+
+/** One OpenAPI document. */
+export interface OpenApiDocument {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly json: Uint8Array;
+  /** SHA-512 of `json`, upper-case hexadecimal: part of the document's address, and its tag. */
+  readonly hash: string;
+}
+
+/** The paths and roots of one document, before a dialect prints them. */
+interface Part {
+  readonly paths: readonly PathItem[];
+  readonly roots: readonly OpenApiRoot[];
+}
+
+const bearerToken = {
+  type: "apiKey",
+  in: "header",
+  name: "authorization",
+  description: "A bearer token.",
+};
+
+/** Addresses below `/openapi/v3/` and what is found there, each built when it is first called. */
+export const openApiV3Documents: (
+  catalog: Catalog,
+) => ReadonlyMap<string, () => OpenApiDocument> = memoize((catalog) => {
+  const { domain } = catalog;
+  const found = new Map<string, () => OpenApiDocument>();
+  const add = (address: string, part: () => Part) =>
+    found.set(address, lazily(() => documentV3(part())));
+  add("api", coreVersionsPart);
+  add("apis", groupListPart);
+  add("version", versionPart);
+  for (const group of servedGroups(catalog)) {
+    const base = group.name === "" ? "api" : `apis/${group.name}`;
+    if (group.name !== "") add(base, () => groupPart(group, domain));
+    for (const served of group.versions) {
+      found.set(`${base}/${served.version}`, () =>
+        versionDocuments(identityOf(served, domain), () => documentV3(versionedPart(served, domain))),
+      );
+    }
+  }
+  return found;
+});
+
+/** A group version's document depends on these values and on nothing else. */
+function identityOf(served: ServedVersion, domain: Domain): readonly object[] {
+  return [domain, ...served.resources.flatMap(({ kind, served: version }) => [kind, version])];
+}
+
+const versionDocuments = memoizeParts<OpenApiDocument>();
+const versionPartsV2 = memoizeParts<PrintedPart>();
+
+function documentV3({ paths, roots }: Part): OpenApiDocument {
+  return documentOf({
+    openapi: "3.0.0",
+    info: infoOf(),
+    paths: Object.fromEntries(paths.map((item) => [item.path, pathV3(item)])),
+    components: {
+      schemas: openApiV3(roots, openApiName),
+      securitySchemes: { BearerToken: bearerToken },
+    },
+  });
+}
+
+function infoOf() {
+  return { title: "Kubernetes", version: versionInfo().gitVersion };
+}
+
+function documentOf(value: Readonly<Record<string, unknown>>): OpenApiDocument {
+  const json = Buffer.from(JSON.stringify(value));
+  const hash = createHash("sha512").update(json).digest("hex").toUpperCase();
+  return { value, json, hash };
+}
+
+/** The whole API in one Swagger 2.0 document, put together from parts that are kept. */
+export const openApiV2Document: (catalog: Catalog) => OpenApiDocument = memoize((catalog) => {
+  const { domain } = catalog;
+  const served = servedGroups(catalog).flatMap((group) => group.versions);
+  const parts = [
+    ...served.map((version) =>
+      versionPartsV2(identityOf(version, domain), () => printV2(versionedPart(version, domain))),
+    ),
+    ...[coreVersionsPart(), groupListPart(), versionPart()].map(printV2),
+    ...servedGroups(catalog)
+      .filter(({ name }) => name !== "")
+      .map((group) => printV2(groupPart(group, domain))),
+    // Last, so that these replace the parts' own, which know one group version each.
+    { paths: {}, definitions: openApiV2(sharedRoots(served), openApiName) },
+  ];
+  return documentOf({
+    swagger: "2.0",
+    info: infoOf(),
+    paths: sortedUnion(parts.map(({ paths }) => paths)),
+    definitions: sortedUnion(parts.map(({ definitions }) => definitions)),
+    securityDefinitions: { BearerToken: bearerToken },
+    security: [{ BearerToken: [] }],
+  });
+});
+
+interface PrintedPart {
+  readonly paths: Readonly<Record<string, unknown>>;
+  readonly definitions: Readonly<Record<string, unknown>>;
+}
+
+function printV2({ paths, roots }: Part): PrintedPart {
+  return {
+    paths: Object.fromEntries(paths.map((item) => [item.path, pathV2(item)])),
+    definitions: openApiV2(roots, openApiName),
+  };
+}
+
+function sortedUnion(records: readonly Readonly<Record<string, unknown>>[]) {
+  const all = new Map(records.flatMap((record) => Object.entries(record)));
+  return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const metaVersion = { group: "", version: "v1" } as const;
+
+/** What is spoken in every group version under the same name. */
+function sharedRoots(versions: readonly ServedVersion[]): OpenApiRoot[] {
+  const kinds = (kind: string): GroupVersionKind[] => [
+    { ...metaVersion, kind },
+    ...versions
+      .map(({ group, version }) => ({ group, version, kind }))
+      .filter(({ group, version }) => group !== metaVersion.group || version !== metaVersion.version),
+  ];
+  return [
+    { struct: deleteOptions, kinds: kinds("DeleteOptions"), typeMeta: true },
+    { struct: watchEvent, kinds: kinds("WatchEvent"), typeMeta: false },
+    metaRoot(status, "Status"),
+    metaRoot(apiResourceList, "APIResourceList"),
+    { struct: patch, kinds: [], typeMeta: false },
+  ];
+}
+
+function metaRoot(struct: StructType<any>, kind: string): OpenApiRoot {
+  return { struct, kinds: [{ ...metaVersion, kind }], typeMeta: true };
+}
+
+function versionedPart(served: ServedVersion, domain: Domain): Part {
+  const { group, version, groupVersion, resources } = served;
+  const identifier = groupIdentifier(group, domain);
+  const list = read({
+    id: `get${capitalized(identifier)}${capitalized(version)}APIResources`,
+    description: "What is served in this group and version.",
+    tag: `${identifier}_${version}`,
+    answer: apiResourceList,
+  });
+  const base = group === "" ? "/api" : "/apis";
+  return {
+    paths: [
+      { path: `${base}/${groupVersion}/`, parameters: [], operations: [list] },
+      ...resources.flatMap((resource) => pathsOf(resource, domain)),
+    ],
+    roots: [
+      ...sharedRoots([served]),
+      ...resources.flatMap((resource) => rootsOf(resource, domain)),
+    ],
+  };
+}
+
+function read(rest: Pick<Operation, "id" | "description" | "tag" | "answer" | "media">): Operation {
+  return { method: "get", parameters: [], codes: [200], streams: false, ...rest };
+}
+
+function coreVersionsPart(): Part {
+  const get = read({
+    id: "getCoreAPIVersions",
+    description: "The versions of the core group.",
+    tag: "core",
+    answer: apiVersions,
+  });
+  return {
+    paths: [{ path: "/api/", parameters: [], operations: [get] }],
+    roots: [metaRoot(apiVersions, "APIVersions")],
+  };
+}
+
+function groupListPart(): Part {
+  const get = read({
+    id: "getAPIVersions",
+    description: "Every group that is served.",
+    tag: "apis",
+    answer: apiGroupList,
+  });
+  return {
+    paths: [{ path: "/apis/", parameters: [], operations: [get] }],
+    roots: [metaRoot(apiGroupList, "APIGroupList")],
+  };
+}
+
+function groupPart(group: ServedGroup, domain: Domain): Part {
+  const identifier = groupIdentifier(group.name, domain);
+  const get = read({
+    id: `get${capitalized(identifier)}APIGroup`,
+    description: "The versions of this group.",
+    tag: identifier,
+    answer: apiGroup,
+  });
+  return {
+    paths: [{ path: `/apis/${group.name}/`, parameters: [], operations: [get] }],
+    roots: [metaRoot(apiGroup, "APIGroup")],
+  };
+}
+
+function versionPart(): Part {
+  const get = read({
+    id: "getCodeVersion",
+    description: "The version of this server.",
+    tag: "version",
+    answer: versionStruct,
+    media: ["application/json"],
+  });
+  return {
+    paths: [{ path: "/version/", parameters: [], operations: [get] }],
+    roots: [{ struct: versionStruct, kinds: [], typeMeta: false }],
+  };
+}
+
+function lazily<V>(make: () => V): () => V {
+  let made: { readonly value: V } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,0 +1,66 @@
+/** Which structs an OpenAPI document of a group version begins from. */
+import { type Domain, type Kind, listMeta, resolve, type Resource, type Subresource } from "#meta";
+import { memoize } from "#base";
+import {
+  always,
+  type GroupVersionKind,
+  list,
+  type OpenApiRoot,
+  plain,
+  structs,
+  type StructType,
+} from "#schema";
+
+/** One declaration per kind and struct, so that folds see the same list struct every time. */
+const listStructs = memoize((kind: Kind) =>
+  memoize((struct: StructType<any>) =>
+    structs(struct.package)(kind.listKind, `A list of ${kind.kind} objects.`, {
+      metadata: plain(1, listMeta, "Metadata of the list."),
+      items: always(2, list(struct), "The objects."),
+    }),
+  ),
+);
+
+/** The struct of a list of the resource's objects: metadata and items. */
+export function listStruct({ kind, struct }: Resource): StructType<any> {
+  return listStructs(kind)(struct);
+}
+
+export interface RepresentedKind {
+  readonly kind: GroupVersionKind;
+  readonly struct: StructType<any> | undefined;
+}
+
+/** The kind that a subresource reads and writes: the parent's own, unless it says otherwise. */
+export function representedKind(
+  resource: Resource,
+  subresource: Subresource,
+  domain: Domain,
+): RepresentedKind {
+  const { represents } = subresource;
+  if (represents === undefined) {
+    const { group, version } = resource;
+    return { kind: { group, version, kind: resource.kind.kind }, struct: resource.struct };
+  }
+  const { group, version, kind, struct } = represents;
+  return { kind: { group: resolve(group, domain), version, kind }, struct };
+}
+
+/** The resource's own struct, its list and the kinds of its subresources. */
+export function rootsOf(resource: Resource, domain: Domain): OpenApiRoot[] {
+  const { group, version } = resource;
+  const root = (struct: StructType<any>, kind: GroupVersionKind): OpenApiRoot => ({
+    struct,
+    kinds: [kind],
+    typeMeta: true,
+  });
+  const roots = [root(resource.struct, { group, version, kind: resource.kind.kind })];
+  if (resource.kind.verbs.includes("list")) {
+    roots.push(root(listStruct(resource), { group, version, kind: resource.kind.listKind }));
+  }
+  for (const subresource of resource.kind.subresources) {
+    const { kind, struct } = representedKind(resource, subresource, domain);
+    if (struct !== undefined && struct !== resource.struct) roots.push(root(struct, kind));
+  }
+  return roots;
+}
