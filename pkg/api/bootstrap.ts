@@ -1,4 +1,7 @@
-/** Objects that the server makes at start unless they are there: plain data, created through the registry. */
+/**
+ * Objects that the server makes at start unless they are there: plain data, created through the
+ * registry.
+ */
 import type { Kind } from "#meta";
 import { namespace } from "./core/namespace.ts";
 import { priorityClass, systemClasses } from "./scheduling/priority-class.ts";

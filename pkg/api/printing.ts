@@ -47,7 +47,7 @@ export function timeSince(time: string | null | undefined, now: number): string 
 
 /**
  * A duration in milliseconds in the two coarsest units that still tell something, as Kubernetes'
- * tables print it: `119s`, `9m59s`, `7h59m`, `7d23h`, `1y30d`. Two seconds of clock skew count as 0s.
+ * tables print it: `119s`, `9m59s`, `7h59m`, `7d23h`, `3y30d`. A second of clock skew counts as 0s.
  */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);

@@ -1,6 +1,6 @@
 /** Pieces that several kinds' hooks are made of. */
 import type { Path, Problems } from "#schema";
-import { deepEqual } from "#base";
+import { compareUtf8, deepEqual } from "#base";
 import type { HookContext, KindHooks, KindVersion } from "#meta";
 
 export const FIELD_IMMUTABLE = "field is immutable";
@@ -64,7 +64,7 @@ export function invalidEach(
 
 /** Keys in the order in which problems are reported; Kubernetes' own order is random. */
 export function sortedKeys(map: Readonly<Record<string, unknown>> | null | undefined): string[] {
-  return Object.keys(map ?? {}).sort();
+  return Object.keys(map ?? {}).sort(compareUtf8);
 }
 
 /** Own property or undefined; safe for keys such as `constructor`. */
@@ -73,9 +73,4 @@ export function entry<T>(
   key: string,
 ): T | undefined {
   return map !== null && map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
-}
-
-/** Sets a key that a client chose, `__proto__` among them. */
-export function setEntry<T>(map: Record<string, T>, key: string, value: T): void {
-  Object.defineProperty(map, key, { value, configurable: true, enumerable: true, writable: true });
 }

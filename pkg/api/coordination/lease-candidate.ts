@@ -65,7 +65,11 @@ type LeaseCandidate = Infer<typeof leaseCandidateV1beta1>;
 const path = Path.of("spec");
 
 /** The zero version stands for a text that is absent or no version. */
-function checkVersion(field: "binaryVersion" | "emulationVersion", text: string, problems: Problems) {
+function checkVersion(
+  field: "binaryVersion" | "emulationVersion",
+  text: string,
+  problems: Problems,
+) {
   const version = text === "" ? undefined : parseVersion(text);
   if (text !== "" && version === undefined) {
     problems.invalid(path.child(field), text, "must be a valid semantic version");

@@ -1,4 +1,14 @@
-import { type Infer, int32, named, optional, Path, plain, type Problems, string, structs } from "#schema";
+import {
+  type Infer,
+  int32,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
 import { type HookContext, kind, microTime, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { checkStrategyName } from "./strategy-name.ts";
@@ -35,7 +45,7 @@ type Lease = Infer<typeof leaseV1>;
 
 const GATE = "CoordinatedLeaderElection";
 
-/** Without coordinated election its fields are dropped, except from objects that had them before. */
+/** Without coordinated election its fields are dropped, except from leases that had them before. */
 function dropGated(lease: Lease, old: Lease | undefined, context: HookContext): void {
   if (context.gate(GATE) || old?.spec.strategy !== undefined) return;
   if (old?.spec.preferredHolder !== undefined) return;

@@ -26,7 +26,8 @@ export function compareVersions(left: SemanticVersion, right: SemanticVersion): 
     if (order !== 0) return order;
   }
   const [a, b] = [left.prerelease, right.prerelease];
-  if (a.length === 0 || b.length === 0) return compare(b.length === 0 ? 0 : 1, a.length === 0 ? 0 : 1);
+  if (a.length === 0 || b.length === 0)
+    return compare(b.length === 0 ? 0 : 1, a.length === 0 ? 0 : 1);
   for (const [index, part] of a.entries()) {
     const other = b[index];
     if (other === undefined) return 1;

@@ -1,4 +1,15 @@
-import { bool, bytes, type Infer, map, optional, Path, plain, type Problems, string, structs } from "#schema";
+import {
+  bool,
+  bytes,
+  type Infer,
+  map,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
 import { isConfigMapKey, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";

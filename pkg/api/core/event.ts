@@ -1,5 +1,24 @@
-import { always, type Infer, int32, optional, Path, plain, type Problems, string, structs } from "#schema";
-import { type HookContext, isDns1123Subdomain, isQualifiedName, kind, microTime, objectMeta, time } from "#meta";
+import { deepEqual } from "#base";
+import {
+  always,
+  type Infer,
+  int32,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import {
+  type HookContext,
+  isDns1123Subdomain,
+  isQualifiedName,
+  kind,
+  microTime,
+  objectMeta,
+  time,
+} from "#meta";
 import { column, nameColumn, nameOf, timeSince } from "../printing.ts";
 import { invalidEach, mustNotChange } from "../strategy.ts";
 import { objectReference } from "./references.ts";
@@ -97,8 +116,13 @@ function up(event: NewEvent): Event {
   return { reportingComponent: "", reportingInstance: "", ...rename(event, toCore) } as Event;
 }
 
+/** events.{api} always writes the parts of a series, and the precise time. */
 function down(event: Event): NewEvent {
-  return rename(event, fromCore) as NewEvent;
+  const renewed = { eventTime: null, ...rename(event, fromCore) } as NewEvent;
+  const { series } = event;
+  if (series === undefined) return renewed;
+  const { count = 0, lastObservedTime = null } = series;
+  return { ...renewed, series: { count, lastObservedTime } };
 }
 
 const isCore = (context: HookContext) => context.requestGroup === "";
@@ -157,14 +181,18 @@ function checkCommon(event: Event, problems: Problems, context: HookContext): vo
 
 function checkSeries({ series }: Event, problems: Problems): void {
   if (series === undefined) return;
-  if ((series.count ?? 0) < 2) problems.invalid(Path.of("series.count"), "", "should be at least 2");
+  if ((series.count ?? 0) < 2)
+    problems.invalid(Path.of("series.count"), "", "should be at least 2");
   if (!series.lastObservedTime) problems.required(Path.of("series.lastObservedTime"));
 }
 
 /** What events.{api} asks of a new event beyond the common rules. */
 function checkNewStyle(event: Event, problems: Problems): void {
   const { name = "" } = event.metadata;
-  invalidEach(problems, Path.of("metadata.name"), { value: name, messages: isDns1123Subdomain(name) });
+  invalidEach(problems, Path.of("metadata.name"), {
+    value: name,
+    messages: isDns1123Subdomain(name),
+  });
   checkSeries(event, problems);
   if (!event.eventTime) problems.required(Path.of("eventTime"));
   if (event.type !== "Normal" && event.type !== "Warning") {
@@ -195,7 +223,7 @@ function goReference(reference: Event["related"]): unknown {
 
 /** Through events.{api} an event stays as it is, save for its series. */
 function checkUnchanged(event: Event, old: Event, problems: Problems): void {
-  if (JSON.stringify(event.series) !== JSON.stringify(old.series)) checkSeries(event, problems);
+  if (!deepEqual(down(event).series, down(old).series)) checkSeries(event, problems);
   const keep = (field: keyof Event & string, shown: unknown, name: string = field) => {
     const values = { now: event[field] || null, before: old[field] || null, shown };
     mustNotChange(problems, Path.of(name), values);
@@ -250,8 +278,7 @@ const referenceFields = [
 /** Selectable fields under the names of one group. */
 function selectable(about: string, controller: string): Record<string, (event: Event) => string> {
   const ofReference = referenceFields.map(
-    (field) =>
-      [`${about}.${field}`, (event: Event) => event.involvedObject[field] ?? ""] as const,
+    (field) => [`${about}.${field}`, (event: Event) => event.involvedObject[field] ?? ""] as const,
   );
   return {
     ...Object.fromEntries(ofReference),

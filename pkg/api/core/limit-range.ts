@@ -1,8 +1,13 @@
+import { assign } from "#base";
 import { always, type Infer, list, map, named, Path, plain, type Problems, structs } from "#schema";
 import { isQualifiedName, kind, objectMeta, Quantity, quantity } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
-import { entry, invalidEach, setEntry, sortedKeys } from "../strategy.ts";
-import { checkContainerResourceName, checkResourceName, isOvercommitAllowed } from "./resource-names.ts";
+import { entry, invalidEach, sortedKeys } from "../strategy.ts";
+import {
+  checkContainerResourceName,
+  checkResourceName,
+  isOvercommitAllowed,
+} from "./resource-names.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -41,7 +46,7 @@ function missingFrom(
 ): Record<string, string> | undefined {
   const result: Record<string, string> = { ...target };
   for (const name of sortedKeys(source)) {
-    if (entry(target, name) === undefined) setEntry(result, name, entry(source, name) ?? "0");
+    if (entry(target, name) === undefined) assign(result, name, entry(source, name) ?? "0");
   }
   return Object.keys(result).length > 0 ? result : target;
 }
@@ -67,7 +72,9 @@ function checkType(type: string, path: Path, problems: Problems): void {
 function checkNames(item: Item, path: Path, problems: Problems): void {
   const onContainers = item.type === "Pod" || item.type === "Container";
   const check = onContainers ? checkContainerResourceName : checkResourceName;
-  const checkField = (field: "max" | "min" | "default" | "defaultRequest" | "maxLimitRequestRatio") => {
+  const checkField = (
+    field: "max" | "min" | "default" | "defaultRequest" | "maxLimitRequestRatio",
+  ) => {
     for (const name of sortedKeys(item[field])) check(name, path.child(field).key(name), problems);
   };
   checkField("max");
@@ -80,7 +87,8 @@ function checkNames(item: Item, path: Path, problems: Problems): void {
   }
   if (item.type === "PersistentVolumeClaim") {
     if (entry(item.min, "storage") === undefined && entry(item.max, "storage") === undefined) {
-      const detail = "either minimum or maximum storage value is required, but neither was provided";
+      const detail =
+        "either minimum or maximum storage value is required, but neither was provided";
       problems.required(path.child("limits"), detail);
     }
   }

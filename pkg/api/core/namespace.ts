@@ -1,8 +1,9 @@
+import { assign } from "#base";
 import { always, list, named, plain, string, structs } from "#schema";
 import { type HookContext, isQualifiedName, kind, objectMeta, resolve, time } from "#meta";
 import { type Infer, Path, type Problems } from "#schema";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { invalidEach, setEntry } from "../strategy.ts";
+import { invalidEach } from "../strategy.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -57,12 +58,12 @@ type Namespace = Infer<typeof namespaceV1>;
 /** Present in every namespace until its content is gone. */
 const CONTENT_FINALIZER = "kubernetes";
 
-/** The label by which network policies and the like select a namespace by name; it cannot be changed. */
+/** The label by which selectors find a namespace by its name; clients cannot change it. */
 function labelName(namespace: Namespace, { domain }: HookContext): void {
   const { name } = namespace.metadata;
   if (!name) return;
   namespace.metadata.labels ??= {};
-  setEntry(namespace.metadata.labels, resolve("{label}/metadata.name", domain), name);
+  assign(namespace.metadata.labels, resolve("{label}/metadata.name", domain), name);
 }
 
 function prepareUpdate(namespace: Namespace, old: Namespace, { subresource }: HookContext): void {

@@ -3,15 +3,20 @@ import { always, nullable, optional, plain, string, structs } from "#schema";
 
 const v1 = structs("api/core/v1");
 
-export const objectReference = v1("ObjectReference", "Points to an object, or to a part of one.", {
-  kind: plain(1, string, "Kind of the object."),
-  namespace: plain(2, string, "Its namespace."),
-  name: plain(3, string, "Its name."),
-  uid: plain(4, string, "Its UID."),
-  apiVersion: plain(5, string, "Its group and version."),
-  resourceVersion: plain(6, string, "The version of it that is meant."),
-  fieldPath: plain(7, string, "The part of it that is meant, as in `spec.containers{name}`."),
-}, { atomic: true });
+export const objectReference = v1(
+  "ObjectReference",
+  "Points to an object, or to a part of one.",
+  {
+    kind: plain(1, string, "Kind of the object."),
+    namespace: plain(2, string, "Its namespace."),
+    name: plain(3, string, "Its name."),
+    uid: plain(4, string, "Its UID."),
+    apiVersion: plain(5, string, "Its group and version."),
+    resourceVersion: plain(6, string, "The version of it that is meant."),
+    fieldPath: plain(7, string, "The part of it that is meant, as in `spec.containers{name}`."),
+  },
+  { atomic: true },
+);
 
 export const localObjectReference = v1(
   "LocalObjectReference",
@@ -42,7 +47,12 @@ export const typedObjectReference = v1("TypedObjectReference", "Points to an obj
   }),
 });
 
-export const secretReference = v1("SecretReference", "Points to a Secret in any namespace.", {
-  name: plain(1, string, "Name of the Secret."),
-  namespace: plain(2, string, "Namespace of the Secret."),
-}, { atomic: true });
+export const secretReference = v1(
+  "SecretReference",
+  "Points to a Secret in any namespace.",
+  {
+    name: plain(1, string, "Name of the Secret."),
+    namespace: plain(2, string, "Namespace of the Secret."),
+  },
+  { atomic: true },
+);

@@ -1,8 +1,24 @@
-import { always, type Infer, list, map, named, optional, Path, plain, type Problems, string, structs } from "#schema";
+import {
+  always,
+  type Infer,
+  list,
+  map,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
 import { kind, objectMeta, quantity } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, FIELD_IMMUTABLE, sortedKeys } from "../strategy.ts";
-import { checkQuotaResourceName, checkResourceQuantity, isStandardQuotaName } from "./resource-names.ts";
+import {
+  checkQuotaResourceName,
+  checkResourceQuantity,
+  isStandardQuotaName,
+} from "./resource-names.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -14,7 +30,16 @@ const scopedResourceSelectorRequirement = v1(
   {
     scopeName: always(
       1,
-      named("v1.ResourceQuotaScope", "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"),
+      named(
+        "v1.ResourceQuotaScope",
+        "Terminating",
+        "NotTerminating",
+        "BestEffort",
+        "NotBestEffort",
+        "PriorityClass",
+        "CrossNamespacePodAffinity",
+        "VolumeAttributesClass",
+      ),
       "The scope.",
     ),
     operator: always(
@@ -26,17 +51,33 @@ const scopedResourceSelectorRequirement = v1(
   },
 );
 
-const scopeSelector = v1("ScopeSelector", "All requirements must hold.", {
-  matchExpressions: plain(1, list(scopedResourceSelectorRequirement), "The requirements.", {
-    listType: "atomic",
-  }),
-}, { atomic: true });
+const scopeSelector = v1(
+  "ScopeSelector",
+  "All requirements must hold.",
+  {
+    matchExpressions: plain(1, list(scopedResourceSelectorRequirement), "The requirements.", {
+      listType: "atomic",
+    }),
+  },
+  { atomic: true },
+);
 
 const resourceQuotaSpec = v1("ResourceQuotaSpec", "What may be used at most.", {
   hard: plain(1, resourceList, "Limit of each resource."),
   scopes: plain(
     2,
-    list(named("v1.ResourceQuotaScope", "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass")),
+    list(
+      named(
+        "v1.ResourceQuotaScope",
+        "Terminating",
+        "NotTerminating",
+        "BestEffort",
+        "NotBestEffort",
+        "PriorityClass",
+        "CrossNamespacePodAffinity",
+        "VolumeAttributesClass",
+      ),
+    ),
     "Count only what lies in all of these scopes.",
     { listType: "atomic" },
   ),
@@ -98,8 +139,9 @@ const opposites = [
 function misfits(scope: string, spec: Spec): number {
   const fitting = entry(scopeResources, scope);
   if (fitting === undefined) return 0;
-  return sortedKeys(spec.hard).filter((name) => isStandardQuotaName(name) && !fitting.includes(name))
-    .length;
+  return sortedKeys(spec.hard).filter(
+    (name) => isStandardQuotaName(name) && !fitting.includes(name),
+  ).length;
 }
 
 function conflicts(scopes: readonly string[]): number {
@@ -129,7 +171,11 @@ function checkRequirement(requirement: Requirement, problems: Problems): void {
   const { scopeName, operator, values = [] } = requirement;
   if (existenceScopes.includes(scopeName) && operator !== "Exists") {
     const scopes = existenceScopeNames;
-    problems.invalid(path.child("operator"), operator, `must be 'Exists' when scope is any of ${scopes}`);
+    problems.invalid(
+      path.child("operator"),
+      operator,
+      `must be 'Exists' when scope is any of ${scopes}`,
+    );
   }
   switch (operator) {
     case "In":
@@ -154,8 +200,8 @@ function checkRequirement(requirement: Requirement, problems: Problems): void {
 
 /** Go's constants, which is how the message names them. */
 const existenceScopeNames =
-  "ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, " +
-  "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+  "ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort" +
+  ", ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
 
 function checkScopeSelector(spec: Spec, problems: Problems): void {
   if (spec.scopeSelector === undefined) return;

@@ -1,7 +1,22 @@
-import { bool, bytes, type Infer, JsonFault, map, named, optional, parseJson, Path, plain, type Problems, string, structs } from "#schema";
+import { assign } from "#base";
+import {
+  bool,
+  bytes,
+  type Infer,
+  JsonFault,
+  map,
+  named,
+  optional,
+  parseJson,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
 import { type HookContext, isConfigMapKey, kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, invalidEach, mustNotChange, setEntry, sortedKeys } from "../strategy.ts";
+import { entry, invalidEach, mustNotChange, sortedKeys } from "../strategy.ts";
 import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
 
 const v1 = structs("api/core/v1");
@@ -10,11 +25,7 @@ export const secretV1 = v1("Secret", "Confidential data for pods to consume.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   immutable: optional(5, bool, "True = only metadata may change from now on; cannot be undone."),
   data: plain(2, map(bytes), "Bytes by key."),
-  stringData: plain(
-    4,
-    map(string),
-    "Text by key, merged into data on write and never read back.",
-  ),
+  stringData: plain(4, map(string), "Text by key, merged into data on write and never read back."),
   type: plain(3, named("v1.SecretType"), "Says which keys to expect; Opaque unless set.", {
     default: "Opaque",
   }),
@@ -30,7 +41,7 @@ function mergeStringData(secret: Secret): void {
   if (stringData === undefined) return;
   const merged = { ...secret.data };
   for (const [key, text] of Object.entries(stringData)) {
-    setEntry(merged, key, Buffer.from(text).toString("base64"));
+    assign(merged, key, Buffer.from(text).toString("base64"));
   }
   delete secret.stringData;
   if (Object.keys(merged).length > 0) secret.data = merged;

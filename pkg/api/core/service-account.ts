@@ -42,9 +42,5 @@ export const serviceAccount = kind(serviceAccountV1, {
   rules: { deleteReturnsObject: true },
   hooks: { prepareCreate: keepNames, prepareUpdate: keepNames },
   columns: [nameColumn, column("Secrets", "Number of Secrets referred to."), ageColumn],
-  row: (object, context) => [
-    nameOf(object),
-    object.secrets?.length ?? 0,
-    ageOf(object, context),
-  ],
+  row: (object, context) => [nameOf(object), object.secrets?.length ?? 0, ageOf(object, context)],
 });

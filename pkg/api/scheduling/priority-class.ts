@@ -1,4 +1,16 @@
-import { always, bool, type Infer, int32, named, optional, Path, plain, type Problems, string, structs } from "#schema";
+import {
+  always,
+  bool,
+  type Infer,
+  int32,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
 import { kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { mustNotChange, unsupported } from "../strategy.ts";
@@ -40,7 +52,8 @@ export const systemClasses = [
     name: "system-cluster-critical",
     value: 2 * HIGHEST_USER_VALUE,
     description:
-      "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+      "Used for system critical pods that must run in the cluster, but can be moved to another " +
+      "node if necessary.",
   },
   {
     name: "system-node-critical",

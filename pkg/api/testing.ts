@@ -1,0 +1,95 @@
+/** Notation for the tests of kinds: one write as an object and a list of complaints. */
+import { applyDefaults, checkFields, fromJson, Path, Problems } from "#schema";
+import { type HookContext, type Kind, type KindVersion, kubernetes } from "#meta";
+import { deepClone } from "#base";
+
+export interface Write {
+  readonly namespace?: string;
+  /** Group and version that the client speaks, as the kind declares them; absent = the hub. */
+  readonly version?: string;
+  readonly group?: string;
+  readonly subresource?: string;
+  /** Gates that are on. */
+  readonly gates?: readonly string[];
+}
+
+export interface Outcome {
+  /** In hub form, defaulted and prepared. */
+  readonly object: any;
+  /** `Invalid spec.x = 5: must be less`: type, field, value where there is one, detail. */
+  readonly complaints: readonly string[];
+}
+
+/** The client's JSON, by which a test says only what matters to it. */
+export type Sketch = Readonly<Record<string, unknown>>;
+
+function contextOf(kind: Kind, write: Write): HookContext {
+  const hub = kind.versions.find(({ convert }) => convert === "hub");
+  return {
+    now: 0,
+    gate: (name) => write.gates?.includes(name) ?? false,
+    domain: kubernetes,
+    requestGroup: write.group ?? hub?.group ?? kind.group,
+    requestVersion: write.version ?? hub?.version ?? "",
+    subresource: write.subresource ?? "",
+  };
+}
+
+function versionOf(kind: Kind, context: HookContext): KindVersion {
+  const found = kind.versions.find(
+    ({ group = kind.group, version }) =>
+      group === context.requestGroup && version === context.requestVersion,
+  );
+  if (found === undefined) throw new Error(`${kind.kind} has no ${context.requestVersion}`);
+  return found;
+}
+
+function decode(kind: Kind, sketch: Sketch, write: Write): any {
+  const context = contextOf(kind, write);
+  const served = versionOf(kind, context);
+  const namespaced = kind.scope === "Namespaced" ? { namespace: write.namespace ?? "default" } : {};
+  const metadata = { name: "x", ...namespaced, ...(sketch["metadata"] ?? {}) };
+  const decoded = fromJson(served.struct, deepClone({ ...sketch, metadata }));
+  applyDefaults(served.struct, decoded);
+  const object = served.convert === "hub" ? decoded : served.convert.up(decoded);
+  kind.hooks.default?.(object, context);
+  return object;
+}
+
+function complaintsOf(problems: Problems): string[] {
+  return problems.list.map(({ type, field, value, detail }) => {
+    const shown = value === undefined ? "" : ` = ${JSON.stringify(value)}`;
+    const why = detail === "" ? "" : `: ${detail}`;
+    return `${type.replace("FieldValue", "")} ${field}${shown}${why}`;
+  });
+}
+
+/** What becomes of an object that a client creates. */
+export function created(kind: Kind, sketch: Sketch, write: Write = {}): Outcome {
+  const context = contextOf(kind, write);
+  const object = decode(kind, sketch, write);
+  kind.hooks.prepareCreate?.(object, context);
+  const problems = new Problems();
+  checkFields(structOf(kind), object, Path.root, problems);
+  kind.hooks.validate?.(object, problems, context);
+  return { object, complaints: complaintsOf(problems) };
+}
+
+/** What becomes of an object that a client writes over `old`, the outcome of an earlier write. */
+export function updated(kind: Kind, old: Outcome, sketch: Sketch, write: Write = {}): Outcome {
+  const context = contextOf(kind, write);
+  const object = decode(kind, sketch, write);
+  kind.hooks.prepareUpdate?.(object, old.object, context);
+  const problems = new Problems();
+  checkFields(structOf(kind), object, Path.root, problems);
+  if (kind.hooks.validateUpdate !== undefined) {
+    kind.hooks.validateUpdate(object, old.object, problems, context);
+  } else kind.hooks.validate?.(object, problems, context);
+  return { object, complaints: complaintsOf(problems) };
+}
+
+function structOf(kind: Kind): KindVersion["struct"] {
+  const hub = kind.versions.find(({ convert }) => convert === "hub");
+  if (hub === undefined) throw new Error(`${kind.kind} has no hub version`);
+  return hub.struct;
+}
