@@ -22,7 +22,8 @@ describe("every kind", () => {
         const object = arbitrary(struct, random);
         const json = toJson(struct, object);
         assert.equal(toJson(struct, fromJson(struct, parseJson(json).value)), json);
-        assert.equal(toJson(struct, fromProtobuf(struct, toProtobuf(struct, object))), json);
+        const bytes = toProtobuf(struct, object);
+        assert.deepEqual(toProtobuf(struct, fromProtobuf(struct, bytes)), bytes);
         if (served.convert === "hub") continue;
         const again = served.convert.down(
           served.convert.up(fromJson(struct, parseJson(json).value)),

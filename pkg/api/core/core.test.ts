@@ -164,7 +164,8 @@ describe("Namespace", () => {
     [
       { status: { phase: "Terminating" } },
       [
-        "Invalid status.Phase = \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty",
+        "Invalid status.Phase = \"Terminating\": may only be 'Active' if `deletionTimestamp` is " +
+          "empty",
       ],
       { subresource: "status" },
     ],
