@@ -1,0 +1,66 @@
+/** The query of a request, read the way Go's net/url reads it, since clients rely on what it drops. */
+export class Query {
+  private constructor(private readonly values: ReadonlyMap<string, readonly string[]>) {}
+
+  /**
+   * `text` is what follows the question mark. Pairs with a semicolon or a broken escape are dropped,
+   * `+` is a space, and a name without `=` has the value "".
+   */
+  static parse(text: string): Query {
+    const values = new Map<string, string[]>();
+    for (const pair of text.split("&")) {
+      if (pair === "" || pair.includes(";")) continue;
+      const equals = pair.indexOf("=");
+      const name = unescapeQuery(equals < 0 ? pair : pair.slice(0, equals));
+      const value = unescapeQuery(equals < 0 ? "" : pair.slice(equals + 1));
+      if (name === undefined || value === undefined) continue;
+      const list = values.get(name);
+      if (list === undefined) values.set(name, [value]);
+      else list.push(value);
+    }
+    return new Query(values);
+  }
+
+  has(name: string): boolean {
+    return this.values.has(name);
+  }
+
+  /** The first value. */
+  get(name: string): string | undefined {
+    return this.values.get(name)?.[0];
+  }
+
+  all(name: string): readonly string[] {
+    return this.values.get(name) ?? [];
+  }
+
+  /** Kubernetes' lenient switch: anything but `0` and `false` is on, also the bare name; absent = undefined. */
+  flag(name: string): boolean | undefined {
+    const value = this.get(name);
+    return value === undefined ? undefined : value !== "0" && value.toLowerCase() !== "false";
+  }
+}
+
+function unescapeQuery(text: string): string | undefined {
+  return unescapePercent(text.replaceAll("+", " "));
+}
+
+/**
+ * Undoes percent escapes. Bytes that are no UTF-8 become U+FFFD; undefined when an escape is broken.
+ */
+export function unescapePercent(text: string): string | undefined {
+  if (!text.includes("%")) return text;
+  if (/%(?![0-9a-fA-F]{2})/.test(text)) return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return Buffer.from(latin1OfEscapes(text), "latin1").toString("utf8");
+  }
+}
+
+function latin1OfEscapes(text: string): string {
+  const bytes = Buffer.from(text, "utf8").toString("latin1");
+  return bytes.replace(/%([0-9a-fA-F]{2})/g, (_escape, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}

@@ -1,0 +1,107 @@
+import { Query, unescapePercent } from "./query.ts";
+import type { RequestInfo } from "./types.ts";
+
+/** Both halves of a request target; `path` is decoded. */
+export interface RequestTarget {
+  readonly path: string;
+  readonly query: Query;
+}
+
+/** Splits and decodes a request target as sent (`/api/v1/pods?limit=1`); undefined = malformed. */
+export function parseTarget(url: string): RequestTarget | undefined {
+  const relative = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
+  const question = relative.indexOf("?");
+  const rawPath = question < 0 ? relative : relative.slice(0, question);
+  const path = unescapePercent(rawPath === "" ? "/" : rawPath);
+  if (path === undefined || !path.startsWith("/")) return undefined;
+  return { path, query: Query.parse(question < 0 ? "" : relative.slice(question + 1)) };
+}
+
+const verbOfMethod: ReadonlyMap<string, string> = new Map([
+  ["POST", "create"],
+  ["GET", "get"],
+  ["HEAD", "get"],
+  ["PUT", "update"],
+  ["PATCH", "patch"],
+  ["DELETE", "delete"],
+]);
+
+/** Third path parts that belong to the Namespace itself rather than naming a resource inside it. */
+const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"]);
+const specialVerbs: ReadonlySet<string> = new Set(["proxy", "watch"]);
+
+/**
+ * What a request is about. Slashes at both ends of the path do not count; empty parts inside do, so
+ * that `/api/v1/namespaces//configmaps` means all namespaces. `/api/v1/watch/…` is the old spelling of a
+ * watch.
+ */
+export function parseRequestInfo(method: string, target: RequestTarget): RequestInfo {
+  const { path } = target;
+  const parts = path.replace(/^\/+|\/+$/g, "").split("/");
+  const apiPrefix = parts[0] ?? "";
+  const grouped = apiPrefix === "apis";
+  if ((apiPrefix !== "api" && !grouped) || parts.length < (grouped ? 4 : 3)) {
+    return nonResource(method, path);
+  }
+  const group = grouped ? parts[1]! : "";
+  const version = parts[grouped ? 2 : 1]!;
+  let rest = parts.slice(grouped ? 3 : 2);
+  let verb = verbOfMethod.get(method) ?? "";
+  const special = specialVerbs.has(rest[0]!) && rest.length > 1;
+  if (special) {
+    verb = rest[0]!;
+    rest = rest.slice(1);
+  }
+  let namespace = "";
+  if (rest[0] === "namespaces" && rest.length > 1) {
+    namespace = rest[1]!;
+    if (rest.length > 2 && !namespaceSubresources.has(rest[2]!)) rest = rest.slice(2);
+  }
+  const [resource = "", name = "", subresource = ""] = rest;
+  const common = { isResource: true, path, apiPrefix, group, version, namespace, resource };
+  const info = { ...common, verb, name, subresource, rest: rest.slice(3) };
+  return name === "" ? collectionInfo(info, target.query) : info;
+}
+
+function nonResource(method: string, path: string): RequestInfo {
+  return {
+    isResource: false,
+    path,
+    verb: method.toLowerCase(),
+    apiPrefix: "",
+    group: "",
+    version: "",
+    namespace: "",
+    resource: "",
+    subresource: "",
+    name: "",
+    rest: [],
+  };
+}
+
+/** A list or watch that selects one name counts as a request for that name (for rules with names). */
+function collectionInfo(info: RequestInfo, query: Query): RequestInfo {
+  switch (info.verb) {
+    case "get": {
+      const verb = query.flag("watch") === true ? "watch" : "list";
+      return { ...info, verb, name: selectedName(query) };
+    }
+    case "watch":
+      return { ...info, name: selectedName(query) };
+    case "delete":
+      return { ...info, verb: "deletecollection" };
+    default:
+      return info;
+  }
+}
+
+/** The name that a field selector asks for with `=` or `==`, or "". */
+function selectedName(query: Query): string {
+  for (const term of (query.get("fieldSelector") ?? "").split(/(?<!\\),/)) {
+    const [, value] = /^\s*metadata\.name={1,2}((?:[^\\=!]|\\.)*)$/.exec(term) ?? [];
+    if (value === undefined) continue;
+    const name = value.replace(/\\(.)/g, "$1");
+    return name === "." || name === ".." || /[/%]/.test(name) ? "" : name;
+  }
+  return "";
+}

@@ -1,0 +1,53 @@
+/**
+ * The path of a request as a list of stages. A stage names what it needs of the context and what it adds
+ * to it; a chain in which something is needed before it was added does not compile.
+ */
+export interface Stage<Needs extends object, Adds extends object> {
+  readonly name: string;
+  /** Adds to the context by calling `next`, which runs all later stages; not calling it ends the request. */
+  readonly run: (context: Needs, next: (added: Adds) => Promise<void>) => Promise<void>;
+}
+
+/** Hears of every passage through a stage. */
+export interface StageObserver {
+  /** Milliseconds from entering the stage until it passed on, or until its end if it did not. */
+  stage(name: string, milliseconds: number): void;
+}
+
+export class Chain<Base extends object, Have extends Base> {
+  private constructor(private readonly stages: readonly Stage<any, any>[]) {}
+
+  static of<Base extends object>(): Chain<Base, Base> {
+    return new Chain<Base, Base>([]);
+  }
+
+  get names(): readonly string[] {
+    return this.stages.map((stage) => stage.name);
+  }
+
+  then<Adds extends object>(stage: Stage<Have, Adds>): Chain<Base, Have & Adds> {
+    return new Chain<Base, Have & Adds>([...this.stages, stage]);
+  }
+
+  /** The stages as one function. The context object is extended in place as stages pass on. */
+  compose(observer: StageObserver): (context: Base) => Promise<void> {
+    const { stages } = this;
+    const enter = async (index: number, context: object): Promise<void> => {
+      const stage = stages[index];
+      if (stage === undefined) return;
+      const entered = performance.now();
+      let passed = false;
+      const leave = () => observer.stage(stage.name, performance.now() - entered);
+      try {
+        await stage.run(context, (added: object) => {
+          passed = true;
+          leave();
+          return enter(index + 1, Object.assign(context, added));
+        });
+      } finally {
+        if (!passed) leave();
+      }
+    };
+    return (context) => enter(0, context);
+  }
+}

@@ -1,0 +1,136 @@
+import { escapeHtml, listMeta, objectMeta, printYaml, type Resource, type Status } from "#meta";
+import { partialObjectMetadata, status as statusStruct } from "#api";
+import type { Item } from "#registry";
+import {
+  fromJson,
+  toJson,
+  toJsonValue,
+  toProtobuf,
+  type StructType,
+  type TypeMeta,
+  wrapEnvelope,
+} from "#schema";
+import type { Format, Negotiated, Transform } from "./negotiation.ts";
+
+/** One encoded value, in one or several pieces that follow each other. */
+export type Pieces = readonly (string | Uint8Array)[];
+
+const METADATA = Buffer.from('"metadata":{');
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** The object in the served version; shared, never to be changed. */
+export function servedObject(item: Item): any {
+  const { convert } = item.resource.served;
+  return convert === "hub" ? item.object : convert.down(item.object);
+}
+
+export function typeMetaOf(resource: Resource): TypeMeta {
+  return { kind: resource.kind.kind, apiVersion: resource.groupVersion };
+}
+
+/**
+ * JSON of an item, by splicing the version into the stored bytes where those are JSON of the served
+ * version, as Keelson and kube-apiserver write them (kind, apiVersion, metadata first); else by encoding.
+ * Members of a list go without kind and apiVersion.
+ */
+export function itemJson(item: Item, inList: boolean): Pieces {
+  const spliced = spliceJson(item, inList);
+  if (spliced !== undefined) return spliced;
+  const typeMeta = inList ? undefined : typeMetaOf(item.resource);
+  return [toJson(item.resource.struct, servedObject(item), typeMeta)];
+}
+
+function spliceJson({ resource, bytes, revision }: Item, inList: boolean): Pieces | undefined {
+  if (resource.served.convert !== "hub" || bytes[0] !== OPEN_BRACE) return undefined;
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const { kind, apiVersion } = typeMetaOf(resource);
+  const head = `{"kind":"${kind}","apiVersion":"${apiVersion}",`;
+  const at = Buffer.byteLength(head);
+  if (view.compare(METADATA, 0, METADATA.length, at, at + METADATA.length) !== 0) return undefined;
+  if (view.toString("latin1", 0, at) !== head) return undefined;
+  let end = bytes.byteLength;
+  while (bytes[end - 1] === 0x0a) end--;
+  const from = at + METADATA.length;
+  const opening = `${inList ? "{" : head}"metadata":{`;
+  const rest = bytes.subarray(from, end);
+  if (revision === 0) return [opening, rest];
+  const comma = bytes[from] === CLOSE_BRACE ? "" : ",";
+  return [`${opening}"resourceVersion":"${revision}"${comma}`, rest];
+}
+
+/** One object, whole, in any format. */
+export function itemPieces(item: Item, format: Format): Pieces {
+  switch (format) {
+    case "json":
+      return itemJson(item, false);
+    case "yaml":
+      return [printYaml(toJsonValue(item.resource.struct, servedObject(item), typeMetaOf(item.resource)))];
+    case "protobuf":
+      return [structEnvelope(item.resource.struct, servedObject(item), typeMetaOf(item.resource))];
+  }
+}
+
+export function structEnvelope(struct: StructType<any>, object: any, typeMeta: TypeMeta): Uint8Array {
+  return wrapEnvelope(typeMeta, toProtobuf(struct, object));
+}
+
+/** A member of a Protobuf list: the bare message. */
+export function itemMessage(item: Item): Uint8Array {
+  return toProtobuf(item.resource.struct, servedObject(item));
+}
+
+export function partialTypeMeta(as: Transform, metaGroup: string): TypeMeta {
+  return { kind: "PartialObjectMetadata", apiVersion: `${metaGroup}/${as.version}` };
+}
+
+/** PartialObjectMetadata of an object. */
+export function partialPieces(
+  metadata: unknown,
+  typeMeta: TypeMeta,
+  format: Format,
+): Pieces {
+  switch (format) {
+    case "json":
+      return [partialJson(metadata, typeMeta)];
+    case "yaml":
+      return [printYaml(partialValue(metadata, typeMeta))];
+    case "protobuf":
+      return [structEnvelope(partialObjectMetadata, { metadata }, typeMeta)];
+  }
+}
+
+export function partialJson(metadata: any, { kind, apiVersion }: TypeMeta): string {
+  return `{"kind":"${kind}","apiVersion":"${apiVersion}","metadata":${toJson(objectMeta, metadata)}}`;
+}
+
+export function partialValue(metadata: any, { kind, apiVersion }: TypeMeta): unknown {
+  return { kind, apiVersion, metadata: toJsonValue(objectMeta, metadata) };
+}
+
+/** What a list says of itself. */
+export interface ListFacts {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+export function listFactsBytes(facts: ListFacts): Uint8Array {
+  return toProtobuf(listMeta, fromJson(listMeta, facts));
+}
+
+/** A Status in the negotiated format; `pretty` only means JSON. */
+export function statusBody(status: Status, { format, pretty }: Negotiated): string | Uint8Array {
+  switch (format) {
+    case "json":
+      return `${escapeHtml(JSON.stringify(status, undefined, pretty ? 2 : undefined))}\n`;
+    case "yaml":
+      return printYaml(status);
+    case "protobuf":
+      return structEnvelope(
+        statusStruct,
+        fromJson(statusStruct, status, { root: true }),
+        { kind: status.kind, apiVersion: status.apiVersion },
+      );
+  }
+}

@@ -1,0 +1,45 @@
+import type { Credentials } from "#request";
+
+/**
+ * One request and the place for its answer, whatever carries them: HTTP/2, HTTP/1.1 or a call inside
+ * the process.
+ */
+export interface Exchange {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly url: string;
+  /** A header by its lower-case name; several are joined with ", ". */
+  header(name: string): string | undefined;
+  readonly authorization: readonly string[];
+  readonly certificate: Credentials["certificate"];
+  /** Aborts when the client goes away, or with the reason given to `abort`. */
+  readonly signal: AbortSignal;
+  abort(reason: Error): void;
+  /**
+   * The whole body.
+   * @throws StatusError 413 above `limit` bytes.
+   */
+  body(limit: number): Promise<Uint8Array>;
+  readonly sink: Sink;
+}
+
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+/** Where an answer goes. After `end` or `destroy`, and after the client has left, writes are dropped. */
+export interface Sink {
+  readonly started: boolean;
+  /** Sets status and headers, which leave with the first bytes; a second call does nothing. */
+  start(status: number, headers: AnswerHeaders): void;
+  /** Sends the headers now, for streams whose first byte may be long in coming. */
+  flush(): void;
+  /** A promise when the client does not keep up; it resolves as soon as there is room again. */
+  write(chunk: Uint8Array): Promise<void> | undefined;
+  end(chunk?: Uint8Array): void;
+  /** Cuts a half-sent answer off, so that the client sees that it is incomplete. */
+  destroy(): void;
+}
+
+/** Why a request ended early: nobody is there to read an answer. */
+export class ClientGone extends Error {
+  override readonly name = "ClientGone";
+}

@@ -1,0 +1,60 @@
+/** What the HTTP layer itself tells clients, beyond the common failures of `#meta`. */
+import {
+  forbidden as forbiddenStatus,
+  goQuote,
+  requestEntityTooLarge,
+  type Status,
+  StatusError,
+  timeout,
+  tooManyRequests,
+} from "#meta";
+import type { Attributes, RequestInfo } from "#request";
+
+/** The route knows no representation that the Accept header names. */
+export function notRepresentable(available: readonly string[]): StatusError {
+  const status: Status = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: `406: Not Acceptable\n\nAvailable representations: ${available.join(", ")}`,
+    reason: "NotAcceptable",
+    details: {},
+    code: 406,
+  };
+  return new StatusError(status);
+}
+
+/** `limit` in bytes. */
+export function bodyTooLarge(limit: number): StatusError {
+  return requestEntityTooLarge(`limit is ${limit}`);
+}
+
+export function seatsTaken(retryAfterSeconds: number): StatusError {
+  return tooManyRequests("Too many requests, please try again later.", retryAfterSeconds);
+}
+
+export function deadlineExceeded(): StatusError {
+  return timeout("request did not complete within requested timeout - context deadline exceeded");
+}
+
+/** 403 with the words of Kubernetes; `reason` is what the authorizers said. */
+export function forbidden({ user, request }: Attributes, reason: string): StatusError {
+  const said = `User ${goQuote(user.name)} cannot ${deed(request)}`;
+  return forbiddenStatus(
+    { group: request.group, plural: request.resource },
+    request.name,
+    reason === "" ? said : `${said}: ${reason}`,
+  );
+}
+
+function deed(request: RequestInfo): string {
+  if (!request.isResource) return `${request.verb} path ${goQuote(request.path)}`;
+  const resource =
+    request.subresource === "" ? request.resource : `${request.resource}/${request.subresource}`;
+  const where =
+    request.namespace === ""
+      ? "at the cluster scope"
+      : `in the namespace ${goQuote(request.namespace)}`;
+  return `${request.verb} resource "${resource}" in API group "${request.group}" ${where}`;
+}

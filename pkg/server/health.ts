@@ -1,0 +1,88 @@
+import { answerText } from "./answer.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Query } from "#request";
+
+/** A condition of the server, or of something that it cannot do without. */
+export interface HealthCheck {
+  readonly name: string;
+  /** Throws when it is not well; the text is shown only by the path of this one check. */
+  readonly check: () => Promise<void> | void;
+  /** Where it counts; absent = everywhere. */
+  readonly endpoints?: readonly HealthEndpoint[];
+}
+
+export type HealthEndpoint = "healthz" | "livez" | "readyz";
+
+const endpoints: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"];
+const fine = { check: () => undefined };
+
+/** Answers `/livez`, `/readyz/<check>` and the like, for any method. */
+export class Health {
+  private readonly checks: readonly HealthCheck[];
+
+  constructor(checks: readonly HealthCheck[], closing: AbortSignal) {
+    const shutdown: HealthCheck = {
+      name: "shutdown",
+      endpoints: ["readyz"],
+      check: () => {
+        if (closing.aborted) throw new Error("process is shutting down");
+      },
+    };
+    this.checks = [{ name: "ping", ...fine }, { name: "log", ...fine }, ...checks, shutdown];
+  }
+
+  /** False when the path is none of health. */
+  async answer(exchange: Exchange, path: string, query: Query): Promise<boolean> {
+    const [, first, name, ...more] = path.split("/");
+    const endpoint = endpoints.find((known) => known === first);
+    if (endpoint === undefined || more.length > 0 || name === "") return false;
+    const checks = this.checks.filter((check) => check.endpoints?.includes(endpoint) ?? true);
+    if (name === undefined) {
+      await this.answerAll(exchange, { endpoint, checks, query });
+      return true;
+    }
+    const check = checks.find((candidate) => candidate.name === name);
+    if (check === undefined) return false;
+    const fault = await faultOf(check);
+    if (fault === undefined) answerText(exchange, 200, "ok");
+    else answerText(exchange, 500, `internal server error: ${fault}\n`);
+    return true;
+  }
+
+  private async answerAll(
+    exchange: Exchange,
+    asked: { endpoint: HealthEndpoint; checks: readonly HealthCheck[]; query: Query },
+  ): Promise<void> {
+    const { endpoint, checks, query } = asked;
+    const excluded = new Set(query.all("exclude"));
+    const lines: string[] = [];
+    let failed = false;
+    for (const check of checks) {
+      if (excluded.delete(check.name)) {
+        lines.push(`[+]${check.name} excluded: ok`);
+      } else if ((await faultOf(check)) === undefined) {
+        lines.push(`[+]${check.name} ok`);
+      } else {
+        failed = true;
+        lines.push(`[-]${check.name} failed: reason withheld`);
+      }
+    }
+    if (excluded.size > 0) {
+      const names = [...excluded].sort().map((name) => JSON.stringify(name));
+      lines.push(`warn: some health checks cannot be excluded: no matches for ${names.join(", ")}`);
+    }
+    const verbose = `${lines.join("\n")}\n${endpoint} check ${failed ? "failed" : "passed"}\n`;
+    if (failed) return answerText(exchange, 500, verbose);
+    answerText(exchange, 200, query.has("verbose") ? verbose : "ok");
+  }
+}
+
+/** The message of a check that fails, undefined for one that passes. */
+async function faultOf(check: HealthCheck): Promise<string | undefined> {
+  try {
+    await check.check();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,44 @@
+/** Every bound of the HTTP layer. Sizes in bytes, times in milliseconds. */
+export interface Limits {
+  readonly bodyBytes: number;
+  /** All headers of a request together; the request target counts. */
+  readonly headerBytes: number;
+  /** Until all headers of an HTTP/1.1 request are there. */
+  readonly headersTimeout: number;
+  /** Until the whole body is there, from its first wait on. */
+  readonly bodyTimeout: number;
+  /** Longest time for a request that is no watch; clients may ask for less with `?timeout=`. */
+  readonly requestTimeout: number;
+  /** A watch without timeoutSeconds lives between one and two of these. */
+  readonly watchTimeout: number;
+  /** A connection without any request is closed. */
+  readonly idleTimeout: number;
+  readonly handshakeTimeout: number;
+  readonly streamsPerConnection: number;
+  /** Requests at work that only read, and that write; above that 429. */
+  readonly readsInFlight: number;
+  readonly writesInFlight: number;
+  /** Watches and other long requests. */
+  readonly watches: number;
+  /** What a client is told to wait after 429. */
+  readonly retryAfterSeconds: number;
+  /** Answers above this are compressed for clients that take gzip. */
+  readonly gzipThreshold: number;
+}
+
+export const defaultLimits: Limits = {
+  bodyBytes: 3 * 1024 * 1024,
+  headerBytes: 64 * 1024,
+  headersTimeout: 32_000,
+  bodyTimeout: 60_000,
+  requestTimeout: 60_000,
+  watchTimeout: 1_800_000,
+  idleTimeout: 180_000,
+  handshakeTimeout: 10_000,
+  streamsPerConnection: 1000,
+  readsInFlight: 400,
+  writesInFlight: 200,
+  watches: 20_000,
+  retryAfterSeconds: 1,
+  gzipThreshold: 128 * 1024,
+};

@@ -1,0 +1,87 @@
+import { type Catalog, genericFailure } from "#meta";
+import type { Query, RequestInfo } from "#request";
+import { answer, answerText, gzipAbove, AnswerWriter } from "./answer.ts";
+import { discoveryAnswer, type DocumentAnswer, openApiAnswer } from "./documents.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Health } from "./health.ts";
+import type { Limits } from "./limits.ts";
+import type { MetricsSink } from "./metrics.ts";
+
+export interface NonResourceParts {
+  readonly catalog: Catalog;
+  readonly health: Health;
+  readonly limits: Limits;
+  readonly metrics: MetricsSink;
+}
+
+export interface NonResourceRequest {
+  readonly exchange: Exchange;
+  readonly info: RequestInfo;
+  readonly query: Query;
+}
+
+/** Everything that is no resource: health, metrics, documents; the rest is 404. */
+export async function answerNonResource(
+  parts: NonResourceParts,
+  { exchange, info, query }: NonResourceRequest,
+): Promise<void> {
+  const { path } = info;
+  if (await parts.health.answer(exchange, path, query)) return;
+  if (path === "/metrics") return answerMetrics(exchange, parts.metrics);
+  const document = findDocument(parts.catalog, exchange, path);
+  if (document !== undefined) return answerDocument(exchange, document, parts.limits);
+  if (belowServedPrefix(parts.catalog, path)) throw genericFailure(404);
+  answerText(exchange, 404, "404 page not found\n");
+}
+
+async function answerMetrics(exchange: Exchange, metrics: MetricsSink): Promise<void> {
+  const headers = {
+    "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+  };
+  answer(exchange, { status: 200, headers }, await metrics.text());
+}
+
+function findDocument(
+  catalog: Catalog,
+  exchange: Exchange,
+  path: string,
+): DocumentAnswer | undefined {
+  const accept = exchange.header("accept");
+  const ifNoneMatch = exchange.header("if-none-match");
+  if (!path.startsWith("/openapi/")) return discoveryAnswer(catalog, path, accept, ifNoneMatch);
+  const names = ["accept", "accept-encoding", "if-none-match", "if-modified-since"];
+  const headers = Object.fromEntries(names.map((name) => [name, exchange.header(name)]));
+  const query = new URLSearchParams(exchange.url.split("?").slice(1).join("?"));
+  return openApiAnswer(catalog, path, query, headers);
+}
+
+async function answerDocument(
+  exchange: Exchange,
+  document: DocumentAnswer,
+  limits: Limits,
+): Promise<void> {
+  const { method } = exchange;
+  if (document.methods === "get" && method !== "GET") throw genericFailure(405);
+  const { status, headers, body } = document;
+  if (method === "HEAD") return answer(exchange, { status, headers }, body);
+  const compressed = "content-encoding" in headers;
+  const writer = new AnswerWriter(exchange.sink, {
+    status,
+    headers,
+    gzipAbove: compressed ? undefined : gzipAbove(exchange, limits.gzipThreshold),
+  });
+  try {
+    await writer.write(body);
+    await writer.end();
+  } finally {
+    writer.abandon();
+  }
+}
+
+/** Below these a missing path is the API's own 404, a Status. */
+function belowServedPrefix(catalog: Catalog, path: string): boolean {
+  if (path.startsWith("/api/") || path.startsWith("/version/")) return true;
+  const [, first, group, version] = path.split("/");
+  if (first !== "apis" || group === undefined || version === undefined) return false;
+  return catalog.resources.some((resource) => resource.group !== "" && resource.group === group);
+}

@@ -1,0 +1,171 @@
+import { badRequest, type Domain, goQuote, invalid } from "#meta";
+import { Path, Problems } from "#schema";
+import type { DeleteOptions, ListOptions, WatchOptions, WriteOptions } from "#registry";
+import type { Query } from "#request";
+
+/** Reads the options of a verb from its query. Wrong values are 400 or 422 in the words of Kubernetes. */
+
+const INT64_MAX = 2n ** 63n - 1n;
+
+/**
+ * An integer parameter as Go's ParseInt reads it; undefined when absent.
+ * @throws StatusError 400
+ */
+export function integerParameter(query: Query, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === undefined) return undefined;
+  if (!/^[-+]?\d+$/.test(text)) {
+    throw badRequest(`strconv.ParseInt: parsing ${goQuote(text)}: invalid syntax`);
+  }
+  const value = BigInt(text.replace(/^\+/, ""));
+  if (value > INT64_MAX || value < -INT64_MAX - 1n) {
+    throw badRequest(`strconv.ParseInt: parsing ${goQuote(text)}: value out of range`);
+  }
+  return Number(value);
+}
+
+export function listOptions(query: Query): ListOptions {
+  integerParameter(query, "timeoutSeconds");
+  return {
+    labelSelector: query.get("labelSelector") ?? "",
+    fieldSelector: query.get("fieldSelector") ?? "",
+    resourceVersion: query.get("resourceVersion") ?? "",
+    resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
+    limit: integerParameter(query, "limit") ?? 0,
+    continueToken: query.get("continue") ?? "",
+    sendInitialEvents: query.flag("sendInitialEvents"),
+  };
+}
+
+export function watchOptions(query: Query): WatchOptions {
+  return {
+    ...listOptions(query),
+    allowBookmarks: query.flag("allowWatchBookmarks") ?? false,
+    sendInitialEvents: query.flag("sendInitialEvents"),
+    timeoutSeconds: integerParameter(query, "timeoutSeconds"),
+  };
+}
+
+/** Which options object of `meta.…` the parameters stand for, for messages. */
+export type WriteOptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions";
+
+/**
+ * @throws StatusError 422
+ */
+export function writeOptions(
+  query: Query,
+  { kind, domain, apply }: { kind: WriteOptionsKind; domain: Domain; apply?: boolean },
+): WriteOptions {
+  const problems = new Problems();
+  const fieldManager = query.get("fieldManager") ?? "";
+  if (kind === "PatchOptions") checkPatch(query, apply ?? false, problems);
+  checkManager(fieldManager, problems);
+  const dryRun = query.has("dryRun") ? query.all("dryRun") : [];
+  checkDryRun(dryRun, problems);
+  const fieldValidation = query.get("fieldValidation") ?? "";
+  if (!/^(Strict|Warn|Ignore|)$/.test(fieldValidation)) {
+    const supported = ["", "Ignore", "Strict", "Warn"];
+    problems.notSupported(Path.of("fieldValidation"), fieldValidation, supported);
+  }
+  throwIfAny(problems, kind, domain);
+  return {
+    dryRun: dryRun.length > 0,
+    fieldManager,
+    fieldValidation: (fieldValidation || "Warn") as WriteOptions["fieldValidation"],
+  };
+}
+
+function checkPatch(query: Query, apply: boolean, problems: Problems): void {
+  if (apply && (query.get("fieldManager") ?? "") === "") {
+    problems.required(Path.of("fieldManager"), "is required for apply patch");
+  } else if (!apply && query.has("force")) {
+    problems.forbidden(Path.of("force"), "may not be specified for non-apply patch");
+  }
+}
+
+const LONGEST_MANAGER = 128;
+
+function checkManager(name: string, problems: Problems): void {
+  const path = Path.of("fieldManager");
+  if (Buffer.byteLength(name) > LONGEST_MANAGER) problems.tooLong(path, name, LONGEST_MANAGER);
+  let position = 0;
+  for (const character of name) {
+    if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+      const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+      problems.invalid(path, name, `invalid character U+${code} (at position ${position})`);
+    }
+    position += Buffer.byteLength(character);
+  }
+}
+
+export function checkDryRun(dryRun: readonly string[], problems: Problems): void {
+  if (dryRun.some((value) => value !== "All")) {
+    problems.notSupported(Path.of("dryRun"), dryRun, ["All"]);
+  }
+}
+
+/** DeleteOptions as they come, before they are checked. */
+export interface RawDeleteOptions {
+  readonly gracePeriodSeconds: number | undefined;
+  readonly propagationPolicy: string | undefined;
+  readonly orphanDependents: boolean | undefined;
+  readonly dryRun: readonly string[];
+  readonly preconditions: DeleteOptions["preconditions"];
+}
+
+export function deleteOptionsOfQuery(query: Query): RawDeleteOptions {
+  const uid = query.get("uid");
+  const resourceVersion = query.get("resourceVersion");
+  const preconditions = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  return {
+    gracePeriodSeconds: integerParameter(query, "gracePeriodSeconds"),
+    propagationPolicy: query.get("propagationPolicy"),
+    orphanDependents: query.flag("orphanDependents"),
+    dryRun: query.all("dryRun"),
+    preconditions: Object.keys(preconditions).length === 0 ? undefined : preconditions,
+  };
+}
+
+const policies = ["Foreground", "Background", "Orphan"] as const;
+
+/**
+ * @throws StatusError 422
+ */
+export function checkDeleteOptions(raw: RawDeleteOptions, domain: Domain): DeleteOptions {
+  const problems = new Problems();
+  const { propagationPolicy, orphanDependents } = raw;
+  const path = Path.of("propagationPolicy");
+  const policy = policies.find((known) => known === propagationPolicy);
+  if (propagationPolicy !== undefined) {
+    if (orphanDependents !== undefined) {
+      const detail = "orphanDependents and deletionPropagation cannot be both set";
+      problems.invalid(path, propagationPolicy, detail);
+    }
+    if (policy === undefined) {
+      const detail = 'supported values: "Foreground", "Background", "Orphan", "nil"';
+      const value = propagationPolicy;
+      problems.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
+    }
+  }
+  checkDryRun(raw.dryRun, problems);
+  throwIfAny(problems, "DeleteOptions", domain);
+  return {
+    dryRun: raw.dryRun.length > 0,
+    gracePeriodSeconds: raw.gracePeriodSeconds,
+    propagationPolicy: policy,
+    orphanDependents,
+    preconditions: raw.preconditions,
+  };
+}
+
+function throwIfAny(problems: Problems, kind: string, domain: Domain): void {
+  if (!problems.empty) throw invalid({ group: metaGroupOf(domain), kind }, "", problems);
+}
+
+/** `meta.k8s.io`: the group of options, tables and metadata-only objects. */
+export function metaGroupOf(domain: Domain): string {
+  return `meta.${domain.api}`;
+}

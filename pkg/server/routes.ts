@@ -1,0 +1,103 @@
+import type { Catalog, Resource, Verb } from "#meta";
+import { genericFailure } from "#meta";
+import type { RequestInfo } from "#request";
+
+/** What a request asks of the registry, once its path has been found in the catalog. */
+export interface Route {
+  readonly resource: Resource;
+  readonly verb: Verb;
+  /** Of the path; "" for collections, also where a field selector names one object. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly subresource: string;
+  /** Written as `/watch/…`, the old spelling. */
+  readonly oldWatch: boolean;
+}
+
+/**
+ * Finds the route of a resource request.
+ * @throws StatusError 404 when there is no such path, 405 when the path has no such method
+ */
+export function findRoute(catalog: Catalog, method: string, info: RequestInfo): Route {
+  const resource = catalog.find(info.group, info.version, info.resource);
+  if (resource === undefined) throw genericFailure(404);
+  const place = placeOf(resource, info);
+  const allowed = methodsOf(resource, place);
+  if (allowed.size === 0) throw genericFailure(404);
+  const verb = allowed.get(method);
+  if (verb === undefined) throw genericFailure(405);
+  const { name, namespace, subresource, oldWatch } = place;
+  const asked = verb === "list" && info.verb === "watch" ? "watch" : verb;
+  return { resource, verb: asked, name, namespace, subresource, oldWatch };
+}
+
+interface Place {
+  readonly name: string;
+  readonly namespace: string;
+  readonly subresource: string;
+  readonly oldWatch: boolean;
+  /** The path fits the scope of the kind. */
+  readonly fits: boolean;
+  /** A namespaced kind addressed without a namespace: all of them. */
+  readonly everywhere: boolean;
+}
+
+function placeOf({ kind, plural }: Resource, info: RequestInfo): Place {
+  const parts = info.path.replace(/^\/+|\/+$/g, "").split("/");
+  const afterVersion = parts.slice(info.apiPrefix === "apis" ? 3 : 2);
+  const oldWatch = afterVersion[0] === "watch" && afterVersion.length > 1;
+  const rest = oldWatch ? afterVersion.slice(1) : afterVersion;
+  const scoped = rest[0] === "namespaces" && rest.length > 2 && plural !== "namespaces";
+  const own = scoped ? rest.slice(2) : rest;
+  const namespaced = kind.scope === "Namespaced";
+  const [resource, name = "", subresource = ""] = own;
+  return {
+    name,
+    namespace: namespaced ? info.namespace : "",
+    subresource,
+    oldWatch,
+    fits:
+      resource === plural &&
+      own.length <= 3 &&
+      !own.slice(1).includes("") &&
+      (namespaced ? scoped || own.length === 1 : !scoped),
+    everywhere: namespaced && info.namespace === "",
+  };
+}
+
+const none: ReadonlyMap<string, Verb> = new Map();
+const collectionMethods = [
+  ["GET", "list"],
+  ["POST", "create"],
+  ["DELETE", "deletecollection"],
+] as const;
+const objectMethods = [
+  ["GET", "get"],
+  ["PUT", "update"],
+  ["PATCH", "patch"],
+  ["DELETE", "delete"],
+] as const;
+const subresourceMethods = [...objectMethods, ["POST", "create"]] as const;
+
+/** The methods of a path with the verb each stands for; empty = there is no such path. */
+function methodsOf({ kind }: Resource, place: Place): ReadonlyMap<string, Verb> {
+  if (!place.fits) return none;
+  if (place.oldWatch) return oldWatchMethods(kind.verbs, place);
+  if (place.subresource !== "") {
+    const found = kind.subresources.find(({ name }) => name === place.subresource);
+    if (found === undefined) return none;
+    return new Map(subresourceMethods.filter(([, verb]) => found.verbs.includes(verb)));
+  }
+  const verbs = new Set<Verb>(kind.verbs);
+  if (place.name !== "") {
+    if (place.everywhere) return none;
+    return new Map(objectMethods.filter(([, verb]) => verbs.has(verb)));
+  }
+  const methods = collectionMethods.filter(([, verb]) => verbs.has(verb));
+  return new Map(place.everywhere ? methods.filter(([, verb]) => verb === "list") : methods);
+}
+
+function oldWatchMethods(verbs: readonly Verb[], place: Place): ReadonlyMap<string, Verb> {
+  if (!verbs.includes("watch") || place.subresource !== "") return none;
+  return new Map([["GET", "list"]]);
+}

@@ -1,0 +1,286 @@
+import { randomUUID } from "node:crypto";
+import { createServer as createHttpServer } from "node:http";
+import { createSecureServer, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo, Server, Socket } from "node:net";
+import Koa from "koa";
+import { type Clock, systemClock } from "#base";
+import type { Catalog } from "#meta";
+import type { Registry } from "#registry";
+import type { Authenticator, Authorizer } from "#request";
+import type { Exchange } from "./exchange.ts";
+import { Health, type HealthCheck } from "./health.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
+import { type LocalAnswer, LocalExchange, type LocalRequest } from "./local-exchange.ts";
+import { type MetricsSink, PrometheusMetrics, type RequestRecord } from "./metrics.ts";
+import { NodeExchange, type NodeRequest, type NodeResponse } from "./node-exchange.ts";
+import { type Arrived, requestPath } from "./stages.ts";
+
+/** PEM texts. */
+export interface TlsOptions {
+  readonly cert: string | Uint8Array;
+  readonly key: string | Uint8Array;
+  /** Certificates of clients are asked for and checked against these; one that fails is ignored. */
+  readonly clientCa?: string | Uint8Array;
+}
+
+export interface ServerOptions {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** Absent: plain HTTP/1.1, for use inside one machine. */
+  readonly tls?: TlsOptions | undefined;
+  readonly clock?: Clock;
+  readonly limits?: Partial<Limits>;
+  readonly health?: readonly HealthCheck[];
+  readonly metrics?: MetricsSink;
+  /** A number in [0, 1). */
+  readonly random?: () => number;
+  /** Receives one line per unexpected failure. */
+  readonly log?: (line: string) => void;
+}
+
+export interface KeelsonServer {
+  /** Port 0 takes a free one. */
+  listen(where: { readonly host: string; readonly port: number }): Promise<void>;
+  /**
+   * Takes no more requests, ends watches in order, lets the other requests finish and cuts off what is
+   * left after `graceMs` milliseconds.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+  /** Where it listens. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** A request without a connection; it passes through all the same stages. */
+  handle(request: LocalRequest): Promise<LocalAnswer>;
+}
+
+const COMMON_HEADERS = { "cache-control": "no-cache, private" };
+const DEFAULT_GRACE = 5_000;
+const LONGEST_ID = 64;
+
+export function createServer(options: ServerOptions): KeelsonServer {
+  return new HttpServer(options);
+}
+
+class HttpServer implements KeelsonServer {
+  private readonly limits: Limits;
+  private readonly metrics: MetricsSink;
+  private readonly log: (line: string) => void;
+  private readonly closing = new AbortController();
+  private readonly path: (context: Arrived) => Promise<void>;
+  private readonly server: Server;
+  private readonly sessions = new Set<ServerHttp2Session>();
+  private readonly sockets = new Set<Socket>();
+  /** Requests at work per HTTP/1.1 socket or HTTP/2 connection. */
+  private readonly atWork = new Map<object, number>();
+  private idle: (() => void) | undefined;
+
+  constructor(private readonly options: ServerOptions) {
+    this.limits = { ...defaultLimits, ...options.limits };
+    this.metrics = options.metrics ?? new PrometheusMetrics();
+    this.log = options.log ?? ((line) => console.error(line));
+    const { catalog, registry, authenticator, authorizer } = options;
+    const chain = requestPath({
+      catalog,
+      registry,
+      authenticator,
+      authorizer,
+      clock: options.clock ?? systemClock,
+      limits: this.limits,
+      metrics: this.metrics,
+      health: new Health(options.health ?? [], this.closing.signal),
+      random: options.random ?? Math.random,
+      log: this.log,
+      closing: this.closing.signal,
+    });
+    this.path = chain.compose(this.metrics);
+    this.server = this.makeServer();
+  }
+
+  get address(): { readonly host: string; readonly port: number } {
+    const { address, port } = this.server.address() as AddressInfo;
+    return { host: address, port };
+  }
+
+  listen({ host, port }: { host: string; port: number }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.server.once("error", reject);
+      this.server.listen(port, host, () => {
+        this.server.off("error", reject);
+        resolve();
+      });
+    });
+  }
+
+  async handle(request: LocalRequest): Promise<LocalAnswer> {
+    const id = randomUUID();
+    const exchange = new LocalExchange(request, { ...COMMON_HEADERS, "audit-id": id });
+    void this.serve(exchange, id);
+    return exchange.answer;
+  }
+
+  async close({ graceMs = DEFAULT_GRACE }: { graceMs?: number } = {}): Promise<void> {
+    const stopped = new Promise<void>((resolve) => {
+      if (this.server.listening) this.server.close(() => resolve());
+      else resolve();
+    });
+    this.closing.abort();
+    for (const session of this.sessions) session.close();
+    for (const socket of this.sockets) this.closeIfIdle(socket);
+    const timer = setTimeout(() => this.cutOff(), graceMs);
+    await this.allIdle();
+    for (const session of this.sessions) session.close();
+    for (const socket of this.sockets) this.closeIfIdle(socket);
+    await stopped;
+    clearTimeout(timer);
+  }
+
+  private cutOff(): void {
+    for (const session of this.sessions) session.destroy();
+    for (const socket of this.sockets) socket.destroy();
+    this.atWork.clear();
+    this.idle?.();
+  }
+
+  private allIdle(): Promise<void> {
+    if (this.atWork.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.idle = resolve;
+    });
+  }
+
+  /** Runs a request through the stages; never rejects. */
+  private async serve(exchange: Exchange, id: string): Promise<void> {
+    const record = emptyRecord();
+    const started = performance.now();
+    try {
+      await this.path({ exchange, id, record });
+    } catch (error) {
+      this.log(`request ${id} broke the answer of its failure: ${String(error)}`);
+      exchange.sink.destroy();
+    } finally {
+      this.metrics.request(record, (performance.now() - started) / 1000);
+    }
+  }
+
+  private makeServer(): Server {
+    const app = new Koa();
+    app.on("error", () => undefined);
+    app.use((context) => {
+      // The stages write to the raw response: Koa's own answering cannot stream with back-pressure.
+      context.respond = false;
+      return this.arrive(context.req, context.res);
+    });
+    const handler = app.callback();
+    const server = this.options.tls === undefined ? this.plain(handler) : this.secure(handler);
+    server.on(this.options.tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once("close", () => this.sockets.delete(socket));
+    });
+    return server;
+  }
+
+  private plain(handler: (request: any, response: any) => void): Server {
+    const { headerBytes, headersTimeout, idleTimeout } = this.limits;
+    const options = { maxHeaderSize: headerBytes, headersTimeout, keepAliveTimeout: idleTimeout };
+    return createHttpServer({ ...options, requestTimeout: 0 }, handler);
+  }
+
+  private secure(handler: (request: any, response: any) => void): Server {
+    const { limits } = this;
+    const { cert, key, clientCa } = this.options.tls!;
+    const http1 = { maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersTimeout };
+    const server = createSecureServer(
+      {
+        ...http1,
+        cert: pem(cert),
+        key: pem(key),
+        ...(clientCa === undefined
+          ? {}
+          : { ca: pem(clientCa), requestCert: true, rejectUnauthorized: false }),
+        allowHTTP1: true,
+        handshakeTimeout: limits.handshakeTimeout,
+        minVersion: "TLSv1.2",
+        settings: {
+          maxConcurrentStreams: limits.streamsPerConnection,
+          maxHeaderListSize: limits.headerBytes,
+        },
+      },
+      handler,
+    );
+    server.on("session", (session) => this.watchSession(session));
+    server.on("sessionError", () => undefined);
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    return server;
+  }
+
+  private watchSession(session: ServerHttp2Session): void {
+    this.sessions.add(session);
+    session.once("close", () => this.sessions.delete(session));
+    session.on("error", () => undefined);
+    session.setTimeout(this.limits.idleTimeout, () => {
+      // Watches may be silent for long: only a connection without requests is idle.
+      if (!this.atWork.has(session)) session.close();
+    });
+    if (this.closing.signal.aborted) session.close();
+  }
+
+  private async arrive(request: NodeRequest, response: NodeResponse): Promise<void> {
+    const sent = request.headers["audit-id"];
+    const id = typeof sent === "string" && isPlainId(sent) ? sent : randomUUID();
+    const http2 = "stream" in response;
+    const last: Record<string, string> =
+      !http2 && this.closing.signal.aborted ? { connection: "close" } : {};
+    const exchange = new NodeExchange(request, response, {
+      bodyTimeout: this.limits.bodyTimeout,
+      common: { ...COMMON_HEADERS, ...last, "audit-id": id },
+    });
+    const connection = http2 ? (response.stream.session ?? response) : request.socket;
+    this.count(connection, 1);
+    const finished = new Promise<void>((resolve) => response.once("close", resolve));
+    await this.serve(exchange, id);
+    exchange.finish();
+    await finished;
+    this.count(connection, -1);
+  }
+
+  private count(connection: object, by: 1 | -1): void {
+    const now = (this.atWork.get(connection) ?? 0) + by;
+    if (now > 0) {
+      this.atWork.set(connection, now);
+      return;
+    }
+    this.atWork.delete(connection);
+    if (!this.closing.signal.aborted) return;
+    if (this.sockets.has(connection as Socket)) this.closeIfIdle(connection as Socket);
+    if (this.atWork.size === 0) this.idle?.();
+  }
+
+  /** HTTP/2 connections end by themselves after GOAWAY; those of HTTP/1.1 wait for another request. */
+  private closeIfIdle(socket: Socket): void {
+    const http2 = (socket as { alpnProtocol?: string | false }).alpnProtocol === "h2";
+    if (!http2 && !this.atWork.has(socket)) socket.end();
+  }
+}
+
+function emptyRecord(): RequestRecord {
+  return {
+    verb: "",
+    group: "",
+    version: "",
+    resource: "",
+    subresource: "",
+    scope: "",
+    dryRun: false,
+    longRunning: false,
+    code: 200,
+  };
+}
+
+function isPlainId(text: string): boolean {
+  return text.length <= LONGEST_ID && /^[\w.-]+$/.test(text);
+}
+
+function pem(text: string | Uint8Array): string {
+  return typeof text === "string" ? text : Buffer.from(text).toString("utf8");
+}

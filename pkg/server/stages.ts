@@ -1,0 +1,281 @@
+import type { Clock } from "#base";
+import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
+import {
+  type Authenticator,
+  type Authorizer,
+  parseRequestInfo,
+  parseTarget,
+  type Query,
+  type RequestInfo,
+  type User,
+} from "#request";
+import type { Registry } from "#registry";
+import { answer, answerText } from "./answer.ts";
+import { Chain, type Stage } from "./chain.ts";
+import { statusBody } from "./encode.ts";
+import { ClientGone, type Exchange } from "./exchange.ts";
+import { deadlineExceeded, forbidden, seatsTaken } from "./failures.ts";
+import type { Health } from "./health.ts";
+import type { Limits } from "./limits.ts";
+import type { MetricsSink, RequestRecord, SeatKind } from "./metrics.ts";
+import { mediaTypes, negotiateFailure, wantsPretty } from "./negotiation.ts";
+import { answerNonResource } from "./non-resource.ts";
+import { findRoute } from "./routes.ts";
+import { requestTimeout } from "./timeouts.ts";
+import { runVerb } from "./verbs.ts";
+
+/** What the stages work with; made once per server. */
+export interface ServerParts {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly metrics: MetricsSink;
+  readonly health: Health;
+  /** A number in [0, 1), to spread the ends of watches. */
+  readonly random: () => number;
+  readonly log: (line: string) => void;
+  /** Aborts when the server closes. */
+  readonly closing: AbortSignal;
+}
+
+export interface Arrived {
+  readonly exchange: Exchange;
+  /** Audit-Id of the request. */
+  readonly id: string;
+  readonly record: RequestRecord;
+}
+
+interface Understood {
+  readonly info: RequestInfo;
+  readonly query: Query;
+}
+
+interface Identified {
+  readonly user: User;
+}
+
+type Nothing = Readonly<Record<never, never>>;
+
+/** The path of every request, top to bottom. */
+export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Understood & Identified> {
+  return Chain.of<Arrived>()
+    .then(recover(parts))
+    .then(requestInfo(parts))
+    .then(deadline(parts))
+    .then(authenticate(parts))
+    .then(audit)
+    .then(impersonate)
+    .then(flowControl(parts))
+    .then(authorize(parts))
+    .then(dispatch(parts));
+}
+
+/** Turns whatever is thrown further in into an answer, once. */
+function recover({ log }: ServerParts): Stage<Arrived, Nothing> {
+  return {
+    name: "recover",
+    run: async ({ exchange, id, record }, next) => {
+      try {
+        await next({});
+      } catch (error) {
+        const { sink } = exchange;
+        if (error instanceof ClientGone || (exchange.signal.aborted && gone(exchange))) {
+          record.code = 499;
+          return sink.destroy();
+        }
+        const failure = error instanceof StatusError ? error : unexpected(error, id, log);
+        record.code = failure.code;
+        // A half-sent answer cannot be corrected, only cut off.
+        if (sink.started) return sink.destroy();
+        answerFailure(exchange, failure);
+      }
+    },
+  };
+}
+
+function gone(exchange: Exchange): boolean {
+  return exchange.signal.reason instanceof ClientGone;
+}
+
+/** A bug or a broken store: the client learns an id, the log the rest. */
+function unexpected(error: unknown, id: string, log: (line: string) => void): StatusError {
+  const story = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log(`request ${id} failed: ${story}`);
+  return internalError(`the request failed, its log entry is ${id}`);
+}
+
+/** Sends a failure in the format that the client takes, else in JSON. */
+export function answerFailure(exchange: Exchange, { status, code, headers }: StatusError): void {
+  const negotiated = negotiateFailure(exchange.header("accept"));
+  const pretty = wantsPretty(undefined, exchange.header("user-agent"));
+  const body = statusBody(status, { ...negotiated, pretty: negotiated.pretty || pretty });
+  const seconds = status.details?.retryAfterSeconds;
+  const all: Record<string, string> = {
+    ...(seconds === undefined || seconds <= 0 ? {} : { "retry-after": String(seconds) }),
+    ...lowerCased(headers),
+    "content-type": mediaTypes[negotiated.format],
+  };
+  answer(exchange, { status: code, headers: all }, body);
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
+  return {
+    name: "requestInfo",
+    run: ({ exchange, record }, next) => {
+      const target = parseTarget(exchange.url);
+      if (target === undefined) {
+        record.code = 400;
+        answerText(exchange, 400, "400 Bad Request");
+        return Promise.resolve();
+      }
+      const info = parseRequestInfo(exchange.method, target);
+      describe(record, info, catalog);
+      record.dryRun = target.query.has("dryRun");
+      return next({ info, query: target.query });
+    },
+  };
+}
+
+/** Only names from the catalog become labels: what clients make up must not grow the metrics. */
+function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): void {
+  record.verb = info.verb;
+  record.longRunning = info.verb === "watch";
+  const resource = catalog.find(info.group, info.version, info.resource);
+  if (!info.isResource || resource === undefined) return;
+  record.group = info.group;
+  record.version = info.version;
+  record.resource = info.resource;
+  const known = resource.kind.subresources.some(({ name }) => name === info.subresource);
+  record.subresource = known ? info.subresource : "";
+  record.scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
+}
+
+/** Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`. */
+function deadline({ limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
+  return {
+    name: "deadline",
+    run: async ({ exchange, info, query }, next) => {
+      if (info.verb === "watch") return next({});
+      const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
+      let timer: NodeJS.Timeout | undefined;
+      const over = new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => {
+          const reason = deadlineExceeded();
+          exchange.abort(reason);
+          reject(reason);
+        }, milliseconds);
+      });
+      try {
+        await Promise.race([next({}), over]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+function authenticate({ authenticator, log }: ServerParts): Stage<Arrived, Identified> {
+  return {
+    name: "authenticate",
+    run: async ({ exchange, id }, next) => {
+      const { authorization, certificate } = exchange;
+      const header = (name: string) => exchange.header(name);
+      let user: User | undefined;
+      try {
+        user = await authenticator.authenticate({ authorization, certificate, header });
+      } catch (error) {
+        if (error instanceof StatusError) throw error;
+        log(`request ${id} could not be authenticated: ${String(error)}`);
+      }
+      if (user === undefined) throw unauthorized();
+      return next({ user });
+    },
+  };
+}
+
+/** Audit events begin here: the user is known, nothing has been decided. */
+const audit: Stage<Arrived & Understood & Identified, Nothing> = {
+  name: "audit",
+  run: (_context, next) => next({}),
+};
+
+/** Replaces the user, for those who may act as another. */
+const impersonate: Stage<Arrived & Understood & Identified, Identified> = {
+  name: "impersonate",
+  run: ({ user }, next) => next({ user }),
+};
+
+/** Bounds the requests at work. Members of `system:masters` always find a seat, to be able to help. */
+function flowControl(
+  { limits, metrics }: ServerParts,
+): Stage<Arrived & Understood & Identified, Nothing> {
+  const taken: Record<SeatKind, number> = { readOnly: 0, mutating: 0, watch: 0 };
+  const bound: Readonly<Record<SeatKind, number>> = {
+    readOnly: limits.readsInFlight,
+    mutating: limits.writesInFlight,
+    watch: limits.watches,
+  };
+  const move = (kind: SeatKind, by: 1 | -1) => {
+    taken[kind] += by;
+    metrics.seats(kind, taken[kind]);
+  };
+  return {
+    name: "flowControl",
+    run: async ({ info, user }, next) => {
+      const kind = seatKind(info.verb);
+      if (taken[kind] >= bound[kind] && !user.groups.includes("system:masters")) {
+        throw seatsTaken(limits.retryAfterSeconds);
+      }
+      move(kind, 1);
+      try {
+        await next({});
+      } finally {
+        move(kind, -1);
+      }
+    },
+  };
+}
+
+function seatKind(verb: string): SeatKind {
+  if (verb === "watch") return "watch";
+  return verb === "get" || verb === "list" ? "readOnly" : "mutating";
+}
+
+function authorize(
+  { authorizer }: ServerParts,
+): Stage<Arrived & Understood & Identified, Nothing> {
+  return {
+    name: "authorize",
+    run: async ({ info, user }, next) => {
+      const attributes = { user, request: info };
+      const { verdict, reason } = await authorizer.authorize(attributes);
+      if (verdict !== "allow") throw forbidden(attributes, reason);
+      return next({});
+    },
+  };
+}
+
+function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified, Nothing> {
+  return {
+    name: "dispatch",
+    run: async ({ exchange, info, query, user }) => {
+      if (info.isResource && servesGroup(parts.catalog, info)) {
+        const route = findRoute(parts.catalog, exchange.method, info);
+        return runVerb(parts, { exchange, info, query, user, route });
+      }
+      await answerNonResource(parts, { exchange, info, query });
+    },
+  };
+}
+
+/** Paths of groups that nobody serves are no paths of the API. */
+function servesGroup({ resources }: Catalog, { path, group }: RequestInfo): boolean {
+  return !path.startsWith("//") && (group === "" || resources.some((r) => r.group === group));
+}

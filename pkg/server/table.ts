@@ -1,0 +1,77 @@
+import { escapeHtml, type Resource } from "#meta";
+import type { Item } from "#registry";
+import { toJson } from "#schema";
+import { itemJson, partialJson, partialTypeMeta, servedObject, typeMetaOf } from "./encode.ts";
+import type { IncludeObject, Transform } from "./negotiation.ts";
+
+export interface TableView {
+  readonly as: Transform;
+  readonly include: IncludeObject;
+  readonly metaGroup: string;
+  /** Milliseconds; ages are counted from here. */
+  readonly now: number;
+}
+
+/** `{"kind":"Table",…,"rows":[`; without columns `columnDefinitions` is null, as in later watch events. */
+export function tableHead(
+  resource: Resource,
+  view: TableView,
+  { metadata, columns }: { readonly metadata: object; readonly columns: boolean },
+): string {
+  const definitions = resource.kind.columns.map(({ name, type, format, description, priority }) => ({
+    name,
+    type,
+    format,
+    description,
+    priority,
+  }));
+  const head = {
+    kind: "Table",
+    apiVersion: `${view.metaGroup}/${view.as.version}`,
+    metadata,
+    columnDefinitions: columns ? definitions : null,
+  };
+  return `${JSON.stringify(head).slice(0, -1)},"rows":[`;
+}
+
+export const tableTail = "]}";
+
+export function rowJson(item: Item, view: TableView): string {
+  const cells = cellsJson(item.resource, item.object, view);
+  switch (view.include) {
+    case "None":
+      return `{"cells":${cells},"object":null}`;
+    case "Object":
+      return `{"cells":${cells},"object":${joinPieces(itemJson(item, false))}}`;
+    case "Metadata":
+      return metadataRow(cells, servedObject(item).metadata, view);
+  }
+}
+
+/** A row for an object that is not stored, such as that of a bookmark. */
+export function objectRowJson(resource: Resource, object: any, view: TableView): string {
+  const cells = cellsJson(resource, object, view);
+  switch (view.include) {
+    case "None":
+      return `{"cells":${cells},"object":null}`;
+    case "Object":
+      return `{"cells":${cells},"object":${toJson(resource.struct, object, typeMetaOf(resource))}}`;
+    case "Metadata":
+      return metadataRow(cells, object.metadata, view);
+  }
+}
+
+function metadataRow(cells: string, metadata: unknown, view: TableView): string {
+  const partial = partialJson(metadata, partialTypeMeta(view.as, view.metaGroup));
+  return `{"cells":${cells},"object":${partial}}`;
+}
+
+function cellsJson(resource: Resource, object: unknown, view: TableView): string {
+  return escapeHtml(JSON.stringify(resource.kind.row(object, { now: view.now })));
+}
+
+export function joinPieces(pieces: readonly (string | Uint8Array)[]): string {
+  return pieces
+    .map((piece) => (typeof piece === "string" ? piece : Buffer.from(piece).toString("utf8")))
+    .join("");
+}

@@ -1,0 +1,368 @@
+import { badRequest, type Catalog, type Domain, printYaml } from "#meta";
+import type {
+  Body,
+  DeleteAnswer,
+  Item,
+  ItemList,
+  PatchOptions,
+  Registry,
+  Target,
+  WriteAnswer,
+} from "#registry";
+import type { Clock } from "#base";
+import type { Query, RequestInfo, User } from "#request";
+import { answer, AnswerWriter, gzipAbove } from "./answer.ts";
+import { deleteOptionsOfBody } from "./delete-options.ts";
+import { itemPieces, partialPieces, partialTypeMeta, servedObject, statusBody } from "./encode.ts";
+import type { Exchange } from "./exchange.ts";
+import { Indenter } from "./indent.ts";
+import type { Limits } from "./limits.ts";
+import { noListRequested, writeList } from "./lists.ts";
+import {
+  bodyFormat,
+  includeObject,
+  mediaTypes,
+  negotiate,
+  type Negotiated,
+  type Offer,
+  patchTypeOf,
+  wantsPretty,
+} from "./negotiation.ts";
+import {
+  checkDeleteOptions,
+  deleteOptionsOfQuery,
+  listOptions,
+  metaGroupOf,
+  watchOptions,
+  writeOptions,
+} from "./parameters.ts";
+import type { Route } from "./routes.ts";
+import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "./table.ts";
+import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
+
+/** What carrying out a verb takes beside the request. */
+export interface VerbParts {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  /** A number in [0, 1), to spread the ends of watches. */
+  readonly random: () => number;
+  /** Aborts when the server closes: watches then end in order. */
+  readonly closing: AbortSignal;
+}
+
+export interface VerbRequest {
+  readonly exchange: Exchange;
+  readonly info: RequestInfo;
+  readonly query: Query;
+  readonly user: User;
+  readonly route: Route;
+}
+
+/** Carries a verb out on the registry and writes the answer. */
+export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
+  return new VerbRun(parts, request).run();
+}
+
+class VerbRun {
+  private readonly domain: Domain;
+  private readonly metaGroup: string;
+  private readonly target: Target;
+
+  constructor(
+    private readonly parts: VerbParts,
+    private readonly request: VerbRequest,
+  ) {
+    const { route, user, exchange } = request;
+    this.domain = parts.catalog.domain;
+    this.metaGroup = metaGroupOf(this.domain);
+    this.target = {
+      resource: route.resource,
+      namespace: route.namespace,
+      name: route.name,
+      subresource: route.subresource,
+      user,
+      signal: exchange.signal,
+      userAgent: userAgentName(exchange.header("user-agent")),
+    };
+  }
+
+  async run(): Promise<void> {
+    const { route } = this.request;
+    switch (route.verb) {
+      case "get":
+        return this.get();
+      case "list":
+        return this.list();
+      case "watch":
+        return this.watch();
+      case "create":
+      case "update":
+        return this.write(route.verb);
+      case "patch":
+        return this.patch();
+      case "delete":
+        return this.delete();
+      case "deletecollection":
+        return this.deleteCollection();
+    }
+  }
+
+  private async get(): Promise<void> {
+    const { query } = this.request;
+    const negotiated = this.negotiate("object");
+    if (query.flag("export") === true) {
+      throw badRequest("the export parameter, deprecated since v1.14, is no longer supported");
+    }
+    const resourceVersion = query.get("resourceVersion") ?? "";
+    const item = await this.parts.registry.get(this.target, { resourceVersion });
+    return this.sendItem(item, { status: 200, negotiated, warnings: [] });
+  }
+
+  private async list(): Promise<void> {
+    const { query } = this.request;
+    const negotiated = this.negotiate("list");
+    const options = listOptions(query);
+    const table = this.tableView(negotiated);
+    return this.sendList(await this.parts.registry.list(this.target, options), negotiated, table);
+  }
+
+  private async watch(): Promise<void> {
+    const { exchange, query, route } = this.request;
+    const negotiated = this.negotiate("watch");
+    const sent = watchOptions(query);
+    const table = this.tableView(negotiated);
+    const named = route.oldWatch && route.name !== "";
+    const nameTerm = `metadata.name=${route.name.replace(/[\\,=]/g, "\\$&")}`;
+    const fieldSelector = named
+      ? [sent.fieldSelector, nameTerm].filter(Boolean).join(",")
+      : sent.fieldSelector;
+    const life = new AbortController();
+    const end = () => life.abort(new WatchEnded());
+    const timer = setTimeout(end, this.watchMilliseconds(sent.timeoutSeconds));
+    const signals = [exchange.signal, this.parts.closing];
+    for (const signal of signals) signal.addEventListener("abort", end, { once: true });
+    if (signals.some((signal) => signal.aborted)) end();
+    try {
+      const target = { ...this.target, name: "", signal: life.signal };
+      const events = this.parts.registry.watch(target, { ...sent, fieldSelector });
+      const view = {
+        ...negotiated,
+        resource: route.resource,
+        table,
+        metaGroup: this.metaGroup,
+        initialEventsEnd: `${this.domain.api}/initial-events-end`,
+      };
+      await this.sendEvents(events, { view, ended: life.signal });
+    } finally {
+      clearTimeout(timer);
+      for (const signal of signals) signal.removeEventListener("abort", end);
+      end();
+    }
+  }
+
+  private async sendEvents(
+    events: ReturnType<Registry["watch"]>,
+    { view, ended }: { readonly view: WatchView; readonly ended: AbortSignal },
+  ): Promise<void> {
+    const { sink } = this.request.exchange;
+    const headers = { ...this.headers([]), "content-type": watchContentType(view.format) };
+    const start = () => {
+      if (sink.started) return;
+      sink.start(200, headers);
+      sink.flush();
+    };
+    await streamEvents(sink, events, { view, ended, start });
+    start();
+    sink.end();
+  }
+
+  private watchMilliseconds(timeoutSeconds: number | undefined): number {
+    const { limits, random } = this.parts;
+    if (timeoutSeconds) return Math.min(Math.max(timeoutSeconds * 1000, 0), 2 ** 31 - 1);
+    return limits.watchTimeout * (1 + random());
+  }
+
+  private async write(verb: "create" | "update"): Promise<void> {
+    const { exchange, query } = this.request;
+    const negotiated = this.negotiate("object");
+    const body = await this.body(bodyFormat(exchange.header("content-type")));
+    const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
+    const options = writeOptions(query, { kind, domain: this.domain });
+    this.tableView(negotiated);
+    const { registry } = this.parts;
+    const written =
+      verb === "create"
+        ? await registry.create(this.target, body, options)
+        : await registry.update(this.target, body, options);
+    return this.sendWritten(written, negotiated);
+  }
+
+  private async patch(): Promise<void> {
+    const { exchange, query } = this.request;
+    const { patchType, format } = patchTypeOf(exchange.header("content-type"));
+    const negotiated = this.negotiate("object");
+    const body = await this.body(format);
+    const options: PatchOptions = {
+      ...writeOptions(query, {
+        kind: "PatchOptions",
+        domain: this.domain,
+        apply: patchType === "apply",
+      }),
+      patchType,
+      force: query.flag("force"),
+    };
+    return this.sendWritten(await this.parts.registry.patch(this.target, body, options), negotiated);
+  }
+
+  private async delete(): Promise<void> {
+    const negotiated = this.negotiate("object");
+    const options = await this.deleteOptions();
+    const deleted = await this.parts.registry.delete(this.target, options);
+    const status = isPending(deleted) && options.orphanDependents === false ? 202 : 200;
+    if ("item" in deleted) {
+      return this.sendItem(deleted.item, { status, negotiated, warnings: [] });
+    }
+    const pretty = this.pretty(negotiated);
+    const headers = { ...this.headers([]), "content-type": mediaTypes[negotiated.format] };
+    const body = statusBody(deleted.status, { ...negotiated, pretty });
+    answer(this.request.exchange, { status, headers }, body);
+  }
+
+  private async deleteCollection(): Promise<void> {
+    const { query } = this.request;
+    const negotiated = this.negotiate("object");
+    const list = listOptions(query);
+    const options = await this.deleteOptions();
+    const table = this.tableView(negotiated);
+    const deleted = await this.parts.registry.deleteCollection(this.target, list, options);
+    return this.sendList(deleted, negotiated, table);
+  }
+
+  private async deleteOptions() {
+    const { exchange, query } = this.request;
+    const body = await exchange.body(this.parts.limits.bodyBytes);
+    const raw =
+      body.byteLength === 0
+        ? deleteOptionsOfQuery(query)
+        : deleteOptionsOfBody(body, bodyFormat(exchange.header("content-type")));
+    return checkDeleteOptions(raw, this.domain);
+  }
+
+  private async body(format: Body["format"]): Promise<Body> {
+    return { bytes: await this.request.exchange.body(this.parts.limits.bodyBytes), format };
+  }
+
+  private negotiate(offer: Offer): Negotiated {
+    return negotiate(this.request.exchange.header("accept"), offer, this.metaGroup);
+  }
+
+  private pretty(negotiated: Negotiated): boolean {
+    const { query, exchange } = this.request;
+    return (
+      negotiated.format === "json" &&
+      (negotiated.pretty || wantsPretty(query.get("pretty"), exchange.header("user-agent")))
+    );
+  }
+
+  private tableView({ as }: Negotiated): TableView | undefined {
+    if (as?.kind !== "Table") return undefined;
+    const include = includeObject(this.request.query.get("includeObject"));
+    return { as, include, metaGroup: this.metaGroup, now: this.parts.clock.now() };
+  }
+
+  private headers(warnings: readonly string[]): Record<string, string | readonly string[]> {
+    const { deprecationWarning } = this.request.route.resource.served;
+    const all = deprecationWarning === undefined ? warnings : [deprecationWarning, ...warnings];
+    return all.length === 0 ? {} : { warning: all.map(warningHeader) };
+  }
+
+  private sendWritten(written: WriteAnswer, negotiated: Negotiated): Promise<void> {
+    const { created, warnings } = written;
+    return this.sendItem(written.item, { status: created ? 201 : 200, negotiated, warnings });
+  }
+
+  private async sendItem(
+    item: Item,
+    options: { status: number; negotiated: Negotiated; warnings: readonly string[] },
+  ): Promise<void> {
+    const { negotiated, status, warnings } = options;
+    const { exchange } = this.request;
+    const pieces = this.oneObject(item, negotiated);
+    const headers = { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] };
+    const writer = new AnswerWriter(exchange.sink, {
+      status,
+      headers,
+      gzipAbove: gzipAbove(exchange, this.parts.limits.gzipThreshold),
+    });
+    try {
+      if (this.pretty(negotiated)) await writer.write(new Indenter().feed(joinPieces(pieces)));
+      else for (const piece of pieces) await writer.write(piece);
+      if (negotiated.format === "json") await writer.write("\n");
+      await writer.end();
+    } finally {
+      writer.abandon();
+    }
+  }
+
+  private oneObject(item: Item, negotiated: Negotiated): readonly (string | Uint8Array)[] {
+    const { as, format } = negotiated;
+    if (as === undefined) return itemPieces(item, format);
+    if (as.kind === "PartialObjectMetadataList") throw noListRequested(item.resource);
+    const table = this.tableView(negotiated);
+    if (table === undefined) {
+      const typeMeta = partialTypeMeta(as, this.metaGroup);
+      return partialPieces(servedObject(item).metadata, typeMeta, format);
+    }
+    const { resourceVersion } = item.object.metadata;
+    const metadata = resourceVersion ? { resourceVersion } : {};
+    const head = tableHead(item.resource, table, { metadata, columns: true });
+    return yamlWhenAsked(`${head}${rowJson(item, table)}${tableTail}`, format);
+  }
+
+  private async sendList(
+    list: ItemList,
+    negotiated: Negotiated,
+    table: TableView | undefined,
+  ): Promise<void> {
+    const { exchange, route } = this.request;
+    const writer = new AnswerWriter(exchange.sink, {
+      status: 200,
+      headers: { ...this.headers([]), "content-type": mediaTypes[negotiated.format] },
+      gzipAbove: gzipAbove(exchange, this.parts.limits.gzipThreshold),
+    });
+    const pretty = this.pretty(negotiated);
+    const { resource } = route;
+    const view = { ...negotiated, pretty, resource, table, metaGroup: this.metaGroup };
+    try {
+      await writeList(writer, list, view);
+    } finally {
+      writer.abandon();
+    }
+  }
+}
+
+/** Why the events of a watch stop: its time is up, or one of its ends has gone. */
+class WatchEnded extends Error {
+  override readonly name = "WatchEnded";
+}
+
+function isPending(deleted: DeleteAnswer): boolean {
+  return "item" in deleted && deleted.pending;
+}
+
+function yamlWhenAsked(json: string, format: Negotiated["format"]): readonly string[] {
+  return [format === "yaml" ? printYaml(JSON.parse(json)) : json];
+}
+
+/** The program's name in a user agent: what stands before the first slash. */
+function userAgentName(userAgent: string | undefined): string {
+  return (userAgent ?? "").split("/", 1)[0]!;
+}
+
+/** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
+function warningHeader(text: string): string {
+  const quoted = text.replace(/[\u0000-\u001f\u007f]/g, "").replace(/["\\]/g, "\\$&");
+  return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
+}

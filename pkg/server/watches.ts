@@ -1,0 +1,180 @@
+import { watchEvent } from "#api";
+import { type Resource, type Status, StatusError } from "#meta";
+import type { ItemEvent } from "#registry";
+import { fromJson, toJson, toProtobuf } from "#schema";
+import {
+  itemJson,
+  itemPieces,
+  partialPieces,
+  partialTypeMeta,
+  type Pieces,
+  servedObject,
+  statusBody,
+  structEnvelope,
+  typeMetaOf,
+} from "./encode.ts";
+import type { Sink } from "./exchange.ts";
+import { type Format, mediaTypes, type Negotiated } from "./negotiation.ts";
+import {
+  joinPieces,
+  objectRowJson,
+  rowJson,
+  tableHead,
+  tableTail,
+  type TableView,
+} from "./table.ts";
+
+export interface WatchView extends Negotiated {
+  readonly resource: Resource;
+  readonly table: TableView | undefined;
+  readonly metaGroup: string;
+  /** Key of the annotation that marks the end of the initial events. */
+  readonly initialEventsEnd: string;
+}
+
+export function watchContentType(format: Format): string {
+  return format === "json" ? mediaTypes.json : `${mediaTypes[format]};stream=watch`;
+}
+
+/** Encodes the events of one watch. Only the first event of a table names the columns. */
+export class EventEncoder {
+  private columns = true;
+
+  constructor(private readonly view: WatchView) {}
+
+  /** One frame: a line of JSON, or a length (four bytes, big-endian) and a Protobuf WatchEvent. */
+  frame(event: ItemEvent): Uint8Array {
+    if (this.view.format === "protobuf") {
+      const raw = Buffer.from(this.protobufObject(event)).toString("base64");
+      const message = toProtobuf(watchEvent, { type: event.type, object: raw } as never);
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(message.byteLength);
+      return Buffer.concat([length, message]);
+    }
+    const pieces = [`{"type":"${event.type}","object":`, ...this.jsonObject(event), "}\n"];
+    return Buffer.concat(pieces.map((p) => (typeof p === "string" ? Buffer.from(p) : p)));
+  }
+
+  private jsonObject(event: ItemEvent): Pieces {
+    const { resource, as, table, metaGroup } = this.view;
+    if (event.type === "ERROR") return [errorJson(event.status)];
+    if (table !== undefined) return [this.tableOf(event, table)];
+    if (event.type === "BOOKMARK") {
+      const object = this.bookmark(event);
+      if (as === undefined) return [toJson(resource.struct, object, typeMetaOf(resource))];
+      return partialPieces(object.metadata, partialTypeMeta(as, metaGroup), "json");
+    }
+    if (as === undefined) return itemJson(event.item, false);
+    const { metadata } = servedObject(event.item);
+    return partialPieces(metadata, partialTypeMeta(as, metaGroup), "json");
+  }
+
+  private tableOf(event: Exclude<ItemEvent, { type: "ERROR" }>, view: TableView): string {
+    const { resource } = this.view;
+    const object = event.type === "BOOKMARK" ? this.bookmark(event) : event.item.object;
+    const row =
+      event.type === "BOOKMARK" ? objectRowJson(resource, object, view) : rowJson(event.item, view);
+    const metadata = { resourceVersion: object.metadata.resourceVersion };
+    const head = tableHead(resource, view, { metadata, columns: this.columns });
+    this.columns = false;
+    return head + row + tableTail;
+  }
+
+  private protobufObject(event: ItemEvent): Uint8Array {
+    const { resource, as, metaGroup } = this.view;
+    if (event.type === "ERROR") {
+      return bytesOf(statusBody(event.status, { format: "protobuf", as: undefined, pretty: false }));
+    }
+    if (as !== undefined) {
+      const object = event.type === "BOOKMARK" ? this.bookmark(event) : servedObject(event.item);
+      return onlyPiece(partialPieces(object.metadata, partialTypeMeta(as, metaGroup), "protobuf"));
+    }
+    if (event.type === "BOOKMARK") {
+      return structEnvelope(resource.struct, this.bookmark(event), typeMetaOf(resource));
+    }
+    return onlyPiece(itemPieces(event.item, "protobuf"));
+  }
+
+  /** An otherwise empty object of the kind that carries the version. */
+  private bookmark(event: Extract<ItemEvent, { type: "BOOKMARK" }>): any {
+    const annotations = event.initialEventsEnd ? { [this.view.initialEventsEnd]: "true" } : {};
+    const metadata = { resourceVersion: String(event.revision), annotations };
+    return fromJson(this.view.resource.struct, { metadata });
+  }
+}
+
+function errorJson(status: Status): string {
+  return bytesText(statusBody(status, { format: "json", as: undefined, pretty: false })).trimEnd();
+}
+
+function bytesText(piece: string | Uint8Array): string {
+  return typeof piece === "string" ? piece : joinPieces([piece]);
+}
+
+function bytesOf(piece: string | Uint8Array): Uint8Array {
+  return typeof piece === "string" ? Buffer.from(piece) : piece;
+}
+
+function onlyPiece(pieces: Pieces): Uint8Array {
+  return bytesOf(pieces[0]!);
+}
+
+/** Milliseconds that a watch may take to fail before its headers leave; a later failure is an ERROR event. */
+const QUIET = 25;
+
+export interface StreamOptions {
+  readonly view: WatchView;
+  /** Sends status and headers; calling it again does nothing. */
+  readonly start: () => void;
+  readonly ended: AbortSignal;
+}
+
+/**
+ * Sends events until they end, the client leaves or `ended` aborts; then the stream ends in order. A
+ * client that does not read holds up only its own watch.
+ */
+export async function streamEvents(
+  sink: Sink,
+  events: AsyncIterable<ItemEvent>,
+  options: StreamOptions,
+): Promise<void> {
+  const { start, ended, view } = options;
+  const encoder = new EventEncoder(view);
+  const quiet = setTimeout(start, QUIET);
+  const iterator = events[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const step = await orEnded(iterator.next(), ended);
+      if (step === undefined || step.done) break;
+      start();
+      if (view.as?.kind === "PartialObjectMetadataList") break;
+      await sink.write(encoder.frame(step.value));
+      if (ended.aborted || step.value.type === "ERROR") break;
+    }
+  } catch (error) {
+    if (ended.aborted) return;
+    if (!sink.started || !(error instanceof StatusError)) throw error;
+    await sink.write(encoder.frame({ type: "ERROR", status: error.status }));
+  } finally {
+    clearTimeout(quiet);
+    // A source that is waiting settles this only after its signal has aborted, so nobody waits for it.
+    void iterator.return?.().catch(() => undefined);
+  }
+}
+
+/** undefined when `ended` aborts first. */
+function orEnded<T>(step: Promise<T>, ended: AbortSignal): Promise<T | undefined> {
+  if (ended.aborted) {
+    step.catch(() => undefined);
+    return Promise.resolve(undefined);
+  }
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(undefined);
+    ended.addEventListener("abort", onAbort, { once: true });
+    const settle = () => ended.removeEventListener("abort", onAbort);
+    step.then(
+      (value) => (settle(), resolve(value)),
+      (error: unknown) => (settle(), reject(error)),
+    );
+  });
+}
