@@ -52,6 +52,7 @@ export const configMap = kind(configMapV1, {
   shortNames: ["cm"],
   scope: "Namespaced",
   versions: [{ version: "v1", struct: configMapV1, onByDefault: true, convert: "hub" }],
+  rules: { metadataCheckedAgain: true },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

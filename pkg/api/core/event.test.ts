@@ -125,6 +125,7 @@ describe("Event", () => {
       'Invalid reason = "Other": field is immutable',
       'Invalid message = "x": field is immutable',
       "Invalid count = 7: field is immutable",
+      'Invalid reason = "Other": field is immutable',
     ]);
     const series = { count: 2, lastObservedTime: time };
     assert.deepEqual(updated(event, old, full({ series }), newer).complaints, []);

@@ -235,6 +235,8 @@ function checkUnchanged(event: Event, old: Event, problems: Problems): void {
   keep("firstTimestamp", event.firstTimestamp);
   keep("lastTimestamp", event.lastTimestamp);
   keep("count", event.count ?? 0);
+  // Kubernetes looks at the reason twice, and tells of it twice.
+  keep("reason", event.reason ?? "");
   keep("type", event.type ?? "");
   keep("eventTime", event.eventTime);
   keep("action", event.action ?? "");

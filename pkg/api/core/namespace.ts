@@ -114,7 +114,7 @@ export const namespace = kind(namespaceV1, {
     { name: "finalize", verbs: ["update"] },
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
-  rules: { name: "dns-label", deleteReturnsObject: true },
+  rules: { metadataCheckedAgain: true, name: "dns-label", deleteReturnsObject: true },
   hooks: {
     default: labelName,
     prepareCreate: (object, context) => {

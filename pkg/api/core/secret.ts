@@ -118,6 +118,7 @@ export const secret = kind(secretV1, {
   plural: "secrets",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: secretV1, onByDefault: true, convert: "hub" }],
+  rules: { metadataCheckedAgain: true },
   hooks: {
     default: mergeStringData,
     validate,

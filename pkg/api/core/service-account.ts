@@ -39,7 +39,7 @@ export const serviceAccount = kind(serviceAccountV1, {
   shortNames: ["sa"],
   scope: "Namespaced",
   versions: [{ version: "v1", struct: serviceAccountV1, onByDefault: true, convert: "hub" }],
-  rules: { deleteReturnsObject: true },
+  rules: { metadataCheckedAgain: true, deleteReturnsObject: true },
   hooks: { prepareCreate: keepNames, prepareUpdate: keepNames },
   columns: [nameColumn, column("Secrets", "Number of Secrets referred to."), ageColumn],
   row: (object, context) => [nameOf(object), object.secrets?.length ?? 0, ageOf(object, context)],
