@@ -31,10 +31,3 @@ function escapeUnlessPrintable(character: string): string {
   if (code >= 0xd800 && code <= 0xdfff) return "\ufffd";
   return code > 0xffff ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`;
 }
-
-/** Go's encoding/json hides these from HTML. */
-export function escapeHtml(json: string): string {
-  return json.replace(/[<>&\u2028\u2029]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
-}

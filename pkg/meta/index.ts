@@ -30,7 +30,8 @@ export {
   ownerReference,
 } from "./object-meta.ts";
 export * from "./status-errors.ts";
-export { escapeHtml, goQuote } from "./go-quote.ts";
+export { goQuote } from "./go-quote.ts";
+export { escapedForHtml as escapeHtml } from "#schema";
 export { printJson } from "./json-text.ts";
 export * from "./names.ts";
 export {
@@ -41,3 +42,5 @@ export {
   checkObjectMetaUpdate,
   type ObjectMetaOptions,
 } from "./validate-meta.ts";
+export { parseYaml, type ParsedYaml, YamlFault } from "./yaml.ts";
+export { printYaml } from "./yaml-print.ts";

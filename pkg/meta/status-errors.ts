@@ -1,5 +1,5 @@
-import type { FieldProblem, ProblemType, Problems } from "#schema";
-import { escapeHtml, goQuote } from "./go-quote.ts";
+import { escapedForHtml, type FieldProblem, type ProblemType, type Problems } from "#schema";
+import { goQuote } from "./go-quote.ts";
 import { printJson } from "./json-text.ts";
 import { type StatusCause, type StatusDetails, StatusError } from "./status.ts";
 
@@ -365,6 +365,6 @@ export function problemText(problem: FieldProblem): string {
 function valueText(value: unknown): string {
   if (value === undefined || value === null) return "null";
   if (typeof value === "string") return goQuote(value);
-  if (typeof value === "object") return escapeHtml(printJson(value));
+  if (typeof value === "object") return escapedForHtml(printJson(value));
   return String(value);
 }

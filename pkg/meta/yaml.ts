@@ -1,0 +1,262 @@
+import { assign, deepClone } from "#base";
+import {
+  type AliasEvent,
+  type Event,
+  EVENT_ID,
+  getScalarValue,
+  type MappingEvent,
+  parseEvents,
+  SCALAR_STYLE,
+  type ScalarEvent,
+  type SequenceEvent,
+  YAMLException,
+} from "js-yaml";
+import { goQuote } from "./go-quote.ts";
+import { resolveScalar } from "./yaml-scalars.ts";
+
+/** Text that is no YAML, or YAML that is no JSON; the message begins with `yaml: ` and names the line. */
+export class YamlFault extends Error {
+  override readonly name = "YamlFault";
+}
+
+export interface ParsedYaml {
+  /** A JSON value; keys of other types have become texts. */
+  readonly value: unknown;
+  /** Keys given twice, the last of which won: `line 6: key "a" already set in map`. */
+  readonly duplicates: readonly string[];
+}
+
+const MAX_DEPTH = 1_000;
+
+/**
+ * Parses the first document of a YAML text as Kubernetes does. Aliases are expanded as long as they do not
+ * make most of a large document.
+ *
+ * @throws YamlFault
+ */
+export function parseYaml(text: string): ParsedYaml {
+  const source = firstDocument(text);
+  let events: Event[];
+  try {
+    events = parseEvents(source, { maxDepth: MAX_DEPTH });
+  } catch (error) {
+    throw error instanceof YAMLException ? syntaxFault(error) : error;
+  }
+  return new Builder(source, events).build();
+}
+
+/** `---` and `...` at the start of a line end a document wherever they stand, so the text can be cut there. */
+function firstDocument(text: string): string {
+  let started = false;
+  let start = 0;
+  while (start < text.length) {
+    const newline = text.indexOf("\n", start);
+    const end = newline < 0 ? text.length : newline + 1;
+    const line = text.slice(start, end);
+    const isMarker = /^(---|\.\.\.)(\s|$)/.test(line);
+    if (isMarker && started) return text.slice(0, start);
+    if (isMarker ? line.startsWith("---") : !/^\s*(#|$)|^%/.test(line)) started = true;
+    start = end;
+  }
+  return text;
+}
+
+type ScalarValue = string | number | bigint | boolean | null;
+
+interface Node {
+  readonly value: unknown;
+  /** Values it consists of, aliases counted as what they stand for. */
+  readonly size: number;
+  /** Line of its first character, from 1. */
+  readonly line: number;
+  readonly isMerge: boolean;
+}
+
+/** Makes values from events: one pass, recursion bounded by the parser's depth limit. */
+class Builder {
+  private at = 0;
+  private readonly anchors = new Map<string, Node>();
+  private readonly duplicates: string[] = [];
+  private readonly lineStarts: readonly number[];
+  private decoded = 0;
+  private aliased = 0;
+
+  constructor(
+    private readonly source: string,
+    private readonly events: readonly Event[],
+  ) {
+    const starts = [0];
+    for (let i = source.indexOf("\n"); i >= 0; i = source.indexOf("\n", i + 1)) starts.push(i + 1);
+    this.lineStarts = starts;
+  }
+
+  build(): ParsedYaml {
+    const first = this.events[0];
+    if (first === undefined) return { value: null, duplicates: [] };
+    this.at = first.type === EVENT_ID.DOCUMENT ? 1 : 0;
+    const next = this.events[this.at];
+    if (next === undefined || next.type === EVENT_ID.POP) return { value: null, duplicates: [] };
+    return { value: this.node().value, duplicates: this.duplicates };
+  }
+
+  private node(): Node {
+    const event = this.events[this.at++];
+    if (event === undefined) throw new YamlFault("yaml: unexpected end of document");
+    switch (event.type) {
+      case EVENT_ID.SCALAR:
+        return this.anchored(event, this.scalar(event));
+      case EVENT_ID.SEQUENCE:
+        return this.anchored(event, this.sequence(event));
+      case EVENT_ID.MAPPING:
+        return this.anchored(event, this.mapping(event));
+      case EVENT_ID.ALIAS:
+        return this.alias(event);
+      default:
+        throw new YamlFault("yaml: unexpected end of document");
+    }
+  }
+
+  private anchored(event: ScalarEvent | SequenceEvent | MappingEvent, node: Node): Node {
+    this.count(1, 0);
+    const name = this.source.slice(event.anchorStart, event.anchorEnd).replace(/^&/, "");
+    if (event.anchorStart >= 0 && name !== "") this.anchors.set(name, node);
+    return node;
+  }
+
+  private alias(event: AliasEvent): Node {
+    const name = this.source.slice(event.anchorStart, event.anchorEnd).replace(/^\*/, "");
+    const target = this.anchors.get(name);
+    if (target === undefined) throw new YamlFault(`yaml: unknown anchor '${name}' referenced`);
+    this.count(target.size, target.size);
+    return { ...target, value: deepClone(target.value), line: this.lineOf(event.anchorStart) };
+  }
+
+  /** The reference's own guard: aliases may make up less and less of a document as it grows. */
+  private count(nodes: number, fromAliases: number): void {
+    this.decoded += nodes;
+    this.aliased += fromAliases;
+    if (this.aliased <= 100 || this.decoded <= 1_000) return;
+    const growth = Math.min(1, Math.max(0, (this.decoded - 400_000) / 3_600_000));
+    if (this.aliased / this.decoded > 0.99 - 0.89 * growth) {
+      throw new YamlFault("yaml: document contains excessive aliasing");
+    }
+  }
+
+  private scalar(event: ScalarEvent): Node {
+    const text = getScalarValue(this.source, event);
+    const line = this.lineOf(event.valueStart);
+    const tag = this.source.slice(event.tagStart, event.tagEnd);
+    const explicit = event.tagStart >= 0 ? tag : "";
+    const quoted = event.style !== SCALAR_STYLE.PLAIN;
+    const { value, isMerge } = scalarValue(text, quoted, explicit);
+    return { value, size: 1, line, isMerge };
+  }
+
+  private sequence(event: SequenceEvent): Node {
+    const value: unknown[] = [];
+    let size = 1;
+    while (this.events[this.at]?.type !== EVENT_ID.POP) {
+      const element = this.node();
+      size += element.size;
+      value.push(element.value);
+    }
+    this.at++;
+    return { value, size, line: this.lineOf(event.start), isMerge: false };
+  }
+
+  private mapping(event: MappingEvent): Node {
+    const value: Record<string, unknown> = {};
+    let size = 1;
+    while (this.events[this.at]?.type !== EVENT_ID.POP) {
+      const key = this.node();
+      const inner = this.node();
+      size += key.size + inner.size;
+      if (key.isMerge) mergeInto(value, inner.value);
+      else this.set(value, key, inner);
+    }
+    this.at++;
+    return { value, size, line: this.lineOf(event.start), isMerge: false };
+  }
+
+  private set(target: Record<string, unknown>, key: Node, inner: Node): void {
+    const name = keyText(key.value);
+    if (Object.hasOwn(target, name)) {
+      const shown = typeof key.value === "string" ? goQuote(key.value) : String(key.value);
+      this.duplicates.push(`line ${inner.line}: key ${shown} already set in map`);
+    }
+    assign(target, name, inner.value);
+  }
+
+  private lineOf(offset: number): number {
+    let low = 0;
+    let high = this.lineStarts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((this.lineStarts[middle] ?? 0) <= offset) low = middle;
+      else high = middle;
+    }
+    return low + 1;
+  }
+}
+
+function scalarValue(
+  text: string,
+  quoted: boolean,
+  tag: string,
+): { readonly value: unknown; readonly isMerge: boolean } {
+  const name = tag.replace(/^(!!|!<tag:yaml\.org,2002:)/, "").replace(/>$/, "");
+  if (tag === "!" || name === "str" || (quoted && tag === "")) return { value: text, isMerge: false };
+  if (name === "binary") {
+    return { value: Buffer.from(text, "base64").toString("utf8"), isMerge: false };
+  }
+  const { kind, value } = resolveScalar(text);
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+    throw new YamlFault(`json: unsupported value: ${shown}`);
+  }
+  return { value, isMerge: kind === "merge" };
+}
+
+/** Keys of JSON are texts: numbers and booleans become theirs, nothing else can. */
+function keyText(key: unknown): string {
+  const scalar = key as ScalarValue | object;
+  if (typeof scalar === "string") return scalar;
+  if (scalar === null || typeof scalar === "object") {
+    const type = scalar === null ? "%!s(<nil>)" : Array.isArray(scalar) ? "slice" : "map";
+    throw new YamlFault(`unsupported map key of type: ${type}`);
+  }
+  return String(scalar);
+}
+
+/** `<<: *base`: the keys of a mapping, or of several, as if they stood here. */
+function mergeInto(target: Record<string, unknown>, source: unknown): void {
+  if (Array.isArray(source)) {
+    // The first of several wins, so it comes last.
+    for (const element of [...source].reverse()) mergeInto(target, element);
+    return;
+  }
+  if (typeof source !== "object" || source === null) {
+    throw new YamlFault("yaml: map merge requires map or sequence of maps as the value");
+  }
+  for (const [key, value] of Object.entries(source)) assign(target, key, value);
+}
+
+/** The parser's reasons in the words of Kubernetes' one, where clients are likely to see them. */
+const reasons: readonly (readonly [RegExp, string])[] = [
+  [/tab|cannot start any token|reserved indicator/i, "found character that cannot start any token"],
+  [/unexpected end of the stream within a flow|missed comma|flow sequence/i,
+    "did not find expected ',' or ']'"],
+  [/flow mapping|expected the node content|flow collection/i, "did not find expected node content"],
+  [/bad indentation of a mapping entry|can not read a block mapping entry/i,
+    "mapping values are not allowed in this context"],
+  [/bad indentation of a sequence entry/i, "did not find expected '-' indicator"],
+  [/within a (single|double) quoted scalar/i, "found unexpected end of stream"],
+  [/depth|nesting/i, `exceeded max depth of ${MAX_DEPTH}`],
+  [/unidentified alias|unknown alias/i, "unknown anchor referenced"],
+];
+
+function syntaxFault(error: YAMLException): YamlFault {
+  const line = (error.mark?.line ?? 0) + 1;
+  const words = reasons.find(([pattern]) => pattern.test(error.reason))?.[1] ?? error.reason;
+  return new YamlFault(`yaml: line ${line}: ${words}`);
+}
