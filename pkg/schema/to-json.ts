@@ -24,16 +24,16 @@ export function toJson<S extends StructType<any>>(
   return escapedForHtml(text === "{}" ? `${head}}` : `${head},${text.slice(1)}`);
 }
 
-const special = /[<>&\u2028\u2029]/;
-
 /** The characters stand only inside strings, so the whole text can be replaced at once. */
 export function escapedForHtml(json: string): string {
-  if (!special.test(json)) return json;
+  if (!ESCAPED.some((character) => json.includes(character))) return json;
   return json.replace(
     /[<>&\u2028\u2029]/g,
     (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
+
+const ESCAPED = ["<", ">", "&", "\u2028", "\u2029"];
 
 type Print = (value: any) => string;
 
@@ -64,10 +64,17 @@ const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
   }
 });
 
-const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/;
+/** Looking at a short string is cheaper than the call into the native printer. */
+const SHORT = 48;
 
 function printString(text: string): string {
-  return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`;
+  const { length } = text;
+  if (length > SHORT) return JSON.stringify(text);
+  for (let index = 0; index < length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x20 || unit === 0x22 || unit === 0x5c || unit > 0xd7ff) return JSON.stringify(text);
+  }
+  return `"${text}"`;
 }
 
 /** Values of scalars: strings, numbers, null, or any JSON (which may hold bigints and unsorted maps). */

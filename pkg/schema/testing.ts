@@ -1,0 +1,113 @@
+/** Structs for the tests of this folder: one field of each sort. */
+import {
+  always,
+  bool,
+  bytes,
+  double,
+  int32,
+  int64,
+  boxedList,
+  lazy,
+  list,
+  map,
+  named,
+  nullable,
+  oneOf,
+  optional,
+  plain,
+  scalar,
+  string,
+  structs,
+} from "./declare.ts";
+import { ScalarFault } from "./scalar-fault.ts";
+import type { LazyType, ScalarType, Type } from "./types.ts";
+
+const v1 = structs("api/sample/v1");
+
+/** A moment as whole seconds in text; null is zero, and an empty message on the wire. */
+export const moment: ScalarType<string | null> = scalar<string | null>({
+  name: "Moment",
+  package: "api/sample/v1",
+  doc: "Seconds.",
+  fromJson: (value) => {
+    if (value === null) return null;
+    if (typeof value !== "string") throw ScalarFault.mismatched(typeof value, "string");
+    if (!/^\d+s$/.test(value)) throw new ScalarFault(`parsing moment "${value}"`);
+    return value;
+  },
+  wire: v1("Moment", "Seconds.", { seconds: plain(1, int64, "Seconds.") }),
+  toWire: (value) => (value === null ? undefined : { seconds: Number(value.slice(0, -1)) }),
+  fromWire: (message: { seconds?: number }) => `${message.seconds ?? 0}s`,
+  openapi: { type: "string" },
+  zero: null,
+  keptWhenEmpty: true,
+});
+
+/** An amount that minds its digits. */
+export const amount: ScalarType<string> = scalar<string>({
+  name: "Amount",
+  package: "api/sample/v1",
+  doc: "Digits.",
+  fromJson: (value) => String(value),
+  fromNumber: (literal) => literal,
+  wire: v1("Amount", "Digits.", { string: plain(1, string, "Digits.") }),
+  toWire: (value) => ({ string: value }),
+  fromWire: (message: { string?: string }) => message.string ?? "",
+  openapi: { type: "string" },
+  zero: "0",
+  keptWhenEmpty: true,
+});
+
+export const meta = v1("Meta", "Metadata.", {
+  name: plain(1, string, "Name."),
+  made: plain(8, moment, "When made.", { omitZero: true }),
+  labels: plain(11, map(string), "Labels."),
+  tags: plain(14, list(string), "Tags."),
+});
+
+export const port = v1("Port", "A port.", {
+  name: plain(1, string, "Name."),
+  number: always(2, int32, "Number.", { minimum: 1, maximum: 65535 }),
+  protocol: plain(3, oneOf("TCP", "UDP"), "Protocol.", { default: "TCP", enumerated: true }),
+});
+
+const source = v1("Source", "Where it comes from, flattened in JSON.", {
+  path: optional(1, string, "A path."),
+  empty: plain(2, bool, "Nothing."),
+});
+
+interface Node {
+  value?: number;
+  below?: Node[];
+}
+
+const nodeType: LazyType<Node> = lazy<Node>((): Type => node);
+export const node = v1("Node", "Contains itself.", {
+  value: plain(1, int32, "A value.", { default: 7 }),
+  below: plain(2, list(nodeType), "Nodes below."),
+});
+
+export const spec = v1("ThingSpec", "What a thing should be.", {
+  count: optional(1, int32, "How many.", { default: 3, minimum: 0 }),
+  big: plain(2, int64, "A big number."),
+  ratio: plain(3, double, "A ratio."),
+  type: plain(5, named("v1.ThingType", "A", "B"), "Type.", { immutable: true }),
+  on: plain(4, bool, "On."),
+  raw: plain(6, bytes, "Bytes."),
+  rawByKey: plain(7, map(bytes), "Bytes by key."),
+  ports: plain(8, list(port), "Ports.", { patchStrategy: ["merge"], patchMergeKey: "number" }),
+  names: always(9, list(string), "Names."),
+  amounts: plain(10, map(amount), "Amounts."),
+  numbers: plain(11, list(int32), "Numbers."),
+  owner: nullable(12, string, "Owner."),
+  seen: plain(13, moment, "Seen."),
+  source: plain(14, source, "Source.", { inline: true }),
+  extra: plain(15, map(boxedList("api/sample/v1", "Extra", string)), "Extra."),
+  tree: optional(16, node, "Tree."),
+  note: plain(17, string, "Note.", { maxLength: 5, pattern: /^[a-z]*$/ }),
+});
+
+export const thing = v1("Thing", "A thing.", {
+  metadata: plain(1, meta, "Metadata."),
+  spec: plain(2, spec, "Spec."),
+});
