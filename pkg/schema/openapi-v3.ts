@@ -25,7 +25,10 @@ const openApi3: OpenApiDialect = {
   defaults: true,
 };
 
-/** `components.schemas` of an OpenAPI 3.0 document: the roots and everything they refer to, by name. */
+/**
+ * `components.schemas` of an OpenAPI 3.0 document: the roots and everything they refer to, by
+ * name.
+ */
 export function openApiV3(
   roots: readonly OpenApiRoot[],
   nameOf: OpenApiNaming,

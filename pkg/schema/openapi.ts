@@ -1,6 +1,6 @@
 /**
- * The part of OpenAPI that both dialects share: a declaration becomes named schemas that refer to each
- * other. openapi-v2.ts and openapi-v3.ts say what differs.
+ * The part of OpenAPI that both dialects share: a declaration becomes named schemas that refer to
+ * each other. openapi-v2.ts and openapi-v3.ts say what differs.
  */
 import type { Field, ScalarType, StructType, Type } from "./types.ts";
 
@@ -37,14 +37,17 @@ export interface OpenApiDialect {
 interface Walk {
   readonly dialect: OpenApiDialect;
   readonly nameOf: OpenApiNaming;
-  /** Filled as references are met; `undefined` marks one whose schema is being made (a recursive type). */
+  /**
+   * Filled as references are met; `undefined` marks one whose schema is being made (a recursive
+   * type).
+   */
   readonly schemas: Map<string, OpenApiSchema | undefined>;
   readonly roots: ReadonlyMap<StructType<any>, OpenApiRoot>;
 }
 
 const typeMetaProperties = {
   apiVersion: {
-    description: "Group and version of this object's schema, or the version alone in the core group.",
+    description: "Group and version of the object's schema; the version alone in the core group.",
     type: "string",
   },
   kind: {
@@ -66,8 +69,14 @@ export function foldOpenApi(
   return Object.fromEntries(names.map((name) => [name, walk.schemas.get(name) ?? {}]));
 }
 
-/** A reference to a named type, whose schema is made now unless it already is (or is being made). */
-function refer(walk: Walk, type: StructType<any> | ScalarType<any>, siblings: OpenApiSchema): OpenApiSchema {
+/**
+ * A reference to a named type, whose schema is made now unless it already is (or is being made).
+ */
+function refer(
+  walk: Walk,
+  type: StructType<any> | ScalarType<any>,
+  siblings: OpenApiSchema,
+): OpenApiSchema {
   const name = walk.nameOf(type.package, type.name);
   if (!walk.schemas.has(name)) {
     walk.schemas.set(name, undefined);
@@ -152,8 +161,8 @@ function listAndMapRules(field: Field): OpenApiSchema {
 }
 
 /**
- * The default that a field has without saying so: a struct held by value is always there, a scalar only
- * where it is always written. Scalars with a codec of their own have none.
+ * The default that a field has without saying so: a struct held by value is always there, a
+ * scalar only where it is always written. Scalars with a codec of their own have none.
  */
 function zeroOf(type: Type, field: Field): unknown {
   if (type.tag === "struct") return {};
@@ -204,7 +213,9 @@ function typeSchema(walk: Walk, type: Type, siblings: OpenApiSchema): OpenApiSch
   }
 }
 
-/** Elements of lists and values of maps are held by value, so they have the default of their type. */
+/**
+ * Elements of lists and values of maps are held by value, so they have the default of their type.
+ */
 function elementSchema(walk: Walk, element: Type): OpenApiSchema {
   const type = resolved(element);
   const zero = walk.dialect.defaults ? plainZero(type) : undefined;

@@ -3,7 +3,10 @@ import { createHash } from "node:crypto";
 import { type Catalog, type Resource, resolve } from "#meta";
 import { type ServedGroup, servedGroups, type ServedVersion } from "./group-order.ts";
 
-/** An object on its way out: kind and apiVersion (absent in the oldest two documents) and its fields. */
+/**
+ * An object on its way out: kind and apiVersion (absent in the oldest two documents) and its
+ * fields.
+ */
 export interface Document {
   readonly kind: string;
   readonly apiVersion?: string;
@@ -84,7 +87,10 @@ function isStored(resource: Resource): boolean {
   return resource.kind.verbs.includes("watch");
 }
 
-/** Tells clients whether two servers of one cluster store the same version: 8 bytes of SHA-256, Base64. */
+/**
+ * Tells clients whether two servers of one cluster store the same version: 8 bytes of SHA-256,
+ * Base64.
+ */
 export function storageVersionHash({ hub, kind }: Resource): string {
   const digest = createHash("sha256").update(`${hub.group}/${hub.version}/${kind.kind}`).digest();
   return digest.subarray(0, 8).toString("base64");

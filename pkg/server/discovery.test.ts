@@ -1,11 +1,20 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import {
+  apiGroup,
+  apiGroupDiscoveryList,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+} from "#api";
 import { type Status, StatusError } from "#meta";
+import { fromProtobuf, type StructType, toJsonValue, unwrapEnvelope } from "#schema";
 import { discoveryAnswer } from "./discovery.ts";
 import { compareVersions } from "./group-order.ts";
 import { lateKind, toyCatalog } from "./toy-catalog.ts";
 
 const catalog = toyCatalog();
+const allVerbs = "create delete deletecollection get list patch update watch".split(" ");
 const aggregatedV2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 function read(path: string, accept?: string): any {
@@ -61,7 +70,7 @@ describe("discovery", () => {
           singularName: "toy",
           namespaced: true,
           kind: "Toy",
-          verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+          verbs: allVerbs,
           shortNames: ["ty"],
           categories: ["all"],
           storageVersionHash: hash("toys.k8s.io/v1/Toy"),
@@ -96,7 +105,8 @@ describe("discovery", () => {
 
   it("leaves what is not served to others", () => {
     const unknown = ["/api/v2", "/apis/none", "/apis/none/v1", "/apis/toys.k8s.io/v9", "/apis//v1"];
-    for (const path of [...unknown, "/apis/toys.k8s.io/v1/toys", "/healthz", "/openapi", "/apis/v1"]) {
+    const others = ["/apis/toys.k8s.io/v1/toys", "/healthz", "/openapi", "/apis/v1"];
+    for (const path of [...unknown, ...others]) {
       assert.equal(discoveryAnswer(catalog, path, undefined, undefined), undefined, path);
     }
   });
@@ -114,7 +124,9 @@ describe("discovery", () => {
     for (const path of ["/api", "/api/v1", "/apis/toys.k8s.io/v1", "/version/"]) {
       assert.equal(methods(path), "get", path);
     }
-    for (const path of ["/", "/apis", "/apis/toys.k8s.io"]) assert.equal(methods(path), "any", path);
+    for (const path of ["/", "/apis", "/apis/toys.k8s.io"]) {
+      assert.equal(methods(path), "any", path);
+    }
   });
 
   it("has a version of strings", () => {
@@ -141,7 +153,7 @@ describe("aggregated discovery", () => {
         responseKind: { group: "", version: "", kind: "Toy" },
         scope: "Namespaced",
         singularResource: "toy",
-        verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        verbs: allVerbs,
         shortNames: ["ty"],
         categories: ["all"],
         subresources: [
@@ -202,6 +214,55 @@ describe("aggregated discovery", () => {
     assert.equal(message(v9), `only the following media types are accepted: ${list}`);
     assert.equal(message("text/html"), `406: Not Acceptable\n\nAvailable representations: ${list}`);
   });
+});
+
+describe("forms of discovery", () => {
+  const bytes = (path: string, accept: string) => {
+    const answer = discoveryAnswer(catalog, path, accept, undefined);
+    assert.equal(answer?.headers["content-type"], accept);
+    return answer.body;
+  };
+
+  it("has YAML", () => {
+    assert.equal(
+      Buffer.from(bytes("/apis/toys.k8s.io/", "application/yaml")).toString(),
+      [
+        "apiVersion: v1",
+        "kind: APIGroup",
+        "name: toys.k8s.io",
+        "preferredVersion:",
+        "  groupVersion: toys.k8s.io/v1",
+        "  version: v1",
+        "versions:",
+        "- groupVersion: toys.k8s.io/v1",
+        "  version: v1",
+        "- groupVersion: toys.k8s.io/v1beta1",
+        "  version: v1beta1",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  const protobuf = "application/vnd.kubernetes.protobuf";
+  const rows: readonly (readonly [string, string, StructType<any>])[] = [
+    ["/api", protobuf, apiVersions],
+    ["/apis", protobuf, apiGroupList],
+    ["/apis/toys.k8s.io", protobuf, apiGroup],
+    ["/apis/toys.k8s.io/v1", protobuf, apiResourceList],
+    ["/apis", aggregatedV2.replace("application/json", protobuf), apiGroupDiscoveryList],
+  ];
+  for (const [path, accept, struct] of rows) {
+    it(`has Protobuf of the same content as JSON: ${struct.name}`, () => {
+      const envelope = unwrapEnvelope(bytes(path, accept));
+      assert.ok(envelope !== undefined);
+      assert.equal(envelope.kind, struct.name);
+      const want = read(path, accept.replace(protobuf, "application/json"));
+      const got = toJsonValue(struct, fromProtobuf(struct, envelope.raw) as never);
+      delete want.kind;
+      delete want.apiVersion;
+      assert.deepEqual(got, want);
+    });
+  }
 });
 
 describe("order of versions", () => {

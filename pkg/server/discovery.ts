@@ -1,4 +1,7 @@
-/** Serves discovery. Only exactly `/api` and `/apis`, without a slash at the end, know the aggregated form. */
+/**
+ * Serves discovery. Only exactly `/api` and `/apis`, without a slash at the end, know the
+ * aggregated form.
+ */
 import { createHash } from "node:crypto";
 import { memoize } from "#base";
 import type { Catalog } from "#meta";
@@ -26,8 +29,8 @@ import {
 import { versionInfo } from "./version.ts";
 
 /**
- * The answer to a discovery path (`/`, `/version`, `/api…`, `/apis…`, each also with a slash at the end),
- * or undefined when the path is none or names a group or version that is not served.
+ * The answer to a discovery path (`/`, `/version`, `/api…`, `/apis…`, each also with a slash at
+ * the end), or undefined when the path is none or names a group or version that is not served.
  * @throws StatusError 406 when no form is acceptable
  */
 export function discoveryAnswer(
@@ -49,7 +52,8 @@ export function discoveryAnswer(
   }
   const { format } = negotiate(accept, "status", "");
   const headers = { "content-type": mediaTypes[format] };
-  return { status: 200, headers, body: encodeDocument(found.make(), format), methods: found.methods };
+  const { make, methods } = found;
+  return { status: 200, headers, body: encodeDocument(make(), format), methods };
 }
 
 interface FoundDocument {
@@ -80,7 +84,10 @@ function findDocument(catalog: Catalog, parts: readonly string[]): FoundDocument
 
 const formats: readonly Format[] = ["json", "yaml", "protobuf"];
 
-/** The format of the best clause that asks for aggregated discovery in a version that is spoken here. */
+/**
+ * The format of the best clause that asks for aggregated discovery in a version that is spoken
+ * here.
+ */
 function aggregatedFormat(accept: string | undefined, group: string): Format | undefined {
   for (const clause of parseAccept(accept ?? "")) {
     const { parameters } = clause;
@@ -100,8 +107,9 @@ interface AggregatedRequest {
 
 function aggregatedAnswer(catalog: Catalog, request: AggregatedRequest): DocumentAnswer {
   const { document, etag } = aggregated(catalog)[request.core ? "core" : "others"];
-  const headers: Record<string, string> = {
-    "content-type": `${mediaTypes[request.format]};g=${discoveryGroup(catalog)};v=v2;as=APIGroupDiscoveryList`,
+  const form = `g=${discoveryGroup(catalog)};v=v2;as=APIGroupDiscoveryList`;
+  const headers = {
+    "content-type": `${mediaTypes[request.format]};${form}`,
     etag,
     vary: "Accept",
     "cache-control": "public",

@@ -1,13 +1,17 @@
 /**
- * Documents that are folded from the catalog and served as bytes: discovery and OpenAPI. Pure: the HTTP
- * stages look at `methods`, write `status`, `headers` and `body`, and know nothing else about them.
+ * Documents that are folded from the catalog and served as bytes: discovery and OpenAPI. Pure:
+ * the HTTP stages look at `methods`, write `status`, `headers` and `body`, and know nothing else
+ * about them.
  */
 export interface DocumentAnswer {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Record<string, string>;
   readonly body: Uint8Array;
-  /** "get": every other method is answered 405; "any": the document answers whatever the method is. */
+  /**
+   * "get": every other method is answered 405; "any": the document answers whatever the method
+   * is.
+   */
   readonly methods: "get" | "any";
 }
 

@@ -19,9 +19,9 @@ export interface ServedGroup {
 }
 
 /**
- * Clients that find a resource name in several groups take the first one, so the order is part of the
- * contract: these groups come in this order, all others (custom ones among them) after them by name.
- * The first and the last of a run of equal rank are ordered by name.
+ * Clients that find a resource name in several groups take the first one, so the order is part of
+ * the contract: these groups come in this order, all others (custom ones among them) after them
+ * by name. The first and the last of a run of equal rank are ordered by name.
  */
 const builtinGroupOrder: readonly (readonly string[])[] = [
   [""],
@@ -80,8 +80,9 @@ function sortVersions(group: string, versions: Map<string, Resource[]>): ServedV
 }
 
 /**
- * Most preferred first: stable before beta before alpha, then higher numbers first, and names of any
- * other shape last in alphabetical order: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, foo.
+ * Most preferred first: stable before beta before alpha, then higher numbers first, and names of
+ * any other shape last in alphabetical order: v10, v2, v1, v11beta2, v10beta3, v3beta1,
+ * v12alpha1, foo.
  */
 export function compareVersions(a: string, b: string): number {
   const left = versionParts(a);
@@ -105,7 +106,7 @@ function versionParts(version: string) {
   return { stability, major: Number(major), minor: Number(minor ?? 0) };
 }
 
-export function compareText(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

@@ -1,6 +1,6 @@
 /**
- * OpenAPI documents of a catalog. Each group version's part is built once, when somebody first asks, and
- * shared by every catalog that serves the same kinds in it.
+ * OpenAPI documents of a catalog. Each group version's part is built once, when somebody first
+ * asks, and shared by every catalog that serves the same kinds in it.
  */
 import { createHash } from "node:crypto";
 import {
@@ -32,7 +32,9 @@ import {
   pathsOf,
 } from "./openapi-operations.ts";
 import { pathV2, pathV3 } from "./openapi-printing.ts";
+import { encodeAlong, type Shape } from "./openapi-protobuf.ts";
 import { rootsOf } from "./openapi-roots.ts";
+import { documentV2, documentV3 } from "./openapi-shapes.ts";
 import { versionInfo, versionStruct } from "./version.ts";
 
 /** One OpenAPI document. */
@@ -41,6 +43,8 @@ export interface OpenApiDocument {
   readonly json: Uint8Array;
   /** SHA-512 of `json`, upper-case hexadecimal: part of the document's address, and its tag. */
   readonly hash: string;
+  /** gnostic's Document message, made when it is first wanted. */
+  readonly protobuf: () => Uint8Array;
 }
 
 /** The paths and roots of one document, before a dialect prints them. */
@@ -63,7 +67,7 @@ export const openApiV3Documents: (
   const { domain } = catalog;
   const found = new Map<string, () => OpenApiDocument>();
   const add = (address: string, part: () => Part) =>
-    found.set(address, lazily(() => documentV3(part())));
+    found.set(address, lazily(() => printV3(part())));
   add("api", coreVersionsPart);
   add("apis", groupListPart);
   add("version", versionPart);
@@ -72,7 +76,7 @@ export const openApiV3Documents: (
     if (group.name !== "") add(base, () => groupPart(group, domain));
     for (const served of group.versions) {
       found.set(`${base}/${served.version}`, () =>
-        versionDocuments(identityOf(served, domain), () => documentV3(versionedPart(served, domain))),
+        versionDocuments(identityOf(served, domain), () => printV3(versionedPart(served, domain))),
       );
     }
   }
@@ -87,8 +91,8 @@ function identityOf(served: ServedVersion, domain: Domain): readonly object[] {
 const versionDocuments = memoizeParts<OpenApiDocument>();
 const versionPartsV2 = memoizeParts<PrintedPart>();
 
-function documentV3({ paths, roots }: Part): OpenApiDocument {
-  return documentOf({
+function printV3({ paths, roots }: Part): OpenApiDocument {
+  const value = {
     openapi: "3.0.0",
     info: infoOf(),
     paths: Object.fromEntries(paths.map((item) => [item.path, pathV3(item)])),
@@ -96,17 +100,18 @@ function documentV3({ paths, roots }: Part): OpenApiDocument {
       schemas: openApiV3(roots, openApiName),
       securitySchemes: { BearerToken: bearerToken },
     },
-  });
+  };
+  return documentOf(value, documentV3);
 }
 
 function infoOf() {
   return { title: "Kubernetes", version: versionInfo().gitVersion };
 }
 
-function documentOf(value: Readonly<Record<string, unknown>>): OpenApiDocument {
+function documentOf(value: Readonly<Record<string, unknown>>, shape: Shape): OpenApiDocument {
   const json = Buffer.from(JSON.stringify(value));
   const hash = createHash("sha512").update(json).digest("hex").toUpperCase();
-  return { value, json, hash };
+  return { value, json, hash, protobuf: lazily(() => encodeAlong(shape, value)) };
 }
 
 /** The whole API in one Swagger 2.0 document, put together from parts that are kept. */
@@ -124,14 +129,15 @@ export const openApiV2Document: (catalog: Catalog) => OpenApiDocument = memoize(
     // Last, so that these replace the parts' own, which know one group version each.
     { paths: {}, definitions: openApiV2(sharedRoots(served), openApiName) },
   ];
-  return documentOf({
+  const value = {
     swagger: "2.0",
     info: infoOf(),
     paths: sortedUnion(parts.map(({ paths }) => paths)),
     definitions: sortedUnion(parts.map(({ definitions }) => definitions)),
     securityDefinitions: { BearerToken: bearerToken },
     security: [{ BearerToken: [] }],
-  });
+  };
+  return documentOf(value, documentV2);
 });
 
 interface PrintedPart {
@@ -159,7 +165,7 @@ function sharedRoots(versions: readonly ServedVersion[]): OpenApiRoot[] {
     { ...metaVersion, kind },
     ...versions
       .map(({ group, version }) => ({ group, version, kind }))
-      .filter(({ group, version }) => group !== metaVersion.group || version !== metaVersion.version),
+      .filter(({ group, version }) => `${group}/${version}` !== "/v1"),
   ];
   return [
     { struct: deleteOptions, kinds: kinds("DeleteOptions"), typeMeta: true },

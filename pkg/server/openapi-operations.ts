@@ -13,7 +13,7 @@ import type { Field, GroupVersionKind, StructType } from "#schema";
 import { structs } from "#schema";
 import { listStruct, representedKind } from "./openapi-roots.ts";
 
-export type Method = "get" | "put" | "post" | "delete" | "patch";
+type Method = "get" | "put" | "post" | "delete" | "patch";
 
 export interface Parameter {
   readonly name: string;
@@ -104,7 +104,9 @@ function queryType(tag: string): Parameter["type"] {
   return tag === "int32" || tag === "int64" ? "integer" : "string";
 }
 
-/** `core`, `apps`, `rbacAuthorization`, `exampleCom`: the group in names that must be identifiers. */
+/**
+ * `core`, `apps`, `rbacAuthorization`, `exampleCom`: the group in names that must be identifiers.
+ */
 export function groupIdentifier(group: string, domain: Domain): string {
   if (group === "") return "core";
   const suffix = `.${domain.api}`;

@@ -1,7 +1,7 @@
 /** Paths in the two dialects of OpenAPI. Keys of the results are what clients read. */
 import { openApiName } from "#meta";
 import type { StructType } from "#schema";
-import type { Operation, Parameter, PathItem } from "./openapi-operations.ts";
+import type { Body, Operation, Parameter, PathItem } from "./openapi-operations.ts";
 
 type Json = Record<string, unknown>;
 
@@ -77,7 +77,9 @@ function operationV3(operation: Operation): Json {
             ...(body.required ? { required: true } : {}),
           },
         }),
-    responses: responses(operation, { content: contentV3(answerMedia(operation), operation.answer) }),
+    responses: responses(operation, {
+      content: contentV3(answerMedia(operation), operation.answer),
+    }),
   };
 }
 
@@ -101,11 +103,8 @@ export function pathV2(item: PathItem): Json {
 
 function operationV2(operation: Operation): Json {
   const { body, parameters, answer } = operation;
-  const bodyParameter: Json[] =
-    body === undefined
-      ? []
-      : [{ name: "body", in: "body", ...(body.required ? { required: true } : {}), schema: schemaV2(body.struct) }];
-  const all = [...bodyParameter, ...parameters.map(parameterV2)];
+  const bodies = body === undefined ? [] : [bodyParameterV2(body)];
+  const all = [...bodies, ...parameters.map(parameterV2)];
   return {
     consumes: body?.media ?? ["*/*"],
     produces: answerMedia(operation),
@@ -114,6 +113,11 @@ function operationV2(operation: Operation): Json {
     ...(all.length > 0 ? { parameters: all } : {}),
     responses: responses(operation, { schema: schemaV2(answer) }),
   };
+}
+
+function bodyParameterV2({ struct, required }: Body): Json {
+  const mandatory = required ? { required: true } : {};
+  return { name: "body", in: "body", ...mandatory, schema: schemaV2(struct) };
 }
 
 function schemaV2(struct: StructType<any> | undefined): Json {

@@ -26,7 +26,7 @@ export function listStruct({ kind, struct }: Resource): StructType<any> {
   return listStructs(kind)(struct);
 }
 
-export interface RepresentedKind {
+interface RepresentedKind {
   readonly kind: GroupVersionKind;
   readonly struct: StructType<any> | undefined;
 }

@@ -2,7 +2,11 @@
 import type { Catalog } from "#meta";
 import type { DocumentAnswer, DocumentHeaders } from "./documents.ts";
 import { covers, parseAccept } from "./negotiation.ts";
-import { type OpenApiDocument, openApiV2Document, openApiV3Documents } from "./openapi-documents.ts";
+import {
+  type OpenApiDocument,
+  openApiV2Document,
+  openApiV3Documents,
+} from "./openapi-documents.ts";
 
 const JSON_MEDIA = "application/json";
 const V3 = "/openapi/v3";
@@ -11,9 +15,9 @@ const V3 = "/openapi/v3";
 const IMMUTABLE = "public, immutable, max-age=31536000";
 
 /**
- * The answer to a path at or below `/openapi/v2` or `/openapi/v3`, or undefined when the path is none.
- * The index of v3 gives every document an address with the hash of its content, under which it may be
- * kept for ever; an outdated hash leads to the present address.
+ * The answer to a path at or below `/openapi/v2` or `/openapi/v3`, or undefined when the path is
+ * none. The index of v3 gives every document an address with the hash of its content, under which
+ * it may be kept for ever; an outdated hash leads to the present address.
  */
 export function openApiAnswer(
   catalog: Catalog,
@@ -21,7 +25,9 @@ export function openApiAnswer(
   query: URLSearchParams,
   headers: DocumentHeaders,
 ): DocumentAnswer | undefined {
-  if (path === "/openapi/v2") return contentAnswer(openApiV2Document(catalog), headers, {});
+  if (path === "/openapi/v2") {
+    return contentAnswer(openApiV2Document(catalog), { version: "v2", headers, caching: {} });
+  }
   if (path === V3 || path === `${V3}/`) return indexAnswer(catalog);
   if (!path.startsWith(`${V3}/`)) return undefined;
   const address = path.slice(V3.length + 1);
@@ -31,7 +37,8 @@ export function openApiAnswer(
   if (hash !== "" && hash !== document.hash) {
     return answer(301, { "content-type": JSON_MEDIA, location: addressOf(address, document) });
   }
-  return contentAnswer(document, headers, hash === "" ? {} : { "cache-control": IMMUTABLE });
+  const caching: Record<string, string> = hash === "" ? {} : { "cache-control": IMMUTABLE };
+  return contentAnswer(document, { version: "v3", headers, caching });
 }
 
 function answer(
@@ -58,18 +65,32 @@ function indexAnswer(catalog: Catalog): DocumentAnswer {
   return answer(200, { "content-type": "text/plain; charset=utf-8" }, body);
 }
 
-function contentAnswer(
-  document: OpenApiDocument,
-  headers: DocumentHeaders,
-  caching: Record<string, string>,
-): DocumentAnswer {
-  if (!acceptsJson(headers["accept"])) return answer(406, {});
-  const tag = { etag: `"${document.hash}"`, vary: "Accept", ...caching };
-  if (headers["if-none-match"] === tag.etag) return answer(304, tag);
-  return answer(200, { "content-type": JSON_MEDIA, ...tag }, document.json);
+interface ContentRequest {
+  readonly version: "v2" | "v3";
+  readonly headers: DocumentHeaders;
+  readonly caching: Readonly<Record<string, string>>;
 }
 
-function acceptsJson(accept: string | undefined): boolean {
-  if (accept === undefined || accept === "") return true;
-  return parseAccept(accept).some((clause) => covers(clause, JSON_MEDIA));
+function contentAnswer(document: OpenApiDocument, request: ContentRequest): DocumentAnswer {
+  const media = mediaFor(request.headers["accept"], request.version);
+  if (media === undefined) return answer(406, {});
+  const tag = { etag: `"${document.hash}"`, vary: "Accept", ...request.caching };
+  if (request.headers["if-none-match"] === tag.etag) return answer(304, tag);
+  const body = media === JSON_MEDIA ? document.json : document.protobuf();
+  return answer(200, { "content-type": media, ...tag }, body);
+}
+
+/**
+ * The media type of the best clause; JSON if nothing is asked for. Old clients write the Protobuf
+ * type with an `@`, which media types must not have; answers never do.
+ */
+function mediaFor(accept: string | undefined, version: "v2" | "v3"): string | undefined {
+  if (accept === undefined || accept === "") return JSON_MEDIA;
+  const prefix = `application/com.github.proto-openapi.spec.${version}`;
+  const protobuf = `${prefix}.v1.0+protobuf`;
+  for (const clause of parseAccept(accept)) {
+    if (covers(clause, JSON_MEDIA)) return JSON_MEDIA;
+    if (covers(clause, protobuf) || covers(clause, `${prefix}@v1.0+protobuf`)) return protobuf;
+  }
+  return undefined;
 }

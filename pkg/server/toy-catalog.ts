@@ -1,4 +1,7 @@
-/** A small catalog for the tests of this folder: two groups, two versions, subresources, a virtual kind. */
+/**
+ * A small catalog for the tests of this folder: two groups, two versions, subresources, a virtual
+ * kind.
+ */
 import { Catalog, domainOf, kind, type Kind, objectMeta } from "#meta";
 import { always, int32, optional, plain, string, structs } from "#schema";
 
@@ -6,9 +9,10 @@ const toys = (version: string) => structs(`api/toys/${version}`);
 
 function toyStruct(version: string) {
   const v = toys(version);
+  const spec = v("ToySpec", "A toy as wanted.", { wheels: optional(1, int32, "How many.") });
   return v("Toy", "A toy.", {
     metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, v("ToySpec", "What the toy is like.", { wheels: optional(1, int32, "How many.") }), "d"),
+    spec: plain(2, spec, "What the toy is like."),
   });
 }
 const toyV1 = toyStruct("v1");
@@ -21,9 +25,10 @@ const bindingV1 = structs("api/core/v1")("Bond", "Ties a box to a place.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
 });
 
+const same = { up: (object: any) => object, down: (object: any) => object };
 const nothing = { columns: [], row: () => [] };
 
-export const toy: Kind = kind(toyV1, {
+const toy: Kind = kind(toyV1, {
   ...nothing,
   group: "toys.{api}",
   kind: "Toy",
@@ -36,7 +41,7 @@ export const toy: Kind = kind(toyV1, {
     { name: "scale", verbs: ["get"], represents: { group: "sizes", version: "v1", kind: "Scale" } },
   ],
   versions: [
-    { version: "v1beta1", struct: toyBeta, onByDefault: true, convert: { up: (o) => o, down: (o) => o } },
+    { version: "v1beta1", struct: toyBeta, onByDefault: true, convert: same },
     { version: "v1", struct: toyV1, onByDefault: true, convert: "hub" },
   ],
 });
@@ -51,7 +56,7 @@ export const box: Kind = kind(boxV1, {
   versions: [{ version: "v1", struct: boxV1, onByDefault: true, convert: "hub" }],
 });
 
-export const bond: Kind = kind(bindingV1, {
+const bond: Kind = kind(bindingV1, {
   ...nothing,
   group: "",
   kind: "Bond",

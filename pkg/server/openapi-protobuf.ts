@@ -1,0 +1,167 @@
+/**
+ * OpenAPI documents in Protobuf. The messages are those of gnostic (openapi.v2 and openapi.v3),
+ * which mirror JSON documents closely enough for a table of shapes: openapi-shapes.ts has the
+ * tables, this file walks a JSON document along them.
+ */
+
+/** How a JSON value becomes the content of a Protobuf field. */
+export type Shape =
+  | { readonly tag: "string" | "bool" | "int64" | "double" }
+  /** Any JSON, as text. */
+  | { readonly tag: "any" }
+  /** An object whose keys are fields; keys that begin with `x-` go to the field `extensions`. */
+  | {
+      readonly tag: "message";
+      readonly fields: Readonly<Record<string, Member>>;
+      readonly extensions?: number;
+    }
+  /**
+   * An object whose keys are data: a message of repeated name and value pairs in field `number`.
+   */
+  | { readonly tag: "named"; readonly number: number; readonly value: Shape }
+  /** A message around one field. */
+  | { readonly tag: "wrapped"; readonly number: number; readonly value: Shape }
+  /** A message around one repeated field, for a list or for a single element. */
+  | { readonly tag: "elements"; readonly number: number; readonly value: Shape }
+  /** A message of which the value decides the only field; undefined leaves it out. */
+  | { readonly tag: "choice"; readonly choose: (value: any) => Member | undefined }
+  | { readonly tag: "lazy"; readonly resolve: () => Shape };
+
+/** Field number and shape; a JSON list becomes a repeated field. */
+export type Member = readonly [number: number, shape: Shape];
+
+const VARINT = 0;
+const FIXED64 = 1;
+const DELIMITED = 2;
+
+/** The message of `shape` for a JSON value. */
+export function encodeAlong(shape: Shape, value: unknown): Uint8Array {
+  const writer = new Writer();
+  writeContent(writer, shape, value);
+  return writer.finish();
+}
+
+/** The fields of a message, without its own tag and length. */
+function writeContent(writer: Writer, shape: Shape, value: any): void {
+  switch (shape.tag) {
+    case "message":
+      return writeMessage(writer, shape, value);
+    case "named":
+      for (const [name, entry] of Object.entries(value)) {
+        writer.nested(shape.number, (inner) => writeNamed(inner, name, [2, shape.value, entry]));
+      }
+      return;
+    case "wrapped":
+    case "elements":
+      return writeField(writer, [shape.number, shape.value], value);
+    case "choice": {
+      const member = shape.choose(value);
+      if (member !== undefined) writeField(writer, member, value);
+      return;
+    }
+    case "any":
+      return writer.text(2, `${JSON.stringify(value)}\n`);
+    case "lazy":
+      return writeContent(writer, shape.resolve(), value);
+    default:
+      throw new TypeError(`a ${shape.tag} is no message`);
+  }
+}
+
+function writeNamed(writer: Writer, name: string, value: readonly [number, Shape, unknown]): void {
+  const [number, shape, content] = value;
+  writer.text(1, name);
+  writeOne(writer, [number, shape], content);
+}
+
+const anyShape: Shape = { tag: "any" };
+
+function writeMessage(writer: Writer, shape: Shape & { tag: "message" }, value: object): void {
+  for (const [key, content] of Object.entries(value)) {
+    if (Object.hasOwn(shape.fields, key)) {
+      writeField(writer, shape.fields[key]!, content);
+    } else if (key.startsWith("x-") && shape.extensions !== undefined) {
+      const { extensions } = shape;
+      writer.nested(extensions, (inner) => writeNamed(inner, key, [2, anyShape, content]));
+    }
+  }
+}
+
+/** A list is a repeated field, except where it is a message of its own. */
+function writeField(writer: Writer, member: Member, value: unknown): void {
+  if (Array.isArray(value) && member[1].tag !== "elements") {
+    for (const element of value) writeOne(writer, member, element);
+  } else {
+    writeOne(writer, member, value);
+  }
+}
+
+function writeOne(writer: Writer, [number, shape]: Member, value: any): void {
+  switch (shape.tag) {
+    case "string":
+      return writer.text(number, String(value));
+    case "bool":
+      return writer.varint(number, value === true ? 1 : 0);
+    case "int64":
+      return writer.varint(number, value);
+    case "double":
+      return writer.double(number, value);
+    case "choice":
+      // Nothing chosen, nothing written: an empty message would say that something is there.
+      if (shape.choose(value) === undefined) return;
+      return writer.nested(number, (inner) => writeContent(inner, shape, value));
+    default:
+      return writer.nested(number, (inner) => writeContent(inner, shape, value));
+  }
+}
+
+/** The few parts of the wire format that these messages need; numbers are never negative. */
+class Writer {
+  private readonly chunks: Uint8Array[] = [];
+  private size = 0;
+
+  text(number: number, value: string): void {
+    const bytes = Buffer.from(value);
+    this.tag(number, DELIMITED);
+    this.push(varintBytes(bytes.length));
+    this.push(bytes);
+  }
+  varint(number: number, value: number): void {
+    this.tag(number, VARINT);
+    this.push(varintBytes(value));
+  }
+  double(number: number, value: number): void {
+    this.tag(number, FIXED64);
+    const bytes = Buffer.alloc(8);
+    bytes.writeDoubleLE(value);
+    this.push(bytes);
+  }
+  nested(number: number, write: (inner: Writer) => void): void {
+    const inner = new Writer();
+    write(inner);
+    this.tag(number, DELIMITED);
+    this.push(varintBytes(inner.size));
+    for (const chunk of inner.chunks) this.push(chunk);
+  }
+  finish(): Uint8Array {
+    return Buffer.concat(this.chunks, this.size);
+  }
+  private tag(number: number, wireType: number): void {
+    this.push(varintBytes(number * 8 + wireType));
+  }
+  private push(bytes: Uint8Array): void {
+    this.chunks.push(bytes);
+    this.size += bytes.length;
+  }
+}
+
+function varintBytes(value: number): Uint8Array {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest >= 0x80) {
+    bytes.push((rest % 0x80) + 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  bytes.push(rest);
+  return Uint8Array.from(bytes);
+}
