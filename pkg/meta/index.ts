@@ -44,3 +44,18 @@ export {
 } from "./validate-meta.ts";
 export { parseYaml, type ParsedYaml, YamlFault } from "./yaml.ts";
 export { printYaml } from "./yaml-print.ts";
+export {
+  checkLabelSelector,
+  everything,
+  type LabelOperator,
+  type LabelRequirement,
+  type LabelSelection,
+  nothing,
+  parseLabelSelector,
+  selectorFromLabelSelector,
+} from "./label-selector.ts";
+export {
+  type FieldRequirement,
+  type FieldSelection,
+  parseFieldSelector,
+} from "./field-selector.ts";
