@@ -75,6 +75,8 @@ export interface ListOptions {
   readonly resourceVersionMatch: string;
   readonly limit: number;
   readonly continueToken: string;
+  /** Sent to a plain list it is refused. */
+  readonly sendInitialEvents?: boolean | undefined;
 }
 
 export interface WatchOptions extends ListOptions {

@@ -1,0 +1,58 @@
+import type { Clock, Random } from "#base";
+import type { Catalog, HookContext } from "#meta";
+import type { ObjectStore } from "#storage";
+import type { Admit } from "./admission.ts";
+import type { Target } from "./contract.ts";
+import type { Identities } from "./identities.ts";
+import type { NamespaceCache } from "./namespace-cache.ts";
+
+export interface RegistryOptions {
+  readonly store: ObjectStore;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Uids, generated names and jitter come from here; absent = the operating system's randomness. */
+  readonly random?: Random;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
+  /** How values are written; both forms are always readable. */
+  readonly storageMediaType: "json" | "protobuf";
+  /** Life of an Event without another write. */
+  readonly eventTtlSeconds: number;
+  /** The store's root as messages show it, default `/registry`. */
+  readonly storageRoot?: string;
+  /** May change what is written; runs in order, after the built-in NamespaceLifecycle. */
+  readonly mutating?: readonly Admit[];
+  /** May refuse what is written; sees the object as it would be stored. */
+  readonly validating?: readonly Admit[];
+}
+
+/** What every verb works with. */
+export interface Environment {
+  readonly store: ObjectStore;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly identities: Identities;
+  readonly gates: (name: string) => boolean;
+  readonly storageMediaType: "json" | "protobuf";
+  readonly eventTtlSeconds: number;
+  readonly storageRoot: string;
+  readonly namespaces: NamespaceCache;
+  readonly mutating: readonly Admit[];
+  readonly validating: readonly Admit[];
+}
+
+/** What the hooks of the target's kind may know. */
+export function hookContext(
+  environment: Environment,
+  target: Pick<Target, "resource" | "subresource">,
+): HookContext {
+  const { resource } = target;
+  return {
+    now: environment.clock.now(),
+    gate: environment.gates,
+    domain: environment.catalog.domain,
+    requestGroup: resource.group,
+    requestVersion: resource.version,
+    subresource: target.subresource,
+  };
+}

@@ -1,0 +1,41 @@
+import { unreachable } from "#base";
+import {
+  expired,
+  internalError,
+  requestEntityTooLarge,
+  serviceUnavailable,
+  type StatusError,
+  timeout,
+  tooLargeResourceVersion,
+} from "#meta";
+import type { StoreFault, StoreFaultDetail } from "#storage";
+
+/** What a client is told when the store could not do what the registry asked. */
+export function faultError(fault: StoreFault): StatusError {
+  return errorOf(fault.detail);
+}
+
+function errorOf(detail: StoreFaultDetail): StatusError {
+  switch (detail.kind) {
+    case "compacted":
+      return expired(`The resourceVersion for the provided list is too old.`);
+    case "future-revision":
+      return tooLargeResourceVersion(detail.current + 1, detail.current);
+    case "too-large":
+      return requestEntityTooLarge(detail.message);
+    case "too-slow":
+      return expired("too old resource version: the watcher did not keep up with the changes");
+    case "no-space":
+      return internalError("the store has no space left");
+    case "unavailable":
+      return serviceUnavailable(`the store is unavailable: ${detail.message}`);
+    case "timeout":
+      return timeout(`the store did not answer in time: ${detail.message}`);
+    case "corrupt":
+      return internalError(`a stored value cannot be read: ${detail.message}`);
+    case "closed":
+      return serviceUnavailable("the store is closed");
+    default:
+      return unreachable(detail);
+  }
+}

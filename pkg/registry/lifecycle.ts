@@ -1,0 +1,33 @@
+import { forbidden, namespaceTerminating, notFound, type Resource } from "#meta";
+import type { Attributes } from "./admission.ts";
+import type { Environment } from "./environment.ts";
+
+/** Namespaces that every cluster needs. */
+const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
+
+/**
+ * Built-in admission: a write goes only into a namespace that exists, nothing new into one that is
+ * going away, and some namespaces never go (source: Kubernetes' NamespaceLifecycle).
+ */
+export async function namespaceLifecycle(
+  environment: Environment,
+  { target, operation, object }: Attributes,
+): Promise<void> {
+  const { resource, namespace } = target;
+  if (operation === "delete") {
+    if (!isNamespace(resource) || !immortal.has(target.name)) return;
+    throw forbidden(resource, target.name, "this namespace may not be deleted");
+  }
+  if (namespace === "") return;
+  const state = await environment.namespaces.find(namespace);
+  if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
+  const kept = resource.kind.rules.allowedInTerminatingNamespace;
+  if (operation === "create" && state.terminating && !kept) {
+    throw namespaceTerminating(resource, object.metadata.name ?? "", namespace);
+  }
+}
+
+/** Namespaces are special to the registry: their finalizers are in the spec, and others live in them. */
+export function isNamespace(resource: Resource): boolean {
+  return resource.keyPrefix === "/namespaces/";
+}

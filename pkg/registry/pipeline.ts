@@ -1,0 +1,319 @@
+import { deepClone } from "#base";
+import { alreadyExists, alreadyExistsDeleting, generatedNameTaken, plainFailure } from "#meta";
+import { notFound, type HookContext } from "#meta";
+import type { Entry } from "#storage";
+import type { Attributes } from "./admission.ts";
+import { decodeBody, type Decoded } from "./body.ts";
+import type { Body, PatchOptions, Target, WriteAnswer, WriteOptions } from "./contract.ts";
+import { type Environment, hookContext } from "./environment.ts";
+import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
+import {
+  dropRepeatedOwners,
+  fillSystemFields,
+  keepSystemFields,
+  matchName,
+  matchNamespace,
+  moveGeneration,
+  startGeneration,
+  wipeSystemFields,
+} from "./metadata.ts";
+import { applyPatch } from "./patch.ts";
+import { mayGo } from "./removal.ts";
+import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
+import { validateCreate, validateUpdate } from "./validate.ts";
+import { checkPreconditions, checkVersion } from "./versions.ts";
+
+/**
+ * The write path, top to bottom: decode -> (patch, on the current object) -> default -> mutating
+ * admission -> prepare -> validate -> validating admission -> compare-and-swap, retried as a whole
+ * when someone else was faster. A dry run walks the same path and stops before the store.
+ */
+
+/** How often a generated name is made up anew when it is taken. */
+const nameAttempts = 8;
+
+/** POST to a collection. */
+export async function create(
+  environment: Environment,
+  target: Target,
+  { body, options }: { readonly body: Body; readonly options: WriteOptions },
+): Promise<WriteAnswer> {
+  const { object, warnings } = decodeBody(environment, target, body, options);
+  wipeSystemFields(object.metadata);
+  matchNamespace(target, object.metadata);
+  const generates = !object.metadata.name && Boolean(object.metadata.generateName);
+  for (let attempt = 1; ; attempt++) {
+    const candidate = generates ? deepClone(object) : object;
+    const creation = { object: candidate, warnings: [...warnings], dryRun: options.dryRun };
+    const prepared = await prepareCreation(environment, target, creation);
+    const answer = await storeNew(environment, target, prepared);
+    if (answer !== undefined) return answer;
+    if (!generates || attempt === nameAttempts) throw await nameTaken(environment, target, prepared);
+  }
+}
+
+interface Creation extends Decoded {
+  readonly dryRun: boolean;
+}
+
+/** Everything between the decoded object and the store. Changes `object` in place. */
+async function prepareCreation(
+  environment: Environment,
+  target: Target,
+  creation: Creation,
+): Promise<Creation> {
+  const { object, warnings, dryRun } = creation;
+  const context = hookContext(environment, target);
+  const { kind } = target.resource;
+  const attributes: Attributes = { target, operation: "create", dryRun, object, old: undefined };
+  await mutate(environment, attributes, warnings);
+  dropRepeatedOwners(object.metadata, warnings);
+
+  const { metadata } = object;
+  fillSystemFields(environment, metadata);
+  if (!metadata.name && metadata.generateName) {
+    metadata.name = environment.identities.name(metadata.generateName);
+  }
+  startGeneration(kind.rules, metadata);
+  kind.hooks.prepareCreate?.(object, context);
+
+  validateCreate(target.resource, object, context);
+  warnings.push(...(kind.hooks.warnings?.(object, undefined, context) ?? []));
+  await admit(environment, attributes, warnings);
+  return creation;
+}
+
+/** Undefined when the name is taken. */
+async function storeNew(
+  environment: Environment,
+  target: Target,
+  { object, warnings, dryRun }: Creation,
+): Promise<WriteAnswer | undefined> {
+  if (BigInt(/^\d+$/.exec(object.metadata.resourceVersion ?? "")?.[0] ?? 0) > 0n) {
+    throw plainFailure("resourceVersion should not be set on objects to be created");
+  }
+  delete object.metadata.resourceVersion;
+  const key = keyOf(target, object.metadata.name);
+  const value = encodeStored(environment, target.resource, object);
+  if (dryRun) {
+    const { entry } = await environment.store.get(key, { signal: target.signal });
+    if (entry !== undefined) return undefined;
+    const item = itemOf(environment, target, { entry: { key, value, modRevision: 0 }, object });
+    return { item, created: true, warnings };
+  }
+  const written = await environment.store.create(key, value, lifeOf(environment, target));
+  if (written === undefined) return undefined;
+  noteNamespace(environment, target, object);
+  return { item: itemOf(environment, target, { entry: written, object }), created: true, warnings };
+}
+
+async function nameTaken(
+  environment: Environment,
+  target: Target,
+  { object }: Creation,
+): Promise<Error> {
+  const { name, generateName } = object.metadata;
+  if (generateName) return generatedNameTaken(target.resource, name);
+  const key = keyOf(target, name);
+  const { entry } = await environment.store.get(key, { signal: target.signal });
+  if (entry === undefined) return alreadyExists(target.resource, name);
+  const { metadata } = new StoredItem(environment, target, entry).object;
+  return metadata.deletionTimestamp
+    ? alreadyExistsDeleting(target.resource, name)
+    : alreadyExists(target.resource, name);
+}
+
+/** PUT to an object or a subresource; creates where the kind says so. */
+export async function update(
+  environment: Environment,
+  target: Target,
+  { body, options }: { readonly body: Body; readonly options: WriteOptions },
+): Promise<WriteAnswer> {
+  const decoded = decodeBody(environment, target, body, options);
+  matchNamespace(target, decoded.object.metadata);
+  matchName(target, decoded.object.metadata);
+  const uid: string | undefined = decoded.object.metadata.uid || undefined;
+  // The path changes its object, and may be walked again.
+  const change = (): Decoded => ({
+    object: deepClone(decoded.object),
+    warnings: [...decoded.warnings],
+  });
+  return write(environment, target, { change, uid, dryRun: options.dryRun });
+}
+
+/** PATCH of an object or a subresource. */
+export async function patch(
+  environment: Environment,
+  target: Target,
+  { body, options }: { readonly body: Body; readonly options: PatchOptions },
+): Promise<WriteAnswer> {
+  const patched = applyPatch(environment, target, { body, options });
+  const change = (current: StoredItem | undefined): Decoded => {
+    if (current === undefined) throw notFound(target.resource, target.name);
+    const decoded = patched(current);
+    matchNamespace(target, decoded.object.metadata);
+    matchName(target, decoded.object.metadata);
+    return decoded;
+  };
+  return write(environment, target, { change, uid: undefined, dryRun: options.dryRun });
+}
+
+interface Change {
+  /** The wanted object, made from what is there now. */
+  readonly change: (current: StoredItem | undefined) => Decoded;
+  /** What is there must have this uid. */
+  readonly uid: string | undefined;
+  readonly dryRun: boolean;
+}
+
+async function write(
+  environment: Environment,
+  target: Target,
+  change: Change,
+): Promise<WriteAnswer> {
+  const key = keyOf(target);
+  let { entry } = await environment.store.get(key, { signal: target.signal });
+  for (;;) {
+    target.signal.throwIfAborted();
+    const outcome =
+      entry === undefined
+        ? await createByUpdate(environment, target, change)
+        : await replace(environment, target, { ...change, entry });
+    if ("answer" in outcome) return outcome.answer;
+    entry = outcome.current;
+  }
+}
+
+type Outcome =
+  | { readonly answer: WriteAnswer }
+  /** Someone else was faster; this stands there now. */
+  | { readonly current: Entry | undefined };
+
+async function createByUpdate(
+  environment: Environment,
+  target: Target,
+  { change, uid, dryRun }: Change,
+): Promise<Outcome> {
+  const { kind } = target.resource;
+  if (!kind.rules.createOnUpdate || target.subresource !== "") {
+    throw notFound(target.resource, target.name);
+  }
+  checkPreconditions(environment, target, { uid, current: undefined });
+  const { object, warnings } = change(undefined);
+  delete object.metadata.resourceVersion;
+  const creation = { object, warnings, dryRun };
+  const prepared = await prepareCreation(environment, target, creation);
+  const answer = await storeNew(environment, target, prepared);
+  if (answer !== undefined) return { answer };
+  const { entry } = await environment.store.get(keyOf(target), { signal: target.signal });
+  return { current: entry };
+}
+
+interface Replacement extends Change {
+  readonly entry: Entry;
+}
+
+async function replace(
+  environment: Environment,
+  target: Target,
+  { change, uid, dryRun, entry }: Replacement,
+): Promise<Outcome> {
+  const { resource } = target;
+  const { kind } = resource;
+  const context = hookContext(environment, target);
+  const current = new StoredItem(environment, target, entry);
+  const old = current.object;
+  checkPreconditions(environment, target, { uid, current });
+
+  const { object, warnings } = change(current);
+  const attributes: Attributes = { target, operation: "update", dryRun, object, old };
+  await mutate(environment, attributes, warnings);
+  dropRepeatedOwners(object.metadata, warnings);
+  checkVersion(target, object.metadata, entry.modRevision);
+
+  prepareReplacement(target, { object, old, context });
+  validateUpdate(resource, object, { old, context });
+  warnings.push(...(kind.hooks.warnings?.(object, old, context) ?? []));
+  await admit(environment, attributes, warnings);
+  return swap(environment, target, { object, warnings, dryRun, entry });
+}
+
+function prepareReplacement(
+  { resource }: Target,
+  { object, old, context }: { readonly object: any; readonly old: any; readonly context: HookContext },
+): void {
+  const { rules, hooks } = resource.kind;
+  keepSystemFields(object.metadata, old.metadata);
+  // Hooks take parts of the old object over; a copy keeps the two apart.
+  hooks.prepareUpdate?.(object, deepClone(old), context);
+  moveGeneration(rules, object, old);
+}
+
+interface Swap extends Creation {
+  /** What is to be replaced. */
+  readonly entry: Entry;
+}
+
+/** Compare-and-swap; an object whose last finalizer went while it is being deleted is removed instead. */
+async function swap(
+  environment: Environment,
+  target: Target,
+  { object, warnings, dryRun, entry }: Swap,
+): Promise<Outcome> {
+  const { resource, signal } = target;
+  const { key, modRevision } = entry;
+  const value = encodeStored(environment, resource, object);
+  const answerWith = (written: Pick<Entry, "key" | "value" | "modRevision">): Outcome => ({
+    answer: { item: itemOf(environment, target, { entry: written, object }), created: false, warnings },
+  });
+  const goes = mayGo(resource, object);
+  if (dryRun) return answerWith({ key, value, modRevision });
+  if (!goes && Buffer.compare(value, entry.value) === 0) return answerWith(entry);
+  const { store } = environment;
+  const outcome = goes
+    ? await store.delete(key, modRevision, { signal })
+    : await store.update(key, modRevision, value, lifeOf(environment, target));
+  if (!outcome.done) return { current: outcome.current };
+  noteNamespace(environment, target, object);
+  return answerWith(goes ? { key, value, modRevision } : outcome.entry);
+}
+
+async function mutate(
+  environment: Environment,
+  attributes: Attributes,
+  warnings: string[],
+): Promise<void> {
+  await namespaceLifecycle(environment, attributes);
+  for (const step of environment.mutating) warnings.push(...(await step(attributes)));
+}
+
+async function admit(
+  environment: Environment,
+  attributes: Attributes,
+  warnings: string[],
+): Promise<void> {
+  for (const step of environment.validating) warnings.push(...(await step(attributes)));
+}
+
+function itemOf(
+  environment: Environment,
+  target: Target,
+  written: { readonly entry: Pick<Entry, "key" | "value" | "modRevision">; readonly object: any },
+): StoredItem {
+  const { entry, object } = written;
+  setResourceVersion(object, entry.modRevision);
+  return new StoredItem(environment, target, entry, entry.modRevision, object);
+}
+
+function lifeOf(
+  environment: Environment,
+  { resource, signal }: Target,
+): { readonly signal: AbortSignal; readonly ttlSeconds?: number } {
+  return resource.kind.rules.expires
+    ? { signal, ttlSeconds: environment.eventTtlSeconds }
+    : { signal };
+}
+
+function noteNamespace(environment: Environment, { resource }: Target, object: any): void {
+  if (isNamespace(resource)) environment.namespaces.forget(object.metadata.name);
+}

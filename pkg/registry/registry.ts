@@ -1,0 +1,72 @@
+import { assert } from "#base";
+import { StoreFault } from "#storage";
+import type { Registry } from "./contract.ts";
+import { removeCollection } from "./collection.ts";
+import type { Environment, RegistryOptions } from "./environment.ts";
+import { faultError } from "./faults.ts";
+import { identitiesOf } from "./identities.ts";
+import { list } from "./list.ts";
+import { NamespaceCache, type NamespaceState } from "./namespace-cache.ts";
+import { create, patch, update } from "./pipeline.ts";
+import { get } from "./read.ts";
+import { remove } from "./removal.ts";
+import { StoredItem } from "./stored.ts";
+import { watch } from "./watch.ts";
+
+/** The verbs for every kind of the catalog, over one store. What a client is to know is a StatusError. */
+export function createRegistry(options: RegistryOptions): Registry {
+  const environment = environmentOf(options);
+  return {
+    get: (target, getOptions) => guarded(get(environment, target, getOptions)),
+    list: (target, listOptions) => guarded(list(environment, target, listOptions)),
+    watch: (target, watchOptions) => watch(environment, target, watchOptions),
+    create: (target, body, writeOptions) =>
+      guarded(create(environment, target, { body, options: writeOptions })),
+    update: (target, body, writeOptions) =>
+      guarded(update(environment, target, { body, options: writeOptions })),
+    patch: (target, body, patchOptions) =>
+      guarded(patch(environment, target, { body, options: patchOptions })),
+    delete: (target, deleteOptions) => guarded(remove(environment, target, deleteOptions)),
+    deleteCollection: (target, listOptions, deleteOptions) =>
+      guarded(
+        removeCollection(environment, target, { list: listOptions, options: deleteOptions }),
+      ),
+  };
+}
+
+function environmentOf(options: RegistryOptions): Environment {
+  const { clock, random } = options;
+  const { mutating = [], validating = [], storageRoot = "/registry" } = options;
+  const namespaces = new NamespaceCache(clock, (name) => readNamespace(environment, name));
+  const identities = identitiesOf(random);
+  const environment: Environment = {
+    ...options,
+    storageRoot,
+    mutating,
+    validating,
+    namespaces,
+    identities,
+  };
+  return environment;
+}
+
+async function readNamespace(
+  environment: Environment,
+  name: string,
+): Promise<NamespaceState | undefined> {
+  const resource = environment.catalog.find("", "v1", "namespaces");
+  assert(resource !== undefined, "the catalog has namespaces");
+  const { entry } = await environment.store.get(`${resource.keyPrefix}${name}`);
+  if (entry === undefined) return undefined;
+  const { status } = new StoredItem(environment, { resource, subresource: "" }, entry).object;
+  return { terminating: status.phase === "Terminating" };
+}
+
+/** The one place where a store's fault becomes what a client is told. */
+async function guarded<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (fault) {
+    throw fault instanceof StoreFault ? faultError(fault) : fault;
+  }
+}

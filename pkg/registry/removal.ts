@@ -1,0 +1,249 @@
+import { conflict, invalid, notFound, type Resource, type Status } from "#meta";
+import { Path, Problems } from "#schema";
+import type { Entry } from "#storage";
+import type { DeleteAnswer, DeleteOptions, Target } from "./contract.ts";
+import type { Environment } from "./environment.ts";
+import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
+import { successor, timestamp } from "./metadata.ts";
+import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
+
+/**
+ * Deletion. An object with finalizers is only marked (deletionTimestamp) and goes with its last
+ * finalizer; all others go at once. Kinds that give grace periods plug in here with the issue that
+ * brings them.
+ */
+
+/** Dependents are left alone; the garbage collector removes this finalizer when it has cut them loose. */
+const orphanFinalizer = "orphan";
+/** The object waits for its dependents; the garbage collector removes this finalizer when they are gone. */
+const foregroundFinalizer = "foregroundDeletion";
+
+/** DELETE of one object. */
+export async function remove(
+  environment: Environment,
+  target: Target,
+  options: DeleteOptions,
+): Promise<DeleteAnswer> {
+  checkOptions(environment, options);
+  const { dryRun } = options;
+  const attributes = { target, operation: "delete", dryRun, object: undefined } as const;
+  await namespaceLifecycle(environment, { ...attributes, old: undefined });
+  const key = keyOf(target);
+  let { entry } = await environment.store.get(key, { signal: target.signal });
+  for (;;) {
+    target.signal.throwIfAborted();
+    if (entry === undefined) throw notFound(target.resource, target.name);
+    const current = new StoredItem(environment, target, entry);
+    for (const step of [...environment.mutating, ...environment.validating]) {
+      await step({ ...attributes, old: current.object });
+    }
+    checkPreconditions(target, current, options);
+    const outcome = isNamespace(target.resource)
+      ? await removeNamespace(environment, target, { options, entry, current })
+      : await removeObject(environment, target, { options, entry, current });
+    if ("answer" in outcome) return outcome.answer;
+    entry = outcome.current;
+  }
+}
+
+/** One attempt: what is to go, as it stands in the store. */
+interface Removal {
+  readonly options: DeleteOptions;
+  readonly entry: Entry;
+  readonly current: StoredItem;
+}
+
+type Outcome =
+  | { readonly answer: DeleteAnswer }
+  /** Someone else was faster; this stands there now. */
+  | { readonly current: Entry | undefined };
+
+async function removeObject(
+  environment: Environment,
+  target: Target,
+  removal: Removal,
+): Promise<Outcome> {
+  const { object } = removal.current;
+  const finalizers = finalizersFor(target.resource, object.metadata.finalizers ?? [], removal.options);
+  if (finalizers.length === 0) return erase(environment, target, removal);
+  const marked = { ...object, metadata: { ...object.metadata, finalizers } };
+  markAsDeleting(marked.metadata, environment.clock.now());
+  return store(environment, target, { ...removal, object: marked });
+}
+
+/**
+ * The first deletion of a namespace marks it as terminating; the namespace controller then empties it
+ * and finalizes its spec. Kubernetes sets no grace period here.
+ */
+async function removeNamespace(
+  environment: Environment,
+  target: Target,
+  removal: Removal,
+): Promise<Outcome> {
+  const { object } = removal.current;
+  const { metadata, status } = object;
+  if (metadata.deletionTimestamp) {
+    if ((object.spec.finalizers ?? []).length === 0) return removeObject(environment, target, removal);
+    return { answer: { item: removal.current, pending: true } };
+  }
+  const kept = finalizersFor(target.resource, metadata.finalizers ?? [], removal.options);
+  const { finalizers: _finalizers, ...others } = metadata;
+  const marked = {
+    ...object,
+    metadata: {
+      ...others,
+      deletionTimestamp: timestamp(environment.clock.now()),
+      ...(kept.length > 0 ? { finalizers: kept } : {}),
+    },
+    status: { ...status, phase: "Terminating" },
+  };
+  const outcome = await store(environment, target, { ...removal, object: marked });
+  environment.namespaces.forget(target.name);
+  return outcome;
+}
+
+/** Writes the marked object, unless it is as it was. */
+async function store(
+  environment: Environment,
+  target: Target,
+  { options, entry, object }: Removal & { readonly object: any },
+): Promise<Outcome> {
+  const value = encodeStored(environment, target.resource, object);
+  const answerWith = (written: Entry): Outcome => {
+    const changed = { ...object, metadata: { ...object.metadata } };
+    setResourceVersion(changed, written.modRevision);
+    const { modRevision } = written;
+    const item = new StoredItem(environment, target, written, modRevision, changed);
+    return { answer: { item, pending: true } };
+  };
+  if (options.dryRun) return answerWith({ ...entry, value });
+  if (Buffer.compare(value, entry.value) === 0) return answerWith(entry);
+  const { signal } = target;
+  const outcome = await environment.store.update(entry.key, entry.modRevision, value, { signal });
+  return outcome.done ? answerWith(outcome.entry) : { current: outcome.current };
+}
+
+async function erase(
+  environment: Environment,
+  target: Target,
+  { options, entry, current }: Removal,
+): Promise<Outcome> {
+  if (options.dryRun) return { answer: gone(target, current) };
+  const { key, modRevision } = entry;
+  const outcome = await environment.store.delete(key, modRevision, { signal: target.signal });
+  if (!outcome.done) return { current: outcome.current };
+  if (isNamespace(target.resource)) environment.namespaces.forget(target.name);
+  return { answer: gone(target, current.deletedAt(outcome.revision)) };
+}
+
+/** The object or a Success Status, as the kind has it. */
+function gone({ resource, name }: Target, item: StoredItem): DeleteAnswer {
+  if (resource.kind.rules.deleteReturnsObject) return { item, pending: false };
+  const { group, plural } = resource;
+  const { uid } = item.object.metadata;
+  const status: Status = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name, ...(group === "" ? {} : { group }), kind: plural, uid },
+  };
+  return { status };
+}
+
+/** Finalizers with those that the propagation policy wants and without those that it does not. */
+function finalizersFor(
+  { kind }: Resource,
+  finalizers: readonly string[],
+  options: DeleteOptions,
+): readonly string[] {
+  const others = finalizers.filter((f) => f !== orphanFinalizer && f !== foregroundFinalizer);
+  const wanted = propagationOf(finalizers, options, kind.rules.defaultPropagation);
+  // Events own nothing: no collector would ever take the finalizer away again.
+  if (kind.rules.expires || wanted === "background") {
+    return others.length === finalizers.length ? finalizers : others;
+  }
+  const one = wanted === "orphan" ? orphanFinalizer : foregroundFinalizer;
+  const asBefore = finalizers.includes(one) && others.length === finalizers.length - 1;
+  return asBefore ? finalizers : [...others, one];
+}
+
+/** The client's word, else what the object's finalizers say, else the kind's habit. */
+function propagationOf(
+  finalizers: readonly string[],
+  { orphanDependents, propagationPolicy }: DeleteOptions,
+  habit: "background" | "orphan",
+): "background" | "orphan" | "foreground" {
+  if (orphanDependents !== undefined) return orphanDependents ? "orphan" : "background";
+  switch (propagationPolicy) {
+    case "Orphan":
+      return "orphan";
+    case "Background":
+      return "background";
+    case "Foreground":
+      return "foreground";
+    default:
+      if (finalizers.includes(orphanFinalizer)) return "orphan";
+      return finalizers.includes(foregroundFinalizer) ? "foreground" : habit;
+  }
+}
+
+/** The deletion counts as a change of the desired state, once. */
+function markAsDeleting(metadata: any, now: number): void {
+  const generation = BigInt(metadata.generation ?? 0);
+  if (metadata.deletionGracePeriodSeconds === undefined && generation > 0n) {
+    metadata.generation = successor(generation);
+  }
+  const at = metadata.deletionTimestamp;
+  if (!at || Date.parse(at) > now) metadata.deletionTimestamp = timestamp(now);
+  metadata.deletionGracePeriodSeconds = 0;
+}
+
+/** True when an object that is being deleted has nothing left to wait for. */
+export function mayGo(resource: Resource, object: any): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata;
+  if (!deletionTimestamp || (finalizers ?? []).length > 0) return false;
+  if (isNamespace(resource) && (object.spec.finalizers ?? []).length > 0) return false;
+  return BigInt(deletionGracePeriodSeconds ?? 0) === 0n;
+}
+
+function checkPreconditions(
+  { resource, name }: Target,
+  current: StoredItem,
+  { preconditions }: DeleteOptions,
+): void {
+  const uid: string = current.object.metadata.uid ?? "";
+  // Kubernetes names the kind here where it otherwise names the resource.
+  const subject = { group: resource.group, plural: resource.kind.kind };
+  if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
+    throw conflict(
+      subject,
+      name,
+      `the UID in the precondition (${preconditions.uid}) does not match the UID in record ` +
+        `(${uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  const version = String(current.revision);
+  if (preconditions?.resourceVersion === undefined) return;
+  if (preconditions.resourceVersion === version) return;
+  throw conflict(
+    subject,
+    name,
+    `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match ` +
+      `the ResourceVersion in record (${version}). The object might have been modified`,
+  );
+}
+
+function checkOptions(
+  { catalog }: Environment,
+  { orphanDependents, propagationPolicy }: DeleteOptions,
+): void {
+  if (orphanDependents === undefined || propagationPolicy === undefined) return;
+  const problems = new Problems();
+  problems.invalid(
+    Path.of("propagationPolicy"),
+    propagationPolicy,
+    "orphanDependents and deletionPropagation cannot be both set",
+  );
+  throw invalid({ group: `meta.${catalog.domain.api}`, kind: "DeleteOptions" }, "", problems);
+}

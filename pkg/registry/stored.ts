@@ -1,0 +1,142 @@
+import { assign } from "#base";
+import type { Domain, HookContext, Resource } from "#meta";
+import { groupVersionOf, resolve, StatusError } from "#meta";
+import {
+  applyDefaults,
+  fromJson,
+  fromProtobuf,
+  parseJson,
+  toJson,
+  toProtobuf,
+  unwrapEnvelope,
+  wrapEnvelope,
+} from "#schema";
+import type { Entry } from "#storage";
+import { StoreFault } from "#storage";
+import type { Item, Target } from "./contract.ts";
+import { type Environment, hookContext } from "./environment.ts";
+import { faultError } from "./faults.ts";
+
+/**
+ * A stored value is the object in the hub version, as JSON (`{"kind":..,"apiVersion":..,"metadata":..`)
+ * or in the `k8s\0` Protobuf envelope, without resourceVersion and selfLink. Both forms are always
+ * readable, and so are values that another server wrote in another served version or key order.
+ */
+export function encodeStored(environment: Environment, resource: Resource, object: any): Uint8Array {
+  const { struct, groupVersion } = resource.hub;
+  const typeMeta = { kind: resource.kind.kind, apiVersion: groupVersion };
+  const { resourceVersion: _version, selfLink: _link, ...metadata } = object.metadata;
+  const stored = { ...object, metadata };
+  return environment.storageMediaType === "protobuf"
+    ? wrapEnvelope(typeMeta, toProtobuf(struct, stored))
+    : Buffer.from(toJson(struct, stored, typeMeta));
+}
+
+/** The object in hub form with its resourceVersion, defaulted. Throws a StatusError for bytes that are none. */
+function decodeStored(
+  environment: Environment,
+  target: Addressed,
+  entry: Pick<Entry, "key" | "value" | "modRevision">,
+): any {
+  const context = { ...hookContext(environment, target), subresource: "" };
+  try {
+    const object = parseStored(target.resource, entry.value, context);
+    setResourceVersion(object, entry.modRevision);
+    return object;
+  } catch (fault) {
+    if (fault instanceof StatusError) throw fault;
+    const message = `${entry.key}: ${fault instanceof Error ? fault.message : String(fault)}`;
+    throw faultError(new StoreFault({ kind: "corrupt", message }));
+  }
+}
+
+function parseStored(resource: Resource, bytes: Uint8Array, context: HookContext): any {
+  const envelope = unwrapEnvelope(bytes);
+  if (envelope !== undefined) {
+    const version = storedVersion(resource, envelope.apiVersion, context.domain);
+    return brought(resource, version, fromProtobuf(version.struct, envelope.raw), context);
+  }
+  const { value, literals = false } = parseJson(bytes);
+  const { apiVersion = "" } = value as { readonly apiVersion?: string };
+  const version = storedVersion(resource, apiVersion, context.domain);
+  const object = fromJson(version.struct, value, { root: true, literals });
+  return brought(resource, version, object, context);
+}
+
+type StoredVersion = Pick<Resource["served"], "struct" | "convert">;
+
+/** The hub, unless the value says that it was written in another version of the kind. */
+function storedVersion(resource: Resource, apiVersion: string, domain: Domain): StoredVersion {
+  if (apiVersion === "" || apiVersion === resource.hub.groupVersion) {
+    return { struct: resource.hub.struct, convert: "hub" };
+  }
+  const { group: ownGroup, versions } = resource.kind;
+  const named = versions.find(
+    (v) => groupVersionOf(resolve(v.group ?? ownGroup, domain), v.version) === apiVersion,
+  );
+  return named ?? { struct: resource.hub.struct, convert: "hub" };
+}
+
+/** Into the hub version, with defaults. */
+function brought(resource: Resource, from: StoredVersion, object: any, context: HookContext): any {
+  applyDefaults(from.struct, object);
+  const hub = from.convert === "hub" ? object : from.convert.up(object);
+  resource.kind.hooks.default?.(hub, context);
+  return hub;
+}
+
+export function setResourceVersion(object: any, revision: number): void {
+  if (revision > 0) assign(object.metadata, "resourceVersion", String(revision));
+  else delete object.metadata.resourceVersion;
+}
+
+/** As much of a target as the decoder needs. */
+type Addressed = Pick<Target, "resource" | "subresource">;
+
+/** An entry of the store as the server gets it: decoded only when someone looks inside, and then once. */
+export class StoredItem implements Item {
+  #object: any;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly target: Addressed,
+    private readonly entry: Pick<Entry, "key" | "value" | "modRevision">,
+    /** Differs from the entry's in the event of a deletion. */
+    readonly revision: number = entry.modRevision,
+    /** The decoded object where it is at hand, with its resourceVersion. */
+    object: any = undefined,
+  ) {
+    this.#object = object;
+  }
+  get resource(): Resource {
+    return this.target.resource;
+  }
+  get key(): string {
+    return this.entry.key;
+  }
+  get bytes(): Uint8Array {
+    return this.entry.value;
+  }
+  get object(): any {
+    if (this.#object === undefined) {
+      const { key, value } = this.entry;
+      const entry = { key, value, modRevision: this.revision };
+      this.#object = decodeStored(this.environment, this.target, entry);
+    }
+    return this.#object;
+  }
+  /** The same state under the version of its deletion; the decoded object is not shared. */
+  deletedAt(revision: number): StoredItem {
+    return new StoredItem(this.environment, this.target, this.entry, revision);
+  }
+}
+
+/** The key of the target's object, or of `name` where that was made up. */
+export function keyOf(target: Target, name: string = target.name): string {
+  return collectionPrefix(target) + name;
+}
+
+/** The prefix of all keys of the target's collection. */
+export function collectionPrefix({ resource, namespace }: Target): string {
+  return namespace === "" ? resource.keyPrefix : `${resource.keyPrefix}${namespace}/`;
+}

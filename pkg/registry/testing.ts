@@ -1,0 +1,193 @@
+import { builtinKinds } from "#api";
+import { type Clock, type Random, seededRandom } from "#base";
+import { Catalog, domainOf, type Resource, StatusError } from "#meta";
+import { memoryBackend, objectStore, type Backend, type ObjectStore } from "#storage";
+import type {
+  Body,
+  DeleteAnswer,
+  DeleteOptions,
+  Item,
+  ItemEvent,
+  ItemList,
+  ListOptions,
+  PatchOptions,
+  Registry,
+  Target,
+  WatchOptions,
+  WriteAnswer,
+  WriteOptions,
+} from "./contract.ts";
+import type { RegistryOptions } from "./environment.ts";
+import { createRegistry } from "./registry.ts";
+
+/** A registry over a store in memory, spoken to in short words: a path and an object. */
+export interface TestRegistry {
+  readonly registry: Registry;
+  readonly backend: Backend;
+  readonly store: ObjectStore;
+  readonly catalog: Catalog;
+  readonly clock: TestClock;
+  /** `v1/configmaps/ns/name`, `v1/namespaces//name`, `coordination.k8s.io/v1/leases/ns/name/status`. */
+  target(path: string): Target;
+  post(path: string, object: unknown, options?: Partial<WriteOptions>): Promise<WriteAnswer>;
+  put(path: string, object: unknown, options?: Partial<WriteOptions>): Promise<WriteAnswer>;
+  patch(path: string, patch: unknown, options?: Partial<PatchOptions>): Promise<WriteAnswer>;
+  get(path: string, resourceVersion?: string): Promise<Item>;
+  list(path: string, options?: Partial<ListOptions>): Promise<ItemList>;
+  /** Names of a list, in order. */
+  names(path: string, options?: Partial<ListOptions>): Promise<string[]>;
+  remove(path: string, options?: Partial<DeleteOptions>): Promise<DeleteAnswer>;
+  removeAll(path: string, list?: Partial<ListOptions>): Promise<ItemList>;
+  watch(path: string, options?: Partial<WatchOptions>): AsyncIterable<ItemEvent>;
+}
+
+/** Time moves only by `advance`, which also wakes sleepers. */
+export class TestClock implements Clock {
+  #now = Date.parse("2030-01-01T00:00:00Z");
+  readonly #sleepers = new Set<{ readonly at: number; readonly wake: () => void }>();
+
+  now(): number {
+    return this.#now;
+  }
+  nowMicros(): number {
+    return this.#now * 1000;
+  }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const sleeper = { at: this.#now + ms, wake: resolve };
+      this.#sleepers.add(sleeper);
+      const onAbort = (): void => {
+        this.#sleepers.delete(sleeper);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+  advance(ms: number): void {
+    this.#now += ms;
+    for (const sleeper of this.#sleepers) {
+      if (sleeper.at > this.#now) continue;
+      this.#sleepers.delete(sleeper);
+      sleeper.wake();
+    }
+  }
+}
+
+const nobody = { name: "tester", uid: "", groups: [], extra: new Map<string, string[]>() };
+
+const everything: ListOptions = {
+  labelSelector: "",
+  fieldSelector: "",
+  resourceVersion: "",
+  resourceVersionMatch: "",
+  limit: 0,
+  continueToken: "",
+};
+const anyWatch: WatchOptions = {
+  ...everything,
+  allowBookmarks: false,
+  sendInitialEvents: undefined,
+  timeoutSeconds: undefined,
+};
+const plainWrite: WriteOptions = { dryRun: false, fieldManager: "", fieldValidation: "Warn" };
+const plainPatch: PatchOptions = { ...plainWrite, patchType: "merge", force: undefined };
+const plainDelete: DeleteOptions = {
+  dryRun: false,
+  gracePeriodSeconds: undefined,
+  propagationPolicy: undefined,
+  orphanDependents: undefined,
+  preconditions: undefined,
+};
+
+export interface TestOptions extends Partial<RegistryOptions> {
+  /** Namespaces to begin with; default `ns`. */
+  readonly namespaces?: readonly string[];
+  readonly seed?: number;
+}
+
+export async function testRegistry(options: TestOptions = {}): Promise<TestRegistry> {
+  const backend = memoryBackend();
+  const store = options.store ?? objectStore(backend, { root: "/registry" });
+  const catalog = new Catalog(builtinKinds, domainOf(), () => true);
+  const clock = new TestClock();
+  const random: Random = seededRandom(options.seed ?? 1);
+  const registry = createRegistry({
+    catalog,
+    clock,
+    random,
+    gates: () => false,
+    storageMediaType: "json",
+    eventTtlSeconds: 3600,
+    ...options,
+    store,
+  });
+  const { signal } = new AbortController();
+  const target = (path: string): Target => {
+    const [resource, [namespace = "", name = "", subresource = ""]] = located(catalog, path);
+    return { resource, namespace, name, subresource, user: nobody, signal, userAgent: "test" };
+  };
+  const test: TestRegistry = {
+    registry,
+    backend,
+    store,
+    catalog,
+    clock,
+    target,
+    post: (path, object, some) =>
+      registry.create(target(path), jsonBody(object), { ...plainWrite, ...some }),
+    put: (path, object, some) =>
+      registry.update(target(path), jsonBody(object), { ...plainWrite, ...some }),
+    patch: (path, object, some) =>
+      registry.patch(target(path), jsonBody(object), { ...plainPatch, ...some }),
+    get: (path, resourceVersion = "") => registry.get(target(path), { resourceVersion }),
+    list: (path, some) => registry.list(target(path), { ...everything, ...some }),
+    names: async (path, some) => {
+      const found = await registry.list(target(path), { ...everything, ...some });
+      return (await collected(found.items)).map(({ object }) => object.metadata.name);
+    },
+    remove: (path, some) => registry.delete(target(path), { ...plainDelete, ...some }),
+    removeAll: (path, some) =>
+      registry.deleteCollection(target(path), { ...everything, ...some }, plainDelete),
+    watch: (path, some) => registry.watch(target(path), { ...anyWatch, ...some }),
+  };
+  for (const name of options.namespaces ?? ["ns"]) {
+    await test.post("v1/namespaces", { metadata: { name } });
+  }
+  return test;
+}
+
+function located(catalog: Catalog, path: string): [Resource, string[]] {
+  const parts = path.split("/");
+  const own = parts[0] === "v1" ? 1 : 2;
+  const groupVersion = parts.slice(0, own).join("/");
+  const [plural = "", ...rest] = parts.slice(own);
+  const resource = catalog.resources.find(
+    (each) => each.groupVersion === groupVersion && each.plural === plural,
+  );
+  if (resource === undefined) throw new Error(`no resource at ${path}`);
+  return [resource, rest];
+}
+
+/** Text goes as it is, anything else as its JSON. */
+export function jsonBody(object: unknown): Body {
+  const text = typeof object === "string" ? object : JSON.stringify(object);
+  return { bytes: Buffer.from(text), format: "json" };
+}
+
+export async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+/** What a refused request tells: `409 AlreadyExists configmaps "a" already exists`. */
+export async function refusal(work: Promise<unknown> | (() => unknown)): Promise<string> {
+  try {
+    await (typeof work === "function" ? work() : work);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    const { code, reason = "-", message } = error.status;
+    return `${code} ${reason} ${message}`;
+  }
+  return "accepted";
+}

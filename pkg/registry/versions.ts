@@ -1,0 +1,61 @@
+import { conflict, invalid, plainFailure } from "#meta";
+import { Path, Problems } from "#schema";
+import type { Target } from "./contract.ts";
+import type { Environment } from "./environment.ts";
+import { keyOf, type StoredItem } from "./stored.ts";
+
+/** A whole number without sign, as Go's ParseUint reads it; undefined for anything else. */
+export function parseVersion(text: string): bigint | undefined {
+  if (!/^\d+$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return value < 2n ** 64n ? value : undefined;
+}
+
+/** Why `parseVersion` gave up, in Go's words. */
+export function versionFault(text: string): string {
+  const why = /^\d+$/.test(text) ? "value out of range" : "invalid syntax";
+  return `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`;
+}
+
+/**
+ * The version that the client changed must be the one that stands there; without a version the kind
+ * decides. Throws 409, 422 or 500.
+ */
+export function checkVersion(target: Target, metadata: any, current: number): void {
+  const text: string = metadata.resourceVersion ?? "";
+  const version = text === "" ? 0n : parseVersion(text);
+  if (version === undefined) throw plainFailure(versionFault(text));
+  const { resource, name } = target;
+  if (version === 0n) {
+    if (!resource.kind.rules.unconditionalUpdate) throw versionMissing(target);
+  } else if (version !== BigInt(current)) {
+    throw conflict(resource, name);
+  }
+  metadata.resourceVersion = String(current);
+}
+
+/** Kubernetes names the resource here where it otherwise names the kind. */
+function versionMissing({ resource, name }: Target): Error {
+  const problems = new Problems();
+  problems.invalid(Path.of("metadata.resourceVersion"), 0, "must be specified for an update");
+  return invalid({ group: resource.group, kind: resource.plural }, name, problems);
+}
+
+/** Throws 409 unless what is there (if anything) has the uid that the client expects. */
+export function checkPreconditions(
+  environment: Environment,
+  target: Target,
+  wanted: { readonly uid: string | undefined; readonly current: StoredItem | undefined },
+): void {
+  if (wanted.uid === undefined) return;
+  const uid: string = wanted.current?.object.metadata.uid ?? "";
+  if (wanted.uid === uid) return;
+  const { resource, name } = target;
+  throw conflict(
+    resource,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${environment.storageRoot}${keyOf(target)}, ` +
+      "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " +
+      `UID in precondition: ${wanted.uid}, UID in object meta: ${uid}`,
+  );
+}
