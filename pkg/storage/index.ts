@@ -3,4 +3,6 @@ export * from "./backend.ts";
 export type * from "./store.ts";
 export { objectStore, type ObjectStoreOptions } from "./object-store.ts";
 export { startCompactor, type CompactorOptions } from "./compactor.ts";
-export { etcdBackend, type EtcdBackendOptions, type EtcdTls } from "./etcd/index.ts";
+export { openEtcdBackend, openDurableBackend } from "./open.ts";
+export type { EtcdBackendOptions, EtcdTls } from "./etcd/index.ts";
+export * from "./embedded/index.ts";

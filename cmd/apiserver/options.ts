@@ -1,0 +1,117 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { type Flag, type FlagType, type FlagValue, type FlagValues, UsageError } from "../flags/parse.ts";
+import { type AuthorizationMode, authorizationModes } from "../keelson/access.ts";
+import type { StartOptions, StorageOptions } from "../keelson/index.ts";
+import { apiserverFlags } from "./flags.ts";
+
+type Values = FlagValues<typeof apiserverFlags>;
+
+/** `keelson start`: the same flags with the defaults of one process for one person. */
+export const startFlags = {
+  ...apiserverFlags,
+  "storage-backend": withDefault(apiserverFlags["storage-backend"], "embedded"),
+  "bind-address": withDefault(apiserverFlags["bind-address"], "127.0.0.1"),
+} as const;
+
+function withDefault<T extends FlagType>(flag: Flag<T>, value: FlagValue<T>): Flag<T> {
+  return { ...flag, default: value };
+}
+
+/**
+ * What flags ask for; files are read here.
+ * @throws UsageError in one sentence for combinations that make no sense and files that cannot be read.
+ */
+export function startOptions(values: Values): StartOptions {
+  const certificate = readFlagFile(values, "tls-cert-file");
+  const privateKey = readFlagFile(values, "tls-private-key-file");
+  if ((certificate === undefined) !== (privateKey === undefined)) {
+    throw new UsageError("--tls-cert-file and --tls-private-key-file must be given together");
+  }
+  const inMemory = values["storage-backend"] === "memory";
+  const pki = values["cert-dir"] || path.join(values["data-dir"], "pki");
+  return {
+    storage: storageOptions(values),
+    ...(inMemory && values["cert-dir"] === "" ? {} : { certificateDirectory: pki }),
+    host: values["bind-address"],
+    port: values["secure-port"],
+    ...(certificate && privateKey ? { serving: { certificate, privateKey } } : {}),
+    ...optional("clientCa", readFlagFile(values, "client-ca-file")),
+    ...optional("tokens", readFlagFile(values, "token-auth-file")),
+    ...optional("labelDomain", values["label-domain"] || undefined),
+    tlsMinVersion: values["tls-min-version"] === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2",
+    anonymous: values["anonymous-auth"],
+    authorization: checkModes(values["authorization-mode"]),
+    storageRoot: values["etcd-prefix"],
+    storageMediaType: values["storage-media-type"] === "application/json" ? "json" : "protobuf",
+    eventTtlSeconds: values["event-ttl"] / 1000,
+    compactionIntervalMs: values["etcd-compaction-interval"],
+    apiDomain: values["api-domain"],
+    runtimeConfig: values["runtime-config"],
+    limits: {
+      readsInFlight: values["max-requests-inflight"] || Infinity,
+      writesInFlight: values["max-mutating-requests-inflight"] || Infinity,
+      requestTimeout: values["request-timeout"],
+      watchTimeout: values["min-request-timeout"],
+    },
+  };
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]: V });
+}
+
+function storageOptions(values: Values): StorageOptions {
+  const endpoints = values["etcd-servers"];
+  switch (values["storage-backend"]) {
+    case "memory":
+      return { kind: "memory" };
+    case "embedded":
+      return { kind: "embedded", directory: path.join(values["data-dir"], "store") };
+    default:
+      if (endpoints.length === 0) {
+        throw new UsageError(
+          "--etcd-servers must name an etcd endpoint, for example http://127.0.0.1:2379; " +
+            "without etcd use --storage-backend=embedded or memory",
+        );
+      }
+      return { kind: "etcd", endpoints, ...etcdTls(values) };
+  }
+}
+
+function etcdTls(values: Values): { readonly tls?: { ca?: string; cert?: string; key?: string } } {
+  const ca = readFlagFile(values, "etcd-cafile");
+  const cert = readFlagFile(values, "etcd-certfile");
+  const key = readFlagFile(values, "etcd-keyfile");
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UsageError("--etcd-certfile and --etcd-keyfile must be given together");
+  }
+  if (ca === undefined && cert === undefined) return {};
+  return { tls: { ...optional("ca", ca), ...optional("cert", cert), ...optional("key", key) } };
+}
+
+function checkModes(names: readonly string[]): readonly AuthorizationMode[] {
+  const known = Object.keys(authorizationModes) as AuthorizationMode[];
+  return names.map((name) => {
+    const mode = known.find((candidate) => candidate === name);
+    if (mode !== undefined) return mode;
+    const choice = known.join(", ");
+    throw new UsageError(`--authorization-mode: ${JSON.stringify(name)} is not one of ${choice}`);
+  });
+}
+
+function readFlagFile(
+  values: Values,
+  name: {
+    [K in keyof Values]: Values[K] extends string ? K : never;
+  }[keyof Values],
+): string | undefined {
+  const file = values[name];
+  if (file === "") return undefined;
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new UsageError(`--${name}: ${file} cannot be read (${reason})`);
+  }
+}

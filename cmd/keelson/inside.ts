@@ -1,0 +1,28 @@
+import type { KeelsonServer } from "#server";
+
+/** A request without a connection, asked and answered in the words of the global `fetch`. */
+export async function fetchInside(
+  server: KeelsonServer,
+  path: string,
+  init: RequestInit & { readonly token: string },
+): Promise<Response> {
+  const request = new Request(new URL(path, "http://keelson.invalid"), init);
+  const headers: Record<string, string> = Object.fromEntries(request.headers);
+  headers["authorization"] ??= `Bearer ${init.token}`;
+  const body = new Uint8Array(await request.arrayBuffer());
+  const answer = await server.handle({
+    method: request.method,
+    url: path,
+    headers,
+    signal: request.signal,
+    ...(body.length > 0 ? { body } : {}),
+  });
+  const fields = Object.entries(answer.headers).flatMap(([name, value]): [string, string][] =>
+    typeof value === "string" ? [[name, value]] : value.map((one) => [name, one]),
+  );
+  const empty = [101, 204, 205, 304].includes(answer.status) || request.method === "HEAD";
+  return new Response(empty ? null : ReadableStream.from(answer.body), {
+    status: answer.status,
+    headers: fields,
+  });
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env node
+import path from "node:path";
+import { apiserverFlags } from "../apiserver/flags.ts";
+import { startFlags, startOptions } from "../apiserver/options.ts";
+import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
+import { writeWhole } from "./files.ts";
+import { type RunningServer, startServer } from "./index.ts";
+import { RuntimeConfigError } from "./served.ts";
+
+/** How long accepted requests may take after the signal to end. */
+const graceMs = 5000;
+
+interface Command {
+  readonly caption: string;
+  readonly flags: Flags;
+  readonly run: (words: readonly string[]) => Promise<void>;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  start: {
+    caption: "all in one process on the embedded store (the default)",
+    flags: startFlags,
+    run: runStart,
+  },
+  apiserver: {
+    caption: "a stateless API server over etcd",
+    flags: apiserverFlags,
+    run: runApiserver,
+  },
+};
+
+async function runStart(words: readonly string[]): Promise<void> {
+  const values = parseFlags(startFlags, words);
+  const server = await startServer({ ...startOptions(values), controllers: true });
+  if (values["storage-backend"] === "memory") {
+    console.log(server.kubeconfig);
+    console.error(`keelson: ${server.url} is ready; its kubeconfig is what was just printed`);
+  } else {
+    const file = path.join(values["data-dir"], "kubeconfig");
+    await writeWhole(file, server.kubeconfig, 0o600);
+    const shown = path.relative(process.cwd(), file);
+    console.log(`keelson: ${server.url} is ready; try: kubectl --kubeconfig ${shown} get namespaces`);
+  }
+  await untilSignalled(server, 0);
+}
+
+async function runApiserver(words: readonly string[]): Promise<void> {
+  const values = parseFlags(apiserverFlags, words);
+  const server = await startServer({ ...startOptions(values), controllers: false });
+  console.log(`keelson: API server ready on ${server.url}`);
+  await untilSignalled(server, values["shutdown-delay-duration"]);
+}
+
+/** Serves until SIGTERM or SIGINT; a second signal ends the process at once. */
+async function untilSignalled(server: RunningServer, delayMs: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1));
+  if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+  await server.close({ graceMs });
+}
+
+function usage(): string {
+  const list = Object.entries(commands).map(([name, { caption }]) => `  ${name.padEnd(12)} ${caption}`);
+  return [
+    "keelson serves the Kubernetes API.",
+    "",
+    "Usage: keelson [command] [flags]",
+    "",
+    ...list,
+    "",
+    "`keelson <command> --help` lists the flags of a command.",
+  ].join("\n");
+}
+
+async function main(words: readonly string[]): Promise<number> {
+  const [first = "start"] = words;
+  if (["help", "--help", "-h"].includes(first) && words.length === 1) {
+    console.log(usage());
+    return 0;
+  }
+  const named = !first.startsWith("-");
+  const command = Object.hasOwn(commands, named ? first : "start")
+    ? commands[named ? first : "start"]
+    : undefined;
+  if (command === undefined) {
+    console.error(`keelson: unknown command ${JSON.stringify(first)}; see keelson --help`);
+    return 1;
+  }
+  const rest = named ? words.slice(1) : words;
+  if (rest.includes("--help") || rest.includes("-h")) {
+    console.log(describeFlags(command.flags));
+    return 0;
+  }
+  await command.run(rest);
+  return 0;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const expected = error instanceof UsageError || error instanceof RuntimeConfigError;
+  console.error(`keelson: ${expected ? error.message : explain(error)}`);
+  process.exitCode = 1;
+}
+
+/** Faults of the environment in one sentence; anything else is a bug and shows where it happened. */
+function explain(error: unknown): string {
+  const { code, message, stack } = error as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE") return `${message}; choose another with --secure-port`;
+  if (code !== undefined || (error as Error).name === "StoreFault") return message;
+  return stack ?? message;
+}

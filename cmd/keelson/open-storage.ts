@@ -1,0 +1,49 @@
+import type { Clock } from "#base";
+import {
+  type Backend,
+  type EmbeddedStore,
+  memoryBackend,
+  openDurableBackend,
+  openEtcdBackend,
+} from "#storage";
+
+/** Where objects are kept. */
+export type StorageOptions =
+  | { readonly kind: "memory" }
+  | { readonly kind: "embedded"; readonly directory: string }
+  | {
+      readonly kind: "etcd";
+      readonly endpoints: readonly string[];
+      /** PEM texts. */
+      readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+    };
+
+export interface OpenStorage {
+  readonly backend: Backend;
+  /** A copy of everything, for a store in memory. */
+  readonly fork: (() => OpenStorage) | undefined;
+}
+
+export async function openStorage(options: StorageOptions, clock: Clock): Promise<OpenStorage> {
+  switch (options.kind) {
+    case "memory":
+      return inMemory(memoryBackend({ clock }));
+    case "embedded": {
+      const { directory } = options;
+      return { backend: await openDurableBackend({ directory, clock }), fork: undefined };
+    }
+    case "etcd": {
+      const { endpoints, tls } = options;
+      const secured = tls === undefined ? {} : { tls: buffersOf(tls) };
+      return { backend: await openEtcdBackend({ endpoints, clock, ...secured }), fork: undefined };
+    }
+  }
+}
+
+function inMemory(backend: EmbeddedStore): OpenStorage {
+  return { backend, fork: () => inMemory(backend.fork()) };
+}
+
+function buffersOf(tls: Readonly<Record<string, string>>): Record<string, Buffer> {
+  return Object.fromEntries(Object.entries(tls).map(([name, pem]) => [name, Buffer.from(pem)]));
+}

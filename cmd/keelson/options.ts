@@ -1,0 +1,58 @@
+import type { Clock } from "#base";
+import type { KeyPair } from "#pki";
+import type { Limits } from "#server";
+import type { AuthorizationMode } from "./access.ts";
+import type { StorageOptions } from "./open-storage.ts";
+
+/** What `startServer` may be told; without anything it is a server in memory that listens nowhere. */
+export interface StartOptions {
+  /** Default: in memory. */
+  readonly storage?: StorageOptions;
+  /** Port for HTTPS, 0 = any free one; absent = listen nowhere, requests come through `fetch`. */
+  readonly port?: number;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Folder that keeps generated certificates and the admin token; absent = made anew each time. */
+  readonly certificateDirectory?: string;
+  /** Serving certificate (PEM); absent = one is made. */
+  readonly serving?: KeyPair;
+  /** Authorities of client certificates beside the generated one (PEM). */
+  readonly clientCa?: string;
+  readonly tlsMinVersion?: "TLSv1.2" | "TLSv1.3";
+  /** Lines of `token,user,uid,"group1,group2"`. */
+  readonly tokens?: string;
+  /** Requests without credentials become `system:anonymous`; default true. */
+  readonly anonymous?: boolean;
+  /** Default: members of `system:masters` may do everything, others read health, version, discovery. */
+  readonly authorization?: readonly AuthorizationMode[];
+  /** Run the controllers in this process; default true. */
+  readonly controllers?: boolean;
+  readonly storageRoot?: string;
+  readonly storageMediaType?: "json" | "protobuf";
+  readonly eventTtlSeconds?: number;
+  /** 0 = history is never forgotten. */
+  readonly compactionIntervalMs?: number;
+  readonly apiDomain?: string;
+  readonly labelDomain?: string;
+  /** `--runtime-config`: group versions and resources switched on or off. */
+  readonly runtimeConfig?: ReadonlyMap<string, string>;
+  readonly limits?: Partial<Limits>;
+  readonly clock?: Clock;
+  /** Told of what went wrong behind the scenes; default: one line on standard error. */
+  readonly report?: (what: string, error: unknown) => void;
+}
+
+export interface RunningServer {
+  /** `https://host:port`; "" when it listens nowhere. */
+  readonly url: string;
+  /** For the user `admin`, who is in `system:masters`; "" when it listens nowhere. */
+  readonly kubeconfig: string;
+  /** Bearer token of the user `admin`. */
+  readonly token: string;
+  /** A request of the user `admin` inside the process, with the semantics of the global `fetch`. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** A second server that begins with a copy of everything in this one; only in memory. */
+  fork(options?: StartOptions): Promise<RunningServer>;
+  /** Ends watches, lets accepted requests finish for at most `graceMs` (default 5 s), frees everything. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}

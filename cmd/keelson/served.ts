@@ -1,0 +1,63 @@
+import type { Domain, Kind } from "#meta";
+import { Catalog } from "#meta";
+
+/** A mistake in `--runtime-config`, in one sentence. */
+export class RuntimeConfigError extends Error {
+  override readonly name = "RuntimeConfigError";
+}
+
+const stages: readonly (readonly [string, RegExp])[] = [
+  ["api/ga", /^v\d+$/],
+  ["api/beta", /^v\d+beta\d+$/],
+  ["api/alpha", /^v\d+alpha\d+$/],
+];
+
+/**
+ * The catalog that `--runtime-config` asks for. The most specific key wins: group/version/resource, then
+ * group/version, then the stage (`api/beta`), then `api/all`, then what is on by default.
+ * @throws RuntimeConfigError for values that are not true or false, and for unknown group versions.
+ */
+export function servedCatalog(
+  kinds: readonly Kind[],
+  domain: Domain,
+  runtimeConfig: ReadonlyMap<string, string>,
+): Catalog {
+  const switches = parseSwitches(runtimeConfig);
+  const known = new Set(new Catalog(kinds, domain, () => true).resources.map((r) => r.groupVersion));
+  for (const key of switches.keys()) checkKey(key, known);
+  return new Catalog(kinds, domain, (groupVersion, plural, onByDefault) => {
+    const stage = stages.find(([, shape]) => shape.test(groupVersion.split("/").at(-1) ?? ""))?.[0];
+    return (
+      switches.get(`${canonical(groupVersion)}/${plural}`) ??
+      switches.get(canonical(groupVersion)) ??
+      (stage === undefined ? undefined : switches.get(stage)) ??
+      switches.get("api/all") ??
+      onByDefault
+    );
+  });
+}
+
+/** The core group's versions are written `api/v1` or `v1`. */
+function canonical(groupVersion: string): string {
+  return groupVersion.includes("/") ? groupVersion : `api/${groupVersion}`;
+}
+
+function parseSwitches(runtimeConfig: ReadonlyMap<string, string>): ReadonlyMap<string, boolean> {
+  const switches = new Map<string, boolean>();
+  for (const [key, value] of runtimeConfig) {
+    if (value !== "true" && value !== "false") {
+      throw new RuntimeConfigError(`--runtime-config: ${key}=${value} must be true or false`);
+    }
+    switches.set(/^v\d/.test(key) ? `api/${key}` : key, value === "true");
+  }
+  return switches;
+}
+
+function checkKey(key: string, known: ReadonlySet<string>): void {
+  if (["api/all", "api/legacy", ...stages.map(([stage]) => stage)].includes(key)) return;
+  const parts = key.split("/");
+  const groupVersion = parts[0] === "api" ? parts[1] : parts.slice(0, 2).join("/");
+  if (groupVersion === undefined || !known.has(groupVersion)) {
+    throw new RuntimeConfigError(`--runtime-config: unknown group version ${JSON.stringify(key)}`);
+  }
+}

@@ -1,0 +1,176 @@
+import { randomBytes } from "node:crypto";
+import { builtinKinds } from "#api";
+import { type Clock, systemClock } from "#base";
+import { runControllers } from "#controllers";
+import { type Catalog, domainOf } from "#meta";
+import { createRegistry, type Registry } from "#registry";
+import { createServer, type HealthCheck, type KeelsonServer, type TlsOptions } from "#server";
+import { type Backend, objectStore, startCompactor } from "#storage";
+import { authenticatorOf, authorizerOf } from "./access.ts";
+import { bootstrap } from "./bootstrap.ts";
+import { type Credentials, ensureCredentials } from "./credentials.ts";
+import { fetchInside } from "./inside.ts";
+import { kubeconfig } from "./kubeconfig.ts";
+import { type OpenStorage, openStorage } from "./open-storage.ts";
+import type { RunningServer, StartOptions } from "./options.ts";
+import { servedCatalog } from "./served.ts";
+
+const localhost = "127.0.0.1";
+const defaultCompactionMs = 300_000;
+const defaultEventTtlSeconds = 3600;
+const storageCheckMs = 2_000;
+
+/** Starts a server; resolves when it is ready. In memory and without a port that takes milliseconds. */
+export async function startServer(options: StartOptions = {}): Promise<RunningServer> {
+  const clock = options.clock ?? systemClock;
+  const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
+  try {
+    return await startOn(storage, options, clock);
+  } catch (error) {
+    await storage.backend[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function startOn(
+  storage: OpenStorage,
+  options: StartOptions,
+  clock: Clock,
+): Promise<RunningServer> {
+  const domain = domainOf(options.apiDomain, options.labelDomain);
+  const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
+  const registry = registryOf(storage.backend, catalog, { options, clock });
+  const credentials = await credentialsOf(options, clock);
+  const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
+  const server = createServer({
+    catalog,
+    registry,
+    authenticator: authenticatorOf(options, token),
+    authorizer: authorizerOf(options),
+    tls: credentials && tlsOf(options, credentials),
+    clock,
+    limits: options.limits ?? {},
+    health: [storageCheck(storage.backend)],
+    log: (line) => reporter(options)("request", line),
+  });
+  const life = new AbortController();
+  await bootstrap(registry, catalog, life.signal);
+  const host = options.host ?? localhost;
+  if (options.port !== undefined) await server.listen({ host, port: options.port });
+  const background = runBackground({ storage, registry, catalog, options, clock, life });
+  const url = credentials ? `https://${urlHost(host)}:${server.address.port}` : "";
+  return {
+    url,
+    token,
+    kubeconfig: credentials ? kubeconfig(url, credentials) : "",
+    fetch: (path, init) => fetchInside(server, path, { ...init, token }),
+    fork: async (changed = {}) => {
+      if (storage.fork === undefined) throw new Error("only a server in memory can be forked");
+      return startOn(storage.fork(), { ...options, ...changed }, clock);
+    },
+    close: (closeOptions) => closeAll({ server, life, background, storage }, closeOptions),
+  };
+}
+
+function registryOf(
+  backend: Backend,
+  catalog: Catalog,
+  { options, clock }: { readonly options: StartOptions; readonly clock: Clock },
+): Registry {
+  const storageRoot = options.storageRoot ?? "/registry";
+  return createRegistry({
+    store: objectStore(backend, { root: storageRoot }),
+    catalog,
+    clock,
+    gates: () => false,
+    storageMediaType: options.storageMediaType ?? "json",
+    eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
+    storageRoot,
+  });
+}
+
+/** Only a server that listens needs certificates. */
+async function credentialsOf(
+  options: StartOptions,
+  clock: Clock,
+): Promise<Credentials | undefined> {
+  if (options.port === undefined) return undefined;
+  const named = options.host !== undefined && !isEverywhere(options.host);
+  return ensureCredentials({
+    directory: options.certificateDirectory,
+    now: clock.now(),
+    hosts: named ? [options.host] : [],
+  });
+}
+
+function tlsOf(options: StartOptions, { serving, authority }: Credentials): TlsOptions {
+  const { certificate, privateKey } = options.serving ?? serving;
+  return {
+    cert: certificate,
+    key: privateKey,
+    clientCa: [authority.certificate, options.clientCa ?? ""].join("\n"),
+    minVersion: options.tlsMinVersion ?? "TLSv1.2",
+  };
+}
+
+function isEverywhere(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+/** The host that clients on this machine use. */
+function urlHost(host: string): string {
+  if (isEverywhere(host)) return localhost;
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Named as in Kubernetes, whatever the store is. */
+function storageCheck(backend: Backend): HealthCheck {
+  return {
+    name: "etcd",
+    check: async () => void (await backend.revision(AbortSignal.timeout(storageCheckMs))),
+  };
+}
+
+interface Running {
+  readonly storage: OpenStorage;
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly options: StartOptions;
+  readonly clock: Clock;
+  readonly life: AbortController;
+}
+
+/** What goes on behind the requests until `life` ends. */
+function runBackground(running: Running): Promise<void> {
+  const { storage, registry, catalog, options, clock, life } = running;
+  const report = reporter(options);
+  const intervalMs = options.compactionIntervalMs ?? defaultCompactionMs;
+  const onFault = (error: unknown) => report("compaction", error);
+  const compactor =
+    intervalMs > 0 ? startCompactor(storage.backend, { clock, intervalMs, onFault }) : undefined;
+  const { signal } = life;
+  signal.addEventListener("abort", () => void compactor?.[Symbol.asyncDispose]());
+  if (options.controllers === false) return Promise.resolve();
+  return runControllers({ registry, catalog, clock, signal, report });
+}
+
+interface Parts {
+  readonly server: KeelsonServer;
+  readonly life: AbortController;
+  readonly background: Promise<void>;
+  readonly storage: OpenStorage;
+}
+
+async function closeAll(
+  { server, life, background, storage }: Parts,
+  options?: { readonly graceMs?: number },
+): Promise<void> {
+  await server.close(options);
+  life.abort();
+  await background;
+  await storage.backend[Symbol.asyncDispose]();
+}
+
+function reporter(options: StartOptions): (what: string, error: unknown) => void {
+  return options.report ?? ((what, error) => console.error(`keelson: ${what}: ${String(error)}`));
+}

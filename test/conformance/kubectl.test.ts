@@ -1,0 +1,210 @@
+/** A stock kubectl against a live server: what a user does in a first session, mistakes included. */
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+
+interface Outcome {
+  readonly status: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+describe("kubectl", function () {
+  this.timeout(60_000);
+  let server: RunningServer;
+  let folder: string;
+
+  before(async function () {
+    if (spawnSync("kubectl", ["version", "--client"]).error) this.skip();
+    server = await startServer({ port: 0 });
+    folder = mkdtempSync(path.join(tmpdir(), "keelson-kubectl-"));
+    writeFileSync(path.join(folder, "kubeconfig"), server.kubeconfig);
+  });
+  after(async () => {
+    await server?.close();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  function environment() {
+    return { ...process.env, KUBECONFIG: path.join(folder, "kubeconfig"), HOME: folder };
+  }
+
+  /** Runs kubectl; the words are split at blanks. */
+  function attempt(words: string, input?: string): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const child = spawn("kubectl", words.split(" "), { cwd: folder, env: environment() });
+      let out = "";
+      let error = "";
+      child.stdout.on("data", (chunk) => (out += chunk));
+      child.stderr.on("data", (chunk) => (error += chunk));
+      child.on("error", reject);
+      child.on("close", (status) => resolve({ status, out, error }));
+      child.stdin.end(input);
+    });
+  }
+
+  async function kubectl(words: string, input?: string): Promise<string> {
+    const { status, out, error } = await attempt(words, input);
+    assert.equal(status, 0, `kubectl ${words}: ${error}`);
+    return out;
+  }
+
+  it("asks for the version and the resources", async () => {
+    assert.match(await kubectl("version"), /Server Version: v1\.34/);
+    const resources = await kubectl("api-resources");
+    assert.match(resources, /^configmaps +cm +v1 +true +ConfigMap$/m);
+    assert.match(resources, /^leases +coordination\.k8s\.io\/v1 +true +Lease$/m);
+    assert.match(await kubectl("api-versions"), /^coordination\.k8s\.io\/v1$/m);
+    assert.match(await kubectl("explain lease.spec.holderIdentity"), /FIELD: holderIdentity <string>/);
+  });
+
+  it("applies a folder of manifests and reads it back in every form", async () => {
+    const manifests = path.join(folder, "manifests");
+    mkdirSync(manifests);
+    writeFileSync(path.join(manifests, "0-namespace.yaml"), namespaceManifest);
+    writeFileSync(path.join(manifests, "1-settings.yaml"), settingsManifest);
+    const applied = await kubectl("apply -f manifests");
+    assert.match(applied, /namespace\/shop created\nconfigmap\/colours created\nsecret\/door created/);
+    assert.match(await kubectl("apply -f manifests"), /configmap\/colours unchanged/);
+    assert.match(await kubectl("-n shop get cm colours"), /NAME +DATA +AGE\ncolours +2 /);
+    assert.match(await kubectl("-n shop get cm colours -o yaml"), /^data:\n {2}grass: green\n/m);
+    assert.match(await kubectl("get cm -A -l season=summer -o name"), /configmap\/colours/);
+    const named = await kubectl("-n shop get cm --field-selector metadata.name=colours -o name");
+    assert.equal(named, "configmap/colours\n");
+    assert.match(await kubectl("-n shop get secrets -o wide"), /door +Opaque +1 /);
+    assert.match(await kubectl("-n shop describe secret door"), /key: +6 bytes/);
+    assert.match(await kubectl("get --raw /readyz"), /^ok$/);
+  });
+
+  it("creates, edits by patch, labels and annotates", async () => {
+    await kubectl("-n shop create configmap one --from-literal=a=1");
+    const patch = '{"data":{"b":"2"}}';
+    for (const type of ["merge", "strategic"]) {
+      assert.match(await kubectl(`-n shop patch cm one --type=${type} -p ${patch}`), /patched/);
+    }
+    const operations = '[{"op":"replace","path":"/data/a","value":"3"}]';
+    await kubectl(`-n shop patch cm one --type=json -p ${operations}`);
+    await kubectl("-n shop label cm one season=winter");
+    await kubectl("-n shop annotate cm one note=short");
+    const object = JSON.parse(await kubectl("-n shop get cm one -o json"));
+    assert.deepEqual(object.data, { a: "3", b: "2" });
+    assert.equal(object.metadata.labels.season, "winter");
+    assert.equal(object.metadata.annotations.note, "short");
+  });
+
+  it("reads long lists in chunks and watches", async () => {
+    const names = Array.from({ length: 30 }, (_, n) => `chunk-${String(n).padStart(2, "0")}`);
+    await kubectl("create -f -", names.map(chunkManifest).join("---\n"));
+    const listed = await kubectl("-n shop get cm -l part=chunk --chunk-size=7 -o name");
+    assert.deepEqual(listed.trim().split("\n"), names.map((name) => `configmap/${name}`));
+    const watching = attempt("-n shop get cm -l part=later --watch-only -o name --request-timeout=4s");
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await kubectl("create -f -", chunkManifest("late").replace("part: chunk", "part: later"));
+    assert.match((await watching).out, /configmap\/late/);
+  });
+
+  it("deletes with each propagation, and a namespace with all it holds", async () => {
+    const owner = JSON.parse(await kubectl("-n shop get cm colours -o json"));
+    for (const [name, cascade] of [
+      ["held", "background"],
+      ["kept", "orphan"],
+      ["first", "foreground"],
+    ] as const) {
+      await kubectl(`-n shop create cm owner-${name}`);
+      const { uid } = JSON.parse(await kubectl(`-n shop get cm owner-${name} -o json`)).metadata;
+      await kubectl("create -f -", dependentManifest(name, `owner-${name}`, uid));
+      await kubectl(`-n shop delete cm owner-${name} --cascade=${cascade} --wait --timeout=20s`);
+    }
+    await eventually(async () => (await attempt("-n shop get cm held")).status !== 0);
+    assert.notEqual((await attempt("-n shop get cm first")).status, 0);
+    const kept = JSON.parse(await kubectl("-n shop get cm kept -o json"));
+    assert.equal(kept.metadata.ownerReferences, undefined);
+    assert.equal(owner.metadata.namespace, "shop");
+    await kubectl("delete namespace shop --wait --timeout=30s");
+    assert.notEqual((await attempt("get namespace shop")).status, 0);
+    assert.equal(await kubectl("get cm -A -l part=chunk -o name"), "");
+  });
+
+  it("explains mistakes", async () => {
+    await kubectl("create namespace mistakes");
+    const mistakes: readonly (readonly [string, RegExp])[] = [
+      ["-n mistakes get cm nothing", /\(NotFound\): configmaps "nothing" not found/],
+      ["-n nowhere create cm a", /namespaces "nowhere" not found/],
+      ["-n mistakes create cm Bad_Name", /Invalid value: "Bad_Name"/],
+      ["get gadgets", /the server doesn't have a resource type "gadgets"/],
+      ["-n mistakes get cm -l a==b==c", /unable to parse requirement/],
+      ["delete namespace default", /this namespace may not be deleted/],
+    ];
+    for (const [words, expected] of mistakes) {
+      const { status, error } = await attempt(words);
+      assert.notEqual(status, 0, words);
+      assert.match(error, expected, words);
+    }
+    const unknown = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndatas: {}\n";
+    const refused = await attempt("-n mistakes create --validate=strict -f -", unknown);
+    assert.match(refused.error, /unknown field "datas"/);
+  });
+});
+
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 50; tries++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.fail("it did not come to hold within five seconds");
+}
+
+const namespaceManifest = `apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+`;
+
+const settingsManifest = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: colours
+  namespace: shop
+  labels:
+    season: summer
+data:
+  sky: blue
+  grass: green
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: door
+  namespace: shop
+stringData:
+  key: sesame
+`;
+
+function chunkManifest(name: string): string {
+  return `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: ${name}
+  namespace: shop
+  labels:
+    part: chunk
+`;
+}
+
+function dependentManifest(name: string, owner: string, uid: string): string {
+  return `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: ${name}
+  namespace: shop
+  ownerReferences:
+  - apiVersion: v1
+    kind: ConfigMap
+    name: ${owner}
+    uid: ${uid}
+    blockOwnerDeletion: true
+`;
+}
