@@ -4,14 +4,14 @@ import {
   type OpenApiNaming,
   type OpenApiRoot,
   type OpenApiSchema,
+  scalarSchema,
 } from "./openapi.ts";
 
 /** Swagger 2.0 as Kubernetes prints it: `$ref` may have siblings, defaults are left out. */
 const swagger: OpenApiDialect = {
-  scalar: ({ doc, openapi }) => ({
-    description: openapi.description ?? doc,
-    ...(openapi.type === undefined ? {} : { type: openapi.type }),
-    ...(openapi.format === undefined ? {} : { format: openapi.format }),
+  scalar: (type) => ({
+    description: type.openapi.description ?? type.doc,
+    ...scalarSchema(type),
   }),
   reference: (name, siblings) => ({ ...siblings, $ref: `#/definitions/${name}` }),
   defaults: false,

@@ -4,6 +4,7 @@ import {
   type OpenApiNaming,
   type OpenApiRoot,
   type OpenApiSchema,
+  scalarSchema,
 } from "./openapi.ts";
 
 /**
@@ -11,12 +12,9 @@ import {
  * description or a default is wrapped in `allOf`.
  */
 const openApi3: OpenApiDialect = {
-  scalar: ({ doc, openapi }) => ({
-    description: openapi.description ?? doc,
-    ...(openapi.v3 ?? {
-      ...(openapi.type === undefined ? {} : { type: openapi.type }),
-      ...(openapi.format === undefined ? {} : { format: openapi.format }),
-    }),
+  scalar: (type) => ({
+    description: type.openapi.description ?? type.doc,
+    ...(type.openapi.v3 ?? scalarSchema(type)),
   }),
   reference: (name, siblings) => {
     const reference = { $ref: `#/components/schemas/${name}` };

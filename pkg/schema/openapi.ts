@@ -56,6 +56,16 @@ const typeMetaProperties = {
   },
 } as const;
 
+/** The plain JSON Schema of a scalar. */
+export function scalarSchema({ openapi }: ScalarType<any>): OpenApiSchema {
+  const { type, format, items } = openapi;
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(format === undefined ? {} : { format }),
+    ...(items === undefined ? {} : { items }),
+  };
+}
+
 /** The schemas of `roots` and of everything they refer to, by name, in alphabetical order. */
 export function foldOpenApi(
   dialect: OpenApiDialect,

@@ -1,11 +1,12 @@
 /**
- * The schema language. A type is a value; every fold (JSON, Protobuf, defaults, validation, OpenAPI,
- * tables, merging) reads it, and `Infer` gives the TypeScript type of the objects it describes.
+ * The schema language. A type is a value; every fold (JSON, Protobuf, defaults, validation,
+ * OpenAPI, tables, merging) reads it, and `Infer` gives the TypeScript type of the objects it
+ * describes.
  *
- * Objects have the shape of their JSON: bytes are base64 strings, times are RFC 3339 strings, quantities
- * are canonical strings, an int64 beyond 2^53 is a bigint. `decode` brings client input into normal
- * form (Go's round trip: unknown fields dropped, nulls dropped, zero values filled in where the field is
- * always written); after that, folds and hooks may trust the static type.
+ * Objects have the shape of their JSON: bytes are base64 strings, times are RFC 3339 strings,
+ * quantities are canonical strings, an int64 beyond 2^53 is a bigint. `decode` brings client input
+ * into normal form (Go's round trip: unknown fields dropped, nulls dropped, zero values filled in
+ * where the field is always written); after that, folds and hooks may trust the static type.
  */
 
 declare const shape: unique symbol;
@@ -22,9 +23,15 @@ export type Int64 = number | bigint;
 
 export interface StringType<T extends string = string> extends Shaped<T> {
   readonly tag: "string";
-  /** Allowed values, for OpenAPI and `explain`; validation enforces it only where a field says `required` or `enumerated`. */
+  /**
+   * Allowed values, for OpenAPI and `explain`; validation enforces it only where a field says
+   * `required` or `enumerated`.
+   */
   readonly values?: readonly T[];
-  /** The Go type's name where it is a named string, as decode errors show it (for example `v1.SecretType`). */
+  /**
+   * The Go type's name where it is a named string, as decode errors show it (for example
+   * `v1.SecretType`).
+   */
   readonly goName?: string;
 }
 export interface BoolType extends Shaped<boolean> {
@@ -48,14 +55,16 @@ export interface BytesType extends Shaped<string> {
 export interface ScalarOpenApi {
   readonly type?: string;
   readonly format?: string;
+  /** Of a scalar that is a JSON array; clients refuse a whole document that has an array without. */
+  readonly items?: Readonly<Record<string, unknown>>;
   readonly description?: string;
   /** v3 writes `oneOf` for IntOrString and Quantity. */
   readonly v3?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A JSON value with a codec of its own: Time, MicroTime, Quantity, IntOrString, Duration, RawExtension,
- * FieldsV1. On the wire it is the message `wire`.
+ * A JSON value with a codec of its own: Time, MicroTime, Quantity, IntOrString, Duration,
+ * RawExtension, FieldsV1. On the wire it is the message `wire`.
  */
 export interface ScalarType<T = unknown> extends Shaped<T> {
   readonly tag: "scalar";
@@ -65,15 +74,24 @@ export interface ScalarType<T = unknown> extends Shaped<T> {
   readonly doc: string;
   /** Canonical form of a JSON value; throws ScalarFault with the words Go's decoder would use. */
   readonly fromJson: (value: unknown) => T;
-  /** Canonical form of a number whose digits matter (`1e3`, `80.0`), where `fromJson` of its value will not do. */
+  /**
+   * Canonical form of a number whose digits matter (`1e3`, `80.0`), where `fromJson` of its value
+   * will not do.
+   */
   readonly fromNumber?: (literal: string) => T;
   readonly wire: StructType;
   readonly toWire: (value: T) => unknown;
   readonly fromWire: (message: never) => T;
   readonly openapi: ScalarOpenApi;
-  /** What JSON shows for an always-written field that has no value (`null` for Time, `"0"` for Quantity). */
+  /**
+   * What JSON shows for an always-written field that has no value (`null` for Time, `"0"` for
+   * Quantity).
+   */
   readonly zero: T | null;
-  /** True for a Go struct or pointer receiver that `omitempty` never leaves out when the field is no pointer. */
+  /**
+   * True for a Go struct or pointer receiver that `omitempty` never leaves out when the field is no
+   * pointer.
+   */
   readonly keptWhenEmpty?: boolean;
 }
 
@@ -96,7 +114,10 @@ export interface StructType<F extends Fields = Fields> extends Shaped<InferField
   readonly tag: "struct";
   /** Go and Protobuf name, for example `LeaseSpec`. */
   readonly name: string;
-  /** Where it is declared: `api/coordination/v1`, `apimachinery/pkg/apis/meta/v1`. Proto and OpenAPI names derive from it. */
+  /**
+   * Where it is declared: `api/coordination/v1`, `apimachinery/pkg/apis/meta/v1`. Proto and OpenAPI
+   * names derive from it.
+   */
   readonly package: string;
   /** One line, in our own words. */
   readonly doc: string;
@@ -130,10 +151,10 @@ export type Type =
   | LazyType<any>;
 
 /**
- * Two kinds of absence, both visible on the wire.
- * `pointer`: absent differs from zero (a Go pointer; Protobuf omits it when absent, otherwise the scalar
- * is always written). `omitEmpty`: JSON leaves it out when it is zero, empty or absent. A struct that is
- * neither a pointer is always there in JSON (`"status":{}`) and on the wire.
+ * Two kinds of absence, both visible on the wire. `pointer`: absent differs from zero (a Go
+ * pointer; Protobuf omits it when absent, otherwise the scalar is always written). `omitEmpty`:
+ * JSON leaves it out when it is zero, empty or absent. A struct that is neither a pointer is always
+ * there in JSON (`"status":{}`) and on the wire.
  */
 export interface Presence {
   readonly pointer: boolean;
@@ -142,7 +163,9 @@ export interface Presence {
 
 /** What a field can say about itself beyond its type; folds read what concerns them. */
 export interface FieldRules {
-  /** Value filled in when the field is absent (or zero, for a field that is no pointer). JSON form. */
+  /**
+   * Value filled in when the field is absent (or zero, for a field that is no pointer). JSON form.
+   */
   readonly default?: unknown;
   /** `Required value` when absent or empty. */
   readonly required?: boolean;
@@ -167,7 +190,10 @@ export interface FieldRules {
   readonly gate?: string;
   /** Nested message on the wire, flattened into the parent in JSON (Go's `json:",inline"`). */
   readonly inline?: boolean;
-  /** JSON leaves out a zero value that its scalar would otherwise show (Go's `omitzero`; creationTimestamp). */
+  /**
+   * JSON leaves out a zero value that its scalar would otherwise show (Go's `omitzero`;
+   * creationTimestamp).
+   */
   readonly omitZero?: boolean;
   /** Protobuf field name where it differs from the JSON name. */
   readonly protoName?: string;
@@ -183,7 +209,10 @@ export interface Field<T extends Type = Type, P extends Presence = Presence> ext
 
 export type Fields = Readonly<Record<string, Field<any, Presence>>>;
 
-/** Always there after decoding: kept when empty, or a struct held by value. Lists, maps and pointers may be null instead. */
+/**
+ * Always there after decoding: kept when empty, or a struct held by value. Lists, maps and pointers
+ * may be null instead.
+ */
 type KeyIsPresent<F> = F extends { readonly presence: { readonly pointer: false } }
   ? F extends { readonly type: { readonly tag: "struct" } }
     ? true

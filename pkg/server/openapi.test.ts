@@ -177,6 +177,14 @@ describe("openapi v2", () => {
     }
   });
 
+  it("says of every array what is in it, which clients insist on", () => {
+    const all = JSON.stringify(document, (_key, value) => {
+      if (value?.type === "array") assert.ok(value.items !== undefined, JSON.stringify(value));
+      return value;
+    });
+    assert.ok(all.includes('"type":"array"'));
+  });
+
   it("lists every group version at the structs that all of them share", () => {
     const name = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
     const kinds = document.definitions[name]["x-kubernetes-group-version-kind"];

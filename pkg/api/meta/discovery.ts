@@ -74,7 +74,7 @@ export const verbs = scalar<readonly string[] | null>({
   wire: verbList,
   toWire: (value) => ({ items: value ?? [] }),
   fromWire: (message: { readonly items?: readonly string[] }) => message.items ?? [],
-  openapi: { type: "array" },
+  openapi: { type: "array", items: { type: "string" } },
   zero: null,
 });
 
