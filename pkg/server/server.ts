@@ -21,6 +21,7 @@ export interface TlsOptions {
   readonly key: string | Uint8Array;
   /** Certificates of clients are asked for and checked against these; one that fails is ignored. */
   readonly clientCa?: string | Uint8Array;
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
 }
 
 export interface ServerOptions {
@@ -188,7 +189,7 @@ class HttpServer implements KeelsonServer {
 
   private secure(handler: (request: any, response: any) => void): Server {
     const { limits } = this;
-    const { cert, key, clientCa } = this.options.tls!;
+    const { cert, key, clientCa, minVersion = "TLSv1.2" } = this.options.tls!;
     const http1 = { maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersTimeout };
     const server = createSecureServer(
       {
@@ -200,7 +201,7 @@ class HttpServer implements KeelsonServer {
           : { ca: pem(clientCa), requestCert: true, rejectUnauthorized: false }),
         allowHTTP1: true,
         handshakeTimeout: limits.handshakeTimeout,
-        minVersion: "TLSv1.2",
+        minVersion,
         settings: {
           maxConcurrentStreams: limits.streamsPerConnection,
           maxHeaderListSize: limits.headerBytes,

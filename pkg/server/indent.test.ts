@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { Indenter } from "./indent.ts";
+
+describe("indenting", () => {
+  const value = { a: [1, {}, [], { b: 'x",\\{[' }], c: null, d: { e: true } };
+
+  it("prints what JSON.stringify prints, wherever the text is cut", () => {
+    const text = JSON.stringify(value);
+    const expected = JSON.stringify(value, undefined, 2);
+    for (let cut = 0; cut <= text.length; cut++) {
+      const indenter = new Indenter();
+      assert.equal(indenter.feed(text.slice(0, cut)) + indenter.feed(text.slice(cut)), expected);
+    }
+  });
+
+  it("leaves numbers as they are", () => {
+    assert.equal(new Indenter().feed('{"n":9007199254740993}'), '{\n  "n": 9007199254740993\n}');
+  });
+});

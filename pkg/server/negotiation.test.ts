@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { StatusError } from "#meta";
+import { bodyFormat, negotiate, negotiateFailure, type Offer, wantsPretty } from "./negotiation.ts";
+
+const GROUP = "meta.k8s.io";
+
+function chosen(accept: string | undefined, offer: Offer): string {
+  try {
+    const { format, as } = negotiate(accept, offer, GROUP);
+    return as === undefined ? format : `${format} ${as.kind} ${as.version}`;
+  } catch (error) {
+    assert(error instanceof StatusError);
+    return `${error.code} ${error.message.split(/[\n:]/, 1)[0]}`;
+  }
+}
+
+const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
+
+const cases: readonly (readonly [Offer, string | undefined, string])[] = [
+  ["object", undefined, "json"],
+  ["object", "", "json"],
+  ["object", "*/*", "json"],
+  ["object", "application/yaml", "yaml"],
+  ["object", "application/yaml,application/json", "yaml"],
+  ["object", "application/yaml;q=0.2,application/json;q=0.9", "json"],
+  ["object", "text/html,*/*;q=0.8", "json"],
+  ["object", "application/json;q=0", "json"],
+  ["object", "application/json;stream=watch", "json"],
+  ["object", "application/json;stream=other", "406 only the following media types are accepted"],
+  ["object", "application/*", "406 406"],
+  ["object", "Application/JSON", "406 406"],
+  ["object", ",", "406 406"],
+  ["list", table, "json Table v1"],
+  ["list", table.replace("v=v1", "v=v1beta1"), "json Table v1beta1"],
+  ["list", table.replace("v=v1", "v=v9"), "406 only the following media types are accepted"],
+  ["list", `${table.replace("v=v1", "v=v9")},application/json`, "json"],
+  ["list", `application/json;q=0.1,${table};q=0.9`, "json Table v1"],
+  ["list", `application/json,${table}`, "json"],
+  ["watch", "application/yaml", "406 only the following media types are accepted"],
+  ["watch", "application/vnd.kubernetes.protobuf", "protobuf"],
+];
+
+describe("negotiation", () => {
+  for (const [offer, accept, expected] of cases) {
+    it(`${offer} ${accept}`, () => assert.equal(chosen(accept, offer), expected));
+  }
+
+  it("never prints a table as Protobuf", () => {
+    const accept = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
+    assert.match(chosen(accept, "list"), /^406 only/);
+  });
+
+  it("answers errors in JSON when nothing else fits", () => {
+    assert.equal(negotiateFailure("application/json;as=Table").format, "json");
+    assert.equal(negotiateFailure("application/yaml").format, "yaml");
+  });
+
+  it("reads Content-Type", () => {
+    assert.equal(bodyFormat(undefined), "json");
+    assert.equal(bodyFormat("Application/JSON; charset=utf-8"), "json");
+    assert.equal(bodyFormat("application/yaml"), "yaml");
+    for (const wrong of ["text/plain", "application/json;;=", "application/merge-patch+json"]) {
+      assert.throws(() => bodyFormat(wrong), { code: 415 });
+    }
+  });
+
+  it("indents for people", () => {
+    assert.equal(wantsPretty(undefined, "curl/8"), true);
+    assert.equal(wantsPretty("0", "curl/8"), false);
+    assert.equal(wantsPretty("true", "kubectl"), true);
+    assert.equal(wantsPretty(undefined, "kubectl"), false);
+  });
+});

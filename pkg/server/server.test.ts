@@ -1,0 +1,343 @@
+import assert from "node:assert/strict";
+import { gunzipSync } from "node:zlib";
+import { builtinKinds } from "#api";
+import { Catalog, domainOf, notFound } from "#meta";
+import type { Item, ItemEvent, ItemList, Registry, Target } from "#registry";
+import type { User } from "#request";
+import { fromJson } from "#schema";
+import { createServer, type KeelsonServer, type LocalRequest, type ServerOptions } from "./index.ts";
+
+const catalog = new Catalog(builtinKinds, domainOf());
+const configMaps = catalog.find("", "v1", "configmaps")!;
+const user: User = { name: "ada", uid: "", groups: ["system:authenticated"], extra: new Map() };
+
+function item(name: string, data: Record<string, string> = {}): Item {
+  const value = { metadata: { name, namespace: "n" }, data };
+  const stored = { kind: "ConfigMap", apiVersion: "v1", ...value };
+  const metadata = { ...value.metadata, resourceVersion: "7" };
+  return {
+    resource: configMaps,
+    key: `/configmaps/n/${name}`,
+    bytes: Buffer.from(JSON.stringify(stored)),
+    revision: 7,
+    object: fromJson(configMaps.struct, { ...value, metadata }),
+  };
+}
+
+function unused(): never {
+  throw new Error("not part of this test");
+}
+
+/** A registry that answers what a test hands it. */
+function registryOf(verbs: Partial<Registry>): Registry {
+  const all = {
+    get: unused,
+    list: unused,
+    watch: unused,
+    create: unused,
+    update: unused,
+    patch: unused,
+    delete: unused,
+    deleteCollection: unused,
+  };
+  return { ...all, ...verbs };
+}
+
+async function* each<T>(values: Iterable<T>): AsyncGenerator<T> {
+  yield* values;
+}
+
+function listOf(items: Iterable<Item>): Promise<ItemList> {
+  return Promise.resolve({ items: each(items), revision: 9, next: undefined });
+}
+
+function serverOf(verbs: Partial<Registry>, more: Partial<ServerOptions> = {}): KeelsonServer {
+  return createServer({
+    catalog,
+    registry: registryOf(verbs),
+    authenticator: { authenticate: async () => user },
+    authorizer: { authorize: async () => ({ verdict: "allow", reason: "" }) },
+    log: () => undefined,
+    ...more,
+  });
+}
+
+async function ask(server: KeelsonServer, request: Partial<LocalRequest> & { url: string }) {
+  const { status, headers, body } = await server.handle({ method: "GET", ...request });
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  const bytes = Buffer.concat(pieces);
+  return { status, headers, bytes, text: bytes.toString("utf8"), pieces: pieces.length };
+}
+
+const OBJECT = "/api/v1/namespaces/n/configmaps/a";
+const COLLECTION = "/api/v1/namespaces/n/configmaps";
+
+describe("server", () => {
+  it("splices the version into the stored bytes", async () => {
+    const server = serverOf({ get: async () => item("a", { k: "v" }) });
+    const { status, headers, text } = await ask(server, { url: OBJECT });
+    assert.equal(status, 200);
+    assert.equal(headers["cache-control"], "no-cache, private");
+    assert.match(String(headers["audit-id"]), /^[0-9a-f-]{36}$/);
+    assert.equal(
+      text,
+      '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a",' +
+        '"namespace":"n"},"data":{"k":"v"}}\n',
+    );
+  });
+
+  it("answers the registry's failures as they stand, and hides all others behind an id", async () => {
+    const missing = serverOf({ get: () => Promise.reject(notFound({ group: "", plural: "configmaps" }, "a")) });
+    assert.equal((await ask(missing, { url: OBJECT })).status, 404);
+    const lines: string[] = [];
+    const broken = serverOf(
+      { get: () => Promise.reject(new Error("secret detail")) },
+      { log: (line) => void lines.push(line) },
+    );
+    const { status, text, headers } = await ask(broken, { url: OBJECT });
+    assert.equal(status, 500);
+    assert.doesNotMatch(text, /secret/);
+    assert.match(lines.join(), new RegExp(`${String(headers["audit-id"])}.*secret detail`));
+  });
+
+  it("tells a missing path from a missing method and a missing group", async () => {
+    const server = serverOf({});
+    const cases: readonly (readonly [string, string, number, RegExp])[] = [
+      ["GET", "/api/v1/namespaces/n/gadgets", 404, /"reason":"NotFound"/],
+      ["GET", "/api/v1/configmaps/a", 404, /"reason":"NotFound"/],
+      ["GET", "/api/v1/namespaces/n/namespaces", 404, /"reason":"NotFound"/],
+      ["GET", `${OBJECT}/b`, 404, /"reason":"NotFound"/],
+      ["POST", OBJECT, 405, /"reason":"MethodNotAllowed"/],
+      ["DELETE", "/api/v1/configmaps", 405, /"reason":"MethodNotAllowed"/],
+      ["GET", "/apis/example.com/v1/things", 404, /^404 page not found\n$/],
+      ["GET", "/nowhere", 404, /^404 page not found\n$/],
+    ];
+    for (const [method, url, status, body] of cases) {
+      const answer = await ask(server, { method, url });
+      assert.equal(answer.status, status, url);
+      assert.match(answer.text, body, url);
+    }
+  });
+
+  it("streams a list and stops asking for items while the reader does not read", async () => {
+    let made = 0;
+    function* many(): Generator<Item> {
+      for (; made < 2000; made++) yield item(`i${made}`, { k: "x".repeat(1000) });
+    }
+    const server = serverOf({ list: () => listOf(many()) });
+    const { body } = await server.handle({ method: "GET", url: COLLECTION });
+    const reader = body[Symbol.asyncIterator]();
+    await reader.next();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert(made < 300, `${made} items were made ahead of the reader`);
+    await reader.return?.();
+  });
+
+  it("prints an empty list of metadata as null and any other as []", async () => {
+    const server = serverOf({ list: () => listOf([]) });
+    const plain = await ask(server, { url: COLLECTION });
+    assert.match(plain.text, /"metadata":\{"resourceVersion":"9"\},"items":\[\]\}\n$/);
+    const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    const partial = await ask(server, { url: COLLECTION, headers: { accept } });
+    assert.match(partial.text, /"items":null\}\n$/);
+  });
+
+  it("compresses large answers only", async () => {
+    const server = serverOf({
+      get: async (target: Target) => item(target.name, { k: "x".repeat(target.name === "a" ? 10 : 200_000) }),
+    });
+    const headers = { "accept-encoding": "deflate, gzip" };
+    const small = await ask(server, { url: OBJECT, headers });
+    assert.equal(small.headers["content-encoding"], undefined);
+    const large = await ask(server, { url: `${COLLECTION}/large`, headers });
+    assert.equal(large.headers["content-encoding"], "gzip");
+    assert.equal(JSON.parse(gunzipSync(large.bytes).toString()).data.k.length, 200_000);
+    const refused = await ask(server, { url: `${COLLECTION}/large` });
+    assert.equal(refused.text.length > 200_000, true);
+  });
+
+  it("refuses bodies above the limit", async () => {
+    const server = serverOf({}, { limits: { bodyBytes: 10 } });
+    const { status, text } = await ask(server, { method: "POST", url: COLLECTION, body: "x".repeat(11) });
+    assert.equal(status, 413);
+    assert.equal(JSON.parse(text).message, "Request entity too large: limit is 10");
+  });
+
+  it("ends a request that takes too long with 504", async () => {
+    let aborted = false;
+    const get = (target: Target) =>
+      new Promise<Item>(() => {
+        target.signal.addEventListener("abort", () => (aborted = true));
+      });
+    const { status } = await ask(serverOf({ get }), { url: `${OBJECT}?timeout=20ms` });
+    assert.equal(status, 504);
+    assert.equal(aborted, true);
+  });
+
+  it("hands out seats and answers 429 without one", async () => {
+    const waiting: (() => void)[] = [];
+    const get = () => new Promise<Item>((resolve) => waiting.push(() => resolve(item("a"))));
+    const server = serverOf({ get }, { limits: { readsInFlight: 1 } });
+    const first = ask(server, { url: OBJECT });
+    await new Promise((resolve) => setImmediate(resolve));
+    const second = await ask(server, { url: OBJECT });
+    assert.equal(second.status, 429);
+    assert.equal(second.headers["retry-after"], "1");
+    waiting[0]!();
+    assert.equal((await first).status, 200);
+    await new Promise((resolve) => setImmediate(resolve));
+    const third = ask(server, { url: OBJECT });
+    await new Promise((resolve) => setImmediate(resolve));
+    waiting[1]!();
+    assert.equal((await third).status, 200);
+  });
+
+  it("says who may not do what", async () => {
+    const server = serverOf({}, { authorizer: { authorize: async () => ({ verdict: "deny", reason: "" }) } });
+    const { status, text } = await ask(server, { url: OBJECT });
+    assert.equal(status, 403);
+    assert.equal(
+      JSON.parse(text).message,
+      'configmaps "a" is forbidden: User "ada" cannot get resource "configmaps" in API group "" ' +
+        'in the namespace "n"',
+    );
+  });
+});
+
+describe("watches", () => {
+  const url = `${COLLECTION}?watch=1`;
+
+  /** Waits for its target to be aborted after the given events. */
+  function open(events: readonly ItemEvent[], aborted: () => void = () => undefined): Partial<Registry> {
+    return {
+      async *watch({ signal }) {
+        try {
+          yield* events;
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        } finally {
+          aborted();
+        }
+      },
+    };
+  }
+
+  it("sends headers although nothing happens, and ends when the server closes", async () => {
+    let aborted = false;
+    const server = serverOf(open([], () => (aborted = true)));
+    const { status, body } = await server.handle({ method: "GET", url });
+    assert.equal(status, 200);
+    const rest = body[Symbol.asyncIterator]().next();
+    await server.close();
+    assert.equal((await rest).done, true);
+    assert.equal(aborted, true);
+  });
+
+  it("lets the registry go when the client leaves", async () => {
+    const gone = new Promise<void>((resolve) => {
+      const server = serverOf(open([{ type: "ADDED", item: item("a") }], resolve));
+      void server.handle({ method: "GET", url }).then(async ({ body }) => {
+        for await (const _piece of body) break;
+      });
+    });
+    await gone;
+  });
+
+  it("sends a bookmark as an object with nothing but its version", async () => {
+    const server = serverOf(
+      open([{ type: "BOOKMARK", revision: 12, initialEventsEnd: true }]),
+    );
+    const { text } = await ask(server, { url: `${url}&timeoutSeconds=1` });
+    assert.deepEqual(JSON.parse(text), {
+      type: "BOOKMARK",
+      object: {
+        kind: "ConfigMap",
+        apiVersion: "v1",
+        metadata: { resourceVersion: "12", annotations: { "k8s.io/initial-events-end": "true" } },
+      },
+    });
+  });
+
+  it("names the columns of a table in the first event only", async () => {
+    const events = ["a", "b"].map((name) => ({ type: "ADDED", item: item(name) }) as const);
+    const accept = "application/json;as=Table;g=meta.k8s.io;v=v1";
+    const server = serverOf(open(events));
+    const { text } = await ask(server, { url: `${url}&timeoutSeconds=1`, headers: { accept } });
+    const [first, second] = text.trim().split("\n").map((line) => JSON.parse(line).object);
+    assert.equal(first.columnDefinitions[0].name, "Name");
+    assert.equal(second.columnDefinitions, null);
+    assert.equal(second.rows[0].cells[0], "b");
+  });
+
+  it("answers a failure before the first event with its status, later as an event", async () => {
+    const failure = notFound({ group: "", plural: "configmaps" }, "x");
+    const early = serverOf({
+      // eslint-disable-next-line require-yield
+      async *watch() {
+        throw failure;
+      },
+    });
+    assert.equal((await ask(early, { url })).status, 404);
+    const late = serverOf({
+      async *watch() {
+        yield { type: "ADDED", item: item("a") };
+        throw failure;
+      },
+    });
+    const { status, text } = await ask(late, { url });
+    assert.equal(status, 200);
+    assert.equal(JSON.parse(text.trim().split("\n")[1]!).type, "ERROR");
+  });
+});
+
+describe("health", () => {
+  const checks = [
+    { name: "store", check: () => Promise.reject(new Error("the store is away")) },
+    { name: "late", endpoints: ["readyz"], check: () => undefined },
+  ] as const;
+
+  it("names what fails without saying why, and can leave it out", async () => {
+    const server = serverOf({}, { health: checks });
+    const failed = await ask(server, { url: "/readyz" });
+    assert.equal(failed.status, 500);
+    assert.equal(
+      failed.text,
+      "[+]ping ok\n[+]log ok\n[-]store failed: reason withheld\n[+]late ok\n[+]shutdown ok\n" +
+        "readyz check failed\n",
+    );
+    const excluded = await ask(server, { url: "/livez?exclude=store&exclude=x&verbose" });
+    assert.equal(
+      excluded.text,
+      "[+]ping ok\n[+]log ok\n[+]store excluded: ok\n" +
+        'warn: some health checks cannot be excluded: no matches for "x"\nlivez check passed\n',
+    );
+  });
+
+  it("answers single checks, and 404 for those that do not exist", async () => {
+    const server = serverOf({}, { health: checks });
+    assert.equal((await ask(server, { url: "/livez/ping" })).text, "ok");
+    const store = await ask(server, { url: "/livez/store" });
+    assert.equal(store.text, "internal server error: the store is away\n");
+    assert.equal((await ask(server, { url: "/livez/late" })).status, 404);
+    assert.equal((await ask(server, { url: "/livez/" })).status, 404);
+  });
+
+  it("is no longer ready once it closes", async () => {
+    const server = serverOf({});
+    await server.close();
+    assert.equal((await ask(server, { url: "/readyz" })).status, 500);
+    assert.equal((await ask(server, { url: "/livez" })).status, 200);
+  });
+});
+
+describe("metrics", () => {
+  it("counts requests by names of the catalog only", async () => {
+    const server = serverOf({ get: async () => item("a") });
+    await ask(server, { url: OBJECT });
+    await ask(server, { url: "/api/v1/namespaces/n/made-up/a" });
+    const { text } = await ask(server, { url: "/metrics" });
+    assert.match(text, /apiserver_request_total\{verb="GET",.*resource="configmaps",.*code="200"\} 1/);
+    assert.doesNotMatch(text, /made-up/);
+    assert.match(text, /keelson_request_stage_total\{stage="authorize"\} 3/);
+  });
+});
