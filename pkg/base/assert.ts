@@ -1,4 +1,6 @@
-/** Thrown when an invariant that only a bug can break is broken. Never for what a client can cause. */
+/**
+ * Thrown when an invariant that only a bug can break is broken. Never for what a client can cause.
+ */
 export class AssertionFailure extends Error {
   override readonly name = "AssertionFailure";
 }

@@ -1,4 +1,7 @@
-/** Sets an own property whatever its name: plain assignment to `__proto__` would change the prototype. */
+/**
+ * Sets an own property whatever its name: plain assignment to `__proto__` would change the
+ * prototype.
+ */
 export function assign(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, {

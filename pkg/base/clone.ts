@@ -1,6 +1,9 @@
 import { assign } from "./bytes.ts";
 
-/** A copy of a JSON-shaped value that shares nothing with it. A key `__proto__` is copied like any other. */
+/**
+ * A copy of a JSON-shaped value that shares nothing with it. A key `__proto__` is copied like any
+ * other.
+ */
 export function deepClone<T>(value: T): T {
   return copy(value) as T;
 }
@@ -9,7 +12,8 @@ function copy(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(copy);
   const source = value as Readonly<Record<string, unknown>>;
-  const target: Record<string, unknown> = Object.getPrototypeOf(value) === null ? Object.create(null) : {};
+  const isBare = Object.getPrototypeOf(value) === null;
+  const target: Record<string, unknown> = isBare ? Object.create(null) : {};
   for (const key of Object.keys(source)) assign(target, key, copy(source[key]));
   return target;
 }

@@ -1,6 +1,6 @@
 /**
- * Equality of JSON-shaped values: numbers, bigints, strings, booleans, null, arrays and plain objects.
- * Key order does not matter, and a key whose value is undefined counts as absent.
+ * Equality of JSON-shaped values: numbers, bigints, strings, booleans, null, arrays and plain
+ * objects. Key order does not matter, and a key whose value is undefined counts as absent.
  */
 export function deepEqual(left: unknown, right: unknown): boolean {
   if (left === right) return true;

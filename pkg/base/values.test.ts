@@ -41,7 +41,8 @@ describe("deepClone", () => {
 
 describe("bytes", () => {
   it("orders texts as their UTF-8 bytes", () => {
-    const texts = ["", "a", "ab", "b", "é", "\ud7ff", "\uffee", "\u{1f680}", "\u{1f680}a", "\u{1f681}"];
+    const low = ["", "a", "ab", "b", "é", "\ud7ff"];
+    const texts = [...low, "\uffee", "\u{1f680}", "\u{1f680}a", "\u{1f681}"];
     for (const left of texts) {
       for (const right of texts) {
         const wanted = Buffer.compare(Buffer.from(left), Buffer.from(right));

@@ -10,8 +10,8 @@ const sextets: Readonly<Uint8Array> = (() => {
 })();
 
 /**
- * The canonical form of base64 text: line breaks dropped, unused trailing bits zero. Returns the index of
- * the first illegal byte if it is no base64 (Go's CorruptInputError).
+ * The canonical form of base64 text: line breaks dropped, unused trailing bits zero. Returns the
+ * index of the first illegal byte if it is no base64 (Go's CorruptInputError).
  */
 export function canonicalBase64(text: string): string | number {
   const body = bodyLength(text);
@@ -31,7 +31,10 @@ function bodyLength(text: string): number {
   return text.charCodeAt(length - 2) === 0x3d ? length - 2 : length - 1;
 }
 
-/** Text with line breaks or faults, read in groups of four as Go does, so that faults get Go's index. */
+/**
+ * Text with line breaks or faults, read in groups of four as Go does, so that faults get Go's
+ * index.
+ */
 function irregular(text: string): string | number {
   let at = 0;
   const skipBreaks = () => {

@@ -36,7 +36,8 @@ export function oneOf<const V extends readonly string[]>(...values: V): StringTy
 
 /** A string with a Go type name of its own, which decode errors show; `values` may be empty. */
 export function named(goName: string, ...values: readonly string[]): StringType {
-  return declared(values.length > 0 ? { tag: "string", goName, values } : { tag: "string", goName });
+  const known = values.length > 0 ? { values } : {};
+  return declared({ tag: "string", goName, ...known });
 }
 
 export function list<E extends Type>(element: E): ListType<E> {
@@ -67,7 +68,7 @@ export function lazy<T>(resolve: () => Type): LazyType<T> {
   return declared({ tag: "lazy", resolve });
 }
 
-export interface StructOptions {
+interface StructOptions {
   readonly atomic?: boolean;
 }
 
@@ -100,7 +101,10 @@ export function optional<T extends Type>(
   return { number, type, doc, presence: { pointer: true, omitEmpty: true }, ...rules };
 }
 
-/** A Go value with `omitempty`: left out of JSON when zero or empty, always on the wire if a scalar or struct. */
+/**
+ * A Go value with `omitempty`: left out of JSON when zero or empty, always on the wire if a scalar
+ * or struct.
+ */
 export function plain<T extends Type>(
   number: number,
   type: T,

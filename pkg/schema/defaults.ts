@@ -3,8 +3,8 @@ import { jsonFields, type JsonField, resolved } from "./layout.ts";
 import type { Infer, StructType, Type } from "./types.ts";
 
 /**
- * Fills in declared defaults, in place: where a pointer, list or map is absent, and where a plain value
- * is absent or zero. Values inside absent optional structs stay absent.
+ * Fills in declared defaults, in place: where a pointer, list or map is absent, and where a plain
+ * value is absent or zero. Values inside absent optional structs stay absent.
  */
 export function applyDefaults<S extends StructType<any>>(struct: S, object: Infer<S>): void {
   structDefaults(struct)?.(object);

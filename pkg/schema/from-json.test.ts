@@ -32,7 +32,10 @@ describe("fromJson", () => {
 
   it("drops what Go's encoder would leave out", () => {
     assert.deepEqual(
-      read('{"metadata":{"name":"","labels":{},"tags":[]},"spec":{"big":0,"on":false,"raw":"","type":""}}'),
+      read(
+        '{"metadata":{"name":"","labels":{},"tags":[]},' +
+          '"spec":{"big":0,"on":false,"raw":"","type":""}}',
+      ),
       normal(),
     );
   });
@@ -44,7 +47,10 @@ describe("fromJson", () => {
 
   it("reads null as absent, and as zero inside lists and maps", () => {
     assert.deepEqual(
-      read('{"metadata":{"name":null,"labels":{"a":null},"tags":[null]},"spec":{"ports":[null],"amounts":{"x":null}}}'),
+      read(
+        '{"metadata":{"name":null,"labels":{"a":null},"tags":[null]},' +
+          '"spec":{"ports":[null],"amounts":{"x":null}}}',
+      ),
       normal({ ports: [{ number: 0 }], amounts: { x: "0" } }, { labels: { a: "" }, tags: [""] }),
     );
   });
@@ -53,7 +59,8 @@ describe("fromJson", () => {
     const unknown: string[] = [];
     const { value } = parseJson(
       '{"kind":"Thing","apiVersion":"v1","metadata":{"bogus":1,"Name":"n"},"dat":{},' +
-        '"spec":{"kind":"x","ports":[{"number":1},{"number":2,"prt":3}],"tree":{"below":[{"belw":1}]}}}',
+        '"spec":{"kind":"x","ports":[{"number":1},{"number":2,"prt":3}],' +
+        '"tree":{"below":[{"belw":1}]}}}',
     );
     const object = fromJson(thing, value, { root: true, unknown });
     assert.deepEqual(unknown, [
@@ -93,7 +100,8 @@ describe("fromJson", () => {
   });
 
   it("reads types that contain themselves, to a bounded depth", () => {
-    const deep = (levels: number) => '{"below":['.repeat(levels) + '{"value":1}' + "]}".repeat(levels);
+    const deep = (levels: number) =>
+      `${'{"below":['.repeat(levels)}{"value":1}${"]}".repeat(levels)}`;
     assert.ok(fromJson(node, parseJson(deep(400)).value));
     assert.throws(() => fromJson(node, parseJson(deep(3000)).value), {
       name: "DecodeFault",
@@ -105,17 +113,35 @@ describe("fromJson", () => {
     ["[]", "array into Go value of type v1.Thing"],
     ['{"metadata":"a"}', "string into Go struct field Thing.metadata of type v1.Meta"],
     ['{"metadata":{"name":12}}', "number into Go struct field Meta.metadata.name of type string"],
-    ['{"metadata":{"labels":{"n":5}}}', "number into Go struct field Meta.metadata.labels of type string"],
+    [
+      '{"metadata":{"labels":{"n":5}}}',
+      "number into Go struct field Meta.metadata.labels of type string",
+    ],
     [
       '{"metadata":{"labels":[]}}',
       "array into Go struct field Meta.metadata.labels of type map[string]string",
     ],
-    ['{"metadata":{"tags":"a"}}', "string into Go struct field Meta.metadata.tags of type []string"],
-    ['{"metadata":{"tags":["a",{}]}}', "object into Go struct field Meta.metadata.tags of type string"],
+    [
+      '{"metadata":{"tags":"a"}}',
+      "string into Go struct field Meta.metadata.tags of type []string",
+    ],
+    [
+      '{"metadata":{"tags":["a",{}]}}',
+      "object into Go struct field Meta.metadata.tags of type string",
+    ],
     ['{"metadata":{"made":5}}', "number into Go struct field Meta.metadata.made of type string"],
-    ['{"spec":{"count":15.5}}', "number 15.5 into Go struct field ThingSpec.spec.count of type int32"],
-    ['{"spec":{"count":15.0}}', "number 15.0 into Go struct field ThingSpec.spec.count of type int32"],
-    ['{"spec":{"count":1e1}}', "number 1e1 into Go struct field ThingSpec.spec.count of type int32"],
+    [
+      '{"spec":{"count":15.5}}',
+      "number 15.5 into Go struct field ThingSpec.spec.count of type int32",
+    ],
+    [
+      '{"spec":{"count":15.0}}',
+      "number 15.0 into Go struct field ThingSpec.spec.count of type int32",
+    ],
+    [
+      '{"spec":{"count":1e1}}',
+      "number 1e1 into Go struct field ThingSpec.spec.count of type int32",
+    ],
     [
       '{"spec":{"count":2147483648}}',
       "number 2147483648 into Go struct field ThingSpec.spec.count of type int32",
@@ -127,18 +153,30 @@ describe("fromJson", () => {
     ['{"spec":{"count":"1"}}', "string into Go struct field ThingSpec.spec.count of type int32"],
     ['{"spec":{"on":1}}', "number into Go struct field ThingSpec.spec.on of type bool"],
     ['{"spec":{"ratio":"1"}}', "string into Go struct field ThingSpec.spec.ratio of type float64"],
-    ['{"spec":{"ratio":1e400}}', "number 1e400 into Go struct field ThingSpec.spec.ratio of type float64"],
+    [
+      '{"spec":{"ratio":1e400}}',
+      "number 1e400 into Go struct field ThingSpec.spec.ratio of type float64",
+    ],
     ['{"spec":{"type":1}}', "number into Go struct field ThingSpec.spec.type of type v1.ThingType"],
     ['{"spec":{"raw":5}}', "number into Go struct field ThingSpec.spec.raw of type []uint8"],
     ['{"spec":{"ports":{}}}', "object into Go struct field ThingSpec.spec.ports of type []v1.Port"],
-    ['{"spec":{"ports":["c"]}}', "string into Go struct field ThingSpec.spec.ports of type v1.Port"],
+    [
+      '{"spec":{"ports":["c"]}}',
+      "string into Go struct field ThingSpec.spec.ports of type v1.Port",
+    ],
     [
       '{"spec":{"ports":[{},{"number":"80"}]}}',
       "string into Go struct field Port.spec.ports.number of type int32",
     ],
     ['{"spec":{"path":5}}', "number into Go struct field ThingSpec.spec.path of type string"],
-    ['{"spec":{"numbers":[1,2.0]}}', "number 2.0 into Go struct field ThingSpec.spec.numbers of type int32"],
-    ['{"spec":{"extra":{"k":5}}}', "number into Go struct field ThingSpec.spec.extra of type v1.Extra"],
+    [
+      '{"spec":{"numbers":[1,2.0]}}',
+      "number 2.0 into Go struct field ThingSpec.spec.numbers of type int32",
+    ],
+    [
+      '{"spec":{"extra":{"k":5}}}',
+      "number into Go struct field ThingSpec.spec.extra of type v1.Extra",
+    ],
   ];
   for (const [text, message] of faults) {
     it(`refuses ${text}`, () => assert.equal(fault(text), `json: cannot unmarshal ${message}`));

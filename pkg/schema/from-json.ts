@@ -7,18 +7,24 @@ import { ScalarFault } from "./scalar-fault.ts";
 import type { Infer, ListType, MapType, ScalarType, StructType, Type } from "./types.ts";
 import { isAlwaysThere, zeroOf } from "./zero.ts";
 
-export interface FromJsonOptions {
-  /** The value is a whole object: `apiVersion` and `kind` are known fields, read by someone else. */
+interface FromJsonOptions {
+  /**
+   * The value is a whole object: `apiVersion` and `kind` are known fields, read by someone else.
+   */
   readonly root?: boolean;
-  /** Receives the paths of unknown fields, `spec.containers[0].imagePolicy`, in document order, each once. */
+  /**
+   * Receives the paths of unknown fields, `spec.containers[0].imagePolicy`, in document order, each
+   * once.
+   */
   readonly unknown?: string[];
   /** `ParsedJson.literals`: numbers may have digits beside their values. */
   readonly literals?: boolean;
 }
 
 /**
- * Go's decode of a parsed JSON value: the object in normal form (see types.ts). Names are case-sensitive.
- * The result shares no object or list with `value`, except what a scalar's codec hands through.
+ * Go's decode of a parsed JSON value: the object in normal form (see types.ts). Names are
+ * case-sensitive. The result shares no object or list with `value`, except what a scalar's codec
+ * hands through.
  *
  * @throws DecodeFault with the words of Go's decoder for the first fault in document order
  */
@@ -42,7 +48,10 @@ const MAX_UNKNOWN = 100;
 /** Bounds the recursion of types that contain themselves; the text is that of Go's JSON scanner. */
 const MAX_RECURSION = 500;
 
-/** Where the decoder is. One per decode; leaves never touch it, so a deep path costs nothing until a fault. */
+/**
+ * Where the decoder is. One per decode; leaves never touch it, so a deep path costs nothing until a
+ * fault.
+ */
 class Place {
   /** Field names, list indices, and map keys (wrapped, since Go's errors leave them out). */
   readonly steps: (string | number | readonly [key: string])[] = [];
@@ -202,13 +211,13 @@ function decodeList(type: ListType): Decode {
   return (value, place) => {
     if (!Array.isArray(value)) throw mismatch(value, goType);
     const { steps } = place;
-    const decoded: unknown[] = new Array(value.length);
+    const decoded: unknown[] = [];
     const level = steps.push(0) - 1;
     for (let index = 0; index < value.length; index++) {
       const element: unknown = value[index];
       steps[level] = index;
       if (place.literals) place.literal = literalAt(value, index);
-      decoded[index] = element === null ? zero() : decode(element, place);
+      decoded.push(element === null ? zero() : decode(element, place));
     }
     steps.pop();
     return decoded;
@@ -268,7 +277,8 @@ function isDropped(drops: FieldDecoder["drops"], value: unknown): boolean {
   if (drops === "nothing") return false;
   if (drops === "null") return value === null;
   if (drops === "zero") {
-    return value === "" || value === false || value === 0 || (Array.isArray(value) && value.length === 0);
+    if (value === "" || value === false || value === 0) return true;
+    return Array.isArray(value) && value.length === 0;
   }
   for (const _key in value as object) return false;
   return true;

@@ -1,8 +1,8 @@
 /**
- * The digits of numbers that a JavaScript number does not give back: `15.0`, `1e1`, `1e400`, integers of
- * more than 64 bits. Go reads an integer field from the digits, and shows them in its errors. They are
- * kept beside the value, on the object or array that holds it, invisible to every other reader and lost
- * when the value is copied.
+ * The digits of numbers that a JavaScript number does not give back: `15.0`, `1e1`, `1e400`,
+ * integers of more than 64 bits. Go reads an integer field from the digits, and shows them in its
+ * errors. They are kept beside the value, on the object or array that holds it, invisible to every
+ * other reader and lost when the value is copied.
  */
 const literals = Symbol("number literals");
 

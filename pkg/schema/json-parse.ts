@@ -3,21 +3,26 @@ import { parsePrecisely } from "./json-precise.ts";
 
 export interface ParsedJson {
   readonly value: unknown;
-  /** Keys that an object gives more than once, as paths: `metadata.name`, `spec.list[0].b`; each once. */
+  /**
+   * Keys that an object gives more than once, as paths: `metadata.name`, `spec.list[0].b`; each
+   * once.
+   */
   readonly duplicates: readonly string[];
   /** Some numbers have digits that their values do not give back; `fromJson` looks at them. */
   readonly literals?: boolean;
 }
 
-/** Beyond this depth the recursive key count below would be unsafe, and no honest object goes there. */
+/**
+ * Beyond this depth the recursive key count below would be unsafe, and no honest object goes there.
+ */
 const SHALLOW = 256;
 
 /**
- * Parses JSON as Kubernetes does: integers beyond 2^53 come as bigints, keys given twice are reported
- * (objects merge, other values: the last one wins), `__proto__` is a key like any other.
+ * Parses JSON as Kubernetes does: integers beyond 2^53 come as bigints, keys given twice are
+ * reported (objects merge, other values: the last one wins), `__proto__` is a key like any other.
  *
- * Almost every body takes the native parser, once one pass over the text has shown that nothing can get
- * lost there and the number of keys in the result shows that none came twice.
+ * Almost every body takes the native parser, once one pass over the text has shown that nothing can
+ * get lost there and the number of keys in the result shows that none came twice.
  *
  * @throws JsonFault with the words of Go's encoding/json
  */
@@ -39,8 +44,8 @@ const NONE: readonly string[] = [];
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
 /**
- * Number of colons outside strings, which is the number of keys if the text is valid; -1 if the native
- * parser could lose something: digits of a number, half a surrogate pair, or the stack.
+ * Number of colons outside strings, which is the number of keys if the text is valid; -1 if the
+ * native parser could lose something: digits of a number, half a surrogate pair, or the stack.
  */
 function keysInText(text: string): number {
   const length = text.length;
@@ -83,15 +88,20 @@ function endOfNumber(text: string, start: number): number {
   for (; end < text.length; end++) {
     const unit = text.charCodeAt(end);
     const isDigit = unit >= 0x30 && unit <= 0x39;
-    // A sign, a point, or the letter of an exponent.
-    if (!isDigit && unit !== 0x2e && unit !== 0x65 && unit !== 0x45 && unit !== 0x2b && unit !== 0x2d) {
-      break;
-    }
+    if (!isDigit && !isOtherInNumber(unit)) break;
   }
   return end;
 }
 
-/** Up to fifteen characters: an integer of digits is exact, anything else must print as it was written. */
+/** A sign, a point, or the letter of an exponent. */
+function isOtherInNumber(unit: number): boolean {
+  return unit === 0x2e || unit === 0x65 || unit === 0x45 || unit === 0x2b || unit === 0x2d;
+}
+
+/**
+ * Up to fifteen characters: an integer of digits is exact, anything else must print as it was
+ * written.
+ */
 function exact(text: string, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const unit = text.charCodeAt(at);

@@ -26,8 +26,8 @@ interface Result {
 }
 
 /**
- * The slow and exact parser behind `parseJson`: a loop with its own stack, so that depth costs memory
- * and never the call stack.
+ * The slow and exact parser behind `parseJson`: a loop with its own stack, so that depth costs
+ * memory and never the call stack.
  */
 export function parsePrecisely(text: string): Result {
   return new PreciseParser(text).run();

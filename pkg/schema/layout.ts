@@ -64,7 +64,10 @@ function lastSegment(packagePath: string): string {
   return packagePath.slice(packagePath.lastIndexOf("/") + 1);
 }
 
-/** True where JSON leaves the field out when it is empty or zero, rather than only when it is absent. */
+/**
+ * True where JSON leaves the field out when it is empty or zero, rather than only when it is
+ * absent.
+ */
 export function dropsZero(field: Field<Type> & FieldRules): boolean {
   if (!field.presence.omitEmpty) return false;
   const { tag } = resolved(field.type);

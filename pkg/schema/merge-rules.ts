@@ -2,12 +2,17 @@ import { fieldNamed, resolved } from "./layout.ts";
 import type { Field, StructType, Type } from "./types.ts";
 
 /** How two values of one field come together, in strategic merge patch and in server-side apply. */
-export interface MergeRules {
+interface MergeRules {
   /** The type of the value, lazy references followed. */
   readonly type: Exclude<Type, { readonly tag: "lazy" }>;
-  /** Strategic merge patch: how a list or map is patched; absent means as the JSON types suggest. */
+  /**
+   * Strategic merge patch: how a list or map is patched; absent means as the JSON types suggest.
+   */
   readonly strategies: readonly ("merge" | "replace" | "retainKeys")[];
-  /** Strategic merge patch: the field by which elements of a merged list are matched; absent for scalars. */
+  /**
+   * Strategic merge patch: the field by which elements of a merged list are matched; absent for
+   * scalars.
+   */
   readonly mergeKey: string | undefined;
   /** Server-side apply: lists are atomic unless declared otherwise. */
   readonly listType: "atomic" | "set" | "map";

@@ -1,4 +1,7 @@
-/** Field problems: data until they are rendered once into a Status's causes (source: Kubernetes' field.Error). */
+/**
+ * Field problems: data until they are rendered once into a Status's causes (source: Kubernetes'
+ * field.Error).
+ */
 
 export type ProblemType =
   | "FieldValueNotFound"
@@ -14,7 +17,10 @@ export type ProblemType =
 
 export interface FieldProblem {
   readonly type: ProblemType;
-  /** Dotted path as Kubernetes writes it: `spec.ports[0].name`, `metadata.labels`; `<nil>` is written by the renderer for "". */
+  /**
+   * Dotted path as Kubernetes writes it: `spec.ports[0].name`, `metadata.labels`; `<nil>` is
+   * written by the renderer for "".
+   */
   readonly field: string;
   readonly value?: unknown;
   readonly detail: string;
@@ -76,7 +82,10 @@ export class Problems {
   typeInvalid(path: Path, value: unknown, detail: string): void {
     this.add({ type: "FieldValueTypeInvalid", field: path.toString(), value, detail });
   }
-  /** `Unsupported value: "x": supported values: "A", "B"`; the list is sorted as Kubernetes sorts it. */
+  /**
+   * `Unsupported value: "x": supported values: "A", "B"`; the list is sorted as Kubernetes sorts
+   * it.
+   */
   notSupported(path: Path, value: unknown, supported: Iterable<string>): void {
     const names = [...supported].sort();
     const detail = names.length > 0 ? `supported values: ${names.map(quoted).join(", ")}` : "";

@@ -2,7 +2,7 @@ import { resolved } from "./layout.ts";
 import { noWireForm } from "./protobuf-write.ts";
 import type { Field, StructType, Type } from "./types.ts";
 
-export interface ProtoTextOptions {
+interface ProtoTextOptions {
   /** The Protobuf package of a struct's package path. By default slashes become dots. */
   readonly packageName?: (packagePath: string) => string;
 }
@@ -18,7 +18,7 @@ export function protoText(
   const messages = [...structs]
     .sort((left, right) => (left.name < right.name ? -1 : 1))
     .map((struct) => messageText(struct, context));
-  const imports = [...context.imports].sort().map((path) => `import "${path}";\n`);
+  const imports = [...context.imports].sort().map((path) => `import ${JSON.stringify(path)};\n`);
   const head = `syntax = "proto2";\n\npackage ${packageName(packagePath)};\n`;
   return [head, imports.length > 0 ? `\n${imports.join("")}` : "", ...messages].join("");
 }

@@ -6,7 +6,7 @@ import protobuf from "protobufjs/minimal.js";
 /** `k8s\0`: what a Protobuf body or stored value begins with. */
 const PREFIX = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
-export interface Envelope {
+interface Envelope {
   readonly apiVersion: string;
   readonly kind: string;
   /** The message inside; a view of the bytes that were unwrapped. */

@@ -11,8 +11,8 @@ import { isAlwaysThere, zeroOf } from "./zero.ts";
 const MAX_DEPTH = 500;
 
 /**
- * The object of a message, in normal form. Unknown fields are passed over, repeated single fields merge
- * as Protobuf says.
+ * The object of a message, in normal form. Unknown fields are passed over, repeated single fields
+ * merge as Protobuf says.
  *
  * @throws DecodeFault with the words of Go's generated code for anything that is no such message
  */
@@ -140,14 +140,17 @@ interface OddField {
   readonly isKnown: boolean;
 }
 
-function checkAndSkip({ struct, number, wireType, isKnown }: OddField, reader: WireReader, end: number) {
+function checkAndSkip(odd: OddField, reader: WireReader, end: number): void {
+  const { struct, number, wireType, isKnown } = odd;
   if (wireType === 4) {
     throw new DecodeFault(`proto: ${struct.name}: wiretype end group for non-group`);
   }
   if (number <= 0 || number > 0x1fff_ffff) {
     throw new DecodeFault(`proto: ${struct.name}: illegal tag ${number} (wire type ${wireType})`);
   }
-  if (isKnown) throw new DecodeFault(`proto: wrong wireType = ${wireType} for field number ${number}`);
+  if (isKnown) {
+    throw new DecodeFault(`proto: wrong wireType = ${wireType} for field number ${number}`);
+  }
   reader.skip(wireType, end);
 }
 

@@ -15,7 +15,10 @@ export class WireReader {
     this.buffer = toBuffer(bytes);
   }
 
-  /** A varint of up to 64 bits whose value fits 32 bits unsigned; anything larger comes back as larger. */
+  /**
+   * A varint of up to 64 bits whose value fits 32 bits unsigned; anything larger comes back as
+   * larger.
+   */
   varint(end: number): number {
     const { buffer } = this;
     let at = this.at;
@@ -69,7 +72,9 @@ export class WireReader {
   /** The end of a length-delimited value; the position moves to its start. */
   delimited(end: number): number {
     const length = this.varint(end);
-    if (length >= 2 ** 63) throw new DecodeFault("proto: negative length found during unmarshaling");
+    if (length >= 2 ** 63) {
+      throw new DecodeFault("proto: negative length found during unmarshaling");
+    }
     if (length > end - this.at) throw truncated();
     return this.at + length;
   }
@@ -123,6 +128,6 @@ export class WireReader {
   }
 }
 
-export function truncated(): DecodeFault {
+function truncated(): DecodeFault {
   return new DecodeFault("unexpected EOF");
 }

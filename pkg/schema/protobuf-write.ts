@@ -6,9 +6,9 @@ import type { Field, Infer, ScalarType, StructType, Type } from "./types.ts";
 import { zeroOf } from "./zero.ts";
 
 /**
- * Protobuf as Go's generated code writes it: fields in the order of their numbers; scalars, strings and
- * messages that are no pointers always, zero or not; nil pointers, bytes, lists and maps not at all;
- * lists never packed; map entries sorted by the bytes of their keys.
+ * Protobuf as Go's generated code writes it: fields in the order of their numbers; scalars, strings
+ * and messages that are no pointers always, zero or not; nil pointers, bytes, lists and maps not at
+ * all; lists never packed; map entries sorted by the bytes of their keys.
  */
 export function toProtobuf<S extends StructType<any>>(struct: S, object: Infer<S>): Uint8Array {
   const writer = protobuf.Writer.create();
@@ -70,8 +70,13 @@ export function noWireForm(type: Type): TypeError {
 }
 
 function writeInt64(value: number | bigint, writer: Writer): void {
-  if (typeof value === "number") writer.int64(value);
-  else writer.int64({ low: Number(value & LOW), high: Number((value >> 32n) & LOW), unsigned: false });
+  if (typeof value === "number") {
+    writer.int64(value);
+    return;
+  }
+  const low = Number(value & LOW);
+  const high = Number((value >> 32n) & LOW);
+  writer.int64({ low, high, unsigned: false });
 }
 
 const LOW = 0xffff_ffffn;

@@ -15,7 +15,8 @@ const v1 = structs("api/sample/v1");
 
 describe("applyDefaults", () => {
   it("fills in what is absent, and zero values that are no pointers", () => {
-    const object = fromJson(spec, { ports: [{ protocol: "UDP" }, {}], tree: { below: [{}] } }) as any;
+    const ports = [{ protocol: "UDP" }, {}];
+    const object = fromJson(spec, { ports, tree: { below: [{}] } }) as any;
     applyDefaults(spec, object);
     assert.equal(object.count, 3);
     assert.deepEqual(object.ports, [
@@ -162,7 +163,8 @@ describe("protoText", () => {
       own: optional(1, bool, "Own.", { protoName: "its_own" }),
       text: plain(0, string, "Not on the wire."),
     });
-    const text = protoText("api/other/v1", [other], { packageName: (path) => `k.${path.replaceAll("/", ".")}` });
+    const packageName = (path: string) => `k.${path.replaceAll("/", ".")}`;
+    const text = protoText("api/other/v1", [other], { packageName });
     assert.equal(
       text,
       [

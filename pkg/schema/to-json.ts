@@ -9,8 +9,8 @@ export interface TypeMeta {
 }
 
 /**
- * JSON as Go's encoder writes it: fields in the order of declaration behind kind and apiVersion, map keys
- * sorted by bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped, no white space.
+ * JSON as Go's encoder writes it: fields in the order of declaration behind kind and apiVersion,
+ * map keys sorted by bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped, no white space.
  */
 export function toJson<S extends StructType<any>>(
   struct: S,
@@ -77,7 +77,10 @@ function printString(text: string): string {
   return `"${text}"`;
 }
 
-/** Values of scalars: strings, numbers, null, or any JSON (which may hold bigints and unsorted maps). */
+/**
+ * Values of scalars: strings, numbers, null, or any JSON (which may hold bigints and unsorted
+ * maps).
+ */
 function printValue(value: unknown): string {
   if (typeof value === "string") return printString(value);
   return typeof value === "object" && value !== null ? printAny(value) : String(value);
@@ -109,7 +112,8 @@ function printMap(type: Type): Print {
     for (const key of sortedKeys(values)) {
       const value = values[key];
       if (value === undefined) continue;
-      text += `${text === "" ? "{" : ","}${printString(key)}:${value === null ? "null" : print(value)}`;
+      const printed = value === null ? "null" : print(value);
+      text += `${text === "" ? "{" : ","}${printString(key)}:${printed}`;
     }
     return text === "" ? "{}" : `${text}}`;
   };
@@ -161,7 +165,9 @@ function written(field: FieldWriter, object: Readonly<Record<string, unknown>>):
 }
 
 function isZero(value: unknown): boolean {
-  if (typeof value !== "object") return value === "" || value === false || value === 0 || value === 0n;
+  if (typeof value !== "object") {
+    return value === "" || value === false || value === 0 || value === 0n;
+  }
   if (Array.isArray(value)) return value.length === 0;
   for (const _key in value) return false;
   return true;
@@ -181,7 +187,10 @@ function printStruct(struct: StructType<any>): Print {
   };
 }
 
-/** The value that `toJson` prints: fresh objects with fields in Go's order, sharing nothing with `object`. */
+/**
+ * The value that `toJson` prints: fresh objects with fields in Go's order, sharing nothing with
+ * `object`.
+ */
 export function toJsonValue<S extends StructType<any>>(
   struct: S,
   object: Infer<S>,

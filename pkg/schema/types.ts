@@ -12,7 +12,7 @@
 declare const shape: unique symbol;
 
 /** Carries a TypeScript type through a value without existing at run time. */
-export interface Shaped<T> {
+interface Shaped<T> {
   readonly [shape]: T;
 }
 
@@ -52,7 +52,7 @@ export interface BytesType extends Shaped<string> {
 }
 
 /** OpenAPI fragment of a scalar, the same in v2 and v3 unless `v3` says otherwise. */
-export interface ScalarOpenApi {
+interface ScalarOpenApi {
   readonly type?: string;
   readonly format?: string;
   /** Of a scalar that is a JSON array; clients refuse a whole document that has an array without. */
@@ -156,7 +156,7 @@ export type Type =
  * JSON leaves it out when it is zero, empty or absent. A struct that is neither a pointer is always
  * there in JSON (`"status":{}`) and on the wire.
  */
-export interface Presence {
+interface Presence {
   readonly pointer: boolean;
   readonly omitEmpty: boolean;
 }
@@ -233,7 +233,7 @@ type FieldValue<F> = F extends { readonly type: infer T; readonly presence: infe
     : Infer<T>
   : never;
 
-export type InferFields<F extends Fields> = {
+type InferFields<F extends Fields> = {
   [K in PresentKeys<F>]: FieldValue<F[K]>;
 } & {
   [K in Exclude<keyof F, PresentKeys<F>>]?: FieldValue<F[K]>;

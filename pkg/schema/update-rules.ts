@@ -8,8 +8,7 @@ export function checkImmutable<S extends StructType<any>>(
   struct: S,
   object: Infer<S>,
   old: Infer<S>,
-  path: Path,
-  problems: Problems,
+  ...[path, problems]: [path: Path, problems: Problems]
 ): void {
   structCheck(struct)?.({ object, old, path, problems });
 }

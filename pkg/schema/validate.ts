@@ -83,12 +83,12 @@ function fieldCheck(field: JsonField): Check | undefined {
   if (!hasRules(field) && below === undefined) return undefined;
   return (object: Readonly<Record<string, unknown>>, path, problems) => {
     const value = object[name];
+    const at = path.child(name);
     if (isEmpty(value)) {
-      if (field.required) problems.required(path.child(name));
-      else if (value === 0 || value === "") checkValue(field, value, { at: path.child(name), problems });
+      if (field.required) problems.required(at);
+      else if (value === 0 || value === "") checkValue(field, value, { at, problems });
       return;
     }
-    const at = path.child(name);
     checkValue(field, value, { at, problems });
     below?.(value, at, problems);
   };

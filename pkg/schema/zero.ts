@@ -3,8 +3,9 @@ import type { JsonField } from "./layout.ts";
 import type { StructType, Type } from "./types.ts";
 
 /**
- * Makes the zero value of a type (a list's or map's element that was null), or of a field that is always
- * there: null for a pointer, list or map, Go's zero value otherwise. Structs are made afresh each time.
+ * Makes the zero value of a type (a list's or map's element that was null), or of a field that is
+ * always there: null for a pointer, list or map, Go's zero value otherwise. Structs are made afresh
+ * each time.
  */
 export function zeroOf(of: Type | JsonField): () => unknown {
   if (!("presence" in of)) return zeroOfType(of);

@@ -21,8 +21,8 @@ import {
 
 /**
  * The wire of every kind. `data` holds the project's own files, made once with UPDATE=1 from random
- * objects of fixed seeds: they change only when the wire does. `../shared/golden`, where it is there,
- * holds what Kubernetes itself makes.
+ * objects of fixed seeds: they change only when the wire does. `../shared/golden`, where it is
+ * there, holds what Kubernetes itself makes.
  */
 
 interface Subject {
@@ -70,7 +70,8 @@ describe("golden files of this project", () => {
 
   for (const each of kinds) {
     it(each.name, () => {
-      assert.ok(existsSync(path.join(own, `${each.name}.json`)), "run UPDATE=1 npx mocha test/golden");
+      const file = path.join(own, `${each.name}.json`);
+      assert.ok(existsSync(file), "run UPDATE=1 npx mocha test/golden");
       check(each, own);
     });
   }
@@ -110,7 +111,8 @@ function check({ name, struct }: Subject, folder: string): void {
   const bytes = readFileSync(path.join(folder, `${name}.pb`));
   const envelope = unwrapEnvelope(bytes);
   assert.ok(envelope, "no envelope");
-  // Objects without a kind of their own (WatchEvent) travel with an empty one, which JSON leaves out.
+  // Objects without a kind of their own (WatchEvent) travel with an empty one, which JSON leaves
+  // out.
   const typeMeta = envelope.kind === "" ? undefined : envelope;
 
   const { value, duplicates } = parseJson(text);
@@ -129,5 +131,6 @@ function check({ name, struct }: Subject, folder: string): void {
   );
   const printed = toJson(struct, object, typeMeta);
   assert.deepEqual(parseJson(printed).value, value, "JSON round trip");
-  assert.equal(toJson(struct, fromJson(struct, parseJson(printed).value, { root: true }), typeMeta), printed);
+  const again = fromJson(struct, parseJson(printed).value, { root: true });
+  assert.equal(toJson(struct, again, typeMeta), printed);
 }
