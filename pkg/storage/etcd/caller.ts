@@ -114,6 +114,7 @@ export class Caller {
 }
 
 async function send<T>(call: Call<T>, link: Link, timeoutMs: number): Promise<T> {
+  call.signal?.throwIfAborted();
   const { options, handle } = callOptions(timeoutMs);
   call.signal?.addEventListener("abort", handle.cancel, { once: true });
   try {
@@ -145,7 +146,7 @@ type Interceptor = (
 ) => InterceptedCall;
 
 export interface Cancel {
-  /** Cancels the call on the wire; nothing before it started. */
+  /** Cancels the call on the wire, or as soon as it would get there. */
   cancel(): void;
 }
 
@@ -158,12 +159,14 @@ export function callOptions(timeoutMs: number | undefined): {
   readonly handle: Cancel;
 } {
   let running: InterceptedCall | undefined;
+  let canceled = false;
   const interceptor: Interceptor = (options, next) => {
     const call = next(options);
     const start = call.start.bind(call);
     call.start = (metadata, listener) => {
       metadata.set("hasleader", "true");
       start(metadata, listener);
+      if (canceled) call.cancelWithStatus(1, "aborted");
     };
     running = call;
     return call;
@@ -172,5 +175,9 @@ export function callOptions(timeoutMs: number | undefined): {
     ...(timeoutMs === undefined ? {} : { deadline: Date.now() + Math.max(1, timeoutMs) }),
     interceptors: [interceptor as unknown as NonNullable<CallOptions["interceptors"]>[number]],
   };
-  return { options, handle: { cancel: () => running?.cancelWithStatus(1, "aborted") } };
+  const cancel = (): void => {
+    canceled = true;
+    running?.cancelWithStatus(1, "aborted");
+  };
+  return { options, handle: { cancel } };
 }

@@ -114,9 +114,6 @@ class EtcdBackend implements Backend {
 
   async range(options: RangeOptions): Promise<RangeResult> {
     const { from, to, limit = 0, revision = 0, keysOnly = false, signal } = options;
-    if (to !== undefined && to <= from) {
-      return { entries: [], count: 0, revision: await this.revision(signal) };
-    }
     const request = {
       key: Buffer.from(from),
       ...(to === undefined ? {} : { range_end: Buffer.from(to) }),
@@ -178,6 +175,7 @@ class EtcdBackend implements Backend {
     } catch (error) {
       if (!(error instanceof StoreFault) || error.detail.kind !== "compacted") throw error;
     }
+    this.#follower.forget(revision);
   }
 
   revision(signal?: AbortSignal): Promise<number> {
@@ -201,7 +199,7 @@ class EtcdBackend implements Backend {
 
   /** The first revision after the moment of this call; writes of this process wait until it is known. */
   #now(): Promise<number> {
-    const start = this.#newest.ask().then((revision) => revision + 1);
+    const start = this.#follower.next();
     const settled = start
       .catch(() => {})
       .finally(() => this.#starting.delete(settled));

@@ -69,6 +69,7 @@ export class EventLog {
   #bytes = 0;
   #oldest: number;
   #position: number;
+  #forgotten = 0;
   #ended = false;
   #onMove: (() => void)[] = [];
 
@@ -86,7 +87,12 @@ export class EventLog {
 
   /** First revision that a reader can start from. */
   get oldest(): number {
-    return this.#oldest;
+    return Math.max(this.#oldest, Math.min(this.#forgotten, this.#position + 1));
+  }
+
+  /** New readers start at `revision` or later; those there are go on. */
+  forget(revision: number): void {
+    this.#forgotten = Math.max(this.#forgotten, revision);
   }
 
   get readers(): number {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "#base";
 import { StoreFault, type WatchBatch } from "../backend.ts";
 import { EventLog, inRange, type EventLogLimits, type Range } from "./event-log.ts";
@@ -10,7 +11,7 @@ export interface FollowerOptions {
   readonly random: () => number;
   readonly limits: EventLogLimits;
   /** The newest revision, linearizable. */
-  readonly revision: (signal: AbortSignal) => Promise<number>;
+  readonly revision: () => Promise<number>;
   /** Watchers hear of progress this often at least. */
   readonly progressMs: number;
   /** A stream that did not bring what the store says it has is opened anew after so long. */
@@ -33,6 +34,8 @@ export class Follower implements AsyncDisposable {
 
   constructor(options: FollowerOptions) {
     this.#options = options;
+    // One listener per pause that is waited for.
+    setMaxListeners(0, this.#stop.signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -50,7 +53,8 @@ export class Follower implements AsyncDisposable {
   ): AsyncGenerator<WatchBatch, void, undefined> {
     let next = fromRevision;
     while (!signal.aborted) {
-      const log = await this.#started(signal);
+      const log = await this.#started();
+      if (signal.aborted) return;
       if (next < log.oldest) {
         for await (const batch of this.#catchUp(range, next, signal)) {
           next = batch.revision + 1;
@@ -64,6 +68,17 @@ export class Follower implements AsyncDisposable {
     }
   }
 
+  /** The first revision after the moment of this call; a watch from there needs no catching up. */
+  async next(): Promise<number> {
+    await this.#started();
+    return (await this.#options.revision()) + 1;
+  }
+
+  /** After a compaction up to `revision`: watches no longer start before it. */
+  forget(revision: number): void {
+    this.#log?.then((log) => log.forget(revision)).catch(() => {});
+  }
+
   requestProgress(): void {
     if (this.#log === undefined || this.#stop.signal.aborted) return;
     if (this.#progress !== undefined) {
@@ -75,17 +90,15 @@ export class Follower implements AsyncDisposable {
     this.#own(this.#tellProgress(state).finally(() => (this.#progress = undefined)));
   }
 
-  async #started(signal: AbortSignal): Promise<EventLog> {
+  async #started(): Promise<EventLog> {
     if (this.#stop.signal.aborted) throw new StoreFault({ kind: "closed" });
     this.#log ??= this.#start();
-    const log = await this.#log;
-    signal.throwIfAborted();
-    return log;
+    return this.#log;
   }
 
   async #start(): Promise<EventLog> {
     try {
-      const position = await this.#options.revision(this.#stop.signal);
+      const position = await this.#options.revision();
       const log = new EventLog(position, this.#options.limits);
       this.#own(this.#follow(log));
       this.#own(this.#tick());
@@ -164,7 +177,7 @@ export class Follower implements AsyncDisposable {
       try {
         const log = await this.#log;
         const before = log.position;
-        const newest = await this.#options.revision(this.#stop.signal);
+        const newest = await this.#options.revision();
         if (newest < before) return this.#abandon(log, newest);
         if (await this.#reaches(log, newest)) log.progress();
         else this.#reopen.abort();

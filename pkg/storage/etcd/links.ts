@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Etcd3 } from "etcd3";
 import { assert } from "#base";
 import { StoreFault } from "../backend.ts";
@@ -86,6 +87,8 @@ export class Links {
     const endpoint = this.#options.endpoints[this.#index];
     assert(endpoint !== undefined, "the index stays inside the endpoints");
     const drop = new AbortController();
+    // One listener per open stream.
+    setMaxListeners(0, drop.signal);
     const etcd = this.#client(endpoint, libraries);
     return { link: { etcd, endpoint, dropped: drop.signal, proven: false }, drop };
   }
