@@ -1,6 +1,7 @@
-import { answerText } from "./answer.ts";
-import type { Exchange } from "./exchange.ts";
 import type { Query } from "#request";
+import { answerText } from "./answer.ts";
+import type { Closing } from "./closing.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** A condition of the server, or of something that it cannot do without. */
 export interface HealthCheck {
@@ -20,12 +21,12 @@ const fine = { check: () => undefined };
 export class Health {
   private readonly checks: readonly HealthCheck[];
 
-  constructor(checks: readonly HealthCheck[], closing: AbortSignal) {
+  constructor(checks: readonly HealthCheck[], closing: Closing) {
     const shutdown: HealthCheck = {
       name: "shutdown",
       endpoints: ["readyz"],
       check: () => {
-        if (closing.aborted) throw new Error("process is shutting down");
+        if (closing.closing) throw new Error("process is shutting down");
       },
     };
     this.checks = [{ name: "ping", ...fine }, { name: "log", ...fine }, ...checks, shutdown];

@@ -1,5 +1,11 @@
-import type { Catalog, Resource, Verb } from "#meta";
-import { genericFailure } from "#meta";
+import {
+  badRequest,
+  type Catalog,
+  genericFailure,
+  goQuote,
+  type Resource,
+  type Verb,
+} from "#meta";
 import type { RequestInfo } from "#request";
 
 /** What a request asks of the registry, once its path has been found in the catalog. */
@@ -27,8 +33,19 @@ export function findRoute(catalog: Catalog, method: string, info: RequestInfo): 
   const verb = allowed.get(method);
   if (verb === undefined) throw genericFailure(405);
   const { name, namespace, subresource, oldWatch } = place;
+  if (name !== "") checkName(name);
   const asked = verb === "list" && info.verb === "watch" ? "watch" : verb;
   return { resource, verb: asked, name, namespace, subresource, oldWatch };
+}
+
+/** Names that could not be a part of a key in the store. */
+function checkName(name: string): void {
+  const faults = [
+    ...[".", ".."].filter((reserved) => name === reserved).map((text) => `may not be '${text}'`),
+    ...["/", "%"].filter((part) => name.includes(part)).map((text) => `may not contain '${text}'`),
+  ];
+  if (faults.length === 0) return;
+  throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${faults.join(";")}`);
 }
 
 interface Place {

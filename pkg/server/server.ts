@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import type { Authenticator, Authorizer } from "#request";
+import { Closing } from "./closing.ts";
 import type { Exchange } from "./exchange.ts";
 import { Health, type HealthCheck } from "./health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
@@ -67,7 +68,7 @@ class HttpServer implements KeelsonServer {
   private readonly limits: Limits;
   private readonly metrics: MetricsSink;
   private readonly log: (line: string) => void;
-  private readonly closing = new AbortController();
+  private readonly closing = new Closing();
   private readonly path: (context: Arrived) => Promise<void>;
   private readonly server: Server;
   private readonly sessions = new Set<ServerHttp2Session>();
@@ -89,10 +90,10 @@ class HttpServer implements KeelsonServer {
       clock: options.clock ?? systemClock,
       limits: this.limits,
       metrics: this.metrics,
-      health: new Health(options.health ?? [], this.closing.signal),
+      health: new Health(options.health ?? [], this.closing),
       random: options.random ?? Math.random,
       log: this.log,
-      closing: this.closing.signal,
+      closing: this.closing,
     });
     this.path = chain.compose(this.metrics);
     this.server = this.makeServer();
@@ -125,7 +126,7 @@ class HttpServer implements KeelsonServer {
       if (this.server.listening) this.server.close(() => resolve());
       else resolve();
     });
-    this.closing.abort();
+    this.closing.begin();
     for (const session of this.sessions) session.close();
     for (const socket of this.sockets) this.closeIfIdle(socket);
     const timer = setTimeout(() => this.cutOff(), graceMs);
@@ -223,7 +224,7 @@ class HttpServer implements KeelsonServer {
       // Watches may be silent for long: only a connection without requests is idle.
       if (!this.atWork.has(session)) session.close();
     });
-    if (this.closing.signal.aborted) session.close();
+    if (this.closing.closing) session.close();
   }
 
   private async arrive(request: NodeRequest, response: NodeResponse): Promise<void> {
@@ -231,7 +232,7 @@ class HttpServer implements KeelsonServer {
     const id = typeof sent === "string" && isPlainId(sent) ? sent : randomUUID();
     const http2 = "stream" in response;
     const last: Record<string, string> =
-      !http2 && this.closing.signal.aborted ? { connection: "close" } : {};
+      !http2 && this.closing.closing ? { connection: "close" } : {};
     const exchange = new NodeExchange(request, response, {
       bodyTimeout: this.limits.bodyTimeout,
       common: { ...COMMON_HEADERS, ...last, "audit-id": id },
@@ -252,7 +253,7 @@ class HttpServer implements KeelsonServer {
       return;
     }
     this.atWork.delete(connection);
-    if (!this.closing.signal.aborted) return;
+    if (!this.closing.closing) return;
     if (this.sockets.has(connection as Socket)) this.closeIfIdle(connection as Socket);
     if (this.atWork.size === 0) this.idle?.();
   }

@@ -12,6 +12,7 @@ import {
 import type { Registry } from "#registry";
 import { answer, answerText } from "./answer.ts";
 import { Chain, type Stage } from "./chain.ts";
+import type { Closing } from "./closing.ts";
 import { statusBody } from "./encode.ts";
 import { ClientGone, type Exchange } from "./exchange.ts";
 import { deadlineExceeded, forbidden, seatsTaken } from "./failures.ts";
@@ -37,8 +38,7 @@ export interface ServerParts {
   /** A number in [0, 1), to spread the ends of watches. */
   readonly random: () => number;
   readonly log: (line: string) => void;
-  /** Aborts when the server closes. */
-  readonly closing: AbortSignal;
+  readonly closing: Closing;
 }
 
 export interface Arrived {

@@ -12,6 +12,7 @@ import type {
 import type { Clock } from "#base";
 import type { Query, RequestInfo, User } from "#request";
 import { answer, AnswerWriter, gzipAbove } from "./answer.ts";
+import type { Closing } from "./closing.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
 import { itemPieces, partialPieces, partialTypeMeta, servedObject, statusBody } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
@@ -48,8 +49,8 @@ export interface VerbParts {
   readonly limits: Limits;
   /** A number in [0, 1), to spread the ends of watches. */
   readonly random: () => number;
-  /** Aborts when the server closes: watches then end in order. */
-  readonly closing: AbortSignal;
+  /** Watches end in order when the server closes. */
+  readonly closing: Closing;
 }
 
 export interface VerbRequest {
@@ -141,9 +142,9 @@ class VerbRun {
     const life = new AbortController();
     const end = () => life.abort(new WatchEnded());
     const timer = setTimeout(end, this.watchMilliseconds(sent.timeoutSeconds));
-    const signals = [exchange.signal, this.parts.closing];
-    for (const signal of signals) signal.addEventListener("abort", end, { once: true });
-    if (signals.some((signal) => signal.aborted)) end();
+    exchange.signal.addEventListener("abort", end, { once: true });
+    const forget = this.parts.closing.add(end);
+    if (exchange.signal.aborted) end();
     try {
       const target = { ...this.target, name: "", signal: life.signal };
       const events = this.parts.registry.watch(target, { ...sent, fieldSelector });
@@ -157,7 +158,8 @@ class VerbRun {
       await this.sendEvents(events, { view, ended: life.signal });
     } finally {
       clearTimeout(timer);
-      for (const signal of signals) signal.removeEventListener("abort", end);
+      forget();
+      exchange.signal.removeEventListener("abort", end);
       end();
     }
   }

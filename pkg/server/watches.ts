@@ -1,7 +1,6 @@
-import { watchEvent } from "#api";
 import { type Resource, type Status, StatusError } from "#meta";
 import type { ItemEvent } from "#registry";
-import { fromJson, toJson, toProtobuf } from "#schema";
+import { fromJson, toJson } from "#schema";
 import {
   itemJson,
   itemPieces,
@@ -14,6 +13,7 @@ import {
   typeMetaOf,
 } from "./encode.ts";
 import type { Sink } from "./exchange.ts";
+import { lengthPrefix } from "./lists.ts";
 import { type Format, mediaTypes, type Negotiated } from "./negotiation.ts";
 import {
   joinPieces,
@@ -45,11 +45,7 @@ export class EventEncoder {
   /** One frame: a line of JSON, or a length (four bytes, big-endian) and a Protobuf WatchEvent. */
   frame(event: ItemEvent): Uint8Array {
     if (this.view.format === "protobuf") {
-      const raw = Buffer.from(this.protobufObject(event)).toString("base64");
-      const message = toProtobuf(watchEvent, { type: event.type, object: raw } as never);
-      const length = Buffer.alloc(4);
-      length.writeUInt32BE(message.byteLength);
-      return Buffer.concat([length, message]);
+      return protobufFrame(event.type, this.protobufObject(event));
     }
     const pieces = [`{"type":"${event.type}","object":`, ...this.jsonObject(event), "}\n"];
     return Buffer.concat(pieces.map((p) => (typeof p === "string" ? Buffer.from(p) : p)));
@@ -101,6 +97,25 @@ export class EventEncoder {
     const metadata = { resourceVersion: String(event.revision), annotations };
     return fromJson(this.view.resource.struct, { metadata });
   }
+}
+
+const TYPE_TAG = 0x0a;
+const OBJECT_TAG = 0x12;
+const RAW_TAG = 0x0a;
+
+/**
+ * A WatchEvent: field 1 is the type, field 2 a RawExtension whose field 1 holds the enveloped object.
+ * Written by hand, so that the object's bytes are copied once.
+ */
+function protobufFrame(type: string, object: Uint8Array): Uint8Array {
+  const name = Buffer.from(type, "latin1");
+  const raw = lengthPrefix(RAW_TAG, object.byteLength);
+  const extension = lengthPrefix(OBJECT_TAG, raw.byteLength + object.byteLength);
+  const head = [lengthPrefix(TYPE_TAG, name.byteLength), name, extension, raw];
+  const size = head.reduce((sum, part) => sum + part.byteLength, object.byteLength);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(size);
+  return Buffer.concat([length, ...head, object], 4 + size);
 }
 
 function errorJson(status: Status): string {

@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import http2 from "node:http2";
+import https from "node:https";
+import { builtinKinds } from "#api";
+import { systemClock } from "#base";
+import { Catalog, domainOf } from "#meta";
+import { createAuthority, issueCertificate } from "#pki";
+import { createRegistry } from "#registry";
+import type { Authenticator } from "#request";
+import { createServer, type KeelsonServer, type Limits } from "#server";
+import { memoryBackend, objectStore } from "#storage";
+
+interface Answer {
+  readonly status: number;
+  readonly headers: http2.IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+const admin: Authenticator = {
+  authenticate: async () => ({
+    name: "admin",
+    uid: "",
+    groups: ["system:masters"],
+    extra: new Map(),
+  }),
+};
+
+/** A server over a store in memory, on a free port, with a connection to it. */
+class Stand {
+  private constructor(
+    readonly server: KeelsonServer,
+    readonly session: http2.ClientHttp2Session,
+    private readonly closeStore: () => Promise<void> | void,
+  ) {}
+
+  static async open(limits: Partial<Limits> = {}): Promise<Stand> {
+    const validity = { validDays: 1, now: Date.now() };
+    const authority = await createAuthority("test", validity);
+    const leaf = { commonName: "server", hosts: ["127.0.0.1"], usage: "server" } as const;
+    const { certificate, privateKey } = await issueCertificate(authority, { ...leaf, ...validity });
+    const catalog = new Catalog(builtinKinds, domainOf());
+    const backend = memoryBackend({ clock: systemClock });
+    const registry = createRegistry({
+      store: objectStore(backend, { root: "/registry" }),
+      catalog,
+      clock: systemClock,
+      gates: () => false,
+      storageMediaType: "json",
+      eventTtlSeconds: 3600,
+    });
+    const server = createServer({
+      catalog,
+      registry,
+      authenticator: admin,
+      authorizer: { authorize: async () => ({ verdict: "allow", reason: "" }) },
+      tls: { cert: certificate, key: privateKey },
+      limits,
+    });
+    await server.listen({ host: "127.0.0.1", port: 0 });
+    const url = `https://127.0.0.1:${server.address.port}`;
+    const session = http2.connect(url, { ca: authority.certificate });
+    session.on("error", () => undefined);
+    const stand = new Stand(server, session, () => backend[Symbol.asyncDispose]());
+    await stand.ask("/api/v1/namespaces", json({ metadata: { name: "n" } }));
+    return stand;
+  }
+
+  start(path: string, { method, headers = {}, body }: Asked = {}): http2.ClientHttp2Stream {
+    const stream = this.session.request(
+      { ":method": method ?? (body === undefined ? "GET" : "POST"), ":path": path, ...headers },
+      { endStream: body === undefined },
+    );
+    if (body !== undefined) stream.end(body);
+    return stream;
+  }
+
+  ask(path: string, asked: Asked = {}): Promise<Answer> {
+    return answerOf(this.start(path, asked));
+  }
+
+  async close(): Promise<void> {
+    this.session.destroy();
+    await this.server.close({ graceMs: 500 });
+    await this.closeStore();
+  }
+}
+
+function json(value: unknown): Asked {
+  return { headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+function answerOf(stream: http2.ClientHttp2Stream): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let headers: http2.IncomingHttpHeaders & http2.IncomingHttpStatusHeader = {};
+    stream.on("response", (got) => (headers = got));
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("error", reject);
+    stream.on("end", () =>
+      resolve({ status: headers[":status"] ?? 0, headers, body: Buffer.concat(chunks) }),
+    );
+  });
+}
+
+/** JSON documents of a stream, one a line, as they come. */
+async function* lines(stream: http2.ClientHttp2Stream): AsyncGenerator<any> {
+  let rest = "";
+  for await (const chunk of stream.setEncoding("utf8")) {
+    const parts = (rest + (chunk as string)).split("\n");
+    rest = parts.pop()!;
+    for (const part of parts) yield JSON.parse(part);
+  }
+}
+
+const COLLECTION = "/api/v1/namespaces/n/configmaps";
+
+describe("HTTP/2", () => {
+  let stand: Stand;
+  before(async () => {
+    stand = await Stand.open();
+  });
+  after(() => stand.close());
+
+  it("creates, reads, replaces, patches, lists and deletes", async () => {
+    const created = await stand.ask(COLLECTION, json({ metadata: { name: "a" }, data: { k: "1" } }));
+    assert.equal(created.status, 201);
+    const object = JSON.parse(created.body.toString());
+    assert.match(object.metadata.resourceVersion, /^\d+$/);
+    const read = await stand.ask(`${COLLECTION}/a`);
+    assert.deepEqual(JSON.parse(read.body.toString()), object);
+    const replaced = await stand.ask(`${COLLECTION}/a`, {
+      ...json({ ...object, data: { k: "2" } }),
+      method: "PUT",
+    });
+    assert.equal(JSON.parse(replaced.body.toString()).data.k, "2");
+    const patched = await stand.ask(`${COLLECTION}/a`, {
+      method: "PATCH",
+      headers: { "content-type": "application/merge-patch+json" },
+      body: JSON.stringify({ data: { k: null, l: "3" } }),
+    });
+    assert.deepEqual(JSON.parse(patched.body.toString()).data, { l: "3" });
+    const listed = JSON.parse((await stand.ask(COLLECTION)).body.toString());
+    assert.deepEqual(listed.items.map((each: any) => each.metadata.name), ["a"]);
+    assert.equal(listed.items[0].kind, undefined);
+    const deleted = await stand.ask(`${COLLECTION}/a`, { method: "DELETE" });
+    assert.equal(JSON.parse(deleted.body.toString()).status, "Success");
+    assert.equal((await stand.ask(`${COLLECTION}/a`)).status, 404);
+  });
+
+  it("shows a watcher every change in order", async () => {
+    const { resourceVersion } = JSON.parse((await stand.ask(COLLECTION)).body.toString()).metadata;
+    const stream = stand.start(`${COLLECTION}?watch=1&resourceVersion=${resourceVersion}`);
+    const events = lines(stream);
+    await stand.ask(COLLECTION, json({ metadata: { name: "w" } }));
+    await stand.ask(`${COLLECTION}/w`, { method: "DELETE" });
+    const seen = [(await events.next()).value, (await events.next()).value];
+    assert.deepEqual(
+      seen.map(({ type, object }) => `${type} ${object.metadata.name}`),
+      ["ADDED w", "DELETED w"],
+    );
+    stream.close();
+  });
+
+  it("frames a Protobuf watch by lengths", async () => {
+    const { resourceVersion } = JSON.parse((await stand.ask(COLLECTION)).body.toString()).metadata;
+    await stand.ask(COLLECTION, json({ metadata: { name: "p" } }));
+    const query = `watch=1&timeoutSeconds=1&resourceVersion=${resourceVersion}`;
+    const headers = { accept: "application/vnd.kubernetes.protobuf" };
+    const answer = await stand.ask(`${COLLECTION}?${query}`, { headers });
+    const type = "application/vnd.kubernetes.protobuf;stream=watch";
+    assert.equal(answer.headers["content-type"], type);
+    assert.equal(answer.body.readUInt32BE(0), answer.body.byteLength - 4);
+    assert.equal(answer.body.toString("latin1", 6, 11), "ADDED");
+    assert(answer.body.includes("k8s\0"));
+  });
+
+  it("answers half-sent and unread bodies without breaking the connection", async () => {
+    const large = "x".repeat(4 * 1024 * 1024);
+    const { status } = await stand.ask(COLLECTION, { ...json({}), body: large });
+    assert.equal(status, 413);
+    const nowhere = await stand.ask("/nowhere", { ...json({}), body: large });
+    assert.equal(nowhere.status, 404);
+    assert.equal((await stand.ask("/livez")).body.toString(), "ok");
+  });
+
+  it("survives five hundred watchers that leave at once", async () => {
+    const streams = Array.from({ length: 500 }, () => stand.start(`${COLLECTION}?watch=1`));
+    await Promise.all(streams.map((s) => new Promise((resolve) => s.once("response", resolve))));
+    for (const stream of streams) stream.close(http2.constants.NGHTTP2_CANCEL);
+    assert.equal((await stand.ask("/livez")).status, 200);
+  });
+
+  it("refuses more header bytes than allowed and lives on", async () => {
+    const stream = stand.start("/livez", { headers: { "x-much": "x".repeat(100_000) } });
+    await new Promise((resolve) => {
+      stream.on("error", resolve);
+      stream.on("close", resolve);
+      stream.on("response", resolve);
+    });
+    const session = http2.connect(`https://127.0.0.1:${stand.server.address.port}`, {
+      rejectUnauthorized: false,
+    });
+    const { status } = await answerOf(session.request({ ":path": "/livez" }));
+    assert.equal(status, 200);
+    session.close();
+  });
+});
+
+describe("HTTP/1.1", () => {
+  let stand: Stand;
+  before(async () => {
+    stand = await Stand.open({ bodyTimeout: 200 });
+  });
+  after(() => stand.close());
+
+  function request(path: string, options: https.RequestOptions = {}) {
+    const { port } = stand.server.address;
+    return https.request({ port, path, rejectUnauthorized: false, agent: false, ...options });
+  }
+
+  it("serves the same port", async () => {
+    const text = await new Promise<string>((resolve, reject) => {
+      const sent = request("/livez");
+      sent.on("response", (response) => {
+        let body = "";
+        response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+        response.on("end", () => resolve(`${response.httpVersion} ${body}`));
+      });
+      sent.on("error", reject).end();
+    });
+    assert.equal(text, "1.1 ok");
+  });
+
+  it("gives up on a body that does not arrive", async () => {
+    const status = await new Promise<number>((resolve, reject) => {
+      const headers = { "content-type": "application/json", "content-length": "100" };
+      const sent = request(COLLECTION, { method: "POST", headers });
+      sent.on("response", (response) => resolve(response.resume().statusCode ?? 0));
+      sent.on("error", reject);
+      sent.write("{");
+    });
+    assert.equal(status, 504);
+  });
+});
+
+describe("closing", () => {
+  it("ends watches in order, tells connections to go, and is quick", async () => {
+    const stand = await Stand.open();
+    const stream = stand.start(`${COLLECTION}?watch=1`);
+    await new Promise((resolve) => stream.once("response", resolve));
+    const goaway = new Promise((resolve) => stand.session.once("goaway", resolve));
+    const ended = answerOf(stream);
+    const started = performance.now();
+    await stand.server.close();
+    assert(performance.now() - started < 1000);
+    assert.equal((await ended).body.byteLength, 0);
+    assert.equal(stream.rstCode, http2.constants.NGHTTP2_NO_ERROR);
+    await goaway;
+    await stand.close();
+  });
+});
