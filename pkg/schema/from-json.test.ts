@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { DecodeFault } from "./faults.ts";
 import { fromJson } from "./from-json.ts";
 import { parseJson } from "./json-parse.ts";
-import { node, thing } from "./testing.ts";
+import { plain, structs } from "./declare.ts";
+import { anything, node, thing } from "./testing.ts";
 
 function read(text: string): unknown {
   const { value, literals } = parseJson(text);
@@ -107,6 +108,14 @@ describe("fromJson", () => {
       name: "DecodeFault",
       message: "exceeded max depth",
     });
+  });
+
+  it("bounds the depth of values of any shape", () => {
+    const any = structs("api/sample/v1")("Any", "", { any: plain(1, anything, "") });
+    const deep = (levels: number) =>
+      parseJson(`{"any":${"[".repeat(levels)}${"]".repeat(levels)}}`);
+    assert.ok(fromJson(any, deep(400).value));
+    assert.throws(() => fromJson(any, deep(9000).value), { message: "exceeded max depth" });
   });
 
   const faults: readonly (readonly [string, string])[] = [

@@ -1,5 +1,6 @@
 import { assign, memoize } from "#base";
 import { canonicalBase64 } from "./base64.ts";
+import { checkDepth, MAX_RECURSION, tooDeep } from "./depth.ts";
 import { DecodeFault } from "./faults.ts";
 import { literalAt } from "./json-literals.ts";
 import { dropsZero, goTypeName, jsonFields, type JsonField, resolved } from "./layout.ts";
@@ -44,9 +45,6 @@ export function fromJson<S extends StructType<any>>(
 
 /** Kubernetes stops counting strict problems at this number. */
 const MAX_UNKNOWN = 100;
-
-/** Bounds the recursion of types that contain themselves; the text is that of Go's JSON scanner. */
-const MAX_RECURSION = 500;
 
 /**
  * Where the decoder is. One per decode; leaves never touch it, so a deep path costs nothing until a
@@ -189,7 +187,9 @@ function decodeScalar(type: ScalarType): Decode {
     if (place.literal !== undefined && type.fromNumber !== undefined) {
       return type.fromNumber(place.literal);
     }
-    return type.fromJson(value);
+    const decoded = type.fromJson(value);
+    if (typeof decoded === "object") checkDepth(decoded);
+    return decoded;
   };
 }
 
@@ -197,7 +197,7 @@ function decodeLazy(resolve: () => Type): Decode {
   let decode: Decode | undefined;
   return (value, place) => {
     decode ??= decoderOf(resolve());
-    if (++place.depth > MAX_RECURSION) throw new DecodeFault("exceeded max depth");
+    if (++place.depth > MAX_RECURSION) throw tooDeep();
     const decoded = decode(value, place);
     place.depth--;
     return decoded;

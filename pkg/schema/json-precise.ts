@@ -56,9 +56,10 @@ class PreciseParser {
     const { reader } = this;
     const unit = reader.peek();
     if (unit === 0x7b) {
-      if (this.open(this.objectToFill())) return;
+      const before = this.objectBefore();
+      if (this.open(before ?? {}, before === undefined ? undefined : new Set())) return;
     } else if (unit === 0x5b) {
-      if (this.open([])) return;
+      if (this.open([], undefined)) return;
     } else if (unit === 0x22) {
       this.place(reader.string());
     } else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) {
@@ -70,19 +71,18 @@ class PreciseParser {
   }
 
   /** An object given twice continues the first one, as Go decodes into what is already there. */
-  private objectToFill(): Frame["container"] {
+  private objectBefore(): Record<string, unknown> | undefined {
     const frame = this.frames.at(-1);
-    if (frame === undefined || Array.isArray(frame.container)) return {};
-    const before = Object.hasOwn(frame.container, frame.step)
-      ? frame.container[frame.step as string]
-      : undefined;
+    if (frame === undefined || Array.isArray(frame.container)) return undefined;
+    if (!Object.hasOwn(frame.container, frame.step)) return undefined;
+    const before = frame.container[frame.step as string];
     return typeof before === "object" && before !== null && !Array.isArray(before)
       ? (before as Record<string, unknown>)
-      : {};
+      : undefined;
   }
 
   /** True if a first element follows; false if the container is empty and already placed. */
-  private open(container: Frame["container"]): boolean {
+  private open(container: Frame["container"], seen: Set<string> | undefined): boolean {
     const { reader, frames } = this;
     const isList = Array.isArray(container);
     if (frames.length >= MAX_DEPTH) throw reader.unexpected("exceeded max depth");
@@ -93,8 +93,7 @@ class PreciseParser {
       reader.skip();
       return false;
     }
-    const continued = !isList && Object.keys(container).length > 0;
-    frames.push({ container, step: 0, seen: continued ? new Set() : undefined });
+    frames.push({ container, step: 0, seen });
     if (!isList) this.readKey();
     return true;
   }

@@ -60,12 +60,16 @@ export class JsonReader {
     const simple = SIMPLE_ESCAPES.indexOf(letter);
     if (simple >= 0) return ESCAPED.charAt(simple);
     if (letter !== "u") throw this.unexpected("in string escape code");
-    for (let digit = 0; digit < 4; digit++) {
+    const digits = text.slice(this.at + 1, this.at + 5);
+    if (/^[0-9a-fA-F]{4}$/.test(digits)) {
+      this.at += 4;
+      return String.fromCharCode(parseInt(digits, 16));
+    }
+    for (;;) {
       this.at++;
       const where = "in \\u hexadecimal character escape";
       if (!/[0-9a-fA-F]/.test(this.inside(where))) throw this.unexpected(where);
     }
-    return String.fromCharCode(parseInt(text.slice(this.at - 3, this.at + 1), 16));
   }
 
   /** The digits as they were written. */
@@ -88,8 +92,8 @@ export class JsonReader {
   }
 
   private digits(where: string): void {
-    if (!/[0-9]/.test(this.inside(where))) throw this.unexpected(where);
-    while (/[0-9]/.test(this.text.charAt(this.at))) this.at++;
+    if (!isDigit(this.inside(where).charCodeAt(0))) throw this.unexpected(where);
+    while (isDigit(this.text.charCodeAt(this.at))) this.at++;
   }
 
   /** `true`, `false` or `null`. */
@@ -115,6 +119,10 @@ export class JsonReader {
   private incomplete(): JsonFault {
     return new JsonFault("unexpected end of JSON input");
   }
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
 }
 
 /** Go reads half a surrogate pair as U+FFFD. */

@@ -1,4 +1,5 @@
 import { assign, memoize } from "#base";
+import { checkDepth, MAX_RECURSION, tooDeep } from "./depth.ts";
 import { DecodeFault } from "./faults.ts";
 import { dropsZero, type JsonField, resolved } from "./layout.ts";
 import { WireReader } from "./protobuf-reader.ts";
@@ -6,9 +7,6 @@ import { noWireForm, wireTypeOf } from "./protobuf-write.ts";
 import { ScalarFault } from "./scalar-fault.ts";
 import type { Field, Infer, ScalarType, StructType, Type } from "./types.ts";
 import { isAlwaysThere, zeroOf } from "./zero.ts";
-
-/** Deeper messages are refused: each level of a message costs a level of the call stack. */
-const MAX_DEPTH = 500;
 
 /**
  * The object of a message, in normal form. Unknown fields are passed over, repeated single fields
@@ -73,7 +71,7 @@ function nested(readMessage: ReadMessage): Read {
   return (reader, end, before) => {
     const object = (before ?? {}) as Shape;
     const stop = reader.delimited(end);
-    if (++reader.depth > MAX_DEPTH) throw new DecodeFault("proto: nested too deeply");
+    if (++reader.depth > MAX_RECURSION) throw tooDeep();
     readMessage(object, reader, stop);
     reader.depth--;
     return object;
@@ -99,7 +97,10 @@ function scalarOf(type: ScalarType): Read {
     const start = reader.at;
     const message = readMessage(reader, end);
     const isEmpty = reader.at - start === 1;
-    return isEmpty && type.zero === null ? null : type.fromWire(message as never);
+    if (isEmpty && type.zero === null) return null;
+    const value = type.fromWire(message as never);
+    if (typeof value === "object") checkDepth(value);
+    return value;
   };
 }
 

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
 import { arbitrary } from "./arbitrary.ts";
+import { plain, structs } from "./declare.ts";
 import { DecodeFault } from "./faults.ts";
 import { fromJson } from "./from-json.ts";
 import { unwrapEnvelope, wrapEnvelope } from "./protobuf-envelope.ts";
 import { fromProtobuf, toProtobuf } from "./protobuf.ts";
-import { meta, node, port, spec, thing } from "./testing.ts";
+import { anything, meta, node, port, spec, thing } from "./testing.ts";
 import type { StructType } from "./types.ts";
 
 function hex(struct: StructType<any>, value: unknown): string {
@@ -133,6 +134,16 @@ describe("Protobuf", () => {
     };
     assert.ok(fromProtobuf(node, deep(400)));
     assert.throws(() => fromProtobuf(node, deep(5000)), DecodeFault);
+  });
+
+  it("refuses a scalar whose bytes are not what they should be", () => {
+    const any = structs("api/sample/v1")("Any", "", { any: plain(1, anything, "") });
+    const holding = (text: string) => {
+      const inner = Buffer.concat([Buffer.from([0x0a, text.length]), Buffer.from(text)]);
+      return Buffer.concat([Buffer.from([0x0a, inner.length]), inner]);
+    };
+    assert.deepEqual(fromProtobuf(any, holding('{"a":[1]}')), { any: { a: [1] } });
+    assert.throws(() => fromProtobuf(any, holding("{")), DecodeFault);
   });
 
   it("never fails but with a DecodeFault, whatever the bytes", () => {

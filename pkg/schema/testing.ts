@@ -58,6 +58,19 @@ export const amount: ScalarType<string> = scalar<string>({
   keptWhenEmpty: true,
 });
 
+/** Any JSON value, as text on the wire. */
+export const anything: ScalarType<unknown> = scalar<unknown>({
+  name: "Anything",
+  package: "api/sample/v1",
+  doc: "Any value.",
+  fromJson: (value) => value,
+  wire: v1("Anything", "Any value.", { text: plain(1, string, "JSON.") }),
+  toWire: (value) => ({ text: JSON.stringify(value) }),
+  fromWire: (message: { text?: string }) => JSON.parse(message.text ?? "null"),
+  openapi: {},
+  zero: null,
+});
+
 export const meta = v1("Meta", "Metadata.", {
   name: plain(1, string, "Name."),
   made: plain(8, moment, "When made.", { omitZero: true }),

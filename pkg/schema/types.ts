@@ -55,7 +55,9 @@ export interface BytesType extends Shaped<string> {
 interface ScalarOpenApi {
   readonly type?: string;
   readonly format?: string;
-  /** Of a scalar that is a JSON array; clients refuse a whole document that has an array without. */
+  /**
+   * Of a scalar that is a JSON array; clients refuse a whole document that has an array without.
+   */
   readonly items?: Readonly<Record<string, unknown>>;
   readonly description?: string;
   /** v3 writes `oneOf` for IntOrString and Quantity. */

@@ -1,0 +1,27 @@
+import { DecodeFault } from "./faults.ts";
+
+/**
+ * Bounds the recursion of types and values that contain themselves: whoever walks them later, on
+ * the call stack, may rely on it. The text of the fault is that of Go's JSON scanner, which allows
+ * more.
+ */
+export const MAX_RECURSION = 500;
+
+export function tooDeep(): DecodeFault {
+  return new DecodeFault("exceeded max depth");
+}
+
+/** Refuses a JSON value of any shape that is nested too deeply. */
+export function checkDepth(value: unknown, allowed = MAX_RECURSION): void {
+  if (typeof value !== "object" || value === null) return;
+  if (allowed === 0) throw tooDeep();
+  if (Array.isArray(value)) {
+    for (const element of value) checkDepth(element, allowed - 1);
+    return;
+  }
+  const object = value as Readonly<Record<string, unknown>>;
+  for (const key in object) {
+    const member = object[key];
+    if (typeof member === "object") checkDepth(member, allowed - 1);
+  }
+}
