@@ -59,3 +59,8 @@ export {
   type FieldSelection,
   parseFieldSelector,
 } from "./field-selector.ts";
+export { PatchFault } from "./patch-fault.ts";
+export { jsonPatch, type PatchOperation } from "./json-patch.ts";
+export { mergePatch } from "./merge-patch.ts";
+export { strategicMergePatch } from "./strategic-merge.ts";
+export { goTypeOf, goValue } from "./go-value.ts";

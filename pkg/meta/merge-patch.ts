@@ -1,0 +1,37 @@
+import { assign, deepClone } from "#base";
+import { checkDepth, isJsonObject, type JsonObject } from "./patch-fault.ts";
+
+/**
+ * JSON Merge Patch (RFC 7386), with Kubernetes' habit of dropping null members of objects inside lists.
+ * Neither argument is changed. Throws PatchFault for a patch that is too deep.
+ */
+export function mergePatch(document: unknown, patch: unknown): unknown {
+  checkDepth(patch);
+  if (!isJsonObject(patch)) return deepClone(patch);
+  if (!isJsonObject(document)) return withoutNulls(patch);
+  const merged: JsonObject = deepClone(document);
+  mergeInto(merged, patch);
+  return merged;
+}
+
+function mergeInto(target: JsonObject, patch: JsonObject): void {
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) {
+      delete target[key];
+      continue;
+    }
+    const current = Object.hasOwn(target, key) ? target[key] : undefined;
+    if (isJsonObject(current) && isJsonObject(value)) mergeInto(current, value);
+    else assign(target, key, withoutNulls(value));
+  }
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isJsonObject(value)) return value;
+  const kept: JsonObject = {};
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner !== null) assign(kept, key, withoutNulls(inner));
+  }
+  return kept;
+}

@@ -1,0 +1,36 @@
+/** A patch that does not apply to the document; the message says why in Kubernetes' words. */
+export class PatchFault extends Error {
+  override readonly name = "PatchFault";
+  constructor(
+    message: string,
+    /** What a client is answered with: 400 for a malformed patch, 500 where the reference says no more. */
+    readonly code: 400 | 422 | 500 = 422,
+  ) {
+    super(message);
+  }
+}
+
+export type JsonObject = Record<string, unknown>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Merging recurses, so what a client sends must not be deeper than the stack allows. */
+const DEEPEST = 1_000;
+
+/** Throws PatchFault for values nested deeper than any object of the API is. */
+export function checkDepth(value: unknown): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw new PatchFault(`patch exceeds the depth of ${DEEPEST}`, 400);
+    const next: unknown[] = [];
+    for (const element of level) {
+      if (typeof element !== "object" || element === null) continue;
+      for (const inner of Object.values(element)) {
+        if (typeof inner === "object" && inner !== null) next.push(inner);
+      }
+    }
+    level = next;
+  }
+}

@@ -1,0 +1,322 @@
+import { assign, deepClone, deepEqual } from "#base";
+import { mergeRules, type MergeRules, type StructType, type Type } from "#schema";
+import { goString, goTypeOf, goValue } from "./go-value.ts";
+import { checkDepth, isJsonObject, type JsonObject, PatchFault } from "./patch-fault.ts";
+import { merged, noMergeKey, ordered, partitioned } from "./strategic-lists.ts";
+
+/**
+ * Strategic merge patch: a merge patch that knows from the schema which lists are merged and by which
+ * field their elements are told apart. Directives: `$patch` (replace, delete) in objects and elements,
+ * `$retainKeys`, `$setElementOrder/<field>` and `$deleteFromPrimitiveList/<field>` beside a field.
+ */
+
+const PATCH = "$patch";
+const RETAIN_KEYS = "$retainKeys";
+const ELEMENT_ORDER = "$setElementOrder";
+const DELETE_FROM = "$deleteFromPrimitiveList";
+
+/** What is known of a value: the struct or map it lies in; undefined below opaque values. */
+type Scope = StructType<any> | { readonly tag: "map"; readonly value: Type } | undefined;
+
+/** Applies a patch to the JSON of an object. Neither argument is changed. Throws PatchFault. */
+export function strategicMergePatch(
+  struct: StructType<any>,
+  document: unknown,
+  patch: unknown,
+): unknown {
+  checkDepth(patch);
+  if (!isJsonObject(patch)) {
+    throw new PatchFault(`expected a map[string]interface {}, but received a ${goTypeOf(patch)}`, 400);
+  }
+  const original = isJsonObject(document) ? deepClone(document) : {};
+  return mergeObject(original, deepClone(patch), struct);
+}
+
+/** Merges into `original` and gives it back; both arguments are used up. */
+function mergeObject(original: JsonObject, patch: JsonObject, scope: Scope): JsonObject {
+  if (Object.hasOwn(patch, PATCH)) return directed(patch);
+  retainKeys(original, patch);
+  orderLists(original, patch, scope);
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith(DELETE_FROM)) deleteFrom(original, fieldOf(key, DELETE_FROM), value);
+    else mergeField(original, key, { value, scope });
+  }
+  return original;
+}
+
+/** The whole object is replaced or emptied. */
+function directed(patch: JsonObject): JsonObject {
+  const directive = patch[PATCH];
+  if (directive === "replace") {
+    delete patch[PATCH];
+    return patch;
+  }
+  if (directive === "delete") return {};
+  throw badDirective(directive, patch);
+}
+
+function badDirective(directive: unknown, patch: JsonObject): PatchFault {
+  return new PatchFault(
+    `unknown patch type: ${goString(directive)} in map: ${goValue(patch)}`,
+    500,
+  );
+}
+
+/** `$retainKeys` names all keys that stay; the patch may not set others. */
+function retainKeys(original: JsonObject, patch: JsonObject): void {
+  if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
+  const names = patch[RETAIN_KEYS];
+  delete patch[RETAIN_KEYS];
+  const malformed = (): PatchFault => new PatchFault("invalid patch format of retainKeys", 400);
+  if (!Array.isArray(names)) throw malformed();
+  const retained = new Set<unknown>(names);
+  for (const [key, value] of Object.entries(patch)) {
+    const isDirective = key.startsWith(DELETE_FROM) || key.startsWith(ELEMENT_ORDER);
+    if (value !== null && !isDirective && !retained.has(key)) throw malformed();
+  }
+  for (const key of Object.keys(original)) if (!retained.has(key)) delete original[key];
+}
+
+/** `$prefix/field` -> `field`. */
+function fieldOf(key: string, prefix: string): string {
+  if (key.startsWith(`${prefix}/`)) return key.slice(prefix.length + 1);
+  const what = prefix === DELETE_FROM ? "primitive list" : "setElementOrder list";
+  throw new PatchFault(`invalid patch format of ${what}`, 400);
+}
+
+/** Merges and orders the lists that `$setElementOrder` names, and takes them out of the patch. */
+function orderLists(original: JsonObject, patch: JsonObject, scope: Scope): void {
+  for (const key of Object.keys(patch)) {
+    if (!key.startsWith(ELEMENT_ORDER)) continue;
+    const order = asList(patch[key]);
+    delete patch[key];
+    const field = fieldOf(key, ELEMENT_ORDER);
+    const before = Object.hasOwn(original, field) ? asList(original[field]) : undefined;
+    const change = Object.hasOwn(patch, field) ? asList(patch[field]) : undefined;
+    const rules = rulesIn(scope, field);
+    const mergeKey = rules?.mergeKey;
+    checkOrder(change ?? [], order, mergeKey);
+    if (before === undefined && change === undefined) continue;
+    const list =
+      before === undefined
+        ? (withoutDirectives(change) as unknown[])
+        : change === undefined
+          ? before
+          : mergeList(before, change, rules);
+    for (const element of order) {
+      if (mergeKey !== undefined) mergeKeyOf(element, mergeKey);
+    }
+    const parts = partitioned(list, order, mergeKey);
+    assign(original, field, ordered(parts, { order, live: before ?? [], mergeKey }));
+    delete patch[field];
+  }
+}
+
+function asList(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new PatchFault(`expected a []interface {}, but received a ${goTypeOf(value)}`, 500);
+}
+
+/** The patch list must appear in the order list, in that order; what it deletes aside. */
+function checkOrder(
+  change: readonly unknown[],
+  order: readonly unknown[],
+  mergeKey: string | undefined,
+): void {
+  const kept = change.filter((element) => !(isJsonObject(element) && element[PATCH] === "delete"));
+  const keyOf = (element: unknown): unknown =>
+    mergeKey === undefined ? element : mergeKeyOf(element, mergeKey);
+  let at = 0;
+  for (const element of order) {
+    if (at < kept.length && deepEqual(keyOf(kept[at]), keyOf(element))) at++;
+  }
+  if (at === kept.length) return;
+  throw new PatchFault(
+    `The order in patch list:\n${goValue(change)}\n doesn't match ${ELEMENT_ORDER} list:\n` +
+      `${goValue(order)}\n`,
+    500,
+  );
+}
+
+function mergeKeyOf(element: unknown, mergeKey: string): unknown {
+  if (!isJsonObject(element)) {
+    const type = goTypeOf(element);
+    throw new PatchFault(`expected a map[string]interface {}, but received a ${type}`, 500);
+  }
+  if (!Object.hasOwn(element, mergeKey)) throw noMergeKey(element, mergeKey);
+  return element[mergeKey];
+}
+
+/** Takes texts and numbers out of a list; anything that is no list is passed over. */
+function deleteFrom(original: JsonObject, field: string, value: unknown): void {
+  const list = Object.hasOwn(original, field) ? original[field] : undefined;
+  if (!Array.isArray(list) || !Array.isArray(value)) return;
+  checkElements(list, value);
+  const gone = new Set<unknown>(value);
+  assign(original, field, list.filter((element) => !gone.has(element)));
+}
+
+function mergeField(
+  original: JsonObject,
+  key: string,
+  { value, scope }: { readonly value: unknown; readonly scope: Scope },
+): void {
+  if (value === null) {
+    delete original[key];
+    return;
+  }
+  const current = Object.hasOwn(original, key) ? original[key] : undefined;
+  const rules = rulesIn(scope, key);
+  if (isJsonObject(current) && isJsonObject(value)) {
+    const replaces = rules?.strategies.includes("replace") === true;
+    assign(original, key, replaces ? value : mergeObject(current, value, scopeOf(rules?.type)));
+  } else if (Array.isArray(current) && Array.isArray(value)) {
+    assign(original, key, mergeList(current, value, rules));
+  } else {
+    const added = withoutDirectives(withoutNulls(value));
+    if (added === undefined) assign(original, key, Array.isArray(value) ? [] : {});
+    else assign(original, key, added);
+  }
+}
+
+function mergeList(
+  original: unknown[],
+  patch: unknown[],
+  rules: MergeRules | undefined,
+): unknown[] {
+  if (rules?.strategies.includes("merge") !== true) return withoutDirectives(patch) as unknown[];
+  if (original.length === 0 && patch.length === 0) return original;
+  const isOfObjects = checkElements(original, patch);
+  const { mergeKey } = rules;
+  if (!isOfObjects) return merged(original, patch);
+  if (mergeKey === undefined) {
+    throw new PatchFault("cannot merge lists without merge key for the list's type", 500);
+  }
+  return mergeElements(original as JsonObject[], patch as JsonObject[], {
+    mergeKey,
+    scope: rules.type.tag === "list" ? scopeOf(rules.type.element) : undefined,
+  });
+}
+
+/** All elements must be of one JSON type; says whether they are objects. */
+function checkElements(original: readonly unknown[], patch: readonly unknown[]): boolean {
+  const types = new Set([...original, ...patch].map(goTypeOf));
+  if (types.size > 1 || types.has("[]interface {}")) {
+    const why = types.size > 1 ? "list element types are not identical" : "lists of lists";
+    throw new PatchFault(`${why}: ${[...types].join(", ")}`, 500);
+  }
+  return types.has("map[string]interface {}");
+}
+
+interface ElementRules {
+  readonly mergeKey: string;
+  readonly scope: Scope;
+}
+
+function mergeElements(
+  original: readonly JsonObject[],
+  patch: readonly JsonObject[],
+  { mergeKey, scope }: ElementRules,
+): unknown[] {
+  const { live, changes } = applyElementDirectives(original, patch, mergeKey);
+  const elements: unknown[] = [...live];
+  const places = new Map<unknown, number>();
+  for (const [index, element] of live.entries()) {
+    const key = element[mergeKey];
+    if (!places.has(key)) places.set(key, index);
+  }
+  for (const change of changes) {
+    const key = mergeKeyOf(change, mergeKey);
+    const place = places.get(key);
+    if (place === undefined) {
+      places.set(key, elements.push(withoutDirectives(change) ?? {}) - 1);
+    } else {
+      // The key may have come from an element of this very patch.
+      elements[place] = mergeObject(elements[place] as JsonObject, deepClone(change), scope);
+    }
+  }
+  for (const element of elements) mergeKeyOf(element, mergeKey);
+  const parts = partitioned(elements, changes, mergeKey);
+  return ordered(parts, { order: changes, live, mergeKey });
+}
+
+/** Elements with `$patch`: delete one by key, or replace the list by the elements without directive. */
+function applyElementDirectives(
+  original: readonly JsonObject[],
+  patch: readonly JsonObject[],
+  mergeKey: string,
+): { readonly live: readonly JsonObject[]; readonly changes: readonly JsonObject[] } {
+  const changes: JsonObject[] = [];
+  const gone = new Set<unknown>();
+  let replaces = false;
+  for (const element of patch) {
+    if (!Object.hasOwn(element, PATCH)) {
+      changes.push(element);
+      continue;
+    }
+    const directive = element[PATCH];
+    if (directive === "delete") gone.add(mergeKeyOf(element, mergeKey));
+    else if (directive === "replace") replaces = true;
+    else if (directive === "merge") {
+      throw new PatchFault("merging lists cannot yet be specified in the patch", 500);
+    } else throw badDirective(directive, element);
+  }
+  if (replaces) return { live: changes, changes: [] };
+  return { live: original.filter((element) => !gone.has(element[mergeKey])), changes };
+}
+
+function rulesIn(scope: Scope, key: string): MergeRules | undefined {
+  if (scope === undefined) return undefined;
+  if (scope.tag === "struct") return mergeRules(scope as StructType<any>, key);
+  const { value } = scope;
+  return {
+    type: value.tag === "lazy" ? undefined : value,
+    strategies: [],
+    mergeKey: undefined,
+  } as unknown as MergeRules;
+}
+
+function scopeOf(type: Type | undefined): Scope {
+  let current = type;
+  while (current?.tag === "lazy") current = current.resolve();
+  return current?.tag === "struct" || current?.tag === "map" ? (current as Scope) : undefined;
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((element) => withoutNulls(element));
+  if (!isJsonObject(value)) return value;
+  const kept: JsonObject = {};
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner !== null) assign(kept, key, withoutNulls(inner));
+  }
+  return kept;
+}
+
+/** A value without anything that only speaks to this patch; undefined for what it deletes. */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value
+      .filter((element) => !isBareDirective(element))
+      .map(withoutDirectives)
+      .filter((element) => element !== undefined);
+  }
+  if (!isJsonObject(value)) return value;
+  if (value[PATCH] === "delete") return undefined;
+  const kept: JsonObject = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const isDirective =
+      key === PATCH ||
+      key === RETAIN_KEYS ||
+      key.startsWith(`${ELEMENT_ORDER}/`) ||
+      key.startsWith(`${DELETE_FROM}/`);
+    if (isDirective) continue;
+    const stripped = withoutDirectives(inner);
+    if (stripped !== undefined) assign(kept, key, stripped);
+  }
+  return kept;
+}
+
+/** `{"$patch": "replace"}` among the elements of a list. */
+function isBareDirective(element: unknown): boolean {
+  return isJsonObject(element) && element[PATCH] === "replace" && Object.keys(element).length === 1;
+}
