@@ -106,17 +106,14 @@ export const labelSelector = v1(
 
 export type LabelSelector = Infer<typeof labelSelector>;
 
+/** Kinds check their conditions themselves, in Kubernetes' order: an empty message, for one, is fine. */
 export const condition = v1("Condition", "One aspect of the state of an object.", {
-  type: always(1, string, "Name of the aspect.", { required: true, maxLength: 316 }),
-  status: always(2, oneOf("True", "False", "Unknown"), "Whether it holds.", { required: true }),
-  observedGeneration: plain(3, int64, "Generation that the condition is about.", { minimum: 0 }),
-  lastTransitionTime: always(4, time, "When the status last changed.", { required: true }),
-  reason: always(5, string, "One word on why.", {
-    required: true,
-    minLength: 1,
-    maxLength: 1024,
-  }),
-  message: always(6, string, "Details for people.", { required: true, maxLength: 32_768 }),
+  type: always(1, string, "Name of the aspect."),
+  status: always(2, oneOf("True", "False", "Unknown"), "Whether it holds."),
+  observedGeneration: plain(3, int64, "Generation that the condition is about."),
+  lastTransitionTime: always(4, time, "When the status last changed."),
+  reason: always(5, string, "One word on why."),
+  message: always(6, string, "Details for people."),
 });
 
 export type Condition = Infer<typeof condition>;

@@ -1,5 +1,5 @@
 import { assign, deepClone, deepEqual } from "#base";
-import { mergeRules, type MergeRules, type StructType, type Type } from "#schema";
+import { mergeRules, type StructType, type Type } from "#schema";
 import { goString, goTypeOf, goValue } from "./go-value.ts";
 import { checkDepth, isJsonObject, type JsonObject, PatchFault } from "./patch-fault.ts";
 import { merged, noMergeKey, ordered, partitioned } from "./strategic-lists.ts";
@@ -17,6 +17,13 @@ const DELETE_FROM = "$deleteFromPrimitiveList";
 
 /** What is known of a value: the struct or map it lies in; undefined below opaque values. */
 type Scope = StructType<any> | { readonly tag: "map"; readonly value: Type } | undefined;
+
+/** The part of a field's rules that matters here. */
+interface FieldRules {
+  readonly type: Type;
+  readonly strategies: readonly ("merge" | "replace" | "retainKeys")[];
+  readonly mergeKey: string | undefined;
+}
 
 /** Applies a patch to the JSON of an object. Neither argument is changed. Throws PatchFault. */
 export function strategicMergePatch(
@@ -182,7 +189,7 @@ function mergeField(
 function mergeList(
   original: unknown[],
   patch: unknown[],
-  rules: MergeRules | undefined,
+  rules: FieldRules | undefined,
 ): unknown[] {
   if (rules?.strategies.includes("merge") !== true) return withoutDirectives(patch) as unknown[];
   if (original.length === 0 && patch.length === 0) return original;
@@ -194,7 +201,7 @@ function mergeList(
   }
   return mergeElements(original as JsonObject[], patch as JsonObject[], {
     mergeKey,
-    scope: rules.type.tag === "list" ? scopeOf(rules.type.element) : undefined,
+    scope: rules.type.tag === "list" ? scopeOf(rules.type.element as Type) : undefined,
   });
 }
 
@@ -265,21 +272,22 @@ function applyElementDirectives(
   return { live: original.filter((element) => !gone.has(element[mergeKey])), changes };
 }
 
-function rulesIn(scope: Scope, key: string): MergeRules | undefined {
+/** How the field `key` is merged; entries of a map have no rules of their own. */
+function rulesIn(scope: Scope, key: string): FieldRules | undefined {
   if (scope === undefined) return undefined;
   if (scope.tag === "struct") return mergeRules(scope as StructType<any>, key);
-  const { value } = scope;
-  return {
-    type: value.tag === "lazy" ? undefined : value,
-    strategies: [],
-    mergeKey: undefined,
-  } as unknown as MergeRules;
+  return { type: resolvedType(scope.value), strategies: [], mergeKey: undefined };
 }
 
 function scopeOf(type: Type | undefined): Scope {
+  const found = type === undefined ? undefined : resolvedType(type);
+  return found?.tag === "struct" || found?.tag === "map" ? (found as Scope) : undefined;
+}
+
+function resolvedType(type: Type): Type {
   let current = type;
-  while (current?.tag === "lazy") current = current.resolve();
-  return current?.tag === "struct" || current?.tag === "map" ? (current as Scope) : undefined;
+  while (current.tag === "lazy") current = current.resolve();
+  return current;
 }
 
 function withoutNulls(value: unknown): unknown {
