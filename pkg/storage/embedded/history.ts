@@ -30,6 +30,8 @@ export const defaultRetention: Retention = {
 export interface DeadVersion {
   readonly key: string;
   readonly revision: number;
+  /** Of its value. */
+  readonly bytes: number;
 }
 
 /**
@@ -202,11 +204,12 @@ function collectDead(
 ): void {
   for (const event of moment.events) {
     const key = event.type === "put" ? event.entry.key : event.key;
-    if (event.previous !== undefined && moment.revision > oldest) {
-      dead.push({ key, revision: event.previous.modRevision });
+    const { previous } = event;
+    if (previous !== undefined && moment.revision > oldest) {
+      dead.push({ key, revision: previous.modRevision, bytes: previous.value.byteLength });
     }
     if (event.type === "delete" && moment.revision < revision) {
-      dead.push({ key, revision: moment.revision });
+      dead.push({ key, revision: moment.revision, bytes: 0 });
     }
   }
 }

@@ -1,0 +1,89 @@
+import { systemClock, type Clock } from "#base";
+import type { StoreEvent } from "../backend.ts";
+import { EmbeddedStore, type StoreLimits } from "./embedded-store.ts";
+import { History } from "./history.ts";
+import { corrupt, LmdbJournal, type Contents } from "./lmdb-journal.ts";
+import { defaultLimits } from "./memory-backend.ts";
+import type { VersionRecord } from "./record.ts";
+import { emptyState, FIRST_REVISION, without, withEntry, type State } from "./state.ts";
+
+export interface DurableBackendOptions {
+  /** Everything is in it. Made when it is not there; one process at a time. */
+  readonly directory: string;
+  readonly clock?: Clock;
+  readonly limits?: Partial<StoreLimits>;
+  /** Bytes of all live versions together, beyond which writes are refused (default 4 GiB). */
+  readonly quotaBytes?: number;
+}
+
+const QUOTA_BYTES = 4 * 1024 * 1024 * 1024;
+
+/**
+ * A store that survives the process, `kill -9` and power loss: a transaction resolves after it was
+ * synced to the disk, and nobody sees it earlier. Rejects with StoreFault `unavailable` when another
+ * process has the directory open, `corrupt` when what is in it cannot be trusted.
+ */
+export async function durableBackend(options: DurableBackendOptions): Promise<EmbeddedStore> {
+  const clock = options.clock ?? systemClock;
+  const limits = { ...defaultLimits, ...options.limits };
+  const { directory, quotaBytes = QUOTA_BYTES } = options;
+  const journal = await LmdbJournal.open({ directory, quotaBytes });
+  try {
+    const history = restore(await journal.load(), clock.now());
+    return new EmbeddedStore({ clock, history, limits, journal });
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
+}
+
+/** The history that wrote these records. Throws `corrupt` when they cannot be all of it. */
+function restore({ head, versions }: Contents, now: number): History {
+  const start = versions.findIndex((version) => version.revision >= head.oldest);
+  const base = start < 0 ? versions : versions.slice(0, start);
+  let state = emptyState();
+  for (const version of base) state = replayed(state, version).state;
+  // The oldest readable revision itself is replayed, so that a watch from there finds its events;
+  // only the empty store's has none.
+  const before = head.oldest === FIRST_REVISION ? FIRST_REVISION : head.oldest - 1;
+  const history = new History({ ...state, revision: before }, head.oldest);
+  for (const group of groups(versions.slice(base.length))) {
+    const { revision } = group[0]!;
+    if (revision !== history.state.revision + 1) {
+      throw corrupt(`revision ${history.state.revision + 1} is missing`);
+    }
+    let next = history.state;
+    const events: StoreEvent[] = [];
+    for (const version of group) {
+      const step = replayed(next, version);
+      events.push(step.event);
+      next = step.state;
+    }
+    history.append({ state: { ...next, revision }, events }, now);
+  }
+  if (history.state.revision !== head.revision) {
+    throw corrupt(`revisions end at ${history.state.revision}, not at ${head.revision}`);
+  }
+  return history;
+}
+
+function replayed(state: State, version: VersionRecord): { state: State; event: StoreEvent } {
+  const { key, revision, value, createRevision, deadline } = version;
+  const previous = state.entries.get(key);
+  if (version.deleted) {
+    const event: StoreEvent = { type: "delete", key, revision, previous };
+    return { state: without(state, key), event };
+  }
+  const entry = { key, value, createRevision, modRevision: revision };
+  return { state: withEntry(state, entry, deadline), event: { type: "put", entry, previous } };
+}
+
+/** Runs of records with the same revision. */
+function* groups(versions: readonly VersionRecord[]): IterableIterator<VersionRecord[]> {
+  let start = 0;
+  for (let end = 1; end <= versions.length; end++) {
+    if (versions[end]?.revision === versions[start]!.revision) continue;
+    yield versions.slice(start, end);
+    start = end;
+  }
+}

@@ -1,0 +1,1 @@
+export function checkFile(_path: string): void {}

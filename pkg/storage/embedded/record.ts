@@ -1,0 +1,98 @@
+import { crc32 } from "node:zlib";
+
+/**
+ * What the disk holds: one record for every live version of a key, and one head record. Each carries a
+ * CRC-32 of its key and content, so that a bit that changed is found before it is served.
+ *
+ * Version: key = 0x01, revision (8 bytes, big endian), key (UTF-8), so that they lie in the order in
+ * which they were written. Content = CRC (4), kind (1: 0 put, 1 delete), place in its transaction (2),
+ * create revision (8, double), deadline (8, double; 0 = none), value.
+ */
+export interface VersionRecord {
+  readonly key: string;
+  readonly revision: number;
+  readonly deleted: boolean;
+  /** Place among the events of its transaction. */
+  readonly index: number;
+  /** 0 for a deletion. */
+  readonly createRevision: number;
+  /** Wall-clock milliseconds at which the key goes away; undefined = it stays. */
+  readonly deadline: number | undefined;
+  readonly value: Uint8Array;
+}
+
+/** What must agree with the versions. Written with every group. */
+export interface Head {
+  /** Of the layout; another number is refused. */
+  readonly format: 1;
+  /** The newest revision. */
+  readonly revision: number;
+  /** The oldest readable revision. */
+  readonly oldest: number;
+  /** Number of version records. */
+  readonly versions: number;
+}
+
+export const HEAD_KEY: Buffer = Buffer.from([0]);
+
+const VERSION = 1;
+const KEY_HEADER = 9;
+const HEADER = 23;
+const PUT = 0;
+const DELETE = 1;
+
+export function versionKey(revision: number, key: string): Buffer {
+  const result = Buffer.allocUnsafe(KEY_HEADER + Buffer.byteLength(key));
+  result[0] = VERSION;
+  result.writeBigUInt64BE(BigInt(revision), 1);
+  result.write(key, KEY_HEADER);
+  return result;
+}
+
+export function encodeVersion(record: VersionRecord): { key: Buffer; content: Buffer } {
+  const key = versionKey(record.revision, record.key);
+  const content = Buffer.allocUnsafe(HEADER + record.value.byteLength);
+  content[4] = record.deleted ? DELETE : PUT;
+  content.writeUInt16BE(record.index, 5);
+  content.writeDoubleBE(record.createRevision, 7);
+  content.writeDoubleBE(record.deadline ?? 0, 15);
+  content.set(record.value, HEADER);
+  content.writeUInt32BE(checksum(key, content.subarray(4)), 0);
+  return { key, content };
+}
+
+/** Undefined when the checksum does not agree or it is no version at all. */
+export function decodeVersion(key: Buffer, content: Buffer): VersionRecord | undefined {
+  if (key.length < KEY_HEADER || key[0] !== VERSION || content.length < HEADER) return undefined;
+  if (content.readUInt32BE(0) !== checksum(key, content.subarray(4))) return undefined;
+  const deadline = content.readDoubleBE(15);
+  return {
+    key: key.toString("utf8", KEY_HEADER),
+    revision: Number(key.readBigUInt64BE(1)),
+    deleted: content[4] === DELETE,
+    index: content.readUInt16BE(5),
+    createRevision: content.readDoubleBE(7),
+    deadline: deadline === 0 ? undefined : deadline,
+    value: content.subarray(HEADER),
+  };
+}
+
+/** CRC (4 bytes), then JSON. */
+export function encodeHead(head: Head): Buffer {
+  const text = Buffer.from(JSON.stringify(head));
+  const content = Buffer.allocUnsafe(4 + text.length);
+  content.writeUInt32BE(checksum(HEAD_KEY, text), 0);
+  content.set(text, 4);
+  return content;
+}
+
+export function decodeHead(content: Buffer): Head | undefined {
+  if (content.length < 4) return undefined;
+  const text = content.subarray(4);
+  if (content.readUInt32BE(0) !== checksum(HEAD_KEY, text)) return undefined;
+  return JSON.parse(text.toString()) as Head;
+}
+
+function checksum(key: Uint8Array, content: Uint8Array): number {
+  return crc32(content, crc32(key));
+}
