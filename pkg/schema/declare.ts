@@ -114,6 +114,18 @@ export function plain<T extends Type>(
   return { number, type, doc, presence: { pointer: false, omitEmpty: true }, ...rules };
 }
 
+type Inline<T extends Type> = Plain<T> & { readonly inline: true };
+
+/** A message of its own on the wire, whose fields JSON shows among those of the parent. */
+export function inline<T extends StructType<any>>(
+  number: number,
+  type: T,
+  doc: string,
+  rules: FieldRules = {},
+): Inline<T> {
+  return { ...plain(number, type, doc, rules), inline: true };
+}
+
 /** A Go value without `omitempty`: always written; an absent list or map shows as null. */
 export function always<T extends Type>(
   number: number,

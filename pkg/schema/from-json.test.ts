@@ -82,6 +82,14 @@ describe("fromJson", () => {
     assert.deepEqual(Object.getPrototypeOf(labels), Object.prototype);
   });
 
+  it("gives inline structs' fields to the parent, in its TypeScript type too", () => {
+    const object = fromJson(thing, { spec: { path: "p", empty: true } });
+    const path: string | undefined = object.spec.path;
+    // @ts-expect-error: the inline field itself is not there
+    const nested: unknown = object.spec.source;
+    assert.deepEqual([path, nested, object.spec.empty], ["p", undefined, true]);
+  });
+
   it("reads 64-bit integers exactly", () => {
     const big = (text: string) => (read(`{"spec":{"big":${text}}}`) as any).spec.big;
     assert.equal(big("9007199254740993"), 9007199254740993n);

@@ -88,8 +88,15 @@ export class WireReader {
 
   string(end: number): string {
     const stop = this.delimited(end);
-    const text = this.buffer.toString("utf8", this.at, stop);
+    const { buffer, at: start } = this;
     this.at = stop;
+    if (stop - start > SHORT) return buffer.toString("utf8", start, stop);
+    let text = "";
+    for (let at = start; at < stop; at++) {
+      const byte = buffer[at] as number;
+      if (byte > 0x7f) return buffer.toString("utf8", start, stop);
+      text += String.fromCharCode(byte);
+    }
     return text;
   }
 
@@ -127,6 +134,9 @@ export class WireReader {
     this.at += bytes;
   }
 }
+
+/** Up to this length, putting ASCII together is cheaper than the call into the native decoder. */
+const SHORT = 12;
 
 function truncated(): DecodeFault {
   return new DecodeFault("unexpected EOF");

@@ -235,8 +235,26 @@ type FieldValue<F> = F extends { readonly type: infer T; readonly presence: infe
     : Infer<T>
   : never;
 
+/** Fields whose members JSON shows among those of the parent. */
+type InlineKeys<F> = {
+  [K in keyof F]: F[K] extends { readonly inline: true } ? K : never;
+}[keyof F];
+
+type InlineMembers<F> = {
+  [K in InlineKeys<F>]: F[K] extends { readonly type: infer T } ? (of: Infer<T>) => void : never;
+}[InlineKeys<F>];
+
+/** All inline structs together; `unknown`, which adds nothing, where there are none or F is `any`. */
+type Inlined<F> = [InlineKeys<F>] extends [never]
+  ? unknown
+  : string extends InlineKeys<F>
+    ? unknown
+    : InlineMembers<F> extends (of: infer All) => void
+      ? All
+      : never;
+
 type InferFields<F extends Fields> = {
-  [K in PresentKeys<F>]: FieldValue<F[K]>;
+  [K in Exclude<PresentKeys<F>, InlineKeys<F>>]: FieldValue<F[K]>;
 } & {
-  [K in Exclude<keyof F, PresentKeys<F>>]?: FieldValue<F[K]>;
-};
+  [K in Exclude<keyof F, PresentKeys<F> | InlineKeys<F>>]?: FieldValue<F[K]>;
+} & Inlined<F>;
