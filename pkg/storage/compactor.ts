@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import { StoreFault, type Backend } from "./backend.ts";
 
-export interface CompactorOptions {
+interface CompactorOptions {
   readonly clock: Clock;
   /** Between two rounds; also the age that history reaches at least before it goes. */
   readonly intervalMs: number;
@@ -18,9 +18,9 @@ interface Round {
 }
 
 /**
- * Compacts once per interval, however many replicas run this: each tries to replace the version of the
- * key that it saw a round ago, and only the one that does so compacts, to the store's revision of a
- * round ago. The first round never compacts. Stops when disposed.
+ * Compacts once per interval, however many replicas run this: each tries to replace the version of
+ * the key that it saw a round ago, and only the one that does so compacts, to the store's revision
+ * of a round ago. The first round never compacts. Stops when disposed.
  */
 export function startCompactor(backend: Backend, options: CompactorOptions): AsyncDisposable {
   const stop = new AbortController();
@@ -33,7 +33,11 @@ export function startCompactor(backend: Backend, options: CompactorOptions): Asy
   };
 }
 
-async function run(backend: Backend, options: CompactorOptions, signal: AbortSignal): Promise<void> {
+async function run(
+  backend: Backend,
+  options: CompactorOptions,
+  signal: AbortSignal,
+): Promise<void> {
   let last: Round = { keyRevision: 0, revision: 0 };
   while (!signal.aborted) {
     try {

@@ -1,8 +1,8 @@
 /** storage: six verbs over bytes and revisions, and one object store on top. */
 export * from "./backend.ts";
 export type * from "./store.ts";
-export { objectStore, type ObjectStoreOptions } from "./object-store.ts";
-export { startCompactor, type CompactorOptions } from "./compactor.ts";
+export { objectStore } from "./object-store.ts";
+export { startCompactor } from "./compactor.ts";
 export { openEtcdBackend, openDurableBackend } from "./open.ts";
 export type { EtcdBackendOptions, EtcdTls } from "./etcd/index.ts";
 export * from "./embedded/index.ts";

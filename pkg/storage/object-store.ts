@@ -10,8 +10,8 @@ import type {
 } from "./backend.ts";
 import type { ListOptions, ListPage, ObjectStore, WriteOptions, WriteOutcome } from "./store.ts";
 
-export interface ObjectStoreOptions {
-  /** Stands before every key in the backend, as `/registry`; starts with `/`, does not end with one. */
+interface ObjectStoreOptions {
+  /** Stands before every key in the backend, as `/registry`; does not end with a slash. */
   readonly root: string;
 }
 
@@ -110,7 +110,11 @@ function put(backend: Backend, what: Put): Promise<TransactionResult> {
 async function remove(
   backend: Backend,
   root: string,
-  what: { readonly key: string; readonly expected: number; readonly signal: AbortSignal | undefined },
+  what: {
+    readonly key: string;
+    readonly expected: number;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<WriteOutcome> {
   assert(what.expected > 0, "a deletion names the version that it removes");
   const key = root + what.key;

@@ -7,7 +7,7 @@ import type { Link, Links } from "./links.ts";
 /** What a call carries; the shape of gRPC's call options as far as it is used here. */
 export type CallOptions = NonNullable<Parameters<Etcd3["kv"]["range"]>[1]>;
 
-export interface CallerOptions {
+interface CallerOptions {
   readonly links: Links;
   readonly clock: Clock;
   readonly random: () => number;
@@ -77,6 +77,7 @@ export class Caller {
 
   async #attempts<T>(call: Call<T>, deadline: number): Promise<T> {
     const { links, clock } = this.#options;
+    let telling: Failure | undefined;
     for (let attempt = 0; ; attempt += 1) {
       if (this.#closed) throw new StoreFault({ kind: "closed" });
       call.signal?.throwIfAborted();
@@ -87,7 +88,8 @@ export class Caller {
       } catch (error) {
         call.signal?.throwIfAborted();
         if (this.#closed && !call.write) throw new StoreFault({ kind: "closed" });
-        const failure = failureOf(error);
+        const failure = moreTelling(failureOf(error), telling);
+        telling = failure;
         if (isConnectionTrouble(failure)) links.suspect(link);
         const pause = this.#pause(attempt);
         if (!repeatable(failure, call.write) || clock.now() + pause >= deadline) {
@@ -105,7 +107,7 @@ export class Caller {
     return call.write ? left : Math.min(left, readAttemptMs);
   }
 
-  /** The first tries follow at once while there are members left to try; then 20 ms doubling to 1 s. */
+  /** The first tries follow at once while there are members left; then 20 ms doubling to 1 s. */
   #pause(attempt: number): number {
     const { links, random } = this.#options;
     const round = attempt - links.count + 2;
@@ -126,6 +128,12 @@ async function send<T>(call: Call<T>, link: Link, timeoutMs: number): Promise<T>
   }
 }
 
+/** A last try that had no time left says less than the one before it, if they mean the same. */
+function moreTelling(failure: Failure, before: Failure | undefined): Failure {
+  const ranOut = failure.message.startsWith("Deadline exceeded");
+  return ranOut && before?.what === failure.what ? before : failure;
+}
+
 function repeatable({ what }: Failure, write: boolean): boolean {
   return what === "not-applied" || (!write && (what === "lost" || what === "late"));
 }
@@ -134,7 +142,7 @@ function numbered({ what }: Failure): boolean {
   return what === "compacted" || what === "future-revision" || what === "lease-gone";
 }
 
-/** The parts of gRPC's interceptor interface that are needed; the package itself stays behind etcd3. */
+/** The parts of gRPC's interceptors that are needed; the package itself stays behind etcd3. */
 interface InterceptedCall {
   start(metadata: { set(key: string, value: string): void }, listener?: unknown): void;
   cancelWithStatus(status: number, details: string): void;
@@ -145,7 +153,7 @@ type Interceptor = (
   next: (options: unknown) => InterceptedCall,
 ) => InterceptedCall;
 
-export interface Cancel {
+interface Cancel {
   /** Cancels the call on the wire, or as soon as it would get there. */
   cancel(): void;
 }

@@ -192,7 +192,8 @@ describe("etcd backend", function () {
     await put(other, "/pause/a");
     assert.equal((await first).done, false);
     let last = 0;
-    for (let index = 0; index < 20; index += 1) last = await put(other, "/pause/a", "z".repeat(200));
+    const text = "z".repeat(200);
+    for (let index = 0; index < 20; index += 1) last = await put(other, "/pause/a", text);
     await other.compact(last);
     for (let tries = 0; tries < 50; tries += 1) await put(other, "/pause/b");
     assert.equal(await faultKind(drain(reader)), "too-slow");
@@ -207,7 +208,8 @@ describe("etcd backend", function () {
   });
 
   it("makes keys with a time to live go away, on a shared lease", async () => {
-    const then = ["/ttl/a", "/ttl/b"].map((key) => ({ put: key, value: Buffer.from("v"), ttlSeconds: 1 }));
+    const value = Buffer.from("v");
+    const then = ["/ttl/a", "/ttl/b"].map((key) => ({ put: key, value, ttlSeconds: 1 }));
     const { revision } = await backend.txn({ compare: [], then, otherwise: [] });
     const watch = collect(backend, revision);
     await watch.until(revision + 1);
@@ -235,7 +237,8 @@ describe("etcd backend", function () {
       },
     };
     const faults: unknown[] = [];
-    const options = { clock: systemClock, intervalMs: 150, onFault: (fault: unknown) => faults.push(fault) };
+    const onFault = (fault: unknown): void => void faults.push(fault);
+    const options = { clock: systemClock, intervalMs: 150, onFault };
     {
       await using _one = startCompactor(counting, options);
       await using _two = startCompactor(counting, options);
@@ -280,6 +283,16 @@ describe("etcd backend, one member that crashes", function () {
     assert.ok(writes.acknowledged.size > 50, `${writes.acknowledged.size} writes`);
     await checkHistory(backend, watch.events, writes.acknowledged);
     await watch.stop();
+  });
+
+  it("says that there is no space, and goes on reading", async () => {
+    await using etcd = await startEtcd({ arguments: ["--quota-backend-bytes=1000000"] });
+    await using backend = connect(etcd);
+    const fill = async (): Promise<void> => {
+      for (let index = 0; index < 100; index += 1) await put(backend, "/full", "x".repeat(100_000));
+    };
+    assert.equal(await faultKind(fill()), "no-space");
+    assert.ok((await backend.get("/full")).entry !== undefined);
   });
 
   it("says that nothing is there in the time it was given", async () => {

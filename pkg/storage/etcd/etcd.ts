@@ -31,7 +31,7 @@ export interface EtcdBackendOptions {
   readonly readAttemptMs?: number;
   /** For a call as a whole, with all its retries. Default 10 s. */
   readonly requestTimeoutMs?: number;
-  /** A silent connection is probed after so long. etcd by default refuses less than 5 s. Default 10 s. */
+  /** A silent connection is probed after so long; etcd refuses less than 5 s. Default 10 s. */
   readonly keepAliveMs?: number;
   /** Calls on the wire at a time; others wait, up to `maxWaiting`. Default 256 and 20,000. */
   readonly maxInFlight?: number;
@@ -66,8 +66,7 @@ class EtcdBackend implements Backend {
   constructor(options: EtcdBackendOptions) {
     const { clock = systemClock, random = Math.random, requestTimeoutMs = 10_000 } = options;
     const { endpoints, tls, keepAliveMs = 10_000, readAttemptMs = 3_000 } = options;
-    const linkOptions = tls === undefined ? { endpoints, keepAliveMs } : { endpoints, keepAliveMs, tls };
-    this.#links = new Links(linkOptions, random);
+    this.#links = new Links({ endpoints, keepAliveMs, ...(tls && { tls }) }, random);
     this.#caller = new Caller({
       links: this.#links,
       clock,
@@ -197,7 +196,7 @@ class EtcdBackend implements Backend {
     }
   }
 
-  /** The first revision after the moment of this call; writes of this process wait until it is known. */
+  /** The first revision after this call; writes of this process wait until it is known. */
   #now(): Promise<number> {
     const start = this.#follower.next();
     const settled = start
@@ -219,16 +218,17 @@ class EtcdBackend implements Backend {
   }
 
   async #grant(seconds: number): Promise<string> {
+    const request = { TTL: String(seconds) };
     const answer = await this.#call({
       // A lease that nobody knows of goes away by itself.
       write: false,
       signal: undefined,
-      send: (etcd, callOptions) => etcd.leaseClient.leaseGrant({ TTL: String(seconds) }, callOptions),
+      send: (etcd, callOptions) => etcd.leaseClient.leaseGrant(request, callOptions),
     });
     return answer.ID;
   }
 
-  /** As the caller's, with the two faults that carry a number completed. `lease-gone` passes through. */
+  /** As the caller's, with the faults that carry a number completed; `lease-gone` passes. */
   async #call<T>(call: Call<T>): Promise<T> {
     if (this.#closed) throw new StoreFault({ kind: "closed" });
     try {
@@ -308,7 +308,7 @@ function withoutPrevious({ events, revision }: WatchBatch): WatchBatch {
   return { events: events.map((event) => ({ ...event, previous: undefined })), revision };
 }
 
-/** Rejects with the signal's reason as soon as it aborts; the shared work goes on for the others. */
+/** Rejects with the signal's reason when it aborts; the shared work goes on for the others. */
 function withSignal<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {

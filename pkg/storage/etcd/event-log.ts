@@ -50,8 +50,8 @@ interface HeldChunk extends LogChunk {
 }
 
 /**
- * The newest part of the store's history, shared by all watchers of a backend. Chunks come in at one
- * end; each reader pulls at its own pace, so nobody has a queue of their own.
+ * The newest part of the store's history, shared by all watchers of a backend. Chunks come in at
+ * one end; each reader pulls at its own pace, so nobody has a queue of their own.
  *
  *     chunks      [5..7] [8] [9..12]        oldest = 5, position = 12
  *     reader A    cursor 13, waiting        woken by the next chunk that has a key of its range
@@ -173,7 +173,7 @@ export class EventLog {
     }
   }
 
-  /** What the range has between the reader's cursor and the newest; undefined when that is nothing. */
+  /** What the range has from the reader's cursor to the newest; undefined when that is nothing. */
   #collect(reader: Reader): Batch | undefined {
     if (reader.fault !== undefined) throw reader.fault;
     if (reader.cursor < this.#oldest) throw new StoreFault({ kind: "too-slow" });
@@ -273,8 +273,8 @@ export class EventLog {
 }
 
 /**
- * Whether an event's key is in the range, by UTF-8 order. The order of strings is that of UTF-16, which
- * is the same as long as one side is ASCII.
+ * Whether an event's key is in the range, by UTF-8 order. The order of strings is that of UTF-16,
+ * which is the same as long as one side is ASCII.
  */
 export function inRange({ from, to }: Range): (event: StoreEvent) => boolean {
   if (isAscii(from) && isAscii(to)) {

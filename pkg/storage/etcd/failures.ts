@@ -1,8 +1,9 @@
 import { StoreFault } from "../backend.ts";
 
 /**
- * What an error of the client library means. The library drops status codes and keeps class names and
- * messages, so those two are what is matched; both are part of etcd's and gRPC's visible behaviour.
+ * What an error of the client library means. The library drops status codes and keeps class names
+ * and messages, so those two are what is matched; both are part of etcd's and gRPC's visible
+ * behaviour.
  */
 export interface Failure {
   readonly what:
@@ -29,14 +30,14 @@ const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   [/required revision has been compacted/, "compacted"],
   [/required revision is a future revision/, "future-revision"],
   [/etcdserver: request is too large/, "too-large"],
-  [/(received|trying to send|attempted to send) message larger than|message larger than max/i, "too-large"],
+  [/(received|send) message larger than/i, "too-large"],
   [/database space exceeded/, "no-space"],
   [/requested lease not found|is expired or revoked/, "lease-gone"],
   [/etcdserver: too many requests/, "not-applied"],
   // The request carries `hasleader`, so this is said before anything is proposed.
   [/etcdserver: no leader/, "not-applied"],
   [/No connection established|Waiting for LB pick|Name resolution failed/, "not-applied"],
-  [/Channel closed before call started|Resolution note: |Failed to start HTTP\/2 stream/, "not-applied"],
+  [/Channel closed before call started|Failed to start HTTP\/2 stream/, "not-applied"],
   [/ClientClosedError|client was already closed/, "not-applied"],
   [/corrupt|GRPCDataLossError/i, "corrupt"],
   [/PermissionDenied|Unauthenticated|AuthenticationFailed|InvalidAuthToken/, "refused"],
@@ -52,15 +53,15 @@ export function failureOf(error: unknown): Failure {
   return { what: found?.[1] ?? "unexpected", message: plain(message) };
 }
 
-/** Whether another try on another member (or a new connection) has a chance where this one failed. */
+/** Whether another member, or a new connection, has a chance where this one failed. */
 export function isConnectionTrouble({ what, message }: Failure): boolean {
   if (what === "late" || what === "lost") return !/leader changed/.test(message);
   return what === "not-applied" && !/too many requests/.test(message);
 }
 
 /**
- * The fault for the callers of the backend. `compacted` and `future-revision` carry numbers that the
- * error lacks, so they are made where those are known.
+ * The fault for the callers of the backend. `compacted` and `future-revision` carry numbers that
+ * the error lacks, so they are made where those are known.
  */
 export function faultOf(failure: Failure, write: boolean): StoreFault {
   const { what, message } = failure;

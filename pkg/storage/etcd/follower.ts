@@ -5,7 +5,7 @@ import { EventLog, inRange, type EventLogLimits, type Range } from "./event-log.
 import type { Links } from "./links.ts";
 import { LogCompacted, readLog } from "./log-stream.ts";
 
-export interface FollowerOptions {
+interface FollowerOptions {
   readonly links: Links;
   readonly clock: Clock;
   readonly random: () => number;

@@ -1,6 +1,6 @@
 /**
- * A group commit of reads: everyone who asks before a read starts shares it; nobody is given the answer
- * of a read that had started before they asked. One read runs at a time.
+ * A group commit of reads: everyone who asks before a read starts shares it; nobody is given the
+ * answer of a read that had started before they asked. One read runs at a time.
  *
  *     ask A   read 1 starts   ask B, ask C   read 1 ends (A)   read 2 starts   read 2 ends (B, C)
  */

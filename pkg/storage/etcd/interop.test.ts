@@ -53,10 +53,11 @@ describe("etcd beside other clients", function () {
       break;
     }
     abort.abort();
-    const replaced = await store.update("/configmaps/default/theirs", entry?.modRevision ?? 0, envelope);
+    const version = entry?.modRevision ?? 0;
+    const replaced = await store.update("/configmaps/default/theirs", version, envelope);
     assert.equal(replaced.done, true);
     await plain.put("/registry/configmaps/default/theirs").value("{}").exec();
-    const late = await store.delete("/configmaps/default/theirs", entry?.modRevision ?? 0);
+    const late = await store.delete("/configmaps/default/theirs", version);
     assert.ok(!late.done && Buffer.from(late.current?.value ?? []).toString() === "{}");
   });
 
@@ -68,5 +69,15 @@ describe("etcd beside other clients", function () {
     assert.equal(first?.lease, second?.lease, "one lease for both");
     const { grantedTTL } = await plain.leaseClient.leaseTimeToLive({ ID: first?.lease ?? "0" });
     assert.equal(grantedTTL, "3660");
+  });
+
+  it("takes a new lease when the one in use was revoked by somebody", async () => {
+    await store.create("/leased/a", envelope, { ttlSeconds: 7_200 });
+    const { kvs } = await plain.get("/registry/leased/a").exec();
+    await plain.leaseClient.leaseRevoke({ ID: kvs[0]?.lease ?? "0" });
+    assert.equal((await store.get("/leased/a")).entry, undefined);
+    assert.ok(await store.create("/leased/b", envelope, { ttlSeconds: 7_200 }));
+    const after = await plain.get("/registry/leased/b").exec();
+    assert.notEqual(after.kvs[0]?.lease, kvs[0]?.lease);
   });
 });

@@ -16,9 +16,9 @@ interface Shared {
 }
 
 /**
- * Leases shared by keys of the same time to live written close together: a lease lives for the time to
- * live plus min(60 s, 5 %) and takes new keys during that addition, so that each key lives at least as
- * long as asked for.
+ * Leases shared by keys of the same time to live written close together: a lease lives for the
+ * time to live plus min(60 s, 5 %) and takes new keys during that addition, so that each key lives
+ * at least as long as asked for.
  */
 export class Leases {
   readonly #shared = new Map<number, Shared>();

@@ -10,7 +10,7 @@ export interface EtcdTls {
   readonly key?: Buffer;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   /** `http://host:port`, `https://host:port` or `host:port`; at least one. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;

@@ -7,14 +7,14 @@ import type { Link } from "./links.ts";
 
 /** A stretch of the store's history: whole revisions, in order. */
 export interface LogChunk {
-  /** All events after the chunk before, up to and including `revision`; empty when it only tells progress. */
+  /** All events after the chunk before, up to and including `revision`; none = only progress. */
   readonly events: readonly StoreEvent[];
   readonly revision: number;
   /** Bytes of keys and values, about. */
   readonly bytes: number;
 }
 
-/** The place to read from is gone; `oldest` is the first revision that can still be watched from. */
+/** The place to read from is gone; `oldest` is the first revision that is left. */
 export class LogCompacted extends Error {
   override readonly name = "LogCompacted";
   constructor(readonly oldest: number) {
@@ -32,10 +32,11 @@ type Stream = AsyncIterable<IWatchResponse> & {
 };
 
 /**
- * Reads the log of ALL keys from `fromRevision` on, until the signal aborts (it then returns) or the
- * stream breaks (it then throws). Paced by its reader. Because every transaction that writes makes an
- * event somewhere, the last event's revision tells exactly how far the history was read; a watch of a
- * part of the keys could not tell that (etcd before 3.4.25 and 3.5.8 reports progress too early).
+ * Reads the log of ALL keys from `fromRevision` on, until the signal aborts (it then returns) or
+ * the stream breaks (it then throws). Paced by its reader. Because every transaction that writes
+ * makes an event somewhere, the last event's revision tells exactly how far the history was read;
+ * a watch of a part of the keys could not tell that (etcd before 3.4.25 and 3.5.8 reports progress
+ * too early).
  */
 export async function* readLog(
   link: Link,
@@ -45,7 +46,7 @@ export async function* readLog(
   if (signal.aborted) return;
   const { options } = callOptions(undefined);
   const stream = (await link.etcd.watchClient.watch(options)) as unknown as Stream;
-  // Errors reach the reader through the iteration; one that comes later (of the cancelling) is expected.
+  // Errors reach the reader through the iteration; a later one (of the cancelling) is expected.
   stream.on("error", () => {});
   const cancel = (): void => stream.cancel();
   signal.addEventListener("abort", cancel, { once: true });
@@ -74,7 +75,10 @@ function createRequest(fromRevision: number): NonNullable<IWatchRequest["create_
   };
 }
 
-async function* chunks(stream: Stream, fromRevision: number): AsyncGenerator<LogChunk, void, undefined> {
+async function* chunks(
+  stream: Stream,
+  fromRevision: number,
+): AsyncGenerator<LogChunk, void, undefined> {
   let fragments: IEvent[] = [];
   let through = fromRevision - 1;
   for await (const response of stream) {

@@ -82,7 +82,11 @@ describe("etcd failures", () => {
     [
       new GRPCUnavailableError("14 UNAVAILABLE: No connection established. Last error: x"),
       true,
-      { kind: "unavailable", message: "No connection established. Last error: x", maybeApplied: false },
+      {
+        kind: "unavailable",
+        message: "No connection established. Last error: x",
+        maybeApplied: false,
+      },
     ],
     [
       new GRPCUnavailableError("14 UNAVAILABLE: Connection dropped"),
@@ -100,7 +104,9 @@ describe("etcd failures", () => {
       { kind: "timeout", message: "etcdserver: request timed out", maybeApplied: true },
     ],
     [
-      new GRPCDeadlineExceededError("4 DEADLINE_EXCEEDED: Deadline exceeded after 2s,Waiting for LB pick"),
+      new GRPCDeadlineExceededError(
+        "4 DEADLINE_EXCEEDED: Deadline exceeded after 2s,Waiting for LB pick",
+      ),
       true,
       {
         kind: "unavailable",
@@ -108,7 +114,11 @@ describe("etcd failures", () => {
         maybeApplied: false,
       },
     ],
-    [new GRPCGenericError("8 RESOURCE_EXHAUSTED: etcdserver: mvcc: database space exceeded"), true, { kind: "no-space" }],
+    [
+      new GRPCGenericError("8 RESOURCE_EXHAUSTED: etcdserver: mvcc: database space exceeded"),
+      true,
+      { kind: "no-space" },
+    ],
   ];
   for (const [error, write, detail] of rows) {
     it(`${error.message} (${write ? "write" : "read"})`, () => {

@@ -32,12 +32,15 @@ const missing =
   "etcd was not found on PATH: install it (Debian: apt-get install etcd-server; " +
   "others: https://github.com/etcd-io/etcd/releases) to run the tests of the etcd storage.";
 
-/** Real etcd processes on free ports over a temporary directory; disposing stops and removes them. */
+/** Real etcd processes on free ports over a temporary directory; disposing removes all of it. */
 export async function startEtcd(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
   const directory = await mkdtemp(join(tmpdir(), "keelson-etcd-"));
   const size = options.size ?? 1;
   const ports = await freePorts(2 * size);
-  const peers = Array.from({ length: size }, (_, index) => `m${index}=http://127.0.0.1:${ports[2 * index]}`);
+  const peers = Array.from(
+    { length: size },
+    (_, index) => `m${index}=http://127.0.0.1:${ports[2 * index]}`,
+  );
   const members = peers.map((peer, index) => {
     const client = `${options.tls ? "https" : "http"}://127.0.0.1:${ports[2 * index + 1]}`;
     const member = { name: `m${index}`, client, peer: peer.slice(peer.indexOf("=") + 1) };

@@ -14,20 +14,16 @@ const run = promisify(execFile);
 async function certificates(directory: string, name: string) {
   const file = (suffix: string): string => join(directory, `${name}-${suffix}`);
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
-  await run("openssl", [
-    ...["req", "-x509", ...curve, "-days", "2", "-subj", `/CN=${name}`],
-    ...["-keyout", file("ca.key"), "-out", file("ca.crt")],
-  ]);
-  await run("openssl", [
-    ...["req", ...curve, "-subj", `/CN=${name}-member`],
-    ...["-keyout", file("leaf.key"), "-out", file("leaf.csr")],
-  ]);
+  const ca = ["-keyout", file("ca.key"), "-out", file("ca.crt")];
+  const authority = ["-x509", "-days", "2", "-subj", `/CN=${name}`];
+  await run("openssl", ["req", ...authority, ...curve, ...ca]);
+  const leaf = ["-keyout", file("leaf.key"), "-out", file("leaf.csr")];
+  await run("openssl", ["req", ...curve, "-subj", `/CN=${name}-member`, ...leaf]);
   const extensions = "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n";
   await writeFile(file("extensions"), extensions);
-  await run("openssl", [
-    ...["x509", "-req", "-in", file("leaf.csr"), "-CA", file("ca.crt"), "-CAkey", file("ca.key")],
-    ...["-CAcreateserial", "-days", "2", "-extfile", file("extensions"), "-out", file("leaf.crt")],
-  ]);
+  const signer = ["-CA", file("ca.crt"), "-CAkey", file("ca.key"), "-CAcreateserial"];
+  const made = ["-days", "2", "-extfile", file("extensions"), "-out", file("leaf.crt")];
+  await run("openssl", ["x509", "-req", "-in", file("leaf.csr"), ...signer, ...made]);
   return { ca: file("ca.crt"), cert: file("leaf.crt"), key: file("leaf.key") };
 }
 
@@ -68,8 +64,8 @@ describe("etcd over TLS", function () {
   it("works with a client certificate, calls and watches", async () => {
     await using backend = etcdBackend({ endpoints: etcd.endpoints, tls: right });
     const abort = new AbortController();
-    const watch = backend.watch({ from: "/", to: "0", signal: abort.signal })[Symbol.asyncIterator]();
-    const next = watch.next();
+    const watch = backend.watch({ from: "/", to: "0", signal: abort.signal });
+    const next = watch[Symbol.asyncIterator]().next();
     const write = { put: "/a", value: Buffer.from("v") };
     const { revision } = await backend.txn({ compare: [], then: [write], otherwise: [] });
     const first = await next;
