@@ -1,5 +1,6 @@
 /** api: every kind, one file each, and the structs that only travel. */
 import type { Kind } from "#meta";
+import { controllerRevision } from "./apps/controller-revision.ts";
 import { lease } from "./coordination/lease.ts";
 import { leaseCandidate } from "./coordination/lease-candidate.ts";
 import { configMap } from "./core/config-map.ts";
@@ -9,8 +10,19 @@ import { namespace } from "./core/namespace.ts";
 import { resourceQuota } from "./core/resource-quota.ts";
 import { secret } from "./core/secret.ts";
 import { serviceAccount } from "./core/service-account.ts";
+import { ingressClass } from "./networking/ingress-class.ts";
 import { ipAddress } from "./networking/ip-address.ts";
+import { runtimeClass } from "./node/runtime-class.ts";
+import { podDisruptionBudget } from "./policy/pod-disruption-budget.ts";
+import { clusterRole } from "./rbac/cluster-role.ts";
+import { clusterRoleBinding } from "./rbac/cluster-role-binding.ts";
+import { role } from "./rbac/role.ts";
+import { roleBinding } from "./rbac/role-binding.ts";
 import { priorityClass } from "./scheduling/priority-class.ts";
+import { csiDriver } from "./storage/csi-driver.ts";
+import { csiNode } from "./storage/csi-node.ts";
+import { storageClass } from "./storage/storage-class.ts";
+import { volumeAttributesClass } from "./storage/volume-attributes-class.ts";
 
 /** Groups in the order of preference that discovery shows; kinds of a group by plural name. */
 export const builtinKinds: readonly Kind[] = [
@@ -21,10 +33,22 @@ export const builtinKinds: readonly Kind[] = [
   resourceQuota,
   secret,
   serviceAccount,
+  controllerRevision,
+  ingressClass,
   ipAddress,
+  podDisruptionBudget,
+  clusterRoleBinding,
+  clusterRole,
+  roleBinding,
+  role,
+  csiDriver,
+  csiNode,
+  storageClass,
+  volumeAttributesClass,
   priorityClass,
   lease,
   leaseCandidate,
+  runtimeClass,
 ];
 
 export { bootstrapObjects, systemNamespaces, type BootstrapObject } from "./bootstrap.ts";

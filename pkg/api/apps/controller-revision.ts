@@ -1,0 +1,62 @@
+import { always, type Infer, int64, Path, plain, type Problems, structs } from "#schema";
+import { kind, objectMeta, rawExtension } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { mustNotChange } from "../strategy.ts";
+
+const v1 = structs("api/apps/v1");
+
+export const controllerRevisionV1 = v1(
+  "ControllerRevision",
+  "A state of a controller that it can go back to.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    data: plain(2, rawExtension, "The state; never changes."),
+    revision: always(3, int64, "Orders the states: the higher, the later."),
+  },
+);
+
+type ControllerRevision = Infer<typeof controllerRevisionV1>;
+
+function validate(object: ControllerRevision, problems: Problems): void {
+  const { data, revision } = object;
+  if (data === undefined || data === null) problems.required(Path.of("data"), "data is mandatory");
+  if (revision < 0) {
+    problems.invalid(Path.of("revision"), revision, "must be greater than or equal to 0");
+  }
+}
+
+/** `statefulset.apps/web`, the controller that the state belongs to. */
+function controllerOf({ metadata }: ControllerRevision): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined) return "<none>";
+  const [group] = owner.apiVersion.includes("/") ? owner.apiVersion.split("/") : [""];
+  return `${(group ? `${owner.kind}.${group}` : owner.kind).toLowerCase()}/${owner.name}`;
+}
+
+export const controllerRevision = kind(controllerRevisionV1, {
+  group: "apps",
+  kind: "ControllerRevision",
+  plural: "controllerrevisions",
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: controllerRevisionV1, onByDefault: true, convert: "hub" }],
+  rules: { metadataCheckedAgain: true },
+  hooks: {
+    validate,
+    validateUpdate: (object, old, problems) => {
+      validate(object, problems);
+      mustNotChange(problems, Path.of("data"), { now: object.data, before: old.data });
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Controller", "The controller that the state belongs to."),
+    column("Revision", "Orders the states: the higher, the later."),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    controllerOf(object),
+    Number(object.revision),
+    ageOf(object, context),
+  ],
+});

@@ -1,0 +1,51 @@
+import type { Infer, Path, Problems } from "#schema";
+import { type condition, isQualifiedName } from "#meta";
+import { invalidEach } from "./strategy.ts";
+
+type Condition = Infer<typeof condition>;
+
+const LONGEST_REASON = 1024;
+const LONGEST_MESSAGE = 32 * 1024;
+const statuses = ["True", "False", "Unknown"];
+const reasonForm = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
+const reasonDetail =
+  "a condition reason must start with alphabetic character, optionally followed by a string of " +
+  "alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. " +
+  `'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', ` +
+  `regex used for validation is '${reasonForm}')`;
+
+/** Standard conditions; each type may occur once. */
+export function checkConditions(
+  conditions: readonly Condition[] | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  const all = conditions ?? [];
+  for (const [index, each] of all.entries()) {
+    const place = path.index(index);
+    if (all.findIndex(({ type }) => type === each.type) < index) {
+      problems.duplicate(place.child("type"), each.type);
+    }
+    checkCondition(each, place, problems);
+  }
+}
+
+function checkCondition(each: Condition, path: Path, problems: Problems): void {
+  const { type, status, observedGeneration, lastTransitionTime, reason, message } = each;
+  invalidEach(problems, path.child("type"), { value: type, messages: isQualifiedName(type) });
+  if (!statuses.includes(status)) problems.notSupported(path.child("status"), status, statuses);
+  if (observedGeneration !== undefined && observedGeneration < 0) {
+    const place = path.child("observedGeneration");
+    problems.invalid(place, observedGeneration, "must be greater than or equal to zero");
+  }
+  if (!lastTransitionTime) problems.required(path.child("lastTransitionTime"));
+  const place = path.child("reason");
+  if (reason === "") problems.required(place);
+  else {
+    if (!new RegExp(`^${reasonForm}$`).test(reason)) problems.invalid(place, reason, reasonDetail);
+    if (reason.length > LONGEST_REASON) problems.tooLong(place, reason, LONGEST_REASON);
+  }
+  if (message.length > LONGEST_MESSAGE) {
+    problems.tooLong(path.child("message"), message, LONGEST_MESSAGE);
+  }
+}

@@ -1,0 +1,34 @@
+import type { Infer, Path, Problems } from "#schema";
+import { checkLabels, isLabelValue, isQualifiedName, type labelSelector } from "#meta";
+import { invalidEach } from "./strategy.ts";
+
+export type LabelSelector = Infer<typeof labelSelector>;
+
+/** Keys, operators and values of a selector; an absent one is fine. */
+export function checkLabelSelector(
+  selector: LabelSelector | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  if (selector === undefined) return;
+  checkLabels(selector.matchLabels ?? {}, path.child("matchLabels"), problems);
+  for (const [index, requirement] of (selector.matchExpressions ?? []).entries()) {
+    const place = path.child("matchExpressions").index(index);
+    const { key, operator, values = [] } = requirement;
+    const valuesPath = place.child("values");
+    if (operator === "In" || operator === "NotIn") {
+      if (values.length === 0) {
+        problems.required(valuesPath, "must be specified when `operator` is 'In' or 'NotIn'");
+      }
+    } else if (operator === "Exists" || operator === "DoesNotExist") {
+      if (values.length > 0) {
+        const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+        problems.forbidden(valuesPath, detail);
+      }
+    } else problems.invalid(place.child("operator"), operator, "not a valid selector operator");
+    invalidEach(problems, place.child("key"), { value: key, messages: isQualifiedName(key) });
+    for (const [i, value] of values.entries()) {
+      invalidEach(problems, valuesPath.index(i), { value, messages: isLabelValue(value) });
+    }
+  }
+}

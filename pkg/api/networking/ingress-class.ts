@@ -1,0 +1,136 @@
+import {
+  always,
+  type Infer,
+  nullable,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { isDns1123Label, isDns1123Subdomain, isPathSegmentName, kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { invalidEach, mustNotChange } from "../strategy.ts";
+
+const v1 = structs("api/networking/v1");
+
+const ingressClassParametersReference = v1(
+  "IngressClassParametersReference",
+  "Points to the parameters of a class.",
+  {
+    apiGroup: optional(1, string, "Group of the object; absent means core.", {
+      protoName: "aPIGroup",
+    }),
+    kind: always(2, string, "Kind of the object."),
+    name: always(3, string, "Name of the object."),
+    scope: nullable(4, string, "Whether the object lives in a namespace: Cluster or Namespace.", {
+      default: "Cluster",
+    }),
+    namespace: optional(5, string, "Namespace of the object, for the scope Namespace."),
+  },
+);
+
+const ingressClassSpec = v1("IngressClassSpec", "Who serves the class.", {
+  controller: plain(1, string, "Controller that serves it, as in `example.com/controller`; fixed."),
+  parameters: optional(
+    2,
+    ingressClassParametersReference,
+    "More configuration for that controller.",
+  ),
+});
+
+export const ingressClassV1 = v1("IngressClass", "A way to serve Ingresses.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: plain(2, ingressClassSpec, "Who serves the class."),
+});
+
+type IngressClass = Infer<typeof ingressClassV1>;
+type Parameters = NonNullable<IngressClass["spec"]["parameters"]>;
+
+const LONGEST_CONTROLLER = 250;
+const pathForm = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+
+/** `example.com/path`. */
+function checkDomainPrefixedPath(text: string, path: Path, problems: Problems): void {
+  if (text === "") return problems.required(path);
+  const slash = text.indexOf("/");
+  const [host, rest] = [text.slice(0, slash), text.slice(slash + 1)];
+  if (slash <= 0 || rest === "") {
+    return problems.invalid(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")');
+  }
+  invalidEach(problems, path, { value: host, messages: isDns1123Subdomain(host) });
+  if (new RegExp(`^${pathForm}$`).test(rest)) return;
+  problems.invalid(path, rest, `Invalid path (regex used for validation is '${pathForm}')`);
+}
+
+function checkParameters(parameters: Parameters, path: Path, problems: Problems): void {
+  const { apiGroup, scope, namespace } = parameters;
+  if (apiGroup !== undefined) {
+    const messages = isDns1123Subdomain(apiGroup);
+    invalidEach(problems, path.child("apiGroup"), { value: apiGroup, messages });
+  }
+  for (const field of ["kind", "name"] as const) {
+    const value = parameters[field];
+    if (value === "") problems.required(path.child(field));
+    else invalidEach(problems, path.child(field), { value, messages: isPathSegmentName(value) });
+  }
+  const place = path.child("namespace");
+  if (scope === null) return problems.required(path.child("scope"));
+  if (scope === "Cluster") {
+    if (namespace !== undefined)
+      problems.forbidden(place, "`parameters.scope` is set to 'Cluster'");
+  } else if (scope !== "Namespace") {
+    problems.notSupported(path.child("scope"), scope, ["Cluster", "Namespace"]);
+  } else if (namespace === undefined) {
+    problems.required(place, "`parameters.scope` is set to 'Namespace'");
+  } else {
+    invalidEach(problems, place, { value: namespace, messages: isDns1123Label(namespace) });
+  }
+}
+
+function validate({ spec }: IngressClass, problems: Problems): void {
+  const { controller = "", parameters } = spec;
+  const path = Path.of("spec");
+  if (Buffer.byteLength(controller) > LONGEST_CONTROLLER) {
+    problems.tooLong(path.child("controller"), controller, LONGEST_CONTROLLER);
+  }
+  checkDomainPrefixedPath(controller, path.child("controller"), problems);
+  if (parameters !== undefined) checkParameters(parameters, path.child("parameters"), problems);
+}
+
+/** `Kind.group/name`. */
+function describe(parameters: IngressClass["spec"]["parameters"]): string {
+  if (parameters === undefined) return "<none>";
+  const { apiGroup, kind: about, name } = parameters;
+  return `${apiGroup === undefined ? about : `${about}.${apiGroup}`}/${name}`;
+}
+
+export const ingressClass = kind(ingressClassV1, {
+  group: "networking.{api}",
+  kind: "IngressClass",
+  plural: "ingressclasses",
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: ingressClassV1, onByDefault: true, convert: "hub" }],
+  rules: { generation: true, metadataCheckedAgain: true },
+  hooks: {
+    validate,
+    validateUpdate: (object, old, problems) => {
+      const values = { now: object.spec.controller, before: old.spec.controller };
+      mustNotChange(problems, Path.of("spec.controller"), values);
+      validate(object, problems);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Controller", "Controller that serves the class."),
+    column("Parameters", "More configuration for that controller."),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.spec.controller ?? "",
+    describe(object.spec.parameters),
+    ageOf(object, context),
+  ],
+});

@@ -1,0 +1,109 @@
+import {
+  always,
+  type Infer,
+  list,
+  map,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { checkLabels, isDns1123Label, kind, objectMeta, quantity } from "#meta";
+import { checkContainerResourceName, checkResourceQuantity } from "../core/resource-names.ts";
+import { checkToleration, toleration, type Toleration } from "../core/toleration.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { entry, invalidEach, mustNotChange, sortedKeys } from "../strategy.ts";
+
+const v1 = structs("api/node/v1");
+
+const overhead = v1("Overhead", "What running a pod takes beyond its containers.", {
+  podFixed: plain(1, map(quantity), "Fixed amount of each resource, for every pod."),
+});
+
+const scheduling = v1("Scheduling", "Where pods of the class can run.", {
+  nodeSelector: plain(
+    1,
+    map(string),
+    "Labels that nodes must have; merged into those of the pod.",
+    { mapType: "atomic" },
+  ),
+  tolerations: plain(2, list(toleration), "Tolerations added to those of the pod.", {
+    listType: "atomic",
+  }),
+});
+
+export const runtimeClassV1 = v1("RuntimeClass", "A container runtime that pods can ask for.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  handler: always(2, string, "Name of the runtime in the configuration of nodes; fixed."),
+  overhead: optional(3, overhead, "What running a pod takes beyond its containers."),
+  scheduling: optional(4, scheduling, "Where pods of the class can run."),
+});
+
+type RuntimeClass = Infer<typeof runtimeClassV1>;
+
+function checkOverhead(object: RuntimeClass, problems: Problems): void {
+  const fixed = object.overhead?.podFixed;
+  for (const name of sortedKeys(fixed)) {
+    // The path is that of a container's limits, by which Kubernetes checks the amounts.
+    const path = Path.of("overhead.limits").key(name);
+    checkContainerResourceName(name, path, problems);
+    checkResourceQuantity({ name, quantity: entry(fixed, name) ?? "0" }, path, problems);
+  }
+}
+
+function isSame(left: Toleration, right: Toleration): boolean {
+  return (["key", "operator", "value", "effect"] as const).every(
+    (field) => (left[field] ?? "") === (right[field] ?? ""),
+  );
+}
+
+function checkScheduling(object: RuntimeClass, problems: Problems): void {
+  const { nodeSelector, tolerations = [] } = object.scheduling ?? {};
+  checkLabels(nodeSelector ?? {}, Path.of("scheduling.nodeSelector"), problems);
+  const path = Path.of("scheduling.tolerations");
+  for (const [index, each] of tolerations.entries()) {
+    checkToleration(each, path.child("tolerations").index(index), problems);
+  }
+  for (const [index, each] of tolerations.entries()) {
+    if (!tolerations.slice(0, index).some((other) => isSame(each, other))) continue;
+    // Shown with the field names of Go's struct, as Kubernetes prints it.
+    problems.duplicate(path.index(index), {
+      Key: each.key ?? "",
+      Operator: each.operator ?? "",
+      Value: each.value ?? "",
+      Effect: each.effect ?? "",
+      TolerationSeconds: each.tolerationSeconds ?? null,
+    });
+  }
+}
+
+function validate(object: RuntimeClass, problems: Problems): void {
+  const { handler } = object;
+  invalidEach(problems, Path.of("handler"), { value: handler, messages: isDns1123Label(handler) });
+  checkOverhead(object, problems);
+  checkScheduling(object, problems);
+}
+
+export const runtimeClass = kind(runtimeClassV1, {
+  group: "node.{api}",
+  kind: "RuntimeClass",
+  plural: "runtimeclasses",
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: runtimeClassV1, onByDefault: true, convert: "hub" }],
+  rules: { createOnUpdate: true, unconditionalUpdate: false, metadataCheckedAgain: true },
+  hooks: {
+    validate,
+    validateUpdate: (object, old, problems) => {
+      validate(object, problems);
+      mustNotChange(problems, Path.of("handler"), { now: object.handler, before: old.handler });
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Handler", "Name of the runtime in the configuration of nodes."),
+    ageColumn,
+  ],
+  row: (object, context) => [nameOf(object), object.handler, ageOf(object, context)],
+});

@@ -1,0 +1,156 @@
+import {
+  always,
+  type Infer,
+  int32,
+  int64,
+  list,
+  map,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  structs,
+} from "#schema";
+import { condition, intOrString, isPercent, kind, labelSelector, objectMeta, time } from "#meta";
+import { checkConditions } from "../condition-rules.ts";
+import { checkLabelSelector } from "../label-selector.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { dividedBySubresource } from "../strategy.ts";
+
+const v1 = structs("api/policy/v1");
+
+const podDisruptionBudgetSpec = v1("PodDisruptionBudgetSpec", "How many pods must stay.", {
+  minAvailable: optional(1, intOrString, "How many must be left, as a number or percentage."),
+  selector: optional(
+    2,
+    labelSelector,
+    "Selects the pods; empty selects all of the namespace, absent none.",
+    { patchStrategy: ["replace"] },
+  ),
+  maxUnavailable: optional(3, intOrString, "How many may be missing, as a number or percentage."),
+  unhealthyPodEvictionPolicy: optional(
+    4,
+    named("v1.UnhealthyPodEvictionPolicyType", "IfHealthyBudget", "AlwaysAllow"),
+    "When unhealthy pods may go: IfHealthyBudget or AlwaysAllow.",
+  ),
+});
+
+const podDisruptionBudgetStatus = v1(
+  "PodDisruptionBudgetStatus",
+  "How many pods there are and may go.",
+  {
+    observedGeneration: plain(1, int64, "Generation of the budget that the numbers are for."),
+    disruptedPods: plain(
+      2,
+      map(time),
+      "Pods that were let go but are still there, by name, and since when.",
+    ),
+    disruptionsAllowed: always(3, int32, "How many may go now."),
+    currentHealthy: always(4, int32, "How many are healthy."),
+    desiredHealthy: always(5, int32, "How many must be healthy."),
+    expectedPods: always(6, int32, "How many are counted."),
+    conditions: plain(7, list(condition), "What the disruption controller observes.", {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    }),
+  },
+);
+
+export const podDisruptionBudgetV1 = v1(
+  "PodDisruptionBudget",
+  "How many pods of a group may be taken down at a time on purpose.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, podDisruptionBudgetSpec, "How many pods must stay."),
+    status: plain(3, podDisruptionBudgetStatus, "How many pods there are and may go."),
+  },
+);
+
+type PodDisruptionBudget = Infer<typeof podDisruptionBudgetV1>;
+
+const evictionPolicies = ["AlwaysAllow", "IfHealthyBudget"];
+const counts = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] as const;
+
+/** A number from zero, or a percentage up to a hundred. */
+function checkAmount(amount: number | string | undefined, path: Path, problems: Problems): void {
+  if (amount === undefined) return;
+  if (typeof amount === "number") {
+    if (amount < 0) problems.invalid(path, amount, "must be greater than or equal to 0");
+    return;
+  }
+  const messages = isPercent(amount);
+  for (const message of messages) problems.invalid(path, amount, message);
+  if (messages.length === 0 && Number.parseInt(amount, 10) > 100) {
+    problems.invalid(path, amount, "must not be greater than 100%");
+  }
+}
+
+function validate({ spec }: PodDisruptionBudget, problems: Problems): void {
+  const path = Path.of("spec");
+  const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = spec;
+  if (minAvailable !== undefined && maxUnavailable !== undefined) {
+    // Shown with the field names of Go's struct, as Kubernetes prints it.
+    const shown = {
+      MinAvailable: minAvailable,
+      Selector: selector ?? null,
+      MaxUnavailable: maxUnavailable,
+      UnhealthyPodEvictionPolicy: policy ?? null,
+    };
+    problems.invalid(path, shown, "minAvailable and maxUnavailable cannot be both set");
+  }
+  checkAmount(minAvailable, path.child("minAvailable"), problems);
+  checkAmount(maxUnavailable, path.child("maxUnavailable"), problems);
+  checkLabelSelector(selector, path.child("selector"), problems);
+  if (policy === undefined || evictionPolicies.includes(policy)) return;
+  problems.notSupported(path.child("unhealthyPodEvictionPolicy"), policy, evictionPolicies);
+}
+
+function checkStatus({ status }: PodDisruptionBudget, problems: Problems): void {
+  const path = Path.of("status");
+  checkConditions(status.conditions, path.child("conditions"), problems);
+  for (const field of counts) {
+    if (status[field] >= 0) continue;
+    problems.invalid(path.child(field), status[field], "must be greater than or equal to 0");
+  }
+}
+
+export const podDisruptionBudget = kind(podDisruptionBudgetV1, {
+  group: "policy",
+  kind: "PodDisruptionBudget",
+  plural: "poddisruptionbudgets",
+  shortNames: ["pdb"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: podDisruptionBudgetV1, onByDefault: true, convert: "hub" }],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { name: "path-segment", unconditionalUpdate: false, generation: true },
+  hooks: {
+    ...dividedBySubresource(() => ({
+      disruptionsAllowed: 0,
+      currentHealthy: 0,
+      desiredHealthy: 0,
+      expectedPods: 0,
+    })),
+    validate,
+    validateUpdate: (object, _old, problems, { subresource }) => {
+      if (subresource === "status") checkStatus(object, problems);
+      else validate(object, problems);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Min Available", "How many pods must be left."),
+    column("Max Unavailable", "How many pods may be missing."),
+    column("Allowed Disruptions", "How many pods may go now.", { type: "integer" }),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    String(object.spec.minAvailable ?? "N/A"),
+    String(object.spec.maxUnavailable ?? "N/A"),
+    object.status.disruptionsAllowed,
+    ageOf(object, context),
+  ],
+});

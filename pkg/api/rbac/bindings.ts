@@ -1,0 +1,147 @@
+/** What both kinds of bindings are made of. */
+import { deepEqual } from "#base";
+import { always, type Infer, Path, plain, type Problems, string, structs } from "#schema";
+import { type HookContext, isDns1123Subdomain, isPathSegmentName, resolve } from "#meta";
+import type { Cell, Column, KindHooks, RowContext } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { invalidEach, unsupported } from "../strategy.ts";
+
+const v1 = structs("api/rbac/v1");
+
+export const RBAC_GROUP = "rbac.authorization.{api}";
+
+export const subject = v1(
+  "Subject",
+  "Who gets the permissions.",
+  {
+    kind: always(1, string, "User, Group or ServiceAccount."),
+    apiGroup: plain(2, string, "Group of the kind; follows from the kind if empty."),
+    name: always(3, string, "Name of the user, group or service account."),
+    namespace: plain(4, string, "Namespace of a service account."),
+  },
+  { atomic: true },
+);
+
+export const roleRef = v1(
+  "RoleRef",
+  "The role that is bound.",
+  {
+    apiGroup: always(1, string, "Group of the role."),
+    kind: always(2, string, "Role or ClusterRole."),
+    name: always(3, string, "Name of the role."),
+  },
+  { atomic: true },
+);
+
+interface Binding {
+  readonly metadata: { readonly name?: string; readonly creationTimestamp?: string | null };
+  readonly subjects?: Infer<typeof subject>[];
+  readonly roleRef: Infer<typeof roleRef>;
+}
+
+const subjectKinds = ["ServiceAccount", "User", "Group"];
+
+function fillGroups(binding: Binding, { domain }: HookContext): void {
+  const group = resolve(RBAC_GROUP, domain);
+  if (binding.roleRef.apiGroup === "") binding.roleRef.apiGroup = group;
+  for (const each of binding.subjects ?? []) {
+    if (each.kind === "User" || each.kind === "Group") each.apiGroup ||= group;
+  }
+}
+
+interface Rules {
+  readonly isNamespaced: boolean;
+  /** Kinds that can be bound, in the order in which messages list them. */
+  readonly roleKinds: readonly string[];
+}
+
+function checkRoleRef(
+  { apiGroup, kind, name }: Binding["roleRef"],
+  { roleKinds, group }: Rules & { readonly group: string },
+  problems: Problems,
+): void {
+  const path = Path.of("roleRef");
+  if (apiGroup !== group) {
+    unsupported(problems, path.child("apiGroup"), { value: apiGroup, supported: [group] });
+  }
+  if (!roleKinds.includes(kind)) {
+    unsupported(problems, path.child("kind"), { value: kind, supported: roleKinds });
+  }
+  const place = path.child("name");
+  if (name === "") problems.required(place);
+  else invalidEach(problems, place, { value: name, messages: isPathSegmentName(name) });
+}
+
+function checkSubject(
+  { kind, apiGroup = "", name, namespace }: Infer<typeof subject>,
+  { path, group, isNamespaced }: Rules & { readonly path: Path; readonly group: string },
+  problems: Problems,
+): void {
+  if (name === "") problems.required(path.child("name"));
+  if (!subjectKinds.includes(kind)) {
+    return unsupported(problems, path.child("kind"), { value: kind, supported: subjectKinds });
+  }
+  const isAccount = kind === "ServiceAccount";
+  if (isAccount && name !== "") {
+    const messages = isDns1123Subdomain(name);
+    invalidEach(problems, path.child("name"), { value: name, messages });
+  }
+  const expected = isAccount ? "" : group;
+  if (apiGroup !== expected) {
+    unsupported(problems, path.child("apiGroup"), { value: apiGroup, supported: [expected] });
+  }
+  if (isAccount && !isNamespaced && !namespace) problems.required(path.child("namespace"));
+}
+
+/** Hooks of a kind of binding. */
+export function bindingHooks(rules: Rules): KindHooks<any> {
+  const validate = (binding: Binding, problems: Problems, { domain }: HookContext) => {
+    const group = resolve(RBAC_GROUP, domain);
+    checkRoleRef(binding.roleRef, { ...rules, group }, problems);
+    for (const [index, each] of (binding.subjects ?? []).entries()) {
+      const path = Path.of("subjects").index(index);
+      checkSubject(each, { ...rules, path, group }, problems);
+    }
+  };
+  return {
+    default: fillGroups,
+    validate,
+    // Kubernetes checks a changed binding twice, and tells of everything but the role twice.
+    validateUpdate: (object: Binding, old: Binding, problems, context) => {
+      validate(object, problems, context);
+      validate(object, problems, context);
+      if (deepEqual(object.roleRef, old.roleRef)) return;
+      const { apiGroup, kind, name } = object.roleRef;
+      const shown = { APIGroup: apiGroup, Kind: kind, Name: name };
+      problems.invalid(Path.of("roleRef"), shown, "cannot change roleRef");
+    },
+  };
+}
+
+export const bindingColumns: readonly Column[] = [
+  nameColumn,
+  column("Role", "The role that is bound."),
+  ageColumn,
+  column("Users", "Users who get the permissions.", { priority: 1 }),
+  column("Groups", "Groups who get the permissions.", { priority: 1 }),
+  column("ServiceAccounts", "Service accounts that get the permissions.", { priority: 1 }),
+];
+
+export function bindingRow(binding: Binding, context: RowContext): readonly Cell[] {
+  const named = (kind: string) => (binding.subjects ?? []).filter((each) => each.kind === kind);
+  const { kind, name } = binding.roleRef;
+  return [
+    nameOf(binding),
+    `${kind}/${name}`,
+    ageOf(binding, context),
+    named("User")
+      .map((each) => each.name)
+      .join(", "),
+    named("Group")
+      .map((each) => each.name)
+      .join(", "),
+    named("ServiceAccount")
+      .map((each) => `${each.namespace ?? ""}/${each.name}`)
+      .join(", "),
+  ];
+}

@@ -1,0 +1,34 @@
+import { always, list, plain, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import {
+  bindingColumns,
+  bindingHooks,
+  bindingRow,
+  RBAC_GROUP,
+  roleRef,
+  subject,
+} from "./bindings.ts";
+
+const v1 = structs("api/rbac/v1");
+
+export const clusterRoleBindingV1 = v1(
+  "ClusterRoleBinding",
+  "Gives the permissions of a role in the whole cluster.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    subjects: plain(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
+    roleRef: always(3, roleRef, "The role that is bound; fixed."),
+  },
+);
+
+export const clusterRoleBinding = kind(clusterRoleBindingV1, {
+  group: RBAC_GROUP,
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: clusterRoleBindingV1, onByDefault: true, convert: "hub" }],
+  rules: { name: "path-segment", createOnUpdate: true, metadataCheckedAgain: true },
+  hooks: bindingHooks({ isNamespaced: false, roleKinds: ["ClusterRole"] }),
+  columns: bindingColumns,
+  row: bindingRow,
+});

@@ -1,0 +1,60 @@
+import { always, type Infer, list, optional, Path, plain, type Problems, structs } from "#schema";
+import { kind, labelSelector, objectMeta } from "#meta";
+import { checkLabelSelector } from "../label-selector.ts";
+import { plainColumns, plainRow } from "../printing.ts";
+import { checkPolicyRules, policyRule } from "./rules.ts";
+
+const v1 = structs("api/rbac/v1");
+
+const aggregationRule = v1("AggregationRule", "Takes rules over from other roles.", {
+  clusterRoleSelectors: plain(
+    1,
+    list(labelSelector),
+    "Select the roles whose rules are taken over.",
+    { listType: "atomic" },
+  ),
+});
+
+export const clusterRoleV1 = v1("ClusterRole", "Permissions in the whole cluster.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  rules: always(2, list(policyRule), "What may be done with what.", { listType: "atomic" }),
+  aggregationRule: optional(3, aggregationRule, "Where a controller takes the rules from."),
+});
+
+type ClusterRole = Infer<typeof clusterRoleV1>;
+
+function validate({ rules, aggregationRule }: ClusterRole, problems: Problems): void {
+  checkPolicyRules(rules, { isNamespaced: false }, problems);
+  if (aggregationRule === undefined) return;
+  const path = Path.of("aggregationRule.clusterRoleSelectors");
+  const selectors = aggregationRule.clusterRoleSelectors ?? [];
+  if (selectors.length === 0) {
+    const detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+    problems.required(path, detail);
+  }
+  for (const [index, selector] of selectors.entries()) {
+    const before = problems.list.length;
+    checkLabelSelector(selector, path.index(index), problems);
+    if (problems.list.length === before) continue;
+    problems.invalid(path.index(index), null, "invalid label selector.");
+  }
+}
+
+export const clusterRole = kind(clusterRoleV1, {
+  group: "rbac.authorization.{api}",
+  kind: "ClusterRole",
+  plural: "clusterroles",
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: clusterRoleV1, onByDefault: true, convert: "hub" }],
+  rules: { name: "path-segment", createOnUpdate: true, metadataCheckedAgain: true },
+  hooks: {
+    validate,
+    // Kubernetes checks a changed role twice, and tells of everything twice.
+    validateUpdate: (object, _old, problems) => {
+      validate(object, problems);
+      validate(object, problems);
+    },
+  },
+  columns: plainColumns,
+  row: plainRow,
+});

@@ -1,0 +1,34 @@
+import { always, list, plain, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import {
+  bindingColumns,
+  bindingHooks,
+  bindingRow,
+  RBAC_GROUP,
+  roleRef,
+  subject,
+} from "./bindings.ts";
+
+const v1 = structs("api/rbac/v1");
+
+export const roleBindingV1 = v1(
+  "RoleBinding",
+  "Gives the permissions of a role within a namespace.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    subjects: plain(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
+    roleRef: always(3, roleRef, "The role that is bound; fixed."),
+  },
+);
+
+export const roleBinding = kind(roleBindingV1, {
+  group: RBAC_GROUP,
+  kind: "RoleBinding",
+  plural: "rolebindings",
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: roleBindingV1, onByDefault: true, convert: "hub" }],
+  rules: { name: "path-segment", createOnUpdate: true, metadataCheckedAgain: true },
+  hooks: bindingHooks({ isNamespaced: true, roleKinds: ["Role", "ClusterRole"] }),
+  columns: bindingColumns,
+  row: bindingRow,
+});

@@ -1,0 +1,34 @@
+import { always, type Infer, list, plain, type Problems, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import { plainColumns, plainRow } from "../printing.ts";
+import { checkPolicyRules, policyRule } from "./rules.ts";
+
+const v1 = structs("api/rbac/v1");
+
+export const roleV1 = v1("Role", "Permissions within a namespace.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  rules: always(2, list(policyRule), "What may be done with what.", { listType: "atomic" }),
+});
+
+function validate({ rules }: Infer<typeof roleV1>, problems: Problems): void {
+  checkPolicyRules(rules, { isNamespaced: true }, problems);
+}
+
+export const role = kind(roleV1, {
+  group: "rbac.authorization.{api}",
+  kind: "Role",
+  plural: "roles",
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: roleV1, onByDefault: true, convert: "hub" }],
+  rules: { name: "path-segment", createOnUpdate: true, metadataCheckedAgain: true },
+  hooks: {
+    validate,
+    // Kubernetes checks a changed role twice, and tells of everything twice.
+    validateUpdate: (object, _old, problems) => {
+      validate(object, problems);
+      validate(object, problems);
+    },
+  },
+  columns: plainColumns,
+  row: plainRow,
+});

@@ -1,0 +1,27 @@
+/** What StorageClass and VolumeAttributesClass have in common. */
+import { type Path, type Problems } from "#schema";
+import { isQualifiedName } from "#meta";
+import { entry, invalidEach, sortedKeys } from "../strategy.ts";
+
+const MOST_PARAMETERS = 512;
+const MOST_PARAMETER_BYTES = 256 * 1024;
+
+export function checkDriverName(name: string, path: Path, problems: Problems): void {
+  if (name === "") return problems.required(path);
+  invalidEach(problems, path, { value: name, messages: isQualifiedName(name.toLowerCase()) });
+}
+
+export function checkParameters(
+  parameters: Readonly<Record<string, string>> | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  const keys = sortedKeys(parameters);
+  if (keys.length > MOST_PARAMETERS) problems.tooLong(path, "", MOST_PARAMETERS);
+  let size = 0;
+  for (const key of keys) {
+    if (key === "") problems.invalid(path, key, "field can not be empty.");
+    size += Buffer.byteLength(key) + Buffer.byteLength(entry(parameters, key) ?? "");
+  }
+  if (size > MOST_PARAMETER_BYTES) problems.tooLong(path, "", MOST_PARAMETER_BYTES);
+}

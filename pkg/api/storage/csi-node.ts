@@ -1,0 +1,127 @@
+import { deepEqual } from "#base";
+import {
+  always,
+  type Infer,
+  int32,
+  list,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { FIELD_IMMUTABLE, invalidEach } from "../strategy.ts";
+
+const v1 = structs("api/storage/v1");
+
+const volumeNodeResources = v1("VolumeNodeResources", "How much a driver can do on a node.", {
+  count: optional(1, int32, "Most volumes at a time; absent means no limit."),
+});
+
+const csiNodeDriver = v1("CSINodeDriver", "A driver on a node.", {
+  name: always(1, string, "Name of the driver."),
+  nodeID: always(2, string, "What the driver calls the node."),
+  topologyKeys: always(3, list(string), "Labels by which the driver tells places apart.", {
+    listType: "atomic",
+  }),
+  allocatable: optional(4, volumeNodeResources, "How much the driver can do on the node."),
+});
+
+const csiNodeSpec = v1("CSINodeSpec", "The drivers of a node.", {
+  drivers: always(1, list(csiNodeDriver), "The drivers; an entry cannot change.", {
+    listType: "map",
+    listMapKeys: ["name"],
+    patchStrategy: ["merge"],
+    patchMergeKey: "name",
+  }),
+});
+
+export const csiNodeV1 = v1("CSINode", "The storage drivers of a node; named like the node.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: always(2, csiNodeSpec, "The drivers of the node."),
+});
+
+type CSINode = Infer<typeof csiNodeV1>;
+type Driver = NonNullable<CSINode["spec"]["drivers"]>[number];
+
+const LONGEST_DRIVER_NAME = 63;
+const LONGEST_NODE_ID = 256;
+
+function checkDriver(driver: Driver, path: Path, problems: Problems): void {
+  const { name, nodeID, allocatable } = driver;
+  const namePath = path.child("name");
+  if (name === "") problems.required(namePath);
+  if (name.length > LONGEST_DRIVER_NAME) problems.tooLong(namePath, name, LONGEST_DRIVER_NAME);
+  const messages = isDns1123Subdomain(name.toLowerCase());
+  invalidEach(problems, namePath, { value: name, messages });
+  if (nodeID === "") problems.required(path.child("nodeID"));
+  if (Buffer.byteLength(nodeID) > LONGEST_NODE_ID) {
+    problems.invalid(path.child("nodeID"), nodeID, "must be 256 characters or less");
+  }
+  const count = allocatable?.count;
+  if (count !== undefined && count < 0) {
+    const place = path.child("allocatable", "count");
+    problems.invalid(place, count, "must be greater than or equal to 0");
+  }
+}
+
+/** Problems of keys are told of the driver. */
+function checkKeys(keys: readonly string[], path: Path, problems: Problems): void {
+  for (const [index, key] of keys.entries()) {
+    if (key === "") problems.required(path);
+    if (keys.indexOf(key) < index) problems.duplicate(path, key);
+    invalidEach(problems, path, { value: key, messages: isQualifiedName(key) });
+  }
+}
+
+function validate({ spec }: CSINode, problems: Problems): void {
+  const drivers = spec.drivers ?? [];
+  for (const [index, driver] of drivers.entries()) {
+    const path = Path.of("spec.drivers").index(index);
+    checkDriver(driver, path, problems);
+    if (drivers.findIndex(({ name }) => name === driver.name) < index) {
+      problems.duplicate(path.child("name"), driver.name);
+    }
+    checkKeys(driver.topologyKeys ?? [], path, problems);
+  }
+}
+
+/** A driver with the field names of Go's struct, as Kubernetes prints it. */
+function shown(driver: Driver): unknown {
+  const { name, nodeID, topologyKeys, allocatable } = driver;
+  return {
+    Name: name,
+    NodeID: nodeID,
+    TopologyKeys: topologyKeys,
+    Allocatable: allocatable === undefined ? null : { Count: allocatable.count ?? null },
+  };
+}
+
+export const csiNode = kind(csiNodeV1, {
+  group: "storage.{api}",
+  kind: "CSINode",
+  plural: "csinodes",
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: csiNodeV1, onByDefault: true, convert: "hub" }],
+  rules: { unconditionalUpdate: false, deleteReturnsObject: true },
+  hooks: {
+    validate,
+    validateUpdate: (object, old, problems) => {
+      validate(object, problems);
+      for (const before of old.spec.drivers ?? []) {
+        const now = object.spec.drivers?.find(({ name }) => name === before.name);
+        if (now === undefined || deepEqual(now, before)) continue;
+        problems.invalid(Path.of("spec.drivers"), shown(now), FIELD_IMMUTABLE);
+      }
+    },
+  },
+  columns: [nameColumn, column("Drivers", "Number of drivers.", { type: "integer" }), ageColumn],
+  row: (object, context) => [
+    nameOf(object),
+    object.spec.drivers?.length ?? 0,
+    ageOf(object, context),
+  ],
+});

@@ -1,0 +1,99 @@
+import { deepEqual } from "#base";
+import { always, type Infer, map, Path, plain, type Problems, string, structs } from "#schema";
+import { kind, objectMeta, resolve } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { same } from "../strategy.ts";
+import { checkDriverName, checkParameters } from "./class-rules.ts";
+
+const v1 = structs("api/storage/v1");
+const v1beta1 = structs("api/storage/v1beta1");
+const v1alpha1 = structs("api/storage/v1alpha1");
+
+export const volumeAttributesClassV1 = v1(
+  "VolumeAttributesClass",
+  "A set of changeable properties of volumes.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    driverName: always(2, string, "Driver that understands the parameters; fixed."),
+    parameters: plain(3, map(string), "The properties; fixed."),
+  },
+);
+
+export const volumeAttributesClassV1beta1 = v1beta1(
+  "VolumeAttributesClass",
+  "A set of changeable properties of volumes.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    driverName: always(2, string, "Driver that understands the parameters; fixed."),
+    parameters: plain(3, map(string), "The properties; fixed."),
+  },
+);
+
+export const volumeAttributesClassV1alpha1 = v1alpha1(
+  "VolumeAttributesClass",
+  "A set of changeable properties of volumes.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    driverName: always(2, string, "Driver that understands the parameters; fixed."),
+    parameters: plain(3, map(string), "The properties; fixed."),
+  },
+);
+
+type VolumeAttributesClass = Infer<typeof volumeAttributesClassV1beta1>;
+
+function validate(object: VolumeAttributesClass, problems: Problems): void {
+  checkDriverName(object.driverName, Path.of("driverName"), problems);
+  validateParameters(object, problems);
+}
+
+function validateParameters(object: VolumeAttributesClass, problems: Problems): void {
+  const path = Path.of("parameters");
+  if (Object.keys(object.parameters ?? {}).length === 0) {
+    return problems.required(path, "must contain at least one key/value pair");
+  }
+  checkParameters(object.parameters, path, problems);
+}
+
+export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
+  group: "storage.{api}",
+  kind: "VolumeAttributesClass",
+  plural: "volumeattributesclasses",
+  shortNames: ["vac"],
+  scope: "Cluster",
+  versions: [
+    { version: "v1", struct: volumeAttributesClassV1, onByDefault: true, convert: same },
+    {
+      version: "v1beta1",
+      struct: volumeAttributesClassV1beta1,
+      onByDefault: false,
+      convert: "hub",
+    },
+    {
+      version: "v1alpha1",
+      struct: volumeAttributesClassV1alpha1,
+      onByDefault: false,
+      convert: same,
+    },
+  ],
+  rules: { deleteReturnsObject: true, metadataCheckedAgain: true },
+  hooks: {
+    // Volumes may still use the class; a controller takes the finalizer away when none does.
+    prepareCreate: ({ metadata }, { domain }) => {
+      const finalizer = resolve("{label}/vac-protection", domain);
+      const finalizers = metadata.finalizers ?? [];
+      if (!finalizers.includes(finalizer)) metadata.finalizers = [...finalizers, finalizer];
+    },
+    validate,
+    validateUpdate: (object, old, problems) => {
+      validate(object, problems);
+      for (const field of ["driverName", "parameters"] as const) {
+        if (deepEqual(object[field], old[field])) continue;
+        problems.forbidden(Path.of(field), `updates to ${field} are forbidden.`);
+      }
+      // Kubernetes looks at the parameters again, and tells of them again.
+      validateParameters(object, problems);
+    },
+  },
+  columns: [nameColumn, column("DriverName", "Driver that understands the class."), ageColumn],
+  row: (object, context) => [nameOf(object), object.driverName, ageOf(object, context)],
+});
