@@ -20,7 +20,8 @@ export interface FieldSelection {
 /** Reads a field selector; throws 400 with the reason. Which fields exist is the kind's business. */
 export function parseFieldSelector(text: string): FieldSelection {
   const requirements: FieldRequirement[] = [];
-  for (const term of termsOf(text)) {
+  // Sorted like the reference's, which decides which of several faults is reported.
+  for (const term of [...termsOf(text)].sort()) {
     if (term !== "") requirements.push(requirementOf(term, text));
   }
   return {

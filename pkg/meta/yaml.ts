@@ -40,7 +40,7 @@ export function parseYaml(text: string): ParsedYaml {
   try {
     events = parseEvents(source, { maxDepth: MAX_DEPTH });
   } catch (error) {
-    throw error instanceof YAMLException ? syntaxFault(error) : error;
+    throw error instanceof YAMLException ? syntaxFault(error, source) : error;
   }
   return new Builder(source, events).build();
 }
@@ -241,22 +241,55 @@ function mergeInto(target: Record<string, unknown>, source: unknown): void {
   for (const [key, value] of Object.entries(source)) assign(target, key, value);
 }
 
+interface Reason {
+  readonly pattern: RegExp;
+  readonly words: string;
+}
+
 /** The parser's reasons in the words of Kubernetes' one, where clients are likely to see them. */
-const reasons: readonly (readonly [RegExp, string])[] = [
-  [/tab|cannot start any token|reserved indicator/i, "found character that cannot start any token"],
-  [/unexpected end of the stream within a flow|missed comma|flow sequence/i,
-    "did not find expected ',' or ']'"],
-  [/flow mapping|expected the node content|flow collection/i, "did not find expected node content"],
-  [/bad indentation of a mapping entry|can not read a block mapping entry/i,
-    "mapping values are not allowed in this context"],
-  [/bad indentation of a sequence entry/i, "did not find expected '-' indicator"],
-  [/within a (single|double) quoted scalar/i, "found unexpected end of stream"],
-  [/depth|nesting/i, `exceeded max depth of ${MAX_DEPTH}`],
-  [/unidentified alias|unknown alias/i, "unknown anchor referenced"],
+const reasons: readonly Reason[] = [
+  {
+    pattern: /tab|cannot start any token|reserved indicator/i,
+    words: "found character that cannot start any token",
+  },
+  {
+    pattern: /bad indentation of a mapping entry|can not read a block mapping entry/i,
+    words: "mapping values are not allowed in this context",
+  },
+  {
+    pattern: /bad indentation of a sequence entry/i,
+    words: "did not find expected '-' indicator",
+  },
+  {
+    pattern: /within a (single|double) quoted scalar/i,
+    words: "found unexpected end of stream",
+  },
+  { pattern: /maxDepth/, words: `exceeded max depth of ${MAX_DEPTH}` },
 ];
 
-function syntaxFault(error: YAMLException): YamlFault {
-  const line = (error.mark?.line ?? 0) + 1;
-  const words = reasons.find(([pattern]) => pattern.test(error.reason))?.[1] ?? error.reason;
-  return new YamlFault(`yaml: line ${line}: ${words}`);
+function syntaxFault(error: YAMLException, source: string): YamlFault {
+  const line = error.mark?.line ?? 0;
+  const position = error.mark?.position ?? source.length;
+  const open = openBracket(source.slice(0, position));
+  if (open !== undefined && /deficient|flow|missed comma|node content/.test(error.reason)) {
+    // Such faults are reported one line early, counted as if the text ended with a line break.
+    const atEnd = source.slice(position).trim() === "" && !source.endsWith("\n");
+    const words = /[,[{]\s*$/.test(source.slice(0, position))
+      ? "did not find expected node content"
+      : `did not find expected ',' or '${open}'`;
+    return new YamlFault(`yaml: line ${Math.max(1, atEnd ? line + 1 : line)}: ${words}`);
+  }
+  const words = reasons.find(({ pattern }) => pattern.test(error.reason))?.words ?? error.reason;
+  return new YamlFault(`yaml: line ${line + 1}: ${words}`);
+}
+
+/** The bracket that closes the innermost flow collection that is open at the end of a text. */
+function openBracket(text: string): string | undefined {
+  const open: string[] = [];
+  for (const [found] of text.matchAll(/"(?:[^"\\]|\\.)*"|'[^']*'|[[\]{}]/gs)) {
+    if (found === "[") open.push("]");
+    else if (found === "{") open.push("}");
+    else if (found === "]" || found === "}") open.pop();
+  }
+  return open.at(-1);
 }
