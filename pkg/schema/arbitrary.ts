@@ -5,7 +5,8 @@ import type { Infer, ScalarType, StructType, Type } from "./types.ts";
 
 /**
  * A random object of a struct, in normal form and within the declared rules; equal seeds give equal
- * objects. It grows smaller with depth, so that types that contain themselves end.
+ * objects. It grows smaller with depth, so that types that contain themselves end. No list, map or
+ * bytes is empty: JSON tells empty from absent where Protobuf cannot.
  */
 export function arbitrary<S extends StructType<any>>(struct: S, random: Random): Infer<S> {
   return fromJson(struct, arbitraryStruct(struct, random, 0));
@@ -50,11 +51,11 @@ function arbitraryValue(type: Type, random: Random, depth: number): unknown {
     case "double":
       return random.pick([0, 0.5, -1.25, 1e21, 1e-7, random.next()]);
     case "bytes":
-      return Buffer.from(random.bytes(random.below(20))).toString("base64");
+      return Buffer.from(random.bytes(1 + random.below(20))).toString("base64");
     case "scalar":
       return random.pick(samplesOf(type));
     case "list":
-      return Array.from({ length: random.below(4) }, () =>
+      return Array.from({ length: 1 + random.below(3) }, () =>
         arbitraryValue(type.element, random, depth + 1),
       );
     case "map":
@@ -68,7 +69,7 @@ function arbitraryValue(type: Type, random: Random, depth: number): unknown {
 
 function arbitraryMap(type: Type, random: Random, depth: number): object {
   const map: Record<string, unknown> = {};
-  for (let count = random.below(4); count > 0; count--) {
+  for (let count = 1 + random.below(3); count > 0; count--) {
     assign(map, random.pick(KEYS), arbitraryValue(type, random, depth + 1));
   }
   return map;
