@@ -13,7 +13,7 @@ export { protoText } from "./proto-text.ts";
 export { applyDefaults } from "./defaults.ts";
 export { checkFields } from "./validate.ts";
 export { checkImmutable } from "./update-rules.ts";
-export { mergeRules, type MergeRules } from "./merge-rules.ts";
+export { mergeRules } from "./merge-rules.ts";
 export { fieldNamed, jsonFields, resolved, type JsonField } from "./layout.ts";
 export { arbitrary } from "./arbitrary.ts";
 export { openApiV2 } from "./openapi-v2.ts";

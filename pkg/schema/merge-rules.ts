@@ -2,7 +2,7 @@ import { fieldNamed, resolved } from "./layout.ts";
 import type { Field, StructType, Type } from "./types.ts";
 
 /** How two values of one field come together, in strategic merge patch and in server-side apply. */
-export interface MergeRules {
+interface MergeRules {
   /** The type of the value, lazy references followed. */
   readonly type: Exclude<Type, { readonly tag: "lazy" }>;
   /**

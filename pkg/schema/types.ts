@@ -244,7 +244,7 @@ type InlineMembers<F> = {
   [K in InlineKeys<F>]: F[K] extends { readonly type: infer T } ? (of: Infer<T>) => void : never;
 }[InlineKeys<F>];
 
-/** All inline structs together; `unknown`, which adds nothing, where there are none or F is `any`. */
+/** All inline structs together; `unknown`, which adds nothing, for none or where F is `any`. */
 type Inlined<F> = [InlineKeys<F>] extends [never]
   ? unknown
   : string extends InlineKeys<F>
