@@ -1,10 +1,13 @@
-/** The query of a request, read the way Go's net/url reads it, since clients rely on what it drops. */
+/**
+ * The query of a request, read the way Go's net/url reads it, since clients rely on what it
+ * drops.
+ */
 export class Query {
   private constructor(private readonly values: ReadonlyMap<string, readonly string[]>) {}
 
   /**
-   * `text` is what follows the question mark. Pairs with a semicolon or a broken escape are dropped,
-   * `+` is a space, and a name without `=` has the value "".
+   * `text` is what follows the question mark. Pairs with a semicolon or a broken escape are
+   * dropped, `+` is a space, and a name without `=` has the value "".
    */
   static parse(text: string): Query {
     const values = new Map<string, string[]>();
@@ -34,7 +37,10 @@ export class Query {
     return this.values.get(name) ?? [];
   }
 
-  /** Kubernetes' lenient switch: anything but `0` and `false` is on, also the bare name; absent = undefined. */
+  /**
+   * Kubernetes' lenient switch: anything but `0` and `false` is on, also the bare name; absent =
+   * undefined.
+   */
   flag(name: string): boolean | undefined {
     const value = this.get(name);
     return value === undefined ? undefined : value !== "0" && value.toLowerCase() !== "false";
@@ -46,7 +52,8 @@ function unescapeQuery(text: string): string | undefined {
 }
 
 /**
- * Undoes percent escapes. Bytes that are no UTF-8 become U+FFFD; undefined when an escape is broken.
+ * Undoes percent escapes. Bytes that are no UTF-8 become U+FFFD; undefined when an escape is
+ * broken.
  */
 export function unescapePercent(text: string): string | undefined {
   if (!text.includes("%")) return text;

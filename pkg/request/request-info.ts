@@ -32,8 +32,8 @@ const specialVerbs: ReadonlySet<string> = new Set(["proxy", "watch"]);
 
 /**
  * What a request is about. Slashes at both ends of the path do not count; empty parts inside do, so
- * that `/api/v1/namespaces//configmaps` means all namespaces. `/api/v1/watch/…` is the old spelling of a
- * watch.
+ * that `/api/v1/namespaces//configmaps` means all namespaces. `/api/v1/watch/…` is the old
+ * spelling of a watch.
  */
 export function parseRequestInfo(method: string, target: RequestTarget): RequestInfo {
   const { path } = target;
@@ -79,7 +79,9 @@ function nonResource(method: string, path: string): RequestInfo {
   };
 }
 
-/** A list or watch that selects one name counts as a request for that name (for rules with names). */
+/**
+ * A list or watch that selects one name counts as a request for that name (for rules with names).
+ */
 function collectionInfo(info: RequestInfo, query: Query): RequestInfo {
   switch (info.verb) {
     case "get": {

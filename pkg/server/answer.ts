@@ -12,9 +12,10 @@ export interface AnswerOptions {
 }
 
 /**
- * Writes a body piece by piece: small pieces are gathered, the size of small answers is announced, large
- * ones are compressed if the client takes that, and whoever writes waits for a slow client. Until the
- * first batch leaves nothing is sent, so that an early failure still can become an error answer.
+ * Writes a body piece by piece: small pieces are gathered, the size of small answers is
+ * announced, large ones are compressed if the client takes that, and whoever writes waits for a
+ * slow client. Until the first batch leaves nothing is sent, so that an early failure still can
+ * become an error answer.
  */
 export class AnswerWriter {
   private pieces: Uint8Array[] = [];
@@ -37,7 +38,8 @@ export class AnswerWriter {
 
   async end(): Promise<void> {
     if (!this.sink.started) {
-      this.sink.start(this.options.status, { ...this.options.headers, "content-length": `${this.size}` });
+      const { status, headers } = this.options;
+      this.sink.start(status, { ...headers, "content-length": `${this.size}` });
       this.sink.end(this.take());
       return;
     }
@@ -67,7 +69,8 @@ export class AnswerWriter {
   }
 
   private take(): Uint8Array {
-    const batch = this.pieces.length === 1 ? this.pieces[0]! : Buffer.concat(this.pieces, this.size);
+    const { pieces, size } = this;
+    const batch = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, size);
     this.pieces = [];
     this.size = 0;
     return batch;

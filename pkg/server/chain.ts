@@ -1,10 +1,13 @@
 /**
- * The path of a request as a list of stages. A stage names what it needs of the context and what it adds
- * to it; a chain in which something is needed before it was added does not compile.
+ * The path of a request as a list of stages. A stage names what it needs of the context and what
+ * it adds to it; a chain in which something is needed before it was added does not compile.
  */
 export interface Stage<Needs extends object, Adds extends object> {
   readonly name: string;
-  /** Adds to the context by calling `next`, which runs all later stages; not calling it ends the request. */
+  /**
+   * Adds to the context by calling `next`, which runs all later stages; not calling it ends the
+   * request.
+   */
   readonly run: (context: Needs, next: (added: Adds) => Promise<void>) => Promise<void>;
 }
 
@@ -25,6 +28,9 @@ export class Chain<Base extends object, Have extends Base> {
     return this.stages.map((stage) => stage.name);
   }
 
+  // Reads as what it does; a chain is never returned from an async function, where `then` would
+  // be called.
+  // oxlint-disable-next-line unicorn/no-thenable
   then<Adds extends object>(stage: Stage<Have, Adds>): Chain<Base, Have & Adds> {
     return new Chain<Base, Have & Adds>([...this.stages, stage]);
   }

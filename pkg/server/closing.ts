@@ -1,6 +1,7 @@
 /**
- * The end of a server, for those that must end with it. A set rather than listeners of one AbortSignal:
- * tens of thousands of watches come and go, and an EventTarget looks through all its listeners each time.
+ * The end of a server, for those that must end with it. A set rather than listeners of one
+ * AbortSignal: tens of thousands of watches come and go, and an EventTarget looks through all its
+ * listeners each time.
  */
 export class Closing {
   private readonly enders = new Set<() => void>();
@@ -11,7 +12,10 @@ export class Closing {
     return this.begun;
   }
 
-  /** Calls `end` when the server closes, at once if it is closing already; answers how to forget it. */
+  /**
+   * Calls `end` when the server closes, at once if it is closing already; answers how to forget
+   * it.
+   */
   add(end: () => void): () => void {
     if (this.begun) end();
     else this.enders.add(end);

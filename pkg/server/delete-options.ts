@@ -52,7 +52,8 @@ function decode(body: Uint8Array, format: Format): any {
     checkKind(envelope.kind, envelope.apiVersion);
     return fromProtobuf(deleteOptionsStruct, envelope.raw);
   }
-  const value = format === "json" ? parsedJson(body) : parseYaml(Buffer.from(body).toString()).value;
+  const value =
+    format === "json" ? parsedJson(body) : parseYaml(Buffer.from(body).toString()).value;
   if (value !== null && value !== undefined) {
     const type = jsonTypeName(value);
     if (type !== "object") {

@@ -31,8 +31,8 @@ export function typeMetaOf(resource: Resource): TypeMeta {
 
 /**
  * JSON of an item, by splicing the version into the stored bytes where those are JSON of the served
- * version, as Keelson and kube-apiserver write them (kind, apiVersion, metadata first); else by encoding.
- * Members of a list go without kind and apiVersion.
+ * version, as Keelson and kube-apiserver write them (kind, apiVersion, metadata first); else by
+ * encoding. Members of a list go without kind and apiVersion.
  */
 export function itemJson(item: Item, inList: boolean): Pieces {
   const spliced = spliceJson(item, inList);
@@ -61,17 +61,23 @@ function spliceJson({ resource, bytes, revision }: Item, inList: boolean): Piece
 
 /** One object, whole, in any format. */
 export function itemPieces(item: Item, format: Format): Pieces {
+  const { struct } = item.resource;
+  const typeMeta = typeMetaOf(item.resource);
   switch (format) {
     case "json":
       return itemJson(item, false);
     case "yaml":
-      return [printYaml(toJsonValue(item.resource.struct, servedObject(item), typeMetaOf(item.resource)))];
+      return [printYaml(toJsonValue(struct, servedObject(item), typeMeta))];
     case "protobuf":
-      return [structEnvelope(item.resource.struct, servedObject(item), typeMetaOf(item.resource))];
+      return [structEnvelope(struct, servedObject(item), typeMeta)];
   }
 }
 
-export function structEnvelope(struct: StructType<any>, object: any, typeMeta: TypeMeta): Uint8Array {
+export function structEnvelope(
+  struct: StructType<any>,
+  object: any,
+  typeMeta: TypeMeta,
+): Uint8Array {
   return wrapEnvelope(typeMeta, toProtobuf(struct, object));
 }
 
@@ -101,7 +107,8 @@ export function partialPieces(
 }
 
 export function partialJson(metadata: any, { kind, apiVersion }: TypeMeta): string {
-  return `{"kind":"${kind}","apiVersion":"${apiVersion}","metadata":${toJson(objectMeta, metadata)}}`;
+  const text = toJson(objectMeta, metadata);
+  return `{"kind":"${kind}","apiVersion":"${apiVersion}","metadata":${text}}`;
 }
 
 export function partialValue(metadata: any, { kind, apiVersion }: TypeMeta): unknown {

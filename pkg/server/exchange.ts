@@ -1,8 +1,8 @@
 import type { Credentials } from "#request";
 
 /**
- * One request and the place for its answer, whatever carries them: HTTP/2, HTTP/1.1 or a call inside
- * the process.
+ * One request and the place for its answer, whatever carries them: HTTP/2, HTTP/1.1 or a call
+ * inside the process.
  */
 export interface Exchange {
   readonly method: string;
@@ -25,7 +25,10 @@ export interface Exchange {
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** Where an answer goes. After `end` or `destroy`, and after the client has left, writes are dropped. */
+/**
+ * Where an answer goes. After `end` or `destroy`, and after the client has left, writes are
+ * dropped.
+ */
 export interface Sink {
   readonly started: boolean;
   /** Sets status and headers, which leave with the first bytes; a second call does nothing. */

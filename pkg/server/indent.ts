@@ -1,8 +1,9 @@
 const STEP = "  ";
 
 /**
- * Indents JSON text that arrives in pieces, two spaces a level, without parsing it: numbers and key order
- * stay as they are. `{"a":[1,{}]}` becomes five lines; empty objects and arrays stay on one.
+ * Indents JSON text that arrives in pieces, two spaces a level, without parsing it: numbers and
+ * key order stay as they are. `{"a":[1,{}]}` becomes five lines; empty objects and arrays stay on
+ * one.
  */
 export class Indenter {
   private depth = 0;

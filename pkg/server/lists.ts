@@ -18,7 +18,9 @@ import { Indenter } from "./indent.ts";
 import type { Negotiated, Transform } from "./negotiation.ts";
 import { rowJson, tableHead, tableTail, type TableView } from "./table.ts";
 
-/** How a list is spelled: what stands before the items, each item, what stands between and after. */
+/**
+ * How a list is spelled: what stands before the items, each item, what stands between and after.
+ */
 interface ListShape {
   readonly head: (facts: ListFacts, empty: boolean) => string;
   readonly item: (item: Item) => Pieces;
@@ -33,12 +35,16 @@ export interface ListView extends Negotiated {
 }
 
 /**
- * Writes a list item after item: the next one is asked of the registry when the last one has left or is
- * gathered for leaving, so a list is never in memory as a whole. Protobuf announces its length first; there
- * the encoded items are gathered.
+ * Writes a list item after item: the next one is asked of the registry when the last one has left
+ * or is gathered for leaving, so a list is never in memory as a whole. Protobuf announces its
+ * length first; there the encoded items are gathered.
  * @throws StatusError 406 when one object was asked for.
  */
-export async function writeList(writer: AnswerWriter, list: ItemList, view: ListView): Promise<void> {
+export async function writeList(
+  writer: AnswerWriter,
+  list: ItemList,
+  view: ListView,
+): Promise<void> {
   if (view.as?.kind === "PartialObjectMetadata") throw listRequested(view.resource);
   if (view.format === "protobuf") return writeProtobufList(writer, list, view);
   const shape = shapeOf(view);
@@ -114,7 +120,8 @@ function yamlShape(view: ListView): ListShape {
   if (table !== undefined) {
     return {
       head: (facts, empty) => {
-        const whole = `${tableHead(resource, table, { metadata: facts, columns: true })}${tableTail}`;
+        const head = tableHead(resource, table, { metadata: facts, columns: true });
+        const whole = `${head}${tableTail}`;
         const { rows: _rows, ...rest } = JSON.parse(whole) as { rows: unknown };
         return printYaml(rest) + (empty ? "rows: []\n" : "rows:\n");
       },

@@ -39,7 +39,8 @@ const labels = [
 
 /** Upper bounds in seconds, those of kube-apiserver, so that its dashboards and alerts fit. */
 const buckets = [
-  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+  60,
 ];
 
 const verbNames: Readonly<Record<string, string>> = {
@@ -58,6 +59,11 @@ const knownVerbs: ReadonlySet<string> = new Set([
   "DELETECOLLECTION",
   "CONNECT",
 ]);
+
+interface StageSums {
+  count: number;
+  milliseconds: number;
+}
 
 /** Metrics by prom-client, in a registry of its own. */
 export class PrometheusMetrics implements MetricsSink {
@@ -82,30 +88,19 @@ export class PrometheusMetrics implements MetricsSink {
     registers: [this.registry],
   });
   /** Stages run on every request: their sums are kept in plain numbers until somebody asks. */
-  private readonly stages = new Map<string, { count: number; milliseconds: number }>();
+  private readonly stages = new Map<string, StageSums>();
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    const { stages } = this;
-    new Counter({
+    this.addStageCounter({
       name: "keelson_request_stage_total",
       help: "Passages through a stage of the request path.",
-      labelNames: ["stage"],
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const [stage, { count }] of stages) this.inc({ stage }, count);
-      },
+      value: ({ count }) => count,
     });
-    new Counter({
+    this.addStageCounter({
       name: "keelson_request_stage_seconds_total",
       help: "Time spent in a stage before it passed the request on.",
-      labelNames: ["stage"],
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const [stage, { milliseconds }] of stages) this.inc({ stage }, milliseconds / 1000);
-      },
+      value: ({ milliseconds }) => milliseconds / 1000,
     });
   }
 
@@ -137,6 +132,27 @@ export class PrometheusMetrics implements MetricsSink {
 
   seats(kind: SeatKind, taken: number): void {
     this.inFlight.set({ request_kind: kind }, taken);
+  }
+
+  /** A counter that reads the sums of the stages when somebody asks. */
+  private addStageCounter(figure: {
+    readonly name: string;
+    readonly help: string;
+    readonly value: (sums: StageSums) => number;
+  }): void {
+    const { name, help, value } = figure;
+    const { stages } = this;
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: ["stage"],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const [stage, sums] of stages) this.inc({ stage }, value(sums));
+      },
+    });
+    this.registry.registerMetric(counter);
   }
 
   text(): Promise<string> {

@@ -28,8 +28,8 @@ export interface Negotiated {
 }
 
 /**
- * What a route offers: `object` one object or a write, `list` a collection, `watch` a stream, `status`
- * errors, which are never transformed.
+ * What a route offers: `object` one object or a write, `list` a collection, `watch` a stream,
+ * `status` errors, which are never transformed.
  */
 export type Offer = "object" | "list" | "watch" | "status";
 
@@ -63,7 +63,10 @@ export function negotiateFailure(accept: string | undefined): Negotiated {
   return choose(accept, "status", "") ?? { format: "json", as: undefined, pretty: false };
 }
 
-/** Whether a route that produces `types` may be taken: exact types, the full wildcard, weights do not matter. */
+/**
+ * Whether a route that produces `types` may be taken: exact types, the full wildcard, weights do
+ * not matter.
+ */
 export function routeAccepts(accept: string | undefined, types: readonly string[]): boolean {
   if (accept === undefined || accept === "") return true;
   return accept.split(",").some((clause) => {
@@ -149,14 +152,16 @@ export function wantsPretty(query: string | undefined, userAgent: string | undef
   return /^(curl|Wget|Mozilla\/5\.0)/.test(userAgent ?? "");
 }
 
+/** A media type with well-formed parameters; the first group is the type. */
+const mediaTypePattern = /^\s*([^\s;]+)\s*(?:;\s*[^\s;=]+=(?:"[^"]*"|[^\s;"]+)\s*)*;?\s*$/;
+
 /**
  * The format of a request body; no Content-Type means JSON.
  * @throws StatusError 415
  */
 export function bodyFormat(contentType: string | undefined): Format {
   if (contentType === undefined || contentType === "") return "json";
-  const parsed = /^\s*([^\s;]+)\s*((?:;\s*[^\s;=]+=(?:"[^"]*"|[^\s;"]+)\s*)*);?\s*$/.exec(contentType);
-  const type = parsed?.[1]?.toLowerCase();
+  const type = mediaTypePattern.exec(contentType)?.[1]?.toLowerCase();
   const format = formats.find((candidate) => mediaTypes[candidate] === type);
   if (format === undefined) throw unsupportedMediaType(allTypes);
   return format;

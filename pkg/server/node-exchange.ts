@@ -54,7 +54,8 @@ export class NodeExchange implements Exchange {
       this.request.resume();
       return Promise.reject(bodyTooLarge(limit));
     }
-    return gather(this.request, { limit, milliseconds: this.options.bodyTimeout, signal: this.signal });
+    const milliseconds = this.options.bodyTimeout;
+    return gather(this.request, { limit, milliseconds, signal: this.signal });
   }
 
   /** Lets go of a body that nobody asked for, else its sender would wait for room for ever. */

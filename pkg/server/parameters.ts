@@ -3,7 +3,10 @@ import { Path, Problems } from "#schema";
 import type { DeleteOptions, ListOptions, WatchOptions, WriteOptions } from "#registry";
 import type { Query } from "#request";
 
-/** Reads the options of a verb from its query. Wrong values are 400 or 422 in the words of Kubernetes. */
+/**
+ * Reads the options of a verb from its query. Wrong values are 400 or 422 in the words of
+ * Kubernetes.
+ */
 
 const INT64_MAX = 2n ** 63n - 1n;
 

@@ -5,7 +5,12 @@ import { Catalog, domainOf, notFound } from "#meta";
 import type { Item, ItemEvent, ItemList, Registry, Target } from "#registry";
 import type { User } from "#request";
 import { fromJson } from "#schema";
-import { createServer, type KeelsonServer, type LocalRequest, type ServerOptions } from "./index.ts";
+import {
+  createServer,
+  type KeelsonServer,
+  type LocalRequest,
+  type ServerOptions,
+} from "./index.ts";
 
 const catalog = new Catalog(builtinKinds, domainOf());
 const configMaps = catalog.find("", "v1", "configmaps")!;
@@ -87,8 +92,9 @@ describe("server", () => {
     );
   });
 
-  it("answers the registry's failures as they stand, and hides all others behind an id", async () => {
-    const missing = serverOf({ get: () => Promise.reject(notFound({ group: "", plural: "configmaps" }, "a")) });
+  it("answers the registry's failures as they are, and hides others behind an id", async () => {
+    const failure = notFound({ group: "", plural: "configmaps" }, "a");
+    const missing = serverOf({ get: () => Promise.reject(failure) });
     assert.equal((await ask(missing, { url: OBJECT })).status, 404);
     const lines: string[] = [];
     const broken = serverOf(
@@ -145,7 +151,7 @@ describe("server", () => {
 
   it("compresses large answers only", async () => {
     const server = serverOf({
-      get: async (target: Target) => item(target.name, { k: "x".repeat(target.name === "a" ? 10 : 200_000) }),
+      get: async ({ name }: Target) => item(name, { k: "x".repeat(name === "a" ? 10 : 200_000) }),
     });
     const headers = { "accept-encoding": "deflate, gzip" };
     const small = await ask(server, { url: OBJECT, headers });
@@ -159,7 +165,8 @@ describe("server", () => {
 
   it("refuses bodies above the limit", async () => {
     const server = serverOf({}, { limits: { bodyBytes: 10 } });
-    const { status, text } = await ask(server, { method: "POST", url: COLLECTION, body: "x".repeat(11) });
+    const request = { method: "POST", url: COLLECTION, body: "x".repeat(11) };
+    const { status, text } = await ask(server, request);
     assert.equal(status, 413);
     assert.equal(JSON.parse(text).message, "Request entity too large: limit is 10");
   });
@@ -194,7 +201,8 @@ describe("server", () => {
   });
 
   it("says who may not do what", async () => {
-    const server = serverOf({}, { authorizer: { authorize: async () => ({ verdict: "deny", reason: "" }) } });
+    const authorize = async () => ({ verdict: "deny", reason: "" }) as const;
+    const server = serverOf({}, { authorizer: { authorize } });
     const { status, text } = await ask(server, { url: OBJECT });
     assert.equal(status, 403);
     assert.equal(
@@ -209,7 +217,10 @@ describe("watches", () => {
   const url = `${COLLECTION}?watch=1`;
 
   /** Waits for its target to be aborted after the given events. */
-  function open(events: readonly ItemEvent[], aborted: () => void = () => undefined): Partial<Registry> {
+  function open(
+    events: readonly ItemEvent[],
+    aborted: () => void = () => undefined,
+  ): Partial<Registry> {
     return {
       async *watch({ signal }) {
         try {
@@ -336,7 +347,8 @@ describe("metrics", () => {
     await ask(server, { url: OBJECT });
     await ask(server, { url: "/api/v1/namespaces/n/made-up/a" });
     const { text } = await ask(server, { url: "/metrics" });
-    assert.match(text, /apiserver_request_total\{verb="GET",.*resource="configmaps",.*code="200"\} 1/);
+    const counted = /apiserver_request_total\{verb="GET",.*resource="configmaps",.*code="200"\} 1/;
+    assert.match(text, counted);
     assert.doesNotMatch(text, /made-up/);
     assert.match(text, /keelson_request_stage_total\{stage="authorize"\} 3/);
   });

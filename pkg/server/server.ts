@@ -46,8 +46,8 @@ export interface KeelsonServer {
   /** Port 0 takes a free one. */
   listen(where: { readonly host: string; readonly port: number }): Promise<void>;
   /**
-   * Takes no more requests, ends watches in order, lets the other requests finish and cuts off what is
-   * left after `graceMs` milliseconds.
+   * Takes no more requests, ends watches in order, lets the other requests finish and cuts off
+   * what is left after `graceMs` milliseconds.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
   /** Where it listens. */
@@ -175,7 +175,8 @@ class HttpServer implements KeelsonServer {
     });
     const handler = app.callback();
     const server = this.options.tls === undefined ? this.plain(handler) : this.secure(handler);
-    server.on(this.options.tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    const opened = this.options.tls === undefined ? "connection" : "secureConnection";
+    server.on(opened, (socket: Socket) => {
       this.sockets.add(socket);
       socket.once("close", () => this.sockets.delete(socket));
     });
@@ -258,7 +259,10 @@ class HttpServer implements KeelsonServer {
     if (this.atWork.size === 0) this.idle?.();
   }
 
-  /** HTTP/2 connections end by themselves after GOAWAY; those of HTTP/1.1 wait for another request. */
+  /**
+   * HTTP/2 connections end by themselves after GOAWAY; those of HTTP/1.1 wait for another
+   * request.
+   */
   private closeIfIdle(socket: Socket): void {
     const http2 = (socket as { alpnProtocol?: string | false }).alpnProtocol === "h2";
     if (!http2 && !this.atWork.has(socket)) socket.end();

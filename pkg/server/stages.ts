@@ -122,7 +122,8 @@ export function answerFailure(exchange: Exchange, { status, code, headers }: Sta
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
@@ -157,7 +158,9 @@ function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): v
   record.scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
 }
 
-/** Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`. */
+/**
+ * Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`.
+ */
 function deadline({ limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
   return {
     name: "deadline",
@@ -212,7 +215,10 @@ const impersonate: Stage<Arrived & Understood & Identified, Identified> = {
   run: ({ user }, next) => next({ user }),
 };
 
-/** Bounds the requests at work. Members of `system:masters` always find a seat, to be able to help. */
+/**
+ * Bounds the requests at work. Members of `system:masters` always find a seat, to be able to
+ * help.
+ */
 function flowControl(
   { limits, metrics }: ServerParts,
 ): Stage<Arrived & Understood & Identified, Nothing> {

@@ -12,19 +12,24 @@ export interface TableView {
   readonly now: number;
 }
 
-/** `{"kind":"Table",…,"rows":[`; without columns `columnDefinitions` is null, as in later watch events. */
+/**
+ * `{"kind":"Table",…,"rows":[`; without columns `columnDefinitions` is null, as in later watch
+ * events.
+ */
 export function tableHead(
   resource: Resource,
   view: TableView,
   { metadata, columns }: { readonly metadata: object; readonly columns: boolean },
 ): string {
-  const definitions = resource.kind.columns.map(({ name, type, format, description, priority }) => ({
-    name,
-    type,
-    format,
-    description,
-    priority,
-  }));
+  const definitions = resource.kind.columns.map(
+    ({ name, type, format, description, priority }) => ({
+      name,
+      type,
+      format,
+      description,
+      priority,
+    }),
+  );
   const head = {
     kind: "Table",
     apiVersion: `${view.metaGroup}/${view.as.version}`,

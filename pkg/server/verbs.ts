@@ -215,7 +215,8 @@ class VerbRun {
       patchType,
       force: query.flag("force"),
     };
-    return this.sendWritten(await this.parts.registry.patch(this.target, body, options), negotiated);
+    const written = await this.parts.registry.patch(this.target, body, options);
+    return this.sendWritten(written, negotiated);
   }
 
   private async delete(): Promise<void> {
@@ -365,6 +366,6 @@ function userAgentName(userAgent: string | undefined): string {
 
 /** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
 function warningHeader(text: string): string {
-  const quoted = text.replace(/[\u0000-\u001f\u007f]/g, "").replace(/["\\]/g, "\\$&");
+  const quoted = text.replace(/\p{Cc}/gu, "").replace(/["\\]/g, "\\$&");
   return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
 }

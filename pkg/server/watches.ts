@@ -79,7 +79,8 @@ export class EventEncoder {
   private protobufObject(event: ItemEvent): Uint8Array {
     const { resource, as, metaGroup } = this.view;
     if (event.type === "ERROR") {
-      return bytesOf(statusBody(event.status, { format: "protobuf", as: undefined, pretty: false }));
+      const negotiated = { format: "protobuf", as: undefined, pretty: false } as const;
+      return bytesOf(statusBody(event.status, negotiated));
     }
     if (as !== undefined) {
       const object = event.type === "BOOKMARK" ? this.bookmark(event) : servedObject(event.item);
@@ -104,8 +105,8 @@ const OBJECT_TAG = 0x12;
 const RAW_TAG = 0x0a;
 
 /**
- * A WatchEvent: field 1 is the type, field 2 a RawExtension whose field 1 holds the enveloped object.
- * Written by hand, so that the object's bytes are copied once.
+ * A WatchEvent: field 1 is the type, field 2 a RawExtension whose field 1 holds the enveloped
+ * object. Written by hand, so that the object's bytes are copied once.
  */
 function protobufFrame(type: string, object: Uint8Array): Uint8Array {
   const name = Buffer.from(type, "latin1");
@@ -134,7 +135,10 @@ function onlyPiece(pieces: Pieces): Uint8Array {
   return bytesOf(pieces[0]!);
 }
 
-/** Milliseconds that a watch may take to fail before its headers leave; a later failure is an ERROR event. */
+/**
+ * Milliseconds that a watch may take to fail before its headers leave; a later failure is an
+ * ERROR event.
+ */
 const QUIET = 25;
 
 export interface StreamOptions {
@@ -145,8 +149,8 @@ export interface StreamOptions {
 }
 
 /**
- * Sends events until they end, the client leaves or `ended` aborts; then the stream ends in order. A
- * client that does not read holds up only its own watch.
+ * Sends events until they end, the client leaves or `ended` aborts; then the stream ends in
+ * order. A client that does not read holds up only its own watch.
  */
 export async function streamEvents(
   sink: Sink,
@@ -172,7 +176,8 @@ export async function streamEvents(
     await sink.write(encoder.frame({ type: "ERROR", status: error.status }));
   } finally {
     clearTimeout(quiet);
-    // A source that is waiting settles this only after its signal has aborted, so nobody waits for it.
+    // A source that is waiting settles this only after its signal has aborted, so nobody waits
+    // for it.
     void iterator.return?.().catch(() => undefined);
   }
 }

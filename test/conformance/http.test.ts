@@ -128,7 +128,8 @@ describe("HTTP/2", () => {
   after(() => stand.close());
 
   it("creates, reads, replaces, patches, lists and deletes", async () => {
-    const created = await stand.ask(COLLECTION, json({ metadata: { name: "a" }, data: { k: "1" } }));
+    const sent = { metadata: { name: "a" }, data: { k: "1" } };
+    const created = await stand.ask(COLLECTION, json(sent));
     assert.equal(created.status, 201);
     const object = JSON.parse(created.body.toString());
     assert.match(object.metadata.resourceVersion, /^\d+$/);
