@@ -34,6 +34,8 @@ export class StatusError extends Error {
     readonly status: Status,
     /** Extra response headers, for example `Retry-After`. */
     readonly headers: Readonly<Record<string, string>> = {},
+    /** For Warning headers: what was told before the request failed. */
+    readonly warnings: readonly string[] = [],
   ) {
     super(status.message ?? status.reason ?? "failure");
   }

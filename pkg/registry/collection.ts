@@ -8,8 +8,9 @@ import { remove } from "./removal.ts";
 const width = 16;
 
 /**
- * DELETE of a collection: removes what a list with these options shows, and answers that list as it was.
- * What others removed meanwhile counts as removed. Stops at the first deletion that is refused.
+ * DELETE of a collection: removes what a list with these options shows, and answers that list as it
+ * was. What others removed meanwhile counts as removed. Stops at the first deletion that is
+ * refused.
  */
 export async function removeCollection(
   environment: Environment,

@@ -2,8 +2,8 @@ import { badRequest, type Domain, resolve } from "#meta";
 
 /**
  * Where a list goes on: after which key, and in which state of the store. The text is base64url of
- * `{"v":"meta.k8s.io/v1","rv":123,"start":"default/a\u0000"}`, the form of Kubernetes, so that a client
- * may be handed on between servers in the middle of a list.
+ * `{"v":"meta.k8s.io/v1","rv":123,"start":"default/a\u0000"}`, the form of Kubernetes, so that a
+ * client may be handed on between servers in the middle of a list.
  */
 export interface ContinueToken {
   /** The state that the list shows; undefined = the newest (an inconsistent continuation). */

@@ -2,8 +2,8 @@ import type { Resource, Status } from "#meta";
 import type { User } from "#request";
 
 /**
- * What the server asks of the registry. Answers stay close to the stored bytes: the server copies bytes
- * when it can and parses only where someone must look inside.
+ * What the server asks of the registry. Answers stay close to the stored bytes: the server copies
+ * bytes when it can and parses only where someone must look inside.
  */
 export interface Registry {
   get(target: Target, options: GetOptions): Promise<Item>;
@@ -112,7 +112,9 @@ export interface WriteAnswer {
   readonly warnings: readonly string[];
 }
 
-/** `item` where the object is answered (deletion waits, or the kind says so), else a Success Status. */
+/**
+ * `item` where the object is answered (deletion waits, or the kind says so), else a Success Status.
+ */
 export type DeleteAnswer =
   | { readonly item: Item; /** Still there, waiting for finalizers. */ readonly pending: boolean }
   | { readonly status: Status };

@@ -10,7 +10,9 @@ export interface RegistryOptions {
   readonly store: ObjectStore;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Uids, generated names and jitter come from here; absent = the operating system's randomness. */
+  /**
+   * Uids, generated names and jitter come from here; absent = the operating system's randomness.
+   */
   readonly random?: Random;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;

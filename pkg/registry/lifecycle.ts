@@ -27,7 +27,10 @@ export async function namespaceLifecycle(
   }
 }
 
-/** Namespaces are special to the registry: their finalizers are in the spec, and others live in them. */
+/**
+ * Namespaces are special to the registry: their finalizers are in the spec, and others live in
+ * them.
+ */
 export function isNamespace(resource: Resource): boolean {
   return resource.keyPrefix === "/namespaces/";
 }

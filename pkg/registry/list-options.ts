@@ -79,8 +79,9 @@ export type ListVersion =
   | { readonly kind: "exact"; readonly revision: bigint };
 
 /**
- * Kubernetes' table of resourceVersion and resourceVersionMatch, for lists without a continue token.
- * A version with a limit and no match means exactly that version. Throws 400 for malformed versions.
+ * Kubernetes' table of resourceVersion and resourceVersionMatch, for lists without a continue
+ * token. A version with a limit and no match means exactly that version. Throws 400 for malformed
+ * versions.
  */
 export function listVersion(options: ListOptions): ListVersion {
   const { resourceVersion, resourceVersionMatch, limit } = options;

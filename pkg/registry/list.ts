@@ -9,13 +9,16 @@ import { type Selection, selectionOf } from "./selection.ts";
 import { collectionPrefix, StoredItem } from "./stored.ts";
 import { parseVersion } from "./versions.ts";
 
-/** Entries that one read of the store brings at most; selective lists start at their limit and grow. */
+/**
+ * Entries that one read of the store brings at most; selective lists start at their limit and grow.
+ */
 const chunk = 1000;
 const largestChunk = 10_000;
 
 /**
- * GET of a collection: one state of the store, page by page. A list without a limit is never whole in
- * memory; one with a limit holds no more than the limit. Throws 400, 410, 422 and 504 as Kubernetes does.
+ * GET of a collection: one state of the store, page by page. A list without a limit is never whole
+ * in memory; one with a limit holds no more than the limit. Throws 400, 410, 422 and 504 as
+ * Kubernetes does.
  */
 export async function list(
   environment: Environment,
@@ -51,13 +54,13 @@ function walkOf(
 ): Walk {
   const prefix = collectionPrefix({ ...target, namespace: selection.namespace ?? target.namespace });
   const common = { environment, target, options, selection, prefix };
-  const limit = Math.max(0, options.limit);
+  // "Any version" comes from a cache in Kubernetes, which answers whole lists; events have no
+  // cache.
+  const any = parseVersion(options.resourceVersion) === 0n;
+  const cached = any && !target.resource.kind.rules.expires;
+  const limit = cached ? 0 : Math.max(0, options.limit);
   if (options.continueToken === "") {
-    const version = listVersion(options);
-    // "Any version" comes from a cache in Kubernetes, which answers whole lists; events have no cache.
-    const whole = options.resourceVersion !== "" && version.kind === "newest" && version.least === 0n;
-    const cached = whole && !target.resource.kind.rules.expires;
-    return { ...common, limit: cached ? 0 : limit, version, token: undefined };
+    return { ...common, limit, version: listVersion(options), token: undefined };
   }
   if (parseVersion(options.resourceVersion || "0") !== 0n) {
     throw badRequest("specifying resource version is not allowed when using continue");
@@ -141,7 +144,10 @@ async function one(walk: Walk, name: string): Promise<ItemList> {
   return { items: delivered(items.filter(selection.matches)), revision, next: undefined };
 }
 
-/** A list with a limit: walks until so many objects match, in growing steps where a selector thins out. */
+/**
+ * A list with a limit: walks until so many objects match, in growing steps where a selector thins
+ * out.
+ */
 async function page(walk: Walk): Promise<ItemList> {
   const { limit, selection, environment, target, prefix } = walk;
   const items: Item[] = [];

@@ -10,6 +10,9 @@ export function wipeSystemFields(metadata: any): void {
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
+  // Ownership of fields is not tracked yet: what a client claims is dropped, what is stored is
+  // kept.
+  delete metadata.managedFields;
 }
 
 /** Identity and birth of a new object. */
@@ -27,10 +30,12 @@ export function timestamp(milliseconds: number): string {
 /** Fills in the namespace of the path. Throws 400 where the object names another one. */
 export function matchNamespace(target: Target, metadata: any): void {
   const named = metadata.namespace ?? "";
+  // One without a namespace in the path has none, whatever it says.
   if (target.resource.kind.scope === "Cluster") {
     delete metadata.namespace;
-    if (named === "") return;
-  } else if (named === "" || named === target.namespace) {
+    return;
+  }
+  if (named === "" || named === target.namespace) {
     metadata.namespace = target.namespace;
     return;
   }
@@ -79,7 +84,9 @@ export function startGeneration(rules: KindRules, metadata: any): void {
   if (rules.generation) metadata.generation = 1;
 }
 
-/** What a client cannot change by an update, taken over from what is there before hooks look at it. */
+/**
+ * What a client cannot change by an update, taken over from what is there before hooks look at it.
+ */
 export function keepSystemFields(metadata: any, old: any): void {
   if (!metadata.uid) copy(metadata, old, "uid");
   copy(metadata, old, "creationTimestamp");
@@ -88,6 +95,7 @@ export function keepSystemFields(metadata: any, old: any): void {
     copy(metadata, old, "deletionGracePeriodSeconds");
   }
   copy(metadata, old, "generation");
+  copy(metadata, old, "managedFields");
   delete metadata.selfLink;
 }
 
@@ -96,7 +104,10 @@ function copy(metadata: any, old: any, field: string): void {
   else metadata[field] = old[field];
 }
 
-/** Generation moves when anything outside metadata and status changes, unless a hook moved it itself. */
+/**
+ * Generation moves when anything outside metadata and status changes, unless a hook moved it
+ * itself.
+ */
 export function moveGeneration(rules: KindRules, object: any, old: any): void {
   if (!rules.generation) return;
   const before = BigInt(old.metadata.generation ?? 0);

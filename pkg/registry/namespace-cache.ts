@@ -10,10 +10,10 @@ const freshMilliseconds = 1000;
 const capacity = 10_000;
 
 /**
- * Remembers namespaces that exist, for a second. Absence is never remembered: a namespace that is not
- * known is always looked up in the store, so a creation right after that of its namespace succeeds.
- * A deletion through this process is seen at once (`forget`), one through another replica after at
- * most a second, like the lag of Kubernetes' own namespace cache.
+ * Remembers namespaces that exist, for a second. Absence is never remembered: a namespace that is
+ * not known is always looked up in the store, so a creation right after that of its namespace
+ * succeeds. A deletion through this process is seen at once (`forget`), one through another replica
+ * after at most a second, like the lag of Kubernetes' own namespace cache.
  */
 export class NamespaceCache {
   readonly #states = new Map<string, { readonly state: NamespaceState; readonly until: number }>();

@@ -25,8 +25,8 @@ import { goValue, jsonType } from "./go-value.ts";
 import type { StoredItem } from "./stored.ts";
 
 /**
- * Patches work on the JSON of the current object in the version that the client speaks. The result is
- * decoded like a body, so that defaults, unknown fields and types mean the same as for PUT.
+ * Patches work on the JSON of the current object in the version that the client speaks. The result
+ * is decoded like a body, so that defaults, unknown fields and types mean the same as for PUT.
  */
 
 const mostOperations = 10_000;
@@ -44,9 +44,9 @@ interface ParsedPatch {
 }
 
 /**
- * The function from the current object to the patched one, which may be called again on conflict. The
- * patch itself is looked at only when there is an object, as Kubernetes does: a missing object is a 404
- * whatever the patch. Throws 400, 413, 415 and 422.
+ * The function from the current object to the patched one, which may be called again on conflict.
+ * The patch itself is looked at only when there is an object, as Kubernetes does: a missing object
+ * is a 404 whatever the patch. Throws 400, 413, 415 and 422.
  */
 export function applyPatch(
   environment: Environment,
@@ -156,7 +156,7 @@ function parsePatch({ body, options }: PatchRequest): ParsedPatch {
     case "merge": {
       const parsed = parseDocument(body, "error decoding patch: ");
       if (parsed.value === null) throw badRequest("Invalid JSON Patch");
-      return objectPatch(parsed, "error decoding patch: ");
+      return objectPatch(lastOfRepeated(parsed, body), "error decoding patch: ");
     }
     case "strategic":
       return objectPatch(parseDocument(body, ""), "");
@@ -173,6 +173,12 @@ function parseDocument({ bytes }: Body, prefix: string): ParsedJson {
     if (fault instanceof JsonFault) throw badRequest(`${prefix}${fault.message}`);
     throw fault;
   }
+}
+
+/** In a body, objects under a repeated key merge; in a merge patch the last one counts. */
+function lastOfRepeated(parsed: ParsedJson, { bytes }: Body): ParsedJson {
+  if (parsed.duplicates.length === 0) return parsed;
+  return { value: JSON.parse(Buffer.from(bytes).toString("utf8")), duplicates: parsed.duplicates };
 }
 
 function objectPatch({ value, duplicates, literals = false }: ParsedJson, prefix: string): ParsedPatch {

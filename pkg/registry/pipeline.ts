@@ -1,10 +1,17 @@
 import { deepClone } from "#base";
-import { alreadyExists, alreadyExistsDeleting, generatedNameTaken, plainFailure } from "#meta";
-import { notFound, type HookContext } from "#meta";
+import {
+  alreadyExists,
+  alreadyExistsDeleting,
+  generatedNameTaken,
+  notFound,
+  plainFailure,
+  StatusError,
+} from "#meta";
 import type { Entry } from "#storage";
 import type { Attributes } from "./admission.ts";
 import { decodeBody, type Decoded } from "./body.ts";
 import type { Body, PatchOptions, Target, WriteAnswer, WriteOptions } from "./contract.ts";
+import { dropEmpties } from "./empties.ts";
 import { type Environment, hookContext } from "./environment.ts";
 import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
 import {
@@ -38,13 +45,22 @@ export async function create(
   target: Target,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Promise<WriteAnswer> {
-  const { object, warnings } = decodeBody(environment, target, body, options);
+  const decoded = decodeBody(environment, target, body, options);
+  return warned(decoded.warnings, () => createNamed(environment, target, { ...decoded, ...options }));
+}
+
+/** The decoded object under its name, or under one that is made up and not taken. */
+async function createNamed(
+  environment: Environment,
+  target: Target,
+  { object, warnings, dryRun }: Creation,
+): Promise<WriteAnswer> {
   wipeSystemFields(object.metadata);
   matchNamespace(target, object.metadata);
   const generates = !object.metadata.name && Boolean(object.metadata.generateName);
   for (let attempt = 1; ; attempt++) {
     const candidate = generates ? deepClone(object) : object;
-    const creation = { object: candidate, warnings: [...warnings], dryRun: options.dryRun };
+    const creation = { object: candidate, warnings: [...warnings], dryRun };
     const prepared = await prepareCreation(environment, target, creation);
     const answer = await storeNew(environment, target, prepared);
     if (answer !== undefined) return answer;
@@ -93,6 +109,7 @@ async function storeNew(
     throw plainFailure("resourceVersion should not be set on objects to be created");
   }
   delete object.metadata.resourceVersion;
+  dropEmpties(target.resource.hub.struct, object);
   const key = keyOf(target, object.metadata.name);
   const value = encodeStored(environment, target.resource, object);
   if (dryRun) {
@@ -199,11 +216,12 @@ async function createByUpdate(
     throw notFound(target.resource, target.name);
   }
   checkPreconditions(environment, target, { uid, current: undefined });
-  const { object, warnings } = change(undefined);
-  delete object.metadata.resourceVersion;
-  const creation = { object, warnings, dryRun };
-  const prepared = await prepareCreation(environment, target, creation);
-  const answer = await storeNew(environment, target, prepared);
+  const creation = { ...change(undefined), dryRun };
+  delete creation.object.metadata.resourceVersion;
+  const answer = await warned(creation.warnings, async () => {
+    const prepared = await prepareCreation(environment, target, creation);
+    return storeNew(environment, target, prepared);
+  });
   if (answer !== undefined) return { answer };
   const { entry } = await environment.store.get(keyOf(target), { signal: target.signal });
   return { current: entry };
@@ -218,35 +236,39 @@ async function replace(
   target: Target,
   { change, uid, dryRun, entry }: Replacement,
 ): Promise<Outcome> {
-  const { resource } = target;
-  const { kind } = resource;
-  const context = hookContext(environment, target);
   const current = new StoredItem(environment, target, entry);
   const old = current.object;
   checkPreconditions(environment, target, { uid, current });
+  const decoded = change(current);
+  return warned(decoded.warnings, async () => {
+    const wanted = { ...decoded, dryRun, entry };
+    await prepareReplacement(environment, target, { ...wanted, old });
+    return swap(environment, target, wanted);
+  });
+}
 
-  const { object, warnings } = change(current);
+/** Everything between the decoded object and the store. Changes `object` in place. */
+async function prepareReplacement(
+  environment: Environment,
+  target: Target,
+  { object, old, warnings, dryRun, entry }: Swap & { readonly old: any },
+): Promise<void> {
+  const { resource } = target;
+  const { rules, hooks } = resource.kind;
+  const context = hookContext(environment, target);
   const attributes: Attributes = { target, operation: "update", dryRun, object, old };
   await mutate(environment, attributes, warnings);
   dropRepeatedOwners(object.metadata, warnings);
   checkVersion(target, object.metadata, entry.modRevision);
 
-  prepareReplacement(target, { object, old, context });
-  validateUpdate(resource, object, { old, context });
-  warnings.push(...(kind.hooks.warnings?.(object, old, context) ?? []));
-  await admit(environment, attributes, warnings);
-  return swap(environment, target, { object, warnings, dryRun, entry });
-}
-
-function prepareReplacement(
-  { resource }: Target,
-  { object, old, context }: { readonly object: any; readonly old: any; readonly context: HookContext },
-): void {
-  const { rules, hooks } = resource.kind;
   keepSystemFields(object.metadata, old.metadata);
   // Hooks take parts of the old object over; a copy keeps the two apart.
   hooks.prepareUpdate?.(object, deepClone(old), context);
   moveGeneration(rules, object, old);
+
+  validateUpdate(resource, object, { old, context });
+  warnings.push(...(hooks.warnings?.(object, old, context) ?? []));
+  await admit(environment, attributes, warnings);
 }
 
 interface Swap extends Creation {
@@ -254,7 +276,10 @@ interface Swap extends Creation {
   readonly entry: Entry;
 }
 
-/** Compare-and-swap; an object whose last finalizer went while it is being deleted is removed instead. */
+/**
+ * Compare-and-swap; an object whose last finalizer went while it is being deleted is removed
+ * instead.
+ */
 async function swap(
   environment: Environment,
   target: Target,
@@ -262,6 +287,7 @@ async function swap(
 ): Promise<Outcome> {
   const { resource, signal } = target;
   const { key, modRevision } = entry;
+  dropEmpties(resource.hub.struct, object);
   const value = encodeStored(environment, resource, object);
   const answerWith = (written: Pick<Entry, "key" | "value" | "modRevision">): Outcome => ({
     answer: { item: itemOf(environment, target, { entry: written, object }), created: false, warnings },
@@ -276,6 +302,16 @@ async function swap(
   if (!outcome.done) return { current: outcome.current };
   noteNamespace(environment, target, object);
   return answerWith(goes ? { key, value, modRevision } : outcome.entry);
+}
+
+/** A request that fails tells what it would have warned of, too. */
+async function warned<T>(warnings: readonly string[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StatusError) || warnings.length === 0) throw error;
+    throw new StatusError(error.status, error.headers, warnings);
+  }
 }
 
 async function mutate(
@@ -302,7 +338,7 @@ function itemOf(
 ): StoredItem {
   const { entry, object } = written;
   setResourceVersion(object, entry.modRevision);
-  return new StoredItem(environment, target, entry, entry.modRevision, object);
+  return new StoredItem(environment, target, entry, { object });
 }
 
 function lifeOf(

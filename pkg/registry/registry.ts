@@ -13,7 +13,10 @@ import { remove } from "./removal.ts";
 import { StoredItem } from "./stored.ts";
 import { watch } from "./watch.ts";
 
-/** The verbs for every kind of the catalog, over one store. What a client is to know is a StatusError. */
+/**
+ * The verbs for every kind of the catalog, over one store. What a client is to know is a
+ * StatusError.
+ */
 export function createRegistry(options: RegistryOptions): Registry {
   const environment = environmentOf(options);
   return {

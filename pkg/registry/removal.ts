@@ -13,9 +13,15 @@ import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts
  * brings them.
  */
 
-/** Dependents are left alone; the garbage collector removes this finalizer when it has cut them loose. */
+/**
+ * Dependents are left alone; the garbage collector removes this finalizer when it has cut them
+ * loose.
+ */
 const orphanFinalizer = "orphan";
-/** The object waits for its dependents; the garbage collector removes this finalizer when they are gone. */
+/**
+ * The object waits for its dependents; the garbage collector removes this finalizer when they are
+ * gone.
+ */
 const foregroundFinalizer = "foregroundDeletion";
 
 /** DELETE of one object. */
@@ -37,7 +43,8 @@ export async function remove(
     for (const step of [...environment.mutating, ...environment.validating]) {
       await step({ ...attributes, old: current.object });
     }
-    checkPreconditions(target, current, options);
+    if (isNamespace(target.resource)) checkNamespacePreconditions(target, current, options);
+    else checkPreconditions(target, current, options);
     const outcome = isNamespace(target.resource)
       ? await removeNamespace(environment, target, { options, entry, current })
       : await removeObject(environment, target, { options, entry, current });
@@ -72,8 +79,8 @@ async function removeObject(
 }
 
 /**
- * The first deletion of a namespace marks it as terminating; the namespace controller then empties it
- * and finalizes its spec. Kubernetes sets no grace period here.
+ * The first deletion of a namespace marks it as terminating; the namespace controller then empties
+ * it and finalizes its spec. Kubernetes sets no grace period here.
  */
 async function removeNamespace(
   environment: Environment,
@@ -112,8 +119,7 @@ async function store(
   const answerWith = (written: Entry): Outcome => {
     const changed = { ...object, metadata: { ...object.metadata } };
     setResourceVersion(changed, written.modRevision);
-    const { modRevision } = written;
-    const item = new StoredItem(environment, target, written, modRevision, changed);
+    const item = new StoredItem(environment, target, written, { object: changed });
     return { answer: { item, pending: true } };
   };
   if (options.dryRun) return answerWith({ ...entry, value });
@@ -232,6 +238,23 @@ function checkPreconditions(
     `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match ` +
       `the ResourceVersion in record (${version}). The object might have been modified`,
   );
+}
+
+/** Namespaces have words of their own for the same. */
+function checkNamespacePreconditions(
+  { resource, name }: Target,
+  current: StoredItem,
+  { preconditions }: DeleteOptions,
+): void {
+  const expected = [
+    ["UID", preconditions?.uid, current.object.metadata.uid],
+    ["ResourceVersion", preconditions?.resourceVersion, String(current.revision)],
+  ] as const;
+  for (const [what, wanted, actual] of expected) {
+    if (wanted === undefined || wanted === actual) continue;
+    const compared = `${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`;
+    throw conflict(resource, name, `Precondition failed: ${compared}`);
+  }
 }
 
 function checkOptions(

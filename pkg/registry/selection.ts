@@ -19,7 +19,9 @@ const metadataFields: Fields = {
   "metadata.namespace": ({ metadata }) => metadata.namespace ?? "",
 };
 
-/** Throws 400 for selectors that cannot be parsed and for fields that the kind does not select by. */
+/**
+ * Throws 400 for selectors that cannot be parsed and for fields that the kind does not select by.
+ */
 export function selectionOf(target: Target, options: ListOptions): Selection {
   const { resource, name: ownName } = target;
   const labels = parseLabelSelector(options.labelSelector);

@@ -1,6 +1,6 @@
-import { assign } from "#base";
+import { assert, assign } from "#base";
 import type { Domain, HookContext, Resource } from "#meta";
-import { groupVersionOf, resolve, StatusError } from "#meta";
+import { badRequest, groupVersionOf, isPathSegmentName, resolve, StatusError } from "#meta";
 import {
   applyDefaults,
   fromJson,
@@ -18,9 +18,10 @@ import { type Environment, hookContext } from "./environment.ts";
 import { faultError } from "./faults.ts";
 
 /**
- * A stored value is the object in the hub version, as JSON (`{"kind":..,"apiVersion":..,"metadata":..`)
- * or in the `k8s\0` Protobuf envelope, without resourceVersion and selfLink. Both forms are always
- * readable, and so are values that another server wrote in another served version or key order.
+ * A stored value is the object in the hub version, as JSON
+ * (`{"kind":..,"apiVersion":..,"metadata":..`) or in the `k8s\0` Protobuf envelope, without
+ * resourceVersion and selfLink. Both forms are always readable, and so are values that another
+ * server wrote in another served version or key order.
  */
 export function encodeStored(environment: Environment, resource: Resource, object: any): Uint8Array {
   const { struct, groupVersion } = resource.hub;
@@ -32,7 +33,10 @@ export function encodeStored(environment: Environment, resource: Resource, objec
     : Buffer.from(toJson(struct, stored, typeMeta));
 }
 
-/** The object in hub form with its resourceVersion, defaulted. Throws a StatusError for bytes that are none. */
+/**
+ * The object in hub form with its resourceVersion, defaulted. Throws a StatusError for bytes that
+ * are none.
+ */
 function decodeStored(
   environment: Environment,
   target: Addressed,
@@ -93,20 +97,29 @@ export function setResourceVersion(object: any, revision: number): void {
 /** As much of a target as the decoder needs. */
 type Addressed = Pick<Target, "resource" | "subresource">;
 
-/** An entry of the store as the server gets it: decoded only when someone looks inside, and then once. */
+interface Known {
+  /** Differs from the entry's in the event of a deletion. */
+  readonly revision?: number;
+  /** The decoded object where it is at hand, with its resourceVersion. */
+  readonly object?: any;
+}
+
+/**
+ * An entry of the store as the server gets it: decoded only when someone looks inside, and then
+ * once.
+ */
 export class StoredItem implements Item {
+  readonly revision: number;
   #object: any;
 
   constructor(
     private readonly environment: Environment,
     private readonly target: Addressed,
     private readonly entry: Pick<Entry, "key" | "value" | "modRevision">,
-    /** Differs from the entry's in the event of a deletion. */
-    readonly revision: number = entry.modRevision,
-    /** The decoded object where it is at hand, with its resourceVersion. */
-    object: any = undefined,
+    known: Known = {},
   ) {
-    this.#object = object;
+    this.revision = known.revision ?? entry.modRevision;
+    this.#object = known.object;
   }
   get resource(): Resource {
     return this.target.resource;
@@ -127,16 +140,26 @@ export class StoredItem implements Item {
   }
   /** The same state under the version of its deletion; the decoded object is not shared. */
   deletedAt(revision: number): StoredItem {
-    return new StoredItem(this.environment, this.target, this.entry, revision);
+    return new StoredItem(this.environment, this.target, this.entry, { revision });
   }
 }
 
-/** The key of the target's object, or of `name` where that was made up. */
+/**
+ * The key of the target's object, or of `name` where that was made up. Throws 400 for a name that
+ * is no part of a path, whatever the kind thinks of names: a key must not lead out of its
+ * collection.
+ */
 export function keyOf(target: Target, name: string = target.name): string {
+  if (name === "") throw badRequest("Name parameter required.");
+  const faults = isPathSegmentName(name);
+  if (faults.length > 0) {
+    throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${faults.join(";")}`);
+  }
   return collectionPrefix(target) + name;
 }
 
 /** The prefix of all keys of the target's collection. */
 export function collectionPrefix({ resource, namespace }: Target): string {
+  assert(!namespace.includes("/"), "a namespace is one part of a path");
   return namespace === "" ? resource.keyPrefix : `${resource.keyPrefix}${namespace}/`;
 }

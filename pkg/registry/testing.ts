@@ -27,7 +27,9 @@ export interface TestRegistry {
   readonly store: ObjectStore;
   readonly catalog: Catalog;
   readonly clock: TestClock;
-  /** `v1/configmaps/ns/name`, `v1/namespaces//name`, `coordination.k8s.io/v1/leases/ns/name/status`. */
+  /**
+   * `v1/configmaps/ns/name`, `v1/namespaces//name`, `coordination.k8s.io/v1/leases/ns/name/status`.
+   */
   target(path: string): Target;
   post(path: string, object: unknown, options?: Partial<WriteOptions>): Promise<WriteAnswer>;
   put(path: string, object: unknown, options?: Partial<WriteOptions>): Promise<WriteAnswer>;

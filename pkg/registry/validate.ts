@@ -51,6 +51,7 @@ function checkMetadata(resource: Resource, object: any, problems: Problems): voi
 
 function refuse(resource: Resource, object: any, problems: Problems): void {
   if (problems.empty) return;
-  const { group, kind } = resource;
-  throw invalid({ group, kind: kind.kind }, object.metadata.name ?? "", problems);
+  // Kubernetes validates what it stores, and names the group of that.
+  const { hub, kind } = resource;
+  throw invalid({ group: hub.group, kind: kind.kind }, object.metadata.name ?? "", problems);
 }

@@ -13,7 +13,9 @@ import { parseVersion } from "./versions.ts";
 const bookmarkMilliseconds = 60_000;
 /** A last bookmark comes so long before the watch ends by itself. */
 const farewellMilliseconds = 2000;
-/** A watch without a timeout ends after this and up to as much again, so that watchers spread out. */
+/**
+ * A watch without a timeout ends after this and up to as much again, so that watchers spread out.
+ */
 const defaultTimeoutSeconds = 1800;
 /** The longest time that a Node timer can wait. */
 const longestTimer = 2 ** 31 - 1;
@@ -21,9 +23,9 @@ const longestTimer = 2 ** 31 - 1;
 const chunk = 1000;
 
 /**
- * Changes of a collection in order. Parameters are checked here and not at the first `next()`: 400, 422
- * and 500 are thrown at once, everything later is an ERROR event that ends the watch, as Kubernetes
- * has it. Ends without an event at its timeout and when the target's signal aborts.
+ * Changes of a collection in order. Parameters are checked here and not at the first `next()`: 400,
+ * 422 and 500 are thrown at once, everything later is an ERROR event that ends the watch, as
+ * Kubernetes has it. Ends without an event at its timeout and when the target's signal aborts.
  */
 export function watch(
   environment: Environment,
@@ -139,7 +141,9 @@ async function* changes(
   }
 }
 
-/** About every minute, and shortly before the end. The store's progress reports give the occasion. */
+/**
+ * About every minute, and shortly before the end. The store's progress reports give the occasion.
+ */
 function nextBookmark(now: number, deadline: number): number {
   const farewell = deadline - farewellMilliseconds;
   if (farewell <= now) return Number.POSITIVE_INFINITY;

