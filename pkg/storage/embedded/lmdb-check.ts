@@ -1,1 +1,262 @@
-export function checkFile(_path: string): void {}
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { assert } from "#base";
+import { StoreFault } from "../backend.ts";
+
+/**
+ * Walks an LMDB file (data version 2, 64 bits, little endian) before LMDB maps it. LMDB trusts what
+ * its pages say: a file that was cut short or changed would end the process with a bus error, or
+ * overwrite live pages. Here every page that the newest root refers to must be inside the file, say
+ * what it should, be referred to once, and not be on the list of free pages.
+ *
+ * A file is pages of one size. Pages 0 and 1 are roots; the one with the higher transaction number
+ * counts. It refers to two B+trees: the free pages of each transaction, and the entries. A page: number
+ * (8 bytes), transaction (8), unused (2), kind (2), end of the node offsets (2), start of the nodes (2),
+ * node offsets (2 each, after the 24 bytes of this header, and counted from there), free room, nodes.
+ */
+
+const MAGIC = 0xbeefc0de;
+const DATA_VERSION = 2;
+const HEADER = 24;
+const NODE_HEADER = 8;
+const BRANCH = 0x01;
+const LEAF = 0x02;
+const OVERFLOW = 0x04;
+const META = 0x08;
+/** Node flag: the data is in pages of its own. */
+const BIG_DATA = 0x01;
+const OVERFLOW_REFERENCE = 24;
+const NO_PAGE = 0xffff_ffff_ffff_ffffn;
+
+interface Tree {
+  readonly depth: number;
+  readonly entries: number;
+  readonly root: bigint;
+}
+
+interface Root {
+  readonly transaction: bigint;
+  readonly lastPage: number;
+  readonly free: Tree;
+  readonly main: Tree;
+}
+
+/** Throws StoreFault `corrupt` unless the file is whole. An empty file counts as new. */
+export function checkFile(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    const { size } = fstatSync(descriptor);
+    if (size > 0) new FileCheck(descriptor, size).run();
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+class FileCheck {
+  readonly #descriptor: number;
+  readonly #size: number;
+  #pageSize = 4096;
+  #lastPage = 1;
+  #transaction = 0n;
+  readonly #live = new Set<number>([0, 1]);
+
+  constructor(descriptor: number, size: number) {
+    this.#descriptor = descriptor;
+    this.#size = size;
+  }
+
+  run(): void {
+    this.#pageSize = this.#readPageSize();
+    const roots = [this.#readRoot(0), this.#readRoot(1)] as const;
+    const newest = roots[0].transaction > roots[1].transaction ? roots[0] : roots[1];
+    this.#lastPage = newest.lastPage;
+    this.#transaction = newest.transaction;
+    const freePages: number[] = [];
+    this.#walk(newest.free, (page, node) => freePages.push(...this.#freePages(page, node)));
+    this.#walk(newest.main, () => undefined);
+    for (const page of freePages) {
+      if (this.#live.has(page)) throw damaged(`page ${page} is both in use and free`);
+    }
+  }
+
+  #readPageSize(): number {
+    const start = this.#read(0, 64);
+    const size = start.readUInt32LE(48);
+    const isPower = size >= 512 && size <= 65_536 && (size & (size - 1)) === 0;
+    if (start.readUInt32LE(24) !== MAGIC || !isPower) throw damaged("this is no LMDB file");
+    if (start.readUInt32LE(28) !== DATA_VERSION) throw damaged("another version of LMDB's layout");
+    return size;
+  }
+
+  #readRoot(page: number): Root {
+    const bytes = this.#page(page);
+    if (bytes.readUInt16LE(18) !== META || bytes.readUInt32LE(24) !== MAGIC) {
+      throw damaged(`root page ${page} is no root page`);
+    }
+    if (bytes.readUInt32LE(48) !== this.#pageSize) throw damaged(`page size of root page ${page}`);
+    return {
+      transaction: bytes.readBigUInt64LE(152),
+      lastPage: Number(bytes.readBigUInt64LE(144)),
+      free: readTree(bytes.subarray(48, 96)),
+      main: readTree(bytes.subarray(96, 144)),
+    };
+  }
+
+  /** Visits every entry; checks every page on the way. */
+  #walk(tree: Tree, visit: (page: Buffer, node: number) => void): void {
+    if (tree.root === NO_PAGE) {
+      if (tree.entries !== 0) throw damaged("a tree without a root has entries");
+      return;
+    }
+    let entries = 0;
+    const descend = (page: number, level: number): void => {
+      const kind = level === tree.depth ? LEAF : BRANCH;
+      const bytes = this.#treePage(page, kind);
+      const nodes = this.#nodes(page, bytes, kind);
+      for (const node of nodes) {
+        if (kind === BRANCH) descend(childOf(bytes, node), level + 1);
+        else {
+          this.#checkData(bytes, node);
+          visit(bytes, node);
+          entries += 1;
+        }
+      }
+    };
+    descend(Number(tree.root), 1);
+    if (entries !== tree.entries) throw damaged(`${entries} entries instead of ${tree.entries}`);
+  }
+
+  #treePage(page: number, kind: number): Buffer {
+    this.#claim(page, 1);
+    const bytes = this.#page(page);
+    this.#checkHeader(page, bytes, kind);
+    return bytes;
+  }
+
+  #checkHeader(page: number, header: Buffer, kind: number): void {
+    const isKind = header.readUInt16LE(18) === kind;
+    const isPast = header.readBigUInt64LE(8) <= this.#transaction;
+    if (!isKind || !isPast || Number(header.readBigUInt64LE(0)) !== page) {
+      throw damaged(`page ${page} is not what refers to it expects`);
+    }
+  }
+
+  /** Where the nodes begin, all of them inside the page, in ascending order of their keys. */
+  #nodes(page: number, bytes: Buffer, kind: number): number[] {
+    const lower = bytes.readUInt16LE(20);
+    const upper = bytes.readUInt16LE(22);
+    if (lower > upper || HEADER + upper > this.#pageSize || lower % 2 !== 0) {
+      throw damaged(`bounds of page ${page}`);
+    }
+    const nodes: number[] = [];
+    let before: Buffer | undefined;
+    for (let i = 0; i < lower / 2; i++) {
+      const node = HEADER + bytes.readUInt16LE(HEADER + 2 * i);
+      if (node < HEADER + upper || node + NODE_HEADER > this.#pageSize) {
+        throw damaged(`a node of page ${page} is outside`);
+      }
+      const keyEnd = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
+      const dataEnd = keyEnd + (kind === LEAF ? inlineLength(bytes, node) : 0);
+      if (dataEnd > this.#pageSize) throw damaged(`a node of page ${page} is too long`);
+      const key = bytes.subarray(node + NODE_HEADER, keyEnd);
+      // The free list's keys are numbers in the machine's order, and few: not compared.
+      // A branch's first key is not used.
+      const comparable = i > (kind === LEAF ? 0 : 1) && key.length !== 8;
+      if (comparable && Buffer.compare(before!, key) >= 0) {
+        throw damaged(`keys of page ${page} are out of order`);
+      }
+      if (kind === LEAF && (bytes.readUInt16LE(node + 4) & ~BIG_DATA) !== 0) {
+        throw damaged(`a node of page ${page} is of an unknown kind`);
+      }
+      before = key;
+      nodes.push(node);
+    }
+    return nodes;
+  }
+
+  #checkData(bytes: Buffer, node: number): void {
+    if ((bytes.readUInt16LE(node + 4) & BIG_DATA) === 0) return;
+    const reference = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
+    const first = Number(bytes.readBigUInt64LE(reference));
+    const pages = Number(bytes.readBigUInt64LE(reference + 16));
+    const length = bytes.readUInt32LE(node);
+    if (pages !== Math.ceil((HEADER + length) / this.#pageSize)) {
+      throw damaged(`length of the data in page ${first}`);
+    }
+    this.#claim(first, pages);
+    this.#checkHeader(first, this.#read(first * this.#pageSize, HEADER), OVERFLOW);
+  }
+
+  /**
+   * The page numbers in an entry of the free list. It is a count of words, then words: 0 is an empty
+   * place, a positive one a page, and -n says that n pages begin with the page in the next word.
+   */
+  #freePages(bytes: Buffer, node: number): number[] {
+    const start = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
+    const isBig = (bytes.readUInt16LE(node + 4) & BIG_DATA) !== 0;
+    const length = bytes.readUInt32LE(node);
+    const list = isBig
+      ? this.#read(Number(bytes.readBigUInt64LE(start)) * this.#pageSize + HEADER, length)
+      : bytes.subarray(start, start + length);
+    const count = length < 8 ? 0 : Number(list.readBigUInt64LE(0));
+    if (8 * (count + 1) > length) throw damaged("the list of free pages is too long");
+    const pages: number[] = [];
+    let run = 1;
+    for (let i = 1; i <= count; i++) {
+      const word = Number(list.readBigInt64LE(8 * i));
+      if (word < 0) run = -word;
+      else {
+        if (word + run - 1 > this.#lastPage) throw damaged(`free page ${word} is outside`);
+        for (let page = word; page > 0 && page < word + run; page++) pages.push(page);
+        run = 1;
+      }
+    }
+    return pages;
+  }
+
+  #claim(first: number, count: number): void {
+    if (!Number.isSafeInteger(first) || first < 2 || first + count - 1 > this.#lastPage) {
+      throw damaged(`page ${first} is outside`);
+    }
+    for (let page = first; page < first + count; page++) {
+      if (this.#live.has(page)) throw damaged(`page ${page} is referred to twice`);
+      this.#live.add(page);
+    }
+    if ((first + count) * this.#pageSize > this.#size) {
+      throw damaged(`the file ends before page ${first + count - 1}`);
+    }
+  }
+
+  #page(page: number): Buffer {
+    return this.#read(page * this.#pageSize, this.#pageSize);
+  }
+
+  #read(offset: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(length);
+    const got = readSync(this.#descriptor, bytes, 0, length, offset);
+    if (got !== length) throw damaged(`the file ends at ${offset + got}`);
+    return bytes;
+  }
+}
+
+function readTree(bytes: Buffer): Tree {
+  assert(bytes.length === 48, "a tree has 48 bytes in a root page");
+  return {
+    depth: bytes.readUInt16LE(6),
+    entries: Number(bytes.readBigUInt64LE(32)),
+    root: bytes.readBigUInt64LE(40),
+  };
+}
+
+function childOf(bytes: Buffer, node: number): number {
+  return bytes.readUInt32LE(node) + bytes.readUInt16LE(node + 4) * 2 ** 32;
+}
+
+/** Bytes of a leaf node's data that are in the page itself. */
+function inlineLength(bytes: Buffer, node: number): number {
+  const isBig = (bytes.readUInt16LE(node + 4) & BIG_DATA) !== 0;
+  return isBig ? OVERFLOW_REFERENCE : bytes.readUInt32LE(node);
+}
+
+function damaged(message: string): StoreFault {
+  return new StoreFault({ kind: "corrupt", message: `the data file is damaged: ${message}` });
+}

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { StoreFault } from "../backend.ts";
@@ -27,6 +27,8 @@ export interface Contents {
 /** Address space, not disk: the file grows as it is filled, and the map with it. */
 const MAP_BYTES = 1024 * 1024 * 1024;
 const FILE = "data.mdb";
+/** Its presence says that the data file was complete once: without that file, all is lost, not new. */
+const MARKER = "store.json";
 /** What a version takes beside its value, roughly. */
 const OVERHEAD_BYTES = 150;
 
@@ -64,8 +66,9 @@ export class LmdbJournal implements Journal {
     const claim = claimDirectory(options.directory);
     try {
       const file = join(options.directory, FILE);
-      const isNew = !existsSync(file);
+      const isNew = !existsSync(file) || statSync(file).size === 0;
       if (!isNew) checkFile(file);
+      else if (existsSync(join(options.directory, MARKER))) throw corrupt(`${file} is gone`);
       const database = open<Buffer, Buffer>({
         path: file,
         mapSize: MAP_BYTES,
@@ -75,7 +78,6 @@ export class LmdbJournal implements Journal {
         overlappingSync: false, // a commit resolves after its sync
         maxReaders: 16,
       });
-      if (isNew) syncDirectories(options.directory);
       return new LmdbJournal(database, claim, options);
     } catch (error) {
       claim[Symbol.dispose]();
@@ -99,6 +101,7 @@ export class LmdbJournal implements Journal {
       ? await this.#database.ifVersion(HEAD_KEY, sequence, take)
       : await this.#database.ifNoExists(HEAD_KEY, take);
     if (!taken) throw takenOver(this.#options.directory);
+    if (!found) markComplete(this.#options.directory);
     this.#sequence = sequence + 1;
     this.#versions = head.versions;
     this.#revision = head.revision;
@@ -203,9 +206,10 @@ async function commitFault(error: unknown): Promise<StoreFault> {
 }
 
 /** The names of a new file and of its directory must be as durable as what is in it. */
-function syncDirectories(directory: string): void {
-  for (const path of [directory, dirname(directory)]) {
-    const descriptor = openSync(path, "r");
+function markComplete(directory: string): void {
+  const marker = openSync(join(directory, MARKER), "w", 0o600);
+  writeSync(marker, '{"format":1}\n');
+  for (const descriptor of [marker, openSync(directory, "r"), openSync(dirname(directory), "r")]) {
     try {
       fsyncSync(descriptor);
     } finally {
