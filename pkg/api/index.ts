@@ -4,14 +4,17 @@ import { controllerRevision } from "./apps/controller-revision.ts";
 import { lease } from "./coordination/lease.ts";
 import { leaseCandidate } from "./coordination/lease-candidate.ts";
 import { configMap } from "./core/config-map.ts";
+import { endpoints } from "./core/endpoints.ts";
 import { event } from "./core/event.ts";
 import { limitRange } from "./core/limit-range.ts";
 import { namespace } from "./core/namespace.ts";
 import { resourceQuota } from "./core/resource-quota.ts";
 import { secret } from "./core/secret.ts";
 import { serviceAccount } from "./core/service-account.ts";
+import { endpointSlice } from "./discovery/endpoint-slice.ts";
 import { ingressClass } from "./networking/ingress-class.ts";
 import { ipAddress } from "./networking/ip-address.ts";
+import { networkPolicy } from "./networking/network-policy.ts";
 import { runtimeClass } from "./node/runtime-class.ts";
 import { podDisruptionBudget } from "./policy/pod-disruption-budget.ts";
 import { clusterRole } from "./rbac/cluster-role.ts";
@@ -27,6 +30,7 @@ import { volumeAttributesClass } from "./storage/volume-attributes-class.ts";
 /** Groups in the order of preference that discovery shows; kinds of a group by plural name. */
 export const builtinKinds: readonly Kind[] = [
   configMap,
+  endpoints,
   event,
   limitRange,
   namespace,
@@ -36,6 +40,7 @@ export const builtinKinds: readonly Kind[] = [
   controllerRevision,
   ingressClass,
   ipAddress,
+  networkPolicy,
   podDisruptionBudget,
   clusterRoleBinding,
   clusterRole,
@@ -49,6 +54,7 @@ export const builtinKinds: readonly Kind[] = [
   lease,
   leaseCandidate,
   runtimeClass,
+  endpointSlice,
 ];
 
 export { bootstrapObjects, systemNamespaces, type BootstrapObject } from "./bootstrap.ts";

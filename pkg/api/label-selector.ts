@@ -1,3 +1,4 @@
+import { compareUtf8 } from "#base";
 import type { Infer, Path, Problems } from "#schema";
 import { checkLabels, isLabelValue, isQualifiedName, type labelSelector } from "#meta";
 import { invalidEach } from "./strategy.ts";
@@ -31,4 +32,26 @@ export function checkLabelSelector(
       invalidEach(problems, valuesPath.index(i), { value, messages: isLabelValue(value) });
     }
   }
+}
+
+/** `app=db,tier notin (x,y)`; `<none>` for a selector of everything. */
+export function formatLabelSelector(selector: LabelSelector): string {
+  const labels = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => {
+    return { key, text: `${key}=${value}` };
+  });
+  const expressions = (selector.matchExpressions ?? []).map(({ key, operator, values = [] }) => {
+    const set = [...values].sort().join(",");
+    switch (operator) {
+      case "In":
+        return { key, text: `${key} in (${set})` };
+      case "NotIn":
+        return { key, text: `${key} notin (${set})` };
+      case "Exists":
+        return { key, text: key };
+      default:
+        return { key, text: `!${key}` };
+    }
+  });
+  const parts = [...labels, ...expressions].sort((a, b) => compareUtf8(a.key, b.key));
+  return parts.length === 0 ? "<none>" : parts.map(({ text }) => text).join(",");
 }

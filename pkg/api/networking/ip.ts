@@ -74,13 +74,113 @@ function longestZeros(groups: readonly number[]): { start: number; length: numbe
   return best;
 }
 
+/** For what is no address in any spelling. */
+export const NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+
+/** A warning for an old spelling of an address; undefined for a proper one. */
+export function addressWarning(text: string): string | undefined {
+  const address = parseAddress(text);
+  if (address === undefined) return undefined;
+  const canonical = formatAddress(address);
+  if (hasLeadingZeros(text) && text.includes("."))
+    return nonStandard("IP address", text, canonical);
+  if (isMapped(address)) return nonStandard("IP address", text, canonical);
+  if (text === canonical) return undefined;
+  return `IPv6 address ${quote(text)} should be in RFC 5952 canonical format (${quote(canonical)})`;
+}
+
+function nonStandard(what: string, text: string, canonical: string): string {
+  return (
+    `non-standard ${what} ${quote(text)} will be considered invalid in a future Kubernetes ` +
+    `release: use ${quote(canonical)}`
+  );
+}
+
+const quote = (text: string) => JSON.stringify(text);
+
+export interface Network {
+  readonly address: Address;
+  /** Number of leading bits that are fixed. */
+  readonly prefix: number;
+}
+
+/** `10.0.0.0/8`; bits beyond the prefix may be set. */
+export function parseNetwork(text: string): Network | undefined {
+  const [left = "", right = "", more] = text.split("/");
+  const address = parseAddress(left);
+  if (address === undefined || more !== undefined || !/^(0|[1-9][0-9]*)$/.test(right)) {
+    return undefined;
+  }
+  const prefix = Number(right);
+  return prefix <= address.length * 8 ? { address, prefix } : undefined;
+}
+
+/** The first address of a network. */
+function masked({ address, prefix }: Network): Address {
+  return address.map((byte, index) => {
+    const bits = Math.min(Math.max(prefix - index * 8, 0), 8);
+    return byte & (0xff << (8 - bits)) & 0xff;
+  });
+}
+
+/** True if `inner` lies within `outer` and is smaller. */
+export function isStrictSubset(inner: Network, outer: Network): boolean {
+  if (inner.address.length !== outer.address.length || inner.prefix <= outer.prefix) return false;
+  const within = masked({ address: inner.address, prefix: outer.prefix });
+  return formatAddress(within) === formatAddress(masked(outer));
+}
+
+/** A warning for an odd spelling of a network; undefined for a proper one. */
+export function networkWarning(text: string): string | undefined {
+  const network = parseNetwork(text);
+  if (network === undefined) return undefined;
+  const [spelled = ""] = text.split("/");
+  const { address, prefix } = network;
+  const whole = `${formatAddress(masked(network))}/${prefix}`;
+  if (spelled.includes(".") && hasLeadingZeros(spelled)) {
+    return nonStandard("CIDR value", text, `${formatAddress(address)}/${prefix}`);
+  }
+  if (formatAddress(address) !== formatAddress(masked(network))) {
+    const single = `${formatAddress(address)}/${address.length * 8}`;
+    const choice = `should be ${quote(whole)} or ${quote(single)}?`;
+    return `CIDR value ${quote(text)} is ambiguous in this context (${choice})`;
+  }
+  if (text === whole) return undefined;
+  return `IPv6 CIDR value ${quote(text)} should be in RFC 5952 canonical format (${quote(whole)})`;
+}
+
+/** Why traffic cannot be sent to an address that names no single other machine. */
+export function unreachableReason(address: Address): string | undefined {
+  const [first = 0, second = 0] = address;
+  const text = formatAddress(address);
+  const isV4 = address.length === 4 || isMapped(address);
+  const starts = isV4 ? text.split(".").map(Number) : address;
+  const [a = 0, b = 0, c = 0] = starts;
+  if (isV4 ? text === "0.0.0.0" : text === "::") return `may not be unspecified (${text})`;
+  if (isV4 ? a === 127 : text === "::1") {
+    return "may not be in the loopback range (127.0.0.0/8, ::1/128)";
+  }
+  if (isV4 ? a === 169 && b === 254 : first === 0xfe && (second & 0xc0) === 0x80) {
+    return "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
+  }
+  const isLocalMulticast = isV4
+    ? a === 224 && b === 0 && c === 0
+    : isV6LocalMulticast(first, second);
+  if (isLocalMulticast) {
+    return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
+  }
+  return undefined;
+}
+
+const isV6LocalMulticast = (first: number, second: number) => first === 0xff && (second & 15) === 2;
+
 const hasLeadingZeros = (text: string) => text.split(/[.:]/).some((part) => /^0[0-9]/.test(part));
 
 /** What is wrong with `text` as the one way to write an address; empty if nothing is. */
 export function checkAddress(text: string): readonly string[] {
   const address = parseAddress(text);
   if (address === undefined) {
-    return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"];
+    return [NOT_AN_ADDRESS];
   }
   const messages: string[] = [];
   if (text.includes(".") && hasLeadingZeros(text.slice(text.lastIndexOf(":") + 1))) {

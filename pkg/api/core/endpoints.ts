@@ -1,0 +1,200 @@
+import {
+  always,
+  type Infer,
+  int32,
+  list,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import {
+  isDns1123Label,
+  isDns1123Subdomain,
+  isPortNumber,
+  isQualifiedName,
+  kind,
+  objectMeta,
+} from "#meta";
+import {
+  addressWarning,
+  NOT_AN_ADDRESS,
+  parseAddress,
+  unreachableReason,
+} from "../networking/ip.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { invalidEach } from "../strategy.ts";
+import { objectReference } from "./references.ts";
+
+const v1 = structs("api/core/v1");
+
+const endpointAddress = v1(
+  "EndpointAddress",
+  "Address of a backend.",
+  {
+    ip: always(1, string, "The address."),
+    hostname: plain(3, string, "Host name of the backend, for DNS."),
+    nodeName: optional(4, string, "Node that it runs on."),
+    targetRef: optional(2, objectReference, "The object behind it."),
+  },
+  { atomic: true },
+);
+
+const endpointPort = v1(
+  "EndpointPort",
+  "A port of all backends of a subset.",
+  {
+    name: plain(1, string, "Name of the port; may be empty if there is but one."),
+    port: always(2, int32, "Number of the port."),
+    protocol: plain(
+      3,
+      named("v1.Protocol", "TCP", "UDP", "SCTP"),
+      "TCP, UDP or SCTP; TCP unless set.",
+      { default: "TCP" },
+    ),
+    appProtocol: optional(4, string, "Protocol on top, as in `http` or `kubernetes.io/h2c`."),
+  },
+  { atomic: true },
+);
+
+const endpointSubset = v1("EndpointSubset", "Backends with the same ports.", {
+  addresses: plain(1, list(endpointAddress), "Backends that take traffic.", {
+    listType: "atomic",
+  }),
+  notReadyAddresses: plain(2, list(endpointAddress), "Backends that do not take traffic yet.", {
+    listType: "atomic",
+  }),
+  ports: plain(3, list(endpointPort), "The ports of every backend.", { listType: "atomic" }),
+});
+
+export const endpointsV1 = v1(
+  "Endpoints",
+  "The backends of a service; EndpointSlice has taken its place.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    subsets: plain(2, list(endpointSubset), "The backends, by ports.", { listType: "atomic" }),
+  },
+);
+
+type Endpoints = Infer<typeof endpointsV1>;
+type Address = Infer<typeof endpointAddress>;
+type Port = Infer<typeof endpointPort>;
+
+const protocols = ["SCTP", "TCP", "UDP"];
+
+function checkAddress({ ip, hostname, nodeName }: Address, path: Path, problems: Problems): void {
+  const place = path.child("ip");
+  const address = parseAddress(ip);
+  if (address === undefined) problems.invalid(place, ip, NOT_AN_ADDRESS);
+  if (hostname) {
+    const messages = isDns1123Label(hostname);
+    invalidEach(problems, path.child("hostname"), { value: hostname, messages });
+  }
+  if (nodeName !== undefined) {
+    const messages = isDns1123Subdomain(nodeName);
+    invalidEach(problems, path.child("nodeName"), { value: nodeName, messages });
+  }
+  if (address === undefined) {
+    return problems.invalid(place, ip, "must be a valid IP address");
+  }
+  const reason = unreachableReason(address);
+  if (reason !== undefined) problems.invalid(place, ip, reason);
+}
+
+function checkPort(each: Port, path: Path, { isNamed, problems }: PortRules): void {
+  const { name = "", port, protocol = "", appProtocol } = each;
+  if (name === "") {
+    if (isNamed) problems.required(path.child("name"));
+  } else invalidEach(problems, path.child("name"), { value: name, messages: isDns1123Label(name) });
+  invalidEach(problems, path.child("port"), { value: port, messages: isPortNumber(port) });
+  if (protocol === "") problems.required(path.child("protocol"));
+  else if (!protocols.includes(protocol)) {
+    problems.notSupported(path.child("protocol"), protocol, protocols);
+  }
+  if (appProtocol === undefined) return;
+  const messages = isQualifiedName(appProtocol);
+  invalidEach(problems, path.child("appProtocol"), { value: appProtocol, messages });
+}
+
+interface PortRules {
+  /** Several ports must have names. */
+  readonly isNamed: boolean;
+  readonly problems: Problems;
+}
+
+function validate({ subsets = [] }: Endpoints, problems: Problems): void {
+  for (const [index, subset] of subsets.entries()) {
+    const path = Path.of("subsets").index(index);
+    const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
+    if (addresses.length === 0 && notReadyAddresses.length === 0) {
+      problems.required(path, "must specify `addresses` or `notReadyAddresses`");
+    }
+    for (const [i, each] of addresses.entries()) {
+      checkAddress(each, path.child("addresses").index(i), problems);
+    }
+    for (const [i, each] of notReadyAddresses.entries()) {
+      checkAddress(each, path.child("notReadyAddresses").index(i), problems);
+    }
+    for (const [i, each] of ports.entries()) {
+      const isNamed = ports.length > 1;
+      checkPort(each, path.child("ports").index(i), { isNamed, problems });
+    }
+  }
+}
+
+function warnings({ subsets = [] }: Endpoints): readonly string[] {
+  return subsets.flatMap((subset, index) =>
+    (["addresses", "notReadyAddresses"] as const).flatMap((field) =>
+      (subset[field] ?? []).flatMap(({ ip }, i) => {
+        const warning = addressWarning(ip);
+        return warning === undefined ? [] : [`subsets[${index}].${field}[${i}].ip: ${warning}`];
+      }),
+    ),
+  );
+}
+
+const SHOWN = 3;
+
+/** `10.0.0.1:80,10.0.0.2:80`: the first three, and how many more there are. */
+function describe(subsets: Endpoints["subsets"]): string {
+  if (subsets === undefined || subsets.length === 0) return "<none>";
+  const all = subsets.flatMap(({ addresses = [], ports = [] }) =>
+    ports.length === 0
+      ? addresses.map(({ ip }) => ip)
+      : ports.flatMap(({ port }) => addresses.map(({ ip }) => hostPort(ip, port))),
+  );
+  const more = all.length - SHOWN;
+  return all.slice(0, SHOWN).join(",") + (more > 0 ? ` + ${more} more...` : "");
+}
+
+function hostPort(ip: string, port: number): string {
+  return ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`;
+}
+
+export const endpoints = kind(endpointsV1, {
+  group: "",
+  kind: "Endpoints",
+  listKind: "EndpointsList",
+  plural: "endpoints",
+  singular: "endpoints",
+  shortNames: ["ep"],
+  scope: "Namespaced",
+  versions: [
+    {
+      version: "v1",
+      struct: endpointsV1,
+      onByDefault: true,
+      convert: "hub",
+      deprecationWarning:
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    },
+  ],
+  storagePrefix: "services/endpoints",
+  rules: { createOnUpdate: true, metadataCheckedAgain: true },
+  hooks: { validate, warnings },
+  columns: [nameColumn, column("Endpoints", "Addresses and ports of the backends."), ageColumn],
+  row: (object, context) => [nameOf(object), describe(object.subsets), ageOf(object, context)],
+});

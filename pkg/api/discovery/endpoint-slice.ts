@@ -1,0 +1,295 @@
+import { deepEqual } from "#base";
+import {
+  always,
+  type Infer,
+  int32,
+  list,
+  map,
+  named,
+  optional,
+  Path,
+  plain,
+  bool,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import {
+  isDns1123Label,
+  isDns1123Subdomain,
+  isLabelValue,
+  isQualifiedName,
+  kind,
+  objectMeta,
+} from "#meta";
+import { objectReference } from "../core/references.ts";
+import {
+  addressWarning,
+  checkAddress,
+  NOT_AN_ADDRESS,
+  parseAddress,
+  unreachableReason,
+} from "../networking/ip.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { invalidEach, mustNotChange } from "../strategy.ts";
+
+const v1 = structs("api/discovery/v1");
+
+const endpointConditions = v1("EndpointConditions", "State of an endpoint.", {
+  ready: optional(1, bool, "Whether it takes traffic; absent means yes."),
+  serving: optional(2, bool, "Whether it would take traffic if it were not terminating."),
+  terminating: optional(3, bool, "Whether it is going away."),
+});
+
+const forZone = v1("ForZone", "A zone that an endpoint is best for.", {
+  name: always(1, string, "Name of the zone."),
+});
+
+const forNode = v1("ForNode", "A node that an endpoint is best for.", {
+  name: always(1, string, "Name of the node."),
+});
+
+const endpointHints = v1("EndpointHints", "For whom an endpoint is best.", {
+  forZones: plain(1, list(forZone), "Zones, at most eight.", { listType: "atomic" }),
+  forNodes: plain(2, list(forNode), "Nodes, at most eight.", { listType: "atomic" }),
+});
+
+const endpoint = v1("Endpoint", "One backend of a service.", {
+  addresses: always(1, list(string), "Addresses of the backend, all equally good.", {
+    listType: "set",
+  }),
+  conditions: plain(2, endpointConditions, "State of the backend."),
+  hostname: optional(3, string, "Host name of the backend, for DNS."),
+  targetRef: optional(4, objectReference, "The object behind it."),
+  deprecatedTopology: plain(5, map(string), "Where it is, from older versions; cannot be written."),
+  nodeName: optional(6, string, "Node that it runs on."),
+  zone: optional(7, string, "Zone that it runs in."),
+  hints: optional(8, endpointHints, "For whom it is best."),
+});
+
+const endpointPort = v1(
+  "EndpointPort",
+  "A port of all backends of a slice.",
+  {
+    name: optional(1, string, "Name of the port, unique in the slice.", { default: "" }),
+    protocol: optional(
+      2,
+      named("v1.Protocol", "TCP", "UDP", "SCTP"),
+      "TCP, UDP or SCTP; TCP unless set.",
+      { default: "TCP" },
+    ),
+    port: optional(3, int32, "Number of the port; absent means all."),
+    appProtocol: optional(4, string, "Protocol on top, as in `http` or `kubernetes.io/h2c`."),
+  },
+  { atomic: true },
+);
+
+export const endpointSliceV1 = v1("EndpointSlice", "A part of the backends of a service.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  addressType: always(
+    4,
+    named("v1.AddressType", "IPv4", "IPv6", "FQDN"),
+    "Kind of the addresses: IPv4, IPv6 or FQDN; fixed.",
+  ),
+  endpoints: always(2, list(endpoint), "The backends, at most a thousand.", {
+    listType: "atomic",
+  }),
+  ports: always(3, list(endpointPort), "The ports of every backend.", { listType: "atomic" }),
+});
+
+type EndpointSlice = Infer<typeof endpointSliceV1>;
+type Endpoint = Infer<typeof endpoint>;
+type Port = Infer<typeof endpointPort>;
+
+const MOST_ENDPOINTS = 1000;
+const MOST_PORTS = 20_000;
+const MOST_ADDRESSES = 100;
+const MOST_HINTS = 8;
+const addressTypes = ["FQDN", "IPv4", "IPv6"];
+const protocols = ["SCTP", "TCP", "UDP"];
+
+/** A qualified name with at least one dot; one at the end is fine. */
+function checkDomainName(name: string, path: Path, problems: Problems): void {
+  if (name === "") return problems.required(path);
+  const bare = name.endsWith(".") ? name.slice(0, -1) : name;
+  const messages = isDns1123Subdomain(bare);
+  invalidEach(problems, path, { value: name, messages });
+  if (messages.length > 0 || bare.includes(".")) return;
+  problems.invalid(path, name, "should be a domain with at least two segments separated by dots");
+}
+
+interface Place {
+  readonly path: Path;
+  readonly problems: Problems;
+}
+
+/** IPv4 may be spelled in old ways, IPv6 may not; a family mismatch is told of the whole list. */
+function checkOneAddress(
+  text: string,
+  type: string,
+  index: number,
+  { path, problems }: Place,
+): void {
+  const place = path.index(index);
+  if (type === "FQDN") return checkDomainName(text, place, problems);
+  const address = parseAddress(text);
+  if (address === undefined) return problems.invalid(place, text, NOT_AN_ADDRESS);
+  if (type === "IPv4" && text.includes(":")) {
+    return problems.invalid(path, text, "must be an IPv4 address");
+  }
+  if (type === "IPv6" && !text.includes(":")) {
+    return problems.invalid(path, text, "must be an IPv6 address");
+  }
+  if (type === "IPv6") invalidEach(problems, place, { value: text, messages: checkAddress(text) });
+  const reason = unreachableReason(address);
+  if (reason !== undefined) problems.invalid(place, text, reason);
+}
+
+function checkHints(
+  names: readonly string[],
+  { path, problems, check }: Place & { readonly check: (name: string) => readonly string[] },
+): void {
+  if (names.length > MOST_HINTS) return problems.tooMany(path, names.length, MOST_HINTS);
+  for (const [index, name] of names.entries()) {
+    const place = path.index(index).child("name");
+    if (names.indexOf(name) < index) problems.duplicate(place, name);
+    else invalidEach(problems, place, { value: name, messages: check(name) });
+  }
+}
+
+function checkAddresses(each: Endpoint, type: string, { path, problems }: Place): void {
+  const addresses = each.addresses ?? [];
+  const addressPath = path.child("addresses");
+  if (addresses.length === 0) problems.required(addressPath, "must contain at least 1 address");
+  else if (addresses.length > MOST_ADDRESSES) {
+    problems.tooMany(addressPath, addresses.length, MOST_ADDRESSES);
+  } else {
+    for (const [index, text] of addresses.entries()) {
+      checkOneAddress(text, type, index, { path: addressPath, problems });
+    }
+  }
+}
+
+function checkEndpoint(each: Endpoint, { path, problems }: Place): void {
+  const { nodeName, hostname, hints } = each;
+  if (nodeName !== undefined) {
+    const messages = isDns1123Subdomain(nodeName);
+    invalidEach(problems, path.child("nodeName"), { value: nodeName, messages });
+  }
+  if (hostname !== undefined) {
+    invalidEach(problems, path.child("hostname"), {
+      value: hostname,
+      messages: isDns1123Label(hostname),
+    });
+  }
+  const zones = (hints?.forZones ?? []).map(({ name }) => name);
+  const zonePath = path.child("hints", "forZones");
+  checkHints(zones, { path: zonePath, problems, check: isLabelValue });
+  const nodes = (hints?.forNodes ?? []).map(({ name }) => name);
+  const nodePath = path.child("hints", "forNodes");
+  checkHints(nodes, { path: nodePath, problems, check: isDns1123Subdomain });
+}
+
+function checkPort(port: Port, ports: readonly Port[], { path, problems }: Place): void {
+  const { name = "", protocol = "", appProtocol } = port;
+  const place = path.child("name");
+  if (name !== "") invalidEach(problems, place, { value: name, messages: isDns1123Label(name) });
+  const earlier = ports.slice(0, ports.indexOf(port));
+  if (earlier.some((other) => (other.name ?? "") === name)) problems.duplicate(place, name);
+  if (protocol === "") problems.required(path.child("protocol"));
+  else if (!protocols.includes(protocol)) {
+    problems.notSupported(path.child("protocol"), protocol, protocols);
+  }
+  if (appProtocol === undefined) return;
+  const messages = isQualifiedName(appProtocol);
+  invalidEach(problems, path.child("appProtocol"), { value: appProtocol, messages });
+}
+
+/** Addresses of endpoints that were there before are not looked at again. */
+function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice): void {
+  const { addressType } = slice;
+  if (addressType === "") problems.required(Path.of("addressType"));
+  else if (!addressTypes.includes(addressType)) {
+    problems.notSupported(Path.of("addressType"), addressType, addressTypes);
+  }
+  const endpoints = slice.endpoints ?? [];
+  const ports = slice.ports ?? [];
+  const path = Path.of("endpoints");
+  if (endpoints.length > MOST_ENDPOINTS) problems.tooMany(path, endpoints.length, MOST_ENDPOINTS);
+  else {
+    for (const [index, each] of endpoints.entries()) {
+      const place = { path: path.index(index), problems };
+      const isKnown = old?.endpoints?.some((before) => deepEqual(before, each)) ?? false;
+      if (!isKnown) checkAddresses(each, addressType, place);
+      checkEndpoint(each, place);
+    }
+  }
+  const portPath = Path.of("ports");
+  if (ports.length > MOST_PORTS) return problems.tooMany(portPath, ports.length, MOST_PORTS);
+  for (const [index, port] of ports.entries()) {
+    checkPort(port, ports, { path: portPath.index(index), problems });
+  }
+}
+
+function warnings(slice: EndpointSlice): readonly string[] {
+  if (slice.addressType === "FQDN") return ["spec.addressType: FQDN endpoints are deprecated"];
+  return (slice.endpoints ?? []).flatMap(({ addresses }, index) =>
+    (addresses ?? []).flatMap((text, i) => {
+      const warning = addressWarning(text);
+      return warning === undefined ? [] : [`endpoints[${index}].addresses[${i}]: ${warning}`];
+    }),
+  );
+}
+
+/** Topology belongs to an older version that is no longer served. */
+function dropTopology(slice: EndpointSlice): void {
+  for (const each of slice.endpoints ?? []) delete each.deprecatedTopology;
+}
+
+const SHOWN = 3;
+
+/** The first three, and how many more there are. */
+function some(all: readonly string[]): string {
+  if (all.length === 0) return "<unset>";
+  const more = all.length - SHOWN;
+  const first = all.slice(0, SHOWN).join(",");
+  return more > 0 ? `${first} + ${more} more...` : first;
+}
+
+function describePort({ port }: Port): string {
+  return port === undefined ? "any" : String(port);
+}
+
+export const endpointSlice = kind(endpointSliceV1, {
+  group: "discovery.{api}",
+  kind: "EndpointSlice",
+  plural: "endpointslices",
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: endpointSliceV1, onByDefault: true, convert: "hub" }],
+  rules: { generation: true, metadataCheckedAgain: true },
+  hooks: {
+    prepareCreate: dropTopology,
+    prepareUpdate: dropTopology,
+    validate: (object, problems) => validate(object, problems),
+    validateUpdate: (object, old, problems) => {
+      validate(object, problems, old);
+      const values = { now: object.addressType, before: old.addressType };
+      mustNotChange(problems, Path.of("addressType"), values);
+    },
+    warnings,
+  },
+  columns: [
+    nameColumn,
+    column("AddressType", "Kind of the addresses."),
+    column("Ports", "The ports of every backend."),
+    column("Endpoints", "Addresses of the backends."),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.addressType,
+    some((object.ports ?? []).map(describePort)),
+    some((object.endpoints ?? []).flatMap(({ addresses }) => addresses ?? [])),
+    ageOf(object, context),
+  ],
+});
