@@ -1,14 +1,17 @@
 import { badRequest } from "./status-errors.ts";
 
-/** Field selectors: `metadata.name=a,status.phase!=Running`. Commas, backslashes and `=` are escaped by `\`. */
+/**
+ * Field selectors: `metadata.name=a,status.phase!=Running`. Commas, backslashes and `=` are
+ * escaped by `\`.
+ */
 
-export interface FieldRequirement {
+interface FieldRequirement {
   readonly field: string;
   readonly operator: "=" | "!=";
   readonly value: string;
 }
 
-export interface FieldSelection {
+interface FieldSelection {
   readonly requirements: readonly FieldRequirement[];
   /** Everything matches. */
   readonly empty: boolean;
@@ -17,7 +20,9 @@ export interface FieldSelection {
   toString(): string;
 }
 
-/** Reads a field selector; throws 400 with the reason. Which fields exist is the kind's business. */
+/**
+ * Reads a field selector; throws 400 with the reason. Which fields exist is the kind's business.
+ */
 export function parseFieldSelector(text: string): FieldSelection {
   const requirements: FieldRequirement[] = [];
   // Sorted like the reference's, which decides which of several faults is reported.

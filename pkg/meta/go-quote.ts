@@ -18,7 +18,9 @@ const escapes: ReadonlyMap<string, string> = new Map([
 export function goQuote(text: string): string {
   if (/^[ !#-[\]-~]*$/.test(text)) return `"${text}"`;
   let quoted = "";
-  for (const character of text) quoted += escapes.get(character) ?? escapeUnlessPrintable(character);
+  for (const character of text) {
+    quoted += escapes.get(character) ?? escapeUnlessPrintable(character);
+  }
   return `"${quoted}"`;
 }
 

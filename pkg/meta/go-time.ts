@@ -2,8 +2,8 @@ import { ScalarFault } from "#schema";
 
 /**
  * Times as Go's `time.Parse` reads them and `Format` writes them, for the two layouts of the API:
- * RFC 3339 to the second, and with exactly six digits of fraction. Error texts are Go's, since clients
- * see them.
+ * RFC 3339 to the second, and with exactly six digits of fraction. Error texts are Go's, since
+ * clients see them.
  */
 
 export interface Instant {

@@ -3,12 +3,12 @@ import { printJson } from "./json-text.ts";
 import { checkDepth, type JsonObject, PatchFault } from "./patch-fault.ts";
 
 /**
- * JSON Patch (RFC 6902) as Kubernetes applies it, which is laxer than the standard: a replace may name a
- * missing key, a copy of one gives null, a test for null passes there, indices may be negative, and
- * what stands before the first slash of a path is ignored.
+ * JSON Patch (RFC 6902) as Kubernetes applies it, which is laxer than the standard: a replace may
+ * name a missing key, a copy of one gives null, a test for null passes there, indices may be
+ * negative, and what stands before the first slash of a path is ignored.
  */
 
-export interface PatchOperation {
+interface PatchOperation {
   readonly op?: string | null;
   readonly path?: string | null;
   readonly from?: string | null;
@@ -20,7 +20,10 @@ const COPY_LIMIT = 3 * 1024 * 1024;
 
 type Container = JsonObject | unknown[];
 
-/** Applies the operations in order. Neither argument is changed. Throws PatchFault at the first that fails. */
+/**
+ * Applies the operations in order. Neither argument is changed. Throws PatchFault at the first
+ * that fails.
+ */
 export function jsonPatch(document: unknown, operations: readonly PatchOperation[]): unknown {
   checkDepth(operations);
   const run = new Run(deepClone(document));

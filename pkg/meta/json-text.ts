@@ -16,6 +16,6 @@ function printWithBigints(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(printWithBigints).join(",")}]`;
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  const printed = entries.map(([key, inner]) => `${JSON.stringify(key)}:${printWithBigints(inner)}`);
-  return `{${printed.join(",")}}`;
+  const printed = entries.map(([key, inner]) => [JSON.stringify(key), printWithBigints(inner)]);
+  return `{${printed.map((pair) => pair.join(":")).join(",")}}`;
 }

@@ -8,7 +8,7 @@ import { badRequest, problemText } from "./status-errors.ts";
  * (`matchLabels`, `matchExpressions`).
  */
 
-export type LabelOperator =
+type LabelOperator =
   | "="
   | "=="
   | "!="
@@ -19,14 +19,14 @@ export type LabelOperator =
   | "gt"
   | "lt";
 
-export interface LabelRequirement {
+interface LabelRequirement {
   readonly key: string;
   readonly operator: LabelOperator;
   /** Sorted, without repeats. */
   readonly values: readonly string[];
 }
 
-export interface LabelSelection {
+interface LabelSelection {
   /** Sorted by key. */
   readonly requirements: readonly LabelRequirement[];
   /** Everything matches. */
@@ -312,8 +312,8 @@ const objectOperators: ReadonlyMap<string, LabelOperator> = new Map([
 ]);
 
 /**
- * The selection of a LabelSelector object: none selects nothing, an empty one everything. The object has
- * passed checkLabelSelector; what that refuses is left out here.
+ * The selection of a LabelSelector object: none selects nothing, an empty one everything. The
+ * object has passed checkLabelSelector; what that refuses is left out here.
  */
 export function selectorFromLabelSelector(
   selector: LabelSelectorObject | undefined | null,

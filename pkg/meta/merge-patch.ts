@@ -2,8 +2,8 @@ import { assign, deepClone } from "#base";
 import { checkDepth, isJsonObject, type JsonObject } from "./patch-fault.ts";
 
 /**
- * JSON Merge Patch (RFC 7386), with Kubernetes' habit of dropping null members of objects inside lists.
- * Neither argument is changed. Throws PatchFault for a patch that is too deep.
+ * JSON Merge Patch (RFC 7386), with Kubernetes' habit of dropping null members of objects inside
+ * lists. Neither argument is changed. Throws PatchFault for a patch that is too deep.
  */
 export function mergePatch(document: unknown, patch: unknown): unknown {
   checkDepth(patch);

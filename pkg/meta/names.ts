@@ -1,6 +1,6 @@
 /**
- * Which texts are names. Each check answers the messages that clients see, none when the text passes.
- * Lengths are counted in bytes, as everywhere in Kubernetes.
+ * Which texts are names. Each check answers the messages that clients see, none when the text
+ * passes. Lengths are counted in bytes, as everywhere in Kubernetes.
  */
 
 const LABEL_FORM = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -35,7 +35,8 @@ const LABEL_RULE =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
   `and ${ALPHANUMERIC}`;
 const SUBDOMAIN_RULE =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, " +
+  "'-' or '.', " +
   `and ${ALPHANUMERIC}`;
 const LABEL_1035_RULE =
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
@@ -208,7 +209,7 @@ export function isPathSegmentName(value: string, prefix = false): string[] {
 }
 
 /** The name rules of kinds: `name` may be the beginning of a generated name. */
-export type NameCheck = (name: string, prefix: boolean) => readonly string[];
+type NameCheck = (name: string, prefix: boolean) => readonly string[];
 
 export type NameRule =
   | "dns-subdomain"
@@ -243,7 +244,9 @@ function tooLong(value: string, most: number): string[] {
   return [`must be no more than ${most} characters`];
 }
 
-/** `<rule> (e.g. 'a',  or 'b', regex used for validation is '…')`, spaces as Kubernetes has them. */
+/**
+ * `<rule> (e.g. 'a',  or 'b', regex used for validation is '…')`, spaces as Kubernetes has them.
+ */
 function wrongForm(rule: string, form: string, examples: readonly string[]): string {
   const shown = examples.map((example) => `'${example}', `).join(" or ");
   return `${rule} (e.g. ${shown}regex used for validation is '${form}')`;

@@ -2,11 +2,14 @@ import { always, bool, int64, list, map, optional, plain, string, oneOf, structs
 import type { Infer } from "#schema";
 import { fieldsV1, time } from "./scalars.ts";
 
-/** The messages that every object shares: metadata of objects and lists, references, selectors, conditions. */
+/**
+ * The messages that every object shares: metadata of objects and lists, references, selectors,
+ * conditions.
+ */
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
-export const ownerReference = v1(
+const ownerReference = v1(
   "OwnerReference",
   "Names an object that this one belongs to; it is collected when its last owner goes.",
   {
@@ -24,7 +27,7 @@ export const ownerReference = v1(
   { atomic: true },
 );
 
-export const managedFieldsEntry = v1(
+const managedFieldsEntry = v1(
   "ManagedFieldsEntry",
   "The fields that one manager has set, for server-side apply.",
   {
@@ -44,7 +47,7 @@ export const objectMeta = v1("ObjectMeta", "What every stored object says about 
   namespace: plain(3, string, "Namespace of the object; empty for cluster-scoped kinds."),
   selfLink: plain(4, string, "Obsolete; no longer set."),
   uid: plain(5, string, "Unique over space and time; set by the server."),
-  resourceVersion: plain(6, string, "Opaque version of the stored state; changes with every write."),
+  resourceVersion: plain(6, string, "Opaque version of the stored state."),
   generation: plain(7, int64, "Counts changes of the desired state."),
   creationTimestamp: plain(8, time, "When the object was created.", { omitZero: true }),
   deletionTimestamp: optional(9, time, "When the object is to be gone, once deletion began."),
@@ -68,11 +71,6 @@ export const objectMeta = v1("ObjectMeta", "What every stored object says about 
 
 export type ObjectMeta = Infer<typeof objectMeta>;
 
-/** The least that code over any kind can rely on. */
-export interface ApiObject {
-  metadata: ObjectMeta;
-}
-
 export const listMeta = v1("ListMeta", "What every list says about itself.", {
   selfLink: plain(1, string, "Obsolete; no longer set."),
   resourceVersion: plain(2, string, "Version of the store that the list shows."),
@@ -80,9 +78,7 @@ export const listMeta = v1("ListMeta", "What every list says about itself.", {
   remainingItemCount: optional(4, int64, "Items after this page, where that is known."),
 });
 
-export type ListMeta = Infer<typeof listMeta>;
-
-export const labelSelectorRequirement = v1(
+const labelSelectorRequirement = v1(
   "LabelSelectorRequirement",
   "A condition on one label.",
   {
@@ -106,7 +102,10 @@ export const labelSelector = v1(
 
 export type LabelSelector = Infer<typeof labelSelector>;
 
-/** Kinds check their conditions themselves, in Kubernetes' order: an empty message, for one, is fine. */
+/**
+ * Kinds check their conditions themselves, in Kubernetes' order: an empty message, for one, is
+ * fine.
+ */
 export const condition = v1("Condition", "One aspect of the state of an object.", {
   type: always(1, string, "Name of the aspect."),
   status: always(2, oneOf("True", "False", "Unknown"), "Whether it holds."),

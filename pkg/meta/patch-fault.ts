@@ -3,7 +3,10 @@ export class PatchFault extends Error {
   override readonly name = "PatchFault";
   constructor(
     message: string,
-    /** What a client is answered with: 400 for a malformed patch, 500 where the reference says no more. */
+    /**
+     * What a client is answered with: 400 for a malformed patch, 500 where the reference says no
+     * more.
+     */
     readonly code: 400 | 422 | 500 = 422,
   ) {
     super(message);

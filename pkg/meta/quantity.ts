@@ -1,10 +1,10 @@
 /**
- * Amounts such as `100m`, `1.5Gi`, `12e6`: exact numbers with the way they were written. The source of
- * every rule is what Kubernetes answers; where it would spend unbounded time or space on an
- * exponent or on digits, the text is refused instead.
+ * Amounts such as `100m`, `1.5Gi`, `12e6`: exact numbers with the way they were written. The
+ * source of every rule is what Kubernetes answers; where it would spend unbounded time or space on
+ * an exponent or on digits, the text is refused instead.
  */
 
-export type QuantityFormat = "DecimalSI" | "DecimalExponent" | "BinarySI";
+type QuantityFormat = "DecimalSI" | "DecimalExponent" | "BinarySI";
 
 /** Why a text is no quantity, in the words that clients see. */
 export class QuantityFault extends Error {
@@ -19,11 +19,16 @@ const WRONG_NUMBER = "unable to parse numeric part of quantity";
 
 /** Decimal places that are kept; finer amounts are rounded away from zero. */
 const FINEST = -9;
-/** Digits up to which the number is taken as written; longer ones go through rounding and capping. */
+/**
+ * Digits up to which the number is taken as written; longer ones go through rounding and capping.
+ */
 const PLAIN_DIGITS = 18;
 /** The largest amount that a binary suffix may state. */
 const LARGEST_BINARY = 2n ** 63n - 1n;
-/** Exponents beyond this are refused: exact arithmetic on them costs memory that a client could choose. */
+/**
+ * Exponents beyond this are refused: exact arithmetic on them costs memory that a client could
+ * choose.
+ */
 const LARGEST_EXPONENT = 1_000;
 /** Longer texts are refused for the same reason. */
 const LONGEST_TEXT = 1_000;
@@ -170,7 +175,9 @@ export class Quantity {
     return new Quantity(-this.mantissa, this.exponent, this.format);
   }
 
-  /** Drops places finer than 10^exponent, away from zero. Keeps the spelling when there are none. */
+  /**
+   * Drops places finer than 10^exponent, away from zero. Keeps the spelling when there are none.
+   */
   roundUp(exponent: number): Quantity {
     if (this.exponent >= exponent) return this;
     return new Quantity(this.scaledTo(exponent), exponent, this.format);
@@ -265,7 +272,10 @@ function fits(parts: Parts, suffix: Suffix): boolean {
   return digits <= PLAIN_DIGITS && suffix.exponent - parts.fraction.length >= FINEST;
 }
 
-/** The same amount without trailing zeros, then with as many as bring the exponent to a multiple of 3. */
+/**
+ * The same amount without trailing zeros, then with as many as bring the exponent to a multiple of
+ * 3.
+ */
 function thousands(mantissa: bigint, exponent: number): { mantissa: bigint; exponent: number } {
   let digits = mantissa;
   let power = exponent;

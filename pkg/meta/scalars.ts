@@ -220,8 +220,7 @@ function canonicalQuantity(text: string): string {
 
 /** `trim()` of JavaScript also takes the byte order mark, which Go's TrimSpace leaves. */
 function trimGoSpace(text: string): string {
-  const space = "[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
-  return text.replace(new RegExp(`^${space}`), "").replace(new RegExp(`${space}$`), "");
+  return text.includes("\ufeff") ? text : text.trim();
 }
 
 function int32From(value: unknown): number {

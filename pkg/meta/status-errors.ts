@@ -4,18 +4,18 @@ import { printJson } from "./json-text.ts";
 import { type StatusCause, type StatusDetails, StatusError } from "./status.ts";
 
 /**
- * The failures that clients are told, in Kubernetes' words and codes. Each function returns the error;
- * the caller throws it.
+ * The failures that clients are told, in Kubernetes' words and codes. Each function returns the
+ * error; the caller throws it.
  */
 
 /** A resource by its group ("" is core) and plural, as far as messages name it. */
-export interface ResourceName {
+interface ResourceName {
   readonly group: string;
   readonly plural: string;
 }
 
 /** A kind by its group ("" is core). */
-export interface KindName {
+interface KindName {
   readonly group: string;
   readonly kind: string;
 }
@@ -115,7 +115,8 @@ export function conflict(
   return failure({
     code: 409,
     reason: "Conflict",
-    message: `Operation cannot be fulfilled on ${resourceText(resource)} ${goQuote(name)}: ${message}`,
+    message:
+      `Operation cannot be fulfilled on ${resourceText(resource)} ${goQuote(name)}: ` + message,
     details: detailsOf(resource, name),
   });
 }
@@ -189,7 +190,10 @@ export function methodNotSupported(resource: ResourceName, action: string): Stat
   });
 }
 
-/** The version that a list or watch asks for is compacted; `continueToken` lets a list go on inconsistently. */
+/**
+ * The version that a list or watch asks for is compacted; `continueToken` lets a list go on
+ * inconsistently.
+ */
 export function expired(message: string, continueToken?: string): StatusError {
   const token = continueToken === undefined ? {} : { continueToken };
   return failure({ code: 410, reason: "Expired", message, ...token });

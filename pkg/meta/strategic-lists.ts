@@ -2,8 +2,8 @@ import { goValue } from "./go-value.ts";
 import { isJsonObject, type JsonObject, PatchFault } from "./patch-fault.ts";
 
 /**
- * The order of merged lists. Elements that the patch names keep the patch's order, those that only the
- * server knows keep theirs, and where both lists know two elements the server's order decides:
+ * The order of merged lists. Elements that the patch names keep the patch's order, those that only
+ * the server knows keep theirs, and where both lists know two elements the server's order decides:
  * server a b c, patch b d -> a b d c.
  */
 

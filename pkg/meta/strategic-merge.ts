@@ -5,9 +5,10 @@ import { checkDepth, isJsonObject, type JsonObject, PatchFault } from "./patch-f
 import { merged, noMergeKey, ordered, partitioned } from "./strategic-lists.ts";
 
 /**
- * Strategic merge patch: a merge patch that knows from the schema which lists are merged and by which
- * field their elements are told apart. Directives: `$patch` (replace, delete) in objects and elements,
- * `$retainKeys`, `$setElementOrder/<field>` and `$deleteFromPrimitiveList/<field>` beside a field.
+ * Strategic merge patch: a merge patch that knows from the schema which lists are merged and by
+ * which field their elements are told apart. Directives: `$patch` (replace, delete) in objects and
+ * elements, `$retainKeys`, `$setElementOrder/<field>` and `$deleteFromPrimitiveList/<field>`
+ * beside a field.
  */
 
 const PATCH = "$patch";
@@ -33,7 +34,8 @@ export function strategicMergePatch(
 ): unknown {
   checkDepth(patch);
   if (!isJsonObject(patch)) {
-    throw new PatchFault(`expected a map[string]interface {}, but received a ${goTypeOf(patch)}`, 400);
+    const type = goTypeOf(patch);
+    throw new PatchFault(`expected a map[string]interface {}, but received a ${type}`, 400);
   }
   const original = isJsonObject(document) ? deepClone(document) : {};
   return mergeObject(original, deepClone(patch), struct);
@@ -247,7 +249,10 @@ function mergeElements(
   return ordered(parts, { order: changes, live, mergeKey });
 }
 
-/** Elements with `$patch`: delete one by key, or replace the list by the elements without directive. */
+/**
+ * Elements with `$patch`: delete one by key, or replace the list by the elements without
+ * directive.
+ */
 function applyElementDirectives(
   original: readonly JsonObject[],
   patch: readonly JsonObject[],

@@ -17,7 +17,7 @@ const ANNOTATIONS_SIZE = 256 * 1024;
 const MANAGER_LENGTH = 128;
 const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
-export interface ObjectMetaOptions {
+interface ObjectMetaOptions {
   readonly namespaced: boolean;
   readonly name: NameRule;
   /**
@@ -103,7 +103,7 @@ export function checkLabels(
 }
 
 /** Keys of annotations, and the size of all of them. */
-export function checkAnnotations(
+function checkAnnotations(
   annotations: Readonly<Record<string, string>>,
   path: Path,
   problems: Problems,

@@ -1,8 +1,8 @@
 import { isPlainText } from "./yaml-scalars.ts";
 
 /**
- * YAML as Kubernetes prints it: keys sorted with numbers inside them counted, lists level with their key,
- * texts plain where that is safe, folded at 80 columns at spaces.
+ * YAML as Kubernetes prints it: keys sorted with numbers inside them counted, lists level with
+ * their key, texts plain where that is safe, folded at 80 columns at spaces.
  */
 
 const WIDTH = 80;

@@ -1,19 +1,22 @@
 /**
- * What a plain YAML scalar means to Kubernetes, which reads YAML 1.1 as its Go library does: `yes`, `on` and
- * `y` are booleans, `017` is octal, `1_000` a number; times stay texts and there is no base 60.
+ * What a plain YAML scalar means to Kubernetes, which reads YAML 1.1 as its Go library does:
+ * `yes`, `on` and `y` are booleans, `017` is octal, `1_000` a number; times stay texts and there
+ * is no base 60.
  */
 
-export type ScalarKind = "string" | "null" | "bool" | "int" | "float" | "timestamp" | "merge";
+type ScalarKind = "string" | "null" | "bool" | "int" | "float" | "timestamp" | "merge";
 
-export interface ResolvedScalar {
+interface ResolvedScalar {
   readonly kind: ScalarKind;
   /** Integers beyond 2^53 are bigints. */
   readonly value: unknown;
 }
 
 const words: ReadonlyMap<string, ResolvedScalar> = new Map([
-  ...named(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], "bool", true),
-  ...named(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], "bool", false),
+  ...named(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"], "bool", true),
+  ...named(["on", "On", "ON"], "bool", true),
+  ...named(["n", "N", "no", "No", "NO", "false", "False", "FALSE"], "bool", false),
+  ...named(["off", "Off", "OFF"], "bool", false),
   ...named(["", "~", "null", "Null", "NULL"], "null", null),
   ...named([".nan", ".NaN", ".NAN"], "float", Number.NaN),
   ...named([".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"], "float", Number.POSITIVE_INFINITY),
@@ -32,8 +35,10 @@ function named(
 const integer = /^[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/;
 const float = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const base60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
-const timestamp =
-  /^\d{4}-(\d{1,2})-(\d{1,2})(?:(?:[Tt]| )(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?(Z|[-+]\d\d:\d\d)?)?$/;
+const date = /\d{4}-(\d{1,2})-(\d{1,2})/.source;
+const timeOfDay = /(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?/.source;
+const zone = /(Z|[-+]\d\d:\d\d)/.source;
+const timestamp = new RegExp(`^${date}(?:[Tt ]${timeOfDay}${zone}?)?$`);
 
 const LARGEST = 2n ** 64n - 1n;
 const SMALLEST = -(2n ** 63n);
@@ -77,11 +82,9 @@ function floatOf(text: string): ResolvedScalar | undefined {
 function isTimestamp(text: string): boolean {
   const match = timestamp.exec(text);
   if (match === null) return false;
-  const [, month = "1", day = "1", hour = "0", minute = "0", second = "0", zone] = match;
+  const [, month = "1", day = "1", hour = "0", minute = "0", second = "0", offset] = match;
   // A space between date and time goes without a zone, a T never does.
-  if (hour !== "0" && match[3] !== undefined && /[Tt]/.test(text) !== (zone !== undefined)) {
-    return false;
-  }
+  if (match[3] !== undefined && /[Tt]/.test(text) !== (offset !== undefined)) return false;
   return (
     Number(month) >= 1 &&
     Number(month) <= 12 &&

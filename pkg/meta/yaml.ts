@@ -14,12 +14,15 @@ import {
 import { goQuote } from "./go-quote.ts";
 import { resolveScalar } from "./yaml-scalars.ts";
 
-/** Text that is no YAML, or YAML that is no JSON; the message begins with `yaml: ` and names the line. */
+/**
+ * Text that is no YAML, or YAML that is no JSON; the message begins with `yaml: ` and names the
+ * line.
+ */
 export class YamlFault extends Error {
   override readonly name = "YamlFault";
 }
 
-export interface ParsedYaml {
+interface ParsedYaml {
   /** A JSON value; keys of other types have become texts. */
   readonly value: unknown;
   /** Keys given twice, the last of which won: `line 6: key "a" already set in map`. */
@@ -29,8 +32,8 @@ export interface ParsedYaml {
 const MAX_DEPTH = 1_000;
 
 /**
- * Parses the first document of a YAML text as Kubernetes does. Aliases are expanded as long as they do not
- * make most of a large document.
+ * Parses the first document of a YAML text as Kubernetes does. Aliases are expanded as long as
+ * they do not make most of a large document.
  *
  * @throws YamlFault
  */
@@ -45,7 +48,10 @@ export function parseYaml(text: string): ParsedYaml {
   return new Builder(source, events).build();
 }
 
-/** `---` and `...` at the start of a line end a document wherever they stand, so the text can be cut there. */
+/**
+ * `---` and `...` at the start of a line end a document wherever they stand, so the text can be
+ * cut there.
+ */
 function firstDocument(text: string): string {
   let started = false;
   let start = 0;
@@ -205,7 +211,8 @@ function scalarValue(
   tag: string,
 ): { readonly value: unknown; readonly isMerge: boolean } {
   const name = tag.replace(/^(!!|!<tag:yaml\.org,2002:)/, "").replace(/>$/, "");
-  if (tag === "!" || name === "str" || (quoted && tag === "")) return { value: text, isMerge: false };
+  const isText = tag === "!" || name === "str" || (quoted && tag === "");
+  if (isText) return { value: text, isMerge: false };
   if (name === "binary") {
     return { value: Buffer.from(text, "base64").toString("utf8"), isMerge: false };
   }
