@@ -22,7 +22,9 @@ export async function removeCollection(
   for await (const item of found.items) items.push(item);
   for (let start = 0; start < items.length; start += width) {
     const results = await Promise.allSettled(
-      items.slice(start, start + width).map((item) => removeItem(environment, target, { item, options })),
+      items
+        .slice(start, start + width)
+        .map((item) => removeItem(environment, target, { item, options })),
     );
     const refused = results.find((result) => result.status === "rejected");
     if (refused !== undefined) throw refused.reason;

@@ -48,12 +48,19 @@ export interface ItemList {
   readonly items: AsyncIterable<Item>;
   readonly revision: number;
   /** Known when the first item is asked for; undefined when the list is complete. */
-  readonly next: { readonly continueToken: string; readonly remaining: number | undefined } | undefined;
+  readonly next:
+    | { readonly continueToken: string; readonly remaining: number | undefined }
+    | undefined;
 }
 
 export type ItemEvent =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly item: Item }
-  | { readonly type: "BOOKMARK"; readonly revision: number; /** End of the initial events. */ readonly initialEventsEnd: boolean }
+  | {
+      readonly type: "BOOKMARK";
+      readonly revision: number;
+      /** End of the initial events. */
+      readonly initialEventsEnd: boolean;
+    }
   | { readonly type: "ERROR"; readonly status: Status };
 
 export type BodyFormat = "json" | "yaml" | "protobuf" | "cbor";

@@ -43,5 +43,6 @@ function uuidOf(random: Random): string {
 
 /** The bias of the remainder is below one in a hundred million for the limits used here. */
 function systemBelow(limit: number): number {
-  return limit === 2 ** 32 ? randomBytes(4).readUInt32BE() : randomBytes(6).readUIntBE(0, 6) % limit;
+  if (limit === 2 ** 32) return randomBytes(4).readUInt32BE();
+  return randomBytes(6).readUIntBE(0, 6) % limit;
 }

@@ -52,7 +52,8 @@ function walkOf(
   target: Target,
   { options, selection }: { readonly options: ListOptions; readonly selection: Selection },
 ): Walk {
-  const prefix = collectionPrefix({ ...target, namespace: selection.namespace ?? target.namespace });
+  const namespace = selection.namespace ?? target.namespace;
+  const prefix = collectionPrefix({ ...target, namespace });
   const common = { environment, target, options, selection, prefix };
   // "Any version" comes from a cache in Kubernetes, which answers whole lists; events have no
   // cache.

@@ -125,7 +125,7 @@ function decodePatched(
 /** A patch may repeat kind and apiVersion but not change them. */
 function checkStillOfKind({ resource }: Target, document: unknown): void {
   if (typeof document !== "object" || document === null) return;
-  const { kind, apiVersion } = document as { readonly kind?: unknown; readonly apiVersion?: unknown };
+  const { kind, apiVersion } = document as Readonly<Record<string, unknown>>;
   const sameKind = kind === undefined || kind === resource.kind.kind;
   const sameVersion = apiVersion === undefined || apiVersion === resource.groupVersion;
   if (sameKind && sameVersion) return;
@@ -181,7 +181,10 @@ function lastOfRepeated(parsed: ParsedJson, { bytes }: Body): ParsedJson {
   return { value: JSON.parse(Buffer.from(bytes).toString("utf8")), duplicates: parsed.duplicates };
 }
 
-function objectPatch({ value, duplicates, literals = false }: ParsedJson, prefix: string): ParsedPatch {
+function objectPatch(
+  { value, duplicates, literals = false }: ParsedJson,
+  prefix: string,
+): ParsedPatch {
   if (typeof (value ?? {}) !== "object" || Array.isArray(value)) {
     const into = "Go value of type map[string]interface {}";
     throw badRequest(`${prefix}json: cannot unmarshal ${jsonType(value)} into ${into}`);
@@ -197,7 +200,8 @@ function parseOperations({ value, duplicates, literals = false }: ParsedJson): P
   if (!Array.isArray(operations)) throw wrongType(value, "Go value of type []handlers.jsonPatchOp");
   if (operations.length > mostOperations) {
     throw requestEntityTooLarge(
-      `The allowed maximum operations in a JSON patch is ${mostOperations}, got ${operations.length}`,
+      `The allowed maximum operations in a JSON patch is ${mostOperations}, ` +
+        `got ${operations.length}`,
     );
   }
   const unknown: string[] = [];

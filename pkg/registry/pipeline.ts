@@ -46,7 +46,8 @@ export async function create(
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Promise<WriteAnswer> {
   const decoded = decodeBody(environment, target, body, options);
-  return warned(decoded.warnings, () => createNamed(environment, target, { ...decoded, ...options }));
+  const creation = { ...decoded, dryRun: options.dryRun };
+  return warned(decoded.warnings, () => createNamed(environment, target, creation));
 }
 
 /** The decoded object under its name, or under one that is made up and not taken. */
@@ -64,7 +65,8 @@ async function createNamed(
     const prepared = await prepareCreation(environment, target, creation);
     const answer = await storeNew(environment, target, prepared);
     if (answer !== undefined) return answer;
-    if (!generates || attempt === nameAttempts) throw await nameTaken(environment, target, prepared);
+    if (generates && attempt < nameAttempts) continue;
+    throw await nameTaken(environment, target, prepared);
   }
 }
 
@@ -289,9 +291,10 @@ async function swap(
   const { key, modRevision } = entry;
   dropEmpties(resource.hub.struct, object);
   const value = encodeStored(environment, resource, object);
-  const answerWith = (written: Pick<Entry, "key" | "value" | "modRevision">): Outcome => ({
-    answer: { item: itemOf(environment, target, { entry: written, object }), created: false, warnings },
-  });
+  const answerWith = (written: Pick<Entry, "key" | "value" | "modRevision">): Outcome => {
+    const item = itemOf(environment, target, { entry: written, object });
+    return { answer: { item, created: false, warnings } };
+  };
   const goes = mayGo(resource, object);
   if (dryRun) return answerWith({ key, value, modRevision });
   if (!goes && Buffer.compare(value, entry.value) === 0) return answerWith(entry);

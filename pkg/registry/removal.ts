@@ -70,8 +70,9 @@ async function removeObject(
   target: Target,
   removal: Removal,
 ): Promise<Outcome> {
-  const { object } = removal.current;
-  const finalizers = finalizersFor(target.resource, object.metadata.finalizers ?? [], removal.options);
+  const { current, options } = removal;
+  const { object } = current;
+  const finalizers = finalizersFor(target.resource, object.metadata.finalizers ?? [], options);
   if (finalizers.length === 0) return erase(environment, target, removal);
   const marked = { ...object, metadata: { ...object.metadata, finalizers } };
   markAsDeleting(marked.metadata, environment.clock.now());
@@ -90,7 +91,8 @@ async function removeNamespace(
   const { object } = removal.current;
   const { metadata, status } = object;
   if (metadata.deletionTimestamp) {
-    if ((object.spec.finalizers ?? []).length === 0) return removeObject(environment, target, removal);
+    const emptied = (object.spec.finalizers ?? []).length === 0;
+    if (emptied) return removeObject(environment, target, removal);
     return { answer: { item: removal.current, pending: true } };
   }
   const kept = finalizersFor(target.resource, metadata.finalizers ?? [], removal.options);

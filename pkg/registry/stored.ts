@@ -23,7 +23,11 @@ import { faultError } from "./faults.ts";
  * resourceVersion and selfLink. Both forms are always readable, and so are values that another
  * server wrote in another served version or key order.
  */
-export function encodeStored(environment: Environment, resource: Resource, object: any): Uint8Array {
+export function encodeStored(
+  environment: Environment,
+  resource: Resource,
+  object: any,
+): Uint8Array {
   const { struct, groupVersion } = resource.hub;
   const typeMeta = { kind: resource.kind.kind, apiVersion: groupVersion };
   const { resourceVersion: _version, selfLink: _link, ...metadata } = object.metadata;

@@ -73,6 +73,7 @@ function knownKind({ catalog }: Environment, named: TypeMeta): Resource | "list"
 export function cannotHandle({ kind }: Resource, named: TypeMeta, why: string): Error {
   const version = named.apiVersion.split("/").at(-1) ?? "";
   return badRequest(
-    `${named.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind.kind}: ${why}`,
+    `${named.kind} in version ${JSON.stringify(version)} ` +
+      `cannot be handled as a ${kind.kind}: ${why}`,
   );
 }

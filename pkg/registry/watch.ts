@@ -37,7 +37,8 @@ export function watch(
   const { resourceVersion } = options;
   const asked = resourceVersion === "" ? 0n : parseVersion(resourceVersion);
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
-  const prefix = collectionPrefix({ ...target, namespace: selection.namespace ?? target.namespace });
+  const namespace = selection.namespace ?? target.namespace;
+  const prefix = collectionPrefix({ ...target, namespace });
   return run({ environment, target, options, selection, prefix, asked });
 }
 
