@@ -65,7 +65,7 @@ function resourceOf(kind: Kind, served: KindVersion, domain: Domain): Resource {
   const hubGroup = resolve(hubVersion.group ?? kind.group, domain);
   return {
     kind,
-    served,
+    served: withResolvedWarning(served, domain),
     group,
     version: served.version,
     groupVersion: groupVersionOf(group, served.version),
@@ -79,4 +79,10 @@ function resourceOf(kind: Kind, served: KindVersion, domain: Domain): Resource {
     },
     keyPrefix: `/${resolve(kind.storagePrefix, domain)}/`,
   };
+}
+
+function withResolvedWarning(served: KindVersion, domain: Domain): KindVersion {
+  const { deprecationWarning: warning } = served;
+  if (warning === undefined) return served;
+  return { ...served, deprecationWarning: resolve(warning, domain) };
 }

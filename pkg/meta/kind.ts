@@ -52,7 +52,7 @@ export interface KindVersion<Hub = any> {
   readonly convert: "hub" | { readonly up: (object: any) => Hub; readonly down: (hub: Hub) => any };
   /** Selectable fields of this version where they differ from the kind's. */
   readonly selectableFields?: Readonly<Record<string, (object: Hub) => string>>;
-  /** Warning header on every answer of a deprecated version. */
+  /** Warning header on every answer of a deprecated version. Template. */
   readonly deprecationWarning?: string;
   /** Field-path prefixes and rules may differ per version: validation runs on the hub unless given here. */
   readonly validate?: (object: any, problems: Problems, context: HookContext) => void;
