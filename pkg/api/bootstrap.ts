@@ -6,13 +6,13 @@ import type { Kind } from "#meta";
 import { namespace } from "./core/namespace.ts";
 import { priorityClass, systemClasses } from "./scheduling/priority-class.ts";
 
-export interface BootstrapObject {
+interface BootstrapObject {
   readonly kind: Kind;
   /** In the form of the hub version, not yet defaulted. */
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-export const systemNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
+const systemNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /** In the order in which they are made: namespaces first. */
 export const bootstrapObjects: readonly BootstrapObject[] = [

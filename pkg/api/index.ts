@@ -57,13 +57,6 @@ export const builtinKinds: readonly Kind[] = [
   endpointSlice,
 ];
 
-export { bootstrapObjects, systemNamespaces, type BootstrapObject } from "./bootstrap.ts";
-export {
-  localObjectReference,
-  objectReference,
-  secretReference,
-  typedLocalObjectReference,
-  typedObjectReference,
-} from "./core/references.ts";
+export { bootstrapObjects } from "./bootstrap.ts";
 export * from "./meta/index.ts";
 export { humanDuration } from "./printing.ts";

@@ -5,7 +5,7 @@ import { mustNotChange } from "../strategy.ts";
 
 const v1 = structs("api/apps/v1");
 
-export const controllerRevisionV1 = v1(
+const controllerRevisionV1 = v1(
   "ControllerRevision",
   "A state of a controller that it can go back to.",
   {

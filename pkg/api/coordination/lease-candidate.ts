@@ -25,7 +25,7 @@ const specV1BETA1 = v1beta1(
   },
 );
 
-export const leaseCandidateV1beta1 = v1beta1(
+const leaseCandidateV1beta1 = v1beta1(
   "LeaseCandidate",
   "A process that would like to hold a lease.",
   {
@@ -51,7 +51,7 @@ const specV1ALPHA2 = v1alpha2(
   },
 );
 
-export const leaseCandidateV1alpha2 = v1alpha2(
+const leaseCandidateV1alpha2 = v1alpha2(
   "LeaseCandidate",
   "A process that would like to hold a lease.",
   {

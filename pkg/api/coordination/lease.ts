@@ -36,7 +36,7 @@ const leaseSpec = v1("LeaseSpec", "Who holds the lease, and until when.", {
   }),
 });
 
-export const leaseV1 = v1("Lease", "Something one party holds at a time, for a time.", {
+const leaseV1 = v1("Lease", "Something one party holds at a time, for a time.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: plain(2, leaseSpec, "Who holds it, and until when."),
 });

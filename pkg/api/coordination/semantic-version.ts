@@ -1,5 +1,5 @@
 /** Versions after semver.org 2.0.0; build metadata is read and forgotten. */
-export interface SemanticVersion {
+interface SemanticVersion {
   readonly numbers: readonly bigint[];
   readonly prerelease: readonly string[];
 }

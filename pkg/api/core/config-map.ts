@@ -17,7 +17,7 @@ import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
 
 const v1 = structs("api/core/v1");
 
-export const configMapV1 = v1("ConfigMap", "Configuration data for pods to consume.", {
+const configMapV1 = v1("ConfigMap", "Configuration data for pods to consume.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   immutable: optional(4, bool, "True = only metadata may change from now on; cannot be undone."),
   data: plain(2, map(string), "Text by key; no key may be in binaryData too."),

@@ -55,7 +55,7 @@ const endpointPort = v1(
       "TCP, UDP or SCTP; TCP unless set.",
       { default: "TCP" },
     ),
-    appProtocol: optional(4, string, "Protocol on top, as in `http` or `kubernetes.io/h2c`."),
+    appProtocol: optional(4, string, "Protocol on top, as in `http` or `example.com/own`."),
   },
   { atomic: true },
 );
@@ -70,7 +70,7 @@ const endpointSubset = v1("EndpointSubset", "Backends with the same ports.", {
   ports: plain(3, list(endpointPort), "The ports of every backend.", { listType: "atomic" }),
 });
 
-export const endpointsV1 = v1(
+const endpointsV1 = v1(
   "Endpoints",
   "The backends of a service; EndpointSlice has taken its place.",
   {
@@ -189,7 +189,7 @@ export const endpoints = kind(endpointsV1, {
       onByDefault: true,
       convert: "hub",
       deprecationWarning:
-        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+        "v1 Endpoints is deprecated in v1.33+; use discovery.{api}/v1 EndpointSlice",
     },
   ],
   storagePrefix: "services/endpoints",

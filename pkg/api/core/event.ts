@@ -36,7 +36,7 @@ const eventSeries = v1("EventSeries", "Repetitions of an event.", {
   lastObservedTime: plain(2, microTime, "When it last happened."),
 });
 
-export const eventV1 = v1("Event", "Something that happened to an object; kept for a while.", {
+const eventV1 = v1("Event", "Something that happened to an object; kept for a while.", {
   metadata: always(1, objectMeta, "Standard object metadata."),
   involvedObject: always(2, objectReference, "The object that the event is about."),
   reason: plain(3, string, "Why it happened, in one word for machines."),
@@ -63,31 +63,27 @@ const newEventSeries = eventsV1("EventSeries", "Repetitions of an event.", {
   lastObservedTime: always(2, microTime, "When it last happened."),
 });
 
-export const newEventV1 = eventsV1(
-  "Event",
-  "Something that happened to an object; kept for a while.",
-  {
-    metadata: always(1, objectMeta, "Standard object metadata."),
-    eventTime: always(2, microTime, "When it was first observed, to the microsecond."),
-    series: optional(3, newEventSeries, "Its repetitions; absent if it happened once."),
-    reportingController: plain(
-      4,
-      string,
-      "Controller that tells of it, as in `example.com/controller`.",
-    ),
-    reportingInstance: plain(5, string, "Instance of that controller."),
-    action: plain(6, string, "What was done or failed to be done about the object."),
-    reason: plain(7, string, "Why it happened, in one word for machines."),
-    regarding: plain(8, objectReference, "The object that the event is about."),
-    related: optional(9, objectReference, "A second object that has to do with it."),
-    note: plain(10, string, "What happened, in words."),
-    type: plain(11, string, "Normal or Warning."),
-    deprecatedSource: plain(12, eventSource, "Core field `source`."),
-    deprecatedFirstTimestamp: plain(13, time, "Core field `firstTimestamp`."),
-    deprecatedLastTimestamp: plain(14, time, "Core field `lastTimestamp`."),
-    deprecatedCount: plain(15, int32, "Core field `count`."),
-  },
-);
+const newEventV1 = eventsV1("Event", "Something that happened to an object; kept for a while.", {
+  metadata: always(1, objectMeta, "Standard object metadata."),
+  eventTime: always(2, microTime, "When it was first observed, to the microsecond."),
+  series: optional(3, newEventSeries, "Its repetitions; absent if it happened once."),
+  reportingController: plain(
+    4,
+    string,
+    "Controller that tells of it, as in `example.com/controller`.",
+  ),
+  reportingInstance: plain(5, string, "Instance of that controller."),
+  action: plain(6, string, "What was done or failed to be done about the object."),
+  reason: plain(7, string, "Why it happened, in one word for machines."),
+  regarding: plain(8, objectReference, "The object that the event is about."),
+  related: optional(9, objectReference, "A second object that has to do with it."),
+  note: plain(10, string, "What happened, in words."),
+  type: plain(11, string, "Normal or Warning."),
+  deprecatedSource: plain(12, eventSource, "Core field `source`."),
+  deprecatedFirstTimestamp: plain(13, time, "Core field `firstTimestamp`."),
+  deprecatedLastTimestamp: plain(14, time, "Core field `lastTimestamp`."),
+  deprecatedCount: plain(15, int32, "Core field `count`."),
+});
 
 type Event = Infer<typeof eventV1>;
 type NewEvent = Infer<typeof newEventV1>;

@@ -32,7 +32,7 @@ const limitRangeSpec = v1("LimitRangeSpec", "The limits.", {
   }),
 });
 
-export const limitRangeV1 = v1("LimitRange", "Limits what single objects of a namespace may use.", {
+const limitRangeV1 = v1("LimitRange", "Limits what single objects of a namespace may use.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: plain(2, limitRangeSpec, "The limits."),
 });

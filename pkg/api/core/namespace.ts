@@ -47,7 +47,7 @@ const namespaceStatus = v1("NamespaceStatus", "State of a namespace.", {
   }),
 });
 
-export const namespaceV1 = v1("Namespace", "A scope for names.", {
+const namespaceV1 = v1("Namespace", "A scope for names.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: plain(2, namespaceSpec, "What the namespace asks for."),
   status: plain(3, namespaceStatus, "State of the namespace."),

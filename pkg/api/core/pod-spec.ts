@@ -174,7 +174,7 @@ const podSpec = v1("PodSpec", "What a pod is to be.", {
   }),
 });
 
-const podTemplateSpec = v1("PodTemplateSpec", "Pods to be made.", {
+export const podTemplateSpec = v1("PodTemplateSpec", "Pods to be made.", {
   metadata: plain(1, objectMeta, "Labels and annotations of the pods."),
   spec: plain(2, podSpec, "What the pods are to be."),
 });

@@ -171,7 +171,7 @@ const podExtendedResourceClaimStatus = v1(
   },
 );
 
-const podStatus = v1("PodStatus", "What has become of a pod.", {
+export const podStatus = v1("PodStatus", "What has become of a pod.", {
   observedGeneration: plain(17, int64, "Generation that the status is about."),
   phase: plain(
     1,

@@ -1,6 +1,6 @@
 /** Which names a resource (as in cpu, memory, `example.com/gpu`) may have, and where. */
 import type { Path, Problems } from "#schema";
-import { isQualifiedName, Quantity } from "#meta";
+import { isQualifiedName, kubernetes, Quantity } from "#meta";
 import { invalidEach } from "../strategy.ts";
 
 const computeNames = ["cpu", "memory", "ephemeral-storage"];
@@ -43,13 +43,13 @@ function isStandardContainerName(name: string): boolean {
   return computeNames.includes(name) || isHugePages(name);
 }
 
-/** Has no domain, or Kubernetes' own. */
+/** Has no domain, or Kubernetes' own, which is what nodes report whatever the domain is here. */
 function isNative(name: string): boolean {
-  return !name.includes("/") || name.includes("kubernetes.io/");
+  return !name.includes("/") || name.includes(`${kubernetes.label}/`);
 }
 
 /** Offered by nodes under a name of somebody's own domain. */
-export function isExtendedName(name: string): boolean {
+function isExtendedName(name: string): boolean {
   if (isNative(name) || name.startsWith("requests.")) return false;
   return isQualifiedName(`requests.${name}`).length === 0;
 }

@@ -89,7 +89,7 @@ const resourceQuotaStatus = v1("ResourceQuotaStatus", "What is in use.", {
   used: plain(2, resourceList, "Use of each resource."),
 });
 
-export const resourceQuotaV1 = v1(
+const resourceQuotaV1 = v1(
   "ResourceQuota",
   "Limits what all objects of a namespace may use together.",
   {

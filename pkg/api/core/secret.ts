@@ -21,7 +21,7 @@ import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
 
 const v1 = structs("api/core/v1");
 
-export const secretV1 = v1("Secret", "Confidential data for pods to consume.", {
+const secretV1 = v1("Secret", "Confidential data for pods to consume.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   immutable: optional(5, bool, "True = only metadata may change from now on; cannot be undone."),
   data: plain(2, map(bytes), "Bytes by key."),

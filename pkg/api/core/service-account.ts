@@ -5,7 +5,7 @@ import { localObjectReference, objectReference } from "./references.ts";
 
 const v1 = structs("api/core/v1");
 
-export const serviceAccountV1 = v1("ServiceAccount", "An identity for processes in pods.", {
+const serviceAccountV1 = v1("ServiceAccount", "An identity for processes in pods.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   secrets: plain(
     2,

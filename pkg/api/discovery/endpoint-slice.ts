@@ -79,12 +79,12 @@ const endpointPort = v1(
       { default: "TCP" },
     ),
     port: optional(3, int32, "Number of the port; absent means all."),
-    appProtocol: optional(4, string, "Protocol on top, as in `http` or `kubernetes.io/h2c`."),
+    appProtocol: optional(4, string, "Protocol on top, as in `http` or `example.com/own`."),
   },
   { atomic: true },
 );
 
-export const endpointSliceV1 = v1("EndpointSlice", "A part of the backends of a service.", {
+const endpointSliceV1 = v1("EndpointSlice", "A part of the backends of a service.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   addressType: always(
     4,

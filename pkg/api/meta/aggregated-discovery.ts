@@ -5,13 +5,13 @@ import { listMeta, objectMeta } from "#meta";
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 const v2 = structs("api/apidiscovery/v2");
 
-export const groupVersionKind = v1("GroupVersionKind", "Group, version and kind of an object.", {
+const groupVersionKind = v1("GroupVersionKind", "Group, version and kind of an object.", {
   group: always(1, string, "API group; empty for core."),
   version: always(2, string, "Version of the group."),
   kind: always(3, string, "Kind."),
 });
 
-export const apiSubresourceDiscovery = v2("APISubresourceDiscovery", "A subresource.", {
+const apiSubresourceDiscovery = v2("APISubresourceDiscovery", "A subresource.", {
   subresource: always(1, string, "Its name, as in the path."),
   responseKind: optional(2, groupVersionKind, "Kind of the answer."),
   acceptedTypes: plain(3, list(groupVersionKind), "Kinds of body that it takes.", {
@@ -21,27 +21,23 @@ export const apiSubresourceDiscovery = v2("APISubresourceDiscovery", "A subresou
   verbs: always(4, list(string), "What can be done with it.", { listType: "set" }),
 });
 
-export const apiResourceDiscovery = v2(
-  "APIResourceDiscovery",
-  "A resource with its subresources.",
-  {
-    resource: always(1, string, "Plural name."),
-    responseKind: optional(2, groupVersionKind, "Kind of its objects."),
-    scope: always(3, named("v2.ResourceScope"), "Cluster or Namespaced."),
-    singularResource: always(4, string, "Singular name."),
-    verbs: always(5, list(string), "What can be done with it.", { listType: "set" }),
-    shortNames: plain(6, list(string), "Short names for the command line.", { listType: "set" }),
-    categories: plain(7, list(string), "Groups of resources it belongs to, such as `all`.", {
-      listType: "set",
-    }),
-    subresources: plain(8, list(apiSubresourceDiscovery), "Its subresources.", {
-      listType: "map",
-      listMapKeys: ["subresource"],
-    }),
-  },
-);
+const apiResourceDiscovery = v2("APIResourceDiscovery", "A resource with its subresources.", {
+  resource: always(1, string, "Plural name."),
+  responseKind: optional(2, groupVersionKind, "Kind of its objects."),
+  scope: always(3, named("v2.ResourceScope"), "Cluster or Namespaced."),
+  singularResource: always(4, string, "Singular name."),
+  verbs: always(5, list(string), "What can be done with it.", { listType: "set" }),
+  shortNames: plain(6, list(string), "Short names for the command line.", { listType: "set" }),
+  categories: plain(7, list(string), "Groups of resources it belongs to, such as `all`.", {
+    listType: "set",
+  }),
+  subresources: plain(8, list(apiSubresourceDiscovery), "Its subresources.", {
+    listType: "map",
+    listMapKeys: ["subresource"],
+  }),
+});
 
-export const apiVersionDiscovery = v2("APIVersionDiscovery", "The resources of one version.", {
+const apiVersionDiscovery = v2("APIVersionDiscovery", "The resources of one version.", {
   version: always(1, string, "The version."),
   resources: plain(2, list(apiResourceDiscovery), "The resources.", {
     listType: "map",
@@ -50,7 +46,7 @@ export const apiVersionDiscovery = v2("APIVersionDiscovery", "The resources of o
   freshness: plain(3, named("v2.DiscoveryFreshness"), "Current or Stale."),
 });
 
-export const apiGroupDiscovery = v2("APIGroupDiscovery", "The versions of one group.", {
+const apiGroupDiscovery = v2("APIGroupDiscovery", "The versions of one group.", {
   metadata: plain(1, objectMeta, "Metadata; the name is that of the group."),
   versions: plain(2, list(apiVersionDiscovery), "The versions, in order of preference.", {
     listType: "map",

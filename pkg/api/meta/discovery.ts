@@ -3,12 +3,12 @@ import { always, bool, list, plain, scalar, ScalarFault, string, structs } from 
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
-export const groupVersionForDiscovery = v1("GroupVersionForDiscovery", "A version of a group.", {
+const groupVersionForDiscovery = v1("GroupVersionForDiscovery", "A version of a group.", {
   groupVersion: always(1, string, "Group and version in one, `group/version`."),
   version: always(2, string, "The version alone."),
 });
 
-export const serverAddressByClientCIDR = v1(
+const serverAddressByClientCIDR = v1(
   "ServerAddressByClientCIDR",
   "Which address of the server is for clients of which network.",
   {
@@ -78,7 +78,7 @@ export const verbs = scalar<readonly string[] | null>({
   zero: null,
 });
 
-export const apiResource = v1("APIResource", "A resource of a group version.", {
+const apiResource = v1("APIResource", "A resource of a group version.", {
   name: always(1, string, "Plural name; `resource/subresource` for a subresource."),
   singularName: always(6, string, "Singular name, in lower case."),
   namespaced: always(2, bool, "Whether its objects live in namespaces."),

@@ -4,7 +4,7 @@ import { listMeta } from "#meta";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
-export const statusCause = v1(
+const statusCause = v1(
   "StatusCause",
   "One reason for a failure, where possible with the field it is about.",
   {
@@ -14,7 +14,7 @@ export const statusCause = v1(
   },
 );
 
-export const statusDetails = v1("StatusDetails", "What a Status is about, in more detail.", {
+const statusDetails = v1("StatusDetails", "What a Status is about, in more detail.", {
   name: plain(1, string, "Name of the object concerned."),
   group: plain(2, string, "API group of that object."),
   kind: plain(3, string, "Resource or kind of that object."),

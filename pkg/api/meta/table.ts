@@ -17,7 +17,7 @@ const cell = scalar<unknown>({
   zero: null,
 });
 
-export const tableColumnDefinition = v1("TableColumnDefinition", "What a column holds.", {
+const tableColumnDefinition = v1("TableColumnDefinition", "What a column holds.", {
   name: always(0, string, "Heading."),
   type: always(0, string, "OpenAPI type of the cells: string, integer, number, boolean or date."),
   format: always(0, string, "OpenAPI format; `name` for the column that names the object."),
@@ -25,14 +25,14 @@ export const tableColumnDefinition = v1("TableColumnDefinition", "What a column 
   priority: always(0, int32, "Zero is always shown; higher only where there is room."),
 });
 
-export const tableRowCondition = v1("TableRowCondition", "Something noteworthy about a row.", {
+const tableRowCondition = v1("TableRowCondition", "Something noteworthy about a row.", {
   type: always(0, string, "Kind of the condition; `Completed` rows may be hidden."),
   status: always(0, string, "True, False or Unknown."),
   reason: plain(0, string, "Machine-readable reason."),
   message: plain(0, string, "The condition in words."),
 });
 
-export const tableRow = v1("TableRow", "One object as cells.", {
+const tableRow = v1("TableRow", "One object as cells.", {
   cells: always(0, list(cell), "One cell for each column.", { listType: "atomic" }),
   conditions: plain(0, list(tableRowCondition), "Conditions of the row.", { listType: "atomic" }),
   object: plain(0, rawExtension, "The object, or its metadata, or nothing, as asked for."),
@@ -44,8 +44,4 @@ export const table = v1("Table", "Objects as rows of cells.", {
     listType: "atomic",
   }),
   rows: always(0, list(tableRow), "The rows.", { listType: "atomic" }),
-});
-
-export const tableOptions = v1("TableOptions", "How a table is asked for.", {
-  includeObject: plain(1, string, "What each row carries: None, Metadata or Object."),
 });

@@ -40,7 +40,7 @@ const ingressClassSpec = v1("IngressClassSpec", "Who serves the class.", {
   ),
 });
 
-export const ingressClassV1 = v1("IngressClass", "A way to serve Ingresses.", {
+const ingressClassV1 = v1("IngressClass", "A way to serve Ingresses.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: plain(2, ingressClassSpec, "Who serves the class."),
 });

@@ -18,7 +18,7 @@ const ipAddressSpecV1 = v1("IPAddressSpec", "What the address is used for.", {
   parentRef: optional(1, parentReferenceV1, "The object that the address belongs to."),
 });
 
-export const ipAddressV1 = v1(
+const ipAddressV1 = v1(
   "IPAddress",
   "An address in use; its name is the address in canonical form.",
   {
@@ -42,7 +42,7 @@ const ipAddressSpecV1beta1 = v1beta1("IPAddressSpec", "What the address is used 
   parentRef: optional(1, parentReferenceV1beta1, "The object that the address belongs to."),
 });
 
-export const ipAddressV1beta1 = v1beta1(
+const ipAddressV1beta1 = v1beta1(
   "IPAddress",
   "An address in use; its name is the address in canonical form.",
   {

@@ -46,13 +46,13 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /** An IPv4 address in IPv6 clothes: `::ffff:192.0.2.1`. */
-export function isMapped(address: Address): boolean {
+function isMapped(address: Address): boolean {
   if (address.length !== 16 || address[10] !== 255 || address[11] !== 255) return false;
   return address.slice(0, 10).every((byte) => byte === 0);
 }
 
 /** Canonical text (RFC 5952); a mapped address is written as the IPv4 address that it is. */
-export function formatAddress(address: Address): string {
+function formatAddress(address: Address): string {
   if (address.length === 4) return address.join(".");
   if (isMapped(address)) return address.slice(12).join(".");
   const groups: number[] = [];

@@ -87,7 +87,7 @@ const networkPolicySpec = v1("NetworkPolicySpec", "Which pods may talk to whom."
   ),
 });
 
-export const networkPolicyV1 = v1("NetworkPolicy", "What traffic pods may send and receive.", {
+const networkPolicyV1 = v1("NetworkPolicy", "What traffic pods may send and receive.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: plain(2, networkPolicySpec, "Which pods may talk to whom."),
 });
@@ -170,11 +170,11 @@ interface Rule {
 /** Rules of both directions, ingress first. */
 function rulesOf({ ingress = [], egress = [] }: Spec): readonly Rule[] {
   return [
-    ...ingress.map(({ ports = [], from = [] }, index) => {
-      return { path: Path.of("spec.ingress").index(index), ports, side: "from", peers: from };
+    ...ingress.map(({ ports = [], from: peers = [] }, index) => {
+      return { path: Path.of("spec.ingress").index(index), ports, side: `from`, peers };
     }),
-    ...egress.map(({ ports = [], to = [] }, index) => {
-      return { path: Path.of("spec.egress").index(index), ports, side: "to", peers: to };
+    ...egress.map(({ ports = [], to: peers = [] }, index) => {
+      return { path: Path.of("spec.egress").index(index), ports, side: "to", peers };
     }),
   ];
 }

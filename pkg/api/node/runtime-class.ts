@@ -34,7 +34,7 @@ const scheduling = v1("Scheduling", "Where pods of the class can run.", {
   }),
 });
 
-export const runtimeClassV1 = v1("RuntimeClass", "A container runtime that pods can ask for.", {
+const runtimeClassV1 = v1("RuntimeClass", "A container runtime that pods can ask for.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   handler: always(2, string, "Name of the runtime in the configuration of nodes; fixed."),
   overhead: optional(3, overhead, "What running a pod takes beyond its containers."),

@@ -59,7 +59,7 @@ const podDisruptionBudgetStatus = v1(
   },
 );
 
-export const podDisruptionBudgetV1 = v1(
+const podDisruptionBudgetV1 = v1(
   "PodDisruptionBudget",
   "How many pods of a group may be taken down at a time on purpose.",
   {

@@ -11,7 +11,7 @@ import {
 
 const v1 = structs("api/rbac/v1");
 
-export const clusterRoleBindingV1 = v1(
+const clusterRoleBindingV1 = v1(
   "ClusterRoleBinding",
   "Gives the permissions of a role in the whole cluster.",
   {

@@ -15,7 +15,7 @@ const aggregationRule = v1("AggregationRule", "Takes rules over from other roles
   ),
 });
 
-export const clusterRoleV1 = v1("ClusterRole", "Permissions in the whole cluster.", {
+const clusterRoleV1 = v1("ClusterRole", "Permissions in the whole cluster.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   rules: always(2, list(policyRule), "What may be done with what.", { listType: "atomic" }),
   aggregationRule: optional(3, aggregationRule, "Where a controller takes the rules from."),

@@ -11,15 +11,11 @@ import {
 
 const v1 = structs("api/rbac/v1");
 
-export const roleBindingV1 = v1(
-  "RoleBinding",
-  "Gives the permissions of a role within a namespace.",
-  {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    subjects: plain(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
-    roleRef: always(3, roleRef, "The role that is bound; fixed."),
-  },
-);
+const roleBindingV1 = v1("RoleBinding", "Gives the permissions of a role within a namespace.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  subjects: plain(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
+  roleRef: always(3, roleRef, "The role that is bound; fixed."),
+});
 
 export const roleBinding = kind(roleBindingV1, {
   group: RBAC_GROUP,

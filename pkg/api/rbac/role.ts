@@ -5,7 +5,7 @@ import { checkPolicyRules, policyRule } from "./rules.ts";
 
 const v1 = structs("api/rbac/v1");
 
-export const roleV1 = v1("Role", "Permissions within a namespace.", {
+const roleV1 = v1("Role", "Permissions within a namespace.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   rules: always(2, list(policyRule), "What may be done with what.", { listType: "atomic" }),
 });

@@ -19,7 +19,7 @@ const v1 = structs("api/scheduling/v1");
 
 const preemptionPolicy = named("v1.PreemptionPolicy", "PreemptLowerPriority", "Never");
 
-export const priorityClassV1 = v1(
+const priorityClassV1 = v1(
   "PriorityClass",
   "Gives a number to a name that pods use for their priority.",
   {

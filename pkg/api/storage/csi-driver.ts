@@ -68,14 +68,10 @@ const csiDriverSpec = v1("CSIDriverSpec", "What a driver can do and wants.", {
   ),
 });
 
-export const csiDriverV1 = v1(
-  "CSIDriver",
-  "A storage driver of the cluster; named like the driver.",
-  {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, csiDriverSpec, "What the driver can do and wants."),
-  },
-);
+const csiDriverV1 = v1("CSIDriver", "A storage driver of the cluster; named like the driver.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: always(2, csiDriverSpec, "What the driver can do and wants."),
+});
 
 type CSIDriver = Infer<typeof csiDriverV1>;
 

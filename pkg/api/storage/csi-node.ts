@@ -39,7 +39,7 @@ const csiNodeSpec = v1("CSINodeSpec", "The drivers of a node.", {
   }),
 });
 
-export const csiNodeV1 = v1("CSINode", "The storage drivers of a node; named like the node.", {
+const csiNodeV1 = v1("CSINode", "The storage drivers of a node; named like the node.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: always(2, csiNodeSpec, "The drivers of the node."),
 });

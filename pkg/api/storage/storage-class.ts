@@ -21,7 +21,7 @@ import { checkDriverName, checkParameters } from "./class-rules.ts";
 
 const v1 = structs("api/storage/v1");
 
-export const storageClassV1 = v1(
+const storageClassV1 = v1(
   "StorageClass",
   "A kind of storage that volumes are made of on request.",
   {

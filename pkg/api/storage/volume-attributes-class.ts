@@ -9,7 +9,7 @@ const v1 = structs("api/storage/v1");
 const v1beta1 = structs("api/storage/v1beta1");
 const v1alpha1 = structs("api/storage/v1alpha1");
 
-export const volumeAttributesClassV1 = v1(
+const volumeAttributesClassV1 = v1(
   "VolumeAttributesClass",
   "A set of changeable properties of volumes.",
   {
@@ -19,7 +19,7 @@ export const volumeAttributesClassV1 = v1(
   },
 );
 
-export const volumeAttributesClassV1beta1 = v1beta1(
+const volumeAttributesClassV1beta1 = v1beta1(
   "VolumeAttributesClass",
   "A set of changeable properties of volumes.",
   {
@@ -29,7 +29,7 @@ export const volumeAttributesClassV1beta1 = v1beta1(
   },
 );
 
-export const volumeAttributesClassV1alpha1 = v1alpha1(
+const volumeAttributesClassV1alpha1 = v1alpha1(
   "VolumeAttributesClass",
   "A set of changeable properties of volumes.",
   {
