@@ -14,7 +14,12 @@ export interface Resource {
   readonly plural: string;
   readonly struct: StructType<any>;
   /** The stored group and version, and the struct of that. */
-  readonly hub: { readonly group: string; readonly version: string; readonly groupVersion: string; readonly struct: StructType<any> };
+  readonly hub: {
+    readonly group: string;
+    readonly version: string;
+    readonly groupVersion: string;
+    readonly struct: StructType<any>;
+  };
   /** Key prefix with slashes at both ends, below the storage root: `/configmaps/`. */
   readonly keyPrefix: string;
 }
@@ -37,7 +42,11 @@ export class Catalog {
   constructor(
     kinds: readonly Kind[],
     readonly domain: Domain,
-    isServed: (groupVersion: string, plural: string, onByDefault: boolean) => boolean = (_gv, _plural, on) => on,
+    isServed: (groupVersion: string, plural: string, onByDefault: boolean) => boolean = (
+      _groupVersion,
+      _plural,
+      onByDefault,
+    ) => onByDefault,
   ) {
     this.resources = kinds.flatMap((kind) =>
       kind.versions

@@ -1,6 +1,6 @@
 /**
- * Names on the wire: the only file that spells a domain. Declarations write group names and label keys
- * with a placeholder (`coordination.{api}`, `{label}/metadata.name`); `resolve` fills it in.
+ * Names on the wire: the only file that spells a domain. Declarations write group names and label
+ * keys with a placeholder (`coordination.{api}`, `{label}/metadata.name`); `resolve` fills it in.
  */
 
 export interface Domain {

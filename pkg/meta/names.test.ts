@@ -63,8 +63,8 @@ describe("names", () => {
 
   it("words the rule, examples and pattern as Kubernetes does", () => {
     assert.deepEqual(names.isQualifiedName("-"), [
-      "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end " +
-        "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', " +
+      "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and " +
+        "end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', " +
         "regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
     ]);
   });

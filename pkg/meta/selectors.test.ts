@@ -75,7 +75,8 @@ describe("label selectors", () => {
     ["app IN (a)", `${parse}found 'IN', expected: in, notin, =, ==, !=, gt, lt`],
     [
       "size>x",
-      `${parse}values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer`,
+      `${parse}values[0]: Invalid value: "x": ` +
+        "for 'Gt', 'Lt' operators, the value must be an integer",
     ],
     [
       `app=${"v".repeat(64)}`,

@@ -240,7 +240,7 @@ const letter = /^\p{L}$/u;
 const digit = /^\p{Nd}$/u;
 
 /** `a2` before `a10`, letters behind everything else: the order of Kubernetes' YAML library. */
-export function compareKeys(a: string, b: string): number {
+function compareKeys(a: string, b: string): number {
   const left = [...a];
   const right = [...b];
   let digits = false;
