@@ -1,6 +1,8 @@
-import { deepEqual } from "#base";
-import { badRequest, type KindRules } from "#meta";
+import { deepClone, deepEqual } from "#base";
+import { badRequest, type KindRules, type Resource } from "#meta";
+import { toJson } from "#schema";
 import type { Target } from "./contract.ts";
+import { dropEmpties } from "./empties.ts";
 import type { Environment } from "./environment.ts";
 
 /** What the server alone sets in a new object; whatever the client sent there is forgotten. */
@@ -106,15 +108,19 @@ function copy(metadata: any, old: any, field: string): void {
 
 /**
  * Generation moves when anything outside metadata and status changes, unless a hook moved it
- * itself.
+ * itself. An empty list is as good as none, as it is once it is stored.
  */
-export function moveGeneration(rules: KindRules, object: any, old: any): void {
-  if (!rules.generation) return;
+export function moveGeneration({ kind, hub }: Resource, object: any, old: any): void {
+  if (!kind.rules.generation) return;
   const before = BigInt(old.metadata.generation ?? 0);
   if (BigInt(object.metadata.generation ?? 0) !== before) return;
-  const { metadata: _metadata, status: _status, ...desired } = object;
-  const { metadata: _oldMetadata, status: _oldStatus, ...desiredBefore } = old;
-  if (!deepEqual(desired, desiredBefore)) object.metadata.generation = successor(before);
+  const { metadata, status } = old;
+  const desired = { ...object, metadata, status };
+  if (deepEqual(desired, old)) return;
+  const stored = deepClone(desired);
+  dropEmpties(hub.struct, stored);
+  if (toJson(hub.struct, stored) === toJson(hub.struct, old)) return;
+  object.metadata.generation = successor(before);
 }
 
 /** One more, as a number while that is exact. */

@@ -161,7 +161,6 @@ function parsePatch({ body, options }: PatchRequest): ParsedPatch {
     case "strategic":
       return objectPatch(parseDocument(body, ""), "");
     default:
-      // Server-side apply has its place here.
       throw genericFailure(415);
   }
 }

@@ -3,6 +3,7 @@ import {
   alreadyExists,
   alreadyExistsDeleting,
   generatedNameTaken,
+  genericFailure,
   notFound,
   plainFailure,
   StatusError,
@@ -166,6 +167,8 @@ export async function patch(
   target: Target,
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): Promise<WriteAnswer> {
+  // Server-side apply has its place here: it may create, and merges by ownership.
+  if (options.patchType === "apply") throw genericFailure(415);
   const patched = applyPatch(environment, target, { body, options });
   const change = (current: StoredItem | undefined): Decoded => {
     if (current === undefined) throw notFound(target.resource, target.name);
@@ -256,7 +259,7 @@ async function prepareReplacement(
   { object, old, warnings, dryRun, entry }: Swap & { readonly old: any },
 ): Promise<void> {
   const { resource } = target;
-  const { rules, hooks } = resource.kind;
+  const { hooks } = resource.kind;
   const context = hookContext(environment, target);
   const attributes: Attributes = { target, operation: "update", dryRun, object, old };
   await mutate(environment, attributes, warnings);
@@ -266,7 +269,7 @@ async function prepareReplacement(
   keepSystemFields(object.metadata, old.metadata);
   // Hooks take parts of the old object over; a copy keeps the two apart.
   hooks.prepareUpdate?.(object, deepClone(old), context);
-  moveGeneration(rules, object, old);
+  moveGeneration(resource, object, old);
 
   validateUpdate(resource, object, { old, context });
   warnings.push(...(hooks.warnings?.(object, old, context) ?? []));

@@ -221,12 +221,47 @@ describe("registry writes", () => {
     for (const [patchType, patch, wanted] of cases) {
       assert.match(await refusal(api.patch(`${maps}/a`, patch, { patchType })), wanted);
     }
+    const apply = { patchType: "apply" } as const;
+    assert.match(await refusal(api.patch(`${maps}/zz`, {}, apply)), /^415/);
     assert.equal(
       await refusal(api.patch(`${maps}/zz`, "{broken", { patchType: "json" })),
       '404 NotFound configmaps "zz" not found',
     );
     const strict = api.patch(`${maps}/a`, { nosuch: 1 }, { fieldValidation: "Strict" });
     assert.match(await refusal(strict), /strict decoding error: unknown field "nosuch"/);
+  });
+
+  it("moves generation with the desired state only", async () => {
+    const path = "networking.k8s.io/v1/networkpolicies/ns";
+    const body = (metadata: object, spec: object) => ({ metadata, spec });
+    const spec = { podSelector: {}, ingress: [{}] };
+    const first = await api.post(path, body({ name: "n", generation: 40 }, spec));
+    assert.equal(first.item.object.metadata.generation, 1);
+    const generations: unknown[] = [];
+    for (const [labels, wanted] of [
+      [{ a: "b" }, spec],
+      [{ a: "b" }, { podSelector: {}, ingress: [] }],
+      [{ a: "c" }, { podSelector: {} }],
+      [{}, { podSelector: { matchLabels: { x: "y" } } }],
+    ] as const) {
+      const { item } = await api.put(`${path}/n`, body({ name: "n", labels }, wanted));
+      generations.push(item.object.metadata.generation);
+    }
+    assert.deepEqual(generations, [1, 2, 2, 3]);
+  });
+
+  it("shows an empty list as stored: as none", async () => {
+    const path = "v1/limitranges/ns";
+    const { item } = await api.post(path, { metadata: { name: "l" }, spec: { limits: [] } });
+    assert.equal(item.object.spec.limits, null);
+    const again = { metadata: { name: "l" }, spec: { limits: [] } };
+    assert.equal((await api.put(`${path}/l`, again)).item.revision, item.revision);
+  });
+
+  it("tells of warnings although the request fails", async () => {
+    const post = api.post(maps, { metadata: { name: "Bad_Name" }, bogus: 1 });
+    const error = await post.catch((fault) => fault);
+    assert.deepEqual(error.warnings, ['unknown field "bogus"']);
   });
 
   it("loses none of fifty patches at once", async () => {
