@@ -63,7 +63,7 @@ export type ItemEvent =
     }
   | { readonly type: "ERROR"; readonly status: Status };
 
-export type BodyFormat = "json" | "yaml" | "protobuf" | "cbor";
+type BodyFormat = "json" | "yaml" | "protobuf" | "cbor";
 
 export interface Body {
   readonly bytes: Uint8Array;

@@ -192,7 +192,7 @@ function objectPatch(
   return { value: value ?? {}, literals, problems };
 }
 
-const operationMembers: ReadonlySet<string> = new Set(["op", "path", "from", "value"]);
+const operationMember = /^(?:op|path|from|value)$/;
 
 function parseOperations({ value, duplicates, literals = false }: ParsedJson): ParsedPatch {
   const operations = value ?? [];
@@ -216,7 +216,7 @@ function checkOperation(operation: unknown, index: number, unknown: string[]): v
     throw wrongType(operation, "Go value of type handlers.jsonPatchOp");
   }
   for (const [member, value] of Object.entries(operation)) {
-    if (!operationMembers.has(member)) {
+    if (!operationMember.test(member)) {
       unknown.push(`json patch unknown field ${JSON.stringify(`[${index}].${member}`)}`);
     } else if (member !== "value" && typeof (value ?? "") !== "string") {
       throw wrongType(value, `Go struct field jsonPatchOp.${member} of type string`);
