@@ -2,6 +2,7 @@
 import {
   always,
   bool,
+  type Infer,
   inline,
   int32,
   list,
@@ -161,3 +162,7 @@ export const ephemeralContainer = v1(
     targetContainerName: plain(2, string, "Container whose processes it sees."),
   },
 );
+
+/** An ephemeral container has these fields, too. */
+export type Container = Infer<typeof container>;
+export type EphemeralContainer = Infer<typeof ephemeralContainer>;

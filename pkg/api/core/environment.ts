@@ -1,5 +1,5 @@
 /** Environment variables of containers. */
-import { always, bool, inline, optional, plain, string, structs } from "#schema";
+import { type Infer, always, bool, inline, optional, plain, string, structs } from "#schema";
 import { objectFieldSelector, resourceFieldSelector } from "./projected-volumes.ts";
 import { localObjectReference } from "./references.ts";
 
@@ -74,3 +74,5 @@ export const envVar = v1("EnvVar", "An environment variable.", {
   value: plain(2, string, "Its value; `$(NAME)` stands for earlier variables."),
   valueFrom: optional(3, envVarSource, "Where the value comes from, instead of `value`."),
 });
+
+export type EnvVar = Infer<typeof envVar>;

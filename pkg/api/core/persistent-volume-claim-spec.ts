@@ -1,43 +1,55 @@
 /** What a claim asks for, also as a template within pods and StatefulSets. */
-import { always, list, named, optional, plain, string, structs } from "#schema";
+import { type Infer, always, list, named, optional, plain, string, structs } from "#schema";
 import { labelSelector, objectMeta } from "#meta";
 import { typedLocalObjectReference, typedObjectReference } from "./references.ts";
 import { volumeResourceRequirements } from "./resources.ts";
 
 const v1 = structs("api/core/v1");
 
-const persistentVolumeClaimSpec = v1("PersistentVolumeClaimSpec", "What storage is asked for.", {
-  accessModes: plain(
-    1,
-    list(
-      named(
-        "v1.PersistentVolumeAccessMode",
-        "ReadWriteOnce",
-        "ReadOnlyMany",
-        "ReadWriteMany",
-        "ReadWriteOncePod",
+export const persistentVolumeClaimSpec = v1(
+  "PersistentVolumeClaimSpec",
+  "What storage is asked for.",
+  {
+    accessModes: plain(
+      1,
+      list(
+        named(
+          "v1.PersistentVolumeAccessMode",
+          "ReadWriteOnce",
+          "ReadOnlyMany",
+          "ReadWriteMany",
+          "ReadWriteOncePod",
+        ),
       ),
+      "Ways in which the volume must be mountable.",
+      { listType: "atomic" },
     ),
-    "Ways in which the volume must be mountable.",
-    { listType: "atomic" },
-  ),
-  selector: optional(4, labelSelector, "Which volumes may be bound, by label."),
-  resources: plain(2, volumeResourceRequirements, "Least and largest amount of storage."),
-  volumeName: plain(3, string, "The volume that is bound."),
-  storageClassName: optional(5, string, "Class of storage; empty means a volume without a class."),
-  volumeMode: optional(
-    6,
-    named("v1.PersistentVolumeMode", "Block", "Filesystem"),
-    "Filesystem, which is the default, or Block.",
-  ),
-  dataSource: optional(
-    7,
-    typedLocalObjectReference,
-    "Snapshot or claim that the volume starts as a copy of.",
-  ),
-  dataSourceRef: optional(8, typedObjectReference, "Object of any kind that fills the volume."),
-  volumeAttributesClassName: optional(9, string, "Class of attributes that can be changed later."),
-});
+    selector: optional(4, labelSelector, "Which volumes may be bound, by label."),
+    resources: plain(2, volumeResourceRequirements, "Least and largest amount of storage."),
+    volumeName: plain(3, string, "The volume that is bound."),
+    storageClassName: optional(
+      5,
+      string,
+      "Class of storage; empty means a volume without a class.",
+    ),
+    volumeMode: optional(
+      6,
+      named("v1.PersistentVolumeMode", "Block", "Filesystem"),
+      "Filesystem, which is the default, or Block.",
+    ),
+    dataSource: optional(
+      7,
+      typedLocalObjectReference,
+      "Snapshot or claim that the volume starts as a copy of.",
+    ),
+    dataSourceRef: optional(8, typedObjectReference, "Object of any kind that fills the volume."),
+    volumeAttributesClassName: optional(
+      9,
+      string,
+      "Class of attributes that can be changed later.",
+    ),
+  },
+);
 
 export const persistentVolumeClaimTemplate = v1(
   "PersistentVolumeClaimTemplate",
@@ -47,3 +59,5 @@ export const persistentVolumeClaimTemplate = v1(
     spec: always(2, persistentVolumeClaimSpec, "What the claim asks for."),
   },
 );
+
+export type PersistentVolumeClaimSpec = Infer<typeof persistentVolumeClaimSpec>;

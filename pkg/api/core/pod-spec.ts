@@ -2,6 +2,7 @@
 import {
   always,
   bool,
+  type Infer,
   int32,
   int64,
   list,
@@ -49,7 +50,7 @@ const podOS = v1("PodOS", "Operating system of a pod.", {
   name: always(1, named("v1.OSName"), "linux or windows."),
 });
 
-const podSpec = v1("PodSpec", "What a pod is to be.", {
+export const podSpec = v1("PodSpec", "What a pod is to be.", {
   volumes: plain(1, list(volume), "Directories that containers can mount.", {
     listType: "map",
     listMapKeys: ["name"],
@@ -178,3 +179,6 @@ export const podTemplateSpec = v1("PodTemplateSpec", "Pods to be made.", {
   metadata: plain(1, objectMeta, "Labels and annotations of the pods."),
   spec: plain(2, podSpec, "What the pods are to be."),
 });
+
+export type PodSpec = Infer<typeof podSpec>;
+export type PodTemplateSpec = Infer<typeof podTemplateSpec>;

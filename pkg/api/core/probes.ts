@@ -1,5 +1,6 @@
 /** Checks of a container's health, and what happens at its start and end. */
 import {
+  type Infer,
   always,
   inline,
   int32,
@@ -107,3 +108,6 @@ export const lifecycle = v1("Lifecycle", "What happens at the start and end of a
   preStop: optional(2, lifecycleHandler, "Done before the container is ended by the system."),
   stopSignal: optional(3, signal, "Signal that ends the container; the image's when absent."),
 });
+
+export type HttpGetAction = Infer<typeof httpGetAction>;
+export type Probe = Infer<typeof probe>;

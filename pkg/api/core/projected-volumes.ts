@@ -1,5 +1,6 @@
 /** Volumes whose files come from API objects. */
 import {
+  type Infer,
   always,
   bool,
   inline,
@@ -199,3 +200,6 @@ export const projectedVolumeSource = v1(
     defaultMode: optional(2, int32, "Permission bits of files that name none."),
   },
 );
+
+export type DownwardAPIVolumeFile = Infer<typeof downwardAPIVolumeFile>;
+export type ProjectedVolumeSource = Infer<typeof projectedVolumeSource>;

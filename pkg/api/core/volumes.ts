@@ -1,5 +1,5 @@
 /** Volumes of pods. */
-import { always, inline, optional, string, structs } from "#schema";
+import { type Infer, always, inline, optional, string, structs } from "#schema";
 import { persistentVolumeClaimTemplate } from "./persistent-volume-claim-spec.ts";
 import {
   azureFileVolumeSource,
@@ -120,3 +120,5 @@ export const volume = v1("Volume", "A directory that containers of a pod can mou
   name: always(1, string, "Name by which containers mount it, unique within the pod."),
   volumeSource: inline(2, volumeSource, "Where the contents come from."),
 });
+
+export type Volume = Infer<typeof volume>;
