@@ -5,10 +5,14 @@ export interface Clock {
   /** Microseconds since 1970, for MicroTime. */
   nowMicros(): number;
   /**
-   * Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. A sleep in
-   * the background does not keep the process alive.
+   * Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. A
+   * sleep in the background does not keep the process alive.
    */
-  sleep(ms: number, signal?: AbortSignal, options?: { readonly background?: boolean }): Promise<void>;
+  sleep(
+    ms: number,
+    signal?: AbortSignal,
+    options?: { readonly background?: boolean },
+  ): Promise<void>;
 }
 
 export const systemClock: Clock = {

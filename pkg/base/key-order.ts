@@ -1,14 +1,16 @@
 /**
- * Keys order by their UTF-8 bytes. JavaScript compares UTF-16 code units, which differs in one place:
- * a surrogate (0xD800-0xDFFF, the halves of what lies beyond 0xFFFF) must come after 0xE000-0xFFFF.
+ * Keys order by their UTF-8 bytes. JavaScript compares UTF-16 code units, which differs in one
+ * place: a surrogate (0xD800-0xDFFF, the halves of what lies beyond 0xFFFF) must come after
+ * 0xE000-0xFFFF.
  */
 
 const BEYOND = /[\ud800-\uffff]/;
 const BEYOND_ALL = /[\ud800-\uffff]/g;
 
 /**
- * A string whose JavaScript order (`<`) among its like is the UTF-8 order of the keys. The same string
- * for every key without code units from 0xD800 on, and its own cost is then a few nanoseconds.
+ * A string whose JavaScript order (`<`) among its like is the UTF-8 order of the keys. The same
+ * string for every key without code units from 0xD800 on, and its own cost is then a few
+ * nanoseconds.
  *
  * Example: "\uff01" < "\u{1f600}" in UTF-8; JavaScript says the reverse; sortable() restores it.
  */
@@ -32,8 +34,8 @@ function surrogatesFirst(unit: string): string {
 }
 
 /**
- * Whether a key is in `from <= key < to`. Bounds without code units from 0xD800 on (nearly all are such)
- * meet a key at a smaller unit first, so that JavaScript's own comparison is right and fast.
+ * Whether a key is in `from <= key < to`. Bounds without code units from 0xD800 on (nearly all are
+ * such) meet a key at a smaller unit first, so that JavaScript's own comparison is right and fast.
  */
 export function keyRange(from: string, to: string): (key: string) => boolean {
   if (!BEYOND.test(from) && !BEYOND.test(to)) return (key) => key >= from && key < to;

@@ -1,8 +1,9 @@
 import { assert } from "./assert.ts";
 
 /**
- * A bounded queue between one producer that cannot wait and one consumer that iterates. The producer
- * learns from `push` that the queue is full and decides itself what then (usually: `fail`).
+ * A bounded queue between one producer that cannot wait and one consumer that iterates. The
+ * producer learns from `push` that the queue is full and decides itself what then (usually:
+ * `fail`).
  */
 export class AsyncQueue<T> implements AsyncIterableIterator<T> {
   readonly #limit: number;
@@ -91,7 +92,9 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
     return waiting;
   }
 
-  /** Takes from the front in constant time: the taken part is cut off when it is half of the array. */
+  /**
+   * Takes from the front in constant time: the taken part is cut off when it is half of the array.
+   */
   #shift(): T {
     const item = this.#items[this.#taken]!;
     this.#taken += 1;

@@ -1,6 +1,8 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 
-/** A source of random numbers. Passed in wherever chance matters, so that tests can repeat a run. */
+/**
+ * A source of random numbers. Passed in wherever chance matters, so that tests can repeat a run.
+ */
 export interface Random {
   /** A number in [0, 1). */
   next(): number;
@@ -45,7 +47,8 @@ export function seededRandom(seed: number | string): Random {
     const hex = Buffer.from(raw).toString("hex");
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   };
-  return { next, below, pick: (from) => from[below(from.length)] as (typeof from)[number], bytes, uuid };
+  const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
+  return { next, below, pick, bytes, uuid };
 }
 
 /** The items in a random order, as a new array. */

@@ -5,17 +5,20 @@
 
 /** Entries of a leaf and children of an inner node at most. */
 export const WIDTH = 32;
-/** A node with fewer is joined with a neighbour. Low, so that alternating set and delete do not thrash. */
+/**
+ * A node with fewer is joined with a neighbour. Low, so that alternating set and delete do not
+ * thrash.
+ */
 const NARROW = 8;
 
-export interface Leaf<V> {
+interface Leaf<V> {
   readonly leaf: true;
   readonly keys: readonly string[];
   readonly values: readonly V[];
   readonly size: number;
 }
 
-export interface Inner<V> {
+interface Inner<V> {
   readonly leaf: false;
   /** The first key below each child. */
   readonly keys: readonly string[];
@@ -51,9 +54,8 @@ export function insertInto<V>(node: Node<V>, key: string, value: V): Node<V> | N
     const keys = first === node.keys[i] ? node.keys : withAt(node.keys, i, first);
     return { leaf: false, keys, children: withAt(node.children, i, changed), size };
   }
-  const keys = [...node.keys.slice(0, i), ...changed.map((n) => n.keys[0]!), ...node.keys.slice(i + 1)];
   const children = [...node.children.slice(0, i), ...changed, ...node.children.slice(i + 1)];
-  if (children.length <= WIDTH) return { leaf: false, keys, children, size: node.size + 1 };
+  if (children.length <= WIDTH) return inner(children);
   const cut = splitPoint(children.length, i);
   return [inner(children.slice(0, cut)), inner(children.slice(cut))];
 }
@@ -148,8 +150,7 @@ function insertIntoLeaf<V>(node: Leaf<V>, key: string, value: V): Node<V> | Node
   keys.splice(i, 0, key);
   values.splice(i, 0, value);
   if (keys.length <= WIDTH) return leaf(keys, values);
-  const cut = splitPoint(keys.length, i);
-  return [leaf(keys.slice(0, cut), values.slice(0, cut)), leaf(keys.slice(cut), values.slice(cut))];
+  return splitLeaf(keys, values, splitPoint(keys.length, i));
 }
 
 /** In the middle; but growth at the end leaves a nearly full node behind, for ascending keys. */
@@ -162,13 +163,17 @@ function join<V>(left: Node<V>, right: Node<V>): Node<V>[] {
     const keys = [...left.keys, ...right.keys];
     const values = [...left.values, ...right.values];
     if (keys.length <= WIDTH) return [leaf(keys, values)];
-    const cut = keys.length >> 1;
-    return [leaf(keys.slice(0, cut), values.slice(0, cut)), leaf(keys.slice(cut), values.slice(cut))];
+    return splitLeaf(keys, values, keys.length >> 1);
   }
   const children = [...(left as Inner<V>).children, ...(right as Inner<V>).children];
   if (children.length <= WIDTH) return [inner(children)];
   const cut = children.length >> 1;
   return [inner(children.slice(0, cut)), inner(children.slice(cut))];
+}
+
+function splitLeaf<V>(keys: readonly string[], values: readonly V[], cut: number): Leaf<V>[] {
+  const left = leaf(keys.slice(0, cut), values.slice(0, cut));
+  return [left, leaf(keys.slice(cut), values.slice(cut))];
 }
 
 function leaf<V>(keys: readonly string[], values: readonly V[]): Leaf<V> {
@@ -202,7 +207,9 @@ function lowerBound(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** The child that holds `key` or would: the last whose first key is not above it, else the first. */
+/**
+ * The child that holds `key` or would: the last whose first key is not above it, else the first.
+ */
 function childFor(keys: readonly string[], key: string): number {
   let low = 1;
   let high = keys.length;

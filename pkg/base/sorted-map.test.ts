@@ -37,7 +37,7 @@ describe(`sorted map (seed ${seed})`, () => {
       for (const [old, entries] of kept) assert.deepEqual([...old], entries);
       map.check();
       assertSame(map, sorted(model), random);
-      for (const [key] of [...map]) map = map.delete(key);
+      for (const [key] of map) map = map.delete(key);
       assert.equal(map.size, 0);
       map.check();
     }
@@ -49,7 +49,8 @@ describe(`sorted map (seed ${seed})`, () => {
     const keys = Array.from({ length: 2000 }, () =>
       Array.from({ length: random.below(5) }, () => random.pick(alphabet)).join(""),
     );
-    const expected = [...new Set(keys)].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+    const expected = [...new Set(keys)].sort(byBytes);
     let grown = SortedMap.empty<string>();
     for (const key of keys) grown = grown.set(key, key);
     const built = SortedMap.from(keys.map((key) => [key, key] as const));
@@ -70,7 +71,8 @@ describe(`sorted map (seed ${seed})`, () => {
 
   it("is fast enough for a store: 100,000 inserts well under a second", () => {
     const random = seededRandom(7);
-    const keys = Array.from({ length: 100_000 }, () => `/registry/${randomText(random, 12, "abcdef")}`);
+    const name = (): string => `/registry/${randomText(random, 12, "abcdef")}`;
+    const keys = Array.from({ length: 100_000 }, name);
     const start = performance.now();
     let map = SortedMap.empty<number>();
     for (let i = 0; i < keys.length; i++) map = map.set(keys[i]!, i);

@@ -1,12 +1,13 @@
 import { assert } from "./assert.ts";
 import { sortable, unsortable } from "./key-order.ts";
-import { deleteFrom, insertInto, leavesFrom, locate, rankIn, type Node } from "./sorted-map-node.ts";
-import { at, build, WIDTH } from "./sorted-map-node.ts";
+import { at, build, deleteFrom, insertInto, leavesFrom, locate } from "./sorted-map-node.ts";
+import { rankIn, WIDTH, type Node } from "./sorted-map-node.ts";
 
 /**
- * An ordered map that never changes: `set` and `delete` answer a new map that shares all but one path
- * of the tree with the old one. A snapshot is therefore just a reference, and costs nothing. Keys order
- * by their UTF-8 bytes. All operations on one key are O(log n), as are `rank` and `count`.
+ * An ordered map that never changes: `set` and `delete` answer a new map that shares all but one
+ * path of the tree with the old one. A snapshot is therefore just a reference, and costs nothing.
+ * Keys order by their UTF-8 bytes. All operations on one key are O(log n), as are `rank` and
+ * `count`.
  *
  * Example: m = {a:1, b:2}; n = m.set("c", 3).delete("a"); m still has a and b, n has b and c.
  */
@@ -23,7 +24,9 @@ export class SortedMap<V> {
 
   /** From entries in any order; the last of several with the same key stands. */
   static from<V>(entries: Iterable<readonly [string, V]>): SortedMap<V> {
-    const pairs = Array.from(entries, ([key, value], index) => ({ key: sortable(key), value, index }));
+    const pairs = Array.from(entries, ([name, value], index) => {
+      return { key: sortable(name), value, index };
+    });
     pairs.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index));
     const distinct = pairs.filter((pair, i) => pair.key !== pairs[i + 1]?.key);
     const keys = distinct.map((pair) => pair.key);
@@ -76,10 +79,12 @@ export class SortedMap<V> {
     return [unsortable(leaf.keys[within]!), leaf.values[within]!];
   }
 
-  /** Entries in order, `from <= key < to`. The map cannot change meanwhile, so take all the time. */
+  /**
+   * Entries in order, `from <= key < to`. The map cannot change meanwhile, so take all the time.
+   */
   *entries(from?: string, to?: string): IterableIterator<[string, V]> {
     const end = to === undefined ? undefined : sortable(to);
-    for (const { leaf, index } of leavesFrom(this.#root, from === undefined ? "" : sortable(from))) {
+    for (const { leaf, index } of leavesFrom(this.#root, sortable(from ?? ""))) {
       for (let i = index; i < leaf.keys.length; i++) {
         const key = leaf.keys[i]!;
         if (end !== undefined && key >= end) return;
@@ -94,7 +99,7 @@ export class SortedMap<V> {
     const end = to === undefined ? undefined : sortable(to);
     const most = limit === undefined || limit === 0 ? Infinity : limit;
     assert(most >= 0, "a limit is not negative");
-    for (const { leaf, index } of leavesFrom(this.#root, from === undefined ? "" : sortable(from))) {
+    for (const { leaf, index } of leavesFrom(this.#root, sortable(from ?? ""))) {
       const { keys, values } = leaf;
       const whole = end === undefined || keys[keys.length - 1]! < end;
       for (let i = index; i < keys.length; i++) {

@@ -101,7 +101,10 @@ export interface Backend extends AsyncDisposable {
   watch(options: WatchOptions): AsyncIterable<WatchBatch>;
   /** Asks for progress on all watches now. */
   requestProgress(): void;
-  /** Forgets versions older than `revision`, keeping what is alive at it. */
+  /**
+   * Forgets versions older than `revision`, keeping what is alive at it. Nothing happens when that was
+   * done before; throws StoreFault `future-revision` when there is no such revision yet.
+   */
   compact(revision: number): Promise<void>;
   /** The newest revision, linearizable: at least that of every write acknowledged before the call. */
   revision(signal?: AbortSignal): Promise<number>;

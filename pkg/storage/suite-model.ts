@@ -13,8 +13,8 @@ interface Version {
 type World = ReadonlyMap<string, Version>;
 
 /**
- * Random transactions against a pure model. The store may have other writers elsewhere, so a write's
- * revision is taken from the store; everything else must be as the model says.
+ * Random transactions against a pure model. The store may have other writers elsewhere, so a
+ * write's revision is taken from the store; everything else must be as the model says.
  */
 export function registerModelTests(subject: () => Subject): void {
   const seed = Date.now() % 1_000_000_007;
@@ -35,8 +35,10 @@ export function registerModelTests(subject: () => Subject): void {
         assert.deepEqual(result.read.map((entry) => s.text(entry)), read);
         continue;
       }
-      const changes = [...plan.writes].some(([name, text]) => text !== undefined || world.has(name));
-      if (!changes) continue;
+      const current = world;
+      const changes = ([name, text]: readonly [string, string | undefined]): boolean =>
+        text !== undefined || current.has(name);
+      if (![...plan.writes].some(changes)) continue;
       assert.ok(result.revision > newest, "revisions grow");
       newest = result.revision;
       world = apply(world, plan.writes, newest);
@@ -115,7 +117,10 @@ function apply(
   const next = new Map(world);
   for (const [name, text] of writes) {
     if (text === undefined) next.delete(name);
-    else next.set(name, { text, created: world.get(name)?.created ?? revision, modified: revision });
+    else {
+      const created = world.get(name)?.created ?? revision;
+      next.set(name, { text, created, modified: revision });
+    }
   }
   return next;
 }

@@ -7,6 +7,8 @@ export function registerWatchTests(
   factory: () => Promise<Backend>,
 ): void {
   registerDelivery(subject);
+  registerOrder(subject);
+  registerPast(subject);
   registerProgress(subject);
   registerEnds(subject, factory);
 }
@@ -59,7 +61,9 @@ function registerDelivery(subject: () => Subject): void {
     assert.deepEqual(events.slice(0, 2).toSorted(), ["+b=1", "+c=1"]);
     assert.equal(events[2], "~b=2(1)");
   });
+}
 
+function registerOrder(subject: () => Subject): void {
   it("never splits a transaction over two batches", async () => {
     const s = subject();
     const { revision } = await s.write({ start: "0" });
@@ -107,7 +111,9 @@ function registerDelivery(subject: () => Subject): void {
       }
     }
   });
+}
 
+function registerPast(subject: () => Subject): void {
   it("delivers a long past whole", async function () {
     this.timeout(30_000);
     const s = subject();
@@ -118,7 +124,8 @@ function registerDelivery(subject: () => Subject): void {
     }
     await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision + 1 });
     const events = await tap.events(1500);
-    assert.deepEqual(events.map(revisionOf), Array.from({ length: 1500 }, (_, i) => revision + 1 + i));
+    const revisions = Array.from({ length: 1500 }, (_, i) => revision + 1 + i);
+    assert.deepEqual(events.map(revisionOf), revisions);
   });
 
   it("leaves out previous entries when they are not wanted", async () => {

@@ -5,13 +5,16 @@ import { registerWatchTests } from "./suite-watch.ts";
 import { prefixEnd, StoreFault, type Backend } from "./backend.ts";
 
 export interface SuiteOptions {
-  /** Every call of the factory gives an empty store. Absent = it is one more client of the same store. */
+  /**
+   * Every call of the factory gives an empty store. Absent = it is one more client of the same
+   * store.
+   */
   readonly fresh?: boolean;
 }
 
 /**
- * Registers mocha tests of what every backend promises. The factory is called once for each group of
- * tests and once for each test that disposes of its backend; tests use keys of their own, so the
+ * Registers mocha tests of what every backend promises. The factory is called once for each group
+ * of tests and once for each test that disposes of its backend; tests use keys of their own, so the
  * store need not be empty.
  */
 export function storageSuite(
@@ -129,7 +132,7 @@ function registerTransactionTests(subject: () => Subject): void {
     const s = subject();
     const all = Uint8Array.from({ length: 256 }, (_, i) => i);
     const many = new Uint8Array(1024 * 1024).map((_, i) => (i * 31) >> 3);
-    for (const [key, value] of [["none", new Uint8Array(0)], ["all", all], ["many", many]] as const) {
+    for (const [key, value] of Object.entries({ none: new Uint8Array(0), all, many })) {
       await s.backend.txn({ compare: [], then: [{ put: s.key(key), value }], otherwise: [] });
       const { entry } = await s.get(key);
       assert.equal(Buffer.compare(entry!.value, value), 0, key);
@@ -277,7 +280,8 @@ function registerExpiryTests(subject: () => Subject): void {
     });
     await s.write({ kept: "2" }); // written without a time to live: stays
     const started = Date.now();
-    const events = await s.watched(revision + 1, (all) => all.some((event) => event.startsWith("-")));
+    const gone = (event: string): boolean => event.startsWith("-");
+    const events = await s.watched(revision + 1, (all) => all.some(gone));
     assert.ok(Date.now() - started >= 500, "not at once");
     assert.equal(events.at(-1), "-goes(1)");
     const { entries } = await s.backend.range(s.all);
@@ -298,7 +302,8 @@ function registerEndTests(factory: () => Promise<Backend>, options: SuiteOptions
     const closed = (error: unknown) =>
       error instanceof StoreFault && error.detail.kind === "closed";
     await assert.rejects(backend.get("/suite-end/a"), closed);
-    await assert.rejects(backend.range({ from: "/suite-end/", to: prefixEnd("/suite-end/") }), closed);
+    const all = { from: "/suite-end/", to: prefixEnd("/suite-end/") };
+    await assert.rejects(backend.range(all), closed);
     await assert.rejects(backend.txn({ compare: [], then: [], otherwise: [] }), closed);
     await assert.rejects(backend.revision(), closed);
   });

@@ -1,6 +1,9 @@
 import type { Clock } from "#base";
 
-/** Timers sleep at most this long at a time: the wall clock may jump, and Node's timers end at 24 days. */
+/**
+ * Timers sleep at most this long at a time: the wall clock may jump, and Node's timers end at 24
+ * days.
+ */
 const LONGEST_MS = 60_000;
 
 /** Calls back at a time that may be moved. Does not keep the process alive. */

@@ -20,7 +20,7 @@ interface PromiseWithResolvers {
   readonly reject: (fault: StoreFault) => void;
 }
 
-export interface CommitQueueOptions {
+interface CommitQueueOptions {
   readonly journal: Journal;
   /** The store's newest published state. */
   readonly published: () => State;
@@ -31,10 +31,11 @@ export interface CommitQueueOptions {
 
 /**
  * Group commit: while one group is on its way to the disk, the next one gathers. Transactions are
- * computed against the newest step, durable or not, but a step becomes visible only when it is durable.
+ * computed against the newest step, durable or not, but a step becomes visible only when it is
+ * durable.
  *
- * Example: writers A, B, C. A's step is being written; B and C compute theirs on top of it and wait.
- * When A's is durable it is published, and B's and C's go out together with one fsync.
+ * Example: writers A, B, C. A's step is being written; B and C compute theirs on top of it and
+ * wait. When A's is durable it is published, and B's and C's go out together with one fsync.
  */
 export class CommitQueue {
   readonly #options: CommitQueueOptions;
@@ -43,6 +44,7 @@ export class CommitQueue {
   #newest: Pending | undefined;
   #running: Promise<void> | undefined;
   #broken: StoreFault | undefined;
+  #lastGroup = 0;
 
   constructor(options: CommitQueueOptions) {
     this.#options = options;
@@ -81,17 +83,21 @@ export class CommitQueue {
     while (this.#running !== undefined) await this.#running;
   }
 
+  get #hasWork(): boolean {
+    return this.#broken === undefined && (this.#pending.length > 0 || this.#dead.length > 0);
+  }
+
   #start(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    if (this.#running === undefined && this.#hasWork) this.#running = this.#run();
   }
 
   async #run(): Promise<void> {
-    // One turn of the event loop, so that writers which were woken together travel together.
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    while (this.#broken === undefined && (this.#pending.length > 0 || this.#dead.length > 0)) {
+    while (this.#hasWork) {
+      // Writers that the last group woke together are about to add their next steps: one turn of
+      // the event loop lets them travel together again. A lone writer need not wait.
+      if (this.#lastGroup > 1) await new Promise<void>((resolve) => setImmediate(resolve));
       const group = this.#pending.splice(0, GROUP);
+      this.#lastGroup = group.length;
       const dead = this.#dead;
       this.#dead = [];
       try {
@@ -99,15 +105,18 @@ export class CommitQueue {
         await this.#options.journal.commit({ steps, dead, oldest: this.#options.oldest() });
       } catch (error) {
         this.#dead = [...dead, ...this.#dead];
-        return this.#fail(group, toFault(error));
+        this.#fail(group, toFault(error));
+        break;
       }
       for (const pending of group) {
         this.#options.publish(pending.step, pending.time);
         if (this.#newest === pending) this.#newest = undefined;
         pending.done.resolve();
       }
-      if (this.#pending.length === 0) await new Promise<void>((resolve) => setImmediate(resolve));
     }
+    // In the same breath as the last look for work, so that no step is added in between and
+    // forgotten.
+    this.#running = undefined;
   }
 
   /** What was computed on top of a step that failed cannot stand either. */
@@ -127,7 +136,7 @@ function promiseWithResolvers(): PromiseWithResolvers {
     resolve = onResolve;
     reject = onReject;
   });
-  promise.catch(() => undefined); // the same fault reaches the caller of add; nobody else need listen
+  promise.catch(() => undefined); // the caller of add gets it; nobody else need listen
   return { promise, resolve, reject };
 }
 

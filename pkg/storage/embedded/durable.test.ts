@@ -79,7 +79,7 @@ describe("durable backend", () => {
     }
   });
 
-  it("refuses a directory that is open elsewhere, in this process and in another", async function () {
+  it("refuses a directory that is open in this process or another", async function () {
     this.timeout(30_000);
     const directory = newDirectory();
     const child = startWriter(directory);
@@ -93,10 +93,10 @@ describe("durable backend", () => {
     await once(child, "close");
     const backend = await durableBackend({ directory });
     await assert.rejects(durableBackend({ directory }), inUse(process.pid));
-    await backend.txn({ compare: [], then: [{ put: "/a", value: Buffer.from("x") }], otherwise: [] });
+    await backend.txn(anyWrite);
     await backend[Symbol.asyncDispose]();
     await using again = await durableBackend({ directory });
-    assert.equal((await again.get("/a")).entry?.key, "/a");
+    assert.equal((await again.get("/b")).entry?.key, "/b");
   });
 
   it("writes no more once another process has taken the directory over", async () => {
@@ -180,10 +180,11 @@ async function scribble(backend: Backend, random: Random, count: number): Promis
   const writes: Promise<unknown>[] = [];
   for (let i = 0; i < count; i++) {
     const keys = new Set([`/r/${random.below(60)}`, `/r/${random.below(60)}`]);
+    const length = random.below(20) === 0 ? 9000 : random.below(2000);
     const then = [...keys].map((key, place) =>
       place === 1 && random.below(2) === 0
         ? { delete: key }
-        : { put: key, value: Buffer.alloc(random.below(20) === 0 ? 9000 : random.below(2000), key) },
+        : { put: key, value: Buffer.alloc(length, key) },
     );
     writes.push(backend.txn({ compare: [], then, otherwise: [] }));
     if (random.below(10) === 0) await Promise.all(writes);
@@ -198,12 +199,15 @@ async function picture(backend: EmbeddedStore): Promise<unknown> {
   const lists: string[] = [];
   for (let at = oldest; at <= revision; at++) {
     const { entries } = await backend.range({ from: "/r/", to: "/r0", revision: at });
-    lists.push(entries.map((e) => `${e.key} ${e.createRevision} ${e.modRevision} ${e.value.length}`).join());
+    lists.push(
+      entries.map((e) => `${e.key} ${e.createRevision} ${e.modRevision} ${e.value.length}`).join(),
+    );
   }
   await using tap = new Tap(backend, { from: "/r/", to: "/r0", fromRevision: oldest + 1 });
   const events: string[] = [];
-  while (!events.at(-1)?.startsWith(`${revision} `)) {
+  for (let reached = oldest; reached < revision; ) {
     for (const event of (await tap.batch())!.events) {
+      reached = revisionOf(event);
       const key = event.type === "put" ? event.entry.key : event.key;
       const previous = event.previous?.modRevision;
       events.push(`${revisionOf(event)} ${event.type} ${key} ${String(previous)}`);
@@ -238,7 +242,9 @@ function startWriter(directory: string) {
   return spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** Runs a writer until it has acknowledged `count` writes, kills it, and notes all it acknowledged. */
+/**
+ * Runs a writer until it has acknowledged `count` writes, kills it, and notes all it acknowledged.
+ */
 async function writeAndKill(
   directory: string,
   count: number,

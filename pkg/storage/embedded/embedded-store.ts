@@ -28,7 +28,7 @@ export interface StoreLimits {
   readonly progressMilliseconds: number;
 }
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   readonly clock: Clock;
   readonly history: History;
   readonly limits: StoreLimits;
@@ -39,7 +39,10 @@ export interface EmbeddedOptions {
 /** Keys that expire in one transaction at most; more follow at once. */
 const EXPIRE_AT_ONCE = 500;
 
-/** A store inside the process: the newest state and its history in memory, on disk if there is a journal. */
+/**
+ * A store inside the process: the newest state and its history in memory, on disk if there is a
+ * journal.
+ */
 export class EmbeddedStore implements Backend, Watched {
   readonly history: History;
   readonly #clock: Clock;
@@ -86,15 +89,11 @@ export class EmbeddedStore implements Backend, Watched {
     const { from, to, limit, keysOnly } = options;
     const all = this.history.entriesAt(options.revision);
     const revision = this.history.state.revision;
-    if (to === undefined) {
-      const entry = all.get(from);
-      const entries = entry === undefined ? [] : [entry];
-      return { entries: keysOnly ? entries.map(withoutValue) : entries, count: entries.length, revision };
-    }
-    const entries = all.values(from, to, limit);
-    const whole = limit === undefined || limit === 0 || entries.length < limit;
-    const count = whole ? entries.length : all.count(from, to);
-    return { entries: keysOnly ? entries.map(withoutValue) : entries, count, revision };
+    const one = to === undefined ? all.get(from) : undefined;
+    const found = to !== undefined ? all.values(from, to, limit) : one === undefined ? [] : [one];
+    const cut = to !== undefined && limit !== undefined && limit > 0 && found.length >= limit;
+    const count = cut ? all.count(from, to) : found.length;
+    return { entries: keysOnly ? found.map(withoutValue) : found, count, revision };
   }
 
   async txn(transaction: Transaction): Promise<TransactionResult> {
@@ -120,7 +119,7 @@ export class EmbeddedStore implements Backend, Watched {
   }
 
   requestProgress(): void {
-    for (const watcher of [...this.#watchers]) watcher.wantProgress();
+    for (const watcher of this.#watchers) watcher.wantProgress();
   }
 
   async compact(revision: number): Promise<void> {
@@ -136,7 +135,10 @@ export class EmbeddedStore implements Backend, Watched {
     return this.history.state.revision;
   }
 
-  /** Another store with the same content and past, in memory. Neither sees what the other writes later. */
+  /**
+   * Another store with the same content and past, in memory. Neither sees what the other writes
+   * later.
+   */
   fork(): EmbeddedStore {
     this.#admit(undefined);
     return new EmbeddedStore({
@@ -150,7 +152,7 @@ export class EmbeddedStore implements Backend, Watched {
     if (this.#closed) return;
     this.#closed = true;
     this.#expiry[Symbol.dispose]();
-    for (const watcher of [...this.#watchers]) watcher.fail(new StoreFault({ kind: "closed" }));
+    for (const watcher of this.#watchers) watcher.fail(new StoreFault({ kind: "closed" }));
     this.#progress[Symbol.dispose]();
     await this.#commits?.idle();
     await this.#journal?.close();
@@ -176,7 +178,9 @@ export class EmbeddedStore implements Backend, Watched {
     signal?.throwIfAborted();
   }
 
-  /** An answer about a state may go out only when that state is durable: a crash must not unsay it. */
+  /**
+   * An answer about a state may go out only when that state is durable: a crash must not unsay it.
+   */
   async #visible(state: State): Promise<void> {
     if (state.revision > this.history.state.revision) await this.#commits!.settled();
   }
@@ -223,7 +227,8 @@ export class EmbeddedStore implements Backend, Watched {
       bytes += length + ("put" in operation ? operation.value.byteLength : 0);
     }
     if (bytes > this.#limits.transactionBytes) {
-      const message = `a transaction has at most ${this.#limits.transactionBytes} bytes, not ${bytes}`;
+      const most = this.#limits.transactionBytes;
+      const message = `a transaction has at most ${most} bytes, not ${bytes}`;
       throw new StoreFault({ kind: "too-large", message });
     }
   }

@@ -35,11 +35,11 @@ export interface DeadVersion {
 }
 
 /**
- * The past goes in chunks: the entries before the chunk's first revision and what happened since. The
- * entries at a revision inside are made by replaying at most a chunk.
+ * The past goes in chunks: the entries before the chunk's first revision and what happened since.
+ * The entries at a revision inside are made by replaying at most a chunk.
  *
- * Example, chunks of 2: revisions 2..6 are [before 2: {}, put a, put b] [before 4: {a,b}, del a, put c]
- * [before 6: {b,c}, put a]. At revision 4: {a,b} and the deletion of a, so {b}.
+ * Example, chunks of 2: revisions 2..6 are [before 2: {}, put a, put b] [before 4: {a,b}, del a,
+ * put c] [before 6: {b,c}, put a]. At revision 4: {a,b} and the deletion of a, so {b}.
  */
 interface Chunk {
   readonly first: number;
@@ -95,10 +95,12 @@ export class History {
     this.#state = step.state;
   }
 
-  /** The entries as of a revision; 0 or undefined = now. Throws `compacted` and `future-revision`. */
+  /**
+   * The entries as of a revision; 0 or undefined = now. Throws `compacted` and `future-revision`.
+   */
   entriesAt(revision: number | undefined): SortedMap<Entry> {
     const current = this.#state.revision;
-    if (revision === undefined || revision === 0 || revision === current) return this.#state.entries;
+    if (!revision || revision === current) return this.#state.entries;
     if (revision > current) throw new StoreFault({ kind: "future-revision", current });
     if (revision < this.#oldest) throw new StoreFault({ kind: "compacted", oldest: this.#oldest });
     const known = this.#replayed.get(revision);
@@ -157,7 +159,9 @@ export class History {
     return target;
   }
 
-  /** Another history with the same past, and a future of its own. Costs a reference for every chunk. */
+  /**
+   * Another history with the same past, and a future of its own. Costs a reference for every chunk.
+   */
   fork(): History {
     const copy = new History(this.#state, this.#oldest);
     const open = this.#chunks[this.#chunks.length - 1]!;
@@ -196,7 +200,9 @@ function replay(chunk: Chunk, revision: number): SortedMap<Entry> {
   return entries;
 }
 
-/** What the moment replaced went at the last compaction already if the moment was the oldest then. */
+/**
+ * What the moment replaced went at the last compaction already if the moment was the oldest then.
+ */
 function collectDead(
   dead: DeadVersion[],
   moment: Moment,

@@ -9,9 +9,10 @@ import { StoreFault } from "../backend.ts";
  * what it should, be referred to once, and not be on the list of free pages.
  *
  * A file is pages of one size. Pages 0 and 1 are roots; the one with the higher transaction number
- * counts. It refers to two B+trees: the free pages of each transaction, and the entries. A page: number
- * (8 bytes), transaction (8), unused (2), kind (2), end of the node offsets (2), start of the nodes (2),
- * node offsets (2 each, after the 24 bytes of this header, and counted from there), free room, nodes.
+ * counts. It refers to two B+trees: the free pages of each transaction, and the entries. A page:
+ * number (8 bytes), transaction (8), unused (2), kind (2), end of the node offsets (2), start of
+ * the nodes (2), node offsets (2 each, after the 24 bytes of this header, and counted from there),
+ * free room, nodes.
  */
 
 const MAGIC = 0xbeefc0de;
@@ -187,8 +188,9 @@ class FileCheck {
   }
 
   /**
-   * The page numbers in an entry of the free list. It is a count of words, then words: 0 is an empty
-   * place, a positive one a page, and -n says that n pages begin with the page in the next word.
+   * The page numbers in an entry of the free list. It is a count of words, then words: 0 is an
+   * empty place, a positive one a page, and -n says that n pages begin with the page in the next
+   * word.
    */
   #freePages(bytes: Buffer, node: number): number[] {
     const start = node + NODE_HEADER + bytes.readUInt16LE(node + 6);

@@ -10,7 +10,7 @@ import { decodeHead, decodeVersion, encodeHead, encodeVersion, HEAD_KEY } from "
 import { versionKey, type Head, type VersionRecord } from "./record.ts";
 import { FIRST_REVISION, type Step } from "./state.ts";
 
-export interface LmdbJournalOptions {
+interface LmdbJournalOptions {
   /** Made when it is not there. */
   readonly directory: string;
   /** Bytes of all live versions together, beyond which writes are refused. */
@@ -27,20 +27,23 @@ export interface Contents {
 /** Address space, not disk: the file grows as it is filled, and the map with it. */
 const MAP_BYTES = 1024 * 1024 * 1024;
 const FILE = "data.mdb";
-/** Its presence says that the data file was complete once: without that file, all is lost, not new. */
+/**
+ * Its presence says that the data file was complete once: without that file, all is lost, not new.
+ */
 const MARKER = "store.json";
 /** What a version takes beside its value, roughly. */
 const OVERHEAD_BYTES = 150;
 
 /**
- * The journal in an LMDB file. LMDB writes changed pages to free places, syncs, and only then writes
- * (synced as well) one of two alternating root pages that refers to them. A crash in between leaves the
- * old root in force, so that a torn group is cut by not being referred to. What LMDB itself does not
- * detect is a page that changed later: for that, `checkFile` walks the trees before LMDB may map
- * them, every record has a checksum, and the head record says how many there are.
+ * The journal in an LMDB file. LMDB writes changed pages to free places, syncs, and only then
+ * writes (synced as well) one of two alternating root pages that refers to them. A crash in between
+ * leaves the old root in force, so that a torn group is cut by not being referred to. What LMDB
+ * itself does not detect is a page that changed later: for that, `checkFile` walks the trees before
+ * LMDB may map them, every record has a checksum, and the head record says how many there are.
  *
- * Each group carries a sequence number and is applied only on top of the one before. A second process
- * that has opened the directory all the same has moved the number on, and this one can write no more.
+ * Each group carries a sequence number and is applied only on top of the one before. A second
+ * process that has opened the directory all the same has moved the number on, and this one can
+ * write no more.
  */
 export class LmdbJournal implements Journal {
   readonly #database: RootDatabase<Buffer, Buffer>;
@@ -61,7 +64,10 @@ export class LmdbJournal implements Journal {
     this.#options = options;
   }
 
-  /** Throws StoreFault `unavailable` when another process has it, `corrupt` when it cannot be trusted. */
+  /**
+   * Throws StoreFault `unavailable` when another process has it, `corrupt` when it cannot be
+   * trusted.
+   */
   static async open(options: LmdbJournalOptions): Promise<LmdbJournal> {
     const claim = claimDirectory(options.directory);
     try {
@@ -85,7 +91,9 @@ export class LmdbJournal implements Journal {
     }
   }
 
-  /** Reads and verifies everything, and takes the journal over. To be called once, before `commit`. */
+  /**
+   * Reads and verifies everything, and takes the journal over. To be called once, before `commit`.
+   */
   async load(): Promise<Contents> {
     const found = this.#database.getEntry(HEAD_KEY);
     const head = found === undefined ? emptyHead : decodeHead(found.value);

@@ -1,4 +1,5 @@
 import { storageSuite } from "../suite.ts";
 import { memoryBackend } from "./memory-backend.ts";
 
-storageSuite("memory", async () => memoryBackend({ limits: { progressMilliseconds: 300 } }), { fresh: true });
+const limits = { progressMilliseconds: 300 };
+storageSuite("memory", async () => memoryBackend({ limits }), { fresh: true });

@@ -3,7 +3,7 @@ import { EmbeddedStore, type StoreLimits } from "./embedded-store.ts";
 import { defaultRetention, History } from "./history.ts";
 import { emptyState } from "./state.ts";
 
-export interface MemoryBackendOptions {
+interface MemoryBackendOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<StoreLimits>;
 }
@@ -15,7 +15,9 @@ export const defaultLimits: StoreLimits = {
   progressMilliseconds: 5000,
 };
 
-/** A store that leaves no trace. `fork()` on it is a copy of everything at the cost of a reference. */
+/**
+ * A store that leaves no trace. `fork()` on it is a copy of everything at the cost of a reference.
+ */
 export function memoryBackend(options: MemoryBackendOptions = {}): EmbeddedStore {
   const clock = options.clock ?? systemClock;
   const limits = { ...defaultLimits, ...options.limits };

@@ -13,8 +13,8 @@ interface Owner {
 
 /**
  * Claims a directory for this process, or throws StoreFault `unavailable` that names who has it. A
- * claim whose process is gone is void. This gives the clear message; two processes that claim at the
- * same instant, or cannot see each other, are kept apart by the journal's own sequence number.
+ * claim whose process is gone is void. This gives the clear message; two processes that claim at
+ * the same instant, or cannot see each other, are kept apart by the journal's own sequence number.
  */
 export function claimDirectory(directory: string): Disposable {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -60,7 +60,10 @@ function describe(pid: number): Owner {
   return { pid, started: startOf(pid), boot: readText("/proc/sys/kernel/random/boot_id") };
 }
 
-/** Field 22 of Linux' stat; the name before it may hold spaces. "gone" for a process that only waits to be reaped. */
+/**
+ * Field 22 of Linux' stat; the name before it may hold spaces. "gone" for a process that only waits
+ * to be reaped.
+ */
 function startOf(pid: number): string {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === "") return readText("/proc/self/stat") === "" ? "" : "gone";

@@ -1,12 +1,12 @@
 import { crc32 } from "node:zlib";
 
 /**
- * What the disk holds: one record for every live version of a key, and one head record. Each carries a
- * CRC-32 of its key and content, so that a bit that changed is found before it is served.
+ * What the disk holds: one record for every live version of a key, and one head record. Each
+ * carries a CRC-32 of its key and content, so that a bit that changed is found before it is served.
  *
- * Version: key = 0x01, revision (8 bytes, big endian), key (UTF-8), so that they lie in the order in
- * which they were written. Content = CRC (4), kind (1: 0 put, 1 delete), place in its transaction (2),
- * create revision (8, double), deadline (8, double; 0 = none), value.
+ * Version: key = 0x01, revision (8 bytes, big endian), key (UTF-8), so that they lie in the order
+ * in which they were written. Content = CRC (4), kind (1: 0 put, 1 delete), place in its
+ * transaction (2), create revision (8, double), deadline (8, double; 0 = none), value.
  */
 export interface VersionRecord {
   readonly key: string;

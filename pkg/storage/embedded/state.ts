@@ -36,8 +36,8 @@ export function holds(state: State, compare: readonly Compare[]): boolean {
 }
 
 /**
- * One transaction's writes, all at the next revision. Deleting what is not there writes nothing, and a
- * transaction that writes nothing takes no revision. `now` is wall-clock milliseconds.
+ * One transaction's writes, all at the next revision. Deleting what is not there writes nothing,
+ * and a transaction that writes nothing takes no revision. `now` is wall-clock milliseconds.
  */
 export function write(state: State, operations: readonly WriteOperation[], now: number): Step {
   const revision = state.revision + 1;
@@ -102,8 +102,12 @@ function deadlineText(deadline: number): string {
   return String(Math.floor(deadline)).padStart(16, "0");
 }
 
-/** The bytes themselves, unless they are a small window into a large buffer that they would keep alive. */
+/**
+ * The bytes themselves, unless they are a small window into a large buffer that they would keep
+ * alive.
+ */
 function ownBytes(value: Uint8Array): Uint8Array {
-  const wasteful = value.buffer.byteLength > 16_384 && value.byteLength * 2 < value.buffer.byteLength;
+  const held = value.buffer.byteLength;
+  const wasteful = held > 16_384 && value.byteLength * 2 < held;
   return wasteful ? Uint8Array.prototype.slice.call(value) : value;
 }
