@@ -118,9 +118,17 @@ describe("EndpointSlice", () => {
       'Invalid addressType = "IPv6": field is immutable',
     ]);
   });
+  it("counts changed labels in its generation", () => {
+    const old = created(endpointSlice, slice("IPv4", "10.0.0.1"));
+    const labels = { metadata: { labels: { a: "b" } }, ...slice("IPv4", "10.0.0.1") };
+    assert.equal(updated(endpointSlice, old, labels).object.metadata.generation, 1);
+  });
   it("prints the first three of each", () => {
     const all = ["1", "2", "3", "4", "5"].map((n) => `10.0.0.${n}`);
-    const { object } = created(endpointSlice, { ...slice("IPv4", ...all), ports: [{}] });
+    const { object } = created(endpointSlice, {
+      ...slice("IPv4", ...all),
+      ports: [{ name: "any" }],
+    });
     const row = endpointSlice.row(object, { now: 0 });
     assert.deepEqual(row.slice(1, 4), ["IPv4", "any", "10.0.0.1,10.0.0.2,10.0.0.3 + 2 more..."]);
   });

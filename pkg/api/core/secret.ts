@@ -17,6 +17,7 @@ import {
 import { type HookContext, isConfigMapKey, kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, mustNotChange, sortedKeys } from "../strategy.ts";
+import { keyPairFault } from "./key-pair.ts";
 import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
 
 const v1 = structs("api/core/v1");
@@ -112,6 +113,14 @@ function validate(secret: Secret, problems: Problems, context: HookContext): voi
   }
 }
 
+/** A TLS secret whose parts do not fit each other is taken, with a warning. */
+function warnings(object: Secret, _old: Secret | undefined, { domain }: HookContext): string[] {
+  if (object.type !== resolve("{label}/tls", domain)) return [];
+  const text = (key: string) => Buffer.from(entry(object.data, key) ?? "", "base64").toString();
+  const fault = keyPairFault(text("tls.crt"), text("tls.key"));
+  return fault === undefined ? [] : [fault];
+}
+
 export const secret = kind(secretV1, {
   group: "",
   kind: "Secret",
@@ -127,6 +136,7 @@ export const secret = kind(secretV1, {
       checkSealed(object, old, { keys: ["data"], problems });
       validate(object, problems, context);
     },
+    warnings,
   },
   columns: [
     nameColumn,

@@ -250,14 +250,20 @@ const SHOWN = 3;
 
 /** The first three, and how many more there are. */
 function some(all: readonly string[]): string {
-  if (all.length === 0) return "<unset>";
   const more = all.length - SHOWN;
   const first = all.slice(0, SHOWN).join(",");
-  return more > 0 ? `${first} + ${more} more...` : first;
+  return more > 0 ? `${first} + ${more} more...` : first || "<unset>";
 }
 
-function describePort({ port }: Port): string {
-  return port === undefined ? "any" : String(port);
+/** The number, or for all numbers the name. */
+function describePort({ port, name }: Port): string {
+  return port === undefined ? (name ?? "") : String(port);
+}
+
+/** Labels say which service a slice is of, so they count as a change of what is wanted. */
+function moveGeneration({ metadata }: EndpointSlice, old: EndpointSlice): void {
+  if (deepEqual(metadata.labels ?? {}, old.metadata.labels ?? {})) return;
+  metadata.generation = Number(old.metadata.generation ?? 0) + 1;
 }
 
 export const endpointSlice = kind(endpointSliceV1, {
@@ -269,7 +275,10 @@ export const endpointSlice = kind(endpointSliceV1, {
   rules: { generation: true, metadataCheckedAgain: true },
   hooks: {
     prepareCreate: dropTopology,
-    prepareUpdate: dropTopology,
+    prepareUpdate: (object, old) => {
+      dropTopology(object);
+      moveGeneration(object, old);
+    },
     validate: (object, problems) => validate(object, problems),
     validateUpdate: (object, old, problems) => {
       validate(object, problems, old);
