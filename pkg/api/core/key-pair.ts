@@ -10,8 +10,8 @@ function blockTypes(text: string): readonly string[] {
 const isKey = (type: string) => type === "PRIVATE KEY" || type.endsWith(" PRIVATE KEY");
 
 /**
- * Why a certificate and a private key, both PEM, cannot serve TLS; undefined if they can. In the words
- * of Go's crypto/tls.
+ * Why a certificate and a private key, both PEM, cannot serve TLS; undefined if they can. In the
+ * words of Go's crypto/tls.
  */
 export function keyPairFault(certificate: string, key: string): string | undefined {
   return (
