@@ -1,4 +1,5 @@
-import { closeSync, existsSync, fsyncSync, openSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
+import { statfsSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { StoreFault } from "../backend.ts";
@@ -31,6 +32,8 @@ const FILE = "data.mdb";
  * Its presence says that the data file was complete once: without that file, all is lost, not new.
  */
 const MARKER = "store.json";
+/** A disk with less room than this was full for a group of a few pages and its way up the tree. */
+const FULL_BYTES = 8 * 1024 * 1024;
 /** What a version takes beside its value, roughly. */
 const OVERHEAD_BYTES = 150;
 
@@ -82,6 +85,7 @@ export class LmdbJournal implements Journal {
         encoding: "binary",
         useVersions: true,
         overlappingSync: false, // a commit resolves after its sync
+        eventTurnBatching: false, // groups are made here; its own promise would reject unheard
         maxReaders: 16,
       });
       return new LmdbJournal(database, claim, options);
@@ -104,7 +108,7 @@ export class LmdbJournal implements Journal {
       throw corrupt(`${versions.length} versions where there were ${head.versions}`);
     }
     const sequence = found?.version ?? 0;
-    const take = (): void => void this.#database.put(HEAD_KEY, encodeHead(head), sequence + 1);
+    const take = (): void => settle(this.#database.put(HEAD_KEY, encodeHead(head), sequence + 1));
     const taken = found
       ? await this.#database.ifVersion(HEAD_KEY, sequence, take)
       : await this.#database.ifNoExists(HEAD_KEY, take);
@@ -129,12 +133,12 @@ export class LmdbJournal implements Journal {
     const applied = await this.#apply(() => {
       for (const record of records) {
         const { key, content } = encodeVersion(record);
-        void this.#database.put(key, content, next);
+        settle(this.#database.put(key, content, next));
       }
       for (const version of dead) {
-        void this.#database.remove(versionKey(version.revision, version.key));
+        settle(this.#database.remove(versionKey(version.revision, version.key)));
       }
-      void this.#database.put(HEAD_KEY, head, next);
+      settle(this.#database.put(HEAD_KEY, head, next));
     });
     if (!applied) throw takenOver(this.#options.directory);
     this.#sequence = next;
@@ -152,7 +156,7 @@ export class LmdbJournal implements Journal {
     try {
       return await this.#database.ifVersion(HEAD_KEY, this.#sequence, write);
     } catch (error) {
-      throw await commitFault(error);
+      throw await commitFault(error, this.#options.directory);
     }
   }
 
@@ -205,11 +209,25 @@ function takenOver(directory: string): StoreFault {
   return new StoreFault({ kind: "unavailable", message, maybeApplied: false });
 }
 
-/** LMDB aborts a transaction that finds no room; after any other failure nothing is certain. */
-async function commitFault(error: unknown): Promise<StoreFault> {
-  const cause: unknown = await (error as { commitError?: unknown }).commitError;
+/** One write of a group: its failure is the group's, which is reported once. */
+function settle(written: Promise<boolean>): void {
+  written.catch(() => undefined);
+}
+
+/**
+ * LMDB aborts a transaction that finds no room, and goes on; it reports a full disk as any error of
+ * input and output, so the disk is asked. After another failure nothing is certain.
+ */
+async function commitFault(error: unknown, directory: string): Promise<StoreFault> {
+  // A promise that rejects with the cause, beside an error that only says so.
+  const { commitError } = error as { readonly commitError?: Promise<unknown> };
+  const cause: unknown = await commitError?.catch((reason: unknown) => reason);
   const message = cause instanceof Error ? cause.message : String(cause ?? error);
-  if (/MAP_FULL|ENOSPC|No space left/i.test(message)) return new StoreFault({ kind: "no-space" });
+  const { bavail, bsize } = statfsSync(directory);
+  const isFull = bavail * bsize < FULL_BYTES;
+  if (isFull || /MAP_FULL|ENOSPC|No space left/i.test(message)) {
+    return new StoreFault({ kind: "no-space" });
+  }
   return new StoreFault({ kind: "unavailable", message, maybeApplied: true });
 }
 
