@@ -10,6 +10,7 @@ import { limitRange } from "./core/limit-range.ts";
 import { namespace } from "./core/namespace.ts";
 import { resourceQuota } from "./core/resource-quota.ts";
 import { secret } from "./core/secret.ts";
+import { service } from "./core/service.ts";
 import { serviceAccount } from "./core/service-account.ts";
 import { endpointSlice } from "./discovery/endpoint-slice.ts";
 import { ingressClass } from "./networking/ingress-class.ts";
@@ -37,6 +38,7 @@ export const builtinKinds: readonly Kind[] = [
   resourceQuota,
   secret,
   serviceAccount,
+  service,
   controllerRevision,
   ingressClass,
   ipAddress,

@@ -55,3 +55,9 @@ export function formatLabelSelector(selector: LabelSelector): string {
   const parts = [...labels, ...expressions].sort((a, b) => compareUtf8(a.key, b.key));
   return parts.length === 0 ? "<none>" : parts.map(({ text }) => text).join(",");
 }
+
+/** `app=db,tier=front`; `<none>` for no labels. */
+export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
+  const all = Object.entries(labels ?? {}).sort(([a], [b]) => compareUtf8(a, b));
+  return all.map(([key, value]) => `${key}=${value}`).join(",") || "<none>";
+}

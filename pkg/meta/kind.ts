@@ -104,6 +104,8 @@ export interface HookContext {
   readonly requestVersion: string;
   /** "" for the main resource. */
   readonly subresource: string;
+  /** Families of the cluster's service addresses, the preferred one first; absent = IPv4. */
+  readonly ipFamilies?: readonly string[];
 }
 
 /** Pure functions; objects are in hub form, defaulted, and may be changed in place by `default` and `prepare*` only. */

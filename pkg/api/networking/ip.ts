@@ -98,6 +98,9 @@ function nonStandard(what: string, text: string, canonical: string): string {
 
 const quote = (text: string) => JSON.stringify(text);
 
+/** For what is no network in any spelling. */
+export const NOT_A_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+
 export interface Network {
   readonly address: Address;
   /** Number of leading bits that are fixed. */

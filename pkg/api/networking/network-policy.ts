@@ -15,7 +15,7 @@ import { intOrString, isPortName, isPortNumber, kind, labelSelector, objectMeta 
 import { checkLabelSelector, formatLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, unsupported } from "../strategy.ts";
-import { isStrictSubset, networkWarning, parseNetwork } from "./ip.ts";
+import { isStrictSubset, networkWarning, NOT_A_NETWORK, parseNetwork } from "./ip.ts";
 
 const v1 = structs("api/networking/v1");
 
@@ -129,8 +129,6 @@ function checkPort({ protocol, port, endPort }: Port, path: Path, problems: Prob
     invalidEach(problems, portPath, { value: port, messages: isPortName(port) });
   }
 }
-
-const NOT_A_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 function checkBlock({ cidr, except = [] }: Block, path: Path, problems: Problems): void {
   const place = path.child("cidr");
