@@ -18,6 +18,11 @@ const newDirectory = (): string => {
   directories.push(directory);
   return directory;
 };
+const removeDirectories = (): void => {
+  for (const directory of directories.splice(0)) {
+    rmSync(directory, { recursive: true, force: true });
+  }
+};
 const quick = { progressMilliseconds: 300 };
 const keepAll = { retention: { milliseconds: 1e9, revisions: 1e9, bytes: 1e12 } };
 
@@ -26,9 +31,7 @@ storageSuite("durable", () => durableBackend({ directory: newDirectory(), limits
 });
 
 describe("durable backend", () => {
-  after(() => {
-    for (const directory of directories) rmSync(directory, { recursive: true, force: true });
-  });
+  after(removeDirectories);
 
   it("is after a restart as it was, with its past, revisions and times to live", async () => {
     const directory = newDirectory();
@@ -127,6 +130,8 @@ describe("durable backend", () => {
 });
 
 describe("a damaged data file", () => {
+  after(removeDirectories);
+
   it("is refused as corrupt or served whole, never wrong", async function () {
     this.timeout(60_000);
     const directory = newDirectory();
