@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { builtinKinds } from "#api";
-import { Catalog, domainOf, notFound } from "#meta";
+import { Catalog, domainOf, notFound, StatusError } from "#meta";
 import type { Item, ItemEvent, ItemList, Registry, Target } from "#registry";
 import type { User } from "#request";
 import { fromJson } from "#schema";
@@ -105,6 +105,15 @@ describe("server", () => {
     assert.equal(status, 500);
     assert.doesNotMatch(text, /secret/);
     assert.match(lines.join(), new RegExp(`${String(headers["audit-id"])}.*secret detail`));
+  });
+
+  it("warns with a failure, too", async () => {
+    const { status } = notFound({ group: "", plural: "configmaps" }, "a");
+    const failure = new StatusError(status, {}, ['unknown field "é"']);
+    const { headers } = await ask(serverOf({ get: () => Promise.reject(failure) }), { url: OBJECT });
+    const [warning] = headers["warning"] as readonly string[];
+    const sent = Buffer.from(warning!, "latin1").toString("utf8");
+    assert.equal(sent, '299 - "unknown field \\"é\\""');
   });
 
   it("tells a missing path from a missing method and a missing group", async () => {

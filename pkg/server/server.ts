@@ -179,6 +179,11 @@ class HttpServer implements KeelsonServer {
     server.on(opened, (socket: Socket) => {
       this.sockets.add(socket);
       socket.once("close", () => this.sockets.delete(socket));
+      // Node's HTTP/2 server leaves idle HTTP/1.1 connections open for ever.
+      if (!speaksHttp2(socket)) socket.setTimeout(this.limits.idleTimeout);
+    });
+    server.on("timeout", (socket: Socket) => {
+      if (!this.atWork.has(socket)) socket.destroy();
     });
     return server;
   }
@@ -221,7 +226,8 @@ class HttpServer implements KeelsonServer {
     this.sessions.add(session);
     session.once("close", () => this.sessions.delete(session));
     session.on("error", () => undefined);
-    session.setTimeout(this.limits.idleTimeout, () => {
+    session.setTimeout(this.limits.idleTimeout);
+    session.on("timeout", () => {
       // Watches may be silent for long: only a connection without requests is idle.
       if (!this.atWork.has(session)) session.close();
     });
@@ -254,6 +260,9 @@ class HttpServer implements KeelsonServer {
       return;
     }
     this.atWork.delete(connection);
+    // The last request may have outlived the timer, and its end does not wind it up again.
+    const session = connection as ServerHttp2Session;
+    if (this.sessions.has(session)) session.setTimeout(this.limits.idleTimeout);
     if (!this.closing.closing) return;
     if (this.sockets.has(connection as Socket)) this.closeIfIdle(connection as Socket);
     if (this.atWork.size === 0) this.idle?.();
@@ -264,9 +273,12 @@ class HttpServer implements KeelsonServer {
    * request.
    */
   private closeIfIdle(socket: Socket): void {
-    const http2 = (socket as { alpnProtocol?: string | false }).alpnProtocol === "h2";
-    if (!http2 && !this.atWork.has(socket)) socket.end();
+    if (!speaksHttp2(socket) && !this.atWork.has(socket)) socket.end();
   }
+}
+
+function speaksHttp2(socket: Socket): boolean {
+  return (socket as { alpnProtocol?: string | false }).alpnProtocol === "h2";
 }
 
 function emptyRecord(): RequestRecord {

@@ -10,7 +10,7 @@ import {
   type User,
 } from "#request";
 import type { Registry } from "#registry";
-import { answer, answerText } from "./answer.ts";
+import { answer, answerText, warningHeader } from "./answer.ts";
 import { Chain, type Stage } from "./chain.ts";
 import type { Closing } from "./closing.ts";
 import { statusBody } from "./encode.ts";
@@ -108,12 +108,14 @@ function unexpected(error: unknown, id: string, log: (line: string) => void): St
 }
 
 /** Sends a failure in the format that the client takes, else in JSON. */
-export function answerFailure(exchange: Exchange, { status, code, headers }: StatusError): void {
+export function answerFailure(exchange: Exchange, failure: StatusError): void {
+  const { status, code, headers, warnings } = failure;
   const negotiated = negotiateFailure(exchange.header("accept"));
   const pretty = wantsPretty(undefined, exchange.header("user-agent"));
   const body = statusBody(status, { ...negotiated, pretty: negotiated.pretty || pretty });
   const seconds = status.details?.retryAfterSeconds;
-  const all: Record<string, string> = {
+  const all: Record<string, string | readonly string[]> = {
+    ...(warnings.length === 0 ? {} : { warning: warnings.map(warningHeader) }),
     ...(seconds === undefined || seconds <= 0 ? {} : { "retry-after": String(seconds) }),
     ...lowerCased(headers),
     "content-type": mediaTypes[negotiated.format],

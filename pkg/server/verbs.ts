@@ -11,7 +11,7 @@ import type {
 } from "#registry";
 import type { Clock } from "#base";
 import type { Query, RequestInfo, User } from "#request";
-import { answer, AnswerWriter, gzipAbove } from "./answer.ts";
+import { answer, AnswerWriter, gzipAbove, warningHeader } from "./answer.ts";
 import type { Closing } from "./closing.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
 import { itemPieces, partialPieces, partialTypeMeta, servedObject, statusBody } from "./encode.ts";
@@ -362,10 +362,4 @@ function yamlWhenAsked(json: string, format: Negotiated["format"]): readonly str
 /** The program's name in a user agent: what stands before the first slash. */
 function userAgentName(userAgent: string | undefined): string {
   return (userAgent ?? "").split("/", 1)[0]!;
-}
-
-/** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
-function warningHeader(text: string): string {
-  const quoted = text.replace(/\p{Cc}/gu, "").replace(/["\\]/g, "\\$&");
-  return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
 }

@@ -250,6 +250,29 @@ describe("HTTP/1.1", () => {
   });
 });
 
+describe("idle connections", () => {
+  it("are closed, unless a watch is open on them", async () => {
+    const stand = await Stand.open({ idleTimeout: 150 });
+    const watch = stand.start(`${COLLECTION}?watch=1`);
+    await new Promise((resolve) => watch.once("response", resolve));
+    const { port } = stand.server.address;
+    const agent = new https.Agent({ keepAlive: true, rejectUnauthorized: false });
+    const closed = new Promise((resolve) => {
+      https.get({ port, path: "/livez", agent }, (response) => {
+        response.resume().socket.once("close", resolve);
+      });
+    });
+    await closed;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(watch.closed, false);
+    const left = new Promise((resolve) => stand.session.once("close", resolve));
+    watch.close();
+    await left;
+    agent.destroy();
+    await stand.close();
+  });
+});
+
 describe("closing", () => {
   it("ends watches in order, tells connections to go, and is quick", async () => {
     const stand = await Stand.open();
