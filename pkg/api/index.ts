@@ -1,5 +1,6 @@
 /** api: every kind, one file each, and the structs that only travel. */
 import type { Kind } from "#meta";
+import { admissionRegistrationKinds } from "./admissionregistration/kinds.ts";
 import { controllerRevision } from "./apps/controller-revision.ts";
 import { lease } from "./coordination/lease.ts";
 import { leaseCandidate } from "./coordination/lease-candidate.ts";
@@ -52,6 +53,7 @@ export const builtinKinds: readonly Kind[] = [
   csiNode,
   storageClass,
   volumeAttributesClass,
+  ...admissionRegistrationKinds,
   priorityClass,
   lease,
   leaseCandidate,
@@ -62,3 +64,4 @@ export const builtinKinds: readonly Kind[] = [
 export { bootstrapObjects } from "./bootstrap.ts";
 export * from "./meta/index.ts";
 export { humanDuration } from "./printing.ts";
+export { wireKinds, type WireKind } from "./wire-kinds.ts";

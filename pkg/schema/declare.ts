@@ -68,7 +68,7 @@ export function lazy<T>(resolve: () => Type): LazyType<T> {
   return declared({ tag: "lazy", resolve });
 }
 
-interface StructOptions {
+export interface StructOptions {
   readonly atomic?: boolean;
 }
 

@@ -1,0 +1,134 @@
+import {
+  inline,
+  type Infer,
+  list,
+  named,
+  optional,
+  type Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { unsupported } from "../strategy.ts";
+
+const v1 = structs("api/admissionregistration/v1");
+
+const rule = v1("Rule", "Which resources are meant.", {
+  apiGroups: plain(1, list(string), "Groups; `*` alone means all, an empty text the core group.", {
+    listType: "atomic",
+  }),
+  apiVersions: plain(2, list(string), "Versions; `*` alone means all.", { listType: "atomic" }),
+  resources: plain(
+    3,
+    list(string),
+    "Resources and subresources: `pods`, `pods/log`, `pods/*`, `*/scale`, `*`, `*/*`.",
+    { listType: "atomic" },
+  ),
+  scope: optional(
+    4,
+    named("v1.ScopeType", "Cluster", "Namespaced", "*"),
+    "Only cluster-scoped ones, only namespaced ones, or both (`*`).",
+    { default: "*" },
+  ),
+});
+
+/** Shared by all versions of the group. */
+export const ruleWithOperations = v1(
+  "RuleWithOperations",
+  "Which operations on which resources are meant.",
+  {
+    operations: plain(
+      1,
+      list(named("v1.OperationType", "*", "CREATE", "UPDATE", "DELETE", "CONNECT")),
+      "CREATE, UPDATE, DELETE, CONNECT, or `*` alone for all.",
+      { listType: "atomic" },
+    ),
+    rule: inline(2, rule, "Which resources are meant.", { protoName: "rule" }),
+  },
+);
+
+type RuleWithOperations = Infer<typeof ruleWithOperations>;
+
+const operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+const scopes = ["*", "Cluster", "Namespaced"];
+
+export function checkRule(value: RuleWithOperations, path: Path, problems: Problems): void {
+  const { operations: verbs = [] } = value;
+  const place = path.child("operations");
+  if (verbs.length === 0) problems.required(place);
+  if (verbs.length > 1 && verbs.includes("*")) {
+    problems.invalid(place, verbs, "if '*' is present, must not specify other operations");
+  }
+  for (const [index, verb] of verbs.entries()) {
+    if (!operations.includes(verb)) problems.notSupported(place.index(index), verb, operations);
+  }
+  checkNames(value.apiGroups ?? [], path.child("apiGroups"), {
+    others: "API groups",
+    problems,
+    mayBeEmpty: true,
+  });
+  checkNames(value.apiVersions ?? [], path.child("apiVersions"), {
+    others: "API versions",
+    problems,
+    mayBeEmpty: false,
+  });
+  checkResources(value.resources ?? [], path.child("resources"), problems);
+  if (value.scope !== undefined && !scopes.includes(value.scope)) {
+    unsupported(problems, path.child("scope"), { value: value.scope, supported: scopes });
+  }
+}
+
+interface NameRules {
+  /** What stands beside `*` wrongly. */
+  readonly others: string;
+  readonly mayBeEmpty: boolean;
+  readonly problems: Problems;
+}
+
+function checkNames(
+  names: readonly string[],
+  path: Path,
+  { others, mayBeEmpty, problems }: NameRules,
+): void {
+  if (names.length === 0) problems.required(path);
+  if (names.length > 1 && names.includes("*")) {
+    problems.invalid(path, names, `if '*' is present, must not specify other ${others}`);
+  }
+  if (mayBeEmpty) return;
+  for (const [index, name] of names.entries()) {
+    if (name === "") problems.required(path.index(index));
+  }
+}
+
+/** No entry may be covered by a wildcard that stands before it. */
+function checkResources(resources: readonly string[], path: Path, problems: Problems): void {
+  if (resources.length === 0) problems.required(path);
+  const wholeResources = new Set<string>();
+  const subresourcesOfAll = new Set<string>();
+  for (const [index, entry] of resources.entries()) {
+    const place = path.index(index);
+    if (entry === "") problems.required(place);
+    const slash = entry.indexOf("/");
+    if (entry === "*/*" || slash < 0) continue;
+    const resource = entry.slice(0, slash);
+    const below = entry.slice(slash + 1);
+    if (wholeResources.has(resource)) {
+      const detail = `if '${resource}/*' is present, must not specify ${entry}`;
+      problems.invalid(place, entry, detail);
+    }
+    if (subresourcesOfAll.has(below)) {
+      problems.invalid(place, entry, `if '*/${below}' is present, must not specify ${entry}`);
+    }
+    if (below === "*") wholeResources.add(resource);
+    if (resource === "*") subresourcesOfAll.add(below);
+  }
+  if (resources.length > 1 && resources.includes("*/*")) {
+    problems.invalid(path, resources, "if '*/*' is present, must not specify other resources");
+  }
+  const plainNames = resources.filter((entry) => !entry.includes("/"));
+  if (resources.includes("*") && plainNames.length > 1) {
+    const detail = "if '*' is present, must not specify other resources without subresources";
+    problems.invalid(path, resources, detail);
+  }
+}

@@ -1,0 +1,92 @@
+/** How the server reaches webhooks, of admission and of the conversion of custom resources. */
+import {
+  always,
+  bytes,
+  type Infer,
+  int32,
+  optional,
+  type Path,
+  plain,
+  type Problems,
+  string,
+  type structs,
+} from "#schema";
+import { isDns1123Subdomain, isPortNumber } from "#meta";
+import { type GoUrl, parseGoUrl } from "./go-url.ts";
+
+/** The same structs in the package of each group. */
+export function webhookClientConfigOf(declare: ReturnType<typeof structs>) {
+  const serviceReference = declare("ServiceReference", "A service that answers the calls.", {
+    namespace: always(1, string, "Namespace of the service."),
+    name: always(2, string, "Name of the service."),
+    path: optional(3, string, "Path of the requests."),
+    port: optional(4, int32, "Port of the service, 443 by default.", { default: 443 }),
+  });
+  return declare("WebhookClientConfig", "Where the calls go, and whom to trust there.", {
+    url: optional(3, string, "Address outside of the cluster, as in `https://host/path`."),
+    service: optional(1, serviceReference, "Service inside of the cluster."),
+    caBundle: plain(2, bytes, "Certificates to trust, in PEM; empty means those of the system."),
+  });
+}
+
+type ClientConfig = Infer<ReturnType<typeof webhookClientConfigOf>>;
+type Service = NonNullable<ClientConfig["service"]>;
+
+/** Kubernetes confuses name and namespace when it tells which one of a service is missing. */
+export function checkClientConfig(config: ClientConfig, path: Path, problems: Problems): void {
+  const { url, service } = config;
+  if ((url === undefined) === (service === undefined)) {
+    problems.required(path, "exactly one of url or service is required");
+  } else if (url !== undefined) checkUrl(url, path.child("url"), problems);
+  else if (service !== undefined) checkService(service, path.child("service"), problems);
+}
+
+const URL_FORM = "; desired format: https://host[/path]";
+
+function checkUrl(text: string, path: Path, problems: Problems): void {
+  const parsed = parseGoUrl(text);
+  if ("fault" in parsed) {
+    problems.required(path, `url must be a valid URL: ${parsed.fault}${URL_FORM}`);
+  } else checkUrlParts(parsed, path, problems);
+}
+
+function checkUrlParts(url: GoUrl, path: Path, problems: Problems): void {
+  if (url.scheme !== "https") {
+    problems.invalid(path, url.scheme, `'https' is the only allowed URL scheme${URL_FORM}`);
+  }
+  if (url.host === "") problems.invalid(path, url.host, `host must be specified${URL_FORM}`);
+  if (url.user !== undefined) {
+    problems.invalid(path, url.user, "user information is not permitted in the URL");
+  }
+  if (url.fragment !== "") {
+    problems.invalid(path, url.fragment, "fragments are not permitted in the URL");
+  }
+  if (url.query !== "") {
+    problems.invalid(path, url.query, "query parameters are not permitted in the URL");
+  }
+}
+
+function checkService({ namespace, name, path, port }: Service, at: Path, problems: Problems) {
+  if (namespace === "") problems.required(at.child("name"));
+  if (name === "") problems.required(at.child("namespace"));
+  for (const message of isPortNumber(port ?? 443)) {
+    problems.invalid(at.child("port"), port, `port is not valid: ${message}`);
+  }
+  if (path !== undefined) checkServicePath(path, at.child("path"), problems);
+}
+
+/** A path of segments that look like DNS names; a slash at the end is fine. */
+function checkServicePath(text: string, path: Path, problems: Problems): void {
+  if (text === "" || text === "/") return;
+  if (!text.startsWith("/")) problems.invalid(path, text, "must start with a '/'");
+  const inner = text.slice(1).replace(/\/$/, "");
+  for (const [index, segment] of inner.split("/").entries()) {
+    if (segment === "") {
+      problems.invalid(path, text, `segment[${index}] may not be empty`);
+      continue;
+    }
+    for (const message of isDns1123Subdomain(segment)) {
+      problems.invalid(path, text, `segment[${index}]: ${message}`);
+    }
+  }
+}

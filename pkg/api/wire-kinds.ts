@@ -1,0 +1,44 @@
+/** Kinds that travel or lie in old stores, but that no path serves. */
+import type { StructType } from "#schema";
+import {
+  mutatingWebhookConfigurationV1beta1,
+  validatingWebhookConfigurationV1beta1,
+} from "./admissionregistration/webhook-structs.ts";
+import {
+  validatingV1alpha1,
+  validatingV1beta1,
+} from "./admissionregistration/validating-policy-structs.ts";
+
+export interface WireKind {
+  /** Template of the API group; "" is the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly struct: StructType<any>;
+}
+
+/** The kind has the name of its struct. */
+function ofGroup(
+  group: string,
+  version: string,
+  ...structs: readonly StructType<any>[]
+): readonly WireKind[] {
+  return structs.map((struct) => ({ group, version, kind: struct.name, struct }));
+}
+
+export const wireKinds: readonly WireKind[] = [
+  ...ofGroup(
+    "admissionregistration.{api}",
+    "v1beta1",
+    mutatingWebhookConfigurationV1beta1,
+    validatingWebhookConfigurationV1beta1,
+    validatingV1beta1.policy,
+    validatingV1beta1.binding,
+  ),
+  ...ofGroup(
+    "admissionregistration.{api}",
+    "v1alpha1",
+    validatingV1alpha1.policy,
+    validatingV1alpha1.binding,
+  ),
+];
