@@ -110,7 +110,8 @@ describe("server", () => {
   it("warns with a failure, too", async () => {
     const { status } = notFound({ group: "", plural: "configmaps" }, "a");
     const failure = new StatusError(status, {}, ['unknown field "é"']);
-    const { headers } = await ask(serverOf({ get: () => Promise.reject(failure) }), { url: OBJECT });
+    const server = serverOf({ get: () => Promise.reject(failure) });
+    const { headers } = await ask(server, { url: OBJECT });
     const [warning] = headers["warning"] as readonly string[];
     const sent = Buffer.from(warning!, "latin1").toString("utf8");
     assert.equal(sent, '299 - "unknown field \\"é\\""');
