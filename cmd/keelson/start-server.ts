@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { builtinKinds } from "#api";
 import { type Clock, systemClock } from "#base";
 import { runControllers } from "#controllers";
@@ -54,6 +55,8 @@ async function startOn(
     log: (line) => reporter(options)("request", line),
   });
   const life = new AbortController();
+  // Every watch of every controller listens to it.
+  setMaxListeners(0, life.signal);
   await bootstrap(registry, catalog, life.signal);
   const host = options.host ?? localhost;
   if (options.port !== undefined) await server.listen({ host, port: options.port });

@@ -40,12 +40,16 @@ export class LocalExchange implements Exchange {
     this.url = request.url;
     const authorization = request.headers?.["authorization"];
     this.authorization = authorization === undefined ? [] : [authorization];
-    const leave = () => this.life.abort(new ClientGone("the caller has left"));
+    const leave = () => {
+      this.life.abort(new ClientGone("the caller has left"));
+      sink.abandon();
+    };
     let begin: (answer: LocalAnswer) => void = () => undefined;
     this.answer = new Promise((resolve) => {
       begin = resolve;
     });
-    this.sink = new LocalSink({ common, begin: (answer) => begin(answer), leave });
+    const sink = new LocalSink({ common, begin: (answer) => begin(answer), leave });
+    this.sink = sink;
     if (request.signal?.aborted) leave();
     request.signal?.addEventListener("abort", leave, { once: true });
   }
@@ -120,6 +124,14 @@ class LocalSink implements Sink {
     this.cut = true;
     this.start(500, {});
     this.end();
+  }
+
+  /** Nobody reads any more: what waits is dropped and the writer goes on, into nothing. */
+  abandon(): void {
+    this.ended = true;
+    this.pieces = [];
+    this.wakeReader?.();
+    this.wakeWriter?.();
   }
 
   private async *read(): AsyncGenerator<Uint8Array> {

@@ -44,7 +44,7 @@ server.on("stream", (stream, headers) => {
     return;
   }
   stream.respond({ ":status": 200, "content-type": "application/json" });
-  if (headers[":path"] === "/watch") {
+  if (headers[":path"]?.startsWith("/watch")) {
     watchers.add(stream);
     stream.on("close", () => watchers.delete(stream));
   } else stream.end(bodies[headers[":path"] ?? ""] ?? object);

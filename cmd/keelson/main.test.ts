@@ -1,0 +1,92 @@
+/** The program as its users run it: flags, mistakes, signals. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { root } from "../../test/tidy/source.ts";
+
+const program = path.join(root, "dist", "keelson.js");
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  text(): string;
+}
+
+describe("keelson", function () {
+  this.timeout(30_000);
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), "keelson-main-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function run(...words: readonly string[]): Run {
+    const child = spawn(process.execPath, [program, ...words], { cwd: folder });
+    let text = "";
+    child.stdout.on("data", (chunk) => (text += chunk));
+    child.stderr.on("data", (chunk) => (text += chunk));
+    const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+    return { child, ended, text: () => text };
+  }
+
+  async function until(running: Run, pattern: RegExp): Promise<string> {
+    for (let tries = 0; tries < 200; tries++) {
+      const match = pattern.exec(running.text());
+      if (match) return match[1] ?? match[0];
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return assert.fail(`never saw ${pattern}: ${running.text()}`);
+  }
+
+  const mistakes: readonly (readonly [string, RegExp])[] = [
+    ["start --secure-prt=1", /^keelson: unknown flag: --secure-prt \(did you mean --secure-port\?\)\n$/],
+    ["apiserver", /^keelson: --etcd-servers must name an etcd endpoint/],
+    ["serve", /^keelson: unknown command "serve"; see keelson --help\n$/],
+    ["start --token-auth-file=missing.csv", /--token-auth-file: missing\.csv cannot be read \(ENOENT\)\n$/],
+    ["start --runtime-config=nonsense/v1=true", /unknown group version "nonsense\/v1"\n$/],
+    ["start --authorization-mode=RBAC", /--authorization-mode: "RBAC" is not one of/],
+  ];
+  for (const [words, sentence] of mistakes) {
+    it(`refuses in one sentence: ${words}`, async () => {
+      const running = run(...words.split(" "));
+      assert.equal(await running.ended, 1);
+      assert.match(running.text(), sentence);
+      assert.equal(running.text().trim().split("\n").length, 1);
+    });
+  }
+
+  it("lists flags, one per line", async () => {
+    const running = run("apiserver", "--help");
+    assert.equal(await running.ended, 0);
+    assert.match(running.text(), /^ {2}--etcd-servers list +etcd endpoints/m);
+  });
+
+  it("start makes a kubeconfig, says how to use it, and ends on SIGTERM with its watches", async () => {
+    const running = run("start", "--secure-port=0");
+    const url = await until(running, /keelson: (https:\/\/127\.0\.0\.1:\d+) is ready; try: kubectl/);
+    const kubeconfig = readFileSync(path.join(folder, ".keelson", "kubeconfig"), "utf8");
+    assert.match(kubeconfig, new RegExp(`server: ${url}`));
+    running.child.kill("SIGTERM");
+    assert.equal(await running.ended, 0);
+  });
+
+  it("start in memory writes nothing", async () => {
+    const running = run("start", "--secure-port=0", "--storage-backend=memory");
+    await until(running, /is ready/);
+    running.child.kill("SIGINT");
+    assert.equal(await running.ended, 0);
+    assert.equal(existsSync(path.join(folder, ".keelson")), false);
+  });
+
+  it("says which port is taken", async () => {
+    const first = run("start", "--secure-port=0", "--storage-backend=memory");
+    const url = await until(first, /(https:\/\/127\.0\.0\.1:\d+) is ready/);
+    const second = run("start", `--secure-port=${new URL(url).port}`, "--data-dir=second");
+    assert.equal(await second.ended, 1);
+    assert.match(second.text(), /address already in use .*; choose another with --secure-port\n$/);
+    first.child.kill("SIGTERM");
+    await first.ended;
+  });
+});
