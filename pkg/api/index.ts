@@ -9,6 +9,8 @@ import { endpoints } from "./core/endpoints.ts";
 import { event } from "./core/event.ts";
 import { limitRange } from "./core/limit-range.ts";
 import { namespace } from "./core/namespace.ts";
+import { node } from "./core/node.ts";
+import { persistentVolumeClaim } from "./core/persistent-volume-claim.ts";
 import { resourceQuota } from "./core/resource-quota.ts";
 import { secret } from "./core/secret.ts";
 import { service } from "./core/service.ts";
@@ -36,6 +38,8 @@ export const builtinKinds: readonly Kind[] = [
   event,
   limitRange,
   namespace,
+  node,
+  persistentVolumeClaim,
   resourceQuota,
   secret,
   serviceAccount,
