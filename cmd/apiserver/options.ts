@@ -1,6 +1,12 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { type Flag, type FlagType, type FlagValue, type FlagValues, UsageError } from "../flags/parse.ts";
+import {
+  type Flag,
+  type FlagType,
+  type FlagValue,
+  type FlagValues,
+  UsageError,
+} from "../flags/parse.ts";
 import { type AuthorizationMode, authorizationModes } from "../keelson/access.ts";
 import type { StartOptions, StorageOptions } from "../keelson/index.ts";
 import { apiserverFlags } from "./flags.ts";
@@ -20,7 +26,8 @@ function withDefault<T extends FlagType>(flag: Flag<T>, value: FlagValue<T>): Fl
 
 /**
  * What flags ask for; files are read here.
- * @throws UsageError in one sentence for combinations that make no sense and files that cannot be read.
+ * @throws UsageError in one sentence for combinations that make no sense and files that cannot be
+ * read.
  */
 export function startOptions(values: Values): StartOptions {
   const certificate = readFlagFile(values, "tls-cert-file");

@@ -1,5 +1,6 @@
 /**
- * Command-line flags with the meaning of Go's pflag, which Kubernetes programs share: `--name=value`,
+ * Command-line flags with the meaning of Go's pflag, which Kubernetes programs share:
+ * `--name=value`,
  * `--name value`, `--bool`, `--bool=false`; a repeated list flag adds up; `--` ends the flags.
  */
 
@@ -60,7 +61,8 @@ export function parseFlags<F extends Flags>(flags: F, words: readonly string[]):
     const [, name, inline] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? [];
     if (name === undefined) throw new UsageError(`unexpected argument: ${JSON.stringify(word)}`);
     const declared = Object.hasOwn(flags, name) ? flags[name] : undefined;
-    if (declared === undefined) throw new UsageError(`unknown flag: --${name}${suggestion(flags, name)}`);
+    if (declared === undefined)
+      throw new UsageError(`unknown flag: --${name}${suggestion(flags, name)}`);
     const text = inline ?? (declared.type === "bool" ? "true" : words[++at]);
     if (text === undefined) throw new UsageError(`flag needs an argument: --${name}`);
     values.set(name, parseValue(name, declared, { text, previous: values.get(name) }));
@@ -152,7 +154,10 @@ function parseDuration(name: string, text: string): number {
     throw invalid(name, text, "must be a duration such as 30s, 5m or 1h30m");
   }
   const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g);
-  return [...parts].reduce((sum, [, n, unit]) => sum + Number(n) * (unitMs[unit as string] ?? 0), 0);
+  return [...parts].reduce(
+    (sum, [, n, unit]) => sum + Number(n) * (unitMs[unit as string] ?? 0),
+    0,
+  );
 }
 
 /** `a=b,c`: a key without a value means `true`, as in `--runtime-config`. */

@@ -10,7 +10,9 @@ const apiserver: User = {
   extra: new Map(),
 };
 
-/** Makes the objects that every server has; another replica may be making them at the same moment. */
+/**
+ * Makes the objects that every server has; another replica may be making them at the same moment.
+ */
 export async function bootstrap(
   registry: Registry,
   catalog: Catalog,

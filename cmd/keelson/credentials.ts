@@ -25,7 +25,10 @@ export interface CredentialOptions {
   readonly hosts: readonly string[];
 }
 
-/** Reads the credentials of `directory`, and makes those that are missing, expiring or for other hosts. */
+/**
+ * Reads the credentials of `directory`, and makes those that are missing, expiring or for other
+ * hosts.
+ */
 export async function ensureCredentials(options: CredentialOptions): Promise<Credentials> {
   const { now } = options;
   const authority = await ensurePair(options, "ca", async () => {
@@ -89,7 +92,10 @@ function isIssuedFor(
   return hosts.every((host) => certificate.checkHost(host) ?? certificate.checkIP(host));
 }
 
-/** Names and addresses under which this machine can be reached, with those of the service `kubernetes`. */
+/**
+ * Names and addresses under which this machine can be reached, with those of the service
+ * `kubernetes`.
+ */
 function localHosts(): readonly string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return [

@@ -41,10 +41,16 @@ describe("keelson", function () {
   }
 
   const mistakes: readonly (readonly [string, RegExp])[] = [
-    ["start --secure-prt=1", /^keelson: unknown flag: --secure-prt \(did you mean --secure-port\?\)\n$/],
+    [
+      "start --secure-prt=1",
+      /^keelson: unknown flag: --secure-prt \(did you mean --secure-port\?\)\n$/,
+    ],
     ["apiserver", /^keelson: --etcd-servers must name an etcd endpoint/],
     ["serve", /^keelson: unknown command "serve"; see keelson --help\n$/],
-    ["start --token-auth-file=missing.csv", /--token-auth-file: missing\.csv cannot be read \(ENOENT\)\n$/],
+    [
+      "start --token-auth-file=missing.csv",
+      /--token-auth-file: missing\.csv cannot be read \(ENOENT\)\n$/,
+    ],
     ["start --runtime-config=nonsense/v1=true", /unknown group version "nonsense\/v1"\n$/],
     ["start --authorization-mode=RBAC", /--authorization-mode: "RBAC" is not one of/],
   ];
@@ -63,9 +69,12 @@ describe("keelson", function () {
     assert.match(running.text(), /^ {2}--etcd-servers list +etcd endpoints/m);
   });
 
-  it("start makes a kubeconfig, says how to use it, and ends on SIGTERM with its watches", async () => {
+  it("start makes a kubeconfig, says how to use it, and ends on SIGTERM", async () => {
     const running = run("start", "--secure-port=0");
-    const url = await until(running, /keelson: (https:\/\/127\.0\.0\.1:\d+) is ready; try: kubectl/);
+    const url = await until(
+      running,
+      /keelson: (https:\/\/127\.0\.0\.1:\d+) is ready; try: kubectl/,
+    );
     const kubeconfig = readFileSync(path.join(folder, ".keelson", "kubeconfig"), "utf8");
     assert.match(kubeconfig, new RegExp(`server: ${url}`));
     running.child.kill("SIGTERM");

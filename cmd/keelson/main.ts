@@ -39,7 +39,9 @@ async function runStart(words: readonly string[]): Promise<void> {
     const file = path.join(values["data-dir"], "kubeconfig");
     await writeWhole(file, server.kubeconfig, 0o600);
     const shown = path.relative(process.cwd(), file);
-    console.log(`keelson: ${server.url} is ready; try: kubectl --kubeconfig ${shown} get namespaces`);
+    console.log(
+      `keelson: ${server.url} is ready; try: kubectl --kubeconfig ${shown} get namespaces`,
+    );
   }
   await untilSignalled(server, 0);
 }
@@ -62,7 +64,9 @@ async function untilSignalled(server: RunningServer, delayMs: number): Promise<v
 }
 
 function usage(): string {
-  const list = Object.entries(commands).map(([name, { caption }]) => `  ${name.padEnd(12)} ${caption}`);
+  const list = Object.entries(commands).map(
+    ([name, { caption }]) => `  ${name.padEnd(12)} ${caption}`,
+  );
   return [
     "keelson serves the Kubernetes API.",
     "",
@@ -105,7 +109,9 @@ try {
   process.exitCode = 1;
 }
 
-/** Faults of the environment in one sentence; anything else is a bug and shows where it happened. */
+/**
+ * Faults of the environment in one sentence; anything else is a bug and shows where it happened.
+ */
 function explain(error: unknown): string {
   const { code, message, stack } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE") return `${message}; choose another with --secure-port`;

@@ -4,7 +4,9 @@ import type { Limits } from "#server";
 import type { AuthorizationMode } from "./access.ts";
 import type { StorageOptions } from "./open-storage.ts";
 
-/** What `startServer` may be told; without anything it is a server in memory that listens nowhere. */
+/**
+ * What `startServer` may be told; without anything it is a server in memory that listens nowhere.
+ */
 export interface StartOptions {
   /** Default: in memory. */
   readonly storage?: StorageOptions;
@@ -23,7 +25,9 @@ export interface StartOptions {
   readonly tokens?: string;
   /** Requests without credentials become `system:anonymous`; default true. */
   readonly anonymous?: boolean;
-  /** Default: members of `system:masters` may do everything, others read health, version, discovery. */
+  /**
+   * Default: members of `system:masters` may do everything, others read health, version, discovery.
+   */
   readonly authorization?: readonly AuthorizationMode[];
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
@@ -53,6 +57,9 @@ export interface RunningServer {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** A second server that begins with a copy of everything in this one; only in memory. */
   fork(options?: StartOptions): Promise<RunningServer>;
-  /** Ends watches, lets accepted requests finish for at most `graceMs` (default 5 s), frees everything. */
+  /**
+   * Ends watches, lets accepted requests finish for at most `graceMs` (default 5 s), frees
+   * everything.
+   */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }

@@ -13,7 +13,8 @@ const stages: readonly (readonly [string, RegExp])[] = [
 ];
 
 /**
- * The catalog that `--runtime-config` asks for. The most specific key wins: group/version/resource, then
+ * The catalog that `--runtime-config` asks for. The most specific key wins:
+ * group/version/resource, then
  * group/version, then the stage (`api/beta`), then `api/all`, then what is on by default.
  * @throws RuntimeConfigError for values that are not true or false, and for unknown group versions.
  */
@@ -23,7 +24,9 @@ export function servedCatalog(
   runtimeConfig: ReadonlyMap<string, string>,
 ): Catalog {
   const switches = parseSwitches(runtimeConfig);
-  const known = new Set(new Catalog(kinds, domain, () => true).resources.map((r) => r.groupVersion));
+  const known = new Set(
+    new Catalog(kinds, domain, () => true).resources.map((r) => r.groupVersion),
+  );
   for (const key of switches.keys()) checkKey(key, known);
   return new Catalog(kinds, domain, (groupVersion, plural, onByDefault) => {
     const stage = stages.find(([, shape]) => shape.test(groupVersion.split("/").at(-1) ?? ""))?.[0];

@@ -124,7 +124,9 @@ describe("startServer", () => {
       const second = await start(options);
       assert.ok((await names(second)).includes("kept"));
       assert.equal(second.token, first.token);
-      const files = readdirSync(path.join(directory, "pki")).filter((name) => !name.endsWith(".crt"));
+      const files = readdirSync(path.join(directory, "pki")).filter(
+        (name) => !name.endsWith(".crt"),
+      );
       assert.deepEqual(files.sort(), ["admin.key", "admin.token", "apiserver.key", "ca.key"]);
       for (const name of files) {
         assert.equal(statSync(path.join(directory, "pki", name)).mode & 0o077, 0, name);
@@ -134,7 +136,10 @@ describe("startServer", () => {
     it("refuses a second process on the same store", async () => {
       const storage = { kind: "embedded", directory: path.join(directory, "store") } as const;
       await start({ storage, controllers: false });
-      await assert.rejects(start({ storage, controllers: false }), /another process|already open|in use/);
+      await assert.rejects(
+        start({ storage, controllers: false }),
+        /another process|already open|in use/,
+      );
     });
   });
 });

@@ -21,7 +21,9 @@ const defaultCompactionMs = 300_000;
 const defaultEventTtlSeconds = 3600;
 const storageCheckMs = 2_000;
 
-/** Starts a server; resolves when it is ready. In memory and without a port that takes milliseconds. */
+/**
+ * Starts a server; resolves when it is ready. In memory and without a port that takes milliseconds.
+ */
 export async function startServer(options: StartOptions = {}): Promise<RunningServer> {
   const clock = options.clock ?? systemClock;
   const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import type { Authenticator, Credentials, User } from "#request";
 import { badCredentials } from "./fault.ts";
 
-/** Users by bearer token, from a CSV file of `token,user,uid,"group1,group2"` lines (`--token-auth-file`). */
+/**
+ * Users by bearer token, from a CSV file of `token,user,uid,"group1,group2"` lines (`--token-auth-
+ * file`).
+ */
 export class TokenFile implements Authenticator {
   private readonly users: ReadonlyMap<string, User>;
 
@@ -38,7 +41,10 @@ function tokenUser(record: readonly string[], line: number): readonly [string, U
   if (!token || !name || uid === undefined) {
     throw new Error(`line ${line} of the token file needs a token, a user name and a uid`);
   }
-  const listed = (groups ?? "").split(",").map((group) => group.trim()).filter(Boolean);
+  const listed = (groups ?? "")
+    .split(",")
+    .map((group) => group.trim())
+    .filter(Boolean);
   const user = { name, uid, groups: [...listed, "system:authenticated"], extra: new Map() };
   return [digest(token), user];
 }

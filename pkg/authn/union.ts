@@ -1,7 +1,10 @@
 import type { Authenticator, Credentials, User } from "#request";
 import { badCredentials } from "./fault.ts";
 
-/** Client certificates whose chain the TLS layer verified: the common name is the user, organizations are groups. */
+/**
+ * Client certificates whose chain the TLS layer verified: the common name is the user,
+ * organizations are groups.
+ */
 export const clientCertificate: Authenticator = {
   async authenticate({ certificate }) {
     if (certificate === undefined || certificate.commonName === "") return undefined;
@@ -35,6 +38,11 @@ export class Union implements Authenticator {
     if (credentials.authorization.some((value) => value !== "") || !this.options.anonymous) {
       throw badCredentials();
     }
-    return { name: "system:anonymous", uid: "", groups: ["system:unauthenticated"], extra: new Map() };
+    return {
+      name: "system:anonymous",
+      uid: "",
+      groups: ["system:unauthenticated"],
+      extra: new Map(),
+    };
   }
 }

@@ -56,7 +56,10 @@ export function targetOf(
   return { resource, namespace, name, subresource, user: controllerUser, signal, userAgent };
 }
 
-/** One resource per stored kind that can be watched and deleted: what controllers of all objects look at. */
+/**
+ * One resource per stored kind that can be watched and deleted: what controllers of all objects
+ * look at.
+ */
 export function collectableResources(catalog: Catalog): readonly Resource[] {
   const byPrefix = new Map<string, Resource>();
   for (const resource of catalog.resources) {

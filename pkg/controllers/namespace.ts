@@ -29,11 +29,7 @@ export async function runNamespaceController(options: ControllerOptions): Promis
   await Promise.all([queue.run(), observe(options, resource, { restarted: () => {}, changed })]);
 }
 
-async function finish(
-  options: ControllerOptions,
-  resource: Resource,
-  name: string,
-): Promise<void> {
+async function finish(options: ControllerOptions, resource: Resource, name: string): Promise<void> {
   const { registry, signal } = options;
   const item = await registry
     .get(targetOf(resource, { name }, signal), { resourceVersion: "" })

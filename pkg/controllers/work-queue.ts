@@ -12,7 +12,8 @@ export interface WorkQueueOptions {
 }
 
 /**
- * Keys to work on, each at most once at a time: a key added while it is worked on is worked on again
+ * Keys to work on, each at most once at a time: a key added while it is worked on is worked on
+ * again
  * afterwards. Failures are retried with delays that double from 20 ms to 10 s.
  */
 export class WorkQueue {

@@ -25,13 +25,17 @@ export function resolve(template: string, domain: Domain): string {
   return template.replaceAll("{api}", domain.api).replaceAll("{label}", domain.label);
 }
 
-/** `api/coordination/v1` -> `k8s.io.api.coordination.v1`: the Protobuf package of a struct's package path. */
+/**
+ * `api/coordination/v1` -> `k8s.io.api.coordination.v1`: the Protobuf package of a struct's package
+ * path.
+ */
 export function protoPackage(packagePath: string): string {
   return `${KUBERNETES_API}.${packagePath.replaceAll("/", ".").replaceAll("-", "_")}`;
 }
 
 /**
- * `api/core/v1`, `ConfigMap` -> `io.k8s.api.core.v1.ConfigMap`: the name of a struct in OpenAPI documents,
+ * `api/core/v1`, `ConfigMap` -> `io.k8s.api.core.v1.ConfigMap`: the name of a struct in OpenAPI
+ * documents,
  * which begins with the domain read backwards, as Java packages do.
  */
 export function openApiName(packagePath: string, name: string): string {

@@ -1,7 +1,8 @@
 import type { Infer, Problems, StructType } from "#schema";
 
 /**
- * A kind is a value: this is its shape. Files in pkg/api declare one each; a CustomResourceDefinition
+ * A kind is a value: this is its shape. Files in pkg/api declare one each; a
+ * CustomResourceDefinition
  * compiles to the same shape at run time. Group names and label keys are written as templates
  * (`coordination.{api}`, see domain.ts) and resolved when the catalog is built.
  */
@@ -17,7 +18,10 @@ export interface Kind<Hub = any> {
   readonly scope: "Cluster" | "Namespaced";
   /** Verbs served; discovery lists them sorted. */
   readonly verbs: readonly Verb[];
-  /** Every version that can be served, in order of preference; exactly one is the hub, the stored one. */
+  /**
+   * Every version that can be served, in order of preference; exactly one is the hub, the stored
+   * one.
+   */
   readonly versions: readonly KindVersion<Hub>[];
   /** Key prefix below `/registry/`, without slashes at the ends: `services/specs`. Template. */
   readonly storagePrefix: string;
@@ -27,7 +31,9 @@ export interface Kind<Hub = any> {
   readonly columns: readonly Column[];
   /** Cells of a table row, one per column; `now` in milliseconds for ages. */
   readonly row: (object: Hub, context: RowContext) => readonly Cell[];
-  /** Selectable fields beside metadata.name and metadata.namespace: label -> value of the object. */
+  /**
+   * Selectable fields beside metadata.name and metadata.namespace: label -> value of the object.
+   */
   readonly selectableFields: Readonly<Record<string, (object: Hub) => string>>;
 }
 
@@ -54,7 +60,10 @@ export interface KindVersion<Hub = any> {
   readonly selectableFields?: Readonly<Record<string, (object: Hub) => string>>;
   /** Warning header on every answer of a deprecated version. Template. */
   readonly deprecationWarning?: string;
-  /** Field-path prefixes and rules may differ per version: validation runs on the hub unless given here. */
+  /**
+   * Field-path prefixes and rules may differ per version: validation runs on the hub unless given
+   * here.
+   */
   readonly validate?: (object: any, problems: Problems, context: HookContext) => void;
 }
 
@@ -75,22 +84,38 @@ export interface Subresource {
 /** The switches that Kubernetes calls a strategy. */
 export interface KindRules {
   /** Which names are valid; see meta/names.ts. */
-  readonly name: "dns-subdomain" | "dns-label" | "dns-1035-label" | "path-segment" | ((name: string, prefix: boolean) => readonly string[]);
+  readonly name:
+    | "dns-subdomain"
+    | "dns-label"
+    | "dns-1035-label"
+    | "path-segment"
+    | ((name: string, prefix: boolean) => readonly string[]);
   /** PUT to a missing name creates. */
   readonly createOnUpdate: boolean;
   /** PUT without a resourceVersion is taken. */
   readonly unconditionalUpdate: boolean;
-  /** metadata.generation starts at 1 and moves when anything outside metadata and status changes. */
+  /**
+   * metadata.generation starts at 1 and moves when anything outside metadata and status changes.
+   */
   readonly generation: boolean;
   /** DELETE answers the deleted object rather than a Status. */
   readonly deleteReturnsObject: boolean;
-  /** Propagation when the client names none: `background` for most, `orphan` for ReplicationController and Job. */
+  /**
+   * Propagation when the client names none: `background` for most, `orphan` for
+   * ReplicationController and Job.
+   */
   readonly defaultPropagation: "background" | "orphan";
-  /** metadata.finalizers may be cleared while being created in a terminating namespace… only Event may be created there. */
+  /**
+   * metadata.finalizers may be cleared while being created in a terminating namespace… only Event
+   * may be created there.
+   */
   readonly allowedInTerminatingNamespace: boolean;
   /** Seconds that an object lives unless written again (Event: `--event-ttl`). */
   readonly expires: boolean;
-  /** Kubernetes checks metadata once more on updates of this kind, so that its causes are told once more. */
+  /**
+   * Kubernetes checks metadata once more on updates of this kind, so that its causes are told once
+   * more.
+   */
   readonly metadataCheckedAgain?: boolean;
 }
 
@@ -108,19 +133,46 @@ export interface HookContext {
   readonly ipFamilies?: readonly string[];
 }
 
-/** Pure functions; objects are in hub form, defaulted, and may be changed in place by `default` and `prepare*` only. */
+/**
+ * Pure functions; objects are in hub form, defaulted, and may be changed in place by `default` and
+ * `prepare*` only.
+ */
 export interface KindHooks<Hub = any> {
-  /** Defaults that depend on other fields; runs after the fields' own defaults, on decode of client input and stored values alike. */
+  /**
+   * Defaults that depend on other fields; runs after the fields' own defaults, on decode of client
+   * input and stored values alike.
+   */
   readonly default?: (object: Hub, context: HookContext) => void;
-  /** Clear what the client must not set (status, immutable bookkeeping), derive what the server sets. */
+  /**
+   * Clear what the client must not set (status, immutable bookkeeping), derive what the server
+   * sets.
+   */
   readonly prepareCreate?: (object: Hub, context: HookContext) => void;
   readonly prepareUpdate?: (object: Hub, old: Hub, context: HookContext) => void;
-  /** Rules beyond the fields' own; spec first, in Kubernetes' order. ObjectMeta is checked by the registry before this. */
+  /**
+   * Rules beyond the fields' own; spec first, in Kubernetes' order. ObjectMeta is checked by the
+   * registry before this.
+   */
   readonly validate?: (object: Hub, problems: Problems, context: HookContext) => void;
-  /** Takes the place of `validate` on updates (of subresources too): calls it where Kubernetes does. Absent = `validate`. */
-  /** Everything an update must obey; without it `validate` runs on updates of the main resource, too. */
-  readonly validateUpdate?: (object: Hub, old: Hub, problems: Problems, context: HookContext) => void;
-  readonly warnings?: (object: Hub, old: Hub | undefined, context: HookContext) => readonly string[];
+  /**
+   * Takes the place of `validate` on updates (of subresources too): calls it where Kubernetes does.
+   * Absent = `validate`.
+   */
+  /**
+   * Everything an update must obey; without it `validate` runs on updates of the main resource,
+   * too.
+   */
+  readonly validateUpdate?: (
+    object: Hub,
+    old: Hub,
+    problems: Problems,
+    context: HookContext,
+  ) => void;
+  readonly warnings?: (
+    object: Hub,
+    old: Hub | undefined,
+    context: HookContext,
+  ) => readonly string[];
 }
 
 /** A table column; `format` is "name" for the first, `priority` 0 is shown without `-o wide`. */

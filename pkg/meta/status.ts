@@ -18,7 +18,11 @@ export interface StatusDetails {
 export interface Status {
   readonly kind: "Status";
   readonly apiVersion: "v1";
-  readonly metadata: { readonly continue?: string; readonly resourceVersion?: string; readonly remainingItemCount?: number };
+  readonly metadata: {
+    readonly continue?: string;
+    readonly resourceVersion?: string;
+    readonly remainingItemCount?: number;
+  };
   readonly status: "Success" | "Failure";
   readonly message?: string;
   readonly reason?: string;

@@ -49,10 +49,7 @@ export async function createAuthority(
 }
 
 /** A certificate signed by `authority`, with a key of its own. */
-export async function issueCertificate(
-  authority: KeyPair,
-  options: LeafOptions,
-): Promise<KeyPair> {
+export async function issueCertificate(authority: KeyPair, options: LeafOptions): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new x509.X509Certificate(authority.certificate);
   const signingKey = await importPrivateKey(authority.privateKey);

@@ -123,5 +123,5 @@ export interface WriteAnswer {
  * `item` where the object is answered (deletion waits, or the kind says so), else a Success Status.
  */
 export type DeleteAnswer =
-  | { readonly item: Item; /** Still there, waiting for finalizers. */ readonly pending: boolean }
+  | { readonly item: Item /** Still there, waiting for finalizers. */; readonly pending: boolean }
   | { readonly status: Status };

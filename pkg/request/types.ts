@@ -5,7 +5,10 @@ export interface RequestInfo {
   readonly isResource: boolean;
   /** Decoded path, as non-resource rules see it. */
   readonly path: string;
-  /** get, list, watch, create, update, patch, delete, deletecollection, proxy; lower-case HTTP method for non-resources. */
+  /**
+   * get, list, watch, create, update, patch, delete, deletecollection, proxy; lower-case HTTP
+   * method for non-resources.
+   */
   readonly verb: string;
   /** "api" or "apis". */
   readonly apiPrefix: string;
@@ -26,10 +29,19 @@ export interface User {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What authenticators look at. Header values are as sent; `certificate` only if the TLS layer verified the chain. */
+/**
+ * What authenticators look at. Header values are as sent; `certificate` only if the TLS layer
+ * verified the chain.
+ */
 export interface Credentials {
   readonly authorization: readonly string[];
-  readonly certificate: { readonly commonName: string; readonly organizations: readonly string[]; readonly raw: Uint8Array } | undefined;
+  readonly certificate:
+    | {
+        readonly commonName: string;
+        readonly organizations: readonly string[];
+        readonly raw: Uint8Array;
+      }
+    | undefined;
   readonly header: (name: string) => string | undefined;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Keeps the result of `make` for a list of identical parts (same values, same order) as long as all of
+ * Keeps the result of `make` for a list of identical parts (same values, same order) as long as
+ * all of
  * them live; `make` must depend on nothing else. Two catalogs that serve the same kinds in a group
  * version share its documents, so adding one custom resource builds only its own.
  */

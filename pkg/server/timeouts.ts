@@ -2,7 +2,8 @@ import { badRequest, parseDuration } from "#meta";
 import { ScalarFault } from "#schema";
 
 /**
- * Milliseconds for a request: what its `timeout` parameter says (a Go duration), at most and by default
+ * Milliseconds for a request: what its `timeout` parameter says (a Go duration), at most and by
+ * default
  * `longest`.
  * @throws StatusError 400
  */

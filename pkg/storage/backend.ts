@@ -1,5 +1,6 @@
 /**
- * Storage is six verbs over bytes and revisions. Keys are strings that start with `/`; they order by
+ * Storage is six verbs over bytes and revisions. Keys are strings that start with `/`; they order
+ * by
  * their UTF-8 bytes. A revision is a positive integer that grows by one with every transaction that
  * writes (etcd's meaning; all writes of one transaction share it). Revisions stay below 2^53.
  */
@@ -42,7 +43,11 @@ export interface Compare {
 }
 
 export type WriteOperation =
-  | { readonly put: string; readonly value: Uint8Array; /** The key goes away by itself after about so many seconds. */ readonly ttlSeconds?: number }
+  | {
+      readonly put: string;
+      readonly value: Uint8Array /** The key goes away by itself after about so many seconds. */;
+      readonly ttlSeconds?: number;
+    }
   | { readonly delete: string };
 
 export interface Transaction {
@@ -58,17 +63,31 @@ export interface TransactionResult {
   readonly succeeded: boolean;
   /** The transaction's own revision if it wrote, else the store's. */
   readonly revision: number;
-  /** For `otherwise`: the entries in the order asked for, undefined where there is none. Empty on success. */
+  /**
+   * For `otherwise`: the entries in the order asked for, undefined where there is none. Empty on
+   * success.
+   */
   readonly read: readonly (Entry | undefined)[];
-  /** Entries that the deletes of `then` removed, in their order. A backend that finds them costly may leave this out. */
+  /**
+   * Entries that the deletes of `then` removed, in their order. A backend that finds them costly
+   * may leave this out.
+   */
   readonly deleted?: readonly Entry[];
 }
 
 export type StoreEvent =
   | { readonly type: "put"; readonly entry: Entry; readonly previous: Entry | undefined }
-  | { readonly type: "delete"; readonly key: string; readonly revision: number; readonly previous: Entry | undefined };
+  | {
+      readonly type: "delete";
+      readonly key: string;
+      readonly revision: number;
+      readonly previous: Entry | undefined;
+    };
 
-/** Events in order of revision; all events of one revision are in one batch. An empty batch is progress. */
+/**
+ * Events in order of revision; all events of one revision are in one batch. An empty batch is
+ * progress.
+ */
 export interface WatchBatch {
   readonly events: readonly StoreEvent[];
   /** Everything up to and including this revision has been delivered to this watcher. */
@@ -82,37 +101,52 @@ export interface WatchOptions {
   readonly fromRevision?: number;
   /** Ends the watch; the iterator then finishes without an error. */
   readonly signal: AbortSignal;
-  /** Deliver previous entries with the events (default true). A previous entry that is already compacted is undefined. */
+  /**
+   * Deliver previous entries with the events (default true). A previous entry that is already
+   * compacted is undefined.
+   */
   readonly withPrevious?: boolean;
 }
 
 export interface Backend extends AsyncDisposable {
   /** The newest entry of one key, with the store's revision. */
-  get(key: string, options?: { readonly revision?: number; readonly signal?: AbortSignal }): Promise<{ readonly entry: Entry | undefined; readonly revision: number }>;
+  get(
+    key: string,
+    options?: { readonly revision?: number; readonly signal?: AbortSignal },
+  ): Promise<{ readonly entry: Entry | undefined; readonly revision: number }>;
   range(options: RangeOptions): Promise<RangeResult>;
   /** Resolves only when the write is as durable as the backend promises. */
   txn(transaction: Transaction): Promise<TransactionResult>;
   /**
-   * Ordered, gapless, without duplicates from `fromRevision` on; survives reconnects by itself. Throws
-   * StoreFault `compacted` when the start (or the place to resume) is gone, `too-slow` when the consumer
-   * lags more than the backend's buffer. Delivers an empty batch as progress at least every few seconds
+   * Ordered, gapless, without duplicates from `fromRevision` on; survives reconnects by itself.
+   * Throws
+   * StoreFault `compacted` when the start (or the place to resume) is gone, `too-slow` when the
+   * consumer
+   * lags more than the backend's buffer. Delivers an empty batch as progress at least every few
+   * seconds
    * while idle and as soon as possible after `requestProgress()`.
    */
   watch(options: WatchOptions): AsyncIterable<WatchBatch>;
   /** Asks for progress on all watches now. */
   requestProgress(): void;
   /**
-   * Forgets versions older than `revision`, keeping what is alive at it. Nothing happens when that was
+   * Forgets versions older than `revision`, keeping what is alive at it. Nothing happens when that
+   * was
    * done before; throws StoreFault `future-revision` when there is no such revision yet.
    */
   compact(revision: number): Promise<void>;
-  /** The newest revision, linearizable: at least that of every write acknowledged before the call. */
+  /**
+   * The newest revision, linearizable: at least that of every write acknowledged before the call.
+   */
   revision(signal?: AbortSignal): Promise<number>;
 }
 
-/** Everything that can go wrong below the registry; one total function there turns it into a StatusError. */
+/**
+ * Everything that can go wrong below the registry; one total function there turns it into a
+ * StatusError.
+ */
 export type StoreFaultDetail =
-  | { readonly kind: "compacted"; /** Oldest revision still readable. */ readonly oldest: number }
+  | { readonly kind: "compacted" /** Oldest revision still readable. */; readonly oldest: number }
   | { readonly kind: "future-revision"; readonly current: number }
   | { readonly kind: "too-large"; readonly message: string }
   | { readonly kind: "too-slow" }

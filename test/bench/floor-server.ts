@@ -1,7 +1,10 @@
 /**
- * What the machine can do at best: a bare node:http2 server with prepared buffers. Run as a child process;
- * prints its port. GET /object (1.45 KB), GET /page (668 KB), GET /list (13.4 MB), POST /object, GET /watch
- * (every POST is delivered to every watcher as one shared buffer, with writes of one turn put together).
+ * What the machine can do at best: a bare node:http2 server with prepared buffers. Run as a child
+ * process;
+ * prints its port. GET /object (1.45 KB), GET /page (668 KB), GET /list (13.4 MB), POST /object,
+ * GET /watch
+ * (every POST is delivered to every watcher as one shared buffer, with writes of one turn put
+ * together).
  */
 import http2 from "node:http2";
 import { readFileSync } from "node:fs";
@@ -24,7 +27,11 @@ function flush(): void {
   for (const watcher of watchers) watcher.write(joined);
 }
 
-const bodies: Readonly<Record<string, Buffer>> = { "/object": object, "/page": page, "/list": list };
+const bodies: Readonly<Record<string, Buffer>> = {
+  "/object": object,
+  "/page": page,
+  "/list": list,
+};
 
 const server = http2.createSecureServer({
   key: readFileSync(keyFile),

@@ -1,6 +1,8 @@
 /**
- * `npm run bench [-- --backend=memory|embedded|etcd] [--objects=10000] [--seconds=4] [--url=… --token=…]`
- * Figures of a server and, in the same run, of the floor of this machine: a bare node:http2 server under the
+ * `npm run bench [-- --backend=memory|embedded|etcd] [--objects=10000] [--seconds=4] [--url=…
+ * --token=…]`
+ * Figures of a server and, in the same run, of the floor of this machine: a bare node:http2 server
+ * under the
  * same load. With --url the same load goes to any other Kubernetes API server.
  */
 import { spawn, type ChildProcess } from "node:child_process";
@@ -11,7 +13,15 @@ import { parseArgs } from "node:util";
 import { createAuthority, issueCertificate } from "#pki";
 import { root } from "../tidy/source.ts";
 import type { Aim } from "./client.ts";
-import { type FanOut, fanOut, fill, floorPaths, keelsonPaths, type Reads, reads } from "./measure.ts";
+import {
+  type FanOut,
+  fanOut,
+  fill,
+  floorPaths,
+  keelsonPaths,
+  type Reads,
+  reads,
+} from "./measure.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -73,7 +83,13 @@ async function startKeelson(): Promise<Aim> {
   const tokens = path.join(folder, "tokens.csv");
   writeFileSync(tokens, `${token},bench,bench,"system:masters"\n`);
   const storage = await storageFlags();
-  const words = ["node", "dist/keelson.js", "apiserver", "--secure-port=0", "--bind-address=127.0.0.1"];
+  const words = [
+    "node",
+    "dist/keelson.js",
+    "apiserver",
+    "--secure-port=0",
+    "--bind-address=127.0.0.1",
+  ];
   const [ms, url] = await startChild(
     [...words, `--data-dir=${folder}`, `--token-auth-file=${tokens}`, ...storage],
     /(https:\/\/127\.0\.0\.1:\d+)/,
@@ -86,7 +102,11 @@ async function storageFlags(): Promise<readonly string[]> {
   if (options.backend !== "etcd") return [`--storage-backend=${options.backend}`];
   const client = "http://127.0.0.1:23790";
   const peer = "http://127.0.0.1:23800";
-  const words = ["etcd", `--data-dir=${path.join(folder, "etcd")}`, `--listen-client-urls=${client}`];
+  const words = [
+    "etcd",
+    `--data-dir=${path.join(folder, "etcd")}`,
+    `--listen-client-urls=${client}`,
+  ];
   await startChild(
     [
       ...words,
@@ -101,7 +121,9 @@ async function storageFlags(): Promise<readonly string[]> {
 }
 
 function row(name: string, figure: string, floor = "", ratio = ""): void {
-  console.log(`${name.padEnd(44)} ${figure.padStart(16)} ${floor.padStart(14)} ${ratio.padStart(7)}`);
+  console.log(
+    `${name.padEnd(44)} ${figure.padStart(16)} ${floor.padStart(14)} ${ratio.padStart(7)}`,
+  );
 }
 
 function rateRow(name: string, figure: number, floor: number): void {
@@ -141,13 +163,20 @@ async function main(): Promise<void> {
   }
   for (const watchers of String(options.watchers).split(",").map(Number)) {
     const load = { watchers, writers: 8, seconds };
-    fanOutRow(watchers, await fanOut(aim, keelsonPaths, load), await fanOut(floor, floorPaths, load));
+    fanOutRow(
+      watchers,
+      await fanOut(aim, keelsonPaths, load),
+      await fanOut(floor, floorPaths, load),
+    );
   }
 }
 
 function fanOutRow(watchers: number, figure: FanOut, floor: FanOut): void {
   rateRow(`watch, ${watchers} watchers, 8 writers: events`, figure.events, floor.events);
-  row(`  from write to delivery, p50 and p99`, `${figure.p50.toFixed(1)} ${figure.p99.toFixed(1)} ms`);
+  row(
+    `  from write to delivery, p50 and p99`,
+    `${figure.p50.toFixed(1)} ${figure.p99.toFixed(1)} ms`,
+  );
 }
 
 try {

@@ -50,10 +50,14 @@ describe("@kubernetes/client-node", function () {
     assert.notEqual(replaced.metadata?.resourceVersion, created.metadata?.resourceVersion);
     await assert.rejects(
       api.replaceNamespacedConfigMap({ namespace, name: "a", body: created }),
-      (error: k8s.ApiException<string>) => error.code === 409 && /has been modified/.test(error.body),
+      (error: k8s.ApiException<string>) =>
+        error.code === 409 && /has been modified/.test(error.body),
     );
     const listed = await api.listNamespacedConfigMap({ namespace, labelSelector: "!none" });
-    assert.deepEqual(listed.items.map((item) => item.metadata?.name), ["a"]);
+    assert.deepEqual(
+      listed.items.map((item) => item.metadata?.name),
+      ["a"],
+    );
     await api.deleteNamespacedConfigMap({ namespace, name: "a" });
     await assert.rejects(
       api.readNamespacedConfigMap({ namespace, name: "a" }),

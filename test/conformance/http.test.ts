@@ -147,7 +147,10 @@ describe("HTTP/2", () => {
     });
     assert.deepEqual(JSON.parse(patched.body.toString()).data, { l: "3" });
     const listed = JSON.parse((await stand.ask(COLLECTION)).body.toString());
-    assert.deepEqual(listed.items.map((each: any) => each.metadata.name), ["a"]);
+    assert.deepEqual(
+      listed.items.map((each: any) => each.metadata.name),
+      ["a"],
+    );
     assert.equal(listed.items[0].kind, undefined);
     const deleted = await stand.ask(`${COLLECTION}/a`, { method: "DELETE" });
     assert.equal(JSON.parse(deleted.body.toString()).status, "Success");

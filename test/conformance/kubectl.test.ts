@@ -1,4 +1,6 @@
-/** A stock kubectl against a live server: what a user does in a first session, mistakes included. */
+/**
+ * A stock kubectl against a live server: what a user does in a first session, mistakes included.
+ */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -70,7 +72,10 @@ function firstSession(store: "memory" | "etcd"): void {
     assert.match(resources, /^configmaps +cm +v1 +true +ConfigMap$/m);
     assert.match(resources, /^leases +coordination\.k8s\.io\/v1 +true +Lease$/m);
     assert.match(await kubectl("api-versions"), /^coordination\.k8s\.io\/v1$/m);
-    assert.match(await kubectl("explain lease.spec.holderIdentity"), /FIELD: holderIdentity <string>/);
+    assert.match(
+      await kubectl("explain lease.spec.holderIdentity"),
+      /FIELD: holderIdentity <string>/,
+    );
   });
 
   it("applies a folder of manifests and reads it back in every form", async () => {
@@ -79,7 +84,10 @@ function firstSession(store: "memory" | "etcd"): void {
     writeFileSync(path.join(manifests, "0-namespace.yaml"), namespaceManifest);
     writeFileSync(path.join(manifests, "1-settings.yaml"), settingsManifest);
     const applied = await kubectl("apply -f manifests");
-    assert.match(applied, /namespace\/shop created\nconfigmap\/colours created\nsecret\/door created/);
+    assert.match(
+      applied,
+      /namespace\/shop created\nconfigmap\/colours created\nsecret\/door created/,
+    );
     assert.match(await kubectl("apply -f manifests"), /configmap\/colours unchanged/);
     assert.match(await kubectl("-n shop get cm colours"), /NAME +DATA +AGE\ncolours +2 /);
     assert.match(await kubectl("-n shop get cm colours -o yaml"), /^data:\n {2}grass: green\n/m);
@@ -111,8 +119,13 @@ function firstSession(store: "memory" | "etcd"): void {
     const names = Array.from({ length: 30 }, (_, n) => `chunk-${String(n).padStart(2, "0")}`);
     await kubectl("create -f -", names.map(chunkManifest).join("---\n"));
     const listed = await kubectl("-n shop get cm -l part=chunk --chunk-size=7 -o name");
-    assert.deepEqual(listed.trim().split("\n"), names.map((name) => `configmap/${name}`));
-    const watching = attempt("-n shop get cm -l part=later --watch-only -o name --request-timeout=4s");
+    assert.deepEqual(
+      listed.trim().split("\n"),
+      names.map((name) => `configmap/${name}`),
+    );
+    const watching = attempt(
+      "-n shop get cm -l part=later --watch-only -o name --request-timeout=4s",
+    );
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await kubectl("create -f -", chunkManifest("late").replace("part: chunk", "part: later"));
     assert.match((await watching).out, /configmap\/late/);

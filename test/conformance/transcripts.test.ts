@@ -1,6 +1,8 @@
 /**
- * Replays the recorded answers of Kubernetes, where they are (`../shared/transcripts`), against a live
- * server. Steps that are known to differ stand in known-differences.json with their reasons; any other
+ * Replays the recorded answers of Kubernetes, where they are (`../shared/transcripts`), against a
+ * live
+ * server. Steps that are known to differ stand in known-differences.json with their reasons; any
+ * other
  * difference fails, and so does a row there that is no longer true.
  */
 import assert from "node:assert/strict";
@@ -24,9 +26,7 @@ interface Report {
   readonly report: readonly { readonly step: string; readonly diffs: readonly string[] }[];
 }
 
-const known: Known = JSON.parse(
-  readFileSync(path.join(here, "known-differences.json"), "utf8"),
-);
+const known: Known = JSON.parse(readFileSync(path.join(here, "known-differences.json"), "utf8"));
 
 describe("recorded answers", function () {
   this.timeout(120_000);
@@ -49,7 +49,9 @@ describe("recorded answers", function () {
       const different = report.map(({ step }) => step);
       const surprising = report.filter(({ step }) => !(step in reasons) && !("*" in reasons));
       assert.deepEqual(surprising, [], "steps that differ without a reason");
-      const stale = Object.keys(reasons).filter((step) => step !== "*" && !different.includes(step));
+      const stale = Object.keys(reasons).filter(
+        (step) => step !== "*" && !different.includes(step),
+      );
       assert.deepEqual(stale, [], "steps that differ no longer");
     });
   }

@@ -1,4 +1,7 @@
-/** Import ranks: a folder of pkg/ imports only folders of a lower rank; peers never import each other. */
+/**
+ * Import ranks: a folder of pkg/ imports only folders of a lower rank; peers never import each
+ * other.
+ */
 export const layers: readonly (readonly string[])[] = [
   ["base"],
   ["schema", "pki"],

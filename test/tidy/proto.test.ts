@@ -18,7 +18,9 @@ import { filesBelow, root } from "./source.ts";
 
 const folder = "proto";
 
-/** Every message of the API, by package: kinds, their lists, what only travels, and all they hold. */
+/**
+ * Every message of the API, by package: kinds, their lists, what only travels, and all they hold.
+ */
 function messages(): ReadonlyMap<string, ReadonlyMap<string, StructType<any>>> {
   const found = new Map<string, Map<string, StructType<any>>>();
   const visit = (type: Type): void => {
@@ -106,7 +108,10 @@ describe("wire contracts in proto/", () => {
     const stale = [...printed].filter(
       ([file, text]) => readFileSync(path.join(root, file), "utf8") !== text,
     );
-    assert.deepEqual(stale.map(([file]) => file), []);
+    assert.deepEqual(
+      stale.map(([file]) => file),
+      [],
+    );
   });
 
   it("can be read by another Protobuf implementation, and read what is written here", () => {

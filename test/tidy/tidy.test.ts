@@ -22,7 +22,9 @@ describe("tidy", () => {
   it("files and lines are short", () => {
     none(
       files.flatMap((file) => [
-        ...(file.lines.length > maxFileLines + 1 ? [`${file.path}: ${file.lines.length} lines`] : []),
+        ...(file.lines.length > maxFileLines + 1
+          ? [`${file.path}: ${file.lines.length} lines`]
+          : []),
         ...file.lines.flatMap((line, index) =>
           line.length > maxLineLength ? [`${file.path}:${index + 1}: ${line.length} columns`] : [],
         ),
@@ -41,7 +43,9 @@ describe("tidy", () => {
     ];
     none(
       files.flatMap((file) =>
-        banned.flatMap(([pattern, why]) => (pattern.test(file.text) ? [`${file.path}: ${why}`] : [])),
+        banned.flatMap(([pattern, why]) =>
+          pattern.test(file.text) ? [`${file.path}: ${why}`] : [],
+        ),
       ),
     );
   });
@@ -62,7 +66,9 @@ describe("tidy", () => {
         .filter((file) => file.path.startsWith("pkg/") && file.path !== "pkg/meta/domain.ts")
         .flatMap((file) =>
           file.lines.flatMap((line, index) =>
-            spelt.test(line.replace(/^\s*(?:\*|\/\/|\/\*\*).*$/, "")) ? [`${file.path}:${index + 1}`] : [],
+            spelt.test(line.replace(/^\s*(?:\*|\/\/|\/\*\*).*$/, ""))
+              ? [`${file.path}:${index + 1}`]
+              : [],
           ),
         ),
     );
@@ -95,7 +101,9 @@ describe("tidy", () => {
 
   it("no path of one machine is committed", () => {
     const tracked = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" });
-    const machine = new RegExp(["", "(?:wo", "rk|ho", "me|Us", "ers)/[a-z]"].join("").replace(/^/, "/"));
+    const machine = new RegExp(
+      ["", "(?:wo", "rk|ho", "me|Us", "ers)/[a-z]"].join("").replace(/^/, "/"),
+    );
     none(
       tracked
         .split("\n")
@@ -130,7 +138,10 @@ function leavesFolder(from: string, to: string, own: string): boolean {
 
 function doorFault(file: SourceFile, to: string): string[] {
   if (to.startsWith(".") || to.startsWith("#") || to.startsWith("node:")) return [];
-  const name = to.split("/").slice(0, to.startsWith("@") ? 2 : 1).join("/");
+  const name = to
+    .split("/")
+    .slice(0, to.startsWith("@") ? 2 : 1)
+    .join("/");
   const allowed = doors[name];
   if (allowed === undefined) return [`${file.path}: ${name} has no door`];
   return allowed.some((door) => door.test(file.path)) ? [] : [`${file.path}: ${name}`];
@@ -138,17 +149,26 @@ function doorFault(file: SourceFile, to: string): string[] {
 
 function deadExports(file: SourceFile): string[] {
   if (file.path.endsWith("/index.ts")) return [];
-  const declaration = /^export (?:abstract |async )?(?:const|function\*?|class|interface|type) (\w+)/gm;
-  const names = [...file.text.matchAll(declaration)].map((match) => match[1] as string);
-  return names
-    .filter((name) => !files.some((other) => other !== file && uses(other, name)))
-    .map((name) => `${file.path}: ${name}`);
+  const declaration =
+    /^export (?:abstract |async )?(const|function\*?|class|interface|type) (\w+)/gm;
+  return [...file.text.matchAll(declaration)]
+    .map(([, kind = "", name = ""]) => ({ kind, name }))
+    .filter((declared) => !isUsed(declared, file))
+    .map(({ name }) => `${file.path}: ${name}`);
 }
 
-/** A list of exports does not count as use, except the package's own front door. */
+/** A type may be exported because it is part of the shape of something else in its file. */
+function isUsed({ kind, name }: { kind: string; name: string }, file: SourceFile): boolean {
+  const isType = kind === "interface" || kind === "type";
+  if (isType && file.text.split(new RegExp(`\\b${name}\\b`)).length > 2) return true;
+  return files.some((other) => other !== file && uses(other, name));
+}
+
+/** A re-export does not count as use, except through the package's own front door. */
 function uses(file: SourceFile, name: string): boolean {
-  if (file.path.endsWith("/index.ts") && file.path !== "cmd/keelson/index.ts") return false;
-  return new RegExp(`\\b${name}\\b`).test(file.text);
+  const reexports = file.path.endsWith("/index.ts") && file.path !== "cmd/keelson/index.ts";
+  const text = reexports ? file.text.replace(/^export [^;]* from "[^"]+";/gms, "") : file.text;
+  return new RegExp(`\\b${name}\\b`).test(text);
 }
 
 function diagram(): string {
