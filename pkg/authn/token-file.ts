@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Authenticator, Credentials, User } from "#request";
-import { badCredentials } from "./fault.ts";
+import { bearerToken } from "./bearer.ts";
 
 /**
  * Users by bearer token, from a CSV file of `token,user,uid,"group1,group2"` lines (`--token-auth-
@@ -19,16 +19,6 @@ export class TokenFile implements Authenticator {
     if (token === undefined) return undefined;
     return this.users.get(digest(token));
   }
-}
-
-/**
- * The token of the Authorization header, or undefined when there is none.
- * @throws StatusError 401 when several Authorization headers came.
- */
-function bearerToken(credentials: Credentials): string | undefined {
-  if (credentials.authorization.length > 1) throw badCredentials();
-  const [, token] = /^bearer +(\S+) *$/i.exec(credentials.authorization[0] ?? "") ?? [];
-  return token;
 }
 
 /** Looking up a digest takes the same time however much of a guessed token is right. */

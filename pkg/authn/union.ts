@@ -1,4 +1,5 @@
 import type { Authenticator, Credentials, User } from "#request";
+import { bearerToken } from "./bearer.ts";
 import { badCredentials } from "./fault.ts";
 
 /**
@@ -24,7 +25,7 @@ export interface UnionOptions {
 }
 
 /**
- * The first authenticator with an opinion decides. A request that carries a credential which nobody
+ * The first authenticator with an opinion decides. A request that carries a bearer token which nobody
  * knows is refused; it never becomes anonymous.
  */
 export class Union implements Authenticator {
@@ -35,9 +36,7 @@ export class Union implements Authenticator {
       const user = await authenticator.authenticate(credentials);
       if (user !== undefined) return user;
     }
-    if (credentials.authorization.some((value) => value !== "") || !this.options.anonymous) {
-      throw badCredentials();
-    }
+    if (bearerToken(credentials) !== undefined || !this.options.anonymous) throw badCredentials();
     return {
       name: "system:anonymous",
       uid: "",
