@@ -3,6 +3,9 @@
  * keys with a placeholder (`coordination.{api}`, `{label}/metadata.name`); `resolve` fills it in.
  */
 
+/** Where the Go packages live that messages of Kubernetes quote. */
+export const goModules = "k8s.io";
+
 export interface Domain {
   /** Suffix of API group names; flag `--api-domain`. */
   readonly api: string;
@@ -10,7 +13,7 @@ export interface Domain {
   readonly label: string;
 }
 
-const KUBERNETES_API = "k8s.io";
+const KUBERNETES_API = goModules;
 const KUBERNETES_LABEL = "kubernetes.io";
 
 /** The label domain follows the API domain unless that is Kubernetes' own. */

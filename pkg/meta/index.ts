@@ -1,5 +1,13 @@
 /** meta: what every object shares. */
-export { type Domain, domainOf, kubernetes, openApiName, protoPackage, resolve } from "./domain.ts";
+export {
+  type Domain,
+  domainOf,
+  goModules,
+  kubernetes,
+  openApiName,
+  protoPackage,
+  resolve,
+} from "./domain.ts";
 export * from "./kind.ts";
 export { Catalog, groupVersionOf, type Resource } from "./catalog.ts";
 export { type Status, type StatusCause, type StatusDetails, StatusError } from "./status.ts";

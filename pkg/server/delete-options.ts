@@ -1,5 +1,5 @@
 import { deleteOptions as deleteOptionsStruct } from "#api";
-import { goQuote, parseYaml, plainFailure } from "#meta";
+import { goModules, goQuote, parseYaml, plainFailure } from "#meta";
 import {
   DecodeFault,
   fromJson,
@@ -12,7 +12,7 @@ import type { Format } from "./negotiation.ts";
 import type { RawDeleteOptions } from "./parameters.ts";
 
 const SCHEME =
-  'in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"';
+  `in scheme "${goModules}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`;
 const GO_TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
   'Kind string "json:\\"kind,omitempty\\"" }';

@@ -199,7 +199,7 @@ function textOf(piece: string | Uint8Array): string {
 }
 
 /** The name that Kubernetes' server gives an internal type in messages: `core.ConfigMap`. */
-export function internalName(resource: Resource, kind: string): string {
+function internalName(resource: Resource, kind: string): string {
   return `*${resource.hub.group === "" ? "core" : resource.hub.group.split(".")[0]}.${kind}`;
 }
 

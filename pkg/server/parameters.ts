@@ -14,7 +14,7 @@ const INT64_MAX = 2n ** 63n - 1n;
  * An integer parameter as Go's ParseInt reads it; undefined when absent.
  * @throws StatusError 400
  */
-export function integerParameter(query: Query, name: string): number | undefined {
+function integerParameter(query: Query, name: string): number | undefined {
   const text = query.get(name);
   if (text === undefined) return undefined;
   if (!/^[-+]?\d+$/.test(text)) {
@@ -101,7 +101,7 @@ function checkManager(name: string, problems: Problems): void {
   }
 }
 
-export function checkDryRun(dryRun: readonly string[], problems: Problems): void {
+function checkDryRun(dryRun: readonly string[], problems: Problems): void {
   if (dryRun.some((value) => value !== "All")) {
     problems.notSupported(Path.of("dryRun"), dryRun, ["All"]);
   }

@@ -108,7 +108,7 @@ function unexpected(error: unknown, id: string, log: (line: string) => void): St
 }
 
 /** Sends a failure in the format that the client takes, else in JSON. */
-export function answerFailure(exchange: Exchange, failure: StatusError): void {
+function answerFailure(exchange: Exchange, failure: StatusError): void {
   const { status, code, headers, warnings } = failure;
   const negotiated = negotiateFailure(exchange.header("accept"));
   const pretty = wantsPretty(undefined, exchange.header("user-agent"));

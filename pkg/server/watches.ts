@@ -37,7 +37,7 @@ export function watchContentType(format: Format): string {
 }
 
 /** Encodes the events of one watch. Only the first event of a table names the columns. */
-export class EventEncoder {
+class EventEncoder {
   private columns = true;
 
   constructor(private readonly view: WatchView) {}

@@ -83,7 +83,10 @@ describe("golden files of this project", () => {
 
   it("has no file of a kind that is gone", () => {
     const known = new Set(kinds.flatMap(({ name }) => [`${name}.json`, `${name}.pb`]));
-    assert.deepEqual(readdirSync(own).filter((file) => !known.has(file)), []);
+    assert.deepEqual(
+      readdirSync(own).filter((file) => !known.has(file)),
+      [],
+    );
   });
 });
 
@@ -93,7 +96,9 @@ describe("golden files of Kubernetes", () => {
     return;
   }
   const files = new Set(readdirSync(reference));
-  const present = [...kinds, ...unserved, ...travelling].filter(({ name }) => files.has(`${name}.json`));
+  const present = [...kinds, ...unserved, ...travelling].filter(({ name }) =>
+    files.has(`${name}.json`),
+  );
   for (const each of present) it(each.name, () => check(each, reference));
 
   it("are there for most of the kinds", () => assert.ok(present.length >= kinds.length / 2));
@@ -104,10 +109,7 @@ function write({ name, struct, typeMeta }: Subject): void {
   mkdirSync(own, { recursive: true });
   const value = toJson(struct, object, typeMeta);
   writeFileSync(path.join(own, `${name}.json`), `${value}\n`);
-  writeFileSync(
-    path.join(own, `${name}.pb`),
-    wrapEnvelope(typeMeta, toProtobuf(struct, object)),
-  );
+  writeFileSync(path.join(own, `${name}.pb`), wrapEnvelope(typeMeta, toProtobuf(struct, object)));
 }
 
 /** Both ways and round both ways, from the two files of one kind. */

@@ -34,6 +34,6 @@ export function filesBelow(folder: string): string[] {
 
 /** Specifiers of static and dynamic imports and re-exports. */
 export function importsOf(file: SourceFile): readonly string[] {
-  const pattern = /^(?:import|export|\} from)\b[^;"]*?"([^"\s]+)";|\bimport\("([^"\s]+)"\)/gm;
+  const pattern = /(?:\bfrom |^import )"([^"\s]+)";$|\bimport\("([^"\s]+)"\)/gm;
   return [...file.text.matchAll(pattern)].map((match) => (match[1] ?? match[2]) as string);
 }
