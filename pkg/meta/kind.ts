@@ -79,6 +79,22 @@ export interface Subresource {
     /** What its bodies look like. */
     readonly struct?: StructType<any>;
   };
+  /** Of `scale`: where the object keeps its number of replicas. */
+  readonly scale?: ScaleAccess;
+}
+
+/** What the scale subresource shows of an object, and how it changes it; both in hub form. */
+export interface ScaleAccess<Hub = any> {
+  readonly get: (object: Hub) => {
+    /** Wanted. */
+    readonly replicas: number;
+    /** Observed, from the status. */
+    readonly observed: number;
+    /** Label selector of the pods as text; "" for none. */
+    readonly selector: string;
+  };
+  /** Changes the object in place. */
+  readonly set: (object: Hub, replicas: number) => void;
 }
 
 /** The switches that Kubernetes calls a strategy. */
@@ -129,6 +145,13 @@ export interface HookContext {
   readonly requestVersion: string;
   /** "" for the main resource. */
   readonly subresource: string;
+  /** Who writes; absent where a stored object is read. */
+  readonly user?: {
+    readonly name: string;
+    readonly uid: string;
+    readonly groups: readonly string[];
+    readonly extra: ReadonlyMap<string, readonly string[]>;
+  };
   /** Families of the cluster's service addresses, the preferred one first; absent = IPv4. */
   readonly ipFamilies?: readonly string[];
 }
@@ -168,6 +191,11 @@ export interface KindHooks<Hub = any> {
     problems: Problems,
     context: HookContext,
   ) => void;
+  /**
+   * Of kinds that go gracefully: the seconds that the object has left, from what the client asks
+   * for. Kinds without it go at once.
+   */
+  readonly gracePeriod?: (object: Hub, asked: number | undefined) => number;
   readonly warnings?: (
     object: Hub,
     old: Hub | undefined,

@@ -5,6 +5,7 @@ import type { Admit } from "./admission.ts";
 import type { Target } from "./contract.ts";
 import type { Identities } from "./identities.ts";
 import type { NamespaceCache } from "./namespace-cache.ts";
+import type { Allocator } from "./reservations.ts";
 
 export interface RegistryOptions {
   readonly store: ObjectStore;
@@ -26,6 +27,8 @@ export interface RegistryOptions {
   readonly mutating?: readonly Admit[];
   /** May refuse what is written; sees the object as it would be stored. */
   readonly validating?: readonly Admit[];
+  /** By the key prefix of the kind: what hands out addresses and ports to its objects. */
+  readonly allocators?: ReadonlyMap<string, Allocator>;
 }
 
 /** What every verb works with. */
@@ -41,12 +44,13 @@ export interface Environment {
   readonly namespaces: NamespaceCache;
   readonly mutating: readonly Admit[];
   readonly validating: readonly Admit[];
+  readonly allocators: ReadonlyMap<string, Allocator>;
 }
 
 /** What the hooks of the target's kind may know. */
 export function hookContext(
   environment: Environment,
-  target: Pick<Target, "resource" | "subresource">,
+  target: Pick<Target, "resource" | "subresource"> & Partial<Pick<Target, "user">>,
 ): HookContext {
   const { resource } = target;
   return {
@@ -56,5 +60,6 @@ export function hookContext(
     requestGroup: resource.group,
     requestVersion: resource.version,
     subresource: target.subresource,
+    ...(target.user === undefined ? {} : { user: target.user }),
   };
 }

@@ -27,6 +27,7 @@ import {
 } from "./metadata.ts";
 import { applyPatch } from "./patch.ts";
 import { mayGo } from "./removal.ts";
+import { type Hold, holding } from "./reservations.ts";
 import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
 import { validateCreate, validateUpdate } from "./validate.ts";
 import { checkPreconditions, checkVersion } from "./versions.ts";
@@ -63,11 +64,10 @@ async function createNamed(
   for (let attempt = 1; ; attempt++) {
     const candidate = generates ? deepClone(object) : object;
     const creation = { object: candidate, warnings: [...warnings], dryRun };
-    const prepared = await prepareCreation(environment, target, creation);
-    const answer = await storeNew(environment, target, prepared);
+    const answer = await attemptCreation(environment, target, creation);
     if (answer !== undefined) return answer;
     if (generates && attempt < nameAttempts) continue;
-    throw await nameTaken(environment, target, prepared);
+    throw await nameTaken(environment, target, creation);
   }
 }
 
@@ -75,13 +75,27 @@ interface Creation extends Decoded {
   readonly dryRun: boolean;
 }
 
+/** Undefined when the name is taken. Changes the object in place. */
+function attemptCreation(
+  environment: Environment,
+  target: Target,
+  creation: Creation,
+): Promise<WriteAnswer | undefined> {
+  return holding(
+    async (hold) => {
+      await prepareCreation(environment, target, { ...creation, hold });
+      return storeNew(environment, target, creation);
+    },
+    (answer) => answer !== undefined,
+  );
+}
+
 /** Everything between the decoded object and the store. Changes `object` in place. */
 async function prepareCreation(
   environment: Environment,
   target: Target,
-  creation: Creation,
-): Promise<Creation> {
-  const { object, warnings, dryRun } = creation;
+  { object, warnings, dryRun, hold }: Creation & { readonly hold: Hold },
+): Promise<void> {
   const context = hookContext(environment, target);
   const { kind } = target.resource;
   const attributes: Attributes = { target, operation: "create", dryRun, object, old: undefined };
@@ -95,11 +109,11 @@ async function prepareCreation(
   }
   startGeneration(kind.rules, metadata);
   kind.hooks.prepareCreate?.(object, context);
+  await hold.reserve(environment, attributes);
 
   validateCreate(target.resource, object, context);
   warnings.push(...(kind.hooks.warnings?.(object, undefined, context) ?? []));
   await admit(environment, attributes, warnings);
-  return creation;
 }
 
 /** Undefined when the name is taken. */
@@ -180,7 +194,7 @@ export async function patch(
   return write(environment, target, { change, uid: undefined, dryRun: options.dryRun });
 }
 
-interface Change {
+export interface Change {
   /** The wanted object, made from what is there now. */
   readonly change: (current: StoredItem | undefined) => Decoded;
   /** What is there must have this uid. */
@@ -188,7 +202,8 @@ interface Change {
   readonly dryRun: boolean;
 }
 
-async function write(
+/** Changes the target's object, or one of its subresources, until nobody else is faster. */
+export async function write(
   environment: Environment,
   target: Target,
   change: Change,
@@ -223,10 +238,9 @@ async function createByUpdate(
   checkPreconditions(environment, target, { uid, current: undefined });
   const creation = { ...change(undefined), dryRun };
   delete creation.object.metadata.resourceVersion;
-  const answer = await warned(creation.warnings, async () => {
-    const prepared = await prepareCreation(environment, target, creation);
-    return storeNew(environment, target, prepared);
-  });
+  const answer = await warned(creation.warnings, () =>
+    attemptCreation(environment, target, creation),
+  );
   if (answer !== undefined) return { answer };
   const { entry } = await environment.store.get(keyOf(target), { signal: target.signal });
   return { current: entry };
@@ -245,18 +259,19 @@ async function replace(
   const old = current.object;
   checkPreconditions(environment, target, { uid, current });
   const decoded = change(current);
-  return warned(decoded.warnings, async () => {
+  const attempt = async (hold: Hold): Promise<Outcome> => {
     const wanted = { ...decoded, dryRun, entry };
-    await prepareReplacement(environment, target, { ...wanted, old });
+    await prepareReplacement(environment, target, { ...wanted, old, hold });
     return swap(environment, target, wanted);
-  });
+  };
+  return warned(decoded.warnings, () => holding(attempt, (outcome) => "answer" in outcome));
 }
 
 /** Everything between the decoded object and the store. Changes `object` in place. */
 async function prepareReplacement(
   environment: Environment,
   target: Target,
-  { object, old, warnings, dryRun, entry }: Swap & { readonly old: any },
+  { object, old, warnings, dryRun, entry, hold }: Swap & { readonly old: any; readonly hold: Hold },
 ): Promise<void> {
   const { resource } = target;
   const { hooks } = resource.kind;
@@ -269,6 +284,7 @@ async function prepareReplacement(
   keepSystemFields(object.metadata, old.metadata);
   // Hooks take parts of the old object over; a copy keeps the two apart.
   hooks.prepareUpdate?.(object, deepClone(old), context);
+  await hold.reserve(environment, attributes);
   moveGeneration(resource, object, old);
 
   validateUpdate(resource, object, { old, context });

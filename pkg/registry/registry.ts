@@ -40,6 +40,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 function environmentOf(options: RegistryOptions): Environment {
   const { clock, random } = options;
   const { mutating = [], validating = [], storageRoot = "/registry" } = options;
+  const { allocators = new Map() } = options;
   const namespaces = new NamespaceCache(clock, (name) => readNamespace(environment, name));
   const identities = identitiesOf(random);
   const environment: Environment = {
@@ -47,6 +48,7 @@ function environmentOf(options: RegistryOptions): Environment {
     storageRoot,
     mutating,
     validating,
+    allocators,
     namespaces,
     identities,
   };
