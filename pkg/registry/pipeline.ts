@@ -27,7 +27,7 @@ import {
 } from "./metadata.ts";
 import { applyPatch } from "./patch.ts";
 import { mayGo } from "./removal.ts";
-import { type Hold, holding } from "./reservations.ts";
+import { type Hold, holding, releaseAll } from "./reservations.ts";
 import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
 import { validateCreate, validateUpdate } from "./validate.ts";
 import { checkPreconditions, checkVersion } from "./versions.ts";
@@ -323,6 +323,7 @@ async function swap(
     : await store.update(key, modRevision, value, lifeOf(environment, target));
   if (!outcome.done) return { current: outcome.current };
   noteNamespace(environment, target, object);
+  if (goes) await releaseAll(environment, target, object);
   return answerWith(goes ? { key, value, modRevision } : outcome.entry);
 }
 

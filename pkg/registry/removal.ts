@@ -3,14 +3,15 @@ import { Path, Problems } from "#schema";
 import type { Entry } from "#storage";
 import type { DeleteAnswer, DeleteOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
+import { gracefully } from "./graceful.ts";
 import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
 import { successor, timestamp } from "./metadata.ts";
+import { releaseAll } from "./reservations.ts";
 import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
 
 /**
  * Deletion. An object with finalizers is only marked (deletionTimestamp) and goes with its last
- * finalizer; all others go at once. Kinds that give grace periods plug in here with the issue that
- * brings them.
+ * finalizer, one that goes gracefully stays for its time; all others go at once.
  */
 
 /**
@@ -60,10 +61,16 @@ interface Removal {
   readonly current: StoredItem;
 }
 
-type Outcome =
-  | { readonly answer: DeleteAnswer }
-  /** Someone else was faster; this stands there now. */
-  | { readonly current: Entry | undefined };
+type Outcome = { readonly answer: DeleteAnswer } | Outdated;
+
+interface Marked {
+  readonly answer: { readonly item: StoredItem; readonly pending: true };
+}
+
+/** Someone else was faster; this stands there now. */
+interface Outdated {
+  readonly current: Entry | undefined;
+}
 
 async function removeObject(
   environment: Environment,
@@ -72,7 +79,17 @@ async function removeObject(
 ): Promise<Outcome> {
   const { current, options } = removal;
   const { object } = current;
+  const graceful = gracefully(target, object, { options, now: environment.clock.now() });
+  if (graceful?.step === "pending") return { answer: { item: current, pending: true } };
   const finalizers = finalizersFor(target.resource, object.metadata.finalizers ?? [], options);
+  if (graceful?.step === "marked") {
+    const { finalizers: _before, ...metadata } = graceful.metadata;
+    if (finalizers.length > 0) metadata.finalizers = finalizers;
+    const marked = { ...object, metadata };
+    const outcome = await store(environment, target, { ...removal, object: marked });
+    if (finalizers.length > 0 || graceful.seconds > 0 || "current" in outcome) return outcome;
+    return { answer: await eraseMarked(environment, target, { options, ...outcome }) };
+  }
   if (finalizers.length === 0) return erase(environment, target, removal);
   const marked = { ...object, metadata: { ...object.metadata, finalizers } };
   markAsDeleting(marked.metadata, environment.clock.now());
@@ -116,9 +133,9 @@ async function store(
   environment: Environment,
   target: Target,
   { options, entry, object }: Removal & { readonly object: any },
-): Promise<Outcome> {
+): Promise<Marked | Outdated> {
   const value = encodeStored(environment, target.resource, object);
-  const answerWith = (written: Entry): Outcome => {
+  const answerWith = (written: Entry): Marked => {
     const changed = { ...object, metadata: { ...object.metadata } };
     setResourceVersion(changed, written.modRevision);
     const item = new StoredItem(environment, target, written, { object: changed });
@@ -141,7 +158,31 @@ async function erase(
   const outcome = await environment.store.delete(key, modRevision, { signal: target.signal });
   if (!outcome.done) return { current: outcome.current };
   if (isNamespace(target.resource)) environment.namespaces.forget(target.name);
+  await releaseAll(environment, target, current.object);
   return { answer: gone(target, current.deletedAt(outcome.revision)) };
+}
+
+/**
+ * The second half of a deletion that grants no time: the object is marked and goes, whatever
+ * others do to it meanwhile, even if they remove it first.
+ */
+async function eraseMarked(
+  environment: Environment,
+  target: Target,
+  { options, answer }: Marked & { readonly options: DeleteOptions },
+): Promise<DeleteAnswer> {
+  const { item } = answer;
+  let { revision } = item;
+  while (!options.dryRun) {
+    const outcome = await environment.store.delete(item.key, revision, { signal: target.signal });
+    if (outcome.done) {
+      await releaseAll(environment, target, item.object);
+      return gone(target, item.deletedAt(outcome.revision));
+    }
+    if (outcome.current === undefined) break;
+    revision = outcome.current.modRevision;
+  }
+  return gone(target, item);
 }
 
 /** The object or a Success Status, as the kind has it. */

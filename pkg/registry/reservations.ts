@@ -22,7 +22,7 @@ export interface Allocator {
   release(target: Target, object: any): Promise<void>;
 }
 
-export function allocatorOf(environment: Environment, target: Target): Allocator | undefined {
+function allocatorOf(environment: Environment, target: Target): Allocator | undefined {
   return environment.allocators.get(target.resource.keyPrefix);
 }
 
@@ -61,4 +61,15 @@ export async function holding<T>(
   }
   await hold.end(isWritten(outcome) ? "commit" : "cancel");
   return outcome;
+}
+
+/** Gives back what an object held that is gone; what cannot be given back is found by the repair. */
+export async function releaseAll(
+  environment: Environment,
+  target: Target,
+  object: unknown,
+): Promise<void> {
+  await allocatorOf(environment, target)
+    ?.release(target, object)
+    .catch(() => undefined);
 }
