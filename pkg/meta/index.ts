@@ -38,6 +38,7 @@ export { escapedForHtml as escapeHtml } from "#schema";
 export { printJson } from "./json-text.ts";
 export * from "./names.ts";
 export {
+  checkAnnotations,
   checkLabels,
   checkManager,
   checkObjectMeta,

@@ -103,7 +103,7 @@ export function checkLabels(
 }
 
 /** Keys of annotations, and the size of all of them. */
-function checkAnnotations(
+export function checkAnnotations(
   annotations: Readonly<Record<string, string>>,
   path: Path,
   problems: Problems,
