@@ -1,5 +1,6 @@
 /** api: every kind, one file each, and the structs that only travel. */
 import type { Kind } from "#meta";
+import { customResourceDefinition } from "./apiextensions/custom-resource-definition.ts";
 import { admissionRegistrationKinds } from "./admissionregistration/kinds.ts";
 import { controllerRevision } from "./apps/controller-revision.ts";
 import { lease } from "./coordination/lease.ts";
@@ -10,6 +11,7 @@ import { event } from "./core/event.ts";
 import { limitRange } from "./core/limit-range.ts";
 import { namespace } from "./core/namespace.ts";
 import { node } from "./core/node.ts";
+import { persistentVolume } from "./core/persistent-volume.ts";
 import { persistentVolumeClaim } from "./core/persistent-volume-claim.ts";
 import { resourceQuota } from "./core/resource-quota.ts";
 import { secret } from "./core/secret.ts";
@@ -40,6 +42,7 @@ export const builtinKinds: readonly Kind[] = [
   namespace,
   node,
   persistentVolumeClaim,
+  persistentVolume,
   resourceQuota,
   secret,
   serviceAccount,
@@ -58,6 +61,7 @@ export const builtinKinds: readonly Kind[] = [
   storageClass,
   volumeAttributesClass,
   ...admissionRegistrationKinds,
+  customResourceDefinition,
   priorityClass,
   lease,
   leaseCandidate,
@@ -66,6 +70,7 @@ export const builtinKinds: readonly Kind[] = [
 ];
 
 export { bootstrapObjects } from "./bootstrap.ts";
+export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export * from "./meta/index.ts";
 export { humanDuration } from "./printing.ts";
 export { wireKinds, type WireKind } from "./wire-kinds.ts";

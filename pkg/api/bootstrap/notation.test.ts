@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { domainOf, kubernetes } from "#meta";
+import { accessDefaults } from "./access-defaults.ts";
+import { bindingObject, roleObject } from "./notation.ts";
+
+const facts = new URL("../../../../shared/facts/bootstrap/", import.meta.url);
+const files: Readonly<Record<string, string>> = {
+  ClusterRole: "clusterroles",
+  Role: "roles",
+  ClusterRoleBinding: "clusterrolebindings",
+  RoleBinding: "rolebindings",
+};
+
+describe("roles that every server has", () => {
+  it("reads the notation", () => {
+    const rules = `
+      get update | core | configmaps | mine;
+      get | /healthz /version/;
+    `;
+    const { rules: read } = roleObject({ name: "r", rules }, kubernetes);
+    assert.deepEqual(read, [
+      {
+        verbs: ["get", "update"],
+        apiGroups: [""],
+        resources: ["configmaps"],
+        resourceNames: ["mine"],
+      },
+      { verbs: ["get"], nonResourceURLs: ["/healthz", "/version/"] },
+    ]);
+  });
+
+  it("follows the domain", () => {
+    const domain = domainOf("example.org");
+    const { roleRef } = bindingObject({ name: "b", role: "x.{api}", subjects: [] }, domain);
+    const apiGroup = "rbac.authorization.example.org";
+    assert.deepEqual(roleRef, { apiGroup, kind: "ClusterRole", name: "x.example.org" });
+  });
+
+  for (const [kind, file] of Object.entries(files)) {
+    it(`has each ${kind} of the reference`, function () {
+      const reference = new URL(`${file}.json`, facts);
+      if (!existsSync(reference)) return this.skip();
+      const parsed = JSON.parse(readFileSync(reference, "utf8"));
+      const own = accessDefaults(kubernetes)
+        .filter((each) => each.kind.kind === kind)
+        .map(({ object }) => object);
+      const byName = (list: any[]) =>
+        list
+          .map((object) => [`${object.metadata.namespace}/${object.metadata.name}`, object])
+          .sort(([a], [b]) => (a < b ? -1 : 1));
+      assert.deepEqual(byName(own), byName(parsed.items ?? parsed));
+    });
+  }
+});

@@ -1,0 +1,97 @@
+/**
+ * A short notation for the roles that every server has. A rule is `verbs | groups | resources`,
+ * with ` | names` where it is limited to some objects, or `verbs | paths`; words are separated by
+ * blanks, rules end with a semicolon, and the core group is spelled `core`.
+ *
+ * `get update | core | configmaps | mine;` lets read and change the ConfigMap `mine`.
+ */
+import { type Domain, resolve } from "#meta";
+
+export interface DefaultRole {
+  /** Template. */
+  readonly name: string;
+  /** Absent for cluster roles. */
+  readonly namespace?: string;
+  /** The role for people that takes these rules over. */
+  readonly aggregatedTo?: string;
+  /** The name under which rules are collected for this role; it has none of its own then. */
+  readonly aggregates?: string;
+  readonly rules?: string;
+}
+
+export interface DefaultBinding {
+  /** Template. */
+  readonly name: string;
+  /** Absent for bindings in the whole cluster. */
+  readonly namespace?: string;
+  /** The role that is bound; absent = the one of the same name. */
+  readonly role?: string;
+  /** `User name`, `Group name` or `ServiceAccount namespace/name`. */
+  readonly subjects: readonly string[];
+}
+
+interface Rule {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+}
+
+type PlainObject = Readonly<Record<string, unknown>>;
+
+export function roleObject(role: DefaultRole, domain: Domain): PlainObject {
+  const { aggregatedTo, aggregates, rules = "" } = role;
+  const label = (to: string) => resolve(`rbac.authorization.{api}/aggregate-to-${to}`, domain);
+  const labels = aggregatedTo === undefined ? {} : { [label(aggregatedTo)]: "true" };
+  const metadata = metadataOf(role, labels, domain);
+  if (aggregates === undefined) return { metadata, rules: parseRules(rules, domain) };
+  const clusterRoleSelectors = [{ matchLabels: { [label(aggregates)]: "true" } }];
+  return { metadata, rules: null, aggregationRule: { clusterRoleSelectors } };
+}
+
+export function bindingObject(binding: DefaultBinding, domain: Domain): PlainObject {
+  const group = resolve("rbac.authorization.{api}", domain);
+  const { name, namespace, role = name } = binding;
+  const kind = namespace === undefined ? "ClusterRole" : "Role";
+  const subjects = binding.subjects.map((text) => subjectOf(text, group));
+  return {
+    metadata: metadataOf(binding, {}, domain),
+    ...(subjects.length === 0 ? {} : { subjects }),
+    roleRef: { apiGroup: group, kind, name: resolve(role, domain) },
+  };
+}
+
+function metadataOf(
+  { name, namespace }: { readonly name: string; readonly namespace?: string },
+  labels: Readonly<Record<string, string>>,
+  domain: Domain,
+): PlainObject {
+  return {
+    name: resolve(name, domain),
+    ...(namespace === undefined ? {} : { namespace }),
+    labels: { [resolve("{label}/bootstrapping", domain)]: "rbac-defaults", ...labels },
+    annotations: { [resolve("rbac.authorization.{label}/autoupdate", domain)]: "true" },
+  };
+}
+
+function subjectOf(text: string, group: string): PlainObject {
+  const [kind = "", name = ""] = text.split(" ");
+  if (kind !== "ServiceAccount") return { kind, apiGroup: group, name };
+  const [namespace, own] = name.split("/");
+  return { kind, name: own, namespace };
+}
+
+function parseRules(text: string, domain: Domain): readonly Rule[] {
+  const resolved = resolve(text, domain);
+  return resolved.split(";").map((rule) => rule.trim()).filter(Boolean).map(parseRule);
+}
+
+function parseRule(text: string): Rule {
+  const [verbs = [], second = [], resources, resourceNames] = text
+    .split("|")
+    .map((part) => part.trim().split(/\s+/));
+  if (resources === undefined) return { verbs, nonResourceURLs: second };
+  const apiGroups = second.map((group) => (group === "core" ? "" : group));
+  return { verbs, apiGroups, resources, ...(resourceNames === undefined ? {} : { resourceNames }) };
+}
