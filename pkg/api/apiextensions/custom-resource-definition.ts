@@ -1,0 +1,77 @@
+import { kind } from "#meta";
+import { column, nameColumn, nameOf } from "../printing.ts";
+import { checkDefinition, checkDefinitionUpdate, checkStatus } from "./definition-rules.ts";
+import {
+  type CustomResourceDefinition,
+  customResourceDefinitionV1,
+} from "./definition-structs.ts";
+import { unknownFormats } from "./schema-rules.ts";
+
+/** Names that follow from the kind. */
+function fillNames({ spec }: CustomResourceDefinition): void {
+  const { names } = spec;
+  if (!names.singular && names.kind !== "") names.singular = names.kind.toLowerCase();
+  if (!names.listKind && names.kind !== "") names.listKind = `${names.kind}List`;
+}
+
+/** The version in which objects are stored from now on is one in which they may lie. */
+function noteStorageVersion({ spec, status }: CustomResourceDefinition): void {
+  const storage = spec.versions?.find((version) => version.storage)?.name;
+  const stored = status.storedVersions ?? [];
+  if (storage === undefined || stored.includes(storage)) return;
+  status.storedVersions = [...stored, storage];
+}
+
+function formatsOf({ spec }: CustomResourceDefinition): readonly string[] {
+  const found = new Set<string>();
+  for (const { schema } of spec.versions ?? []) {
+    if (schema?.openAPIV3Schema !== undefined) unknownFormats(schema.openAPIV3Schema, found);
+  }
+  return [...found];
+}
+
+export const customResourceDefinition = kind(customResourceDefinitionV1, {
+  group: "apiextensions.{api}",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  shortNames: ["crd", "crds"],
+  categories: ["api-extensions"],
+  scope: "Cluster",
+  storagePrefix: "apiextensions.{api}/customresourcedefinitions",
+  versions: [
+    { version: "v1", struct: customResourceDefinitionV1, onByDefault: true, convert: "hub" },
+  ],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { unconditionalUpdate: false, generation: true },
+  hooks: {
+    default: fillNames,
+    prepareCreate: (object) => {
+      const acceptedNames = { plural: "", kind: "" };
+      object.status = { conditions: null, acceptedNames, storedVersions: null };
+      noteStorageVersion(object);
+    },
+    prepareUpdate: (object, old, { subresource }) => {
+      if (subresource === "status") object.spec = old.spec;
+      else {
+        object.status = { ...old.status };
+        noteStorageVersion(object);
+      }
+    },
+    validate: checkDefinition,
+    validateUpdate: (object, old, problems, context) => {
+      if (context.subresource === "status") checkStatus(object, problems);
+      else checkDefinitionUpdate(object, old, { problems, context });
+    },
+    warnings: (object, old) => {
+      const known = old === undefined ? [] : formatsOf(old);
+      return formatsOf(object)
+        .filter((format) => !known.includes(format))
+        .map((format) => `unrecognized format ${JSON.stringify(format)}`);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Created At", "When the object was created.", { type: "date" }),
+  ],
+  row: (object) => [nameOf(object), object.metadata.creationTimestamp ?? null],
+});

@@ -1,0 +1,412 @@
+/** Rules of definitions. Paths and values follow Kubernetes' internal form, see `hoisted`. */
+import { deepEqual } from "#base";
+import { Path, type Problems } from "#schema";
+import { type HookContext, isDns1035Label, isDns1123Subdomain } from "#meta";
+import { parseGoUrl } from "../go-url.ts";
+import { entry, mustNotChange } from "../strategy.ts";
+import { checkClientConfig } from "../webhook-client.ts";
+import type {
+  CustomResourceDefinition,
+  DefinitionNames,
+  DefinitionSpec,
+  DefinitionVersion,
+} from "./definition-structs.ts";
+import { checkSchema } from "./schema-rules.ts";
+import { checkSelectableFields } from "./selectable-fields.ts";
+
+/** What versions say, either each or, where all say the same, once for all. */
+type Parts = Pick<
+  DefinitionVersion,
+  "schema" | "subresources" | "additionalPrinterColumns" | "selectableFields"
+>;
+
+const partNames = [
+  "schema",
+  "subresources",
+  "additionalPrinterColumns",
+  "selectableFields",
+] as const;
+
+/**
+ * Kubernetes moves what all versions have in common out of them before it validates, and its
+ * problems say so in their paths.
+ */
+function hoisted(versions: readonly DefinitionVersion[]): {
+  readonly common: Parts;
+  readonly versions: readonly DefinitionVersion[];
+} {
+  const shared = partNames.filter((name) =>
+    versions.every((version) => deepEqual(version[name], versions[0]?.[name])),
+  );
+  const pick = (version: DefinitionVersion | undefined, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(version ?? {}).filter(([name]) => names.includes(name)));
+  const rest = versions.map((version) => {
+    const kept = Object.keys(version).filter((name) => !shared.some((each) => each === name));
+    return pick(version, kept) as unknown as DefinitionVersion;
+  });
+  return { common: pick(versions[0], shared) as Parts, versions: rest };
+}
+
+/** All versions with the field names of Go's struct, as Kubernetes prints them. */
+function goVersions(versions: readonly DefinitionVersion[] | null): unknown {
+  return (versions ?? undefined)?.map((version) => ({
+    Name: version.name,
+    Served: version.served,
+    Storage: version.storage,
+    Deprecated: version.deprecated ?? false,
+    DeprecationWarning: version.deprecationWarning ?? null,
+    Schema: version.schema ?? null,
+    Subresources: version.subresources ?? null,
+    AdditionalPrinterColumns: version.additionalPrinterColumns ?? null,
+    SelectableFields: version.selectableFields ?? null,
+  }));
+}
+
+const spec = Path.of("spec");
+
+export function checkDefinition(
+  definition: CustomResourceDefinition,
+  problems: Problems,
+  context: HookContext,
+): void {
+  const { metadata } = definition;
+  const { names, group } = definition.spec;
+  if (metadata.name && metadata.name !== `${names.plural}.${group}`) {
+    const detail = 'must be spec.names.plural+"."+spec.group';
+    problems.invalid(Path.of("metadata.name"), metadata.name, detail);
+  }
+  checkSpec(definition.spec, problems);
+  checkStatus(definition, problems);
+  checkStoredVersions(definition, problems);
+  checkApproval(definition, { problems, context, before: undefined });
+  checkPreserving(definition.spec, problems);
+}
+
+export function checkDefinitionUpdate(
+  definition: CustomResourceDefinition,
+  old: CustomResourceDefinition,
+  { problems, context }: { readonly problems: Problems; readonly context: HookContext },
+): void {
+  checkSpec(definition.spec, problems);
+  const { scope, names, group } = definition.spec;
+  const isEstablished = old.status.conditions?.some(
+    ({ type, status }) => type === "Established" && status === "True",
+  );
+  if (isEstablished) {
+    mustNotChange(problems, spec.child("scope"), { now: scope, before: old.spec.scope });
+    const kinds = { now: names.kind, before: old.spec.names.kind };
+    mustNotChange(problems, spec.child("names", "kind"), kinds);
+  }
+  mustNotChange(problems, spec.child("group"), { now: group, before: old.spec.group });
+  const plurals = { now: names.plural, before: old.spec.names.plural };
+  mustNotChange(problems, spec.child("names", "plural"), plurals);
+  checkStatus(definition, problems);
+  checkStoredVersions(definition, problems);
+  const before = approval(old, context);
+  checkApproval(definition, { problems, context, before });
+  if (!old.spec.preserveUnknownFields) checkPreserving(definition.spec, problems);
+}
+
+export function checkStatus({ status }: CustomResourceDefinition, problems: Problems): void {
+  checkNames(status.acceptedNames, Path.of("status.acceptedNames"), problems);
+}
+
+function checkPreserving(definition: DefinitionSpec, problems: Problems): void {
+  if (!definition.preserveUnknownFields) return;
+  const detail =
+    "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in " +
+    "spec.versions[*].schema instead";
+  problems.invalid(spec.child("preserveUnknownFields"), true, detail);
+}
+
+function checkSpec(definition: DefinitionSpec, problems: Problems): void {
+  checkGroup(definition.group, problems);
+  checkEnumerated(definition.scope, spec.child("scope"), {
+    supported: ["Cluster", "Namespaced"],
+    problems,
+  });
+  const { common, versions } = hoisted(definition.versions ?? []);
+  if (common.schema?.openAPIV3Schema === undefined) {
+    for (const [index, { schema }] of versions.entries()) {
+      if (schema?.openAPIV3Schema !== undefined) continue;
+      problems.required(spec.child("versions").index(index).child("schema", "openAPIV3Schema"));
+    }
+  }
+  for (const [index, version] of versions.entries()) {
+    const place = spec.child("versions").index(index);
+    checkLabel(version.name, place.child("name"), problems);
+    checkDeprecation(version, place.child("deprecationWarning"), problems);
+    const subresources = version.subresources ?? common.subresources;
+    const hasStatus = subresources?.status !== undefined;
+    checkParts(version, { path: place, schema: "schema", hasStatus, problems });
+  }
+  checkVersions(definition, versions, problems);
+  checkRequiredNames(definition.names, problems);
+  checkNames(definition.names, spec.child("names"), problems);
+  const hasStatus = definition.versions?.some((each) => each.subresources?.status !== undefined);
+  const isOn = hasStatus ?? false;
+  checkParts(common, { path: spec, schema: "validation", hasStatus: isOn, problems });
+  checkConversion(definition.conversion, problems);
+}
+
+function checkGroup(group: string, problems: Problems): void {
+  const path = spec.child("group");
+  const messages = isDns1123Subdomain(group);
+  if (group === "") problems.required(path);
+  else if (messages.length > 0) problems.invalid(path, group, messages.join(","));
+  else if (!group.includes(".")) {
+    problems.invalid(path, group, "should be a domain with at least one dot");
+  }
+}
+
+function checkEnumerated(
+  value: string,
+  path: Path,
+  { supported, problems }: { readonly supported: readonly string[]; readonly problems: Problems },
+): void {
+  if (value === "") problems.required(path);
+  else if (!supported.includes(value)) problems.notSupported(path, value, supported);
+}
+
+function checkLabel(name: string, path: Path, problems: Problems): void {
+  const messages = isDns1035Label(name);
+  if (messages.length > 0) problems.invalid(path, name, messages.join(","));
+}
+
+function checkVersions(
+  definition: DefinitionSpec,
+  versions: readonly DefinitionVersion[],
+  problems: Problems,
+): void {
+  const path = spec.child("versions");
+  const names = versions.map(({ name }) => name);
+  const shown = definition.versions === null ? null : goVersions(versions);
+  if (new Set(names).size < names.length) {
+    problems.invalid(path, shown, "must contain unique version names");
+  }
+  if (versions.filter(({ storage }) => storage).length !== 1) {
+    const detail = "must have exactly one version marked as storage version";
+    problems.invalid(path, shown, detail);
+  }
+  // The internal form has the first version once more on its own.
+  if (names[0]) checkLabel(names[0], spec.child("version"), problems);
+}
+
+const LONGEST_WARNING = 256;
+
+function checkDeprecation(version: DefinitionVersion, path: Path, problems: Problems): void {
+  const { deprecated, deprecationWarning: warning } = version;
+  if (warning === undefined) return;
+  if (!deprecated) problems.invalid(path, warning, "can only be set for deprecated versions");
+  if (Buffer.byteLength(warning) > LONGEST_WARNING) {
+    problems.invalid(path, warning, `must be <= ${LONGEST_WARNING} characters long`);
+  }
+  if (warning === "") problems.invalid(path, warning, "must not be an empty string");
+  const index = warning.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u);
+  if (index < 0) return;
+  const bytes = Buffer.byteLength(warning.slice(0, index));
+  const detail =
+    "must only contain printable UTF-8 characters; " +
+    `non-printable character found at index ${bytes}`;
+  problems.invalid(path, warning, detail);
+}
+
+interface PartsPlace {
+  readonly path: Path;
+  /** What holds the schema there. */
+  readonly schema: string;
+  readonly hasStatus: boolean;
+  readonly problems: Problems;
+}
+
+function checkParts(parts: Parts, { path, schema, hasStatus, problems }: PartsPlace): void {
+  const openApi = parts.schema?.openAPIV3Schema;
+  if (openApi !== undefined) checkSchema(openApi, path.child(schema), { hasStatus, problems });
+  const { scale } = parts.subresources ?? {};
+  if (scale !== undefined) checkScale(scale, path.child("subresources", "scale"), problems);
+  for (const [index, column] of (parts.additionalPrinterColumns ?? []).entries()) {
+    checkColumn(column, path.child("additionalPrinterColumns").index(index), problems);
+  }
+  const fields = parts.selectableFields ?? [];
+  const place = path.child("selectableFields");
+  if (fields.length === 0) return;
+  if (openApi !== undefined) checkSelectableFields(fields, openApi, { path: place, problems });
+  else {
+    const missing = schema === "schema" ? "version.schema.openAPIV3Schema" : "validations.schema";
+    problems.invalid(place, "", `may only be set when \`${missing}\` is not included`);
+  }
+}
+
+type Scale = NonNullable<NonNullable<Parts["subresources"]>["scale"]>;
+
+function checkScale(scale: Scale, path: Path, problems: Problems): void {
+  const check = (field: keyof Scale, roots: readonly string[], where: string) => {
+    const value = scale[field];
+    const place = path.child(field);
+    if (!value) {
+      if (field !== "labelSelectorPath") problems.required(place);
+    } else if (isSimplePath(value, place, problems)) {
+      if (roots.some((root) => value.startsWith(root))) return;
+      problems.invalid(place, value, `should be a json path under ${where}`);
+    }
+  };
+  check("specReplicasPath", [".spec."], ".spec");
+  check("statusReplicasPath", [".status."], ".status");
+  check("labelSelectorPath", [".spec.", ".status."], "either .spec or .status");
+}
+
+function isSimplePath(text: string, path: Path, problems: Problems): boolean {
+  if (text.startsWith(".")) return true;
+  problems.invalid(path, text, "must be a simple json path starting with .");
+  return false;
+}
+
+type Column = NonNullable<Parts["additionalPrinterColumns"]>[number];
+
+const columnTypes = ["boolean", "date", "integer", "number", "string"];
+const columnFormats = [
+  "byte",
+  "date",
+  "date-time",
+  "double",
+  "float",
+  "int32",
+  "int64",
+  "password",
+];
+
+function checkColumn(column: Column, path: Path, problems: Problems): void {
+  const { name, type, format = "", jsonPath } = column;
+  if (name === "") problems.required(path.child("name"));
+  const ofTypes = `must be one of ${columnTypes.join(",")}`;
+  if (type === "") problems.required(path.child("type"), ofTypes);
+  else if (!columnTypes.includes(type)) problems.invalid(path.child("type"), type, ofTypes);
+  if (format !== "" && !columnFormats.includes(format)) {
+    problems.invalid(path.child("format"), format, `must be one of ${columnFormats.join(",")}`);
+  }
+  if (jsonPath === "") problems.required(path.child("JSONPath"));
+  else isSimplePath(jsonPath, path.child("JSONPath"), problems);
+}
+
+function checkRequiredNames(names: DefinitionNames, problems: Problems): void {
+  for (const field of ["plural", "singular", "kind", "listKind"] as const) {
+    if (!names[field]) problems.required(spec.child("names", field));
+  }
+}
+
+function checkNames(names: DefinitionNames, path: Path, problems: Problems): void {
+  const { plural, singular = "", kind, listKind = "" } = names;
+  if (plural !== "") checkLabel(plural, path.child("plural"), problems);
+  if (singular !== "") checkLabel(singular, path.child("singular"), problems);
+  for (const [field, value] of Object.entries({ kind, listKind })) {
+    const messages = value === "" ? [] : isDns1035Label(value.toLowerCase());
+    if (messages.length === 0) continue;
+    const detail = `may have mixed case, but should otherwise match: ${messages.join(",")}`;
+    problems.invalid(path.child(field), value, detail);
+  }
+  for (const [index, name] of (names.shortNames ?? []).entries()) {
+    checkLabel(name, path.child("shortNames").index(index), problems);
+  }
+  if (kind !== "" && kind === listKind) {
+    const detail = "kind and listKind may not be the same";
+    problems.invalid(path.child("listKind"), listKind, detail);
+  }
+  for (const [index, name] of (names.categories ?? []).entries()) {
+    checkLabel(name, path.child("categories").index(index), problems);
+  }
+}
+
+function checkConversion(conversion: DefinitionSpec["conversion"], problems: Problems): void {
+  if (conversion === undefined) return;
+  const path = spec.child("conversion");
+  checkEnumerated(conversion.strategy, path.child("strategy"), {
+    supported: ["None", "Webhook"],
+    problems,
+  });
+  const { clientConfig, conversionReviewVersions } = conversion.webhook ?? {};
+  const client = path.child("webhookClientConfig");
+  const reviews = path.child("conversionReviewVersions");
+  if (conversion.strategy === "Webhook") {
+    if (clientConfig === undefined) {
+      problems.required(client, "required when strategy is set to Webhook");
+    } else checkClientConfig(clientConfig, client, problems);
+    checkReviewVersions(conversionReviewVersions ?? [], reviews, problems);
+    return;
+  }
+  const detail = "should not be set when strategy is not set to Webhook";
+  if (clientConfig !== undefined) problems.forbidden(client, detail);
+  if ((conversionReviewVersions ?? []).length > 0) problems.forbidden(reviews, detail);
+}
+
+function checkReviewVersions(versions: readonly string[], path: Path, problems: Problems): void {
+  if (versions.length === 0) return problems.required(path);
+  for (const [index, version] of versions.entries()) {
+    const place = path.index(index);
+    if (versions.indexOf(version) < index) problems.invalid(place, version, "duplicate version");
+    else checkLabel(version, place, problems);
+  }
+  if (versions.includes("v1") || versions.includes("v1beta1")) return;
+  problems.invalid(path, versions, "must include at least one of v1, v1beta1");
+}
+
+function checkStoredVersions(definition: CustomResourceDefinition, problems: Problems): void {
+  const path = Path.of("status.storedVersions");
+  const stored = definition.status.storedVersions ?? [];
+  if (stored.length === 0) {
+    problems.invalid(path, null, "must have at least one stored version");
+    return;
+  }
+  const versions = definition.spec.versions ?? [];
+  for (const { name, storage } of versions) {
+    if (!storage || stored.includes(name)) continue;
+    problems.invalid(path, stored, `must have the storage version ${name}`);
+  }
+  for (const [index, version] of stored.entries()) {
+    if (versions.some(({ name }) => name === version)) continue;
+    const detail =
+      `missing from spec.versions; ${version} was previously a storage version, and must remain ` +
+      "in spec.versions until a storage migration ensures no data remains persisted in " +
+      `${version} and removes ${version} from status.storedVersions`;
+    problems.invalid(path.index(index), version, detail);
+  }
+}
+
+type Approval = "approved" | "unapproved" | "invalid" | "missing";
+
+function approval({ metadata }: CustomResourceDefinition, { domain }: HookContext): Approval {
+  const value = entry(metadata.annotations, `api-approved.${domain.label}`);
+  if (value === undefined) return "missing";
+  if (value.startsWith("unapproved")) return "unapproved";
+  const url = parseGoUrl(value);
+  return !("fault" in url) && url.scheme !== "" && url.host !== "" ? "approved" : "invalid";
+}
+
+/** Groups of the API's own domain take definitions only with someone's word for it. */
+function checkApproval(
+  definition: CustomResourceDefinition,
+  {
+    problems,
+    context,
+    before,
+  }: {
+    readonly problems: Problems;
+    readonly context: HookContext;
+    readonly before: Approval | undefined;
+  },
+): void {
+  const { api, label } = context.domain;
+  const { group } = definition.spec;
+  if (![api, label].some((own) => group === own || group.endsWith(`.${own}`))) return;
+  const state = approval(definition, context);
+  if (state === before || state === "approved" || state === "unapproved") return;
+  const key = `api-approved.${label}`;
+  const path = Path.of("metadata.annotations").key(key);
+  const must = `protected groups must have approval annotation "${key}"`;
+  const see = "see https://github.com/kubernetes/enhancements/pull/1111";
+  if (state === "missing") problems.required(path, `${must}, ${see}`);
+  else {
+    const value = entry(definition.metadata.annotations, key);
+    const detail = `${must} with either a URL or a reason starting with "unapproved", ${see}`;
+    problems.invalid(path, value, detail);
+  }
+}

@@ -1,0 +1,267 @@
+/** The schemas of custom resources: a struct that contains itself, and the unions inside it. */
+import {
+  always,
+  bool,
+  bytes,
+  double,
+  fromJson,
+  type Infer,
+  int64,
+  lazy,
+  list,
+  map,
+  named,
+  optional,
+  plain,
+  scalar,
+  ScalarFault,
+  type ScalarType,
+  string,
+  structs,
+  type StructType,
+} from "#schema";
+import { rawExtension } from "#meta";
+
+const PACKAGE = "apiextensions-apiserver/pkg/apis/apiextensions/v1";
+const v1 = structs(PACKAGE);
+
+/** A schema in normal form. */
+export interface JsonSchema {
+  readonly id?: string;
+  readonly $schema?: string;
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly title?: string;
+  readonly default?: unknown;
+  readonly maximum?: number;
+  readonly exclusiveMaximum?: boolean;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: boolean;
+  readonly maxLength?: number | bigint;
+  readonly minLength?: number | bigint;
+  readonly pattern?: string;
+  readonly maxItems?: number | bigint;
+  readonly minItems?: number | bigint;
+  readonly uniqueItems?: boolean;
+  readonly multipleOf?: number;
+  readonly enum?: readonly unknown[];
+  readonly maxProperties?: number | bigint;
+  readonly minProperties?: number | bigint;
+  readonly required?: readonly string[];
+  /** A list is decoded, but refused by validation. */
+  readonly items?: JsonSchema | readonly JsonSchema[] | null;
+  readonly allOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly not?: JsonSchema;
+  readonly properties?: SchemaMap;
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly patternProperties?: SchemaMap;
+  readonly dependencies?: Readonly<Record<string, JsonSchema | readonly string[] | null>>;
+  readonly additionalItems?: JsonSchema | boolean;
+  readonly definitions?: SchemaMap;
+  readonly externalDocs?: object;
+  readonly example?: unknown;
+  readonly nullable?: boolean;
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
+  readonly "x-kubernetes-embedded-resource"?: boolean;
+  readonly "x-kubernetes-int-or-string"?: boolean;
+  readonly "x-kubernetes-list-map-keys"?: readonly string[];
+  readonly "x-kubernetes-list-type"?: string;
+  readonly "x-kubernetes-map-type"?: string;
+  readonly "x-kubernetes-validations"?: readonly ValidationRule[];
+}
+
+export type SchemaMap = Readonly<Record<string, JsonSchema>>;
+export type ValidationRule = Infer<typeof validationRule>;
+
+const recursive = lazy<JsonSchema>((): StructType<any> => jsonSchemaProps);
+
+const decoded = (value: object): JsonSchema => fromJson(jsonSchemaProps, value) as JsonSchema;
+
+/** Any JSON value. */
+const json: ScalarType<unknown> = scalar<unknown>({
+  ...rawExtension,
+  name: "JSON",
+  package: PACKAGE,
+  wire: v1("JSON", "A JSON value of any kind.", {
+    raw: optional(1, bytes, "The value as JSON text."),
+  }),
+  openapi: {},
+});
+
+const union = { package: PACKAGE, openapi: {}, zero: null, keptWhenEmpty: true } as const;
+
+const OR_LIST = "A schema, or a list of schemas.";
+
+const jsonSchemaPropsOrArray = scalar<NonNullable<JsonSchema["items"]> | null>({
+  ...union,
+  name: "JSONSchemaPropsOrArray",
+  doc: OR_LIST,
+  fromJson: (value) => {
+    if (Array.isArray(value)) return value.map((each) => decoded(each ?? {}));
+    return typeof value === "object" && value !== null ? decoded(value) : null;
+  },
+  wire: v1("JSONSchemaPropsOrArray", OR_LIST, {
+    schema: optional(1, recursive, "The schema."),
+    jSONSchemas: plain(2, list(recursive), "The schemas."),
+  }),
+  toWire: (value) => (Array.isArray(value) ? { jSONSchemas: value } : { schema: value }),
+  fromWire: (message: { schema?: JsonSchema; jSONSchemas?: JsonSchema[] }) =>
+    message.jSONSchemas ?? message.schema ?? null,
+});
+
+const OR_BOOL = "A schema, or whether anything is allowed.";
+
+const jsonSchemaPropsOrBool = scalar<JsonSchema | boolean>({
+  ...union,
+  name: "JSONSchemaPropsOrBool",
+  doc: OR_BOOL,
+  fromJson: (value) => {
+    if (typeof value === "boolean") return value;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return decoded(value);
+    throw new ScalarFault("boolean or JSON schema expected");
+  },
+  wire: v1("JSONSchemaPropsOrBool", OR_BOOL, {
+    allows: plain(1, bool, "Whether anything is allowed."),
+    schema: optional(2, recursive, "The schema."),
+  }),
+  toWire: (value) =>
+    typeof value === "boolean" ? { allows: value } : { allows: true, schema: value },
+  fromWire: (message: { allows?: boolean; schema?: JsonSchema }) =>
+    message.schema ?? message.allows ?? false,
+});
+
+const OR_NAMES = "A schema, or a list of property names.";
+
+const jsonSchemaPropsOrStringArray = scalar<JsonSchema | readonly string[] | null>({
+  ...union,
+  name: "JSONSchemaPropsOrStringArray",
+  doc: OR_NAMES,
+  fromJson: (value) => {
+    if (Array.isArray(value)) return fromJson(names, { property: value }).property ?? null;
+    return typeof value === "object" && value !== null ? decoded(value) : null;
+  },
+  wire: v1("JSONSchemaPropsOrStringArray", OR_NAMES, {
+    schema: optional(1, recursive, "The schema."),
+    property: plain(2, list(string), "The names."),
+  }),
+  toWire: (value) => (Array.isArray(value) ? { property: value } : { schema: value }),
+  fromWire: (message: { schema?: JsonSchema; property?: string[] }) =>
+    message.property ?? message.schema ?? null,
+});
+
+const names = v1("JSONSchemaPropsOrStringArray", OR_NAMES, {
+  property: plain(2, list(string), "The names."),
+});
+
+const externalDocumentation = v1("ExternalDocumentation", "Where more is written.", {
+  description: plain(1, string, "What is written there."),
+  url: plain(2, string, "Its address."),
+});
+
+const validationRule = v1("ValidationRule", "A rule in CEL that values must meet.", {
+  rule: always(1, string, "Must be true of `self`, the value; `oldSelf` is the one before."),
+  message: plain(2, string, "What clients are told otherwise."),
+  messageExpression: plain(3, string, "The message as an expression, instead of `message`."),
+  reason: optional(
+    4,
+    named(
+      "v1.FieldValueErrorReason",
+      "FieldValueRequired",
+      "FieldValueDuplicate",
+      "FieldValueInvalid",
+      "FieldValueForbidden",
+    ),
+    "Reason of the cause that clients are told.",
+  ),
+  fieldPath: plain(5, string, "The field below that is to blame, as in `.spec.size`."),
+  optionalOldSelf: optional(
+    6,
+    bool,
+    "True = the rule runs on creation, too, and `oldSelf` is an optional value.",
+  ),
+});
+
+const atomic = { listType: "atomic" } as const;
+const typeDoc = "Type: object, array, string, integer, number or boolean.";
+
+export const jsonSchemaProps: StructType<any> = v1("JSONSchemaProps", "A schema of JSON values.", {
+  id: plain(1, string, "Unsupported."),
+  $schema: plain(2, string, "The dialect.", { protoName: "schema" }),
+  $ref: optional(3, string, "Unsupported.", { protoName: "ref" }),
+  description: plain(4, string, "What the value means, for `kubectl explain`."),
+  type: plain(5, string, typeDoc),
+  format: plain(6, string, "What the text looks like, as in date-time; unknown ones are ignored."),
+  title: plain(7, string, "A heading."),
+  default: optional(8, json, "Value that is filled in when the field is absent."),
+  maximum: optional(9, double, "Greatest number."),
+  exclusiveMaximum: plain(10, bool, "True = less than the maximum."),
+  minimum: optional(11, double, "Least number."),
+  exclusiveMinimum: plain(12, bool, "True = more than the minimum."),
+  maxLength: optional(13, int64, "Most characters of a text."),
+  minLength: optional(14, int64, "Fewest characters of a text."),
+  pattern: plain(15, string, "Regular expression (RE2) that must match somewhere in a text."),
+  maxItems: optional(16, int64, "Most elements of an array."),
+  minItems: optional(17, int64, "Fewest elements of an array."),
+  uniqueItems: plain(18, bool, "Must not be true; see x-kubernetes-list-type."),
+  multipleOf: optional(19, double, "The number is a multiple of this."),
+  enum: plain(20, list(json), "The allowed values.", atomic),
+  maxProperties: optional(21, int64, "Most properties of an object."),
+  minProperties: optional(22, int64, "Fewest properties of an object."),
+  required: plain(23, list(string), "Properties that must be there.", atomic),
+  items: optional(24, jsonSchemaPropsOrArray, "Schema of the elements of an array."),
+  allOf: plain(25, list(recursive), "All of these must hold.", atomic),
+  oneOf: plain(26, list(recursive), "Exactly one of these must hold.", atomic),
+  anyOf: plain(27, list(recursive), "At least one of these must hold.", atomic),
+  not: optional(28, recursive, "This must not hold."),
+  properties: plain(29, map(recursive), "Schemas of the properties of an object, by name."),
+  additionalProperties: optional(
+    30,
+    jsonSchemaPropsOrBool,
+    "Schema of the values of a map; excludes properties.",
+  ),
+  patternProperties: plain(31, map(recursive), "Unsupported."),
+  dependencies: plain(32, map(jsonSchemaPropsOrStringArray), "Unsupported."),
+  additionalItems: optional(33, jsonSchemaPropsOrBool, "Unsupported."),
+  definitions: plain(34, map(recursive), "Unsupported."),
+  externalDocs: optional(35, externalDocumentation, "Where more is written."),
+  example: optional(36, json, "An example."),
+  nullable: plain(37, bool, "True = null is a value, too."),
+  "x-kubernetes-preserve-unknown-fields": optional(
+    38,
+    bool,
+    "True = fields that the schema does not know are kept.",
+    { protoName: "xKubernetesPreserveUnknownFields" },
+  ),
+  "x-kubernetes-embedded-resource": plain(
+    39,
+    bool,
+    "True = the value is an object with apiVersion, kind and metadata.",
+    { protoName: "xKubernetesEmbeddedResource" },
+  ),
+  "x-kubernetes-int-or-string": plain(40, bool, "True = the value is an integer or a text.", {
+    protoName: "xKubernetesIntOrString",
+  }),
+  "x-kubernetes-list-map-keys": plain(
+    41,
+    list(string),
+    "Properties that tell the elements of a list of type map apart.",
+    { ...atomic, protoName: "xKubernetesListMapKeys" },
+  ),
+  "x-kubernetes-list-type": optional(42, string, "How lists are merged: atomic, set or map.", {
+    protoName: "xKubernetesListType",
+  }),
+  "x-kubernetes-map-type": optional(43, string, "How maps are merged: granular or atomic.", {
+    protoName: "xKubernetesMapType",
+  }),
+  "x-kubernetes-validations": plain(44, list(validationRule), "Rules in CEL.", {
+    listType: "map",
+    listMapKeys: ["rule"],
+    patchStrategy: ["merge"],
+    patchMergeKey: "rule",
+    protoName: "xKubernetesValidations",
+  }),
+});
