@@ -1,0 +1,121 @@
+/** One etcd, two readers: what Keelson stores, a plain etcd client finds where kube-apiserver would. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { Etcd3 } from "etcd3";
+import { builtinKinds } from "#api";
+import { Catalog, kubernetes } from "#meta";
+import { fromJson, toProtobuf, unwrapEnvelope, wrapEnvelope } from "#schema";
+import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
+import { root } from "../tidy/source.ts";
+
+const configMaps = "/api/v1/namespaces/default/configmaps";
+const catalog = new Catalog(builtinKinds, kubernetes, () => true);
+/** Stored in another version than kube-apiserver does, which reads this one as well. */
+const storedNewer = ["customresourcedefinitions"];
+const configMapStruct = catalog.find("", "v1", "configmaps")?.struct;
+
+describe("layout in etcd", function () {
+  this.timeout(30_000);
+  let etcd: EtcdCluster;
+  let plain: Etcd3;
+  const servers: RunningServer[] = [];
+
+  before(async () => {
+    etcd = await startEtcd();
+    plain = new Etcd3({ hosts: [...etcd.endpoints] });
+    for (const storageMediaType of ["json", "protobuf"] as const) {
+      const storage = { kind: "etcd", endpoints: etcd.endpoints } as const;
+      servers.push(await startServer({ storage, storageMediaType, controllers: false }));
+    }
+  });
+  after(async () => {
+    await Promise.all(servers.map((server) => server.close()));
+    plain?.close();
+    await etcd?.[Symbol.asyncDispose]();
+  });
+
+  async function create(server: RunningServer, name: string): Promise<any> {
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { a: "1" } };
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(object) };
+    const answer = await server.fetch(configMaps, init);
+    assert.equal(answer.status, 201);
+    return answer.json();
+  }
+
+  async function read(server: RunningServer, name: string): Promise<any> {
+    return (await server.fetch(`${configMaps}/${name}`)).json();
+  }
+
+  it("JSON values carry the object without its resourceVersion", async () => {
+    const created = await create(servers[0] as RunningServer, "in-json");
+    const stored = JSON.parse((await plain.get("/registry/configmaps/default/in-json")) ?? "");
+    assert.equal(stored.kind, "ConfigMap");
+    assert.equal(stored.metadata.uid, created.metadata.uid);
+    assert.equal(stored.metadata.resourceVersion, undefined);
+    const { kvs } = await plain.getAll().prefix("/registry/configmaps/default/in-json").exec();
+    assert.equal(created.metadata.resourceVersion, kvs[0]?.mod_revision);
+  });
+
+  it("Protobuf values carry kube-apiserver's envelope", async () => {
+    await create(servers[1] as RunningServer, "in-protobuf");
+    const stored = await plain.get("/registry/configmaps/default/in-protobuf").buffer();
+    assert.equal(stored?.subarray(0, 4).toString("latin1"), "k8s\0");
+    const envelope = unwrapEnvelope(stored ?? Buffer.alloc(0));
+    assert.equal(envelope?.kind, "ConfigMap");
+    assert.equal(envelope?.apiVersion, "v1");
+  });
+
+  it("both servers read both forms, and what others wrote", async () => {
+    assert.ok(configMapStruct);
+    const others = {
+      data: { by: "hand" },
+      metadata: {
+        namespace: "default",
+        creationTimestamp: "2026-01-02T03:04:05Z",
+        name: "by-hand",
+        uid: "8a8e6c0a-0000-4000-8000-000000000001",
+      },
+    };
+    const typed = { apiVersion: "v1", ...others, kind: "ConfigMap" };
+    await plain.put("/registry/configmaps/default/by-hand").value(JSON.stringify(typed, null, 1));
+    const object = fromJson(configMapStruct, {
+      ...others,
+      metadata: { ...others.metadata, name: "by-wire" },
+    });
+    const envelope = wrapEnvelope(
+      { apiVersion: "v1", kind: "ConfigMap" },
+      toProtobuf(configMapStruct, object),
+    );
+    await plain.put("/registry/configmaps/default/by-wire").value(Buffer.from(envelope));
+    for (const server of servers) {
+      assert.deepEqual((await read(server, "in-json")).data, { a: "1" });
+      assert.deepEqual((await read(server, "in-protobuf")).data, { a: "1" });
+      assert.deepEqual((await read(server, "by-hand")).data, { by: "hand" });
+      const wire = await read(server, "by-wire");
+      assert.equal(wire.metadata.creationTimestamp, "2026-01-02T03:04:05Z");
+      assert.deepEqual(wire.data, { by: "hand" });
+    }
+  });
+
+  it("every kind lies where kube-apiserver keeps it", function () {
+    const facts = path.join(root, "../shared/facts/storage/etcd-keys.json");
+    if (!existsSync(facts)) return this.skip();
+    const keys: Record<string, { prefix: string; storageGVK?: string }> = JSON.parse(
+      readFileSync(facts, "utf8"),
+    );
+    let checked = 0;
+    for (const resource of catalog.resources) {
+      const fact = keys[`${resource.groupVersion}/${resource.plural}`];
+      if (fact === undefined) continue;
+      checked++;
+      assert.equal(`/registry${resource.keyPrefix}`, fact.prefix, resource.plural);
+      if (storedNewer.includes(resource.plural)) continue;
+      const stored = fact.storageGVK ?? `${resource.groupVersion}/${resource.kind.kind}`;
+      assert.equal(`${resource.hub.groupVersion}/${resource.kind.kind}`, stored, resource.plural);
+    }
+    assert.ok(checked > 10, `only ${checked} kinds were compared`);
+  });
+});
