@@ -8,6 +8,8 @@ import {
   validatingV1alpha1,
   validatingV1beta1,
 } from "./admissionregistration/validating-policy-structs.ts";
+import { scaleV1 } from "./autoscaling/scale.ts";
+import { evictionV1, evictionV1beta1 } from "./policy/eviction.ts";
 
 export interface WireKind {
   /** Template of the API group; "" is the core group. */
@@ -41,4 +43,7 @@ export const wireKinds: readonly WireKind[] = [
     validatingV1alpha1.policy,
     validatingV1alpha1.binding,
   ),
+  ...ofGroup("autoscaling", "v1", scaleV1),
+  ...ofGroup("policy", "v1", evictionV1),
+  ...ofGroup("policy", "v1beta1", evictionV1beta1),
 ];

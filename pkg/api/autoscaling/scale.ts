@@ -1,0 +1,52 @@
+/** What the scale subresource of all kinds speaks. */
+import { always, type Infer, int32, Path, plain, type Problems, string, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameOf } from "../printing.ts";
+
+const v1 = structs("api/autoscaling/v1");
+
+const scaleSpec = v1("ScaleSpec", "How many there should be.", {
+  replicas: plain(1, int32, "Number of replicas wanted."),
+});
+
+const scaleStatus = v1("ScaleStatus", "How many there are.", {
+  replicas: always(1, int32, "Number of replicas observed."),
+  selector: plain(2, string, "Label selector of the pods as text, as queries have it."),
+});
+
+export const scaleV1 = v1("Scale", "The size of an object that consists of replicas.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: plain(2, scaleSpec, "How many there should be."),
+  status: plain(3, scaleStatus, "How many there are."),
+});
+
+type Scale = Infer<typeof scaleV1>;
+
+export function checkScale({ spec }: Scale, problems: Problems): void {
+  const { replicas = 0 } = spec;
+  if (replicas >= 0) return;
+  const path = Path.of("spec.replicas");
+  problems.invalid(path, replicas, "must be greater than or equal to 0");
+}
+
+/** Never stored: made from the object that is scaled. */
+export const scale = kind(scaleV1, {
+  group: "autoscaling",
+  kind: "Scale",
+  plural: "scales",
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: scaleV1, onByDefault: true, convert: "hub" }],
+  hooks: { validate: checkScale },
+  columns: [
+    column("Name", "Name of the object that is scaled."),
+    column("Desired", "Number of replicas wanted.", { type: "integer" }),
+    column("Available", "Number of replicas observed.", { type: "integer" }),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.spec.replicas ?? 0,
+    object.status.replicas,
+    ageOf(object, context),
+  ],
+});

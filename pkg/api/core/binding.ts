@@ -1,0 +1,35 @@
+import { always, type Infer, Path, plain, type Problems, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import { plainColumns, plainRow } from "../printing.ts";
+import { unsupported } from "../strategy.ts";
+import { objectReference } from "./references.ts";
+
+const bindingV1 = structs("api/core/v1")("Binding", "Assigns a pod to a node.", {
+  metadata: plain(1, objectMeta, "Name and namespace of the pod, and annotations for it."),
+  target: always(2, objectReference, "The node."),
+});
+
+type Binding = Infer<typeof bindingV1>;
+
+function validate({ target }: Binding, problems: Problems): void {
+  const path = Path.of("target");
+  if (target.kind && target.kind !== "Node") {
+    // The second is how Kubernetes spells that no kind will do, too.
+    const supported = ["Node", "<empty>"];
+    unsupported(problems, path.child("kind"), { value: target.kind, supported });
+  }
+  if (!target.name) problems.required(path.child("name"));
+}
+
+/** Never stored: it changes the pod of its name. */
+export const binding = kind(bindingV1, {
+  group: "",
+  kind: "Binding",
+  plural: "bindings",
+  scope: "Namespaced",
+  verbs: ["create"],
+  versions: [{ version: "v1", struct: bindingV1, onByDefault: true, convert: "hub" }],
+  hooks: { validate },
+  columns: plainColumns,
+  row: plainRow,
+});
