@@ -5,6 +5,7 @@ import { admissionRegistrationKinds } from "./admissionregistration/kinds.ts";
 import { controllerRevision } from "./apps/controller-revision.ts";
 import { lease } from "./coordination/lease.ts";
 import { leaseCandidate } from "./coordination/lease-candidate.ts";
+import { binding } from "./core/binding.ts";
 import { configMap } from "./core/config-map.ts";
 import { endpoints } from "./core/endpoints.ts";
 import { event } from "./core/event.ts";
@@ -35,6 +36,7 @@ import { volumeAttributesClass } from "./storage/volume-attributes-class.ts";
 
 /** Groups in the order of preference that discovery shows; kinds of a group by plural name. */
 export const builtinKinds: readonly Kind[] = [
+  binding,
   configMap,
   endpoints,
   event,
@@ -72,5 +74,7 @@ export const builtinKinds: readonly Kind[] = [
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export * from "./meta/index.ts";
+export { rangeAllocation } from "./core/range-allocation.ts";
 export { humanDuration } from "./printing.ts";
+export { subresourceKinds } from "./subresource-kinds.ts";
 export { wireKinds, type WireKind } from "./wire-kinds.ts";
