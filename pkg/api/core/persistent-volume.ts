@@ -1,0 +1,341 @@
+import { deepClone, deepEqual } from "#base";
+import {
+  type Infer,
+  inline,
+  list,
+  map,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { type HookContext, kind, objectMeta, Quantity, quantity, time } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { entry, mustNotChange, sortedKeys } from "../strategy.ts";
+import { checkNodeSelector } from "./node-selector-rules.ts";
+import { checkVolumeSources, sourceNames } from "./persistent-volume-rules.ts";
+import { persistentVolumeSource } from "./persistent-volume-sources.ts";
+import { objectReference } from "./references.ts";
+import { roundAmounts } from "./resource-amounts.ts";
+import { nodeSelector } from "./scheduling.ts";
+import {
+  checkAccessModes,
+  checkClassName,
+  checkVolumeMode,
+  classOf,
+  formatAccessModes,
+  oldClassAnnotation,
+} from "./volume-rules.ts";
+
+const v1 = structs("api/core/v1");
+
+const volumeNodeAffinity = v1("VolumeNodeAffinity", "Where a volume can be reached from.", {
+  required: optional(1, nodeSelector, "Nodes that can reach it."),
+});
+
+const persistentVolumeSpec = v1("PersistentVolumeSpec", "What the volume is.", {
+  capacity: plain(1, map(quantity), "What it offers: `storage`, in bytes."),
+  persistentVolumeSource: inline(2, persistentVolumeSource, "Where its contents come from; fixed."),
+  accessModes: plain(
+    3,
+    list(
+      named(
+        "v1.PersistentVolumeAccessMode",
+        "ReadWriteOnce",
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOncePod",
+      ),
+    ),
+    "Ways in which it can be mounted.",
+    { listType: "atomic" },
+  ),
+  claimRef: optional(4, objectReference, "The claim that it is bound to."),
+  persistentVolumeReclaimPolicy: plain(
+    5,
+    named("v1.PersistentVolumeReclaimPolicy", "Recycle", "Delete", "Retain"),
+    "What becomes of it after use: Retain, Delete or Recycle.",
+  ),
+  storageClassName: plain(6, string, "Class of storage; empty means none."),
+  mountOptions: plain(7, list(string), "Options for mounting it; not checked.", {
+    listType: "atomic",
+  }),
+  volumeMode: optional(
+    8,
+    named("v1.PersistentVolumeMode", "Block", "Filesystem"),
+    "Filesystem, which is the default, or Block; fixed.",
+  ),
+  nodeAffinity: optional(9, volumeNodeAffinity, "Where it can be reached from; fixed once set."),
+  volumeAttributesClassName: optional(10, string, "Class of attributes; for CSI drivers only.", {
+    gate: "VolumeAttributesClass",
+  }),
+});
+
+const persistentVolumeStatus = v1("PersistentVolumeStatus", "State of a volume.", {
+  phase: plain(
+    1,
+    named("v1.PersistentVolumePhase", "Pending", "Available", "Bound", "Released", "Failed"),
+    "Pending, Available, Bound, Released or Failed.",
+  ),
+  message: plain(2, string, "Why it is in that phase, for people."),
+  reason: plain(3, string, "Why it is in that phase, as one word."),
+  lastPhaseTransitionTime: optional(4, time, "When the phase last changed."),
+});
+
+export const persistentVolumeV1 = v1("PersistentVolume", "A piece of storage of the cluster.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: plain(2, persistentVolumeSpec, "What the volume is."),
+  status: plain(3, persistentVolumeStatus, "State of the volume."),
+});
+
+type PersistentVolume = Infer<typeof persistentVolumeV1>;
+type Spec = PersistentVolume["spec"];
+
+const path = Path.of("spec");
+const mountAnnotation = "volume.beta.kubernetes.io/mount-options";
+const policies = ["Delete", "Recycle", "Retain"];
+
+/** Sources that have always known mount options; the others take them in their field only. */
+const mountableSources = [
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "glusterfs",
+  "nfs",
+  "rbd",
+  "quobyte",
+  "iscsi",
+  "cinder",
+  "cephfs",
+  "azureFile",
+  "vsphereVolume",
+  "azureDisk",
+  "photonPersistentDisk",
+] as const;
+
+function fillDefaults({ spec, status }: PersistentVolume): void {
+  status.phase ||= "Pending";
+  spec.persistentVolumeReclaimPolicy ||= "Retain";
+  spec.volumeMode ??= "Filesystem";
+  if (spec.hostPath !== undefined) spec.hostPath.type ??= "";
+  roundAmounts(spec.capacity);
+}
+
+function prepareUpdate(
+  volume: PersistentVolume,
+  old: PersistentVolume,
+  context: HookContext,
+): void {
+  if (context.subresource === "") {
+    volume.status = old.status;
+    return;
+  }
+  volume.spec = old.spec;
+  const { status } = volume;
+  const { phase, lastPhaseTransitionTime: before } = old.status;
+  const now = status.lastPhaseTransitionTime;
+  if (status.phase === phase) {
+    if (now === undefined && before !== undefined) status.lastPhaseTransitionTime = before;
+  } else if (now === undefined || now === before) {
+    status.lastPhaseTransitionTime = timeOf(context);
+  }
+}
+
+function timeOf({ now }: HookContext): string {
+  return new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+function checkCapacity({ capacity }: Spec, problems: Problems): void {
+  const place = path.child("capacity");
+  const names = sortedKeys(capacity);
+  if (names.length === 0) problems.required(place);
+  if (names.length !== 1 || names[0] !== "storage") {
+    problems.notSupported(place, capacity ?? null, ["storage"]);
+  }
+  for (const name of names) {
+    const amount = entry(capacity, name) ?? "0";
+    const parsed = Quantity.parse(amount);
+    if (parsed.sign < 0) {
+      const detail = "must be a valid resource quantity";
+      problems.invalid(place.key(name), Number(parsed.value()), detail);
+    }
+    if (parsed.sign <= 0) problems.invalid(place.key(name), amount, "must be greater than zero");
+  }
+}
+
+function checkAffinity({ nodeAffinity }: Spec, problems: Problems): void {
+  if (nodeAffinity === undefined) return;
+  const place = path.child("nodeAffinity", "required");
+  const { required } = nodeAffinity;
+  if (required !== undefined) checkNodeSelector(required, place, { problems });
+  else problems.required(place, "must specify required node constraints");
+}
+
+function checkAttributes({ volumeAttributesClassName: name, csi }: Spec, problems: Problems): void {
+  if (name === undefined) return;
+  const place = path.child("volumeAttributesClassName");
+  if (name === "") problems.required(place, "an empty string is disallowed");
+  else checkClassName(name, place, problems);
+  const detail = "has to be specified when using volumeAttributesClassName";
+  if (csi === undefined) problems.required(path.child("csi"), detail);
+}
+
+function checkSpec({ spec }: PersistentVolume, problems: Problems): void {
+  const modes = spec.accessModes ?? [];
+  if (modes.length === 0) problems.required(path.child("accessModes"));
+  checkAccessModes(modes, path.child("accessModes"), problems);
+  checkCapacity(spec, problems);
+  const policyPath = path.child("persistentVolumeReclaimPolicy");
+  const policy = spec.persistentVolumeReclaimPolicy ?? "";
+  if (policy !== "" && !policies.includes(policy)) {
+    problems.notSupported(policyPath, policy, policies);
+  }
+  checkAffinity(spec, problems);
+  checkVolumeSources(spec, path, problems);
+  if (policy === "Recycle" && /^\/[/.]*$/.test(spec.hostPath?.path ?? "")) {
+    problems.forbidden(policyPath, "may not be 'recycle' for a hostPath mount of '/'");
+  }
+  checkClassName(spec.storageClassName, path.child("storageClassName"), problems);
+  checkVolumeMode(spec.volumeMode, path.child("volumeMode"), problems);
+  checkAttributes(spec, problems);
+}
+
+function checkMountOptions({ metadata, spec }: PersistentVolume, problems: Problems): void {
+  if (entry(metadata.annotations, mountAnnotation) === undefined) return;
+  if (mountableSources.some((name) => spec[name] !== undefined)) return;
+  const place = Path.of("metadata.annotations").child(mountAnnotation);
+  problems.forbidden(place, "may not specify mount options for this volume type");
+}
+
+function validate(volume: PersistentVolume, problems: Problems): void {
+  checkSpec(volume, problems);
+  checkMountOptions(volume, problems);
+}
+
+/** All sources of a volume. */
+function sourcesOf(spec: Spec): unknown {
+  return sourceNames.map((name) => spec[name] ?? null);
+}
+
+/** The source stays as it is, but for a secret that can be added once. */
+function keepsSource(spec: Spec, before: Spec): boolean {
+  const secret = spec.csi?.controllerExpandSecretRef;
+  if (secret === undefined || before.csi?.controllerExpandSecretRef !== undefined) {
+    return deepEqual(sourcesOf(spec), sourcesOf(before));
+  }
+  const without = deepClone(spec);
+  delete without.csi?.controllerExpandSecretRef;
+  return deepEqual(sourcesOf(without), sourcesOf(before));
+}
+
+function validateUpdate(
+  volume: PersistentVolume,
+  old: PersistentVolume,
+  problems: Problems,
+): void {
+  validate(volume, problems);
+  // Kubernetes checks the spec twice, and tells of everything twice.
+  checkSpec(volume, problems);
+  const { spec } = volume;
+  if (!keepsSource(spec, old.spec)) {
+    const detail = "spec.persistentvolumesource is immutable after creation";
+    problems.forbidden(path.child("persistentvolumesource"), detail);
+  }
+  const modes = { now: spec.volumeMode, before: old.spec.volumeMode };
+  mustNotChange(problems, Path.of("volumeMode"), modes);
+  if (old.spec.nodeAffinity !== undefined) {
+    const affinities = { now: spec.nodeAffinity, before: old.spec.nodeAffinity };
+    mustNotChange(problems, Path.of("nodeAffinity"), affinities);
+  }
+  const attributes = path.child("volumeAttributesClassName");
+  if (old.spec.volumeAttributesClassName === undefined) return;
+  if (spec.volumeAttributesClassName !== undefined) return;
+  problems.forbidden(attributes, "update from non-nil value to nil is forbidden");
+}
+
+/** Sources that no longer work, with the releases that gave them up. */
+const goneSources = [
+  { source: "photonPersistentDisk", shown: "photonPersistentDisk", since: "1.11", until: "1.16" },
+  { source: "scaleIO", shown: "scaleIO", since: "1.16", until: "1.22" },
+  { source: "storageos", shown: "storageOS", since: "1.22", until: "1.25" },
+  { source: "glusterfs", shown: "glusterfs", since: "1.25", until: "1.26" },
+  { source: "cephfs", shown: "cephfs", since: "1.28", until: "1.31" },
+  { source: "rbd", shown: "rbd", since: "1.28", until: "1.31" },
+] as const;
+
+function warnings({ metadata, spec }: PersistentVolume): readonly string[] {
+  const found: string[] = [];
+  const annotation = (key: string, since: string, field: string) => {
+    if (entry(metadata.annotations, key) === undefined) return;
+    const instead = `use "${field}" attribute instead`;
+    found.push(`metadata.annotations[${key}]: deprecated since v${since}; ${instead}`);
+  };
+  annotation(oldClassAnnotation, "1.8", "storageClassName");
+  annotation(mountAnnotation, "1.31", "mountOptions");
+  if (spec.persistentVolumeReclaimPolicy === "Recycle") {
+    found.push(
+      "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. " +
+        "Instead, the recommended approach is to use dynamic provisioning.",
+    );
+  }
+  for (const { source, shown, since, until } of goneSources) {
+    if (spec[source] === undefined) continue;
+    found.push(`spec.${shown}: deprecated in v${since}, non-functional in v${until}+`);
+  }
+  return found;
+}
+
+export const persistentVolume = kind(persistentVolumeV1, {
+  group: "",
+  kind: "PersistentVolume",
+  plural: "persistentvolumes",
+  shortNames: ["pv"],
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: persistentVolumeV1, onByDefault: true, convert: "hub" }],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { deleteReturnsObject: true, metadataCheckedAgain: true },
+  hooks: {
+    default: fillDefaults,
+    prepareCreate: (object, context) => {
+      object.status = { phase: "Pending", lastPhaseTransitionTime: timeOf(context) };
+    },
+    prepareUpdate,
+    validate,
+    validateUpdate: (object, old, problems, { subresource }) => {
+      if (subresource === "") validateUpdate(object, old, problems);
+    },
+    warnings: (object, _old, { subresource }) => (subresource === "" ? warnings(object) : []),
+  },
+  columns: [
+    nameColumn,
+    column("Capacity", "Bytes that the volume offers."),
+    column("Access Modes", "Ways in which it can be mounted."),
+    column("Reclaim Policy", "What becomes of it after use."),
+    column("Status", "Whether it is bound."),
+    column("Claim", "The claim that it is bound to."),
+    column("StorageClass", "Class of storage."),
+    column("VolumeAttributesClass", "Class of attributes."),
+    column("Reason", "Why it is in its phase."),
+    ageColumn,
+    column("VolumeMode", "Filesystem or block device.", { priority: 1 }),
+  ],
+  row: (object, context) => {
+    const { metadata, spec, status } = object;
+    const { claimRef: claim } = spec;
+    return [
+      nameOf(object),
+      spec.capacity?.["storage"] ?? "0",
+      formatAccessModes(spec.accessModes),
+      spec.persistentVolumeReclaimPolicy ?? "",
+      metadata.deletionTimestamp ? "Terminating" : (status.phase ?? ""),
+      claim === undefined ? "" : `${claim.namespace ?? ""}/${claim.name ?? ""}`,
+      classOf(object),
+      spec.volumeAttributesClassName ?? "<unset>",
+      status.reason ?? "",
+      ageOf(object, context),
+      spec.volumeMode ?? "<unset>",
+    ];
+  },
+});
