@@ -1,0 +1,178 @@
+/** Rules of a pod's volumes. */
+import type { Infer, Path, Problems } from "#schema";
+import { checkAnnotations, checkLabels, isDns1123Label, type objectMeta, Quantity } from "#meta";
+import { invalidEach } from "../strategy.ts";
+import { checkClaimSpec } from "./persistent-volume-claim-rules.ts";
+import { checkMode } from "./path-rules.ts";
+import { checkDownwardFiles, checkItems, checkProjected } from "./projected-volume-rules.ts";
+import { checkPullPolicy } from "./pull-policy.ts";
+import {
+  checkDriverName,
+  checkFlex,
+  checkGitRepo,
+  checkIscsi,
+  checkSecretName,
+  checkStorageOs,
+} from "./pod-source-rules.ts";
+import {
+  checkAmazonDisk,
+  checkAzureDisk,
+  checkFibreChannel,
+  checkFlocker,
+  checkGoogleDisk,
+  checkHostPath,
+  checkNfs,
+  checkPresent,
+  checkQuobyte,
+} from "./volume-source-rules.ts";
+import type { Volume, volumeSource } from "./volumes.ts";
+
+type Sources = Required<Infer<typeof volumeSource>>;
+type SourceName = keyof Sources;
+type Check<N extends SourceName> = (source: Sources[N], path: Path, problems: Problems) => void;
+
+function present<N extends SourceName>(...fields: readonly string[]): Check<N> {
+  return (source, path, problems) => checkPresent(source, fields, { path, problems });
+}
+
+/** In the order in which more than one source is noticed. */
+const checks: { readonly [N in SourceName]: Check<N> } = {
+  emptyDir: ({ sizeLimit }, path, problems) => {
+    if (sizeLimit === undefined || Quantity.parse(sizeLimit).sign >= 0) return;
+    const detail = "SizeLimit field must be a valid resource quantity";
+    problems.forbidden(path.child("sizeLimit"), detail);
+  },
+  hostPath: checkHostPath,
+  gitRepo: checkGitRepo,
+  gcePersistentDisk: checkGoogleDisk,
+  awsElasticBlockStore: checkAmazonDisk,
+  secret: (source, path, problems) => {
+    checkPresent(source, ["secretName"], { path, problems });
+    checkFiles(source, path, problems);
+  },
+  nfs: checkNfs,
+  iscsi: checkIscsi,
+  glusterfs: present("endpoints", "path"),
+  flocker: checkFlocker,
+  persistentVolumeClaim: present("claimName"),
+  rbd: present("monitors", "image"),
+  cinder: (source, path, problems) => {
+    checkPresent(source, ["volumeID"], { path, problems });
+    checkSecretName(source.secretRef, path.child("secretRef"), problems);
+  },
+  cephfs: present("monitors"),
+  quobyte: checkQuobyte,
+  downwardAPI: ({ defaultMode, items }, path, problems) => {
+    checkMode(defaultMode, path.child("defaultMode"), problems);
+    checkDownwardFiles(items, path, problems);
+  },
+  fc: checkFibreChannel,
+  flexVolume: checkFlex,
+  configMap: (source, path, problems) => {
+    checkPresent(source, ["name"], { path, problems });
+    checkFiles(source, path, problems);
+  },
+  azureFile: present("secretName", "shareName"),
+  vsphereVolume: present("volumePath"),
+  photonPersistentDisk: present("pdID"),
+  portworxVolume: present("volumeID"),
+  azureDisk: checkAzureDisk,
+  storageos: checkStorageOs,
+  projected: checkProjected,
+  scaleIO: present("gateway", "system", "volumeName"),
+  csi: ({ driver, nodePublishSecretRef }, path, problems) => {
+    checkDriverName(driver, path.child("driver"), problems);
+    checkSecretName(nodePublishSecretRef, path.child("nodePublishSecretRef"), problems);
+  },
+  ephemeral: ({ volumeClaimTemplate: template }, path, problems) => {
+    const place = path.child("volumeClaimTemplate");
+    if (template === undefined) return problems.required(place);
+    checkTemplateMeta(template.metadata, place.child("metadata"), problems);
+    checkClaimSpec(template.spec, place.child("spec"), problems);
+  },
+  image: (source, path, problems) => {
+    checkPresent(source, ["reference"], { path, problems });
+    checkPullPolicy(source.pullPolicy, path.child("pullPolicy"), problems);
+  },
+};
+
+function checkFiles(
+  { defaultMode, items }: Sources["secret"] | Sources["configMap"],
+  path: Path,
+  problems: Problems,
+): void {
+  checkMode(defaultMode, path.child("defaultMode"), problems);
+  checkItems(items, path, problems);
+}
+
+/** Paths that causes name otherwise than the field is called. */
+const otherNames: Readonly<Record<string, string>> = { gcePersistentDisk: "persistentDisk" };
+
+/** Objects made from a template get labels and annotations from it, nothing else. */
+function checkTemplateMeta(
+  { labels, annotations, ...rest }: Infer<typeof objectMeta>,
+  path: Path,
+  problems: Problems,
+): void {
+  checkLabels(labels ?? {}, path.child("labels"), problems);
+  checkAnnotations(annotations ?? {}, path.child("annotations"), problems);
+  for (const [field, value] of Object.entries(rest)) {
+    const isEmpty = !value || (Array.isArray(value) && value.length === 0);
+    if (!isEmpty) problems.forbidden(path.child(field), "cannot be set");
+  }
+}
+
+/** One source, and a sound one. */
+function checkSource(volume: Volume, path: Path, problems: Problems): void {
+  let found = 0;
+  const visit = <N extends SourceName>(name: N) => {
+    const source = volume[name] as Sources[N] | undefined;
+    if (source === undefined) return;
+    const place = path.child(otherNames[name as string] ?? name);
+    if (found > 0) problems.forbidden(place, "may not specify more than 1 volume type");
+    else checks[name](source, place, problems);
+    found++;
+  };
+  for (const name of Object.keys(checks)) visit(name as SourceName);
+  if (found === 0) problems.required(path, "must specify a volume type");
+  const { name, iscsi } = volume;
+  if (iscsi?.initiatorName === undefined) return;
+  if (`${name}:${iscsi.targetPortal}`.length <= 64) return;
+  const detail =
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if " +
+    "iscsi.initiatorName is specified.";
+  problems.invalid(path.child("name"), name, detail);
+}
+
+/** Volumes by name, of those in which nothing is wrong: only they can be mounted. */
+export type Volumes = ReadonlyMap<string, Volume>;
+
+/** `podName` is empty where it is not known, as in templates. */
+export function checkVolumes(
+  volumes: readonly Volume[],
+  path: Path,
+  { podName, problems }: { readonly podName: string; readonly problems: Problems },
+): Volumes {
+  const sound = new Map<string, Volume>();
+  const made = new Set(
+    volumes
+      .filter(({ ephemeral }) => ephemeral !== undefined && podName !== "")
+      .map(({ name }) => `${podName}-${name}`),
+  );
+  for (const [index, volume] of volumes.entries()) {
+    const place = path.index(index);
+    const before = problems.list.length;
+    const { name, persistentVolumeClaim: claim } = volume;
+    checkSource(volume, place, problems);
+    if (name === "") problems.required(place.child("name"));
+    else
+      invalidEach(problems, place.child("name"), { value: name, messages: isDns1123Label(name) });
+    if (sound.has(name)) problems.duplicate(place.child("name"), name);
+    if (problems.list.length === before) sound.set(name, volume);
+    if (claim === undefined || !made.has(claim.claimName)) continue;
+    const where = place.child("persistentVolumeClaim", "claimName");
+    const detail = "must not reference a PVC that gets created for an ephemeral volume";
+    problems.invalid(where, claim.claimName, detail);
+  }
+  return sound;
+}
