@@ -71,6 +71,7 @@ export const builtinKinds: readonly Kind[] = [
   endpointSlice,
 ];
 
+export { checkScale } from "./autoscaling/scale.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export * from "./meta/index.ts";
