@@ -1,6 +1,7 @@
 import {
   badRequest,
   genericFailure,
+  goValue,
   invalid,
   jsonPatch,
   mergePatch,
@@ -19,10 +20,9 @@ import {
   toJsonValue,
 } from "#schema";
 import { type Decoded, toHub } from "./body.ts";
-import type { Body, PatchOptions, Target } from "./contract.ts";
+import type { Body, Item, PatchOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
-import { goValue, jsonType } from "./go-value.ts";
-import type { StoredItem } from "./stored.ts";
+import { jsonType } from "./json-type.ts";
 
 /**
  * Patches work on the JSON of the current object in the version that the client speaks. The result
@@ -52,7 +52,7 @@ export function applyPatch(
   environment: Environment,
   target: Target,
   request: PatchRequest,
-): (current: StoredItem) => Decoded {
+): (current: Item) => Decoded {
   let parsed: ParsedPatch | undefined;
   return (current) => {
     parsed ??= parsePatch(request);

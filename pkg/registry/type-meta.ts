@@ -1,7 +1,7 @@
 import { badRequest, type Resource } from "#meta";
 import { DecodeFault } from "#schema";
 import type { Environment } from "./environment.ts";
-import { jsonType } from "./go-value.ts";
+import { jsonType } from "./json-type.ts";
 
 /** What an object says that it is. */
 export interface TypeMeta {
@@ -60,8 +60,12 @@ export function checkTypeMeta(
   throw cannotHandle(resource, named, `converting ${types}: unknown conversion`);
 }
 
-function knownKind({ catalog }: Environment, named: TypeMeta): Resource | "list" | undefined {
-  const found = catalog.findKind(named.apiVersion, named.kind);
+function knownKind(
+  { catalog, spoken }: Environment,
+  named: TypeMeta,
+): Resource | "list" | undefined {
+  const { apiVersion, kind: name } = named;
+  const found = catalog.findKind(apiVersion, name) ?? spoken.findKind(apiVersion, name);
   if (found !== undefined) return found;
   const ofLists = catalog.resources.some(
     ({ groupVersion, kind }) => groupVersion === named.apiVersion && kind.listKind === named.kind,

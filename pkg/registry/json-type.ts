@@ -1,0 +1,13 @@
+/** The type of a JSON value as Go's decoder names it in faults. */
+export function jsonType(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (value === null) return "null";
+  switch (typeof value) {
+    case "boolean":
+      return "bool";
+    case "bigint":
+      return "number";
+    default:
+      return typeof value;
+  }
+}
