@@ -1,5 +1,8 @@
 /** api: every kind, one file each, and the structs that only travel. */
 import type { Kind } from "#meta";
+import { selfSubjectReview } from "./authentication/self-subject-review.ts";
+import { tokenReview } from "./authentication/token-review.ts";
+import { authorizationKinds } from "./authorization/kinds.ts";
 import { customResourceDefinition } from "./apiextensions/custom-resource-definition.ts";
 import { admissionRegistrationKinds } from "./admissionregistration/kinds.ts";
 import { controllerRevision } from "./apps/controller-revision.ts";
@@ -50,6 +53,9 @@ export const builtinKinds: readonly Kind[] = [
   serviceAccount,
   service,
   controllerRevision,
+  selfSubjectReview,
+  tokenReview,
+  ...authorizationKinds,
   ingressClass,
   ipAddress,
   networkPolicy,

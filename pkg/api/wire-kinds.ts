@@ -1,5 +1,6 @@
 /** Kinds that travel or lie in old stores, but that no path serves. */
 import type { StructType } from "#schema";
+import { admissionReviewV1 } from "./admission/admission-review.ts";
 import {
   mutatingWebhookConfigurationV1beta1,
   validatingWebhookConfigurationV1beta1,
@@ -10,6 +11,8 @@ import {
 } from "./admissionregistration/validating-policy-structs.ts";
 import { scaleV1 } from "./autoscaling/scale.ts";
 import { evictionV1, evictionV1beta1 } from "./policy/eviction.ts";
+import { conversionReview } from "./apiextensions/definition-structs.ts";
+import { tokenRequestV1 } from "./authentication/token-request.ts";
 
 export interface WireKind {
   /** Template of the API group; "" is the core group. */
@@ -29,6 +32,9 @@ function ofGroup(
 }
 
 export const wireKinds: readonly WireKind[] = [
+  ...ofGroup("admission.{api}", "v1", admissionReviewV1),
+  ...ofGroup("apiextensions.{api}", "v1", conversionReview),
+  ...ofGroup("authentication.{api}", "v1", tokenRequestV1),
   ...ofGroup(
     "admissionregistration.{api}",
     "v1beta1",

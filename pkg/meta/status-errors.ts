@@ -251,6 +251,11 @@ export function plainFailure(message: string): StatusError {
   return failure({ code: 500, message });
 }
 
+/** The path is part of the API, but this server cannot answer it. */
+export function notImplemented(message: string): StatusError {
+  return failure({ code: 501, message });
+}
+
 /** The operation was neither done nor refused in time; the client may ask again. */
 export function serverTimeout(
   resource: ResourceName,

@@ -1,6 +1,7 @@
 import { assert } from "#base";
+import { notImplemented } from "#meta";
 import { StoreFault } from "#storage";
-import type { Registry } from "./contract.ts";
+import type { Registry, Target } from "./contract.ts";
 import { removeCollection } from "./collection.ts";
 import type { Environment, RegistryOptions } from "./environment.ts";
 import { faultError } from "./faults.ts";
@@ -23,8 +24,10 @@ export function createRegistry(options: RegistryOptions): Registry {
     get: (target, getOptions) => guarded(get(environment, target, getOptions)),
     list: (target, listOptions) => guarded(list(environment, target, listOptions)),
     watch: (target, watchOptions) => watch(environment, target, watchOptions),
-    create: (target, body, writeOptions) =>
-      guarded(create(environment, target, { body, options: writeOptions })),
+    create: async (target, body, writeOptions) => {
+      refuseTransient(target);
+      return guarded(create(environment, target, { body, options: writeOptions }));
+    },
     update: (target, body, writeOptions) =>
       guarded(update(environment, target, { body, options: writeOptions })),
     patch: (target, body, patchOptions) =>
@@ -53,6 +56,13 @@ function environmentOf(options: RegistryOptions): Environment {
     identities,
   };
   return environment;
+}
+
+/** Kinds that can only be created are questions: there must be someone who answers. */
+function refuseTransient({ resource, subresource }: Target): void {
+  const { kind, verbs } = resource.kind;
+  if (subresource !== "" || verbs.includes("get")) return;
+  throw notImplemented(`this server does not answer a ${kind}`);
 }
 
 async function readNamespace(

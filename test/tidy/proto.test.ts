@@ -59,9 +59,12 @@ function boxOf(box: { readonly name: string; readonly package: string }, element
 function rootTypes(): readonly StructType<any>[] {
   const travelling = Object.values(api).filter(isStruct);
   const kinds = api.builtinKinds.flatMap((kind) =>
-    kind.versions.flatMap(({ struct }) => [struct, listOf(struct, kind.listKind)]),
+    kind.versions.flatMap(({ struct }) =>
+      kind.verbs.includes("list") ? [struct, listOf(struct, kind.listKind)] : [struct],
+    ),
   );
-  return [...kinds, ...travelling];
+  const unserved = api.wireKinds.map(({ struct }) => struct);
+  return [...kinds, ...unserved, ...travelling];
 }
 
 function isStruct(value: unknown): value is StructType<any> {

@@ -1,15 +1,9 @@
 /** Everything that is served, in one document (apidiscovery v2). */
 import { always, list, named, optional, plain, string, structs } from "#schema";
 import { listMeta, objectMeta } from "#meta";
+import { groupVersionKind } from "./group-version.ts";
 
-const v1 = structs("apimachinery/pkg/apis/meta/v1");
 const v2 = structs("api/apidiscovery/v2");
-
-const groupVersionKind = v1("GroupVersionKind", "Group, version and kind of an object.", {
-  group: always(1, string, "API group; empty for core."),
-  version: always(2, string, "Version of the group."),
-  kind: always(3, string, "Kind."),
-});
 
 const apiSubresourceDiscovery = v2("APISubresourceDiscovery", "A subresource.", {
   subresource: always(1, string, "Its name, as in the path."),
