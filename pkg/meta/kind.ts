@@ -214,6 +214,13 @@ export interface Column {
 
 export type Cell = string | number | boolean | null;
 
+export interface RowCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
 export interface RowContext {
   readonly now: number;
 }
@@ -252,6 +259,7 @@ export interface KindDeclaration<Hub>
   readonly subresources?: readonly Subresource[];
   readonly rules?: Partial<KindRules>;
   readonly hooks?: KindHooks<Hub>;
+  readonly rowConditions?: (object: Hub) => readonly RowCondition[];
   readonly selectableFields?: Readonly<Record<string, (object: Hub) => string>>;
 }
 
