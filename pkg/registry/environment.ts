@@ -35,6 +35,8 @@ export interface RegistryOptions {
 export interface Environment {
   readonly store: ObjectStore;
   readonly catalog: Catalog;
+  /** Kinds that only subresources speak. */
+  readonly spoken: Catalog;
   readonly clock: Clock;
   readonly identities: Identities;
   readonly gates: (name: string) => boolean;

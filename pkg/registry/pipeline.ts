@@ -337,6 +337,16 @@ async function warned<T>(warnings: readonly string[], work: () => Promise<T>): P
   }
 }
 
+/** All admission at once, for what is written in another way. */
+export async function admitAll(
+  environment: Environment,
+  attributes: Attributes,
+  warnings: string[],
+): Promise<void> {
+  await mutate(environment, attributes, warnings);
+  await admit(environment, attributes, warnings);
+}
+
 async function mutate(
   environment: Environment,
   attributes: Attributes,

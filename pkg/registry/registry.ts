@@ -1,5 +1,6 @@
+import { subresourceKinds } from "#api";
 import { assert } from "#base";
-import { notImplemented } from "#meta";
+import { Catalog, notImplemented } from "#meta";
 import { StoreFault } from "#storage";
 import type { Registry, Target } from "./contract.ts";
 import { removeCollection } from "./collection.ts";
@@ -12,6 +13,7 @@ import { create, patch, update } from "./pipeline.ts";
 import { get } from "./read.ts";
 import { remove } from "./removal.ts";
 import { StoredItem } from "./stored.ts";
+import { specialVerbs } from "./subresources/index.ts";
 import { watch } from "./watch.ts";
 
 /**
@@ -21,17 +23,15 @@ import { watch } from "./watch.ts";
 export function createRegistry(options: RegistryOptions): Registry {
   const environment = environmentOf(options);
   return {
-    get: (target, getOptions) => guarded(get(environment, target, getOptions)),
+    get: (target, getOptions) => guarded(verbsOf(target).get(environment, target, getOptions)),
     list: (target, listOptions) => guarded(list(environment, target, listOptions)),
     watch: (target, watchOptions) => watch(environment, target, watchOptions),
-    create: async (target, body, writeOptions) => {
-      refuseTransient(target);
-      return guarded(create(environment, target, { body, options: writeOptions }));
-    },
+    create: async (target, body, writeOptions) =>
+      guarded(verbsOf(target).create(environment, target, { body, options: writeOptions })),
     update: (target, body, writeOptions) =>
-      guarded(update(environment, target, { body, options: writeOptions })),
+      guarded(verbsOf(target).update(environment, target, { body, options: writeOptions })),
     patch: (target, body, patchOptions) =>
-      guarded(patch(environment, target, { body, options: patchOptions })),
+      guarded(verbsOf(target).patch(environment, target, { body, options: patchOptions })),
     delete: (target, deleteOptions) => guarded(remove(environment, target, deleteOptions)),
     deleteCollection: (target, listOptions, deleteOptions) =>
       guarded(
@@ -40,8 +40,17 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
+const usualVerbs = { get, create, update, patch };
+
+/** Some subresources, and kinds that are never stored, have verbs of their own. */
+function verbsOf(target: Target): typeof usualVerbs {
+  const special = specialVerbs(target);
+  if (special.create === undefined) refuseTransient(target);
+  return { ...usualVerbs, ...special };
+}
+
 function environmentOf(options: RegistryOptions): Environment {
-  const { clock, random } = options;
+  const { catalog, clock, random } = options;
   const { mutating = [], validating = [], storageRoot = "/registry" } = options;
   const { allocators = new Map() } = options;
   const namespaces = new NamespaceCache(clock, (name) => readNamespace(environment, name));
@@ -54,6 +63,7 @@ function environmentOf(options: RegistryOptions): Environment {
     allocators,
     namespaces,
     identities,
+    spoken: new Catalog(subresourceKinds, catalog.domain),
   };
   return environment;
 }

@@ -45,7 +45,7 @@ export async function remove(
       await step({ ...attributes, old: current.object });
     }
     if (isNamespace(target.resource)) checkNamespacePreconditions(target, current, options);
-    else checkPreconditions(target, current, options);
+    else checkDeletePreconditions(target, current, options);
     const outcome = isNamespace(target.resource)
       ? await removeNamespace(environment, target, { options, entry, current })
       : await removeObject(environment, target, { options, entry, current });
@@ -256,7 +256,8 @@ export function mayGo(resource: Resource, object: any): boolean {
   return BigInt(deletionGracePeriodSeconds ?? 0) === 0n;
 }
 
-function checkPreconditions(
+/** Throws 409 in the words that deletions have for it. */
+export function checkDeletePreconditions(
   { resource, name }: Target,
   current: StoredItem,
   { preconditions }: DeleteOptions,

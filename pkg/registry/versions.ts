@@ -41,21 +41,32 @@ function versionMissing({ resource, name }: Target): Error {
   return invalid({ group: resource.group, kind: resource.plural }, name, problems);
 }
 
-/** Throws 409 unless what is there (if anything) has the uid that the client expects. */
+interface Expected {
+  readonly uid: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly current: StoredItem | undefined;
+}
+
+/** Throws 409 unless what is there (if anything) has the uid and version that the client expects. */
 export function checkPreconditions(
   environment: Environment,
   target: Target,
-  wanted: { readonly uid: string | undefined; readonly current: StoredItem | undefined },
+  { uid, resourceVersion, current }: Expected,
 ): void {
-  if (wanted.uid === undefined) return;
-  const uid: string = wanted.current?.object.metadata.uid ?? "";
-  if (wanted.uid === uid) return;
+  const metadata = current?.object.metadata;
+  const expected = [
+    ["UID", uid, metadata?.uid ?? ""],
+    ["ResourceVersion", resourceVersion, metadata?.resourceVersion ?? ""],
+  ] as const;
+  const failed = expected.find(([, wanted, actual]) => wanted !== undefined && wanted !== actual);
+  if (failed === undefined) return;
+  const [what, wanted, actual] = failed;
   const { resource, name } = target;
   throw conflict(
     resource,
     name,
     `StorageError: invalid object, Code: 4, Key: ${environment.storageRoot}${keyOf(target)}, ` +
       "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " +
-      `UID in precondition: ${wanted.uid}, UID in object meta: ${uid}`,
+      `${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
 }

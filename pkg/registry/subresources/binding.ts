@@ -1,0 +1,89 @@
+import { assert } from "#base";
+import { badRequest, conflict, plainFailure, problemText, type Resource } from "#meta";
+import { Problems } from "#schema";
+import { decodeBody } from "../body.ts";
+import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
+import { type Environment, hookContext } from "../environment.ts";
+import { matchNamespace } from "../metadata.ts";
+import { admitAll } from "../pipeline.ts";
+import { checkPreconditions } from "../versions.ts";
+import { changeStored } from "./change-stored.ts";
+import { created } from "./made-item.ts";
+import { setPodCondition } from "./pod-conditions.ts";
+
+/** Details of a conflict name the subresource here. */
+const assignment = { group: "", plural: "pods/binding" };
+
+/**
+ * POST to `pods/{name}/binding` and to `bindings`: assigns the pod to a node, once and for all, and
+ * adds the annotations of the binding to it.
+ */
+export async function bind(
+  environment: Environment,
+  target: Target,
+  { body, options }: { readonly body: Body; readonly options: WriteOptions },
+): Promise<WriteAnswer> {
+  const bindings = coreResource(environment, "bindings");
+  const decoded = decodeBody(environment, { ...target, resource: bindings }, body, options);
+  const { object: binding, warnings } = decoded;
+  const { metadata } = binding;
+  matchNamespace(target, metadata);
+  const name: string = metadata.name ?? "";
+  if (target.subresource !== "" && name !== target.name) {
+    throw badRequest("name in URL does not match name in Binding object");
+  }
+  checkBinding(environment, target, { binding, kind: bindings.kind });
+  const { dryRun } = options;
+  const attributes = { target, operation: "create", dryRun, object: binding, old: undefined };
+  await admitAll(environment, { ...attributes, operation: "create" }, warnings);
+
+  const pods = { ...target, resource: coreResource(environment, "pods"), name, subresource: "" };
+  await changeStored(environment, pods, {
+    check: (current) =>
+      checkPreconditions(environment, pods, {
+        uid: metadata.uid || undefined,
+        resourceVersion: metadata.resourceVersion || undefined,
+        current,
+      }),
+    change: (pod) => assign(environment, pod, binding),
+    dryRun,
+  });
+  return created(environment, warnings);
+}
+
+/** Kubernetes does not say that the request is at fault. */
+function checkBinding(
+  environment: Environment,
+  target: Target,
+  { binding, kind }: { readonly binding: any; readonly kind: Resource["kind"] },
+): void {
+  const problems = new Problems();
+  kind.hooks.validate?.(binding, problems, hookContext(environment, target));
+  const texts = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
+  if (texts.length === 0) return;
+  throw plainFailure(texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`);
+}
+
+function assign({ clock }: Environment, pod: any, binding: any): void {
+  const { metadata, spec } = pod;
+  const { name } = metadata;
+  const refuse = (why: string) => conflict(assignment, name, `pod ${name} ${why}`);
+  if (metadata.deletionTimestamp) {
+    throw refuse("is being deleted, cannot be assigned to a host");
+  }
+  if (spec.nodeName) throw refuse(`is already assigned to node ${JSON.stringify(spec.nodeName)}`);
+  if (spec.schedulingGates?.length) throw refuse("has non-empty .spec.schedulingGates");
+  spec.nodeName = binding.target.name;
+  const { annotations } = binding.metadata;
+  if (annotations !== undefined && Object.keys(annotations).length > 0) {
+    const both = { __proto__: null, ...metadata.annotations, ...annotations };
+    metadata.annotations = both;
+  }
+  setPodCondition(pod, { type: "PodScheduled", status: "True" }, clock.now());
+}
+
+function coreResource({ catalog }: Environment, plural: string): Resource {
+  const resource = catalog.find("", "v1", plural);
+  assert(resource !== undefined, `the catalog has ${plural}`);
+  return resource;
+}

@@ -1,0 +1,205 @@
+import { assert } from "#base";
+import {
+  badRequest,
+  type Resource,
+  selectorFromLabelSelector,
+  StatusError,
+  timeout,
+} from "#meta";
+import { parseJson, unwrapEnvelope } from "#schema";
+import { decodeBody } from "../body.ts";
+import type { Body, DeleteOptions, Target, WriteAnswer, WriteOptions } from "../contract.ts";
+import type { Environment } from "../environment.ts";
+import { matchNamespace } from "../metadata.ts";
+import { admitAll } from "../pipeline.ts";
+import { get } from "../read.ts";
+import { checkDeletePreconditions, remove } from "../removal.ts";
+import { collectionPrefix, StoredItem } from "../stored.ts";
+import { changeStored } from "./change-stored.ts";
+import { multipleBudgets, takeFrom, violation } from "./disruption-budget.ts";
+import { created, spokenResource } from "./made-item.ts";
+import { isReady, setPodCondition } from "./pod-conditions.ts";
+
+/** How often a pod that changes all the time is looked at again. */
+const attempts = 20;
+
+/**
+ * POST to `pods/{name}/eviction`: deletes the pod if its disruption budget, where it has one,
+ * allows. Answers 201, or 429 when the budget does not allow it now.
+ */
+export async function evict(
+  environment: Environment,
+  target: Target,
+  { body, options }: { readonly body: Body; readonly options: WriteOptions },
+): Promise<WriteAnswer> {
+  const resource = evictionResource(environment, body);
+  const decoded = decodeBody(environment, { ...target, resource }, body, options);
+  const { object: eviction, warnings } = decoded;
+  matchNamespace(target, eviction.metadata);
+  if (eviction.metadata.name !== target.name) {
+    throw badRequest("name in URL does not match name in Eviction object");
+  }
+  const dryRun = options.dryRun || (eviction.deleteOptions?.dryRun ?? []).includes("All");
+  const attributes = { target, operation: "create", dryRun, object: eviction } as const;
+  await admitAll(environment, { ...attributes, old: undefined }, warnings);
+  const pods = { ...target, subresource: "" };
+  await evictPod(environment, pods, deletionOf(eviction.deleteOptions, dryRun));
+  return created(environment, warnings);
+}
+
+/** Clients of either version are understood, whatever they send. */
+function evictionResource(environment: Environment, body: Body): Resource {
+  const old = "policy/v1beta1";
+  const named = apiVersionOf(body);
+  return spokenResource(environment, named === old ? old : "policy/v1", "Eviction");
+}
+
+/** As far as it can be told before decoding. */
+function apiVersionOf({ bytes, format }: Body): unknown {
+  if (format === "protobuf") return unwrapEnvelope(bytes)?.apiVersion;
+  if (format !== "json") return undefined;
+  try {
+    return (parseJson(bytes).value as { readonly apiVersion?: unknown } | null)?.apiVersion;
+  } catch {
+    return undefined;
+  }
+}
+
+function deletionOf(sent: any, dryRun: boolean): DeleteOptions {
+  const grace = sent?.gracePeriodSeconds;
+  return {
+    dryRun,
+    gracePeriodSeconds: grace === undefined ? undefined : Number(grace),
+    propagationPolicy: sent?.propagationPolicy,
+    orphanDependents: sent?.orphanDependents,
+    preconditions: sent?.preconditions,
+  };
+}
+
+async function evictPod(
+  environment: Environment,
+  target: Target,
+  options: DeleteOptions,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const { object: pod } = await get(environment, target, { resourceVersion: "" });
+    if (!needsNoBudget(pod)) return evictWithBudget(environment, target, { pod, options });
+    try {
+      return await markAndDelete(environment, target, pinned(options, pod));
+    } catch (error) {
+      const mayRetry = options.preconditions?.resourceVersion === undefined && isConflict(error);
+      if (!mayRetry || isUidConflict(options, pod) || attempt === attempts) throw error;
+    }
+  }
+}
+
+function isUidConflict({ preconditions }: DeleteOptions, pod: any): boolean {
+  return preconditions?.uid !== undefined && preconditions.uid !== pod.metadata.uid;
+}
+
+/** It runs no longer, or not yet, or is on its way out: there is nothing to protect. */
+function needsNoBudget({ metadata, status }: any): boolean {
+  const idle = ["Succeeded", "Failed", "Pending"].includes(status.phase);
+  return idle || Boolean(metadata.deletionTimestamp);
+}
+
+async function evictWithBudget(
+  environment: Environment,
+  target: Target,
+  { pod, options }: { readonly pod: any; readonly options: DeleteOptions },
+): Promise<void> {
+  const budgets = await budgetsOf(environment, target, pod);
+  if (budgets.length > 1) throw multipleBudgets();
+  const [budget] = budgets;
+  if (budget === undefined) return markAndDelete(environment, target, options);
+  if (!isReady(pod) && letsUnhealthyGo(budget.object)) {
+    // The pod must still be unhealthy when it goes, that is, unchanged.
+    const name = budget.object.metadata.name;
+    return markAndDelete(environment, target, pinned(options, pod)).catch((error: unknown) => {
+      const own = options.preconditions?.resourceVersion !== undefined;
+      throw isConflict(error) && !own && !isUidConflict(options, pod) ? violation(name, "busy") : error;
+    });
+  }
+  await takeDisruption(environment, target, { budget, dryRun: options.dryRun });
+  await markAndDelete(environment, target, options);
+}
+
+async function budgetsOf(
+  environment: Environment,
+  target: Target,
+  pod: any,
+): Promise<readonly StoredItem[]> {
+  const labels = pod.metadata.labels ?? {};
+  if (Object.keys(labels).length === 0) return [];
+  const budgets = { ...target, resource: budgetResource(environment), name: "" };
+  const { signal } = target;
+  const { entries } = await environment.store.list(collectionPrefix(budgets), { signal });
+  return entries
+    .map((entry) => new StoredItem(environment, budgets, entry))
+    .filter(({ object }) => selectorFromLabelSelector(object.spec.selector).matches(labels));
+}
+
+function budgetResource({ catalog }: Environment): Resource {
+  const resource = catalog.find("policy", "v1", "poddisruptionbudgets");
+  assert(resource !== undefined, "the catalog has disruption budgets");
+  return resource;
+}
+
+/** A pod that is not healthy counts for nothing where the others suffice, or where the budget says so. */
+function letsUnhealthyGo({ spec, status }: any): boolean {
+  if (spec.unhealthyPodEvictionPolicy === "AlwaysAllow") return true;
+  return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
+}
+
+async function takeDisruption(
+  environment: Environment,
+  target: Target,
+  { budget, dryRun }: { readonly budget: StoredItem; readonly dryRun: boolean },
+): Promise<void> {
+  const { name } = budget.object.metadata;
+  const signal = AbortSignal.any([target.signal, AbortSignal.timeout(budgetTimeoutMs)]);
+  const budgets = { ...target, resource: budget.resource, name, signal };
+  const now = environment.clock.now();
+  const change = (object: any) => takeFrom(object, target.name, now);
+  try {
+    await changeStored(environment, budgets, { change, dryRun });
+  } catch (error) {
+    if (!signal.aborted || target.signal.aborted) throw error;
+    const text = `couldn't update PodDisruptionBudget ${JSON.stringify(name)} due to conflicts`;
+    throw timeout(text, 10);
+  }
+}
+
+const budgetTimeoutMs = 20_000;
+
+/** Notes on the pod why it goes, then deletes it; deletions as such have been admitted. */
+async function markAndDelete(
+  environment: Environment,
+  target: Target,
+  options: DeleteOptions,
+): Promise<void> {
+  const { clock } = environment;
+  const why = {
+    type: "DisruptionTarget",
+    status: "True",
+    reason: "EvictionByEvictionAPI",
+    message: "Eviction API: evicting",
+  };
+  const marked = await changeStored(environment, target, {
+    check: (current) => checkDeletePreconditions(target, current, options),
+    change: (pod) => setPodCondition(pod, why, clock.now()),
+    dryRun: options.dryRun,
+  });
+  const then = options.preconditions?.resourceVersion ? pinned(options, marked.object) : options;
+  await remove({ ...environment, mutating: [], validating: [] }, target, then);
+}
+
+/** Only the pod as it was seen. */
+function pinned(options: DeleteOptions, { metadata }: any): DeleteOptions {
+  const { resourceVersion } = metadata;
+  return { ...options, preconditions: { ...options.preconditions, resourceVersion } };
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof StatusError && error.status.reason === "Conflict";
+}

@@ -1,0 +1,19 @@
+/** subresources: those that are more than a part of their object. */
+import type { Target } from "../contract.ts";
+import { bind } from "./binding.ts";
+import { evict } from "./eviction.ts";
+import { scaleVerbs } from "./scale.ts";
+import type { SpecialVerbs } from "./special-verbs.ts";
+
+/** By the key prefix of the kind, with the name of the subresource. */
+const byName: Readonly<Record<string, SpecialVerbs>> = {
+  "/bindings/": { create: bind },
+  "/pods/binding": { create: bind },
+  "/pods/eviction": { create: evict },
+};
+
+export function specialVerbs({ resource, subresource }: Target): SpecialVerbs {
+  const { scale } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
+  if (scale !== undefined) return scaleVerbs(scale);
+  return byName[`${resource.keyPrefix}${subresource}`] ?? {};
+}

@@ -1,0 +1,26 @@
+import { timestamp } from "../metadata.ts";
+
+interface PodCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Sets a condition of a pod in place; the time of its last transition moves with its status. */
+export function setPodCondition(pod: any, condition: PodCondition, now: number): void {
+  pod.status.conditions ??= [];
+  const { conditions } = pod.status;
+  const at = conditions.findIndex(({ type }: PodCondition) => type === condition.type);
+  const before = conditions[at];
+  const lastTransitionTime =
+    before?.status === condition.status ? before.lastTransitionTime : timestamp(now);
+  const next = { lastProbeTime: null, ...condition, lastTransitionTime };
+  if (at < 0) conditions.push(next);
+  else conditions[at] = next;
+}
+
+export function isReady(pod: any): boolean {
+  const conditions: readonly PodCondition[] = pod.status.conditions ?? [];
+  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+}

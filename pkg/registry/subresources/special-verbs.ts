@@ -1,0 +1,34 @@
+import type {
+  Body,
+  GetOptions,
+  Item,
+  PatchOptions,
+  Target,
+  WriteAnswer,
+  WriteOptions,
+} from "../contract.ts";
+import type { Environment } from "../environment.ts";
+
+/** Verbs of a subresource that take the place of the usual ones. */
+export interface SpecialVerbs {
+  readonly get?: (
+    environment: Environment,
+    target: Target,
+    options: GetOptions,
+  ) => Promise<Item>;
+  readonly create?: (
+    environment: Environment,
+    target: Target,
+    request: { readonly body: Body; readonly options: WriteOptions },
+  ) => Promise<WriteAnswer>;
+  readonly update?: (
+    environment: Environment,
+    target: Target,
+    request: { readonly body: Body; readonly options: WriteOptions },
+  ) => Promise<WriteAnswer>;
+  readonly patch?: (
+    environment: Environment,
+    target: Target,
+    request: { readonly body: Body; readonly options: PatchOptions },
+  ) => Promise<WriteAnswer>;
+}
