@@ -32,9 +32,8 @@ export const apiserverFlags = {
   "anonymous-auth": flag("bool", true, "let requests without credentials be system:anonymous"),
   "authorization-mode": flag(
     "list",
-    [],
-    "AlwaysAllow or AlwaysDeny; without it members of system:masters may do everything, " +
-      "others only read health, version and discovery",
+    ["RBAC"],
+    "who decides, in order: RBAC, AlwaysAllow, AlwaysDeny; system:masters may do everything",
   ),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),

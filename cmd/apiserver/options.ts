@@ -98,11 +98,10 @@ function etcdTls(values: Values): { readonly tls?: { ca?: string; cert?: string;
 }
 
 function checkModes(names: readonly string[]): readonly AuthorizationMode[] {
-  const known = Object.keys(authorizationModes) as AuthorizationMode[];
   return names.map((name) => {
-    const mode = known.find((candidate) => candidate === name);
+    const mode = authorizationModes.find((candidate) => candidate === name);
     if (mode !== undefined) return mode;
-    const choice = known.join(", ");
+    const choice = authorizationModes.join(", ");
     throw new UsageError(`--authorization-mode: ${JSON.stringify(name)} is not one of ${choice}`);
   });
 }

@@ -1,15 +1,58 @@
 /** Who may come in and what they may do, as start options say it. */
+import { accessDefaults } from "#api";
 import { clientCertificate, TokenFile, Union } from "#authn";
-import { alwaysAllow, alwaysDeny, firstOpinion, masters, publicReads } from "#authz";
+import {
+  type AccessKind,
+  alwaysAllow,
+  alwaysDeny,
+  escalationCheck,
+  firstOpinion,
+  masters,
+  Rbac,
+} from "#authz";
+import { type Domain, resolve } from "#meta";
+import type { Admit } from "#registry";
 import type { Authenticator, Authorizer } from "#request";
 import type { StartOptions } from "./options.ts";
 
-export const authorizationModes = { AlwaysAllow: alwaysAllow, AlwaysDeny: alwaysDeny } as const;
+export const authorizationModes = ["RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
 
-export type AuthorizationMode = keyof typeof authorizationModes;
+export type AuthorizationMode = (typeof authorizationModes)[number];
+
+/** Everything about access that the parts of a server share. */
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly rbac: Rbac;
+  readonly mutating: readonly Admit[];
+}
+
+export interface AccessOptions {
+  readonly options: StartOptions;
+  readonly adminToken: string;
+  readonly domain: Domain;
+}
+
+export function accessOf({ options, adminToken, domain }: AccessOptions): Access {
+  const rbac = rbacWithDefaults(domain);
+  const authorizer = authorizerOf(options, rbac);
+  return {
+    authenticator: authenticatorOf(options, adminToken),
+    authorizer,
+    rbac,
+    mutating: [escalationCheck({ rbac, authorizer, domain })],
+  };
+}
+
+/** The defaults are in force before they are stored, and before the store has been read. */
+function rbacWithDefaults(domain: Domain): Rbac {
+  const rbac = new Rbac(resolve("rbac.authorization.{api}", domain));
+  for (const { kind, object } of accessDefaults(domain)) rbac.set(kind.kind as AccessKind, object);
+  return rbac;
+}
 
 /** Client certificates, the generated admin token, and the token file. */
-export function authenticatorOf(options: StartOptions, adminToken: string): Authenticator {
+function authenticatorOf(options: StartOptions, adminToken: string): Authenticator {
   const admin = new TokenFile(`${adminToken},admin,admin,"system:masters"`);
   const listed = options.tokens === undefined ? [] : [new TokenFile(options.tokens)];
   return new Union({
@@ -18,7 +61,12 @@ export function authenticatorOf(options: StartOptions, adminToken: string): Auth
   });
 }
 
-export function authorizerOf({ authorization = [] }: StartOptions): Authorizer {
-  const modes = authorization.map((mode) => authorizationModes[mode]);
-  return firstOpinion([masters, ...(modes.length > 0 ? modes : [publicReads])]);
+function authorizerOf({ authorization = [] }: StartOptions, rbac: Rbac): Authorizer {
+  const known: Readonly<Record<AuthorizationMode, Authorizer>> = {
+    RBAC: rbac,
+    AlwaysAllow: alwaysAllow,
+    AlwaysDeny: alwaysDeny,
+  };
+  const modes = authorization.map((mode) => known[mode]);
+  return firstOpinion([masters, ...(modes.length > 0 ? modes : [rbac])]);
 }

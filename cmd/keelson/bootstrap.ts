@@ -3,7 +3,8 @@ import { type Catalog, StatusError } from "#meta";
 import type { Registry } from "#registry";
 import type { User } from "#request";
 
-const apiserver: User = {
+/** Who the server is to itself. */
+export const apiserver: User = {
   name: "system:apiserver",
   uid: "",
   groups: ["system:masters", "system:authenticated"],

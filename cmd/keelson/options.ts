@@ -25,9 +25,7 @@ export interface StartOptions {
   readonly tokens?: string;
   /** Requests without credentials become `system:anonymous`; default true. */
   readonly anonymous?: boolean;
-  /**
-   * Default: members of `system:masters` may do everything, others read health, version, discovery.
-   */
+  /** In order; default RBAC. Members of `system:masters` may do everything in every mode. */
   readonly authorization?: readonly AuthorizationMode[];
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;

@@ -1,14 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { builtinKinds } from "#api";
+import { feedRbac } from "#authz";
 import { type Clock, systemClock } from "#base";
 import { runControllers } from "#controllers";
 import { type Catalog, domainOf } from "#meta";
 import { createRegistry, type Registry } from "#registry";
 import { createServer, type HealthCheck, type KeelsonServer, type TlsOptions } from "#server";
 import { type Backend, objectStore, startCompactor } from "#storage";
-import { authenticatorOf, authorizerOf } from "./access.ts";
-import { bootstrap } from "./bootstrap.ts";
+import { type Access, accessOf } from "./access.ts";
+import { reconcileAccess } from "./access-bootstrap.ts";
+import { apiserver, bootstrap } from "./bootstrap.ts";
 import { type Credentials, ensureCredentials } from "./credentials.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
@@ -42,14 +44,15 @@ async function startOn(
 ): Promise<RunningServer> {
   const domain = domainOf(options.apiDomain, options.labelDomain);
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
-  const registry = registryOf(storage.backend, catalog, { options, clock });
   const credentials = await credentialsOf(options, clock);
   const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
+  const access = accessOf({ options, adminToken: token, domain });
+  const registry = registryOf(storage.backend, catalog, { options, clock, access });
   const server = createServer({
     catalog,
     registry,
-    authenticator: authenticatorOf(options, token),
-    authorizer: authorizerOf(options),
+    authenticator: access.authenticator,
+    authorizer: access.authorizer,
     tls: credentials && tlsOf(options, credentials),
     clock,
     limits: options.limits ?? {},
@@ -59,7 +62,11 @@ async function startOn(
   const life = new AbortController();
   // Every watch of every controller listens to it.
   setMaxListeners(0, life.signal);
-  await bootstrap(registry, catalog, life.signal);
+  const { signal } = life;
+  await bootstrap(registry, catalog, signal);
+  await reconcileAccess({ registry, catalog, signal });
+  const report = reporter(options);
+  await feedRbac(access.rbac, { registry, catalog, clock, user: apiserver, signal, report });
   const host = options.host ?? localhost;
   if (options.port !== undefined) await server.listen({ host, port: options.port });
   const background = runBackground({ storage, registry, catalog, options, clock, life });
@@ -77,10 +84,16 @@ async function startOn(
   };
 }
 
+interface Foundation {
+  readonly options: StartOptions;
+  readonly clock: Clock;
+  readonly access: Access;
+}
+
 function registryOf(
   backend: Backend,
   catalog: Catalog,
-  { options, clock }: { readonly options: StartOptions; readonly clock: Clock },
+  { options, clock, access }: Foundation,
 ): Registry {
   const storageRoot = options.storageRoot ?? "/registry";
   return createRegistry({
@@ -91,6 +104,7 @@ function registryOf(
     storageMediaType: options.storageMediaType ?? "json",
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,
+    mutating: access.mutating,
   });
 }
 

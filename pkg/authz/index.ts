@@ -1,2 +1,6 @@
 /** authz: who may do what. */
-export { alwaysAllow, alwaysDeny, firstOpinion, masters, publicReads } from "./modes.ts";
+export { escalationCheck } from "./escalation.ts";
+export { alwaysAllow, alwaysDeny, firstOpinion, masters } from "./modes.ts";
+export { type AccessKind, Rbac } from "./rbac.ts";
+export { feedRbac } from "./rbac-feed.ts";
+export { missingRules } from "./rules.ts";

@@ -1,4 +1,5 @@
-import type { Attributes, Authorizer, Decision } from "#request";
+import type { Authorizer, Decision } from "#request";
+import { aggregate } from "./rbac.ts";
 
 const noOpinion: Decision = { verdict: "no-opinion", reason: "" };
 
@@ -18,40 +19,35 @@ export const masters: Authorizer = {
     user.groups.includes("system:masters") ? { verdict: "allow", reason: "" } : noOpinion,
 };
 
-const publicPaths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
-const discoveryPaths = ["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"];
-
-/**
- * The read-only paths that Kubernetes opens through its bindings for `system:public-info-viewer`
- * (anybody) and `system:discovery` (whoever is authenticated).
- */
-export const publicReads: Authorizer = {
-  async authorize({ user, request }: Attributes): Promise<Decision> {
-    if (request.isResource || request.verb !== "get") return noOpinion;
-    const open = user.groups.includes("system:authenticated")
-      ? [...publicPaths, ...discoveryPaths]
-      : publicPaths;
-    return open.some((pattern) => covers(pattern, request.path))
-      ? { verdict: "allow", reason: "" }
-      : noOpinion;
-  },
-};
-
-function covers(pattern: string, path: string): boolean {
-  return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
-}
-
 /** The first authorizer with an opinion decides; without one the answer is no. */
 export function firstOpinion(authorizers: readonly Authorizer[]): Authorizer {
   return {
     async authorize(attributes) {
       const reasons: string[] = [];
+      const errors: string[] = [];
       for (const authorizer of authorizers) {
         const decision = await authorizer.authorize(attributes);
-        if (decision.verdict !== "no-opinion") return decision;
-        if (decision.reason !== "") reasons.push(decision.reason);
+        const { verdict, reason, error = "" } = decision;
+        if (error !== "") errors.push(error);
+        if (verdict !== "no-opinion") return { ...decision, ...errorOf(errors) };
+        if (reason !== "") reasons.push(reason);
       }
-      return { verdict: "no-opinion", reason: reasons.join("\n") };
+      return { verdict: "no-opinion", reason: reasons.join("\n"), ...errorOf(errors) };
+    },
+    rules: (user, namespace) => {
+      const known = authorizers.flatMap((each) => each.rules?.(user, namespace) ?? []);
+      return {
+        rules: known.flatMap(({ rules }) => rules),
+        incomplete: known.some(({ incomplete }) => incomplete),
+        error: known
+          .map(({ error }) => error)
+          .filter(Boolean)
+          .join(", "),
+      };
     },
   };
+}
+
+function errorOf(errors: readonly string[]): { readonly error?: string } {
+  return errors.length === 0 ? {} : { error: aggregate(errors) };
 }

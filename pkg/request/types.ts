@@ -50,16 +50,48 @@ export interface Authenticator {
   authenticate(credentials: Credentials): Promise<User | undefined>;
 }
 
+/** One term of a selector that narrows a request. */
+export interface SelectorTerm {
+  readonly key: string;
+  readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+  readonly values: readonly string[];
+}
+
 export interface Attributes {
   readonly user: User;
   readonly request: RequestInfo;
+  /** What a list or watch is narrowed to; absent = unrestricted. */
+  readonly fieldTerms?: readonly SelectorTerm[];
+  readonly labelTerms?: readonly SelectorTerm[];
 }
 
 export interface Decision {
   readonly verdict: "allow" | "deny" | "no-opinion";
   readonly reason: string;
+  /** What went wrong on the way; there may be a verdict nevertheless. */
+  readonly error?: string;
+}
+
+/** A permission: of resources, or of paths if `nonResourceURLs` is there. */
+export interface AccessRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+}
+
+/** What somebody may do in a namespace, as far as an authorizer can tell. */
+export interface KnownRules {
+  readonly rules: readonly AccessRule[];
+  /** There may be more that this authorizer cannot list. */
+  readonly incomplete: boolean;
+  /** "" if nothing went wrong. */
+  readonly error: string;
 }
 
 export interface Authorizer {
   authorize(attributes: Attributes): Promise<Decision>;
+  /** Absent where decisions do not follow from rules. */
+  rules?(user: User, namespace: string): KnownRules;
 }

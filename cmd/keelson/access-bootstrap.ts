@@ -1,0 +1,137 @@
+import { accessDefaults } from "#api";
+import { missingRules } from "#authz";
+import { deepEqual } from "#base";
+import { type Catalog, type Kind, resolve, type Resource, StatusError } from "#meta";
+import type { Body, Registry, Target } from "#registry";
+import { apiserver } from "./bootstrap.ts";
+
+export interface ReconcileOptions {
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly signal: AbortSignal;
+}
+
+const everything = {
+  labelSelector: "",
+  fieldSelector: "",
+  resourceVersion: "",
+  resourceVersionMatch: "",
+  limit: 0,
+  continueToken: "",
+};
+const writeOptions = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
+
+/**
+ * Makes the roles and bindings that every server has, and gives back what was taken from them. What
+ * was added to them stays; objects annotated with `autoupdate: "false"` are left alone. Another
+ * replica may be doing the same at the same moment.
+ */
+export async function reconcileAccess(options: ReconcileOptions): Promise<void> {
+  const defaults = accessDefaults(options.catalog.domain);
+  const group = resolve("rbac.authorization.{api}", options.catalog.domain);
+  for (const kind of new Set(defaults.map((each) => each.kind))) {
+    const resource = options.catalog.find(group, "v1", kind.plural);
+    if (resource === undefined) continue;
+    const wanted = defaults.filter((each) => each.kind === kind).map(({ object }) => object);
+    await new Reconciliation(options, resource, kind).run(wanted);
+  }
+}
+
+class Reconciliation {
+  constructor(
+    private readonly options: ReconcileOptions,
+    private readonly resource: Resource,
+    private readonly kind: Kind,
+  ) {}
+
+  async run(wanted: readonly any[]): Promise<void> {
+    const present = new Map<string, any>();
+    const list = await this.options.registry.list(this.target({}), everything);
+    for await (const { object } of list.items) present.set(keyOf(object), object);
+    await Promise.all(wanted.map((object) => this.one(object, present.get(keyOf(object)))));
+  }
+
+  /** Unharmed by another replica that was faster: that one wanted the same. */
+  private async one(wanted: any, present: any): Promise<void> {
+    try {
+      if (present === undefined) await this.create(wanted);
+      else await this.repair(wanted, present);
+    } catch (error) {
+      if (!(error instanceof StatusError && [404, 409].includes(error.code))) throw error;
+    }
+  }
+
+  private async create(object: any): Promise<void> {
+    const target = this.target({ namespace: object.metadata.namespace });
+    await this.options.registry.create(target, this.body(object), writeOptions);
+  }
+
+  private async repair(wanted: any, present: any): Promise<void> {
+    const optOut = resolve("rbac.authorization.{label}/autoupdate", this.options.catalog.domain);
+    if (present.metadata.annotations?.[optOut] === "false") return;
+    const { namespace, name } = present.metadata;
+    const target = this.target({ namespace, name });
+    const { registry } = this.options;
+    if (wanted.roleRef !== undefined && !deepEqual(wanted.roleRef, present.roleRef)) {
+      // A binding keeps its role for life, so it has to be made anew.
+      const { uid, resourceVersion } = present.metadata;
+      await registry.delete(target, {
+        dryRun: false,
+        gracePeriodSeconds: undefined,
+        propagationPolicy: undefined,
+        orphanDependents: undefined,
+        preconditions: { uid, resourceVersion },
+      });
+      return this.create(wanted);
+    }
+    const repaired = merge(wanted, present);
+    if (deepEqual(repaired, present)) return;
+    await registry.update(target, this.body(repaired), writeOptions);
+  }
+
+  private body(object: any): Body {
+    const typeMeta = { kind: this.kind.kind, apiVersion: this.resource.groupVersion };
+    return { bytes: Buffer.from(JSON.stringify({ ...typeMeta, ...object })), format: "json" };
+  }
+
+  private target({ namespace = "", name = "" }: { namespace?: string; name?: string }): Target {
+    const { resource, options } = this;
+    const { signal } = options;
+    const who = { user: apiserver, signal, userAgent: "keelson" };
+    return { resource, namespace, name, subresource: "", ...who };
+  }
+}
+
+function keyOf({ metadata }: any): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** What is there with what is missing. An aggregated role gets its rules from elsewhere. */
+function merge(wanted: any, present: any): any {
+  const metadata = {
+    ...present.metadata,
+    labels: { ...present.metadata.labels, ...wanted.metadata.labels },
+    annotations: { ...present.metadata.annotations, ...wanted.metadata.annotations },
+  };
+  if (wanted.roleRef !== undefined) {
+    const held: readonly unknown[] = present.subjects ?? [];
+    const more = (wanted.subjects ?? []).filter(
+      (subject: unknown) => !held.some((each) => deepEqual(each, subject)),
+    );
+    return more.length === 0
+      ? { ...present, metadata }
+      : { ...present, metadata, subjects: [...held, ...more] };
+  }
+  if (wanted.aggregationRule !== undefined) {
+    const selectors = present.aggregationRule?.clusterRoleSelectors ?? [];
+    const more = wanted.aggregationRule.clusterRoleSelectors.filter(
+      (selector: unknown) => !selectors.some((each: unknown) => deepEqual(each, selector)),
+    );
+    const aggregationRule = { clusterRoleSelectors: [...selectors, ...more] };
+    return { ...present, metadata, aggregationRule };
+  }
+  const more = missingRules(present.rules ?? [], wanted.rules);
+  return more.length === 0
+    ? { ...present, metadata }
+    : { ...present, metadata, rules: [...(present.rules ?? []), ...more] };
+}

@@ -1,0 +1,95 @@
+/** What rules allow, and whether some rules include others. */
+import { goQuote } from "#meta";
+import type { AccessRule } from "#request";
+
+/** A path covers itself; one that ends in `*` covers everything that begins with the rest. */
+export function pathCovers(pattern: string, path: string): boolean {
+  return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+}
+
+/** `wanted` as rules of one verb for one thing each; names stay together. */
+export function breakDown(wanted: readonly AccessRule[]): readonly AccessRule[] {
+  return wanted.flatMap((rule) => (rule.verbs ?? []).flatMap((verb) => atoms(rule, verb)));
+}
+
+function atoms(rule: AccessRule, verb: string): readonly AccessRule[] {
+  const paths = (rule.nonResourceURLs ?? []).map((url) => ({
+    verbs: [verb],
+    nonResourceURLs: [url],
+  }));
+  const names = rule.resourceNames ?? [];
+  const resources = (rule.apiGroups ?? []).flatMap((group) =>
+    (rule.resources ?? []).flatMap((resource): AccessRule[] => {
+      const atom = { verbs: [verb], apiGroups: [group], resources: [resource] };
+      return names.length === 0 ? [atom] : names.map((name) => ({ ...atom, resourceNames: [name] }));
+    }),
+  );
+  return [...resources, ...paths];
+}
+
+/** The atoms of `wanted` that `held` does not include. */
+export function missingRules(
+  held: readonly AccessRule[],
+  wanted: readonly AccessRule[],
+): readonly AccessRule[] {
+  return breakDown(wanted).filter((atom) => !held.some((rule) => includes(rule, atom)));
+}
+
+/** Whether a rule allows everything that an atom allows. */
+function includes(rule: AccessRule, atom: AccessRule): boolean {
+  return (
+    holds(rule.verbs, atom.verbs) &&
+    holds(rule.apiGroups, atom.apiGroups) &&
+    (atom.resources ?? []).every((resource) => holdsResource(rule.resources ?? [], resource)) &&
+    holdsNames(rule.resourceNames ?? [], atom.resourceNames ?? []) &&
+    (atom.nonResourceURLs ?? []).every((url) =>
+      (rule.nonResourceURLs ?? []).some((pattern) => pathCovers(pattern, url)),
+    )
+  );
+}
+
+function holds(owned: readonly string[] = [], wanted: readonly string[] = []): boolean {
+  return owned.includes("*") || wanted.every((each) => owned.includes(each));
+}
+
+function holdsResource(owned: readonly string[], resource: string): boolean {
+  if (owned.includes("*") || owned.includes(resource)) return true;
+  const slash = resource.indexOf("/");
+  return slash >= 0 && owned.includes(`*${resource.slice(slash)}`);
+}
+
+function holdsNames(owned: readonly string[], wanted: readonly string[]): boolean {
+  if (owned.length === 0) return true;
+  return wanted.length > 0 && wanted.every((name) => owned.includes(name));
+}
+
+/** Atoms as Kubernetes lists them: those of one resource together, in order of their text. */
+export function listRules(missing: readonly AccessRule[]): string {
+  const merged = new Map<string, AccessRule>();
+  for (const atom of missing) {
+    const key = JSON.stringify({ ...atom, verbs: [], url: atom.nonResourceURLs && atom.verbs });
+    const known = merged.get(key);
+    const verbs = [...new Set([...(known?.verbs ?? []), ...atom.verbs])];
+    merged.set(key, { ...atom, verbs });
+  }
+  return [...merged.values()].map(ruleText).sort().join("\n");
+}
+
+function ruleText(rule: AccessRule): string {
+  const parts = [
+    ["APIGroups", rule.apiGroups],
+    ["Resources", rule.resources],
+    ["NonResourceURLs", rule.nonResourceURLs],
+    ["ResourceNames", rule.resourceNames],
+    ["Verbs", rule.verbs],
+  ] as const;
+  const shown = parts
+    .filter(([, words]) => (words ?? []).length > 0)
+    .map(([name, words]) => `${name}:${quoteList(words ?? [])}`);
+  return `{${shown.join(", ")}}`;
+}
+
+/** As Go prints a slice of strings with `%q`. */
+export function quoteList(words: readonly string[]): string {
+  return `[${words.map(goQuote).join(" ")}]`;
+}
