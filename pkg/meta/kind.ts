@@ -31,6 +31,8 @@ export interface Kind<Hub = any> {
   readonly columns: readonly Column[];
   /** Cells of a table row, one per column; `now` in milliseconds for ages. */
   readonly row: (object: Hub, context: RowContext) => readonly Cell[];
+  /** What the object's row says about it beside the cells, as in a pod that has completed. */
+  readonly rowConditions?: (object: Hub) => readonly RowCondition[];
   /**
    * Selectable fields beside metadata.name and metadata.namespace: label -> value of the object.
    */
@@ -154,6 +156,8 @@ export interface HookContext {
   };
   /** Families of the cluster's service addresses, the preferred one first; absent = IPv4. */
   readonly ipFamilies?: readonly string[];
+  /** Containers may ask for all rights of the host (`--allow-privileged`); absent = no. */
+  readonly allowPrivileged?: boolean;
 }
 
 /**
