@@ -7,33 +7,26 @@ import { checkMode } from "./path-rules.ts";
 import { checkDownwardFiles, checkItems, checkProjected } from "./projected-volume-rules.ts";
 import { checkPullPolicy } from "./pull-policy.ts";
 import {
+  checkAzureDisk,
   checkDriverName,
+  checkFc,
   checkFlex,
+  checkFlocker,
   checkGitRepo,
+  checkHostPath,
   checkIscsi,
+  checkNfs,
+  checkPartition,
+  checkQuobyte,
   checkSecretName,
   checkStorageOs,
-} from "./pod-source-rules.ts";
-import {
-  checkAmazonDisk,
-  checkAzureDisk,
-  checkFibreChannel,
-  checkFlocker,
-  checkGoogleDisk,
-  checkHostPath,
-  checkNfs,
-  checkPresent,
-  checkQuobyte,
+  requireFields,
+  type Source,
 } from "./volume-source-rules.ts";
-import type { Volume, volumeSource } from "./volumes.ts";
+import type { Volume } from "./volumes.ts";
 
-type Sources = Required<Infer<typeof volumeSource>>;
-type SourceName = keyof Sources;
-type Check<N extends SourceName> = (source: Sources[N], path: Path, problems: Problems) => void;
-
-function present<N extends SourceName>(...fields: readonly string[]): Check<N> {
-  return (source, path, problems) => checkPresent(source, fields, { path, problems });
-}
+type SourceName = keyof Source;
+type Check<N extends SourceName> = (source: Source[N], path: Path, problems: Problems) => void;
 
 /** In the order in which more than one source is noticed. */
 const checks: { readonly [N in SourceName]: Check<N> } = {
@@ -44,45 +37,56 @@ const checks: { readonly [N in SourceName]: Check<N> } = {
   },
   hostPath: checkHostPath,
   gitRepo: checkGitRepo,
-  gcePersistentDisk: checkGoogleDisk,
-  awsElasticBlockStore: checkAmazonDisk,
+  gcePersistentDisk: ({ pdName, partition }, path, problems) => {
+    requireFields({ pdName }, path, problems);
+    checkPartition(partition, path, problems);
+  },
+  awsElasticBlockStore: ({ volumeID, partition }, path, problems) => {
+    requireFields({ volumeID }, path, problems);
+    checkPartition(partition, path, problems);
+  },
   secret: (source, path, problems) => {
-    checkPresent(source, ["secretName"], { path, problems });
+    requireFields({ secretName: source.secretName }, path, problems);
     checkFiles(source, path, problems);
   },
   nfs: checkNfs,
   iscsi: checkIscsi,
-  glusterfs: present("endpoints", "path"),
+  glusterfs: ({ endpoints, path: volume }, path, problems) =>
+    requireFields({ endpoints, path: volume }, path, problems),
   flocker: checkFlocker,
-  persistentVolumeClaim: present("claimName"),
-  rbd: present("monitors", "image"),
-  cinder: (source, path, problems) => {
-    checkPresent(source, ["volumeID"], { path, problems });
-    checkSecretName(source.secretRef, path.child("secretRef"), problems);
+  persistentVolumeClaim: ({ claimName }, path, problems) =>
+    requireFields({ claimName }, path, problems),
+  rbd: ({ monitors, image }, path, problems) => requireFields({ monitors, image }, path, problems),
+  cinder: ({ volumeID, secretRef }, path, problems) => {
+    requireFields({ volumeID }, path, problems);
+    checkSecretName(secretRef, path, problems);
   },
-  cephfs: present("monitors"),
+  cephfs: ({ monitors }, path, problems) => requireFields({ monitors }, path, problems),
   quobyte: checkQuobyte,
   downwardAPI: ({ defaultMode, items }, path, problems) => {
     checkMode(defaultMode, path.child("defaultMode"), problems);
     checkDownwardFiles(items, path, problems);
   },
-  fc: checkFibreChannel,
+  fc: checkFc,
   flexVolume: checkFlex,
   configMap: (source, path, problems) => {
-    checkPresent(source, ["name"], { path, problems });
+    requireFields({ name: source.name }, path, problems);
     checkFiles(source, path, problems);
   },
-  azureFile: present("secretName", "shareName"),
-  vsphereVolume: present("volumePath"),
-  photonPersistentDisk: present("pdID"),
-  portworxVolume: present("volumeID"),
+  azureFile: ({ secretName, shareName }, path, problems) =>
+    requireFields({ secretName, shareName }, path, problems),
+  vsphereVolume: ({ volumePath }, path, problems) => requireFields({ volumePath }, path, problems),
+  photonPersistentDisk: ({ pdID }, path, problems) => requireFields({ pdID }, path, problems),
+  portworxVolume: ({ volumeID }, path, problems) => requireFields({ volumeID }, path, problems),
   azureDisk: checkAzureDisk,
   storageos: checkStorageOs,
   projected: checkProjected,
-  scaleIO: present("gateway", "system", "volumeName"),
-  csi: ({ driver, nodePublishSecretRef }, path, problems) => {
+  scaleIO: ({ gateway, system, volumeName }, path, problems) =>
+    requireFields({ gateway, system, volumeName }, path, problems),
+  csi: ({ driver, nodePublishSecretRef: secret }, path, problems) => {
     checkDriverName(driver, path.child("driver"), problems);
-    checkSecretName(nodePublishSecretRef, path.child("nodePublishSecretRef"), problems);
+    if (secret === undefined) return;
+    requireFields({ name: secret.name }, path.child("nodePublishSecretRef"), problems);
   },
   ephemeral: ({ volumeClaimTemplate: template }, path, problems) => {
     const place = path.child("volumeClaimTemplate");
@@ -91,13 +95,13 @@ const checks: { readonly [N in SourceName]: Check<N> } = {
     checkClaimSpec(template.spec, place.child("spec"), problems);
   },
   image: (source, path, problems) => {
-    checkPresent(source, ["reference"], { path, problems });
+    requireFields({ reference: source.reference }, path, problems);
     checkPullPolicy(source.pullPolicy, path.child("pullPolicy"), problems);
   },
 };
 
 function checkFiles(
-  { defaultMode, items }: Sources["secret"] | Sources["configMap"],
+  { defaultMode, items }: Source["secret"] | Source["configMap"],
   path: Path,
   problems: Problems,
 ): void {
@@ -126,7 +130,7 @@ function checkTemplateMeta(
 function checkSource(volume: Volume, path: Path, problems: Problems): void {
   let found = 0;
   const visit = <N extends SourceName>(name: N) => {
-    const source = volume[name] as Sources[N] | undefined;
+    const source = volume[name] as Source[N] | undefined;
     if (source === undefined) return;
     const place = path.child(otherNames[name as string] ?? name);
     if (found > 0) problems.forbidden(place, "may not specify more than 1 volume type");
