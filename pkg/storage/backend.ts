@@ -12,6 +12,11 @@ export interface Entry {
   readonly createRevision: number;
   /** Revision of the transaction that last wrote it. */
   readonly modRevision: number;
+  /**
+   * What the layers above made of this version, kept as long as the entry is. Only entries of a
+   * cache have room for it: they are one object for all readers.
+   */
+  derived?: unknown;
 }
 
 export interface RangeOptions {
@@ -135,6 +140,8 @@ export interface Backend extends AsyncDisposable {
    * done before; throws StoreFault `future-revision` when there is no such revision yet.
    */
   compact(revision: number): Promise<void>;
+  /** The oldest revision that can be read, as far as this process knows. */
+  readonly oldest?: number;
   /**
    * The newest revision, linearizable: at least that of every write acknowledged before the call.
    */

@@ -1,4 +1,5 @@
 import { assert } from "#base";
+import { Cache, type CacheOptions } from "./cache/index.ts";
 import { prefixEnd } from "./backend.ts";
 import type {
   Backend,
@@ -10,7 +11,7 @@ import type {
 } from "./backend.ts";
 import type { ListOptions, ListPage, ObjectStore, WriteOptions, WriteOutcome } from "./store.ts";
 
-interface ObjectStoreOptions {
+interface ObjectStoreOptions extends CacheOptions {
   /** Stands before every key in the backend, as `/registry`; does not end with a slash. */
   readonly root: string;
 }
@@ -24,8 +25,13 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
   const { root } = options;
   assert(root === "" || /^\/.*[^/]$/s.test(root), `storage root ${JSON.stringify(root)}`);
   const relative = (entry: Entry): Entry => stripped(entry, root.length);
+  const cache = new Cache(backend, options);
   return {
+    collection: (prefix) => cache.collection(prefix),
+
     async get(key, { signal } = {}) {
+      const collection = cache.holding(key);
+      if (collection !== undefined) return collection.get(key, withSignal({}, signal));
       const { entry, revision } = await backend.get(root + key, withSignal({}, signal));
       return { entry: entry && relative(entry), revision };
     },

@@ -6,6 +6,11 @@ import type { Entry, WatchBatch } from "./backend.ts";
  * revisions and continue tokens; not what the bytes mean.
  */
 export interface ObjectStore {
+  /**
+   * The cache of one resource, by the prefix of its keys (`/configmaps/`). The same object every
+   * time; it is filled when someone first reads from it.
+   */
+  collection(prefix: string): Collection;
   get(
     key: string,
     options?: { readonly signal?: AbortSignal },
@@ -62,4 +67,88 @@ export interface ListPage {
   readonly revision: number;
   /** Keys that follow the last entry of the page. */
   readonly remaining: number;
+}
+
+/**
+ * The objects below one prefix, in memory, with their recent past. Everything throws StoreFault
+ * for what goes wrong below, `timeout` when the cache does not come up to date in time.
+ */
+export interface Collection {
+  readonly prefix: string;
+  /**
+   * One entry, not older than the moment of the call; with `atLeast` not older than that revision
+   * (0 = as the cache has it). While the cache is filled the store answers.
+   */
+  get(key: string, options: ReadOptions): Promise<Found>;
+  /** All of it as of one moment, which is as new as `get` says. */
+  newest(options: ReadOptions): Promise<Snapshot>;
+  /** As of exactly this revision: from the recent past, or from the store if that is not enough. */
+  at(revision: number, options: { readonly signal?: AbortSignal }): Promise<Snapshot>;
+  /** Resolves when the collection is in the cache. */
+  filled(signal?: AbortSignal): Promise<void>;
+  /** Where the cache stands; undefined while it is not filled. */
+  readonly span: Span | undefined;
+  /** Changes after `revision`, which is in the span; those of one revision are together. */
+  changesAfter(revision: number, limit?: number): readonly Change[];
+  /** Changes below `prefix` from a revision before the span on, until the signal aborts. */
+  past(
+    prefix: string,
+    fromRevision: number,
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly changes: readonly Change[]; readonly revision: number }>;
+  /** Answers how to end the subscription. */
+  subscribe(subscriber: Subscriber): () => void;
+}
+
+interface Found {
+  readonly entry: Entry | undefined;
+  readonly revision: number;
+}
+
+interface ReadOptions {
+  readonly atLeast?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Hears of a collection at most once in a turn of the event loop. */
+export interface Subscriber {
+  /** There are new changes. */
+  changed(): void;
+  /** The cache began anew: what happened meanwhile is not known. */
+  lost(): void;
+}
+
+export interface Span {
+  /** The changes after this revision are all known. */
+  readonly from: number;
+  /** The cache is complete up to here. */
+  readonly to: number;
+}
+
+/** One state of a collection. Cheap to hold: it shares all that did not change since. */
+export interface Snapshot {
+  readonly revision: number;
+  /** Entries below `prefix` after the key `after`, `limit` at most, and how many follow them. */
+  page(
+    prefix: string,
+    options: PageOptions,
+  ): Promise<{ readonly entries: readonly Entry[]; readonly remaining: number }>;
+}
+
+export interface PageOptions {
+  readonly limit: number;
+  readonly after?: string | undefined;
+  readonly signal?: AbortSignal;
+}
+
+/** A change of one key. Everyone who hears of it is given the same object. */
+export interface Change {
+  readonly key: string;
+  readonly revision: number;
+  /** undefined = deleted. */
+  readonly entry: Entry | undefined;
+  /** What stood there before; undefined = nothing. */
+  readonly previous: Entry | undefined;
+  /** For the layers above, as that of an entry. */
+  derived: unknown;
 }

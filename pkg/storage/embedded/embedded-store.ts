@@ -130,6 +130,10 @@ export class EmbeddedStore implements Backend, Watched {
     await this.#commits?.settled();
   }
 
+  get oldest(): number {
+    return this.history.oldest;
+  }
+
   async revision(signal?: AbortSignal): Promise<number> {
     this.#admit(signal);
     return this.history.state.revision;

@@ -61,6 +61,7 @@ class EtcdBackend implements Backend {
   readonly #newest: GroupRead<number>;
   /** Watches "from now on" that do not know yet where that is; writes wait for them. */
   readonly #starting = new Set<Promise<unknown>>();
+  #oldest = 0;
   #closed = false;
 
   constructor(options: EtcdBackendOptions) {
@@ -174,7 +175,12 @@ class EtcdBackend implements Backend {
     } catch (error) {
       if (!(error instanceof StoreFault) || error.detail.kind !== "compacted") throw error;
     }
+    this.#oldest = Math.max(this.#oldest, revision);
     this.#follower.forget(revision);
+  }
+
+  get oldest(): number {
+    return this.#oldest;
   }
 
   revision(signal?: AbortSignal): Promise<number> {
@@ -237,7 +243,7 @@ class EtcdBackend implements Backend {
       if (!(error instanceof CallFailure)) throw error;
       switch (error.failure.what) {
         case "compacted":
-          throw new StoreFault({ kind: "compacted", oldest: await this.#oldest() });
+          throw new StoreFault({ kind: "compacted", oldest: await this.#askOldest() });
         case "future-revision":
           throw new StoreFault({ kind: "future-revision", current: await this.#newest.ask() });
         default:
@@ -247,7 +253,7 @@ class EtcdBackend implements Backend {
   }
 
   /** etcd tells the compaction revision only to a watch that starts before it. */
-  async #oldest(): Promise<number> {
+  async #askOldest(): Promise<number> {
     const link = await this.#links.current();
     const deadline = AbortSignal.timeout(1_000);
     try {

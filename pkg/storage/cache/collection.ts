@@ -1,0 +1,234 @@
+import { assert, SortedMap } from "#base";
+import {
+  type Backend,
+  type Entry,
+  prefixEnd,
+  type StoreEvent,
+  StoreFault,
+} from "../backend.ts";
+import type { Change, Collection, Snapshot, Span, Subscriber } from "../store.ts";
+import type { Feed, FeedSink } from "./feed.ts";
+import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
+import { Window, type WindowLimits } from "./window.ts";
+
+interface CollectionOptions {
+  readonly backend: Backend;
+  readonly feed: Feed;
+  /** Stands before every key in the backend; keys here go without it. */
+  readonly root: string;
+  readonly prefix: string;
+  readonly limits: WindowLimits;
+  /** Runs what was given to it once, later in this turn of the event loop. */
+  readonly later: (work: () => void) => void;
+}
+
+interface Read {
+  readonly atLeast?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Entries that one read of the store brings while the cache is filled. */
+const fillChunk = 2000;
+/** How often a read begins anew because the feed did. */
+const attempts = 4;
+
+/**
+ * The cache of one collection. It is filled by a list of one revision; what the feed delivers
+ * meanwhile is held back and then applied as far as it is newer.
+ */
+export class CachedCollection implements Collection, FeedSink {
+  readonly prefix: string;
+  readonly #options: CollectionOptions;
+  readonly #subscribers = new Set<Subscriber>();
+  #window: Window | undefined;
+  /** The revision of the list that filled the window: the feed may still be behind it. */
+  #filledAt = 0;
+  #filling: Promise<Window> | undefined;
+  /** Events that came while it is filled. */
+  #held: StoreEvent[] = [];
+  #told = false;
+
+  constructor(options: CollectionOptions) {
+    this.#options = options;
+    this.prefix = options.root + options.prefix;
+    options.feed.add(this);
+  }
+
+  get span(): Span | undefined {
+    const window = this.#window;
+    return window && { from: window.from, to: this.#revision };
+  }
+
+  async get(key: string, options: Read): ReturnType<Collection["get"]> {
+    const { backend, root } = this.#options;
+    if (this.#window === undefined) {
+      // The store's answer is as new as can be; the cache is for the next ones.
+      this.#fill().catch(() => undefined);
+      const { entry, revision } = await backend.get(root + key, signalOf(options));
+      return { entry: entry && cachedEntry(entry, root.length), revision };
+    }
+    const window = await this.#fresh(options);
+    return { entry: window.entries.get(key), revision: this.#revision };
+  }
+
+  async newest(options: Read): Promise<Snapshot> {
+    const { entries } = await this.#fresh(options);
+    return cachedSnapshot(entries, this.#revision);
+  }
+
+  async at(revision: number, { signal }: { readonly signal?: AbortSignal }): Promise<Snapshot> {
+    const { backend, root } = this.#options;
+    signal?.throwIfAborted();
+    if (this.#window === undefined) this.#fill().catch(() => undefined);
+    else if (revision > this.#revision) await this.#fresh({});
+    const known = revision >= (backend.oldest ?? 0) && revision <= this.#revision;
+    const entries = known ? this.#window?.at(revision) : undefined;
+    if (entries !== undefined) return cachedSnapshot(entries, revision);
+    return storedSnapshot({ backend, root, revision });
+  }
+
+  async filled(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    await (this.#window ?? this.#fill());
+    signal?.throwIfAborted();
+  }
+
+  changesAfter(revision: number, limit?: number): readonly Change[] {
+    assert(this.#window !== undefined, "only a filled cache has changes");
+    return this.#window.after(revision, limit);
+  }
+
+  async *past(
+    prefix: string,
+    fromRevision: number,
+    signal: AbortSignal,
+  ): ReturnType<Collection["past"]> & AsyncGenerator {
+    const { backend, root } = this.#options;
+    const range = { from: root + prefix, to: prefixEnd(root + prefix) };
+    for await (const batch of backend.watch({ ...range, fromRevision, signal })) {
+      const changes = batch.events.map((event) => changeOf(event, root.length));
+      yield { changes, revision: batch.revision };
+    }
+  }
+
+  subscribe(subscriber: Subscriber): () => void {
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
+  }
+
+  accept(event: StoreEvent): void {
+    if (this.#window === undefined) {
+      if (this.#filling !== undefined) this.#held.push(event);
+      return;
+    }
+    this.#apply(this.#window, event);
+    if (this.#told || this.#subscribers.size === 0) return;
+    this.#told = true;
+    this.#options.later(() => {
+      this.#told = false;
+      if (this.#window === undefined) return;
+      for (const subscriber of this.#subscribers) subscriber.changed();
+    });
+  }
+
+  lost(): void {
+    this.#window = undefined;
+    this.#held = [];
+    for (const subscriber of this.#subscribers) subscriber.lost();
+  }
+
+  /** What the window shows is the state as of this revision. */
+  get #revision(): number {
+    return Math.max(this.#filledAt, this.#options.feed.revision);
+  }
+
+  #apply(window: Window, event: StoreEvent): void {
+    const { length } = this.#options.root;
+    if (event.type === "delete") {
+      if (event.revision > this.#filledAt) {
+        window.apply(event.key.slice(length), event.revision, undefined);
+      }
+      return;
+    }
+    const entry = cachedEntry(event.entry, length);
+    if (entry.modRevision > this.#filledAt) window.apply(entry.key, entry.modRevision, entry);
+  }
+
+  /** The window, once it shows a state as new as is asked for. */
+  async #fresh({ atLeast, signal }: Read): Promise<Window> {
+    const { backend, feed } = this.#options;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const window = this.#window ?? (await this.#fill());
+      // A read of the cache as it is does not ask the store, nor does one of a known revision.
+      if (atLeast !== undefined && atLeast <= this.#revision) return window;
+      const wanted = await backend.revision();
+      signal?.throwIfAborted();
+      if (wanted <= this.#revision && window === this.#window) return window;
+      const reached = feed.reached(wanted);
+      if ((reached === true || (await reached)) && window === this.#window) return window;
+      signal?.throwIfAborted();
+    }
+    const message = "the cache began anew again and again";
+    throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
+  }
+
+  #fill(): Promise<Window> {
+    this.#filling ??= this.#list().finally(() => {
+      this.#filling = undefined;
+      this.#held = [];
+    });
+    return this.#filling;
+  }
+
+  async #list(): Promise<Window> {
+    const { backend, feed, root, limits } = this.#options;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      await feed.running();
+      const { generation } = feed;
+      this.#held = [];
+      const { prefix } = this;
+      const entries: (readonly [string, Entry])[] = [];
+      let from = prefix;
+      let revision = 0;
+      for (;;) {
+        const page = { from, to: prefixEnd(prefix), limit: fillChunk, revision };
+        const found = await backend.range(page);
+        if (revision === 0) revision = found.revision;
+        for (const raw of found.entries) {
+          const entry = cachedEntry(raw, root.length);
+          entries.push([entry.key, entry]);
+        }
+        if (found.entries.length >= found.count) break;
+        from = `${found.entries.at(-1)!.key}\0`;
+      }
+      // The feed began anew: what was held back may have gaps.
+      if (feed.generation !== generation) continue;
+      const window = new Window(SortedMap.from(entries), revision, limits);
+      this.#filledAt = revision;
+      for (const event of this.#held) this.#apply(window, event);
+      this.#window = window;
+      return window;
+    }
+    const message = "the cache could not be filled: the store began anew again and again";
+    throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
+  }
+}
+
+/** One object for each version, with room for what others make of it. */
+function cachedEntry({ key, value, createRevision, modRevision }: Entry, root: number): Entry {
+  return { key: key.slice(root), value, createRevision, modRevision, derived: undefined };
+}
+
+function changeOf(event: StoreEvent, root: number): Change {
+  const previous = event.previous && cachedEntry(event.previous, root);
+  if (event.type === "delete") {
+    const { key, revision } = event;
+    return { key: key.slice(root), revision, entry: undefined, previous, derived: undefined };
+  }
+  const entry = cachedEntry(event.entry, root);
+  return { key: entry.key, revision: entry.modRevision, entry, previous, derived: undefined };
+}
+
+function signalOf({ signal }: Read): { readonly signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
