@@ -82,6 +82,14 @@ export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export * from "./meta/index.ts";
 export { rangeAllocation } from "./core/range-allocation.ts";
+export { formatAddress, parseAddress, parseNetwork } from "./networking/ip.ts";
+export {
+  isHeadless,
+  needsClusterIp,
+  needsHealthCheckNodePort,
+  needsNodePort,
+  type Service,
+} from "./core/service-types.ts";
 export { humanDuration } from "./printing.ts";
 export { subresourceKinds } from "./subresource-kinds.ts";
 export { wireKinds, type WireKind } from "./wire-kinds.ts";
