@@ -52,7 +52,7 @@ function isMapped(address: Address): boolean {
 }
 
 /** Canonical text (RFC 5952); a mapped address is written as the IPv4 address that it is. */
-function formatAddress(address: Address): string {
+export function formatAddress(address: Address): string {
   if (address.length === 4) return address.join(".");
   if (isMapped(address)) return address.slice(12).join(".");
   const groups: number[] = [];
@@ -192,4 +192,23 @@ export function checkAddress(text: string): readonly string[] {
   if (isMapped(address)) messages.push("must not be an IPv4-mapped IPv6 address");
   if (messages.length > 0 || text === formatAddress(address)) return messages;
   return [`must be in canonical form (${JSON.stringify(formatAddress(address))})`];
+}
+
+/** What is wrong with `text` as the one way to write a network; empty if nothing is. */
+export function checkNetwork(text: string): readonly string[] {
+  const network = parseNetwork(text);
+  if (network === undefined) return [NOT_A_NETWORK];
+  const { address, prefix } = network;
+  const spelled = text.slice(0, text.indexOf("/"));
+  if (spelled.includes(".") && hasLeadingZeros(spelled.slice(spelled.lastIndexOf(":") + 1))) {
+    return ["must not have leading 0s in IP or prefix length"];
+  }
+  const messages: string[] = [];
+  if (isMapped(address)) messages.push("must not have an IPv4-mapped IPv6 address");
+  if (formatAddress(address) !== formatAddress(masked(network))) {
+    messages.push("must not have bits set beyond the prefix length");
+  }
+  const canonical = `${formatAddress(address)}/${prefix}`;
+  if (messages.length > 0 || text === canonical) return messages;
+  return [`must be in canonical form (${JSON.stringify(canonical)})`];
 }
