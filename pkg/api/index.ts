@@ -22,9 +22,11 @@ import { secret } from "./core/secret.ts";
 import { service } from "./core/service.ts";
 import { serviceAccount } from "./core/service-account.ts";
 import { endpointSlice } from "./discovery/endpoint-slice.ts";
+import { ingress } from "./networking/ingress.ts";
 import { ingressClass } from "./networking/ingress-class.ts";
 import { ipAddress } from "./networking/ip-address.ts";
 import { networkPolicy } from "./networking/network-policy.ts";
+import { serviceCidr } from "./networking/service-cidr.ts";
 import { runtimeClass } from "./node/runtime-class.ts";
 import { podDisruptionBudget } from "./policy/pod-disruption-budget.ts";
 import { clusterRole } from "./rbac/cluster-role.ts";
@@ -34,7 +36,9 @@ import { roleBinding } from "./rbac/role-binding.ts";
 import { priorityClass } from "./scheduling/priority-class.ts";
 import { csiDriver } from "./storage/csi-driver.ts";
 import { csiNode } from "./storage/csi-node.ts";
+import { csiStorageCapacity } from "./storage/csi-storage-capacity.ts";
 import { storageClass } from "./storage/storage-class.ts";
+import { volumeAttachment } from "./storage/volume-attachment.ts";
 import { volumeAttributesClass } from "./storage/volume-attributes-class.ts";
 
 /** Groups in the order of preference that discovery shows; kinds of a group by plural name. */
@@ -57,8 +61,10 @@ export const builtinKinds: readonly Kind[] = [
   tokenReview,
   ...authorizationKinds,
   ingressClass,
+  ingress,
   ipAddress,
   networkPolicy,
+  serviceCidr,
   podDisruptionBudget,
   clusterRoleBinding,
   clusterRole,
@@ -66,7 +72,9 @@ export const builtinKinds: readonly Kind[] = [
   role,
   csiDriver,
   csiNode,
+  csiStorageCapacity,
   storageClass,
+  volumeAttachment,
   volumeAttributesClass,
   ...admissionRegistrationKinds,
   customResourceDefinition,

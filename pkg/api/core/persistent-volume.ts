@@ -1,78 +1,18 @@
 import { deepClone, deepEqual } from "#base";
-import {
-  type Infer,
-  inline,
-  list,
-  map,
-  named,
-  optional,
-  Path,
-  plain,
-  type Problems,
-  string,
-  structs,
-} from "#schema";
-import { type HookContext, kind, objectMeta, Quantity, quantity, time } from "#meta";
+import { type Infer, named, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { type HookContext, kind, objectMeta, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, mustNotChange, sortedKeys } from "../strategy.ts";
-import { checkNodeSelector } from "./node-selector-rules.ts";
-import { checkVolumeSources, sourceNames } from "./persistent-volume-rules.ts";
-import { persistentVolumeSource } from "./persistent-volume-sources.ts";
-import { objectReference } from "./references.ts";
-import { roundAmounts } from "./resource-amounts.ts";
-import { nodeSelector } from "./scheduling.ts";
+import { entry, mustNotChange } from "../strategy.ts";
+import { sourceNames } from "./persistent-volume-rules.ts";
 import {
-  checkAccessModes,
-  checkClassName,
-  checkVolumeMode,
-  classOf,
-  formatAccessModes,
-  oldClassAnnotation,
-} from "./volume-rules.ts";
+  checkVolumeSpec,
+  type PersistentVolumeSpec,
+  persistentVolumeSpec,
+} from "./persistent-volume-spec.ts";
+import { roundAmounts } from "./resource-amounts.ts";
+import { classOf, formatAccessModes, oldClassAnnotation } from "./volume-rules.ts";
 
 const v1 = structs("api/core/v1");
-
-const volumeNodeAffinity = v1("VolumeNodeAffinity", "Where a volume can be reached from.", {
-  required: optional(1, nodeSelector, "Nodes that can reach it."),
-});
-
-const persistentVolumeSpec = v1("PersistentVolumeSpec", "What the volume is.", {
-  capacity: plain(1, map(quantity), "What it offers: `storage`, in bytes."),
-  persistentVolumeSource: inline(2, persistentVolumeSource, "Where its contents come from; fixed."),
-  accessModes: plain(
-    3,
-    list(
-      named(
-        "v1.PersistentVolumeAccessMode",
-        "ReadWriteOnce",
-        "ReadOnlyMany",
-        "ReadWriteMany",
-        "ReadWriteOncePod",
-      ),
-    ),
-    "Ways in which it can be mounted.",
-    { listType: "atomic" },
-  ),
-  claimRef: optional(4, objectReference, "The claim that it is bound to."),
-  persistentVolumeReclaimPolicy: plain(
-    5,
-    named("v1.PersistentVolumeReclaimPolicy", "Recycle", "Delete", "Retain"),
-    "What becomes of it after use: Retain, Delete or Recycle.",
-  ),
-  storageClassName: plain(6, string, "Class of storage; empty means none."),
-  mountOptions: plain(7, list(string), "Options for mounting it; not checked.", {
-    listType: "atomic",
-  }),
-  volumeMode: optional(
-    8,
-    named("v1.PersistentVolumeMode", "Block", "Filesystem"),
-    "Filesystem, which is the default, or Block; fixed.",
-  ),
-  nodeAffinity: optional(9, volumeNodeAffinity, "Where it can be reached from; fixed once set."),
-  volumeAttributesClassName: optional(10, string, "Class of attributes; for CSI drivers only.", {
-    gate: "VolumeAttributesClass",
-  }),
-});
 
 const persistentVolumeStatus = v1("PersistentVolumeStatus", "State of a volume.", {
   phase: plain(
@@ -92,11 +32,10 @@ export const persistentVolumeV1 = v1("PersistentVolume", "A piece of storage of 
 });
 
 type PersistentVolume = Infer<typeof persistentVolumeV1>;
-type Spec = PersistentVolume["spec"];
+type Spec = PersistentVolumeSpec;
 
 const path = Path.of("spec");
 const mountAnnotation = "volume.beta.kubernetes.io/mount-options";
-const policies = ["Delete", "Recycle", "Retain"];
 
 /** Sources that have always known mount options; the others take them in their field only. */
 const mountableSources = [
@@ -147,61 +86,6 @@ function timeOf({ now }: HookContext): string {
   return new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-function checkCapacity({ capacity }: Spec, problems: Problems): void {
-  const place = path.child("capacity");
-  const names = sortedKeys(capacity);
-  if (names.length === 0) problems.required(place);
-  if (names.length !== 1 || names[0] !== "storage") {
-    problems.notSupported(place, capacity ?? null, ["storage"]);
-  }
-  for (const name of names) {
-    const amount = entry(capacity, name) ?? "0";
-    const parsed = Quantity.parse(amount);
-    if (parsed.sign < 0) {
-      const detail = "must be a valid resource quantity";
-      problems.invalid(place.key(name), Number(parsed.value()), detail);
-    }
-    if (parsed.sign <= 0) problems.invalid(place.key(name), amount, "must be greater than zero");
-  }
-}
-
-function checkAffinity({ nodeAffinity }: Spec, problems: Problems): void {
-  if (nodeAffinity === undefined) return;
-  const place = path.child("nodeAffinity", "required");
-  const { required } = nodeAffinity;
-  if (required !== undefined) checkNodeSelector(required, place, { problems });
-  else problems.required(place, "must specify required node constraints");
-}
-
-function checkAttributes({ volumeAttributesClassName: name, csi }: Spec, problems: Problems): void {
-  if (name === undefined) return;
-  const place = path.child("volumeAttributesClassName");
-  if (name === "") problems.required(place, "an empty string is disallowed");
-  else checkClassName(name, place, problems);
-  const detail = "has to be specified when using volumeAttributesClassName";
-  if (csi === undefined) problems.required(path.child("csi"), detail);
-}
-
-function checkSpec({ spec }: PersistentVolume, problems: Problems): void {
-  const modes = spec.accessModes ?? [];
-  if (modes.length === 0) problems.required(path.child("accessModes"));
-  checkAccessModes(modes, path.child("accessModes"), problems);
-  checkCapacity(spec, problems);
-  const policyPath = path.child("persistentVolumeReclaimPolicy");
-  const policy = spec.persistentVolumeReclaimPolicy ?? "";
-  if (policy !== "" && !policies.includes(policy)) {
-    problems.notSupported(policyPath, policy, policies);
-  }
-  checkAffinity(spec, problems);
-  checkVolumeSources(spec, path, problems);
-  if (policy === "Recycle" && /^\/[/.]*$/.test(spec.hostPath?.path ?? "")) {
-    problems.forbidden(policyPath, "may not be 'recycle' for a hostPath mount of '/'");
-  }
-  checkClassName(spec.storageClassName, path.child("storageClassName"), problems);
-  checkVolumeMode(spec.volumeMode, path.child("volumeMode"), problems);
-  checkAttributes(spec, problems);
-}
-
 function checkMountOptions({ metadata, spec }: PersistentVolume, problems: Problems): void {
   if (entry(metadata.annotations, mountAnnotation) === undefined) return;
   if (mountableSources.some((name) => spec[name] !== undefined)) return;
@@ -210,7 +94,7 @@ function checkMountOptions({ metadata, spec }: PersistentVolume, problems: Probl
 }
 
 function validate(volume: PersistentVolume, problems: Problems): void {
-  checkSpec(volume, problems);
+  checkVolumeSpec(volume.spec, path, { problems });
   checkMountOptions(volume, problems);
 }
 
@@ -237,7 +121,7 @@ function validateUpdate(
 ): void {
   validate(volume, problems);
   // Kubernetes checks the spec twice, and tells of everything twice.
-  checkSpec(volume, problems);
+  checkVolumeSpec(volume.spec, path, { problems });
   const { spec } = volume;
   if (!keepsSource(spec, old.spec)) {
     const detail = "spec.persistentvolumesource is immutable after creation";

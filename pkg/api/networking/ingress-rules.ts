@@ -1,0 +1,120 @@
+/** Hosts, paths and backends of an Ingress. */
+import { type Path, type Problems } from "#schema";
+import {
+  isDns1035Label,
+  isDns1123Subdomain,
+  isPathSegmentName,
+  isPortName,
+  isPortNumber,
+  isWildcardDns1123Subdomain,
+} from "#meta";
+import { invalidEach } from "../strategy.ts";
+import { parseAddress } from "./ip.ts";
+
+interface Backend {
+  readonly service?: {
+    readonly name: string;
+    readonly port: { readonly name?: string; readonly number?: number };
+  };
+  readonly resource?: {
+    readonly apiGroup?: string | null;
+    readonly kind: string;
+    readonly name: string;
+  };
+}
+
+interface HttpPath {
+  readonly path?: string;
+  readonly pathType?: string | null;
+  readonly backend: Backend;
+}
+
+/** A name, or one with a star in place of its first part. */
+export function checkHost(
+  host: string,
+  path: Path,
+  { addresses, problems }: { readonly addresses: boolean; readonly problems: Problems },
+): void {
+  if (!addresses && parseAddress(host) !== undefined) {
+    problems.invalid(path, host, "must be a DNS name, not an IP address");
+  }
+  const messages = host.includes("*") ? isWildcardDns1123Subdomain(host) : isDns1123Subdomain(host);
+  invalidEach(problems, path, { value: host, messages });
+}
+
+const pathTypes = ["Exact", "ImplementationSpecific", "Prefix"];
+const forbiddenParts = ["//", "/./", "/../", "%2f", "%2F"];
+const forbiddenEnds = ["/..", "/."];
+
+/** Paths that are compared must be written in the one way that requests come in. */
+export function checkPath(each: HttpPath, path: Path, problems: Problems): void {
+  const { path: text = "", pathType, backend } = each;
+  const place = path.child("path");
+  if (pathType === null || pathType === undefined) {
+    return problems.required(path.child("pathType"), "pathType must be specified");
+  }
+  if (!pathTypes.includes(pathType)) {
+    problems.notSupported(path.child("pathType"), pathType, pathTypes);
+  } else if (text !== "" || pathType !== "ImplementationSpecific") {
+    if (!text.startsWith("/")) problems.invalid(place, text, "must be an absolute path");
+    if (pathType !== "ImplementationSpecific") {
+      for (const part of forbiddenParts) {
+        if (text.includes(part)) problems.invalid(place, text, `must not contain '${part}'`);
+      }
+      for (const end of forbiddenEnds) {
+        if (text.endsWith(end)) problems.invalid(place, text, `cannot end with '${end}'`);
+      }
+    }
+  }
+  checkBackend(backend, path.child("backend"), problems);
+}
+
+export function checkBackend(
+  { service, resource }: Backend,
+  path: Path,
+  problems: Problems,
+): void {
+  if (service !== undefined && resource !== undefined) {
+    problems.invalid(path, "", "cannot set both resource and service backends");
+  } else if (resource !== undefined) {
+    checkResource(resource, path.child("resource"), problems);
+  } else if (service !== undefined) checkService(service, path, problems);
+  else problems.invalid(path, "", "resource or service backend is required");
+}
+
+function checkService(
+  { name, port }: NonNullable<Backend["service"]>,
+  path: Path,
+  problems: Problems,
+): void {
+  const place = path.child("service");
+  if (name === "") problems.required(place.child("name"));
+  else invalidEach(problems, place.child("name"), { value: name, messages: isDns1035Label(name) });
+  const { name: portName = "", number = 0 } = port;
+  if (portName !== "" && number !== 0) {
+    problems.invalid(path, "", "cannot set both port name & port number");
+  } else if (portName !== "") {
+    const messages = isPortName(portName);
+    invalidEach(problems, place.child("port", "name"), { value: portName, messages });
+  } else if (number !== 0) {
+    const messages = isPortNumber(number);
+    invalidEach(problems, place.child("port", "number"), { value: number, messages });
+  } else problems.required(path, "port name or number is required");
+}
+
+function checkResource(
+  resource: NonNullable<Backend["resource"]>,
+  path: Path,
+  problems: Problems,
+): void {
+  const { apiGroup } = resource;
+  if (apiGroup !== null && apiGroup !== undefined) {
+    const messages = isDns1123Subdomain(apiGroup);
+    invalidEach(problems, path.child("apiGroup"), { value: apiGroup, messages });
+  }
+  for (const field of ["kind", "name"] as const) {
+    const value = resource[field];
+    if (value === "") problems.required(path.child(field));
+    else invalidEach(problems, path.child(field), { value, messages: isPathSegmentName(value) });
+  }
+}

@@ -1,0 +1,99 @@
+import { type Infer, list, Path, plain, type Problems, string, structs } from "#schema";
+import { condition, kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { dividedBySubresource, FIELD_IMMUTABLE, invalidEach, same } from "../strategy.ts";
+import { checkNetwork, parseNetwork } from "./ip.ts";
+
+/** All versions look alike. */
+function structOf(version: string) {
+  const declare = structs(`api/networking/${version}`);
+  const spec = declare("ServiceCIDRSpec", "The networks.", {
+    cidrs: plain(1, list(string), "The networks, at most one of each family; fixed.", {
+      listType: "atomic",
+    }),
+  });
+  const status = declare("ServiceCIDRStatus", "State of the networks.", {
+    conditions: plain(1, list(condition), "Whether addresses can be taken from them.", {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    }),
+  });
+  return declare("ServiceCIDR", "Networks that cluster IPs of services are taken from.", {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, spec, "The networks."),
+    status: plain(3, status, "State of the networks."),
+  });
+}
+
+export const serviceCidrV1 = structOf("v1");
+export const serviceCidrV1beta1 = structOf("v1beta1");
+
+type ServiceCIDR = Infer<typeof serviceCidrV1>;
+
+const path = Path.of("spec.cidrs");
+
+/** False if both are of one family. */
+function checkFamilies(cidrs: readonly string[], problems: Problems): boolean {
+  const sizes = cidrs.map((cidr) => parseNetwork(cidr)?.address.length);
+  if (sizes.length !== 2 || sizes.includes(undefined) || sizes[0] !== sizes[1]) return true;
+  const detail = "may specify no more than one IP for each IP family";
+  problems.invalid(path, cidrs, `${detail}, i.e 192.168.0.0/24 and 2001:db8::/64`);
+  return false;
+}
+
+function validate({ spec: { cidrs = [] } }: ServiceCIDR, problems: Problems): void {
+  if (cidrs.length === 0) return problems.required(path, "at least one CIDR required");
+  // The value shown is the whole spec, as Go's struct.
+  if (cidrs.length > 2) return problems.invalid(path, { CIDRs: cidrs }, "may only hold up to 2 values");
+  if (!checkFamilies(cidrs, problems)) return;
+  for (const [index, cidr] of cidrs.entries()) {
+    invalidEach(problems, path.index(index), { value: cidr, messages: checkNetwork(cidr) });
+  }
+}
+
+/** A second family may come; nothing else changes. */
+function validateChange(object: ServiceCIDR, old: ServiceCIDR, problems: Problems): void {
+  const [now, before] = [object.spec.cidrs ?? [], old.spec.cidrs ?? []];
+  const grows = before.length === 1 && now.length === 2;
+  if (!grows && now.length !== before.length) return problems.invalid(path, now, FIELD_IMMUTABLE);
+  for (const [index, cidr] of before.entries()) {
+    if (now[index] !== cidr) problems.invalid(path.index(index), now[index], FIELD_IMMUTABLE);
+  }
+  if (!grows || !checkFamilies(now, problems)) return;
+  const added = now[1] ?? "";
+  invalidEach(problems, path.index(1), { value: added, messages: checkNetwork(added) });
+}
+
+export const serviceCidr = kind(serviceCidrV1, {
+  group: "networking.{api}",
+  kind: "ServiceCIDR",
+  plural: "servicecidrs",
+  scope: "Cluster",
+  versions: [
+    { version: "v1", struct: serviceCidrV1, onByDefault: true, convert: "hub" },
+    {
+      version: "v1beta1",
+      struct: serviceCidrV1beta1,
+      onByDefault: false,
+      convert: same,
+      deprecationWarning:
+        "networking.{api}/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
+    },
+  ],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  hooks: {
+    ...dividedBySubresource(() => ({})),
+    validate,
+    validateUpdate: (object, old, problems, { subresource }) => {
+      if (subresource === "") validateChange(object, old, problems);
+    },
+  },
+  columns: [nameColumn, column("CIDRs", "The networks."), ageColumn],
+  row: (object, context) => [
+    nameOf(object),
+    (object.spec.cidrs ?? []).join(","),
+    ageOf(object, context),
+  ],
+});

@@ -1,0 +1,74 @@
+import {
+  always,
+  type Infer,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import {
+  isDns1123Subdomain,
+  kind,
+  labelSelector,
+  objectMeta,
+  Quantity,
+  quantity,
+} from "#meta";
+import { checkLabelSelector } from "../label-selector.ts";
+import { plainColumns, plainRow } from "../printing.ts";
+import { invalidEach, mustNotChange } from "../strategy.ts";
+
+const v1 = structs("api/storage/v1");
+
+export const csiStorageCapacityV1 = v1(
+  "CSIStorageCapacity",
+  "How much storage of a class is left in a part of the cluster.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    nodeTopology: optional(2, labelSelector, "Nodes that can reach it; absent means none; fixed."),
+    storageClassName: always(3, string, "Class of the storage; fixed."),
+    capacity: optional(4, quantity, "Bytes that are left; absent means that nobody knows."),
+    maximumVolumeSize: optional(5, quantity, "Largest volume that can be made, in bytes."),
+  },
+);
+
+type CSIStorageCapacity = Infer<typeof csiStorageCapacityV1>;
+
+const paths = {
+  topology: Path.of("nodeTopology"),
+  className: Path.of("storageClassName"),
+  capacity: Path.of("capacity"),
+};
+
+function validate(object: CSIStorageCapacity, problems: Problems): void {
+  const { nodeTopology, storageClassName, capacity } = object;
+  checkLabelSelector(nodeTopology, paths.topology, problems);
+  const messages = isDns1123Subdomain(storageClassName);
+  invalidEach(problems, paths.className, { value: storageClassName, messages });
+  if (capacity === undefined || Quantity.parse(capacity).sign >= 0) return;
+  problems.invalid(paths.capacity, capacity, "must be greater than or equal to 0");
+}
+
+export const csiStorageCapacity = kind(csiStorageCapacityV1, {
+  group: "storage.{api}",
+  kind: "CSIStorageCapacity",
+  listKind: "CSIStorageCapacityList",
+  plural: "csistoragecapacities",
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: csiStorageCapacityV1, onByDefault: true, convert: "hub" }],
+  rules: { unconditionalUpdate: false, metadataCheckedAgain: true },
+  hooks: {
+    validate,
+    validateUpdate: (object, old, problems) => {
+      validate(object, problems);
+      const topologies = { now: object.nodeTopology, before: old.nodeTopology };
+      mustNotChange(problems, paths.topology, topologies);
+      const classes = { now: object.storageClassName, before: old.storageClassName };
+      mustNotChange(problems, paths.className, classes);
+    },
+  },
+  columns: plainColumns,
+  row: plainRow,
+});

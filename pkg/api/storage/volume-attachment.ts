@@ -1,0 +1,186 @@
+import { deepEqual } from "#base";
+import {
+  always,
+  bool,
+  type Infer,
+  int32,
+  map,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { type HookContext, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
+import { checkVolumeSpec, persistentVolumeSpec } from "../core/persistent-volume-spec.ts";
+import { checkDriverName } from "../core/volume-source-rules.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { keepMetadata } from "../status-metadata.ts";
+import { FIELD_IMMUTABLE, invalidEach } from "../strategy.ts";
+
+const v1 = structs("api/storage/v1");
+
+const volumeAttachmentSource = v1(
+  "VolumeAttachmentSource",
+  "The volume to attach; one of the two.",
+  {
+    persistentVolumeName: optional(1, string, "Name of a PersistentVolume."),
+    inlineVolumeSpec: optional(2, persistentVolumeSpec, "A volume without an object, as in pods."),
+  },
+);
+
+const volumeAttachmentSpec = v1("VolumeAttachmentSpec", "What to attach where; fixed.", {
+  attacher: always(1, string, "Driver that does it."),
+  source: always(2, volumeAttachmentSource, "The volume to attach."),
+  nodeName: always(3, string, "Node to attach it to."),
+});
+
+const volumeError = v1("VolumeError", "What went wrong.", {
+  time: plain(1, time, "When it went wrong."),
+  message: plain(2, string, "What went wrong, for people; no secrets."),
+  errorCode: optional(3, int32, "Code of the driver's answer over gRPC.", {
+    gate: "MutableCSINodeAllocatableCount",
+  }),
+});
+
+const volumeAttachmentStatus = v1("VolumeAttachmentStatus", "State of an attachment.", {
+  attached: always(1, bool, "Whether the volume is attached."),
+  attachmentMetadata: plain(2, map(string), "What mounting needs to know of it."),
+  attachError: optional(3, volumeError, "What last went wrong while attaching."),
+  detachError: optional(4, volumeError, "What last went wrong while detaching."),
+});
+
+export const volumeAttachmentV1 = v1(
+  "VolumeAttachment",
+  "Asks for a volume to be attached to a node.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: always(2, volumeAttachmentSpec, "What to attach where."),
+    status: plain(3, volumeAttachmentStatus, "State of the attachment."),
+  },
+);
+
+type VolumeAttachment = Infer<typeof volumeAttachmentV1>;
+
+const path = Path.of("spec");
+const LONGEST_MESSAGE = 1024;
+const MOST_METADATA_BYTES = 256 * 1024;
+const CODE_GATE = "MutableCSINodeAllocatableCount";
+
+function checkSource({ source }: VolumeAttachment["spec"], problems: Problems): void {
+  const { persistentVolumeName: name, inlineVolumeSpec: spec } = source;
+  const place = path.child("source");
+  const detail = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+  if (name !== undefined && spec !== undefined) return problems.forbidden(place, detail);
+  if (spec !== undefined) {
+    checkVolumeSpec(spec, place.child("inlineVolumeSpec"), { inline: true, problems });
+  } else if (name === undefined) problems.required(place, detail);
+  else if (name === "") {
+    const empty = "must specify non empty persistentVolumeName";
+    problems.required(place.child("persistentVolumeName"), empty);
+  }
+}
+
+function checkStatus({ status }: VolumeAttachment, problems: Problems): void {
+  const place = Path.of("status");
+  const pairs = Object.entries(status.attachmentMetadata ?? {}).flat();
+  const size = pairs.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  if (size > MOST_METADATA_BYTES) {
+    problems.tooLong(place.child("attachmentMetadata"), "", MOST_METADATA_BYTES);
+  }
+  for (const field of ["attachError", "detachError"] as const) {
+    const message = status[field]?.message ?? "";
+    if (Buffer.byteLength(message) <= LONGEST_MESSAGE) continue;
+    // The limit that is told is the one of the metadata.
+    problems.tooLong(place.child(field, "message"), message, MOST_METADATA_BYTES);
+  }
+}
+
+function validate(attachment: VolumeAttachment, problems: Problems): void {
+  const { attacher, nodeName } = attachment.spec;
+  if (attacher === "") problems.required(path.child("attacher"));
+  checkSource(attachment.spec, problems);
+  const messages = isDns1123Subdomain(nodeName);
+  invalidEach(problems, path.child("nodeName"), { value: nodeName, messages });
+  checkStatus(attachment, problems);
+}
+
+/** What came with v1, and is asked of new objects only. */
+function validateNames({ spec }: VolumeAttachment, problems: Problems): void {
+  checkDriverName(spec.attacher, path.child("attacher"), problems);
+  const name = spec.source.persistentVolumeName;
+  if (name === undefined) return;
+  const place = path.child("source", "persistentVolumeName");
+  invalidEach(problems, place, { value: name, messages: isDns1123Subdomain(name) });
+}
+
+/** A spec with the field names of Go's struct, as Kubernetes prints it. */
+function shown({ attacher, source, nodeName }: VolumeAttachment["spec"]): unknown {
+  const { persistentVolumeName = null, inlineVolumeSpec = null } = source;
+  return {
+    Attacher: attacher,
+    Source: { PersistentVolumeName: persistentVolumeName, InlineVolumeSpec: inlineVolumeSpec },
+    NodeName: nodeName,
+  };
+}
+
+function prepareUpdate(
+  attachment: VolumeAttachment,
+  old: VolumeAttachment,
+  context: HookContext,
+): void {
+  if (context.subresource === "") {
+    attachment.status = old.status;
+    return;
+  }
+  attachment.spec = old.spec;
+  keepMetadata(attachment, old);
+  if (context.gate(CODE_GATE)) return;
+  for (const field of ["attachError", "detachError"] as const) {
+    if (old.status[field]?.errorCode === undefined) delete attachment.status[field]?.errorCode;
+  }
+}
+
+export const volumeAttachment = kind(volumeAttachmentV1, {
+  group: "storage.{api}",
+  kind: "VolumeAttachment",
+  plural: "volumeattachments",
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: volumeAttachmentV1, onByDefault: true, convert: "hub" }],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { unconditionalUpdate: false, deleteReturnsObject: true },
+  hooks: {
+    prepareCreate: (object) => {
+      object.status = { attached: false };
+    },
+    prepareUpdate,
+    validate: (object, problems) => {
+      validate(object, problems);
+      validateNames(object, problems);
+    },
+    validateUpdate: (object, old, problems) => {
+      // Kubernetes checks a changed attachment twice, and tells of everything twice.
+      validate(object, problems);
+      validate(object, problems);
+      if (deepEqual(object.spec, old.spec)) return;
+      problems.invalid(path, shown(object.spec), FIELD_IMMUTABLE);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Attacher", "Driver that attaches the volume.", { format: "name" }),
+    column("PV", "The volume."),
+    column("Node", "The node."),
+    column("Attached", "Whether the volume is attached.", { type: "boolean" }),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.spec.attacher,
+    object.spec.source.persistentVolumeName ?? "",
+    object.spec.nodeName,
+    object.status.attached,
+    ageOf(object, context),
+  ],
+});
