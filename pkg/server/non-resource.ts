@@ -1,3 +1,4 @@
+import Router from "@koa/router";
 import { type Catalog, genericFailure } from "#meta";
 import type { Query, RequestInfo } from "#request";
 import { answer, answerText, gzipAbove, AnswerWriter } from "./answer.ts";
@@ -20,15 +21,31 @@ export interface NonResourceRequest {
   readonly query: Query;
 }
 
+const prefixes: Readonly<Record<string, readonly string[]>> = {
+  health: ["/healthz{/*check}", "/livez{/*check}", "/readyz{/*check}"],
+  metrics: ["/metrics"],
+  openapi: ["/openapi/*document"],
+};
+
+/**
+ * Names the family of a path that is no resource; requests inside the process have no Koa context, so
+ * the router only matches and the stages answer.
+ */
+const families = new Router({ sensitive: true, strict: true });
+for (const [family, paths] of Object.entries(prefixes)) {
+  for (const path of paths) families.all(family, path, () => undefined);
+}
+
 /** Everything that is no resource: health, metrics, documents; the rest is 404. */
 export async function answerNonResource(
   parts: NonResourceParts,
   { exchange, info, query }: NonResourceRequest,
 ): Promise<void> {
   const { path } = info;
-  if (await parts.health.answer(exchange, path, query)) return;
-  if (path === "/metrics") return answerMetrics(exchange, parts.metrics);
-  const document = findDocument(parts.catalog, exchange, path);
+  const family = families.match(path, exchange.method).path.at(-1)?.name;
+  if (family === "health" && (await parts.health.answer(exchange, path, query))) return;
+  if (family === "metrics") return answerMetrics(exchange, parts.metrics);
+  const document = findDocument({ catalog: parts.catalog, exchange, path, family });
   if (document !== undefined) return answerDocument(exchange, document, parts.limits);
   if (belowServedPrefix(parts.catalog, path)) throw genericFailure(404);
   answerText(exchange, 404, "404 page not found\n");
@@ -41,14 +58,18 @@ async function answerMetrics(exchange: Exchange, metrics: MetricsSink): Promise<
   answer(exchange, { status: 200, headers }, await metrics.text());
 }
 
-function findDocument(
-  catalog: Catalog,
-  exchange: Exchange,
-  path: string,
-): DocumentAnswer | undefined {
+interface DocumentRequest {
+  readonly catalog: Catalog;
+  readonly exchange: Exchange;
+  readonly path: string;
+  readonly family: string | undefined;
+}
+
+function findDocument(request: DocumentRequest): DocumentAnswer | undefined {
+  const { catalog, exchange, path, family } = request;
   const accept = exchange.header("accept");
   const ifNoneMatch = exchange.header("if-none-match");
-  if (!path.startsWith("/openapi/")) return discoveryAnswer(catalog, path, accept, ifNoneMatch);
+  if (family !== "openapi") return discoveryAnswer(catalog, path, accept, ifNoneMatch);
   const names = ["accept", "accept-encoding", "if-none-match", "if-modified-since"];
   const headers = Object.fromEntries(names.map((name) => [name, exchange.header(name)]));
   const query = new URLSearchParams(exchange.url.split("?").slice(1).join("?"));
