@@ -1,5 +1,6 @@
 /** api: every kind, one file each, and the structs that only travel. */
 import type { Kind } from "#meta";
+import { horizontalPodAutoscaler } from "./autoscaling/horizontal-pod-autoscaler.ts";
 import { selfSubjectReview } from "./authentication/self-subject-review.ts";
 import { tokenReview } from "./authentication/token-review.ts";
 import { authorizationKinds } from "./authorization/kinds.ts";
@@ -60,6 +61,7 @@ export const builtinKinds: readonly Kind[] = [
   selfSubjectReview,
   tokenReview,
   ...authorizationKinds,
+  horizontalPodAutoscaler,
   ingressClass,
   ingress,
   ipAddress,

@@ -270,7 +270,8 @@ function fieldDecoder(field: JsonField): FieldDecoder {
     const isShown = type.keptWhenEmpty && !field.presence.pointer && !field.omitZero;
     return { decode, isNested, drops: isShown || !field.presence.omitEmpty ? "nothing" : "null" };
   }
-  return { decode, isNested, drops: dropsZero(field) ? "zero" : "nothing" };
+  const drops = dropsZero(field) && !field.seesEmpty ? "zero" : "nothing";
+  return { decode, isNested, drops };
 }
 
 function isDropped(drops: FieldDecoder["drops"], value: unknown): boolean {

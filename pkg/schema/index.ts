@@ -12,6 +12,7 @@ export { unwrapEnvelope, wrapEnvelope } from "./protobuf-envelope.ts";
 export { protoText } from "./proto-text.ts";
 export { applyDefaults } from "./defaults.ts";
 export { checkFields } from "./validate.ts";
+export { dropGated } from "./gates.ts";
 export { checkImmutable } from "./update-rules.ts";
 export { mergeRules } from "./merge-rules.ts";
 export { fieldNamed, jsonFields, resolved, type JsonField } from "./layout.ts";

@@ -188,8 +188,10 @@ export interface FieldRules {
   /** Strategic merge patch: `patchStrategy` and `patchMergeKey`. */
   readonly patchStrategy?: readonly ("merge" | "replace" | "retainKeys")[];
   readonly patchMergeKey?: string;
-  /** The feature gate without which the field is dropped on write. */
+  /** The feature gate without which the field is dropped on write; see `dropGated`. */
   readonly gate?: string;
+  /** Hooks tell an empty list of the client's from none, though JSON leaves out both. */
+  readonly seesEmpty?: boolean;
   /** Nested message on the wire, flattened into the parent in JSON (Go's `json:",inline"`). */
   readonly inline?: boolean;
   /**

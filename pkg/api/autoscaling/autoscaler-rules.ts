@@ -1,0 +1,242 @@
+import { Path, type Problems } from "#schema";
+import { isDns1123Label, isPathSegmentName, Quantity } from "#meta";
+import { invalidEach } from "../strategy.ts";
+import type {
+  Autoscaler,
+  Metric,
+  MetricIdentifier,
+  MetricTarget,
+  ObjectReference,
+  ScalingRules,
+} from "./autoscaler-structs.ts";
+
+const path = Path.of("spec");
+
+/** `isApiVersionFree` where the old object has a target that would not be taken today. */
+export function checkAutoscaler(
+  { spec }: Autoscaler,
+  problems: Problems,
+  { isApiVersionFree, canBeZero }: { isApiVersionFree: boolean; canBeZero: boolean },
+): void {
+  const { minReplicas: least, maxReplicas: most, metrics = [], behavior } = spec;
+  const lowest = canBeZero ? 0 : 1;
+  if (least !== undefined && least < lowest) {
+    const detail = `must be greater than or equal to ${lowest}`;
+    problems.invalid(path.child("minReplicas"), least, detail);
+  }
+  if (most < 1) problems.invalid(path.child("maxReplicas"), most, "must be greater than 0");
+  if (least !== undefined && most < least) {
+    const detail = "must be greater than or equal to `minReplicas`";
+    problems.invalid(path.child("maxReplicas"), most, detail);
+  }
+  const target = path.child("scaleTargetRef");
+  checkReference(spec.scaleTargetRef, target, problems);
+  if (!isApiVersionFree) checkApiVersion(spec.scaleTargetRef, target.child("apiVersion"), problems);
+  for (const [index, metric] of metrics.entries()) {
+    checkMetric(metric, path.child("metrics").index(index), problems);
+  }
+  const wakes = metrics.some(({ type }) => type === "Object" || type === "External");
+  if (least === 0 && !wakes) {
+    const detail = "must specify at least one Object or External metric to support scaling to zero";
+    problems.forbidden(path.child("metrics"), `${detail} replicas`);
+  }
+  for (const direction of ["scaleUp", "scaleDown"] as const) {
+    checkRules(behavior?.[direction], path.child("behavior", direction), problems);
+  }
+}
+
+function checkReference({ kind, name }: ObjectReference, place: Path, problems: Problems): void {
+  for (const [field, value] of Object.entries({ kind, name })) {
+    if (value === "") problems.required(place.child(field));
+    else {
+      invalidEach(problems, place.child(field), { value, messages: isPathSegmentName(value) });
+    }
+  }
+}
+
+/** What is wrong with the group and version of a target; undefined if nothing. */
+export function apiVersionFault({ apiVersion = "", kind }: ObjectReference): string | undefined {
+  const parts = apiVersion === "/" ? [""] : apiVersion.split("/");
+  if (parts.length > 2) return `unexpected GroupVersion string: ${apiVersion}`;
+  const group = parts.length === 2 ? parts[0] : "";
+  if (group !== "" || kind === "ReplicationController") return undefined;
+  return "apiVersion must specify API group";
+}
+
+function checkApiVersion(reference: ObjectReference, place: Path, problems: Problems): void {
+  const fault = apiVersionFault(reference);
+  if (fault !== undefined) problems.invalid(place, reference.apiVersion ?? "", fault);
+}
+
+const sources = {
+  object: checkObjectMetric,
+  external: checkExternalMetric,
+  pods: checkPodsMetric,
+  resource: checkResourceMetric,
+  containerResource: checkContainerMetric,
+} as const;
+
+type Source = keyof typeof sources;
+
+const sourceOfType: Readonly<Record<string, Source>> = {
+  Object: "object",
+  Pods: "pods",
+  Resource: "resource",
+  ContainerResource: "containerResource",
+  External: "external",
+};
+
+/** Only the first source is looked at; Kubernetes tells of an unknown type twice. */
+function checkMetric(metric: Metric, place: Path, problems: Problems): void {
+  const { type } = metric;
+  const types = Object.keys(sourceOfType);
+  const at = place.child("type");
+  if (type === "") problems.required(at, "must specify a metric source type");
+  const isKnown = types.includes(type);
+  if (!isKnown) problems.notSupported(at, type, types);
+  const present = (Object.keys(sources) as Source[]).filter((each) => metric[each] !== undefined);
+  const [first] = present;
+  if (first !== undefined) sources[first](metric[first] as never, place.child(first), problems);
+  const expected = isKnown ? sourceOfType[type] : undefined;
+  if (expected === undefined) problems.notSupported(at, type, types);
+  else if (metric[expected] === undefined) {
+    const detail = "must populate information for the given metric source";
+    problems.required(place.child(expected), detail);
+  }
+  if (present.length === 1) return;
+  for (const each of present) {
+    if (each === expected) continue;
+    problems.forbidden(place.child(each), "must populate the given metric source only");
+  }
+}
+
+type Of<S extends Source> = NonNullable<Metric[S]>;
+
+function checkIdentifier({ name }: MetricIdentifier, place: Path, problems: Problems): void {
+  const at = place.child("name");
+  if (name === "") problems.required(at, "must specify a metric name");
+  else invalidEach(problems, at, { value: name, messages: isPathSegmentName(name) });
+}
+
+const isPositive = (amount: string): boolean =>
+  Quantity.parse(amount).compare(Quantity.parse("0")) > 0;
+
+function checkTarget(target: MetricTarget, place: Path, problems: Problems): void {
+  const { type, value, averageValue, averageUtilization } = target;
+  if (type === "") problems.required(place.child("type"), "must specify a metric target type");
+  if (!["Utilization", "Value", "AverageValue"].includes(type)) {
+    const detail = "must be either Utilization, Value, or AverageValue";
+    problems.invalid(place.child("type"), type, detail);
+  }
+  for (const [field, amount] of Object.entries({ value, averageValue })) {
+    if (amount === undefined || isPositive(amount)) continue;
+    problems.invalid(place.child(field), amount, "must be positive");
+  }
+  if (averageUtilization === undefined || averageUtilization >= 1) return;
+  const at = place.child("averageUtilization");
+  problems.invalid(at, averageUtilization, "must be greater than 0");
+}
+
+function checkObjectMetric(source: Of<"object">, place: Path, problems: Problems): void {
+  checkReference(source.describedObject, place.child("describedObject"), problems);
+  checkIdentifier(source.metric, place.child("metric"), problems);
+  checkTarget(source.target, place.child("target"), problems);
+  if (source.target.value !== undefined || source.target.averageValue !== undefined) return;
+  const detail = "must set either a target value or averageValue";
+  problems.required(place.child("target", "averageValue"), detail);
+}
+
+function checkExternalMetric(source: Of<"external">, place: Path, problems: Problems): void {
+  checkIdentifier(source.metric, place.child("metric"), problems);
+  const target = place.child("target");
+  checkTarget(source.target, target, problems);
+  const { value, averageValue } = source.target;
+  if (value === undefined && averageValue === undefined) {
+    const detail = "must set either a target value for metric or a per-pod target";
+    problems.required(target.child("averageValue"), detail);
+  }
+  if (value === undefined || averageValue === undefined) return;
+  const detail = "may not set both a target value for metric and a per-pod target";
+  problems.forbidden(target.child("value"), detail);
+}
+
+function checkPodsMetric(source: Of<"pods">, place: Path, problems: Problems): void {
+  checkIdentifier(source.metric, place.child("metric"), problems);
+  checkTarget(source.target, place.child("target"), problems);
+  const { averageValue } = source.target;
+  if (averageValue !== undefined && isPositive(averageValue)) return;
+  const detail = "must specify a positive target averageValue";
+  problems.required(place.child("target", "averageValue"), detail);
+}
+
+function checkResourceMetric(source: Of<"resource">, place: Path, problems: Problems): void {
+  if (source.name === "") problems.required(place.child("name"), "must specify a resource name");
+  checkUseTarget(source.target, place.child("target"), problems);
+}
+
+function checkUseTarget(target: MetricTarget, place: Path, problems: Problems): void {
+  checkTarget(target, place, problems);
+  const { averageUtilization, averageValue } = target;
+  if (averageUtilization === undefined && averageValue === undefined) {
+    const detail = "must set either a target raw value or a target utilization";
+    problems.required(place.child("averageUtilization"), detail);
+  }
+  if (averageUtilization === undefined || averageValue === undefined) return;
+  const detail = "may not set both a target raw value and a target utilization";
+  problems.forbidden(place.child("averageValue"), detail);
+}
+
+function isContainerResource(name: string): boolean {
+  if (name.includes("/")) return true;
+  return ["cpu", "memory", "ephemeral-storage"].includes(name) || name.startsWith("hugepages-");
+}
+
+function checkContainerMetric(
+  source: Of<"containerResource">,
+  place: Path,
+  problems: Problems,
+): void {
+  const { name, container } = source;
+  if (name === "") problems.required(place.child("name"), "must specify a resource name");
+  else if (!isContainerResource(name)) {
+    problems.invalid(place.child("name"), name, "must be a standard resource for containers");
+  }
+  const at = place.child("container");
+  if (container === "") problems.required(at, "must specify a container");
+  else invalidEach(problems, at, { value: container, messages: isDns1123Label(container) });
+  checkUseTarget(source.target, place.child("target"), problems);
+}
+
+const LONGEST_WINDOW = 3600;
+const LONGEST_PERIOD = 1800;
+
+function checkRules(rules: ScalingRules | undefined, place: Path, problems: Problems): void {
+  if (rules === undefined) return;
+  const { stabilizationWindowSeconds: window = 0, selectPolicy, policies = [] } = rules;
+  const at = place.child("stabilizationWindowSeconds");
+  if (window < 0) problems.invalid(at, window, "must be greater than or equal to zero");
+  if (window > LONGEST_WINDOW) {
+    problems.invalid(at, window, `must be less than or equal to ${LONGEST_WINDOW}`);
+  }
+  const choices = ["Disabled", "Max", "Min"];
+  if (selectPolicy !== undefined && !choices.includes(selectPolicy)) {
+    problems.notSupported(place.child("selectPolicy"), selectPolicy, choices);
+  }
+  if (policies.length === 0) {
+    problems.required(place.child("policies"), "must specify at least one Policy");
+  }
+  for (const [index, { type, value, periodSeconds: period }] of policies.entries()) {
+    const each = place.child("policies").index(index);
+    const types = ["Percent", "Pods"];
+    if (!types.includes(type)) problems.notSupported(each.child("type"), type, types);
+    if (value <= 0) problems.invalid(each.child("value"), value, "must be greater than zero");
+    const ofPeriod = each.child("periodSeconds");
+    if (period <= 0) problems.invalid(ofPeriod, period, "must be greater than zero");
+    if (period > LONGEST_PERIOD) {
+      problems.invalid(ofPeriod, period, `must be less than or equal to ${LONGEST_PERIOD}`);
+    }
+  }
+  if (rules.tolerance === undefined || !rules.tolerance.startsWith("-")) return;
+  const detail = "must be greater or equal to 0";
+  problems.invalid(place.child("tolerance"), rules.tolerance, detail);
+}

@@ -1,0 +1,54 @@
+import type { Autoscaler, Metric, MetricStatus, MetricTarget } from "./autoscaler-structs.ts";
+
+const UNKNOWN = "<unknown>";
+const SHOWN = 2;
+
+/** `cpu: 42%/80%, 900m/1k + 1 more...`: what the metrics are and should be. */
+export function targetsCell({ spec, status }: Autoscaler): string {
+  const metrics = spec.metrics ?? [];
+  if (metrics.length === 0) return "<none>";
+  const shown = metrics.map((metric, index) => cell(metric, status.currentMetrics?.[index]));
+  if (shown.length <= SHOWN) return shown.join(", ");
+  return `${shown.slice(0, SHOWN).join(", ")} + ${shown.length - SHOWN} more...`;
+}
+
+function cell(metric: Metric, status: MetricStatus | undefined): string {
+  const { external, pods, object, resource, containerResource } = metric;
+  switch (metric.type) {
+    case "External":
+      return external ? valueCell(external.target, status?.external?.current) : UNKNOWN;
+    case "Pods":
+      return `${status?.pods?.current.averageValue ?? UNKNOWN}/${pods?.target.averageValue ?? ""}`;
+    case "Object":
+      return object ? valueCell(object.target, status?.object?.current) : UNKNOWN;
+    case "Resource":
+      return resource ? useCell(resource, status?.resource?.current) : UNKNOWN;
+    case "ContainerResource":
+      if (containerResource === undefined) return UNKNOWN;
+      return useCell(containerResource, status?.containerResource?.current);
+    default:
+      return "<unknown type>";
+  }
+}
+
+type Current = NonNullable<MetricStatus["resource"]>["current"];
+
+function valueCell({ averageValue, value }: MetricTarget, current: Current | undefined): string {
+  if (averageValue !== undefined) {
+    return `${current?.averageValue ?? UNKNOWN}/${averageValue} (avg)`;
+  }
+  return `${current?.value ?? UNKNOWN}/${value ?? ""}`;
+}
+
+function useCell(
+  { name, target }: { readonly name: string; readonly target: MetricTarget },
+  current: Current | undefined,
+): string {
+  if (target.averageValue !== undefined) {
+    return `${name}: ${current?.averageValue ?? UNKNOWN}/${target.averageValue}`;
+  }
+  const percent = (share: number | undefined, otherwise: string) =>
+    share === undefined ? otherwise : `${share}%`;
+  const now = percent(current?.averageUtilization, UNKNOWN);
+  return `${name}: ${now}/${percent(target.averageUtilization, "<auto>")}`;
+}

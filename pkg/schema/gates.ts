@@ -1,0 +1,78 @@
+import { memoize } from "#base";
+import { jsonFields, type JsonField, resolved } from "./layout.ts";
+import type { Infer, StructType, Type } from "./types.ts";
+
+/**
+ * Removes, in place, the fields whose feature gates are off, unless `old` has them somewhere: an
+ * object that came by them while the gate was on keeps them. A field's gate may be several names
+ * with commas between them; all must be on.
+ */
+export function dropGated<S extends StructType<any>>(
+  struct: S,
+  object: Infer<S>,
+  { old, isOn }: { readonly old?: Infer<S> | undefined; isOn(gate: string): boolean },
+): void {
+  for (const { gate, visit } of gatedBelow(struct)) {
+    if (gate.split(",").every(isOn)) continue;
+    let isInUse = false;
+    const look: Visitor = (holder, name) => {
+      isInUse ||= holder[name] !== undefined && holder[name] !== null;
+    };
+    if (old !== undefined) visit(old, look);
+    if (isInUse) continue;
+    visit(object, (holder, name) => {
+      delete holder[name];
+    });
+  }
+}
+
+type Holder = Record<string, unknown>;
+type Visitor = (holder: Holder, name: string) => void;
+type Walk = (value: any, visitor: Visitor) => void;
+
+/** One gated field of the type, and how to get to each place where an object may have it. */
+interface Gated {
+  readonly gate: string;
+  readonly visit: Walk;
+}
+
+const gatedBelow = memoize((type: Type): readonly Gated[] => find(type, new Set()));
+
+/** Types that contain themselves are entered once: no gated field is known below them. */
+function find(type: Type, entered: ReadonlySet<Type>): readonly Gated[] {
+  const target = resolved(type);
+  if (entered.has(target)) return [];
+  const within = new Set([...entered, target]);
+  switch (target.tag) {
+    case "list":
+      return through(find(target.element, within), (values: readonly unknown[]) => values);
+    case "map":
+      return through(find(target.value, within), (values: object) => Object.values(values));
+    case "struct":
+      return jsonFields(target).flatMap((field) => ofField(field, within));
+    default:
+      return [];
+  }
+}
+
+function through(below: readonly Gated[], members: (value: any) => readonly unknown[]) {
+  return below.map(({ gate, visit }) => ({
+    gate,
+    visit: ((value, visitor) => {
+      for (const member of members(value)) visit(member, visitor);
+    }) satisfies Walk,
+  }));
+}
+
+function ofField(field: JsonField, entered: ReadonlySet<Type>): readonly Gated[] {
+  const { name, gate } = field;
+  const below = find(field.type, entered).map((gated) => ({
+    gate: gated.gate,
+    visit: ((holder: Holder, visitor) => {
+      const value = holder[name];
+      if (value !== undefined && value !== null) gated.visit(value, visitor);
+    }) satisfies Walk,
+  }));
+  if (gate === undefined) return below;
+  return [{ gate, visit: (holder: Holder, visitor) => visitor(holder, name) }, ...below];
+}
