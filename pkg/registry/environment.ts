@@ -1,6 +1,7 @@
 import type { Clock, Random } from "#base";
 import type { Catalog, HookContext } from "#meta";
 import type { ObjectStore } from "#storage";
+import type { ServiceNetwork } from "./allocation/service-allocator.ts";
 import type { Admit } from "./admission.ts";
 import type { Target } from "./contract.ts";
 import type { Identities } from "./identities.ts";
@@ -27,8 +28,8 @@ export interface RegistryOptions {
   readonly mutating?: readonly Admit[];
   /** May refuse what is written; sees the object as it would be stored. */
   readonly validating?: readonly Admit[];
-  /** By the key prefix of the kind: what hands out addresses and ports to its objects. */
-  readonly allocators?: ReadonlyMap<string, Allocator>;
+  /** Where services get their addresses and node ports from; absent = nowhere. */
+  readonly serviceNetwork?: ServiceNetwork;
 }
 
 /** What every verb works with. */
@@ -46,7 +47,10 @@ export interface Environment {
   readonly namespaces: NamespaceCache;
   readonly mutating: readonly Admit[];
   readonly validating: readonly Admit[];
+  /** By the key prefix of the kind: what hands out addresses and ports to its objects. */
   readonly allocators: ReadonlyMap<string, Allocator>;
+  /** Families of the addresses of services, the preferred one first. */
+  readonly ipFamilies: readonly string[];
 }
 
 /** What the hooks of the target's kind may know. */
@@ -59,6 +63,7 @@ export function hookContext(
     now: environment.clock.now(),
     gate: environment.gates,
     domain: environment.catalog.domain,
+    ipFamilies: environment.ipFamilies,
     requestGroup: resource.group,
     requestVersion: resource.version,
     subresource: target.subresource,
