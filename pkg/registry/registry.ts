@@ -2,6 +2,7 @@ import { subresourceKinds } from "#api";
 import { assert } from "#base";
 import { Catalog, notImplemented } from "#meta";
 import { StoreFault } from "#storage";
+import { familiesOf, ServiceAllocator } from "./allocation/service-allocator.ts";
 import type { Registry, Target } from "./contract.ts";
 import { removeCollection } from "./collection.ts";
 import type { Environment, RegistryOptions } from "./environment.ts";
@@ -12,6 +13,7 @@ import { NamespaceCache, type NamespaceState } from "./namespace-cache.ts";
 import { create, patch, update } from "./pipeline.ts";
 import { get } from "./read.ts";
 import { remove } from "./removal.ts";
+import type { Allocator } from "./reservations.ts";
 import { StoredItem } from "./stored.ts";
 import { specialVerbs } from "./subresources/index.ts";
 import { watch } from "./watch.ts";
@@ -52,9 +54,10 @@ function verbsOf(target: Target): typeof usualVerbs {
 function environmentOf(options: RegistryOptions): Environment {
   const { catalog, clock, random } = options;
   const { mutating = [], validating = [], storageRoot = "/registry" } = options;
-  const { allocators = new Map() } = options;
+  const { serviceNetwork } = options;
   const namespaces = new NamespaceCache(clock, (name) => readNamespace(environment, name));
   const identities = identitiesOf(random);
+  const allocators = new Map<string, Allocator>();
   const environment: Environment = {
     ...options,
     storageRoot,
@@ -64,7 +67,11 @@ function environmentOf(options: RegistryOptions): Environment {
     namespaces,
     identities,
     spoken: new Catalog(subresourceKinds, catalog.domain),
+    ipFamilies: serviceNetwork === undefined ? ["IPv4"] : familiesOf(serviceNetwork),
   };
+  if (serviceNetwork !== undefined) {
+    allocators.set("/services/specs/", new ServiceAllocator(environment, serviceNetwork));
+  }
   return environment;
 }
 
