@@ -1,0 +1,83 @@
+import { formatAddress, parseAddress, parseNetwork } from "#api";
+import { assert } from "#base";
+
+/**
+ * The addresses of a network that services may have: all but the first (the network itself, or the
+ * routers of an IPv6 subnet) and, for IPv4, the last (broadcast).
+ *
+ * The range has two bands. Addresses that clients choose should come from the lower one; those that
+ * the server chooses come from the upper one while there are any, so that both seldom meet.
+ *
+ *     10.0.0.0/24: 10.0.0.1 to 10.0.0.16 below, 10.0.0.17 to 10.0.0.254 above
+ */
+export class AddressRange {
+  private constructor(
+    readonly cidr: string,
+    readonly family: "IPv4" | "IPv6",
+    private readonly base: bigint,
+    /** Number of usable addresses. */
+    readonly count: number,
+    /** Number of usable addresses in the lower band. */
+    readonly lower: number,
+  ) {}
+
+  /** Undefined for what is no network, or one that is too small to hold a service. */
+  static parse(cidr: string): AddressRange | undefined {
+    const network = parseNetwork(cidr);
+    if (network === undefined) return undefined;
+    const { address, prefix } = network;
+    const bits = address.length * 8 - prefix;
+    // Larger networks are used only in part, so that the numbers stay small.
+    const size = 2 ** Math.min(bits, largestBits);
+    const isV4 = address.length === 4;
+    const count = size - (isV4 && bits <= largestBits ? 2 : 1);
+    if (count < 1) return undefined;
+    const base = (numberOf(address) >> BigInt(bits)) << BigInt(bits);
+    const family = isV4 ? "IPv4" : "IPv6";
+    return new AddressRange(cidr, family, base, count, Math.min(lowerBand(size), count));
+  }
+
+  /** The address at `index`, from zero, in canonical form. */
+  at(index: number): string {
+    assert(index >= 0 && index < this.count, "an address of the range");
+    return textOf(this.base + 1n + BigInt(index), this.family);
+  }
+
+  /** True for the usable addresses of the range, in any spelling. */
+  contains(text: string): boolean {
+    const address = parseAddress(text);
+    if (address === undefined || familyOf(text) !== this.family) return false;
+    const offset = numberOf(address) - this.base;
+    return offset >= 1n && offset <= BigInt(this.count);
+  }
+}
+
+const largestBits = 32;
+
+/** A sixteenth of the network, at least 16 and at most 256; none where that is all there is. */
+function lowerBand(size: number): number {
+  if (size < 16) return 0;
+  return Math.min(Math.max(16, Math.floor(size / 16)), 256);
+}
+
+export function familyOf(address: string): "IPv4" | "IPv6" {
+  return address.includes(":") ? "IPv6" : "IPv4";
+}
+
+/** Undefined for what is no address. */
+export function canonicalAddress(text: string): string | undefined {
+  const address = parseAddress(text);
+  return address === undefined ? undefined : formatAddress(address);
+}
+
+function numberOf(address: readonly number[]): bigint {
+  return address.reduce((number, byte) => (number << 8n) | BigInt(byte), 0n);
+}
+
+function textOf(number: bigint, family: "IPv4" | "IPv6"): string {
+  const length = family === "IPv4" ? 4 : 16;
+  const bytes = Array.from({ length }, (_, index) =>
+    Number((number >> BigInt((length - 1 - index) * 8)) & 0xffn),
+  );
+  return formatAddress(bytes);
+}

@@ -1,0 +1,194 @@
+import type { Resource } from "#meta";
+import { groupVersionOf, resolve } from "#meta";
+import type { Environment } from "../environment.ts";
+import { timestamp } from "../metadata.ts";
+import { encodeStored, StoredItem } from "../stored.ts";
+import { AddressRange, canonicalAddress } from "./address-range.ts";
+
+/** Whose address it is. */
+export interface Owner {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Why an address cannot be had, in the words that clients are told. */
+export class AddressFault extends Error {
+  override readonly name = "AddressFault";
+}
+
+/** Tries at random before all addresses in use are read. */
+const blindTries = 4;
+
+/**
+ * Addresses of services. Each one that is in use is an IPAddress object, named like it: whoever
+ * creates the object has the address, whichever replica it asks.
+ */
+export class ClusterAddresses {
+  constructor(
+    private readonly environment: Environment,
+    /** Networks of a cluster that has no ServiceCIDR objects. */
+    private readonly configured: readonly string[],
+  ) {}
+
+  /** Takes this very address. Throws AddressFault. */
+  async takeGiven(given: string, owner: Owner, dryRun: boolean): Promise<string> {
+    const address = canonicalAddress(given);
+    const ranges = await this.ranges();
+    if (address === undefined || !ranges.some((range) => range.contains(address))) {
+      throw new AddressFault("the provided network does not match the current range");
+    }
+    if (await this.take(address, owner, dryRun)) return address;
+    throw new AddressFault("provided IP is already allocated");
+  }
+
+  /** Takes any address of the family. Throws AddressFault when there is none left. */
+  async takeAny(family: string, owner: Owner, dryRun: boolean): Promise<string> {
+    const ranges = (await this.ranges()).filter((range) => range.family === family);
+    for (const range of ranges) {
+      const address =
+        (await this.takeBlindly(range, owner, dryRun)) ??
+        (await this.takeKnowing(range, owner, dryRun));
+      if (address !== undefined) return address;
+    }
+    throw new AddressFault("range is full");
+  }
+
+  /** The address is no longer its owner's; one that belongs to somebody else stays. */
+  async giveBack(address: string, owner: Owner): Promise<void> {
+    const { store } = this.environment;
+    const name = canonicalAddress(address);
+    if (name === undefined) return;
+    const resource = this.resource;
+    let { entry } = await store.get(`${resource.keyPrefix}${name}`);
+    while (entry !== undefined) {
+      const { object } = new StoredItem(this.environment, { resource, subresource: "" }, entry);
+      if (!isOwnedBy(object, owner)) return;
+      const outcome = await store.delete(entry.key, entry.modRevision);
+      if (outcome.done) return;
+      entry = outcome.current;
+    }
+  }
+
+  /** The objects of addresses that servers took for services. */
+  async taken(): Promise<readonly StoredItem[]> {
+    const resource = this.resource;
+    const { entries } = await this.environment.store.list(resource.keyPrefix, {});
+    return entries
+      .map((entry) => new StoredItem(this.environment, { resource, subresource: "" }, entry))
+      .filter(({ object }) => object.metadata.labels?.[this.labels.manager] === this.labels.self);
+  }
+
+  /** Takes an address without asking whether it is in a range; false if somebody has it. */
+  async take(address: string, owner: Owner, dryRun: boolean): Promise<boolean> {
+    const { store } = this.environment;
+    const key = `${this.resource.keyPrefix}${address}`;
+    if (dryRun) return (await store.get(key)).entry === undefined;
+    const object = this.objectOf(address, owner);
+    const value = encodeStored(this.environment, this.resource, object);
+    return (await store.create(key, value)) !== undefined;
+  }
+
+  private async takeBlindly(
+    range: AddressRange,
+    owner: Owner,
+    dryRun: boolean,
+  ): Promise<string | undefined> {
+    const upper = range.count - range.lower;
+    for (let tried = 0; tried < Math.min(blindTries, upper); tried++) {
+      const address = range.at(range.lower + this.below(upper));
+      if (await this.take(address, owner, dryRun)) return address;
+    }
+    return undefined;
+  }
+
+  /** Goes through the band from a place at random, past all that is known to be in use. */
+  private async takeKnowing(
+    range: AddressRange,
+    owner: Owner,
+    dryRun: boolean,
+  ): Promise<string | undefined> {
+    const { keyPrefix } = this.resource;
+    const { entries } = await this.environment.store.list(keyPrefix, {});
+    const used = new Set(entries.map(({ key }) => key.slice(keyPrefix.length)));
+    const bands = [
+      { from: range.lower, count: range.count - range.lower },
+      { from: 0, count: range.lower },
+    ];
+    for (const { from, count } of bands.filter((band) => band.count > 0)) {
+      const start = this.below(count);
+      // All used addresses could be of this band; one more try than that finds a free one.
+      for (let step = 0; step < count; step++) {
+        const address = range.at(from + ((start + step) % count));
+        if (!used.has(address) && (await this.take(address, owner, dryRun))) return address;
+      }
+    }
+    return undefined;
+  }
+
+  private below(limit: number): number {
+    return Math.floor(this.environment.identities.chance() * limit);
+  }
+
+  private objectOf(address: string, { namespace, name }: Owner): unknown {
+    const { identities, clock } = this.environment;
+    const { manager, self, family } = this.labels;
+    return {
+      metadata: {
+        name: address,
+        uid: identities.uid(),
+        creationTimestamp: timestamp(clock.now()),
+        labels: { [family]: address.includes(":") ? "IPv6" : "IPv4", [manager]: self },
+      },
+      spec: { parentRef: { resource: "services", namespace, name } },
+    };
+  }
+
+  private get labels() {
+    const { domain } = this.environment.catalog;
+    return {
+      manager: resolve("ipaddress.{label}/managed-by", domain),
+      self: resolve("ipallocator.{api}", domain),
+      family: resolve("ipaddress.{label}/ip-family", domain),
+    };
+  }
+
+  private get resource(): Resource {
+    const resource = this.networking("IPAddress");
+    if (resource === undefined) throw new Error("the catalog has addresses");
+    return resource;
+  }
+
+  private networking(kind: string): Resource | undefined {
+    const { catalog } = this.environment;
+    const group = resolve("networking.{api}", catalog.domain);
+    return catalog.findKind(groupVersionOf(group, "v1"), kind);
+  }
+
+  /** Networks that may be used now. */
+  private async ranges(): Promise<readonly AddressRange[]> {
+    const networks = await this.serviceCidrs();
+    const cidrs = networks.length === 0 ? this.configured : networks.flatMap(usableCidrs);
+    return cidrs.map((cidr) => AddressRange.parse(cidr)).filter((range) => range !== undefined);
+  }
+
+  private async serviceCidrs(): Promise<readonly any[]> {
+    const resource = this.networking("ServiceCIDR");
+    if (resource === undefined) return [];
+    const { entries } = await this.environment.store.list(resource.keyPrefix, {});
+    return entries.map(
+      (entry) => new StoredItem(this.environment, { resource, subresource: "" }, entry).object,
+    );
+  }
+}
+
+function usableCidrs({ metadata, spec, status }: any): readonly string[] {
+  const isReady = (status?.conditions ?? []).some(
+    (condition: any) => condition.type === "Ready" && condition.status === "True",
+  );
+  return isReady && !metadata.deletionTimestamp ? (spec.cidrs ?? []) : [];
+}
+
+export function isOwnedBy({ spec }: any, { namespace, name }: Owner): boolean {
+  const { resource, ...parent } = spec.parentRef ?? {};
+  return resource === "services" && parent.namespace === namespace && parent.name === name;
+}

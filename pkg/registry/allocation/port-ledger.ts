@@ -1,0 +1,124 @@
+import { rangeAllocation } from "#api";
+import {
+  applyDefaults,
+  fromJson,
+  fromProtobuf,
+  parseJson,
+  toJson,
+  toProtobuf,
+  unwrapEnvelope,
+  wrapEnvelope,
+} from "#schema";
+import type { Entry } from "#storage";
+import type { Environment } from "../environment.ts";
+import { type PortRange, PortSet, rangeText } from "./port-set.ts";
+
+/** Where kube-apiserver keeps it, so that both can serve one store. */
+const key = "/ranges/servicenodeports";
+const typeMeta = { kind: "RangeAllocation", apiVersion: "v1" };
+
+/** A change of the set; throws to take nothing. Runs again when others were faster. */
+type Change<T> = (ports: PortSet) => T;
+
+interface Waiting {
+  readonly change: Change<unknown>;
+  readonly resolve: (value: any) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The node ports of the cluster, in one object that all replicas change by compare-and-swap.
+ * Changes that come in while one is being written go together into the next, so that many writers
+ * of one replica cost the store few round trips.
+ */
+export class PortLedger {
+  private waiting: Waiting[] = [];
+  private working = false;
+
+  constructor(
+    private readonly environment: Pick<Environment, "store" | "storageMediaType">,
+    readonly range: PortRange,
+  ) {}
+
+  /** Answers what the change answers, once that is stored. */
+  change<T>(change: Change<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.waiting.push({ change, resolve, reject });
+      if (!this.working) void this.work();
+    });
+  }
+
+  /** What the change would answer now; nothing is stored. */
+  async tryOut<T>(change: Change<T>): Promise<T> {
+    const { entry } = await this.environment.store.get(key);
+    return change(this.decode(entry));
+  }
+
+  private async work(): Promise<void> {
+    this.working = true;
+    while (this.waiting.length > 0) {
+      const batch = this.waiting;
+      this.waiting = [];
+      try {
+        const settle = await this.write(batch);
+        settle.forEach((each) => each());
+      } catch (error) {
+        batch.forEach(({ reject }) => reject(error));
+      }
+    }
+    this.working = false;
+  }
+
+  /** Answers how to settle each of the batch. */
+  private async write(batch: readonly Waiting[]): Promise<readonly (() => void)[]> {
+    const { store } = this.environment;
+    let { entry } = await store.get(key);
+    for (;;) {
+      const before = this.decode(entry);
+      let ports = before;
+      const settle = batch.map(({ change, resolve, reject }) => {
+        const tried = ports.clone();
+        try {
+          const answer = change(tried);
+          ports = tried;
+          return () => resolve(answer);
+        } catch (error) {
+          return () => reject(error);
+        }
+      });
+      if (entry !== undefined && ports.data() === before.data()) return settle;
+      const value = this.encode(ports, entry);
+      if (entry === undefined) {
+        if ((await store.create(key, value)) !== undefined) return settle;
+        ({ entry } = await store.get(key));
+      } else {
+        const outcome = await store.update(key, entry.modRevision, value);
+        if (outcome.done) return settle;
+        entry = outcome.current;
+      }
+    }
+  }
+
+  private decode(entry: Entry | undefined): PortSet {
+    if (entry === undefined) return PortSet.empty(this.range);
+    return PortSet.stored(this.range, parse(entry.value));
+  }
+
+  private encode(ports: PortSet, entry: Entry | undefined): Uint8Array {
+    const { metadata } = entry === undefined ? { metadata: {} } : parse(entry.value);
+    const object = { metadata, range: rangeText(this.range), data: ports.data() };
+    return this.environment.storageMediaType === "protobuf"
+      ? wrapEnvelope(typeMeta, toProtobuf(rangeAllocation, object))
+      : Buffer.from(toJson(rangeAllocation, object, typeMeta));
+  }
+}
+
+function parse(bytes: Uint8Array): { metadata: any; range: string; data: string } {
+  const envelope = unwrapEnvelope(bytes);
+  const object =
+    envelope === undefined
+      ? fromJson(rangeAllocation, parseJson(bytes).value, { root: true })
+      : fromProtobuf(rangeAllocation, envelope.raw);
+  applyDefaults(rangeAllocation, object);
+  return object;
+}

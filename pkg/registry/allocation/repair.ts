@@ -1,0 +1,113 @@
+import type { Service } from "#api";
+import { assert } from "#base";
+import type { Environment } from "../environment.ts";
+import { StoredItem } from "../stored.ts";
+import { type Owner, isOwnedBy } from "./cluster-addresses.ts";
+import { addressesOf, type ServiceAllocator } from "./service-allocator.ts";
+import { portsOf } from "./service-ports.ts";
+
+/** An address without its service this long after it was taken has leaked. */
+const leakedAfterMs = 60_000;
+
+/** Rounds in a row that must find a port without its service before it has leaked. */
+const leakedAfterRounds = 3;
+
+/** What a round found and mended. */
+export interface RepairReport {
+  /** Given back: nobody had them. */
+  readonly leakedAddresses: readonly string[];
+  readonly leakedPorts: readonly number[];
+  /** Taken for services that had them without their being taken. */
+  readonly missingAddresses: readonly string[];
+  readonly missingPorts: readonly number[];
+  /** In use by a service, and taken by somebody else: only people can mend that. */
+  readonly conflicts: readonly string[];
+}
+
+/**
+ * Compares services with what is taken for them. A replica that dies between taking and writing
+ * leaks; one that dies between writing and giving back does, too; and a restored backup may lack
+ * what services have.
+ */
+export class ServiceRepair {
+  /** Rounds in a row in which a port was found to be taken for nobody. */
+  private suspects: ReadonlyMap<number, number> = new Map();
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly allocator: ServiceAllocator,
+  ) {}
+
+  /** One round. */
+  async run(): Promise<RepairReport> {
+    // Read before the services: what is taken after this is not looked at.
+    const taken = await this.allocator.addresses.taken();
+    const ports = await this.allocator.ports.change((set) => set.ports());
+    const services = await this.services();
+    const addresses = await this.repairAddresses(services, taken);
+    return { ...addresses, ...(await this.repairPorts(services, ports)) };
+  }
+
+  private async services(): Promise<readonly Service[]> {
+    const resource = this.environment.catalog.find("", "v1", "services");
+    assert(resource !== undefined, "the catalog has services");
+    const { entries } = await this.environment.store.list(resource.keyPrefix, {});
+    const target = { resource, subresource: "" };
+    return entries.map((entry) => new StoredItem(this.environment, target, entry).object);
+  }
+
+  private async repairAddresses(services: readonly Service[], taken: readonly StoredItem[]) {
+    const { addresses } = this.allocator;
+    const missingAddresses: string[] = [];
+    const leakedAddresses: string[] = [];
+    const conflicts: string[] = [];
+    const byAddress = new Map(taken.map(({ object }) => [object.metadata.name as string, object]));
+    const users = new Map<string, Owner>();
+    for (const service of services) {
+      const owner = ownerOf(service);
+      for (const address of addressesOf(service)) {
+        const other = users.get(address);
+        const holder = byAddress.get(address);
+        if (other !== undefined || (holder !== undefined && !isOwnedBy(holder, owner))) {
+          conflicts.push(`${address} of ${owner.namespace}/${owner.name}`);
+        } else if (holder === undefined && (await addresses.take(address, owner, false))) {
+          missingAddresses.push(address);
+        }
+        users.set(address, other ?? owner);
+      }
+    }
+    for (const object of byAddress.values()) {
+      const { name, creationTimestamp } = object.metadata;
+      const user = users.get(name);
+      const age = this.environment.clock.now() - Date.parse(creationTimestamp ?? 0);
+      if (user !== undefined || age < leakedAfterMs) continue;
+      const { namespace = "", name: of = "" } = object.spec.parentRef ?? {};
+      await addresses.giveBack(name, { namespace, name: of });
+      leakedAddresses.push(name);
+    }
+    return { missingAddresses, leakedAddresses, conflicts };
+  }
+
+  private async repairPorts(services: readonly Service[], taken: readonly number[]) {
+    const { ports } = this.allocator;
+    const used = new Set(services.flatMap((service) => portsOf(service)));
+    const known = new Set(taken);
+    const idle = taken.filter((port) => !used.has(port));
+    const suspects = new Map(idle.map((port) => [port, (this.suspects.get(port) ?? 0) + 1]));
+    const leakedPorts = idle.filter((port) => suspects.get(port)! >= leakedAfterRounds);
+    const missing = [...used].filter((port) => !known.has(port));
+    const missingPorts = await ports.change((set) => {
+      leakedPorts.forEach((port) => set.delete(port));
+      const added = missing.filter((port) => set.inRange(port) && !set.has(port));
+      added.forEach((port) => set.add(port));
+      return added;
+    });
+    leakedPorts.forEach((port) => suspects.delete(port));
+    this.suspects = suspects;
+    return { missingPorts, leakedPorts };
+  }
+}
+
+function ownerOf({ metadata }: Service): Owner {
+  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
+}

@@ -1,0 +1,175 @@
+import { isHeadless, needsClusterIp, type Service } from "#api";
+import { internalError, invalid } from "#meta";
+import { Path, Problems } from "#schema";
+import type { Attributes } from "../admission.ts";
+import type { Target } from "../contract.ts";
+import type { Environment } from "../environment.ts";
+import type { Allocator, Reservation } from "../reservations.ts";
+import { canonicalAddress, familyOf } from "./address-range.ts";
+import { AddressFault, ClusterAddresses, type Owner } from "./cluster-addresses.ts";
+import { PortLedger } from "./port-ledger.ts";
+import type { PortRange } from "./port-set.ts";
+import { planPorts, portsOf } from "./service-ports.ts";
+
+/** Where services get their addresses and node ports from. */
+export interface ServiceNetwork {
+  /** Networks in the form `10.0.0.0/24`, the preferred family first; at most one of each. */
+  readonly cidrs: readonly string[];
+  readonly nodePorts: PortRange;
+}
+
+/** Families of a cluster's service addresses, the preferred one first. */
+export function familiesOf({ cidrs }: ServiceNetwork): readonly string[] {
+  return cidrs.map(familyOf);
+}
+
+const nothing: Reservation = { commit: async () => undefined, cancel: async () => undefined };
+
+/** Gives services their cluster addresses and node ports. */
+export class ServiceAllocator implements Allocator {
+  readonly addresses: ClusterAddresses;
+  readonly ports: PortLedger;
+
+  constructor(
+    private readonly environment: Environment,
+    network: ServiceNetwork,
+  ) {
+    this.addresses = new ClusterAddresses(environment, network.cidrs);
+    this.ports = new PortLedger(environment, network.nodePorts);
+  }
+
+  async reserve({ target, object, old, dryRun }: Attributes): Promise<Reservation> {
+    if (target.subresource !== "") return nothing;
+    const service: Service = object;
+    const owner = ownerOf(target, service);
+    const taken = await this.reserveAddresses(service, { old, owner, dryRun });
+    try {
+      const ports = await this.reservePorts(service, old, dryRun);
+      if (dryRun) return nothing;
+      const dropped = {
+        addresses: without(addressesOf(old), addressesOf(service)),
+        ports: without(portsOf(old), portsOf(service)),
+      };
+      return {
+        commit: () => this.giveBack(owner, dropped),
+        cancel: () => this.giveBack(owner, { addresses: taken, ports }),
+      };
+    } catch (error) {
+      if (!dryRun) await this.giveBack(owner, { addresses: taken, ports: [] });
+      throw error;
+    }
+  }
+
+  release(target: Target, object: Service): Promise<void> {
+    const held = { addresses: addressesOf(object), ports: portsOf(object) };
+    return this.giveBack(ownerOf(target, object), held);
+  }
+
+  private async giveBack(owner: Owner, { addresses, ports }: Held): Promise<void> {
+    for (const address of addresses) await this.addresses.giveBack(address, owner);
+    if (ports.length === 0) return;
+    await this.ports.change((set) => ports.forEach((port) => set.delete(port)));
+  }
+
+  /** Writes the addresses into the service; answers those that were not its own before. */
+  private async reserveAddresses(
+    service: Service,
+    { old, owner, dryRun }: Before & { readonly owner: Owner; readonly dryRun: boolean },
+  ): Promise<readonly string[]> {
+    const { spec } = service;
+    if (!needsClusterIp(service) || isHeadless(service)) return [];
+    const held = new Set(addressesOf(old));
+    const given = spec.clusterIPs ?? [];
+    const taken: string[] = [];
+    const all: string[] = [];
+    try {
+      for (const [index, family] of (spec.ipFamilies ?? []).entries()) {
+        const wanted = given[index];
+        const isOwn = wanted !== undefined && held.has(canonicalAddress(wanted) ?? wanted);
+        if (!isOwn) taken.push(await this.takeOne(service, { wanted, family, owner, dryRun }));
+        all.push(wanted ?? taken.at(-1)!);
+      }
+    } catch (error) {
+      if (!dryRun) await this.giveBack(owner, { addresses: taken, ports: [] });
+      throw error;
+    }
+    if (all.length > 0) {
+      spec.clusterIPs = all;
+      spec.clusterIP = all[0]!;
+    }
+    return taken;
+  }
+
+  private async takeOne(
+    service: Service,
+    { wanted, family, owner, dryRun }: WantedAddress,
+  ): Promise<string> {
+    try {
+      return wanted === undefined
+        ? await this.addresses.takeAny(family, owner, dryRun)
+        : await this.addresses.takeGiven(wanted, owner, dryRun);
+    } catch (error) {
+      if (!(error instanceof AddressFault)) throw error;
+      if (wanted === undefined) {
+        throw internalError(`failed to allocate a serviceIP: ${error.message}`);
+      }
+      const problems = new Problems();
+      const detail = `failed to allocate IP ${wanted}: ${error.message}`;
+      problems.invalid(Path.of("spec.clusterIPs"), service.spec.clusterIPs, detail);
+      throw invalid({ group: "", kind: "Service" }, owner.name, problems);
+    }
+  }
+
+  /** Writes the ports into the service; answers those that were not its own before. */
+  private async reservePorts(
+    service: Service,
+    old: Service | undefined,
+    dryRun: boolean,
+  ): Promise<readonly number[]> {
+    const { spec } = service;
+    const mayNeed = spec.type === "NodePort" || spec.type === "LoadBalancer";
+    if (!mayNeed) return [];
+    const below = (limit: number) => Math.floor(this.environment.identities.chance() * limit);
+    const change = (set: Parameters<typeof planPorts>[0]) =>
+      planPorts(set, service, { old, below });
+    const plan = dryRun ? await this.ports.tryOut(change) : await this.ports.change(change);
+    for (const [index, port] of (spec.ports ?? []).entries()) {
+      const chosen = plan.nodePorts[index] ?? 0;
+      if (chosen !== 0) port.nodePort = chosen;
+    }
+    if (plan.healthCheck !== 0) spec.healthCheckNodePort = plan.healthCheck;
+    return plan.taken;
+  }
+}
+
+interface Before {
+  readonly old: Service | undefined;
+}
+
+interface Held {
+  readonly addresses: readonly string[];
+  readonly ports: readonly number[];
+}
+
+interface WantedAddress {
+  /** Undefined for any. */
+  readonly wanted: string | undefined;
+  readonly family: string;
+  readonly owner: Owner;
+  readonly dryRun: boolean;
+}
+
+function ownerOf({ namespace }: Target, { metadata }: Service): Owner {
+  return { namespace: metadata.namespace ?? namespace, name: metadata.name ?? "" };
+}
+
+/** In canonical form. */
+export function addressesOf(service: Service | undefined): readonly string[] {
+  if (service === undefined || !needsClusterIp(service)) return [];
+  const all = service.spec.clusterIPs ?? [];
+  return all.map(canonicalAddress).filter((address) => address !== undefined);
+}
+
+function without<T>(all: readonly T[], kept: readonly T[]): readonly T[] {
+  return all.filter((each) => !kept.includes(each));
+}

@@ -1,0 +1,141 @@
+import { needsHealthCheckNodePort, needsNodePort, type Service } from "#api";
+import { internalError, invalid, plainFailure, type StatusError } from "#meta";
+import { Path, Problems } from "#schema";
+import { type PortSet, rangeText } from "./port-set.ts";
+
+/** What a service has of node ports, and which of them it took just now. */
+export interface PortPlan {
+  /** By the index of the service's port; 0 for none. */
+  readonly nodePorts: readonly number[];
+  readonly healthCheck: number;
+  readonly taken: readonly number[];
+}
+
+type Below = (limit: number) => number;
+
+/** Ports of a service that the set counts. */
+export function portsOf(service: Service | undefined): readonly number[] {
+  if (service === undefined) return [];
+  const { healthCheckNodePort = 0 } = service.spec;
+  return [...nodePortsOf(service), healthCheckNodePort].filter((port) => port !== 0);
+}
+
+function nodePortsOf({ spec }: Service): readonly number[] {
+  return (spec.ports ?? []).map(({ nodePort = 0 }) => nodePort);
+}
+
+type ServicePort = NonNullable<Service["spec"]["ports"]>[number];
+
+/**
+ * Takes the node ports that a service needs beyond those that it has. Changes the set, not the
+ * service. Throws a StatusError when a port cannot be had; the set is then of no use.
+ */
+export function planPorts(
+  ports: PortSet,
+  service: Service,
+  { old, below }: { readonly old: Service | undefined; readonly below: Below },
+): PortPlan {
+  const picker = new PortPicker(ports, service, below);
+  const nodePorts = old === undefined ? picker.pickAll() : picker.pickMore(nodePortsOf(old));
+  const healthCheck = healthCheckOf(picker, service, old);
+  return { nodePorts, healthCheck, taken: picker.taken };
+}
+
+function healthCheckOf(picker: PortPicker, service: Service, old: Service | undefined): number {
+  const { healthCheckNodePort: given = 0 } = service.spec;
+  const had = old !== undefined && needsHealthCheckNodePort(old);
+  if (!needsHealthCheckNodePort(service) || had) return given;
+  return picker.healthCheck(given);
+}
+
+class PortPicker {
+  readonly taken: number[] = [];
+
+  constructor(
+    private readonly ports: PortSet,
+    private readonly service: Service,
+    private readonly below: Below,
+  ) {}
+
+  /** For a new service: the same number on TCP and UDP gets the same node port. */
+  pickAll(): number[] {
+    const chosen = new Map<number, number>();
+    return this.eachPort(({ port, nodePort = 0 }, index) => {
+      const before = chosen.get(port);
+      const asked = nodePort || (before ?? this.askedFor(port));
+      if (asked !== 0 && asked !== before) this.given(asked, index);
+      const fresh = asked || this.next("nodePort");
+      if (before === undefined) chosen.set(port, fresh);
+      return fresh;
+    });
+  }
+
+  /** For a changed service, which keeps what it has. */
+  pickMore(held: readonly number[]): number[] {
+    const mine = new Set(held);
+    const uses = new Set<string>();
+    return this.eachPort(({ protocol = "", nodePort = 0 }, index) => {
+      if (nodePort !== 0 && !mine.has(nodePort)) this.given(nodePort, index);
+      const fresh = nodePort || this.next("nodePort");
+      mine.add(fresh);
+      const use = `{${protocol} ${fresh}}`;
+      if (uses.has(use)) throw plainFailure(`duplicate nodePort: ${use}`);
+      uses.add(use);
+      return fresh;
+    });
+  }
+
+  /** Load balancers may go without node ports of the server's choice and still give their own. */
+  private eachPort(pick: (port: ServicePort, index: number) => number): number[] {
+    const chooses = needsNodePort(this.service);
+    return (this.service.spec.ports ?? []).map((port, index) =>
+      port.nodePort || chooses ? pick(port, index) : 0,
+    );
+  }
+
+  /** A node port that another of the service's ports of that number asks for. */
+  private askedFor(port: number): number {
+    const all = this.service.spec.ports ?? [];
+    return all.find((other) => other.port === port && other.nodePort)?.nodePort ?? 0;
+  }
+
+  private given(port: number, index: number): void {
+    const why = this.take(port);
+    if (why === undefined) return;
+    const problems = new Problems();
+    problems.invalid(Path.of("spec.ports").index(index).child("nodePort"), port, why);
+    const { name = "" } = this.service.metadata;
+    throw invalid({ group: "", kind: "Service" }, name, problems);
+  }
+
+  private next(what: string): number {
+    const port = this.ports.free(this.below);
+    if (port === undefined) throw full(what);
+    this.ports.add(port);
+    this.taken.push(port);
+    return port;
+  }
+
+  healthCheck(given: number): number {
+    if (given === 0) return this.next("HealthCheck NodePort");
+    const why = this.take(given);
+    if (why === undefined) return given;
+    throw internalError(`failed to allocate requested HealthCheck NodePort ${given}: ${why}`);
+  }
+
+  /** Why the port cannot be taken; undefined once it is. */
+  private take(port: number): string | undefined {
+    if (!this.ports.inRange(port)) {
+      const range = rangeText(this.ports.range);
+      return `provided port is not in the valid range. The range of valid ports is ${range}`;
+    }
+    if (this.ports.has(port)) return "provided port is already allocated";
+    this.ports.add(port);
+    this.taken.push(port);
+    return undefined;
+  }
+}
+
+function full(what: string): StatusError {
+  return internalError(`failed to allocate a ${what}: range is full`);
+}
