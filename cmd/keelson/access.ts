@@ -1,8 +1,9 @@
 /** Who may come in and what they may do, as start options say it. */
 import { accessDefaults } from "#api";
-import { clientCertificate, TokenFile, Union } from "#authn";
+import { clientCertificate, selfReview, TokenFile, Union } from "#authn";
 import {
   type AccessKind,
+  accessReviews,
   alwaysAllow,
   alwaysDeny,
   escalationCheck,
@@ -11,7 +12,7 @@ import {
   Rbac,
 } from "#authz";
 import { type Domain, resolve } from "#meta";
-import type { Admit } from "#registry";
+import type { Admit, Answerer } from "#registry";
 import type { Authenticator, Authorizer } from "#request";
 import type { StartOptions } from "./options.ts";
 
@@ -25,6 +26,7 @@ export interface Access {
   readonly authorizer: Authorizer;
   readonly rbac: Rbac;
   readonly mutating: readonly Admit[];
+  readonly answerers: ReadonlyMap<string, Answerer>;
 }
 
 export interface AccessOptions {
@@ -41,6 +43,10 @@ export function accessOf({ options, adminToken, domain }: AccessOptions): Access
     authorizer,
     rbac,
     mutating: [escalationCheck({ rbac, authorizer, domain })],
+    answerers: new Map([
+      ...accessReviews(authorizer, domain),
+      ["/selfsubjectreviews/", selfReview],
+    ]),
   };
 }
 

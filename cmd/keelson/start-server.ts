@@ -105,6 +105,7 @@ function registryOf(
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,
     mutating: access.mutating,
+    answerers: access.answerers,
   });
 }
 

@@ -7,6 +7,7 @@ import type { Target } from "./contract.ts";
 import type { Identities } from "./identities.ts";
 import type { NamespaceCache } from "./namespace-cache.ts";
 import type { Allocator } from "./reservations.ts";
+import type { Answerer } from "./subresources/question.ts";
 
 export interface RegistryOptions {
   readonly store: ObjectStore;
@@ -30,6 +31,8 @@ export interface RegistryOptions {
   readonly validating?: readonly Admit[];
   /** Where services get their addresses and node ports from; absent = nowhere. */
   readonly serviceNetwork?: ServiceNetwork;
+  /** By the key prefix of the kind, with the name of the subresource: who answers questions. */
+  readonly answerers?: ReadonlyMap<string, Answerer>;
 }
 
 /** What every verb works with. */
@@ -51,6 +54,7 @@ export interface Environment {
   readonly allocators: ReadonlyMap<string, Allocator>;
   /** Families of the addresses of services, the preferred one first. */
   readonly ipFamilies: readonly string[];
+  readonly answerers: ReadonlyMap<string, Answerer>;
 }
 
 /** What the hooks of the target's kind may know. */

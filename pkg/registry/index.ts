@@ -5,3 +5,4 @@ export type { ServiceNetwork } from "./allocation/service-allocator.ts";
 export type { RegistryOptions } from "./environment.ts";
 export { faultError } from "./faults.ts";
 export { createRegistry } from "./registry.ts";
+export type { Answerer, Question } from "./subresources/question.ts";

@@ -15,7 +15,7 @@ import { get } from "./read.ts";
 import { remove } from "./removal.ts";
 import type { Allocator } from "./reservations.ts";
 import { StoredItem } from "./stored.ts";
-import { specialVerbs } from "./subresources/index.ts";
+import { asking, specialVerbs } from "./subresources/index.ts";
 import { watch } from "./watch.ts";
 
 /**
@@ -24,16 +24,17 @@ import { watch } from "./watch.ts";
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const environment = environmentOf(options);
+  const verbs = (target: Target) => verbsOf(environment, target);
   return {
-    get: (target, getOptions) => guarded(verbsOf(target).get(environment, target, getOptions)),
+    get: (target, getOptions) => guarded(verbs(target).get(environment, target, getOptions)),
     list: (target, listOptions) => guarded(list(environment, target, listOptions)),
     watch: (target, watchOptions) => watch(environment, target, watchOptions),
     create: async (target, body, writeOptions) =>
-      guarded(verbsOf(target).create(environment, target, { body, options: writeOptions })),
+      guarded(verbs(target).create(environment, target, { body, options: writeOptions })),
     update: (target, body, writeOptions) =>
-      guarded(verbsOf(target).update(environment, target, { body, options: writeOptions })),
+      guarded(verbs(target).update(environment, target, { body, options: writeOptions })),
     patch: (target, body, patchOptions) =>
-      guarded(verbsOf(target).patch(environment, target, { body, options: patchOptions })),
+      guarded(verbs(target).patch(environment, target, { body, options: patchOptions })),
     delete: (target, deleteOptions) => guarded(remove(environment, target, deleteOptions)),
     deleteCollection: (target, listOptions, deleteOptions) =>
       guarded(
@@ -45,7 +46,9 @@ export function createRegistry(options: RegistryOptions): Registry {
 const usualVerbs = { get, create, update, patch };
 
 /** Some subresources, and kinds that are never stored, have verbs of their own. */
-function verbsOf(target: Target): typeof usualVerbs {
+function verbsOf(environment: Environment, target: Target): typeof usualVerbs {
+  const answerer = environment.answerers.get(`${target.resource.keyPrefix}${target.subresource}`);
+  if (answerer !== undefined) return { ...usualVerbs, create: asking(answerer) };
   const special = specialVerbs(target);
   if (special.create === undefined) refuseTransient(target);
   return { ...usualVerbs, ...special };
@@ -54,7 +57,7 @@ function verbsOf(target: Target): typeof usualVerbs {
 function environmentOf(options: RegistryOptions): Environment {
   const { catalog, clock, random } = options;
   const { mutating = [], validating = [], storageRoot = "/registry" } = options;
-  const { serviceNetwork } = options;
+  const { serviceNetwork, answerers = new Map() } = options;
   const namespaces = new NamespaceCache(clock, (name) => readNamespace(environment, name));
   const identities = identitiesOf(random);
   const allocators = new Map<string, Allocator>();
@@ -64,6 +67,7 @@ function environmentOf(options: RegistryOptions): Environment {
     mutating,
     validating,
     allocators,
+    answerers,
     namespaces,
     identities,
     spoken: new Catalog(subresourceKinds, catalog.domain),

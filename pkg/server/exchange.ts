@@ -10,6 +10,8 @@ export interface Exchange {
   readonly url: string;
   /** A header by its lower-case name; several are joined with ", ". */
   header(name: string): string | undefined;
+  /** By lower-case name, each value as it was sent: the headers whose names begin so. */
+  headersBelow(prefix: string): ReadonlyMap<string, readonly string[]>;
   readonly authorization: readonly string[];
   readonly certificate: Credentials["certificate"];
   /** Aborts when the client goes away, or with the reason given to `abort`. */

@@ -62,6 +62,12 @@ export class LocalExchange implements Exchange {
     return this.request.headers?.[name];
   }
 
+  headersBelow(prefix: string): ReadonlyMap<string, readonly string[]> {
+    const all = Object.entries(this.request.headers ?? {});
+    const below = all.filter(([name]) => name.startsWith(prefix));
+    return new Map(below.map(([name, value]) => [name, [value]]));
+  }
+
   abort(reason: Error): void {
     this.life.abort(reason);
   }

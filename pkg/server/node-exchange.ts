@@ -44,6 +44,16 @@ export class NodeExchange implements Exchange {
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
+  headersBelow(prefix: string): ReadonlyMap<string, readonly string[]> {
+    const { rawHeaders } = this.request;
+    const found = new Map<string, readonly string[]>();
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i]!.toLowerCase();
+      if (name.startsWith(prefix)) found.set(name, [...(found.get(name) ?? []), rawHeaders[i + 1]!]);
+    }
+    return found;
+  }
+
   abort(reason: Error): void {
     this.life.abort(reason);
   }

@@ -17,6 +17,7 @@ import { statusBody } from "./encode.ts";
 import { ClientGone, type Exchange } from "./exchange.ts";
 import { deadlineExceeded, forbidden, seatsTaken } from "./failures.ts";
 import type { Health } from "./health.ts";
+import { actingUser } from "./impersonation.ts";
 import type { Limits } from "./limits.ts";
 import type { MetricsSink, RequestRecord, SeatKind } from "./metrics.ts";
 import { mediaTypes, negotiateFailure, wantsPretty } from "./negotiation.ts";
@@ -67,7 +68,7 @@ export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Unders
     .then(deadline(parts))
     .then(authenticate(parts))
     .then(audit)
-    .then(impersonate)
+    .then(impersonate(parts))
     .then(flowControl(parts))
     .then(authorize(parts))
     .then(dispatch(parts));
@@ -212,10 +213,20 @@ const audit: Stage<Arrived & Understood & Identified, Nothing> = {
 };
 
 /** Replaces the user, for those who may act as another. */
-const impersonate: Stage<Arrived & Understood & Identified, Identified> = {
-  name: "impersonate",
-  run: ({ user }, next) => next({ user }),
-};
+function impersonate(
+  { authorizer, catalog }: ServerParts,
+): Stage<Arrived & Understood & Identified, Identified> {
+  return {
+    name: "impersonate",
+    run: async ({ exchange, info, user, record }, next) => {
+      const { domain } = catalog;
+      const request = { exchange, path: info.path };
+      const acting = await actingUser(user, request, { authorizer, domain });
+      if (acting !== undefined) return next({ user: acting });
+      record.code = 500;
+    },
+  };
+}
 
 /**
  * Bounds the requests at work. Members of `system:masters` always find a seat, to be able to

@@ -12,6 +12,8 @@ const byName: Readonly<Record<string, SpecialVerbs>> = {
   "/pods/eviction": { create: evict },
 };
 
+export { asking } from "./question.ts";
+
 export function specialVerbs({ resource, subresource }: Target): SpecialVerbs {
   const { scale } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
   if (scale !== undefined) return scaleVerbs(scale);

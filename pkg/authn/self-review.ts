@@ -1,0 +1,20 @@
+import type { Answerer } from "#registry";
+import type { User } from "#request";
+
+/** A user as reviews show it. */
+export function userInfoOf({ name, uid, groups, extra }: User): object {
+  return {
+    ...(name === "" ? {} : { username: name }),
+    ...(uid === "" ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups: [...groups] }),
+    ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }),
+  };
+}
+
+/** SelfSubjectReview: who the client is. */
+export const selfReview: Answerer = {
+  answer: async ({ target, context }) => {
+    const creationTimestamp = new Date(context.now).toISOString().replace(/\.\d+Z$/, "Z");
+    return { metadata: { creationTimestamp }, status: { userInfo: userInfoOf(target.user) } };
+  },
+};

@@ -1,0 +1,88 @@
+import { parseFieldSelector, parseLabelSelector, StatusError } from "#meta";
+import type { SelectorTerm } from "#request";
+
+/** As reviews carry selectors: one of the two, or neither. */
+export interface SelectorAttributes {
+  readonly rawSelector?: string;
+  readonly requirements?: readonly SelectorRequirement[];
+}
+
+interface SelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+export interface ReadSelector {
+  /** Undefined = unrestricted; the request may be judged without what could not be read. */
+  readonly terms: readonly SelectorTerm[] | undefined;
+  /** "" or what was left out, in the words of Kubernetes. */
+  readonly left: "" | "ignored" | "partially ignored";
+}
+
+const unrestricted: ReadSelector = { terms: undefined, left: "" };
+
+/** The text of a field selector. */
+export function fieldTermsOf(text: string): readonly SelectorTerm[] {
+  return parseFieldSelector(text).requirements.map(({ field, operator, value }) => ({
+    key: field,
+    operator: operator === "=" ? "In" : "NotIn",
+    values: [value],
+  }));
+}
+
+const labelOperators: Readonly<Record<string, SelectorTerm["operator"]>> = {
+  "=": "In",
+  "==": "In",
+  in: "In",
+  "!=": "NotIn",
+  notin: "NotIn",
+  exists: "Exists",
+  "!": "DoesNotExist",
+};
+
+/** The text of a label selector; comparisons of numbers have no term and are left out. */
+export function labelTermsOf(text: string): readonly SelectorTerm[] {
+  return parseLabelSelector(text).requirements.flatMap(({ key, operator, values }) => {
+    const named = labelOperators[operator];
+    return named === undefined ? [] : [{ key, operator: named, values }];
+  });
+}
+
+/** Fields take one value for `In` and `NotIn` and have no other operators (source: Kubernetes). */
+export function readFieldSelector(selector: SelectorAttributes | undefined): ReadSelector {
+  return readSelector(selector, fieldTermsOf, ({ operator, values = [] }) =>
+    (operator === "In" || operator === "NotIn") && values.length === 1,
+  );
+}
+
+export function readLabelSelector(selector: SelectorAttributes | undefined): ReadSelector {
+  const known = ["In", "NotIn", "Exists", "DoesNotExist"];
+  return readSelector(selector, labelTermsOf, ({ operator }) => known.includes(operator));
+}
+
+function readSelector(
+  selector: SelectorAttributes | undefined,
+  parse: (text: string) => readonly SelectorTerm[],
+  isReadable: (requirement: SelectorRequirement) => boolean,
+): ReadSelector {
+  const { rawSelector = "", requirements = [] } = selector ?? {};
+  if (rawSelector !== "") {
+    try {
+      return { terms: parse(rawSelector), left: "" };
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      return { terms: undefined, left: "ignored" };
+    }
+  }
+  if (requirements.length === 0) return unrestricted;
+  const terms = requirements.filter(isReadable).map(({ key, operator, values = [] }) => ({
+    key,
+    operator: operator as SelectorTerm["operator"],
+    values,
+  }));
+  if (terms.length === requirements.length) return { terms, left: "" };
+  return terms.length === 0
+    ? { terms: undefined, left: "ignored" }
+    : { terms, left: "partially ignored" };
+}

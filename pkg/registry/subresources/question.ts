@@ -1,0 +1,44 @@
+import type { HookContext } from "#meta";
+import { decodeBody } from "../body.ts";
+import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
+import { type Environment, hookContext } from "../environment.ts";
+import { matchNamespace } from "../metadata.ts";
+import { madeItem, spokenResource } from "./made-item.ts";
+
+/** A POST whose object is answered and never stored: a review, or a request for a token. */
+export interface Question {
+  readonly target: Target;
+  /** What the client sent, in hub form and defaulted; may be changed. */
+  readonly object: any;
+  readonly dryRun: boolean;
+  readonly context: HookContext;
+}
+
+/** Who answers questions of one kind. */
+export interface Answerer {
+  /** The kind of bodies where it is not that of the path: `TokenRequest`. */
+  readonly speaks?: { readonly groupVersion: string; readonly kind: string };
+  /** Answers the object with what was asked for, or throws a StatusError. */
+  readonly answer: (question: Question) => Promise<any>;
+}
+
+/** The `create` of a path that somebody answers. */
+export function asking({ speaks, answer }: Answerer) {
+  return async (
+    environment: Environment,
+    target: Target,
+    { body, options }: { readonly body: Body; readonly options: WriteOptions },
+  ): Promise<WriteAnswer> => {
+    const resource =
+      speaks === undefined
+        ? target.resource
+        : spokenResource(environment, speaks.groupVersion, speaks.kind);
+    const decoded = decodeBody(environment, { ...target, resource }, body, options);
+    const { object, warnings } = decoded;
+    matchNamespace(target, object.metadata);
+    const context = hookContext(environment, target);
+    const { dryRun } = options;
+    const answered = await answer({ target, object, dryRun, context });
+    return { item: madeItem(resource, answered, 0), created: true, warnings };
+  };
+}
