@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { seededRandom } from "#base";
+import { memoryBackend, objectStore } from "#storage";
+import { refusal, type TestRegistry, testRegistry } from "../testing.ts";
+import { AddressRange } from "./address-range.ts";
+import { PortSet } from "./port-set.ts";
+import type { ServiceNetwork } from "./service-allocator.ts";
+
+const network: ServiceNetwork = {
+  cidrs: ["10.0.0.0/24"],
+  nodePorts: { first: 30_000, last: 32_767 },
+};
+
+const withNetwork = (changes: Partial<ServiceNetwork> = {}) =>
+  testRegistry({ serviceNetwork: { ...network, ...changes } });
+
+function service(name: string, spec: object = {}) {
+  return { metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } };
+}
+
+async function create(test: TestRegistry, name: string, spec: object = {}): Promise<any> {
+  return (await test.post("v1/services/ns", service(name, spec))).item.object;
+}
+
+const addresses = (test: TestRegistry) => test.names("networking.k8s.io/v1/ipaddresses");
+
+async function takenPorts(test: TestRegistry): Promise<number[]> {
+  const { entry } = await test.store.get("/ranges/servicenodeports");
+  const { range, data } = JSON.parse(Buffer.from(entry!.value).toString());
+  return PortSet.stored(network.nodePorts, { range, data }).ports();
+}
+
+describe("allocation: ranges", () => {
+  it("leaves out the ends of a network and keeps a lower band", () => {
+    const small = AddressRange.parse("10.0.0.0/24")!;
+    assert.deepEqual([small.count, small.lower], [254, 16]);
+    assert.deepEqual([small.at(0), small.at(15), small.at(16)], ["10.0.0.1", "10.0.0.16", "10.0.0.17"]);
+    assert.equal(small.at(253), "10.0.0.254");
+    assert.deepEqual(
+      ["10.0.0.0", "10.0.0.1", "10.0.0.254", "10.0.0.255", "10.0.1.1", "fd00::1"].map((address) =>
+        small.contains(address),
+      ),
+      [false, true, true, false, false, false],
+    );
+    assert.equal(AddressRange.parse("10.0.0.0/16")!.lower, 256);
+    assert.equal(AddressRange.parse("10.0.0.0/29")!.lower, 0);
+    const wide = AddressRange.parse("fd00:1:2::/64")!;
+    assert.deepEqual([wide.family, wide.at(0), wide.lower], ["IPv6", "fd00:1:2::1", 256]);
+  });
+
+  it("stores ports as one big integer", () => {
+    const set = PortSet.empty(network.nodePorts);
+    set.add(30_000);
+    set.add(30_009);
+    assert.equal(set.data(), Buffer.from([2, 1]).toString("base64"));
+    const same = PortSet.stored(network.nodePorts, { range: "30000-32767", data: set.data() });
+    assert.deepEqual(same.ports(), [30_000, 30_009]);
+    const moved = PortSet.stored({ first: 30_005, last: 30_100 }, { range: "30000-32767", data: set.data() });
+    assert.deepEqual(moved.ports(), [30_009]);
+  });
+
+  it("prefers the upper band and uses the lower when that is full", () => {
+    const random = seededRandom(3);
+    const set = PortSet.empty({ first: 1, last: 40 });
+    const order = Array.from({ length: 40 }, () => {
+      const port = set.free(random.below)!;
+      set.add(port);
+      return port;
+    });
+    assert.ok(order.slice(0, 24).every((port) => port > 16), String(order));
+    assert.deepEqual([...order].sort((a, b) => a - b), Array.from({ length: 40 }, (_, i) => i + 1));
+    assert.equal(set.free(random.below), undefined);
+  });
+});
+
+describe("allocation: services", () => {
+  it("gives an address and takes it back", async () => {
+    const test = await withNetwork();
+    const { spec } = await create(test, "a");
+    assert.deepEqual(spec.clusterIPs, [spec.clusterIP]);
+    assert.deepEqual(await addresses(test), [spec.clusterIP]);
+    const { object } = await test.get(`networking.k8s.io/v1/ipaddresses//${spec.clusterIP}`);
+    assert.deepEqual(object.spec.parentRef, { resource: "services", namespace: "ns", name: "a" });
+    assert.equal(object.metadata.labels["ipaddress.kubernetes.io/ip-family"], "IPv4");
+    await test.remove("v1/services/ns/a");
+    assert.deepEqual(await addresses(test), []);
+  });
+
+  it("grants a given address once", async () => {
+    const test = await withNetwork();
+    await create(test, "a", { clusterIP: "10.0.0.5" });
+    const again = test.post("v1/services/ns", service("b", { clusterIP: "10.0.0.5" }));
+    assert.equal(
+      await refusal(again),
+      '422 Invalid Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.5"]: ' +
+        "failed to allocate IP 10.0.0.5: provided IP is already allocated",
+    );
+    const outside = test.post("v1/services/ns", service("b", { clusterIP: "10.1.0.5" }));
+    assert.match(await refusal(outside), /the provided network does not match the current range/);
+  });
+
+  it("takes nothing in a dry run, and nothing for what is refused", async () => {
+    const test = await withNetwork();
+    const { item } = await test.post("v1/services/ns", service("a", { type: "NodePort" }), {
+      dryRun: true,
+    });
+    assert.ok(item.object.spec.clusterIP && item.object.spec.ports[0].nodePort);
+    const wrong = { type: "NodePort", sessionAffinity: "Odd" };
+    assert.match(await refusal(test.post("v1/services/ns", service("b", wrong))), /^422/);
+    await create(test, "c", { clusterIP: "None" });
+    assert.match(await refusal(test.post("v1/services/ns", service("c"))), /^409/);
+    assert.deepEqual(await addresses(test), []);
+    assert.deepEqual(await takenPorts(test), []);
+  });
+
+  it("gives node ports, one number for two protocols", async () => {
+    const test = await withNetwork();
+    const ports = [
+      { name: "u", port: 53, protocol: "UDP" },
+      { name: "t", port: 53, protocol: "TCP" },
+      { name: "x", port: 80 },
+    ];
+    const { spec } = await create(test, "a", { type: "NodePort", ports });
+    const numbers: number[] = spec.ports.map(({ nodePort }: any) => nodePort);
+    assert.equal(numbers[0], numbers[1]);
+    assert.notEqual(numbers[0], numbers[2]);
+    assert.deepEqual(await takenPorts(test), [...new Set(numbers)].sort((a, b) => a - b));
+  });
+
+  it("gives back what a change of type leaves over", async () => {
+    const test = await withNetwork();
+    const { spec } = await create(test, "a", {
+      type: "LoadBalancer",
+      externalTrafficPolicy: "Local",
+    });
+    assert.equal((await takenPorts(test)).length, 2);
+    await test.patch("v1/services/ns/a", { spec: { type: "ClusterIP" } });
+    assert.deepEqual(await takenPorts(test), []);
+    const { item } = await test.patch("v1/services/ns/a", { spec: { type: "NodePort" } });
+    assert.equal(item.object.spec.clusterIP, spec.clusterIP);
+    assert.deepEqual(await takenPorts(test), [item.object.spec.ports[0].nodePort]);
+    const alias = { type: "ExternalName", externalName: "db.example.com" };
+    await test.patch("v1/services/ns/a", { spec: alias });
+    assert.deepEqual([await addresses(test), await takenPorts(test)], [[], []]);
+  });
+
+  it("gives a second family its own address and takes it back", async () => {
+    const test = await withNetwork({ cidrs: ["10.0.0.0/24", "fd00:1::/112"] });
+    const { spec } = await create(test, "a", { ipFamilyPolicy: "PreferDualStack" });
+    assert.deepEqual(spec.ipFamilies, ["IPv4", "IPv6"]);
+    assert.equal((await addresses(test)).length, 2);
+    const { item } = await test.patch("v1/services/ns/a", {
+      spec: { ipFamilyPolicy: "SingleStack" },
+    });
+    assert.deepEqual(item.object.spec.clusterIPs, [spec.clusterIP]);
+    assert.deepEqual(await addresses(test), [spec.clusterIP]);
+  });
+
+  it("uses a network up and then says so", async () => {
+    const test = await withNetwork({ cidrs: ["10.0.0.0/28"] });
+    for (let n = 0; n < 14; n++) await create(test, `s${n}`);
+    assert.equal(new Set(await addresses(test)).size, 14);
+    assert.match(
+      await refusal(test.post("v1/services/ns", service("more"))),
+      /^500 .*failed to allocate a serviceIP: range is full/,
+    );
+  });
+
+  it("gives 200 parallel writers on three replicas different addresses and ports", async () => {
+    const store = objectStore(memoryBackend(), { root: "/registry" });
+    const options = { store, serviceNetwork: network };
+    const replicas = [
+      await testRegistry({ ...options, seed: 1 }),
+      await testRegistry({ ...options, seed: 1, namespaces: [] }),
+      await testRegistry({ ...options, seed: 3, namespaces: [] }),
+    ];
+    const all = await Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        create(replicas[n % 3]!, `s${n}`, { type: "NodePort" }),
+      ),
+    );
+    const ips = new Set(all.map(({ spec }) => spec.clusterIP));
+    const ports = new Set(all.map(({ spec }) => spec.ports[0].nodePort));
+    assert.deepEqual([ips.size, ports.size], [200, 200]);
+    assert.deepEqual(new Set(await addresses(replicas[0]!)), ips);
+    assert.deepEqual(new Set(await takenPorts(replicas[1]!)), ports);
+  });
+});
