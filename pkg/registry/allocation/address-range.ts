@@ -81,3 +81,8 @@ function textOf(number: bigint, family: "IPv4" | "IPv6"): string {
   );
   return formatAddress(bytes);
 }
+
+/** The first usable address of a network, which is that of the API itself; "" for no network. */
+export function firstAddress(cidr: string): string {
+  return AddressRange.parse(cidr)?.at(0) ?? "";
+}

@@ -1,0 +1,92 @@
+import { type Catalog, resolve, type Resource } from "#meta";
+import { firstAddress, type Item, type Registry, type ServiceNetwork } from "#registry";
+import { isConflict, isNotFound, targetOf } from "./access.ts";
+
+/** What the service `kubernetes` and the default networks are made from. */
+export interface KubernetesService {
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly network: ServiceNetwork;
+  /** Port that this server listens on. */
+  readonly port: number;
+  readonly signal: AbortSignal;
+}
+
+/** Name of the service through which pods reach this API, and of the cluster's first networks. */
+const name = "kubernetes";
+const plainWrite = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
+
+/**
+ * Makes the default ServiceCIDR, ready for use, and the service `default/kubernetes`, unless they
+ * are there.
+ */
+export async function ensureKubernetesService(options: KubernetesService): Promise<void> {
+  await ensureServiceCidr(options);
+  await ensureService(options);
+}
+
+async function ensureServiceCidr(options: KubernetesService): Promise<void> {
+  const { catalog, registry, network, signal } = options;
+  const resource = catalog.find(resolve("networking.{api}", catalog.domain), "v1", "servicecidrs");
+  if (resource === undefined) return;
+  const wanted = { metadata: { name }, spec: { cidrs: network.cidrs } };
+  const { object } = await ensure(options, resource, wanted);
+  const conditions: readonly { readonly type: string }[] = object.status?.conditions ?? [];
+  if (conditions.some(({ type }) => type === "Ready") || object.metadata.deletionTimestamp) return;
+  const ready = {
+    type: "Ready",
+    status: "True",
+    reason: "",
+    message: "Kubernetes default Service CIDR is ready",
+    lastTransitionTime: object.metadata.creationTimestamp,
+  };
+  const patch = { metadata: { uid: object.metadata.uid }, status: { conditions: [ready] } };
+  const target = targetOf(resource, { name, subresource: "status" }, signal);
+  const merge = { ...plainWrite, patchType: "merge", force: undefined } as const;
+  await registry.patch(target, { bytes: jsonBytes(patch), format: "json" }, merge);
+}
+
+async function ensureService(options: KubernetesService): Promise<void> {
+  const { catalog, network, port } = options;
+  const resource = catalog.find("", "v1", "services");
+  if (resource === undefined) return;
+  const service = {
+    metadata: { name, labels: { component: "apiserver", provider: name } },
+    spec: {
+      clusterIP: firstAddress(network.cidrs[0] ?? ""),
+      ports: [{ name: "https", port: 443, targetPort: port }],
+    },
+  };
+  await ensure(options, resource, service);
+}
+
+/** What is there, or else what was made of `object`; another replica may be making it, too. */
+async function ensure(
+  { registry, signal }: KubernetesService,
+  resource: Resource,
+  object: object,
+): Promise<Item> {
+  const namespace = resource.kind.scope === "Cluster" ? "" : "default";
+  const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
+  const body = { bytes: jsonBytes({ ...typeMeta, ...object }), format: "json" } as const;
+  const found = () =>
+    registry.get(targetOf(resource, { namespace, name }, signal), { resourceVersion: "" });
+  try {
+    return await found();
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  try {
+    const target = targetOf(resource, { namespace }, signal);
+    return (await registry.create(target, body, plainWrite)).item;
+  } catch (error) {
+    // The address is refused when the service has it already.
+    const isTaken = isConflict(error) || (error as { readonly code?: unknown }).code === 422;
+    if (!isTaken) throw error;
+    return found();
+  }
+}
+
+function jsonBytes(value: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(value));
+}
