@@ -1,6 +1,7 @@
 /** registry: the verbs for any kind. */
 export type * from "./contract.ts";
 export type { Admit, Attributes as AdmissionAttributes } from "./admission.ts";
+export { firstAddress } from "./allocation/address-range.ts";
 export type { ServiceNetwork } from "./allocation/service-allocator.ts";
 export type { RegistryOptions } from "./environment.ts";
 export { faultError } from "./faults.ts";
