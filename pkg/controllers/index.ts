@@ -4,6 +4,7 @@ import { runGarbageCollector } from "./garbage-collector.ts";
 import { runNamespaceController } from "./namespace.ts";
 import { runServiceAccountController } from "./service-account.ts";
 
+export { ensureKubernetesService } from "./kubernetes-service.ts";
 export type { ControllerOptions } from "./access.ts";
 
 /** Runs every controller until the signal aborts. */
