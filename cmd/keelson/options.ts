@@ -1,5 +1,6 @@
 import type { Clock } from "#base";
 import type { KeyPair } from "#pki";
+import type { ServiceNetwork } from "#registry";
 import type { Limits } from "#server";
 import type { AuthorizationMode } from "./access.ts";
 import type { StorageOptions } from "./open-storage.ts";
@@ -38,6 +39,8 @@ export interface StartOptions {
   readonly labelDomain?: string;
   /** `--runtime-config`: group versions and resources switched on or off. */
   readonly runtimeConfig?: ReadonlyMap<string, string>;
+  /** Where services get their addresses and node ports; default 10.0.0.0/24 and 30000-32767. */
+  readonly serviceNetwork?: ServiceNetwork;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
   /** Told of what went wrong behind the scenes; default: one line on standard error. */
