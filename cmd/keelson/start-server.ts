@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { builtinKinds } from "#api";
 import { feedRbac } from "#authz";
 import { type Clock, systemClock } from "#base";
-import { runControllers } from "#controllers";
+import { ensureKubernetesService, runControllers } from "#controllers";
 import { type Catalog, domainOf } from "#meta";
 import { createRegistry, type Registry } from "#registry";
 import { createServer, type HealthCheck, type KeelsonServer, type TlsOptions } from "#server";
@@ -14,11 +14,14 @@ import { apiserver, bootstrap } from "./bootstrap.ts";
 import { type Credentials, ensureCredentials } from "./credentials.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
+import { defaultNetwork } from "./network.ts";
 import { type OpenStorage, openStorage } from "./open-storage.ts";
 import type { RunningServer, StartOptions } from "./options.ts";
 import { servedCatalog } from "./served.ts";
 
 const localhost = "127.0.0.1";
+/** What the service `kubernetes` leads to when nobody listens. */
+const defaultPort = 6443;
 const defaultCompactionMs = 300_000;
 const defaultEventTtlSeconds = 3600;
 const storageCheckMs = 2_000;
@@ -69,6 +72,9 @@ async function startOn(
   await feedRbac(access.rbac, { registry, catalog, clock, user: apiserver, signal, report });
   const host = options.host ?? localhost;
   if (options.port !== undefined) await server.listen({ host, port: options.port });
+  const network = options.serviceNetwork ?? defaultNetwork;
+  const port = options.port === undefined ? defaultPort : server.address.port;
+  await ensureKubernetesService({ registry, catalog, network, port, signal });
   const background = runBackground({ storage, registry, catalog, options, clock, life });
   const url = credentials ? `https://${urlHost(host)}:${server.address.port}` : "";
   return {
@@ -104,6 +110,7 @@ function registryOf(
     storageMediaType: options.storageMediaType ?? "json",
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,
+    serviceNetwork: options.serviceNetwork ?? defaultNetwork,
     mutating: access.mutating,
     answerers: access.answerers,
   });
