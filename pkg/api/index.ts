@@ -18,6 +18,9 @@ import { namespace } from "./core/namespace.ts";
 import { node } from "./core/node.ts";
 import { persistentVolume } from "./core/persistent-volume.ts";
 import { persistentVolumeClaim } from "./core/persistent-volume-claim.ts";
+import { pod } from "./core/pod.ts";
+import { podTemplate } from "./core/pod-template.ts";
+import { replicationController } from "./core/replication-controller.ts";
 import { resourceQuota } from "./core/resource-quota.ts";
 import { secret } from "./core/secret.ts";
 import { service } from "./core/service.ts";
@@ -53,6 +56,9 @@ export const builtinKinds: readonly Kind[] = [
   node,
   persistentVolumeClaim,
   persistentVolume,
+  pod,
+  podTemplate,
+  replicationController,
   resourceQuota,
   secret,
   serviceAccount,

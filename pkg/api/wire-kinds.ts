@@ -10,6 +10,17 @@ import {
   validatingV1beta1,
 } from "./admissionregistration/validating-policy-structs.ts";
 import { scaleV1 } from "./autoscaling/scale.ts";
+import {
+  nodeProxyOptions,
+  podAttachOptions,
+  podExecOptions,
+  podLogOptions,
+  podPortForwardOptions,
+  podProxyOptions,
+  serviceProxyOptions,
+} from "./core/pod-options.ts";
+import { podStatusResult, serializedReference } from "./core/pod-wire-kinds.ts";
+import { rangeAllocation } from "./core/range-allocation.ts";
 import { evictionV1, evictionV1beta1 } from "./policy/eviction.ts";
 import { conversionReview } from "./apiextensions/definition-structs.ts";
 import { tokenRequestV1 } from "./authentication/token-request.ts";
@@ -32,6 +43,20 @@ function ofGroup(
 }
 
 export const wireKinds: readonly WireKind[] = [
+  ...ofGroup(
+    "",
+    "v1",
+    nodeProxyOptions,
+    podAttachOptions,
+    podExecOptions,
+    podLogOptions,
+    podPortForwardOptions,
+    podProxyOptions,
+    serviceProxyOptions,
+    podStatusResult,
+    serializedReference,
+    rangeAllocation,
+  ),
   ...ofGroup("admission.{api}", "v1", admissionReviewV1),
   ...ofGroup("apiextensions.{api}", "v1", conversionReview),
   ...ofGroup("authentication.{api}", "v1", tokenRequestV1),

@@ -1,0 +1,53 @@
+import { type Infer, Path, plain, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import { formatLabels } from "../label-selector.ts";
+import { column, nameColumn, nameOf } from "../printing.ts";
+import { defaultPodSpec } from "./pod-defaults.ts";
+import { dropGatedPodFields } from "./pod-gates.ts";
+import { type PodTemplateSpec, podTemplateSpec } from "./pod-spec.ts";
+import { validatePodTemplate } from "./pod-spec-rules.ts";
+import { podWarnings } from "./pod-warnings.ts";
+
+const podTemplateV1 = structs("api/core/v1")("PodTemplate", "A template of pods, kept for reuse.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  template: plain(2, podTemplateSpec, "Pods to be made."),
+});
+
+type PodTemplate = Infer<typeof podTemplateV1>;
+
+/** Cells for the containers of a template: their names, and their images. */
+export function containerCells({ spec }: PodTemplateSpec): readonly [string, string] {
+  const containers = spec.containers ?? [];
+  const join = (texts: readonly (string | undefined)[]) => texts.join(",");
+  return [join(containers.map(({ name }) => name)), join(containers.map(({ image }) => image))];
+}
+
+export const podTemplate = kind(podTemplateV1, {
+  group: "",
+  kind: "PodTemplate",
+  plural: "podtemplates",
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: podTemplateV1, onByDefault: true, convert: "hub" }],
+  rules: { generation: true, deleteReturnsObject: true },
+  hooks: {
+    default: ({ template }) => defaultPodSpec(template.spec),
+    prepareCreate: ({ template }, context) =>
+      dropGatedPodFields(template.spec, undefined, context.gate),
+    prepareUpdate: ({ template }, old: PodTemplate, context) =>
+      dropGatedPodFields(template.spec, old.template.spec, context.gate),
+    validate: ({ template }, problems, context) =>
+      validatePodTemplate(template, Path.of("template"), problems, context),
+    warnings: ({ template }, _old, context) => podWarnings(template, Path.of("template"), context),
+  },
+  columns: [
+    nameColumn,
+    column("Containers", "Names of the containers."),
+    column("Images", "Images of the containers."),
+    column("Pod Labels", "Labels of the pods."),
+  ],
+  row: (object) => [
+    nameOf(object),
+    ...containerCells(object.template),
+    formatLabels(object.template.metadata.labels),
+  ],
+});

@@ -1,0 +1,80 @@
+/** Files of volumes that hide each other. */
+import type { ProjectedVolumeSource } from "./projected-volumes.ts";
+import type { Volume } from "./volumes.ts";
+
+interface File {
+  readonly path: string;
+  /** Where it comes from, as messages name it; "" where that is plain. */
+  readonly source: string;
+}
+
+type Projection = NonNullable<ProjectedVolumeSource["sources"]>[number];
+
+function filesOf(
+  items: readonly { readonly path: string }[] | undefined,
+  source: string,
+): readonly File[] {
+  return (items ?? []).map(({ path }) => ({ path, source }));
+}
+
+function fileAt(path: string | undefined, source: string): readonly File[] {
+  return path ? [{ path, source }] : [];
+}
+
+function filesOfProjection(projection: Projection): readonly File[] {
+  const { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle } = projection;
+  const certificate = projection.podCertificate;
+  if (configMap) return filesOf(configMap.items, `ConfigMap "${configMap.name ?? ""}"`);
+  if (secret) return filesOf(secret.items, `Secret "${secret.name ?? ""}"`);
+  if (downwardAPI) return filesOf(downwardAPI.items, "DownwardAPI");
+  if (serviceAccountToken) return fileAt(serviceAccountToken.path, "ServiceAccountToken");
+  if (clusterTrustBundle) {
+    const { name, signerName } = clusterTrustBundle;
+    const source = name === undefined ? `with signer "${signerName ?? ""}"` : `"${name}"`;
+    return fileAt(clusterTrustBundle.path, `ClusterTrustBundle ${source}`);
+  }
+  const { credentialBundlePath, keyPath, certificateChainPath } = certificate ?? {};
+  return [credentialBundlePath, keyPath, certificateChainPath].flatMap((path) =>
+    fileAt(path, "PodCertificate chain"),
+  );
+}
+
+/** The same path, or one below the other. */
+function overlap(left: string, right: string): boolean {
+  return `${left}/`.startsWith(`${right}/`) || `${right}/`.startsWith(`${left}/`);
+}
+
+function shown({ path, source }: File): string {
+  return source === "" ? `"${path}"` : `"${path}" (${source})`;
+}
+
+function overlaps(files: readonly File[], what: string): readonly string[] {
+  return files.flatMap((file, index) =>
+    files
+      .slice(0, index)
+      .filter((other) => overlap(file.path, other.path))
+      .map((other) => `${what}: overlapping paths: ${shown(file)} with ${shown(other)}`),
+  );
+}
+
+export function projectionWarnings(volumes: readonly Volume[]): readonly string[] {
+  return volumes.flatMap(({ name, configMap, secret, downwardAPI, projected }) => {
+    const volume = (kind: string) => `volume "${name}" (${kind})`;
+    if (configMap) {
+      const what = volume(`ConfigMap "${configMap.name ?? ""}"`);
+      return overlaps(filesOf(configMap.items, ""), what);
+    }
+    if (secret) {
+      const what = volume(`Secret "${secret.secretName ?? ""}"`);
+      return overlaps(filesOf(secret.items, ""), what);
+    }
+    if (downwardAPI) return overlaps(filesOf(downwardAPI.items, ""), volume("DownwardAPI"));
+    if (!projected) return [];
+    const sources = projected.sources ?? [];
+    const what = volume("Projected");
+    const empty = sources
+      .filter((source) => Object.values(source).every((value) => value === undefined))
+      .map(() => `${what} has no sources provided`);
+    return [...empty, ...overlaps(sources.flatMap(filesOfProjection), what)];
+  });
+}

@@ -1,0 +1,214 @@
+import {
+  always,
+  type Infer,
+  int32,
+  int64,
+  list,
+  map,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { type HookContext, kind, objectMeta, time } from "#meta";
+import { formatLabels } from "../label-selector.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { dividedBySubresource, entry, sortedKeys, unsupported } from "../strategy.ts";
+import { defaultPodSpec } from "./pod-defaults.ts";
+import { dropGatedPodFields } from "./pod-gates.ts";
+import { podTemplateSpec } from "./pod-spec.ts";
+import { validatePodTemplate } from "./pod-spec-rules.ts";
+import { containerCells } from "./pod-template.ts";
+import { podWarnings } from "./pod-warnings.ts";
+
+const v1 = structs("api/core/v1");
+
+const replicationControllerSpec = v1("ReplicationControllerSpec", "How many pods of which kind.", {
+  replicas: optional(1, int32, "How many pods there shall be.", { default: 1 }),
+  minReadySeconds: plain(4, int32, "Seconds that a new pod must be ready to count as available.", {
+    default: 0,
+  }),
+  selector: plain(2, map(string), "Labels of the pods that count; the template's by default.", {
+    mapType: "atomic",
+  }),
+  template: optional(3, podTemplateSpec, "Pods to be made when there are too few."),
+});
+
+const condition = v1("ReplicationControllerCondition", "One aspect of its state.", {
+  type: always(1, named("v1.ReplicationControllerConditionType"), "Name of the condition."),
+  status: always(2, named("v1.ConditionStatus"), "True, False or Unknown."),
+  lastTransitionTime: plain(3, time, "When the status last changed."),
+  reason: plain(4, string, "Why, in one word for machines."),
+  message: plain(5, string, "Why, in words."),
+});
+
+const replicationControllerStatus = v1("ReplicationControllerStatus", "How many pods there are.", {
+  replicas: always(1, int32, "Pods that were last seen."),
+  fullyLabeledReplicas: plain(2, int32, "Pods with all labels of the template."),
+  readyReplicas: plain(4, int32, "Pods that are ready."),
+  availableReplicas: plain(5, int32, "Pods that have been ready for minReadySeconds."),
+  observedGeneration: plain(3, int64, "Generation that the status is about."),
+  conditions: plain(6, list(condition), "Aspects of its state.", {
+    listType: "map",
+    listMapKeys: ["type"],
+    patchStrategy: ["merge"],
+    patchMergeKey: "type",
+  }),
+});
+
+const replicationControllerV1 = v1("ReplicationController", "Keeps a number of pods running.", {
+  metadata: plain(1, objectMeta, "Standard object metadata; labels are the template's by default."),
+  spec: plain(2, replicationControllerSpec, "How many pods of which kind."),
+  status: plain(3, replicationControllerStatus, "How many pods there are."),
+});
+
+type ReplicationController = Infer<typeof replicationControllerV1>;
+
+const isEmpty = (labels: object | undefined) => Object.keys(labels ?? {}).length === 0;
+
+function fillDefaults({ metadata, spec }: ReplicationController): void {
+  const { template } = spec;
+  if (template === undefined) return;
+  defaultPodSpec(template.spec);
+  const { labels } = template.metadata;
+  if (labels === undefined) return;
+  if (isEmpty(spec.selector)) spec.selector = { ...labels };
+  if (isEmpty(metadata.labels)) metadata.labels = { ...labels };
+}
+
+const specPath = Path.of("spec");
+
+function checkCount(value: number | bigint | undefined, path: Path, problems: Problems): void {
+  if (value === undefined || value >= 0) return;
+  problems.invalid(path, value, "must be greater than or equal to 0");
+}
+
+function validate({ spec }: ReplicationController, problems: Problems, context: HookContext): void {
+  checkCount(spec.minReadySeconds, specPath.child("minReadySeconds"), problems);
+  if (isEmpty(spec.selector)) problems.required(specPath.child("selector"));
+  checkCount(spec.replicas, specPath.child("replicas"), problems);
+  checkTemplate(spec, problems, context);
+}
+
+function checkTemplate(
+  { template, selector }: ReplicationController["spec"],
+  problems: Problems,
+  context: HookContext,
+): void {
+  const path = specPath.child("template");
+  if (template === undefined) return problems.required(path);
+  const labels = template.metadata.labels;
+  if (!sortedKeys(selector).every((key) => entry(labels, key) === entry(selector, key))) {
+    const detail = "`selector` does not match template `labels`";
+    problems.invalid(path.child("metadata", "labels"), labels ?? null, detail);
+  }
+  validatePodTemplate(template, path, problems, context);
+  const { restartPolicy, activeDeadlineSeconds } = template.spec;
+  if (restartPolicy !== "Always") {
+    const place = path.child("spec", "restartPolicy");
+    unsupported(problems, place, { value: restartPolicy ?? "", supported: ["Always"] });
+  }
+  if (activeDeadlineSeconds === undefined) return;
+  const detail = "activeDeadlineSeconds in ReplicationController is not Supported";
+  problems.forbidden(path.child("spec", "activeDeadlineSeconds"), detail);
+}
+
+function checkStatus({ status }: ReplicationController, problems: Problems): void {
+  const path = Path.of("status");
+  const { replicas, fullyLabeledReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status;
+  const counts = { replicas, fullyLabeledReplicas, readyReplicas, availableReplicas };
+  for (const [field, count] of Object.entries(counts)) {
+    checkCount(count, path.child(field), problems);
+  }
+  checkCount(status.observedGeneration, path.child("observedGeneration"), problems);
+  for (const field of ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"] as const) {
+    if (counts[field] <= replicas) continue;
+    const detail = "cannot be greater than status.replicas";
+    problems.invalid(path.child(field), counts[field], detail);
+  }
+  if (availableReplicas <= readyReplicas) return;
+  const detail = "cannot be greater than readyReplicas";
+  problems.invalid(path.child("availableReplicas"), availableReplicas, detail);
+}
+
+const divided = dividedBySubresource(() => ({ replicas: 0 }));
+
+export const replicationController = kind(replicationControllerV1, {
+  group: "",
+  kind: "ReplicationController",
+  plural: "replicationcontrollers",
+  shortNames: ["rc"],
+  categories: ["all"],
+  scope: "Namespaced",
+  storagePrefix: "controllers",
+  versions: [{ version: "v1", struct: replicationControllerV1, onByDefault: true, convert: "hub" }],
+  subresources: [
+    {
+      name: "scale",
+      verbs: ["get", "patch", "update"],
+      represents: { group: "autoscaling", version: "v1", kind: "Scale" },
+      scale: {
+        get: ({ spec, status }: ReplicationController) => ({
+          replicas: spec.replicas ?? 0,
+          observed: status.replicas,
+          selector: sortedKeys(spec.selector)
+            .map((key) => `${key}=${entry(spec.selector, key)}`)
+            .join(","),
+        }),
+        set: ({ spec }: ReplicationController, replicas) => {
+          spec.replicas = replicas;
+        },
+      },
+    },
+    { name: "status", verbs: ["get", "patch", "update"] },
+  ],
+  rules: { generation: true, defaultPropagation: "orphan" },
+  hooks: {
+    default: fillDefaults,
+    prepareCreate: (object, context) => {
+      divided.prepareCreate(object, context);
+      const { template } = object.spec;
+      if (template) dropGatedPodFields(template.spec, undefined, context.gate);
+    },
+    prepareUpdate: (object, old, context) => {
+      divided.prepareUpdate(object, old, context);
+      const { template } = object.spec;
+      if (template) dropGatedPodFields(template.spec, old.spec.template?.spec, context.gate);
+    },
+    validate,
+    validateUpdate: (object, _old, problems, context) => {
+      if (context.subresource === "status") checkStatus(object, problems);
+      else validate(object, problems, context);
+    },
+    warnings: ({ spec }, _old, context) =>
+      spec.template ? podWarnings(spec.template, specPath.child("template"), context) : [],
+  },
+  columns: [
+    nameColumn,
+    column("Desired", "How many pods there shall be.", { type: "integer" }),
+    column("Current", "How many there are.", { type: "integer" }),
+    column("Ready", "How many are ready.", { type: "integer" }),
+    ageColumn,
+    column("Containers", "Names of the containers.", { priority: 1 }),
+    column("Images", "Images of the containers.", { priority: 1 }),
+    column("Selector", "Labels of the pods that count.", { priority: 1 }),
+  ],
+  row: (object, context) => {
+    const { spec, status } = object;
+    const [names, images] = spec.template ? containerCells(spec.template) : ["", ""];
+    return [
+      nameOf(object),
+      spec.replicas ?? 0,
+      status.replicas,
+      status.readyReplicas ?? 0,
+      ageOf(object, context),
+      names,
+      images,
+      formatLabels(spec.selector),
+    ];
+  },
+  selectableFields: { "status.replicas": ({ status }) => String(status.replicas) },
+});
