@@ -9,6 +9,8 @@ export interface ReconcileOptions {
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly signal: AbortSignal;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
 }
 
 const everything = {
@@ -27,7 +29,8 @@ const writeOptions = { dryRun: false, fieldManager: "", fieldValidation: "Ignore
  * replica may be doing the same at the same moment.
  */
 export async function reconcileAccess(options: ReconcileOptions): Promise<void> {
-  const defaults = accessDefaults(options.catalog.domain);
+  const { gates, catalog } = options;
+  const defaults = accessDefaults({ domain: catalog.domain, gate: gates });
   const group = resolve("rbac.authorization.{api}", options.catalog.domain);
   for (const kind of new Set(defaults.map((each) => each.kind))) {
     const resource = options.catalog.find(group, "v1", kind.plural);

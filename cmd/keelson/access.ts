@@ -33,10 +33,12 @@ export interface AccessOptions {
   readonly options: StartOptions;
   readonly adminToken: string;
   readonly domain: Domain;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
 }
 
-export function accessOf({ options, adminToken, domain }: AccessOptions): Access {
-  const rbac = rbacWithDefaults(domain);
+export function accessOf({ options, adminToken, domain, gates }: AccessOptions): Access {
+  const rbac = rbacWithDefaults(domain, gates);
   const authorizer = authorizerOf(options, rbac);
   return {
     authenticator: authenticatorOf(options, adminToken),
@@ -51,9 +53,11 @@ export function accessOf({ options, adminToken, domain }: AccessOptions): Access
 }
 
 /** The defaults are in force before they are stored, and before the store has been read. */
-function rbacWithDefaults(domain: Domain): Rbac {
+function rbacWithDefaults(domain: Domain, gate: (name: string) => boolean): Rbac {
   const rbac = new Rbac(resolve("rbac.authorization.{api}", domain));
-  for (const { kind, object } of accessDefaults(domain)) rbac.set(kind.kind as AccessKind, object);
+  for (const { kind, object } of accessDefaults({ domain, gate })) {
+    rbac.set(kind.kind as AccessKind, object);
+  }
   return rbac;
 }
 

@@ -26,6 +26,9 @@ const defaultCompactionMs = 300_000;
 const defaultEventTtlSeconds = 3600;
 const storageCheckMs = 2_000;
 
+/** Whether a feature gate is on; none can be set yet. */
+const gates = () => false;
+
 /**
  * Starts a server; resolves when it is ready. In memory and without a port that takes milliseconds.
  */
@@ -49,7 +52,7 @@ async function startOn(
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
   const credentials = await credentialsOf(options, clock);
   const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
-  const access = accessOf({ options, adminToken: token, domain });
+  const access = accessOf({ options, adminToken: token, domain, gates });
   const registry = registryOf(storage.backend, catalog, { options, clock, access });
   const server = createServer({
     catalog,
@@ -67,7 +70,7 @@ async function startOn(
   setMaxListeners(0, life.signal);
   const { signal } = life;
   await bootstrap(registry, catalog, signal);
-  await reconcileAccess({ registry, catalog, signal });
+  await reconcileAccess({ registry, catalog, signal, gates });
   const report = reporter(options);
   await feedRbac(access.rbac, { registry, catalog, clock, user: apiserver, signal, report });
   const host = options.host ?? localhost;
@@ -106,7 +109,7 @@ function registryOf(
     store: objectStore(backend, { root: storageRoot }),
     catalog,
     clock,
-    gates: () => false,
+    gates,
     storageMediaType: options.storageMediaType ?? "json",
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,

@@ -1,4 +1,4 @@
-import type { Domain, Kind } from "#meta";
+import type { Kind } from "#meta";
 import { clusterRole } from "../rbac/cluster-role.ts";
 import { clusterRoleBinding } from "../rbac/cluster-role-binding.ts";
 import { role } from "../rbac/role.ts";
@@ -6,7 +6,12 @@ import { roleBinding } from "../rbac/role-binding.ts";
 import { clusterBindings, namespacedBindings } from "./bindings.ts";
 import { controllerRoles } from "./controller-roles.ts";
 import { namespacedRoles } from "./namespaced-roles.ts";
-import { bindingObject, type DefaultBinding, roleObject } from "./notation.ts";
+import {
+  bindingObject,
+  type BootstrapContext,
+  type DefaultBinding,
+  roleObject,
+} from "./notation.ts";
 import { systemRoles } from "./system-roles.ts";
 import { userRoles } from "./user-roles.ts";
 
@@ -19,27 +24,24 @@ interface AccessDefault {
 const prefix = "system:controller:";
 
 /** A controller has the role that bears its name. */
-const controllerBindings: readonly DefaultBinding[] = controllerRoles.map(({ name }) => ({
+const controllerBindings: readonly DefaultBinding[] = controllerRoles.map(({ name, gate }) => ({
   name,
+  ...(gate === undefined ? {} : { gate }),
   subjects: [`ServiceAccount kube-system/${name.slice(prefix.length)}`],
 }));
 
 /** The roles and bindings that every server has, roles first. */
-export function accessDefaults(domain: Domain): readonly AccessDefault[] {
-  const clusterRoles = [...userRoles, ...systemRoles, ...controllerRoles];
-  const bindings = [...clusterBindings, ...controllerBindings];
-  const roleOf = (kind: Kind) => (from: (typeof clusterRoles)[number]) => ({
-    kind,
-    object: roleObject(from, domain),
-  });
-  const bindingOf = (kind: Kind) => (from: DefaultBinding) => ({
-    kind,
-    object: bindingObject(from, domain),
-  });
+export function accessDefaults(context: BootstrapContext): readonly AccessDefault[] {
+  const served = <T extends { readonly gate?: string }>(all: readonly T[]): readonly T[] =>
+    all.filter(({ gate }) => gate === undefined || context.gate(gate));
+  const rolesOf = (kind: Kind, roles: typeof userRoles) =>
+    served(roles).map((each) => ({ kind, object: roleObject(each, context) }));
+  const bindingsOf = (kind: Kind, bindings: readonly DefaultBinding[]) =>
+    served(bindings).map((each) => ({ kind, object: bindingObject(each, context) }));
   return [
-    ...clusterRoles.map(roleOf(clusterRole)),
-    ...namespacedRoles.map(roleOf(role)),
-    ...bindings.map(bindingOf(clusterRoleBinding)),
-    ...namespacedBindings.map(bindingOf(roleBinding)),
+    ...rolesOf(clusterRole, [...userRoles, ...systemRoles, ...controllerRoles]),
+    ...rolesOf(role, namespacedRoles),
+    ...bindingsOf(clusterRoleBinding, [...clusterBindings, ...controllerBindings]),
+    ...bindingsOf(roleBinding, namespacedBindings),
   ];
 }

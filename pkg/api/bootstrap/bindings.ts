@@ -4,7 +4,11 @@ import type { DefaultBinding } from "./notation.ts";
 export const clusterBindings: readonly DefaultBinding[] = [
   { name: "cluster-admin", subjects: ["Group system:masters"] },
   { name: "system:basic-user", subjects: ["Group system:authenticated"] },
-  { name: "system:cluster-trust-bundle-discovery", subjects: ["Group system:serviceaccounts"] },
+  {
+    name: "system:cluster-trust-bundle-discovery",
+    gate: "ClusterTrustBundle",
+    subjects: ["Group system:serviceaccounts"],
+  },
   { name: "system:discovery", subjects: ["Group system:authenticated"] },
   { name: "system:kube-controller-manager", subjects: ["User system:kube-controller-manager"] },
   { name: "system:kube-dns", subjects: ["ServiceAccount kube-system/kube-dns"] },

@@ -71,6 +71,7 @@ export const controllerRoles: readonly DefaultRole[] = [
   },
   {
     name: "system:controller:device-taint-eviction-controller",
+    gate: "DRADeviceTaints",
     rules: `
       delete get list watch | core | pods;
       patch update | core | pods/status;
@@ -176,6 +177,7 @@ export const controllerRoles: readonly DefaultRole[] = [
   },
   {
     name: "system:controller:kube-apiserver-serving-clustertrustbundle-publisher",
+    gate: "ClusterTrustBundle",
     rules: `
       attest | certificates.{api} | signers | {label}/kube-apiserver-serving;
       create delete list update watch | certificates.{api} | clustertrustbundles;
@@ -232,6 +234,7 @@ export const controllerRoles: readonly DefaultRole[] = [
   },
   {
     name: "system:controller:podcertificaterequestcleaner",
+    gate: "PodCertificateRequest",
     rules: `
       delete get list watch | certificates.{api} | podcertificaterequests;
     `,
@@ -358,6 +361,7 @@ export const controllerRoles: readonly DefaultRole[] = [
   },
   {
     name: "system:controller:storage-version-garbage-collector",
+    gate: "StorageVersionAPI",
     rules: `
       get list watch | coordination.{api} | leases;
       delete get list patch update watch | internal.apiserver.{api} | storageversions;
@@ -366,6 +370,7 @@ export const controllerRoles: readonly DefaultRole[] = [
   },
   {
     name: "system:controller:storage-version-migrator-controller",
+    gate: "StorageVersionMigrator",
     rules: `
       create list patch watch | * | *;
       update | storagemigration.{api} | storageversionmigrations/status;

@@ -12,13 +12,15 @@ const files: Readonly<Record<string, string>> = {
   RoleBinding: "rolebindings",
 };
 
+const context = { domain: kubernetes, gate: () => true };
+
 describe("roles that every server has", () => {
   it("reads the notation", () => {
     const rules = `
       get update | core | configmaps | mine;
       get | /healthz /version/;
     `;
-    const { rules: read } = roleObject({ name: "r", rules }, kubernetes);
+    const { rules: read } = roleObject({ name: "r", rules }, context);
     assert.deepEqual(read, [
       {
         verbs: ["get", "update"],
@@ -30,9 +32,19 @@ describe("roles that every server has", () => {
     ]);
   });
 
+  it("leaves out what a gate keeps back", () => {
+    const gate = (name: string) => name === "On";
+    const rules = "[Off] get | /a; [On] get | /b;";
+    const { rules: read } = roleObject({ name: "r", rules }, { ...context, gate });
+    assert.deepEqual(read, [{ verbs: ["get"], nonResourceURLs: ["/b"] }]);
+    const names = accessDefaults({ ...context, gate }).map(({ object }) => object.metadata.name);
+    assert.ok(!names.includes("system:cluster-trust-bundle-discovery"));
+    assert.ok(names.includes("system:discovery"));
+  });
+
   it("follows the domain", () => {
     const domain = domainOf("example.org");
-    const { roleRef } = bindingObject({ name: "b", role: "x.{api}", subjects: [] }, domain);
+    const { roleRef } = bindingObject({ name: "b", role: "x.{api}", subjects: [] }, { ...context, domain });
     const apiGroup = "rbac.authorization.example.org";
     assert.deepEqual(roleRef, { apiGroup, kind: "ClusterRole", name: "x.example.org" });
   });
@@ -42,7 +54,7 @@ describe("roles that every server has", () => {
       const reference = new URL(`${file}.json`, facts);
       if (!existsSync(reference)) return this.skip();
       const parsed = JSON.parse(readFileSync(reference, "utf8"));
-      const own = accessDefaults(kubernetes)
+      const own = accessDefaults(context)
         .filter((each) => each.kind.kind === kind)
         .map(({ object }) => object);
       const byName = (list: any[]) =>

@@ -1,7 +1,8 @@
 /**
  * A short notation for the roles that every server has. A rule is `verbs | groups | resources`,
  * with ` | names` where it is limited to some objects, or `verbs | paths`; words are separated by
- * blanks, rules end with a semicolon, and the core group is spelled `core`.
+ * blanks, rules end with a semicolon, and the core group is spelled `core`. `[Gate]` before a rule
+ * means that it is there only while that feature gate is on.
  *
  * `get update | core | configmaps | mine;` lets read and change the ConfigMap `mine`.
  */
@@ -12,6 +13,8 @@ export interface DefaultRole {
   readonly name: string;
   /** Absent for cluster roles. */
   readonly namespace?: string;
+  /** There only while this feature gate is on. */
+  readonly gate?: string;
   /** The role for people that takes these rules over. */
   readonly aggregatedTo?: string;
   /** The name under which rules are collected for this role; it has none of its own then. */
@@ -24,6 +27,8 @@ export interface DefaultBinding {
   readonly name: string;
   /** Absent for bindings in the whole cluster. */
   readonly namespace?: string;
+  /** There only while this feature gate is on. */
+  readonly gate?: string;
   /** The role that is bound; absent = the one of the same name. */
   readonly role?: string;
   /** `User name`, `Group name` or `ServiceAccount namespace/name`. */
@@ -38,19 +43,29 @@ interface Rule {
   readonly nonResourceURLs?: readonly string[];
 }
 
+/** What the objects depend on. */
+export interface BootstrapContext {
+  readonly domain: Domain;
+  readonly gate: (name: string) => boolean;
+}
+
 type PlainObject = Readonly<Record<string, unknown>>;
 
-export function roleObject(role: DefaultRole, domain: Domain): PlainObject {
+export function roleObject(role: DefaultRole, context: BootstrapContext): PlainObject {
+  const { domain } = context;
   const { aggregatedTo, aggregates, rules = "" } = role;
   const label = (to: string) => resolve(`rbac.authorization.{api}/aggregate-to-${to}`, domain);
   const labels = aggregatedTo === undefined ? {} : { [label(aggregatedTo)]: "true" };
   const metadata = metadataOf(role, labels, domain);
-  if (aggregates === undefined) return { metadata, rules: parseRules(rules, domain) };
+  if (aggregates === undefined) return { metadata, rules: parseRules(rules, context) };
   const clusterRoleSelectors = [{ matchLabels: { [label(aggregates)]: "true" } }];
   return { metadata, rules: null, aggregationRule: { clusterRoleSelectors } };
 }
 
-export function bindingObject(binding: DefaultBinding, domain: Domain): PlainObject {
+export function bindingObject(
+  binding: DefaultBinding,
+  { domain }: BootstrapContext,
+): PlainObject {
   const group = resolve("rbac.authorization.{api}", domain);
   const { name, namespace, role = name } = binding;
   const kind = namespace === undefined ? "ClusterRole" : "Role";
@@ -82,9 +97,12 @@ function subjectOf(text: string, group: string): PlainObject {
   return { kind, name: own, namespace };
 }
 
-function parseRules(text: string, domain: Domain): readonly Rule[] {
-  const resolved = resolve(text, domain);
-  return resolved.split(";").map((rule) => rule.trim()).filter(Boolean).map(parseRule);
+function parseRules(text: string, { domain, gate }: BootstrapContext): readonly Rule[] {
+  const all = resolve(text, domain).split(";").map((rule) => rule.trim());
+  return all.filter(Boolean).flatMap((rule) => {
+    const [, gateName, rest = rule] = /^\[(\w+)\]\s*(.*)$/s.exec(rule) ?? [];
+    return gateName === undefined || gate(gateName) ? [parseRule(rest)] : [];
+  });
 }
 
 function parseRule(text: string): Rule {

@@ -54,6 +54,7 @@ export const systemRoles: readonly DefaultRole[] = [
   },
   {
     name: "system:cluster-trust-bundle-discovery",
+    gate: "ClusterTrustBundle",
     rules: `
       get list watch | certificates.{api} | clustertrustbundles;
     `,
@@ -130,7 +131,7 @@ export const systemRoles: readonly DefaultRole[] = [
       update | core | pods/finalizers;
       get list watch | resource.{api} | resourceslices;
       create delete | resource.{api} | resourceclaims;
-      get list watch | resource.{api} | devicetaintrules;
+      [DRADeviceTaints] get list watch | resource.{api} | devicetaintrules;
     `,
   },
   {
@@ -147,8 +148,8 @@ export const systemRoles: readonly DefaultRole[] = [
     rules: `
       get | /healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/*;
       get | core | nodes/metrics;
-      get | /flagz;
-      get | /statusz;
+      [ComponentFlagz] get | /flagz;
+      [ComponentStatusz] get | /statusz;
     `,
   },
   {
@@ -178,9 +179,9 @@ export const systemRoles: readonly DefaultRole[] = [
       get list watch | node.{api} | runtimeclasses;
       get | resource.{api} | resourceclaims;
       deletecollection | resource.{api} | resourceslices;
-      get list watch | certificates.{api} | clustertrustbundles;
+      [ClusterTrustBundle] get list watch | certificates.{api} | clustertrustbundles;
       get | core | serviceaccounts;
-      create get list watch | certificates.{api} | podcertificaterequests;
+      [PodCertificateRequest] create get list watch | certificates.{api} | podcertificaterequests;
     `,
   },
   {
