@@ -71,8 +71,12 @@ function metadataRow(cells: string, metadata: unknown, view: TableView): string 
   return `{"cells":${cells},"object":${partial}}`;
 }
 
-function cellsJson(resource: Resource, object: unknown, view: TableView): string {
-  return escapeHtml(JSON.stringify(resource.kind.row(object, { now: view.now })));
+/** `[…]`, and `,"conditions":[…]` behind it where the kind has any for the object. */
+function cellsJson({ kind }: Resource, object: unknown, view: TableView): string {
+  const cells = escapeHtml(JSON.stringify(kind.row(object, { now: view.now })));
+  const conditions = kind.rowConditions?.(object) ?? [];
+  if (conditions.length === 0) return cells;
+  return `${cells},"conditions":${escapeHtml(JSON.stringify(conditions))}`;
 }
 
 export function joinPieces(pieces: readonly (string | Uint8Array)[]): string {
