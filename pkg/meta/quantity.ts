@@ -119,7 +119,8 @@ export class Quantity {
     const quantity = new Quantity(signed, exponent, suffix.format);
     const canonical = thousands(signed, exponent);
     const same = canonical.mantissa === signed && canonical.exponent === exponent;
-    return same && signed !== 0n ? quantity.spelled(text) : quantity;
+    const isWhole = parts.fraction === "" && signed !== 0n;
+    return same && isWhole ? quantity.spelled(text) : quantity;
   }
 
   /** Long numbers: rounded to the finest place, and capped where the suffix is binary. */

@@ -70,7 +70,13 @@ const gated: readonly GatedField[] = [
   {
     gate: "ContainerStopSignals",
     isUsed: (spec) => allContainers(spec).some((each) => each.lifecycle?.stopSignal !== undefined),
-    drop: (spec) => allContainers(spec).forEach((each) => delete each.lifecycle?.stopSignal),
+    drop: (spec) => {
+      for (const container of allContainers(spec)) {
+        if (container.lifecycle?.stopSignal === undefined) continue;
+        delete container.lifecycle.stopSignal;
+        if (Object.keys(container.lifecycle).length === 0) delete container.lifecycle;
+      }
+    },
   },
   {
     gate: "EnvFiles",

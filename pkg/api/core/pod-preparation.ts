@@ -18,6 +18,7 @@ export function prepareNewPod(pod: Pod, context: HookContext): void {
   // A class that the client names stands; so it is in Kubernetes.
   const qosClass = pod.status.qosClass || qualityClassOf(spec);
   pod.status = { phase: "Pending", qosClass };
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   dropGatedPodFields(spec, undefined, context.gate);
   holdBack(pod, context.now);
   selectByOwnLabels(pod);

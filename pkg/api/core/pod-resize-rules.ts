@@ -33,7 +33,7 @@ export function checkResize(
   { mirrorKey, problems }: { readonly mirrorKey: string; readonly problems: Problems },
 ): void {
   const reason = refusal(pod, old, mirrorKey);
-  if (reason !== undefined) return problems.forbidden(Path.root, reason);
+  if (reason !== undefined) return problems.forbidden(Path.of("[]"), reason);
   for (const field of ["containers", "initContainers"] as const) {
     if ((pod.spec[field] ?? []).length === (old.spec[field] ?? []).length) continue;
     const detail = "containers may not be added or removed on resize";

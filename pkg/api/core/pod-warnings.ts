@@ -1,6 +1,6 @@
 /** What the server warns of in pods and pod templates that it takes all the same. */
 import { Path } from "#schema";
-import { type HookContext, isLabelValue, Quantity, resolve } from "#meta";
+import { type HookContext, isLabelValue, resolve } from "#meta";
 import { addressWarning } from "../networking/ip.ts";
 import { entry } from "../strategy.ts";
 import type { Container } from "./containers.ts";
@@ -11,6 +11,7 @@ import { allContainers, eachContainer } from "./pod-containers.ts";
 import { portWarnings } from "./port-warnings.ts";
 import type { PodSpec, PodTemplateSpec } from "./pod-spec.ts";
 import { projectionWarnings } from "./projection-warnings.ts";
+import { isFractional } from "./resource-amounts.ts";
 import type { Volume } from "./volumes.ts";
 
 type Domain = HookContext["domain"];
@@ -37,6 +38,7 @@ export function podWarnings(
     ...podSeccomp(template, root, domain),
     ...containerWarnings(template, root, { domain, isTemplate: path !== undefined }),
     ...portWarnings(spec, place),
+    ...graceWarnings(spec, place),
     ...affinityWarnings(spec, place),
     ...addressWarnings(spec, place),
   ];
@@ -170,9 +172,14 @@ const oldSources: Readonly<Record<string, string>> = {
   rbd: "deprecated in v1.28, non-functional in v1.31+",
 };
 
+/** Sources that warnings name otherwise than the field is called. */
+const otherNames: Readonly<Record<string, string>> = { storageos: "storageOS" };
+
 function volumeWarnings(volume: Volume, path: Path): readonly string[] {
   const old = Object.entries(oldSources).flatMap(([source, message]) =>
-    volume[source as keyof Volume] === undefined ? [] : [`${path.child(source)}: ${message}`],
+    volume[source as keyof Volume] === undefined
+      ? []
+      : [`${path.child(otherNames[source] ?? source)}: ${message}`],
   );
   const template = volume.ephemeral?.volumeClaimTemplate;
   if (template === undefined) return old;
@@ -233,7 +240,7 @@ function fractions({ resources }: Container, path: Path): readonly string[] {
   ] as const;
   return places.flatMap(([field, name]) => {
     const amount = entry(resources[field], name);
-    if (amount === undefined || Quantity.parse(amount).milliValue() % 1000n === 0n) return [];
+    if (amount === undefined || !isFractional(amount)) return [];
     const place = path.child("resources", field).key(name);
     return [`${place}: fractional byte value "${amount}" is invalid, must be an integer`];
   });
@@ -249,6 +256,12 @@ function hiddenVariables({ env = [] }: Container, path: Path): readonly string[]
     const what = `hides previous definition of "${name}", which may be dropped when using apply`;
     return [`${path.child("env").index(index)}: ${what}`];
   });
+}
+
+function graceWarnings({ terminationGracePeriodSeconds: grace }: PodSpec, path: Path) {
+  if (grace === undefined || grace >= 0) return [];
+  const effect = "negative values are invalid and will be treated as 1";
+  return [`${path.child("terminationGracePeriodSeconds")}: must be >= 0; ${effect}`];
 }
 
 function affinityWarnings({ affinity }: PodSpec, path: Path): readonly string[] {

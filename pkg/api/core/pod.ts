@@ -73,6 +73,10 @@ function validate(pod: Pod, problems: Problems, context: HookContext): void {
     const detail = "cannot be set until all schedulingGates have been cleared";
     problems.forbidden(specPath.child("nodeName"), detail);
   }
+  const isMirror = entry(pod.metadata.annotations, annotationKeys(domain).mirror) !== undefined;
+  if (isMirror && (spec.resourceClaims ?? []).length > 0) {
+    problems.forbidden(Path.of("[]"), "static pods do not support resource claims");
+  }
   checkSeccompAgreement(pod, specPath, { domain, problems });
   checkAppArmorAgreement(pod, specPath, { domain, problems });
 }

@@ -16,6 +16,15 @@ export function roundAmounts(amounts: Amounts | undefined): void {
   }
 }
 
+/**
+ * Not a whole number, as Kubernetes finds out: it counts thousandths in 64 bits, which amounts in
+ * the quintillions overflow.
+ */
+export function isFractional(amount: string): boolean {
+  const thousandths = BigInt.asIntN(64, Quantity.parse(amount).milliValue());
+  return thousandths % 1000n !== 0n;
+}
+
 function compare(left: string, right: string): number {
   return Quantity.parse(left).compare(Quantity.parse(right));
 }
