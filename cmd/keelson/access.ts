@@ -1,20 +1,36 @@
 /** Who may come in and what they may do, as start options say it. */
 import { accessDefaults } from "#api";
-import { clientCertificate, selfReview, TokenFile, Union } from "#authn";
+import {
+  BootstrapTokens,
+  clientCertificate,
+  selfReview,
+  ServiceAccountTokens,
+  storedObjects,
+  TokenFile,
+  tokenRequest,
+  tokenReview,
+  Tokens,
+  Union,
+} from "#authn";
 import {
   type AccessKind,
   accessReviews,
   alwaysAllow,
   alwaysDeny,
+  createRight,
   escalationCheck,
   firstOpinion,
   masters,
   Rbac,
 } from "#authz";
-import { type Domain, resolve } from "#meta";
-import type { Admit, Answerer } from "#registry";
+import type { Clock } from "#base";
+import { type Catalog, type Domain, resolve } from "#meta";
+import type { Admit, Answerer, Registry } from "#registry";
 import type { Authenticator, Authorizer } from "#request";
+import type { ServerDocument } from "#server";
+import { apiserver } from "./bootstrap.ts";
 import type { StartOptions } from "./options.ts";
+import { type AccountKeys, accountKeys, issuerDocuments } from "./service-accounts.ts";
 
 export const authorizationModes = ["RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
 
@@ -27,28 +43,42 @@ export interface Access {
   readonly rbac: Rbac;
   readonly mutating: readonly Admit[];
   readonly answerers: ReadonlyMap<string, Answerer>;
+  readonly documents: ReadonlyMap<string, ServerDocument>;
 }
 
 export interface AccessOptions {
   readonly options: StartOptions;
   readonly adminToken: string;
-  readonly domain: Domain;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
+  /** Asked for when the first request comes: the registry needs parts of access itself. */
+  readonly registry: () => Registry;
 }
 
-export function accessOf({ options, adminToken, domain, gates }: AccessOptions): Access {
+export function accessOf(from: AccessOptions): Access {
+  const { options, catalog, gates } = from;
+  const { domain } = catalog;
   const rbac = rbacWithDefaults(domain, gates);
   const authorizer = authorizerOf(options, rbac);
+  const keys = accountKeys(options.serviceAccounts);
+  const tokens = tokensOf(from, keys);
   return {
-    authenticator: authenticatorOf(options, adminToken),
+    authenticator: new Union({
+      authenticators: [clientCertificate, tokens],
+      anonymous: options.anonymous ?? true,
+    }),
     authorizer,
     rbac,
-    mutating: [escalationCheck({ rbac, authorizer, domain })],
-    answerers: new Map([
+    mutating: [createRight(authorizer), escalationCheck({ rbac, authorizer, domain })],
+    answerers: new Map<string, Answerer>([
       ...accessReviews(authorizer, domain),
       ["/selfsubjectreviews/", selfReview],
+      ["/tokenreviews/", tokenReview(tokens)],
+      ["/serviceaccounts/token", tokenRequest({ ...keys, read: readerOf(from), domain })],
     ]),
+    documents: issuerDocuments(keys),
   };
 }
 
@@ -61,14 +91,26 @@ function rbacWithDefaults(domain: Domain, gate: (name: string) => boolean): Rbac
   return rbac;
 }
 
-/** Client certificates, the generated admin token, and the token file. */
-function authenticatorOf(options: StartOptions, adminToken: string): Authenticator {
+/** The generated admin token, the token file, those of service accounts and of joining nodes. */
+function tokensOf(from: AccessOptions, keys: AccountKeys): Tokens {
+  const { options, adminToken, clock, catalog } = from;
+  const { domain } = catalog;
+  const read = readerOf(from);
   const admin = new TokenFile(`${adminToken},admin,admin,"system:masters"`);
   const listed = options.tokens === undefined ? [] : [new TokenFile(options.tokens)];
-  return new Union({
-    authenticators: [clientCertificate, admin, ...listed],
-    anonymous: options.anonymous ?? true,
+  const accounts = new ServiceAccountTokens({
+    issuers: keys.issuers,
+    keys: keys.accepted,
+    read,
+    clock,
+    domain,
   });
+  const joining = options.bootstrapTokens ? [new BootstrapTokens({ read, clock, domain })] : [];
+  return new Tokens([admin, ...listed, accounts, ...joining], keys.audiences);
+}
+
+function readerOf({ registry, catalog }: AccessOptions): ReturnType<typeof storedObjects> {
+  return storedObjects(registry, { catalog, user: apiserver });
 }
 
 function authorizerOf({ authorization = [] }: StartOptions, rbac: Rbac): Authorizer {

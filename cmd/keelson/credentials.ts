@@ -1,6 +1,7 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { hostname, networkInterfaces } from "node:os";
 import path from "node:path";
+import { generateSigningKey } from "#authn";
 import type { KeyPair, LeafOptions } from "#pki";
 import { readIfThere, writeWhole } from "./files.ts";
 
@@ -110,11 +111,31 @@ function localHosts(): readonly string[] {
   ];
 }
 
+/** The private key of service account tokens, as PEM text. */
+export async function ensureSigningKey(directory: string | undefined): Promise<string> {
+  return ensureText(directory, "sa.key", generateSigningKey);
+}
+
 async function ensureToken(directory: string | undefined): Promise<string> {
-  const file = directory === undefined ? undefined : path.join(directory, "admin.token");
-  const known = file === undefined ? undefined : await readIfThere(file);
-  if (known !== undefined && known.trim() !== "") return known.trim();
-  const token = randomBytes(24).toString("base64url");
-  if (file !== undefined) await writeWhole(file, `${token}\n`, 0o600);
-  return token;
+  const text = await ensureText(directory, "admin.token", newToken);
+  return text.trim();
+}
+
+function newToken(): string {
+  return `${randomBytes(24).toString("base64url")}\n`;
+}
+
+/** The text of a secret file, which is made unless it is there. */
+async function ensureText(
+  directory: string | undefined,
+  name: string,
+  make: () => string,
+): Promise<string> {
+  if (directory === undefined) return make();
+  const file = path.join(directory, name);
+  const known = await readIfThere(file);
+  if (known !== undefined && known.trim() !== "") return known;
+  const made = make();
+  await writeWhole(file, made, 0o600);
+  return made;
 }

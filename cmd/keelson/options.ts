@@ -4,6 +4,7 @@ import type { ServiceNetwork } from "#registry";
 import type { Limits } from "#server";
 import type { AuthorizationMode } from "./access.ts";
 import type { StorageOptions } from "./open-storage.ts";
+import type { ServiceAccountOptions } from "./service-accounts.ts";
 
 /**
  * What `startServer` may be told; without anything it is a server in memory that listens nowhere.
@@ -24,6 +25,9 @@ export interface StartOptions {
   readonly tlsMinVersion?: "TLSv1.2" | "TLSv1.3";
   /** Lines of `token,user,uid,"group1,group2"`. */
   readonly tokens?: string;
+  /** Nodes may join with the tokens that lie in Secrets of kube-system; default false. */
+  readonly bootstrapTokens?: boolean;
+  readonly serviceAccounts?: ServiceAccountOptions;
   /** Requests without credentials become `system:anonymous`; default true. */
   readonly anonymous?: boolean;
   /** In order; default RBAC. Members of `system:masters` may do everything in every mode. */

@@ -11,7 +11,7 @@ import { type Backend, objectStore, startCompactor } from "#storage";
 import { type Access, accessOf } from "./access.ts";
 import { reconcileAccess } from "./access-bootstrap.ts";
 import { apiserver, bootstrap } from "./bootstrap.ts";
-import { type Credentials, ensureCredentials } from "./credentials.ts";
+import { type Credentials, ensureCredentials, ensureSigningKey } from "./credentials.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 import { defaultNetwork } from "./network.ts";
@@ -36,11 +36,19 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   const clock = options.clock ?? systemClock;
   const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
   try {
-    return await startOn(storage, options, clock);
+    return await startOn(storage, await withSigningKey(options), clock);
   } catch (error) {
     await storage.backend[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** A copy of a server takes the tokens that were made before it was copied. */
+async function withSigningKey(options: StartOptions): Promise<StartOptions> {
+  const { serviceAccounts = {}, certificateDirectory } = options;
+  if (serviceAccounts.signingKey !== undefined) return options;
+  const signingKey = await ensureSigningKey(certificateDirectory);
+  return { ...options, serviceAccounts: { ...serviceAccounts, signingKey } };
 }
 
 async function startOn(
@@ -52,13 +60,21 @@ async function startOn(
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
   const credentials = await credentialsOf(options, clock);
   const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
-  const access = accessOf({ options, adminToken: token, domain, gates });
-  const registry = registryOf(storage.backend, catalog, { options, clock, access });
+  const access = accessOf({
+    options,
+    adminToken: token,
+    catalog,
+    clock,
+    gates,
+    registry: () => registry,
+  });
+  const registry: Registry = registryOf(storage.backend, catalog, { options, clock, access });
   const server = createServer({
     catalog,
     registry,
     authenticator: access.authenticator,
     authorizer: access.authorizer,
+    documents: access.documents,
     tls: credentials && tlsOf(options, credentials),
     clock,
     limits: options.limits ?? {},

@@ -1,5 +1,6 @@
 /** Kinds that no path lists or stores, but that subresources take and answer. */
 import { kind, type Kind } from "#meta";
+import { tokenRequestV1 } from "./authentication/token-request.ts";
 import { scale } from "./autoscaling/scale.ts";
 import { status } from "./meta/status.ts";
 import { eviction } from "./policy/eviction.ts";
@@ -14,4 +15,15 @@ const statusKind = kind(status, {
   row: () => [],
 });
 
-export const subresourceKinds: readonly Kind[] = [scale, eviction, statusKind];
+const tokenRequest = kind(tokenRequestV1, {
+  group: "authentication.{api}",
+  kind: "TokenRequest",
+  plural: "tokenrequests",
+  scope: "Namespaced",
+  verbs: ["create"],
+  versions: [{ version: "v1", struct: tokenRequestV1, onByDefault: true, convert: "hub" }],
+  columns: [],
+  row: () => [],
+});
+
+export const subresourceKinds: readonly Kind[] = [scale, eviction, statusKind, tokenRequest];

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { Authenticator, Credentials, User } from "#request";
-import { bearerToken } from "./bearer.ts";
+import type { User } from "#request";
+import type { TokenAuthenticator, TokenOwner } from "./token.ts";
 
 /**
  * Users by bearer token, from a CSV file of `token,user,uid,"group1,group2"` lines (`--token-auth-
  * file`).
  */
-export class TokenFile implements Authenticator {
+export class TokenFile implements TokenAuthenticator {
   private readonly users: ReadonlyMap<string, User>;
 
   /** @throws Error naming the line that is malformed. */
@@ -14,10 +14,9 @@ export class TokenFile implements Authenticator {
     this.users = new Map(parseCsv(csv).map((record, index) => tokenUser(record, index + 1)));
   }
 
-  async authenticate(credentials: Credentials): Promise<User | undefined> {
-    const token = bearerToken(credentials);
-    if (token === undefined) return undefined;
-    return this.users.get(digest(token));
+  async owner(token: string): Promise<TokenOwner | undefined> {
+    const user = this.users.get(digest(token));
+    return user && { user };
   }
 }
 

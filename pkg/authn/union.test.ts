@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { StatusError } from "#meta";
 import type { Credentials } from "#request";
 import { TokenFile } from "./token-file.ts";
+import { Tokens } from "./token.ts";
 import { Union } from "./union.ts";
 
 function sent(...authorization: string[]): Credentials {
@@ -9,7 +10,8 @@ function sent(...authorization: string[]): Credentials {
 }
 
 describe("the union of authenticators", () => {
-  const authenticators = [new TokenFile('secret,alice,u1,"devs,ops"')];
+  const tokenFile = new TokenFile('secret,alice,u1,"devs,ops"');
+  const authenticators = [new Tokens([tokenFile], ["api"])];
   const union = new Union({ authenticators, anonymous: true });
 
   for (const [header, name] of [

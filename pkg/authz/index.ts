@@ -1,4 +1,5 @@
 /** authz: who may do what. */
+export { createRight } from "./create-right.ts";
 export { escalationCheck } from "./escalation.ts";
 export { alwaysAllow, alwaysDeny, firstOpinion, masters } from "./modes.ts";
 export { type AccessKind, Rbac } from "./rbac.ts";

@@ -3,4 +3,5 @@ export { createServer, type KeelsonServer, type ServerOptions, type TlsOptions }
 export type { HealthCheck, HealthEndpoint } from "./health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalAnswer, LocalRequest } from "./local-exchange.ts";
+export type { ServerDocument } from "./non-resource.ts";
 export type { MetricsSink, RequestRecord, SeatKind } from "./metrics.ts";

@@ -4,11 +4,19 @@ import type { Query, RequestInfo } from "#request";
 import { answer, answerText, gzipAbove, AnswerWriter } from "./answer.ts";
 import { discoveryAnswer, type DocumentAnswer, openApiAnswer } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
+import { notRepresentable } from "./failures.ts";
 import type { Health } from "./health.ts";
 import type { Limits } from "./limits.ts";
 import type { MetricsSink } from "./metrics.ts";
 
+/** A document that never changes while the server runs. */
+export interface ServerDocument {
+  readonly contentType: string;
+  readonly body: string;
+}
+
 export interface NonResourceParts {
+  readonly documents: ReadonlyMap<string, ServerDocument>;
   readonly catalog: Catalog;
   readonly health: Health;
   readonly limits: Limits;
@@ -45,6 +53,8 @@ export async function answerNonResource(
   const family = families.match(path, exchange.method).path.at(-1)?.name;
   if (family === "health" && (await parts.health.answer(exchange, path, query))) return;
   if (family === "metrics") return answerMetrics(exchange, parts.metrics);
+  const fixed = parts.documents.get(path);
+  if (fixed !== undefined) return answerFixed(exchange, fixed);
   const document = findDocument({ catalog: parts.catalog, exchange, path, family });
   if (document !== undefined) return answerDocument(exchange, document, parts.limits);
   if (belowServedPrefix(parts.catalog, path)) throw genericFailure(404);
@@ -63,6 +73,19 @@ interface DocumentRequest {
   readonly exchange: Exchange;
   readonly path: string;
   readonly family: string | undefined;
+}
+
+/** @throws StatusError 406 unless the Accept header takes its type. */
+function answerFixed(exchange: Exchange, { contentType, body }: ServerDocument): void {
+  if (exchange.method !== "GET") throw genericFailure(405);
+  const accepted = (exchange.header("accept") || "*/*").split(",");
+  const types = accepted.map((range) => range.split(";")[0]!.trim().toLowerCase());
+  const [family] = contentType.split("/");
+  if (!types.some((type) => [contentType, `${family}/*`, "*/*"].includes(type))) {
+    throw notRepresentable([contentType]);
+  }
+  const headers = { "content-type": contentType, "cache-control": "public, max-age=3600" };
+  answer(exchange, { status: 200, headers }, body);
 }
 
 function findDocument(request: DocumentRequest): DocumentAnswer | undefined {

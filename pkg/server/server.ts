@@ -13,6 +13,7 @@ import { Health, type HealthCheck } from "./health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { type LocalAnswer, LocalExchange, type LocalRequest } from "./local-exchange.ts";
 import { type MetricsSink, PrometheusMetrics, type RequestRecord } from "./metrics.ts";
+import type { ServerDocument } from "./non-resource.ts";
 import { NodeExchange, type NodeRequest, type NodeResponse } from "./node-exchange.ts";
 import { type Arrived, requestPath } from "./stages.ts";
 
@@ -30,6 +31,8 @@ export interface ServerOptions {
   readonly registry: Registry;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  /** Documents beside those of the API, by path. */
+  readonly documents?: ReadonlyMap<string, ServerDocument>;
   /** Absent: plain HTTP/1.1, for use inside one machine. */
   readonly tls?: TlsOptions | undefined;
   readonly clock?: Clock;
@@ -94,6 +97,7 @@ class HttpServer implements KeelsonServer {
       random: options.random ?? Math.random,
       log: this.log,
       closing: this.closing,
+      documents: options.documents ?? new Map(),
     });
     this.path = chain.compose(this.metrics);
     this.server = this.makeServer();

@@ -21,7 +21,7 @@ import { actingUser } from "./impersonation.ts";
 import type { Limits } from "./limits.ts";
 import type { MetricsSink, RequestRecord, SeatKind } from "./metrics.ts";
 import { mediaTypes, negotiateFailure, wantsPretty } from "./negotiation.ts";
-import { answerNonResource } from "./non-resource.ts";
+import { answerNonResource, type ServerDocument } from "./non-resource.ts";
 import { findRoute } from "./routes.ts";
 import { requestTimeout } from "./timeouts.ts";
 import { runVerb } from "./verbs.ts";
@@ -40,6 +40,7 @@ export interface ServerParts {
   readonly random: () => number;
   readonly log: (line: string) => void;
   readonly closing: Closing;
+  readonly documents: ReadonlyMap<string, ServerDocument>;
 }
 
 export interface Arrived {

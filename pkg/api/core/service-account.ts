@@ -1,6 +1,7 @@
 import { bool, type Infer, list, optional, plain, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { tokenRequestV1 } from "../authentication/token-request.ts";
 import { localObjectReference, objectReference } from "./references.ts";
 
 const v1 = structs("api/core/v1");
@@ -39,6 +40,18 @@ export const serviceAccount = kind(serviceAccountV1, {
   shortNames: ["sa"],
   scope: "Namespaced",
   versions: [{ version: "v1", struct: serviceAccountV1, onByDefault: true, convert: "hub" }],
+  subresources: [
+    {
+      name: "token",
+      verbs: ["create"],
+      represents: {
+        group: "authentication.{api}",
+        version: "v1",
+        kind: "TokenRequest",
+        struct: tokenRequestV1,
+      },
+    },
+  ],
   rules: { metadataCheckedAgain: true, deleteReturnsObject: true },
   hooks: { prepareCreate: keepNames, prepareUpdate: keepNames },
   columns: [nameColumn, column("Secrets", "Number of Secrets referred to."), ageColumn],

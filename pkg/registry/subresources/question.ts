@@ -2,6 +2,7 @@ import type { HookContext } from "#meta";
 import { decodeBody } from "../body.ts";
 import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
 import { type Environment, hookContext } from "../environment.ts";
+import { namespaceLifecycle } from "../lifecycle.ts";
 import { matchNamespace } from "../metadata.ts";
 import { madeItem, spokenResource } from "./made-item.ts";
 
@@ -38,6 +39,11 @@ export function asking({ speaks, answer }: Answerer) {
     matchNamespace(target, object.metadata);
     const context = hookContext(environment, target);
     const { dryRun } = options;
+    // Reviews may ask about namespaces that are not there; what belongs to an object may not.
+    if (target.subresource !== "") {
+      const attributes = { target, operation: "create", dryRun, object, old: undefined } as const;
+      await namespaceLifecycle(environment, attributes);
+    }
     const answered = await answer({ target, object, dryRun, context });
     return { item: madeItem(resource, answered, 0), created: true, warnings };
   };

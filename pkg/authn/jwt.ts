@@ -1,0 +1,80 @@
+/** JSON Web Tokens in their compact form (RFC 7515, 7519). */
+import { sign, verify } from "node:crypto";
+import type { SigningKey, VerifyingKey } from "./signing-keys.ts";
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+const hashes = { RS256: "sha256", ES256: "sha256", ES384: "sha384", ES512: "sha512" } as const;
+/** Tokens are read before they are believed. */
+const longestToken = 64 * 1024;
+
+export function signToken(claims: Claims, key: SigningKey): string {
+  const { algorithm, id, privateKey } = key;
+  const payload = `${encode({ alg: algorithm, kid: id })}.${encode(claims)}`;
+  const options = { key: privateKey, dsaEncoding: "ieee-p1363" } as const;
+  const signature = sign(hashes[algorithm], Buffer.from(payload), options);
+  return `${payload}.${signature.toString("base64url")}`;
+}
+
+/** The claims of a token without any check, to see whose it would be; undefined = no such token. */
+export function peekClaims(token: string): Claims | undefined {
+  return readParts(token)?.claims;
+}
+
+/**
+ * The claims of a token that one of `keys` signed, else undefined. The algorithm is the key's: what
+ * the token's head says must agree with it and decides nothing.
+ */
+export function verifyToken(token: string, keys: readonly VerifyingKey[]): Claims | undefined {
+  const parts = readParts(token);
+  if (parts === undefined) return undefined;
+  const { head, claims, payload, signature } = parts;
+  if (head["crit"] !== undefined) return undefined;
+  const { kid } = head;
+  const usable = keys.filter(
+    ({ id, algorithm }) => algorithm === head["alg"] && (kid === undefined || kid === id),
+  );
+  const isGenuine = usable.some(({ algorithm, publicKey }) => {
+    const options = { key: publicKey, dsaEncoding: "ieee-p1363" } as const;
+    return verify(hashes[algorithm], Buffer.from(payload), options, signature);
+  });
+  return isGenuine ? claims : undefined;
+}
+
+interface Parts {
+  readonly head: Claims;
+  readonly claims: Claims;
+  readonly payload: string;
+  readonly signature: Uint8Array;
+}
+
+function readParts(token: string): Parts | undefined {
+  if (token.length > longestToken) return undefined;
+  const [first = "", second = "", third = "", ...more] = token.split(".");
+  if (more.length > 0 || third === "") return undefined;
+  const head = decode(first);
+  const claims = decode(second);
+  const signature = bytesOf(third);
+  if (head === undefined || claims === undefined || signature === undefined) return undefined;
+  return { head, claims, payload: `${first}.${second}`, signature };
+}
+
+function encode(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+function decode(text: string): Claims | undefined {
+  try {
+    const value: unknown = JSON.parse(bytesOf(text)?.toString("utf8") ?? "");
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Claims) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only the one spelling of the bytes counts, so that no two tokens are the same. */
+function bytesOf(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64url");
+  return bytes.toString("base64url") === text ? bytes : undefined;
+}

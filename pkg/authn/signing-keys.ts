@@ -1,0 +1,78 @@
+/** Keys that sign and verify the tokens of service accounts. */
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+} from "node:crypto";
+
+type Algorithm = "RS256" | "ES256" | "ES384" | "ES512";
+
+/** A public key with the one algorithm that it is used with, so that no token can choose another. */
+export interface VerifyingKey {
+  /** Follows from the key: base64url of the SHA-256 of its DER form. */
+  readonly id: string;
+  readonly algorithm: Algorithm;
+  readonly publicKey: KeyObject;
+}
+
+export interface SigningKey extends VerifyingKey {
+  readonly privateKey: KeyObject;
+}
+
+const ecAlgorithms: Readonly<Record<string, Algorithm>> = {
+  prime256v1: "ES256",
+  secp384r1: "ES384",
+  secp521r1: "ES512",
+};
+
+const minimumRsaBits = 2048;
+
+/** A new private key as PEM text, on P-256. */
+export function generateSigningKey(): string {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+}
+
+/** @throws Error for text that is no private key, or one of a kind that is not used for tokens. */
+export function parseSigningKey(pem: string): SigningKey {
+  const privateKey = createPrivateKey(pem);
+  return { ...verifyingKey(createPublicKey(privateKey)), privateKey };
+}
+
+/** Every key of a PEM text; private keys count as their public halves. */
+export function parseVerifyingKeys(pem: string): readonly VerifyingKey[] {
+  const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+  const blocks = [...pem.matchAll(block)].filter(([, label]) => label !== "EC PARAMETERS");
+  if (blocks.length === 0) throw new Error("no PEM block with a key");
+  return blocks.map(([text]) => verifyingKey(createPublicKey(text)));
+}
+
+function verifyingKey(publicKey: KeyObject): VerifyingKey {
+  const der = publicKey.export({ type: "spki", format: "der" });
+  const id = createHash("sha256").update(der).digest("base64url");
+  return { id, algorithm: algorithmOf(publicKey), publicKey };
+}
+
+function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Algorithm {
+  if (asymmetricKeyType === "rsa") {
+    const bits = asymmetricKeyDetails?.modulusLength ?? 0;
+    if (bits >= minimumRsaBits) return "RS256";
+    throw new Error(`an RSA key of ${bits} bits is too weak`);
+  }
+  const found = ecAlgorithms[asymmetricKeyDetails?.namedCurve ?? ""];
+  if (asymmetricKeyType === "ec" && found !== undefined) return found;
+  throw new Error(`keys of type ${asymmetricKeyType} do not sign tokens`);
+}
+
+/** The JSON Web Key Set of `/openid/v1/jwks`. */
+export function keySet(keys: readonly VerifyingKey[]): object {
+  const unique = new Map(keys.map((key) => [key.id, key]));
+  return {
+    keys: [...unique.values()].map(({ id, algorithm, publicKey }) => {
+      const { kty, ...numbers } = publicKey.export({ format: "jwk" });
+      return { use: "sig", kty, kid: id, alg: algorithm, ...numbers };
+    }),
+  };
+}

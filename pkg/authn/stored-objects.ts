@@ -1,0 +1,33 @@
+import { type Catalog, StatusError } from "#meta";
+import type { Registry } from "#registry";
+import type { User } from "#request";
+
+export interface ObjectName {
+  /** In the core group. */
+  readonly plural: "serviceaccounts" | "secrets" | "pods" | "nodes";
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Reads the objects that credentials live and die with. */
+export type ReadObject = (name: ObjectName) => Promise<any>;
+
+/** Undefined = there is no such object, or its kind is not served. */
+export function storedObjects(
+  registry: () => Registry,
+  { catalog, user }: { readonly catalog: Catalog; readonly user: User },
+): ReadObject {
+  return async ({ plural, namespace, name }) => {
+    const resource = catalog.find("", "v1", plural);
+    if (resource === undefined) return undefined;
+    const { signal } = new AbortController();
+    const who = { user, signal, userAgent: "keelson" };
+    const target = { resource, namespace, name, subresource: "", ...who };
+    try {
+      return (await registry().get(target, { resourceVersion: "" })).object;
+    } catch (error) {
+      if (error instanceof StatusError && [400, 404].includes(error.code)) return undefined;
+      throw error;
+    }
+  };
+}
