@@ -6,6 +6,8 @@ export { deepEqual } from "./equal.ts";
 export { deepClone } from "./clone.ts";
 export { assign, compareUtf8, concatBytes, toBuffer } from "./bytes.ts";
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
+export { Keeper, type Kept } from "./keeper.ts";
 export { AsyncQueue } from "./queue.ts";
 export { keyRange } from "./key-order.ts";
 export { SortedMap } from "./sorted-map.ts";
+export { turns } from "./turns.ts";

@@ -1,7 +1,7 @@
 import { StatusError } from "#meta";
 import type { DeleteOptions, Item, ItemList, ListOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
-import { list } from "./list.ts";
+import { delivered, list } from "./list.ts";
 import { remove } from "./removal.ts";
 
 /** Deletions under way at a time; a durable store makes one group of them. */
@@ -29,7 +29,7 @@ export async function removeCollection(
     const refused = results.find((result) => result.status === "rejected");
     if (refused !== undefined) throw refused.reason;
   }
-  return { ...found, items: again(items) };
+  return { ...found, ...delivered(items) };
 }
 
 async function removeItem(
@@ -43,8 +43,4 @@ async function removeItem(
   } catch (error) {
     if (!(error instanceof StatusError && error.code === 404)) throw error;
   }
-}
-
-async function* again(items: readonly Item[]): AsyncGenerator<Item, void, undefined> {
-  yield* items;
 }

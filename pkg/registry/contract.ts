@@ -9,6 +9,8 @@ export interface Registry {
   get(target: Target, options: GetOptions): Promise<Item>;
   list(target: Target, options: ListOptions): Promise<ItemList>;
   watch(target: Target, options: WatchOptions): AsyncIterable<ItemEvent>;
+  /** As `watch`, for those who serve many: what comes together stays together. */
+  watchBatches(target: Target, options: WatchOptions): AsyncIterableIterator<EventBatch>;
   create(target: Target, body: Body, options: WriteOptions): Promise<WriteAnswer>;
   update(target: Target, body: Body, options: WriteOptions): Promise<WriteAnswer>;
   patch(target: Target, body: Body, options: PatchOptions): Promise<WriteAnswer>;
@@ -41,11 +43,15 @@ export interface Item {
   readonly revision: number;
   /** The object in hub form with resourceVersion set; shared, never to be changed. */
   readonly object: any;
+  /** Room for those who encode it; as shared as the item is. */
+  encoded?: unknown;
 }
 
 export interface ItemList {
   /** Delivered in order; the server writes one while the next is fetched. */
   readonly items: AsyncIterable<Item>;
+  /** The same, many at a time. Either may be walked once. */
+  readonly chunks: AsyncIterable<readonly Item[]>;
   readonly revision: number;
   /** Known when the first item is asked for; undefined when the list is complete. */
   readonly next:
@@ -53,8 +59,22 @@ export interface ItemList {
     | undefined;
 }
 
+/** Events that reach a watcher together; one object for all watchers that see the same. */
+export interface EventBatch {
+  readonly events: readonly ItemEvent[];
+  /** Room for those who encode it; absent when the batch is for one watcher only. */
+  readonly encoded: Map<string, Uint8Array> | undefined;
+}
+
+export interface ObjectEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly item: Item;
+  /** Room for those who encode it, as shared as the event is. */
+  encoded?: unknown;
+}
+
 export type ItemEvent =
-  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly item: Item }
+  | ObjectEvent
   | {
       readonly type: "BOOKMARK";
       readonly revision: number;

@@ -1,6 +1,6 @@
+import { turns } from "#base";
 import { badRequest, expired, tooLargeResourceVersion } from "#meta";
-import type { Entry, ListPage } from "#storage";
-import { StoreFault } from "#storage";
+import { type Entry, type Snapshot, StoreFault } from "#storage";
 import { type ContinueToken, decodeContinue, encodeContinue } from "./continue-token.ts";
 import type { Item, ItemList, ListOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
@@ -9,10 +9,9 @@ import { type Selection, selectionOf } from "./selection.ts";
 import { collectionPrefix, StoredItem } from "./stored.ts";
 import { parseVersion } from "./versions.ts";
 
-/**
- * Entries that one read of the store brings at most; selective lists start at their limit and grow.
- */
-const chunk = 1000;
+/** Entries looked at in one go. */
+const chunk = 500;
+/** Lists with a limit look at so many at first, and then at more, while a selector thins out. */
 const largestChunk = 10_000;
 
 /**
@@ -28,10 +27,11 @@ export async function list(
   const selection = selectionOf(target, options);
   checkListOptions(options, environment.catalog.domain);
   const walk = walkOf(environment, target, { options, selection });
+  const snapshot = await snapshotOf(walk);
   if (selection.name !== undefined && options.continueToken === "" && isOneKey(target, selection)) {
-    return one(walk, selection.name);
+    return one(walk, snapshot, selection.name);
   }
-  return walk.limit > 0 ? page(walk) : everything(walk);
+  return walk.limit > 0 ? page(walk, snapshot) : everything(walk, snapshot);
 }
 
 /** A walk over the keys of a collection in one state of the store. */
@@ -78,26 +78,33 @@ function isOneKey({ resource, namespace }: Target, selection: Selection): boolea
   return resource.kind.scope === "Cluster" || (selection.namespace ?? namespace) !== "";
 }
 
-/** Reads on from the token or from `after`. */
+/** The state that the list shows. */
+async function snapshotOf(walk: Walk): Promise<Snapshot> {
+  const { environment, version, target, options } = walk;
+  const { signal } = target;
+  const collection = environment.store.collection(target.resource.keyPrefix);
+  const exact = exactRevision(version);
+  if (exact !== undefined) return collection.at(exact, { signal });
+  const least = version.kind === "newest" ? version.least : 0n;
+  const consistent = options.resourceVersion === "" || options.continueToken !== "";
+  const atLeast = consistent ? {} : { atLeast: Number(least) };
+  const snapshot = await collection.newest({ signal, ...atLeast });
+  if (least > BigInt(snapshot.revision)) throw tooLargeResourceVersion(least, snapshot.revision);
+  return snapshot;
+}
+
+type Page = Awaited<ReturnType<Snapshot["page"]>>;
+
+/** The entries that follow `after`. */
 async function read(
   walk: Walk,
-  from: { readonly limit: number; readonly after?: string; readonly revision?: number },
-): Promise<ListPage> {
-  const { environment, prefix, version, target } = walk;
-  const exact = from.revision ?? exactRevision(version);
+  snapshot: Snapshot,
+  { limit, after }: { readonly limit: number; readonly after: string | undefined },
+): Promise<Page> {
   try {
-    const found = await environment.store.list(prefix, {
-      limit: from.limit,
-      signal: target.signal,
-      ...(exact === undefined ? {} : { revision: exact }),
-      ...(from.after === undefined ? {} : { after: from.after }),
-    });
-    if (version.kind === "newest" && version.least > BigInt(found.revision)) {
-      throw tooLargeResourceVersion(version.least, found.revision);
-    }
-    return found;
+    return await snapshot.page(walk.prefix, { limit, after, signal: walk.target.signal });
   } catch (fault) {
-    throw fault instanceof StoreFault ? translated(walk, fault, from.after) : fault;
+    throw fault instanceof StoreFault ? translated(walk, fault, after) : fault;
   }
 }
 
@@ -130,72 +137,103 @@ function translated(walk: Walk, fault: StoreFault, after: string | undefined): E
   );
 }
 
-function startOf({ token, prefix }: Walk): { readonly after?: string } {
-  return token === undefined ? {} : { after: prefix + token.after };
+function startOf({ token, prefix }: Walk): string | undefined {
+  return token === undefined ? undefined : prefix + token.after;
 }
 
 /** At most one object, by its key. */
-async function one(walk: Walk, name: string): Promise<ItemList> {
+async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemList> {
   const { prefix, selection, environment, target } = walk;
   const key = prefix + name;
   // Keys that begin with `key` follow it, so that it is the first of them if it exists.
-  const { entries, revision } = await read({ ...walk, prefix: key }, { limit: 1 });
+  const { entries } = await read({ ...walk, prefix: key }, snapshot, {
+    limit: 1,
+    after: undefined,
+  });
   const found = entries[0]?.key === key ? entries : [];
-  const items = found.map((entry) => new StoredItem(environment, target, entry));
-  return { items: delivered(items.filter(selection.matches)), revision, next: undefined };
+  const items = found.map((entry) => StoredItem.shared(environment, target.resource, entry));
+  const { revision } = snapshot;
+  return { ...delivered(items.filter(selection.matches)), revision, next: undefined };
 }
 
 /**
  * A list with a limit: walks until so many objects match, in growing steps where a selector thins
  * out.
  */
-async function page(walk: Walk): Promise<ItemList> {
-  const { limit, selection, environment, target, prefix } = walk;
+async function page(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
+  const { limit, environment, selection, prefix } = walk;
+  const { revision } = snapshot;
   const items: Item[] = [];
+  const turn = turns();
   let step = Math.min(limit, largestChunk);
-  let found = await read(walk, { ...startOf(walk), limit: step });
-  const { revision } = found;
+  let after = startOf(walk);
   for (;;) {
+    const found = await read(walk, snapshot, { limit: step, after });
     for (const [index, entry] of found.entries.entries()) {
-      const item = new StoredItem(environment, target, entry);
-      if (selection.empty || selection.matches(item)) items.push(item);
+      const item = selected(walk, entry);
+      if (item === undefined) continue;
+      items.push(item);
       if (items.length < limit) continue;
       const behind = found.remaining + found.entries.length - index - 1;
       if (behind === 0) break;
-      const after = entry.key.slice(prefix.length);
-      const continueToken = encodeContinue({ revision, after }, environment.catalog.domain);
+      const token = { revision, after: entry.key.slice(prefix.length) };
+      const continueToken = encodeContinue(token, environment.catalog.domain);
       const remaining = selection.empty ? behind : undefined;
-      return { items: delivered(items), revision, next: { continueToken, remaining } };
+      return { ...delivered(items), revision, next: { continueToken, remaining } };
     }
-    const last = found.entries.at(-1);
-    if (found.remaining === 0 || last === undefined) {
-      return { items: delivered(items), revision, next: undefined };
+    after = found.entries.at(-1)?.key;
+    if (found.remaining === 0 || after === undefined) {
+      return { ...delivered(items), revision, next: undefined };
     }
     step = Math.min(step * 2, largestChunk);
-    found = await read(walk, { after: last.key, limit: step, revision });
+    await turn();
   }
 }
 
-/** A list without a limit: only the first page is read before the answer begins. */
-async function everything(walk: Walk): Promise<ItemList> {
-  const first = await read(walk, { ...startOf(walk), limit: chunk });
-  return { items: pages(walk, first), revision: first.revision, next: undefined };
+/** A list without a limit: only the first chunk is read before the answer begins. */
+async function everything(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
+  const first = await read(walk, snapshot, { limit: chunk, after: startOf(walk) });
+  const chunks = chunksOf(walk, snapshot, first);
+  return { items: flat(chunks), chunks, revision: snapshot.revision, next: undefined };
 }
 
-async function* pages(walk: Walk, first: ListPage): AsyncGenerator<Item, void, undefined> {
-  const { environment, target, selection } = walk;
-  const { revision } = first;
+async function* chunksOf(
+  walk: Walk,
+  snapshot: Snapshot,
+  first: Page,
+): AsyncGenerator<readonly Item[], void, undefined> {
+  const turn = turns();
   for (let found = first; ; ) {
+    const items: Item[] = [];
     for (const entry of found.entries) {
-      const item = new StoredItem(environment, target, entry);
-      if (selection.empty || selection.matches(item)) yield item;
+      const item = selected(walk, entry);
+      if (item !== undefined) items.push(item);
     }
-    const last: Entry | undefined = found.entries.at(-1);
-    if (found.remaining === 0 || last === undefined) return;
-    found = await read(walk, { after: last.key, limit: chunk, revision });
+    if (items.length > 0) yield items;
+    const after = found.entries.at(-1)?.key;
+    if (found.remaining === 0 || after === undefined) return;
+    await turn();
+    found = await read(walk, snapshot, { limit: chunk, after });
   }
 }
 
-async function* delivered(items: readonly Item[]): AsyncGenerator<Item, void, undefined> {
-  yield* items;
+function selected({ environment, target, selection }: Walk, entry: Entry): Item | undefined {
+  const item = StoredItem.shared(environment, target.resource, entry);
+  return selection.empty || selection.matches(item) ? item : undefined;
+}
+
+/** Items that are all there already. */
+export function delivered(items: readonly Item[]): Pick<ItemList, "items" | "chunks"> {
+  const chunks = items.length === 0 ? [] : [items];
+  return { items: each(items), chunks: each(chunks) };
+}
+
+async function* each<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
+  yield* values;
+}
+
+async function* flat(
+  chunks: AsyncIterable<readonly Item[]>,
+): AsyncGenerator<Item, void, undefined> {
+  for await (const items of chunks) yield* items;
 }

@@ -5,7 +5,7 @@ import { keyOf, StoredItem } from "./stored.ts";
 import { parseVersion, versionFault } from "./versions.ts";
 
 /**
- * GET of one object: always the newest state, which is "not older than" any version that exists.
+ * GET of one object: the newest state; with a version one that is not older, 0 being any.
  * Throws 404, 504 for a version from the future, 500 for one that is no number.
  */
 export async function get(
@@ -16,10 +16,13 @@ export async function get(
   const asked = resourceVersion === "" ? 0n : parseVersion(resourceVersion);
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
   const key = keyOf(target);
-  const { entry, revision } = await environment.store.get(key, { signal: target.signal });
+  const { resource, signal } = target;
+  const collection = environment.store.collection(resource.keyPrefix);
+  const atLeast = resourceVersion === "" ? {} : { atLeast: Number(asked) };
+  const { entry, revision } = await collection.get(key, { signal, ...atLeast });
   if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
-  if (entry === undefined) throw notFound(target.resource, target.name);
-  return new StoredItem(environment, target, entry);
+  if (entry === undefined) throw notFound(resource, target.name);
+  return StoredItem.shared(environment, resource, entry);
 }
 
 /** How Kubernetes tells that a version is no number where it expects one. */

@@ -16,7 +16,7 @@ import { remove } from "./removal.ts";
 import type { Allocator } from "./reservations.ts";
 import { StoredItem } from "./stored.ts";
 import { asking, specialVerbs } from "./subresources/index.ts";
-import { watch } from "./watch.ts";
+import { watch, watchBatches } from "./watch.ts";
 
 /**
  * The verbs for every kind of the catalog, over one store. What a client is to know is a
@@ -28,7 +28,8 @@ export function createRegistry(options: RegistryOptions): Registry {
   return {
     get: (target, getOptions) => guarded(verbs(target).get(environment, target, getOptions)),
     list: (target, listOptions) => guarded(list(environment, target, listOptions)),
-    watch: (target, watchOptions) => watch(environment, target, watchOptions),
+    watch: (target, watchOptions) => watch(watchBatches(environment, target, watchOptions)),
+    watchBatches: (target, watchOptions) => watchBatches(environment, target, watchOptions),
     create: async (target, body, writeOptions) =>
       guarded(verbs(target).create(environment, target, { body, options: writeOptions })),
     update: (target, body, writeOptions) =>

@@ -1,22 +1,38 @@
 import { badRequest, parseFieldSelector, parseLabelSelector } from "#meta";
-import type { Item, ListOptions, Target } from "./contract.ts";
+import type { ListOptions, Target } from "./contract.ts";
+import type { StoredItem } from "./stored.ts";
 
 /** Which objects of a collection a client wants. */
 export interface Selection {
   /** Everything matches. */
   readonly empty: boolean;
-  readonly matches: (item: Item) => boolean;
+  readonly matches: (item: StoredItem) => boolean;
   /** The one name that can match, where the selector says so. */
   readonly name: string | undefined;
   /** The one namespace that can match, where the selector says so. */
   readonly namespace: string | undefined;
+  /** The same text means the same selection. */
+  readonly id: string;
+  /** A field that must have exactly this value. */
+  readonly trigger: Trigger | undefined;
+}
+
+export interface Trigger {
+  readonly field: string;
+  readonly value: string;
+  readonly valueOf: (item: StoredItem) => string;
 }
 
 type Fields = Readonly<Record<string, (object: any) => string>>;
+type ItemFields = Readonly<Record<string, (item: StoredItem) => string>>;
 
-const metadataFields: Fields = {
-  "metadata.name": ({ metadata }) => metadata.name ?? "",
-  "metadata.namespace": ({ metadata }) => metadata.namespace ?? "",
+/** A key is made of these two, so that nobody need look inside the object. */
+const keyFields: ItemFields = {
+  "metadata.name": ({ key }) => key.slice(key.lastIndexOf("/") + 1),
+  "metadata.namespace": ({ key, resource }) => {
+    if (resource.kind.scope === "Cluster") return "";
+    return key.slice(resource.keyPrefix.length, key.lastIndexOf("/"));
+  },
 };
 
 /**
@@ -27,25 +43,30 @@ export function selectionOf(target: Target, options: ListOptions): Selection {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(options.fieldSelector);
   const own = resource.served.selectableFields ?? resource.kind.selectableFields;
-  const known: Fields = { ...own, ...metadataFields };
-  for (const { field } of fields.requirements) {
-    if (!Object.hasOwn(known, field)) throw unknownField(field, own);
-  }
+  const known = (field: string) => Object.hasOwn(keyFields, field) || Object.hasOwn(own, field);
+  for (const { field } of fields.requirements) if (!known(field)) throw unknownField(field, own);
+  const reader = (field: string) => keyFields[field] ?? (({ object }) => own[field]!(object));
+  const tests = fields.requirements.map(({ field, operator, value }) => {
+    const [read, wanted] = [reader(field), operator !== "!="];
+    return (item: StoredItem): boolean => (read(item) === value) === wanted;
+  });
+  if (!labels.empty) tests.push((item) => labels.matches(item.labels));
+  if (ownName !== "") tests.push((item) => keyFields["metadata.name"]!(item) === ownName);
   const exactly = (label: string): string | undefined =>
     fields.requirements.find(({ field, operator }) => field === label && operator === "=")?.value;
   const name = ownName === "" ? exactly("metadata.name") : ownName;
-  const labelsOf = ({ object }: Item) => object.metadata.labels ?? {};
-  const valueOf = ({ object }: Item, field: string): string => known[field]?.(object) ?? "";
+  const exact = fields.requirements.find(({ operator }) => operator === "=");
   return {
-    empty: labels.empty && fields.empty && ownName === "",
-    matches: (item) =>
-      (ownName === "" || item.object.metadata.name === ownName) &&
-      (labels.empty || labels.matches(labelsOf(item))) &&
-      fields.requirements.every(
-        ({ field, operator, value }) => (valueOf(item, field) === value) === (operator !== "!="),
-      ),
+    empty: tests.length === 0,
+    matches: (item) => tests.every((test) => test(item)),
     name: name === "" ? undefined : name,
     namespace: namespaceOf(target, exactly("metadata.namespace")),
+    id: JSON.stringify([options.labelSelector, options.fieldSelector, ownName]),
+    trigger: exact && {
+      field: exact.field,
+      value: exact.value,
+      valueOf: reader(exact.field),
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { assert, assign } from "#base";
+import { assert, assign, Keeper, type Kept, memoize } from "#base";
 import type { Domain, HookContext, Resource } from "#meta";
 import { badRequest, groupVersionOf, isPathSegmentName, resolve, StatusError } from "#meta";
 import {
@@ -16,6 +16,7 @@ import { StoreFault } from "#storage";
 import type { Item, Target } from "./contract.ts";
 import { type Environment, hookContext } from "./environment.ts";
 import { faultError } from "./faults.ts";
+import { type Labels, labelsIn } from "./glance.ts";
 
 /**
  * A stored value is the object in the hub version, as JSON
@@ -106,15 +107,26 @@ interface Known {
   readonly revision?: number;
   /** The decoded object where it is at hand, with its resourceVersion. */
   readonly object?: any;
+  /** An item of the same entry in another version of the kind. */
+  readonly other?: StoredItem | undefined;
 }
+
+/** Decoded objects of entries that live on are kept up to about so many bytes. */
+const keptBytes = 32 * 2 ** 20;
+/** A decoded object takes about so many times the bytes of its encoding. */
+const objectFactor = 3;
+const decodedOf = memoize((_environment: Environment) => new Keeper(keptBytes));
 
 /**
  * An entry of the store as the server gets it: decoded only when someone looks inside, and then
  * once.
  */
-export class StoredItem implements Item {
+export class StoredItem implements Item, Kept {
   readonly revision: number;
+  encoded: unknown = undefined;
+  readonly other: StoredItem | undefined;
   #object: any;
+  #labels: Labels | undefined;
 
   constructor(
     private readonly environment: Environment,
@@ -124,7 +136,26 @@ export class StoredItem implements Item {
   ) {
     this.revision = known.revision ?? entry.modRevision;
     this.#object = known.object;
+    this.other = known.other;
   }
+
+  /**
+   * The item of an entry that all its readers share, so that what one of them found out the others
+   * need not. Entries that nobody shares get an item of their own.
+   */
+  static shared(environment: Environment, resource: Resource, entry: Entry): StoredItem {
+    const first = entry.derived as StoredItem | undefined;
+    for (let item = first; item !== undefined; item = item.other) {
+      if (item.target.resource === resource) return item;
+    }
+    // A kind has few versions; items of a kind that was replaced must not pile up.
+    const other = first?.other?.other === undefined ? first : undefined;
+    const target = { resource, subresource: "" };
+    const item = new StoredItem(environment, target, entry, { other });
+    if ("derived" in entry) entry.derived = item;
+    return item;
+  }
+
   get resource(): Resource {
     return this.target.resource;
   }
@@ -135,16 +166,37 @@ export class StoredItem implements Item {
     return this.entry.value;
   }
   get object(): any {
-    if (this.#object === undefined) {
-      const { key, value } = this.entry;
-      const entry = { key, value, modRevision: this.revision };
-      this.#object = decodeStored(this.environment, this.target, entry);
-    }
+    this.#object ??= this.#decoded();
     return this.#object;
+  }
+  get labels(): Labels {
+    if (this.#labels !== undefined) return this.#labels;
+    if (this.#object !== undefined) return this.#object.metadata.labels ?? {};
+    this.#labels = labelsIn(this.entry.value) ?? this.object.metadata.labels ?? {};
+    return this.#labels!;
+  }
+  /** Lets go of what can be had again from the bytes. */
+  forget(): void {
+    this.#object = undefined;
   }
   /** The same state under the version of its deletion; the decoded object is not shared. */
   deletedAt(revision: number): StoredItem {
     return new StoredItem(this.environment, this.target, this.entry, { revision });
+  }
+  #decoded(): any {
+    const { key, value } = this.entry;
+    const { resource } = this.target;
+    for (let { other } = this; other !== undefined; other = other.other) {
+      if (other.#object !== undefined && other.resource.kind === resource.kind) {
+        return other.#object;
+      }
+    }
+    const entry = { key, value, modRevision: this.revision };
+    const object = decodeStored(this.environment, this.target, entry);
+    if ((this.entry as Entry).derived !== undefined) {
+      decodedOf(this.environment).keep(this, value.byteLength * objectFactor);
+    }
+    return object;
   }
 }
 

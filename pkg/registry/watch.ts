@@ -1,9 +1,10 @@
-import { assert } from "#base";
-import { expired, plainFailure, StatusError, tooLargeResourceVersion } from "#meta";
-import { StoreFault, type StoreEvent } from "#storage";
-import type { Item, ItemEvent, Target, WatchOptions } from "./contract.ts";
+import { plainFailure, StatusError, tooLargeResourceVersion } from "#meta";
+import { StoreFault } from "#storage";
+import { audienceOf } from "./audience.ts";
+import type { EventBatch, ItemEvent, Target, WatchOptions } from "./contract.ts";
 import type { Environment } from "./environment.ts";
-import { faultError } from "./faults.ts";
+import { endOf, selectedEvent } from "./events.ts";
+import { alone, type Bookmarks, Follower } from "./follower.ts";
 import { checkWatchOptions } from "./list-options.ts";
 import { malformedVersion } from "./read.ts";
 import { type Selection, selectionOf } from "./selection.ts";
@@ -19,19 +20,28 @@ const farewellMilliseconds = 2000;
 const defaultTimeoutSeconds = 1800;
 /** The longest time that a Node timer can wait. */
 const longestTimer = 2 ** 31 - 1;
-/** Initial events are read in pages of so many. */
-const chunk = 1000;
+/** Initial events are delivered so many at a time. */
+const chunk = 500;
+
+type Step = IteratorResult<EventBatch, undefined>;
+
+/** As `watchBatches`, one event at a time. */
+export async function* watch(
+  batches: AsyncIterable<EventBatch>,
+): AsyncGenerator<ItemEvent, void, undefined> {
+  for await (const { events } of batches) yield* events;
+}
 
 /**
  * Changes of a collection in order. Parameters are checked here and not at the first `next()`: 400,
  * 422 and 500 are thrown at once, everything later is an ERROR event that ends the watch, as
  * Kubernetes has it. Ends without an event at its timeout and when the target's signal aborts.
  */
-export function watch(
+export function watchBatches(
   environment: Environment,
   target: Target,
   options: WatchOptions,
-): AsyncIterable<ItemEvent> {
+): AsyncIterableIterator<EventBatch> {
   const selection = selectionOf(target, options);
   checkWatchOptions(options, environment.catalog.domain);
   const { resourceVersion } = options;
@@ -39,10 +49,10 @@ export function watch(
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
   const namespace = selection.namespace ?? target.namespace;
   const prefix = collectionPrefix({ ...target, namespace });
-  return run({ environment, target, options, selection, prefix, asked });
+  return new Watch({ environment, target, options, selection, prefix, asked });
 }
 
-interface Watch {
+interface WatchParts {
   readonly environment: Environment;
   readonly target: Target;
   readonly options: WatchOptions;
@@ -52,138 +62,160 @@ interface Watch {
   readonly asked: bigint;
 }
 
-/** A watch under way. */
-interface Running extends Watch {
-  readonly signal: AbortSignal;
-  /** In milliseconds since 1970. */
-  readonly deadline: number;
-}
-
-async function* run(watch: Watch): AsyncGenerator<ItemEvent, void, undefined> {
-  const { environment, target, options } = watch;
-  const { clock, identities, store } = environment;
-  const seconds = options.timeoutSeconds || defaultTimeoutSeconds * (1 + identities.chance());
-  const milliseconds = Math.min(seconds * 1000, longestTimer);
-  const timer = new AbortController();
-  const signal = AbortSignal.any([target.signal, timer.signal]);
-  const later = (delay: number, action: () => void): void => {
-    // The sleep fails only when the watch is over before; there is nothing left to do then.
-    clock.sleep(delay, signal).then(action, () => undefined);
-  };
-  later(milliseconds, () => timer.abort());
-  if (options.allowBookmarks && milliseconds > farewellMilliseconds) {
-    later(milliseconds - farewellMilliseconds, () => store.requestProgress());
-  }
-  try {
-    yield* phases({ ...watch, signal, deadline: clock.now() + milliseconds });
-  } catch (fault) {
-    if (!signal.aborted) yield { type: "ERROR", status: errorOf(watch, fault).status };
-  } finally {
-    timer.abort();
-  }
-}
-
-/** What was there at the start, then what changes. */
-async function* phases(watch: Running): AsyncGenerator<ItemEvent, void, undefined> {
-  const { options, asked, environment, signal } = watch;
-  const { sendInitialEvents, allowBookmarks, resourceVersion } = options;
-  if (sendInitialEvents ?? asked === 0n) {
-    const revision = yield* initialEvents(watch);
-    // A plain watch from 0 comes from the cache in Kubernetes, and gets the bookmark of it, too.
-    const marked = sendInitialEvents === true || resourceVersion !== "";
-    if (allowBookmarks && marked) yield { type: "BOOKMARK", revision, initialEventsEnd: true };
-    yield* changes(watch, revision + 1);
-  } else if (asked === 0n) {
-    yield* changes(watch, (await environment.store.revision(signal)) + 1);
-  } else {
-    const largest = BigInt(Number.MAX_SAFE_INTEGER - 1);
-    yield* changes(watch, Number(asked < largest ? asked : largest) + 1);
-  }
-}
-
-/** Everything selected, as of one revision, which is returned. */
-async function* initialEvents(watch: Running): AsyncGenerator<ItemEvent, number, undefined> {
-  const { environment, target, selection, prefix, asked, signal } = watch;
-  const { store } = environment;
-  let page = await store.list(prefix, { limit: chunk, signal });
-  const { revision } = page;
-  if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
-  for (;;) {
-    for (const entry of page.entries) {
-      if (signal.aborted) return revision;
-      const item = new StoredItem(environment, target, entry);
-      if (selection.empty || selection.matches(item)) yield { type: "ADDED", item };
-    }
-    const last = page.entries.at(-1);
-    if (page.remaining === 0 || last === undefined) return revision;
-    page = await store.list(prefix, { limit: chunk, after: last.key, revision, signal });
-  }
-}
-
-async function* changes(
-  watch: Running,
-  fromRevision: number,
-): AsyncGenerator<ItemEvent, void, undefined> {
-  const { environment, options, prefix, signal, deadline } = watch;
-  const { clock } = environment;
-  let bookmarkAt = nextBookmark(clock.now(), deadline);
-  for await (const batch of environment.store.watch(prefix, { fromRevision, signal })) {
-    for (const change of batch.events) {
-      const event = eventOf(watch, change);
-      if (signal.aborted) return;
-      if (event !== undefined) yield event;
-    }
-    if (signal.aborted) return;
-    if (!options.allowBookmarks || clock.now() < bookmarkAt) continue;
-    // A watch from the future has not reached its start yet.
-    if (batch.revision + 1 < fromRevision) continue;
-    yield { type: "BOOKMARK", revision: batch.revision, initialEventsEnd: false };
-    bookmarkAt = nextBookmark(clock.now(), deadline);
-  }
-}
-
 /**
- * About every minute, and shortly before the end. The store's progress reports give the occasion.
+ * A watch under way: at first the past that was asked for, from here; then what changes, from the
+ * audience of the collection.
  */
-function nextBookmark(now: number, deadline: number): number {
-  const farewell = deadline - farewellMilliseconds;
-  if (farewell <= now) return Number.POSITIVE_INFINITY;
-  return Math.min(now + bookmarkMilliseconds, farewell);
-}
+class Watch implements AsyncIterableIterator<EventBatch> {
+  readonly #parts: WatchParts;
+  /** Ends the watch, whoever wants it to. */
+  readonly #life = new AbortController();
+  #past: AsyncGenerator<EventBatch, number, undefined> | undefined;
+  #follower: Follower | undefined;
+  #deadline = 0;
 
-/** A change as the selection sees it: what comes into it is ADDED, what leaves it is DELETED. */
-function eventOf(watch: Running, change: StoreEvent): ItemEvent | undefined {
-  const { environment, target, selection } = watch;
-  const matching = (item: StoredItem): boolean => selection.empty || selection.matches(item);
-  const previous = change.previous && new StoredItem(environment, target, change.previous);
-  if (change.type === "delete") {
-    if (previous === undefined) throw unknownPast();
-    return matching(previous) ? leaving(previous, change.revision) : undefined;
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
   }
-  const { createRevision, modRevision } = change.entry;
-  const item = new StoredItem(environment, target, change.entry);
-  if (createRevision === modRevision) return matching(item) ? { type: "ADDED", item } : undefined;
-  if (selection.empty) return { type: "MODIFIED", item };
-  if (previous === undefined) throw unknownPast();
-  if (matching(item)) return { type: matching(previous) ? "MODIFIED" : "ADDED", item };
-  return matching(previous) ? leaving(previous, modRevision) : undefined;
+
+  next(): Promise<Step> {
+    return this.#follower === undefined ? this.#first() : this.#follower.next();
+  }
+
+  return(): Promise<Step> {
+    this.#end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  readonly #end = (): void => {
+    this.#life.abort();
+    this.#parts.target.signal.removeEventListener("abort", this.#end);
+    this.#follower?.end();
+  };
+
+  /** A step of the past; after the last one the follower takes over. */
+  async #first(): Promise<Step> {
+    if (this.#past === undefined) this.#start();
+    if (this.#life.signal.aborted) return { done: true, value: undefined };
+    try {
+      const step = await this.#past!.next();
+      if (this.#life.signal.aborted) return { done: true, value: undefined };
+      if (!step.done) return step;
+      this.#follow(step.value);
+    } catch (fault) {
+      if (this.#life.signal.aborted) return { done: true, value: undefined };
+      this.#end();
+      return alone([{ type: "ERROR", status: this.#errorOf(fault).status }]);
+    }
+    return this.#follower!.next();
+  }
+
+  #start(): void {
+    const { environment, target, options } = this.#parts;
+    const { clock, identities } = environment;
+    const seconds = options.timeoutSeconds || defaultTimeoutSeconds * (1 + identities.chance());
+    const milliseconds = Math.min(seconds * 1000, longestTimer);
+    this.#deadline = clock.now() + milliseconds;
+    // The sleep fails only when the watch is over before.
+    clock.sleep(milliseconds, this.#life.signal).then(this.#end, () => undefined);
+    if (target.signal.aborted) this.#end();
+    else target.signal.addEventListener("abort", this.#end, { once: true });
+    this.#past = this.#pastOf();
+  }
+
+  #follow(position: number): void {
+    const { environment, target, options, selection, prefix } = this.#parts;
+    const audience = audienceOf(environment, target.resource);
+    const group = audience.groups.find(target.resource, prefix, selection);
+    const bookmarks = options.allowBookmarks ? bookmarksUntil(this.#deadline) : undefined;
+    const now = environment.clock.now();
+    this.#follower = new Follower(audience, { group, position, bookmarks }, now);
+  }
+
+  /** What was there at the start or happened up to now; answers how far it came. */
+  async *#pastOf(): AsyncGenerator<EventBatch, number, undefined> {
+    const { environment, target, options, asked } = this.#parts;
+    const { signal } = this.#life;
+    const collection = environment.store.collection(target.resource.keyPrefix);
+    await collection.filled(signal);
+    const { sendInitialEvents, allowBookmarks, resourceVersion } = options;
+    if (sendInitialEvents ?? asked === 0n) {
+      const revision = yield* this.#initialEvents();
+      // A plain watch from 0 comes from the cache in Kubernetes, and gets the bookmark of it, too.
+      const marked = sendInitialEvents === true || resourceVersion !== "";
+      if (allowBookmarks && marked) {
+        yield alone([{ type: "BOOKMARK", revision, initialEventsEnd: true }]).value;
+      }
+      return revision;
+    }
+    if (asked === 0n) return (await collection.newest({ signal })).revision;
+    const largest = BigInt(Number.MAX_SAFE_INTEGER - 1);
+    return yield* this.#history(Number(asked < largest ? asked : largest));
+  }
+
+  /** Everything selected, as of one revision, which is returned. */
+  async *#initialEvents(): AsyncGenerator<EventBatch, number, undefined> {
+    const { environment, target, options, selection, prefix, asked } = this.#parts;
+    const { signal } = this.#life;
+    const { resource } = target;
+    const any = options.resourceVersion !== "" && asked === 0n;
+    const collection = environment.store.collection(resource.keyPrefix);
+    const snapshot = await collection.newest(any ? { signal, atLeast: 0 } : { signal });
+    const { revision } = snapshot;
+    if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
+    let after: string | undefined;
+    for (;;) {
+      const { entries, remaining } = await snapshot.page(prefix, { limit: chunk, after, signal });
+      const items = entries.map((entry) => StoredItem.shared(environment, resource, entry));
+      const events = items
+        .filter((item) => selection.empty || selection.matches(item))
+        .map((item): ItemEvent => ({ type: "ADDED", item }));
+      if (events.length > 0) yield alone(events).value;
+      after = entries.at(-1)?.key;
+      if (remaining === 0 || after === undefined) return revision;
+    }
+  }
+
+  /** What happened after `asked` and before the past that the cache knows. */
+  async *#history(asked: number): AsyncGenerator<EventBatch, number, undefined> {
+    const { environment, target, selection, prefix } = this.#parts;
+    const { signal } = this.#life;
+    const { resource } = target;
+    const collection = environment.store.collection(resource.keyPrefix);
+    let position = asked;
+    for (;;) {
+      if (signal.aborted) return position;
+      if (collection.span === undefined) await collection.filled(signal);
+      if (position >= (collection.span?.from ?? Infinity)) return position;
+      for await (const batch of collection.past(prefix, position + 1, signal)) {
+        const events = batch.changes.flatMap((change) => {
+          return selectedEvent(environment, { resource, selection }, change) ?? [];
+        });
+        position = batch.revision;
+        if (events.length > 0) yield alone(events).value;
+        if (position >= (collection.span?.from ?? Infinity)) break;
+      }
+    }
+  }
+
+  #errorOf(fault: unknown): StatusError {
+    if (fault instanceof StatusError) return fault;
+    if (fault instanceof StoreFault) return endOf(fault, this.#parts.asked);
+    throw fault;
+  }
 }
 
-/** The last state within the selection, under the version of the change that took it out. */
-function leaving(previous: StoredItem, revision: number): { type: "DELETED"; item: Item } {
-  assert(previous.revision < revision, "a deletion comes after what it deletes");
-  return { type: "DELETED", item: previous.deletedAt(revision) };
-}
-
-/** The state before the change is compacted already; the client lists anew. */
-function unknownPast(): Error {
-  return expired("too old resource version: the state before a change is gone");
-}
-
-function errorOf({ asked }: Watch, fault: unknown): StatusError {
-  if (fault instanceof StatusError) return fault;
-  if (!(fault instanceof StoreFault)) throw fault;
-  const { detail } = fault;
-  if (detail.kind !== "compacted") return faultError(fault);
-  return expired(`too old resource version: ${asked} (${detail.oldest})`);
+/** About every minute, and shortly before the end. */
+function bookmarksUntil(deadline: number): Bookmarks {
+  const farewell = deadline - farewellMilliseconds;
+  return {
+    next: (now) => {
+      if (farewell <= now) return Number.POSITIVE_INFINITY;
+      return Math.min(now + bookmarkMilliseconds, farewell);
+    },
+  };
 }

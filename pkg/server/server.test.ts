@@ -39,6 +39,7 @@ function registryOf(verbs: Partial<Registry>): Registry {
     get: unused,
     list: unused,
     watch: unused,
+    watchBatches: unused,
     create: unused,
     update: unused,
     patch: unused,
@@ -52,8 +53,13 @@ async function* each<T>(values: Iterable<T>): AsyncGenerator<T> {
   yield* values;
 }
 
+async function* chunked(items: Iterable<Item>): AsyncGenerator<readonly Item[]> {
+  for (const item of items) yield [item];
+}
+
 function listOf(items: Iterable<Item>): Promise<ItemList> {
-  return Promise.resolve({ items: each(items), revision: 9, next: undefined });
+  const chunks = chunked(items);
+  return Promise.resolve({ items: each(items), chunks, revision: 9, next: undefined });
 }
 
 function serverOf(verbs: Partial<Registry>, more: Partial<ServerOptions> = {}): KeelsonServer {

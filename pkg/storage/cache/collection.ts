@@ -7,7 +7,7 @@ import {
   StoreFault,
 } from "../backend.ts";
 import type { Change, Collection, Snapshot, Span, Subscriber } from "../store.ts";
-import type { Feed, FeedSink } from "./feed.ts";
+import { everything, type Feed, type FeedSink, keyOf } from "./feed.ts";
 import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
 import { Window, type WindowLimits } from "./window.ts";
 
@@ -104,9 +104,10 @@ export class CachedCollection implements Collection, FeedSink {
     signal: AbortSignal,
   ): ReturnType<Collection["past"]> & AsyncGenerator {
     const { backend, root } = this.#options;
-    const range = { from: root + prefix, to: prefixEnd(root + prefix) };
-    for await (const batch of backend.watch({ ...range, fromRevision, signal })) {
-      const changes = batch.events.map((event) => changeOf(event, root.length));
+    // All keys and not only these: then every revision that passes says how far it came.
+    for await (const batch of backend.watch({ ...everything, fromRevision, signal })) {
+      const events = batch.events.filter((event) => keyOf(event).startsWith(root + prefix));
+      const changes = events.map((event) => changeOf(event, root.length));
       yield { changes, revision: batch.revision };
     }
   }

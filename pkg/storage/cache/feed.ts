@@ -25,7 +25,11 @@ interface Waiting {
 }
 
 /** All keys; every key begins with a slash. Whole, so that each revision is seen to pass. */
-const everything = { from: "/", to: "0" };
+export const everything = { from: "/", to: "0" };
+
+export function keyOf(event: StoreEvent): string {
+  return event.type === "put" ? event.entry.key : event.key;
+}
 
 /**
  * One watch of the whole store for all collections: its position says how far every one of them is
@@ -126,7 +130,7 @@ export class Feed {
   }
 
   #route(event: StoreEvent): void {
-    const key = event.type === "put" ? event.entry.key : event.key;
+    const key = keyOf(event);
     let slash = 0;
     for (let depth = 1; depth < this.#depth; depth++) {
       slash = key.indexOf("/", slash + 1);

@@ -1,0 +1,99 @@
+/**
+ * What can be seen of a stored object without decoding it. A selector over many objects looks at
+ * their labels only, which stand near the front of the bytes.
+ */
+
+export type Labels = Readonly<Record<string, string>>;
+
+const none: Labels = Object.freeze({});
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const METADATA = Buffer.from('"metadata":{');
+/** Where `metadata` begins, if it comes right after kind and apiVersion. */
+const NEAR = 200;
+
+/**
+ * The labels of an object that is stored as JSON without white space, as all servers write it;
+ * undefined where only the decoder can tell.
+ */
+export function labelsIn(bytes: Uint8Array): Labels | undefined {
+  if (bytes[0] !== OPEN) return undefined;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const metadata = text.subarray(0, NEAR).indexOf(METADATA);
+  if (metadata < 0) return undefined;
+  let at = metadata + METADATA.length;
+  if (text[at] === CLOSE) return none;
+  for (;;) {
+    if (text[at] !== QUOTE) return undefined;
+    const keyEnd = text.indexOf(QUOTE, at + 1);
+    if (keyEnd < 0 || text[keyEnd + 1] !== COLON) return undefined;
+    const isLabels = keyEnd - at === 7 && text.toString("latin1", at + 1, keyEnd) === "labels";
+    const end = endOfValue(text, keyEnd + 2);
+    if (end < 0) return undefined;
+    if (isLabels) return parseLabels(text.toString("utf8", keyEnd + 2, end));
+    if (text[end] === CLOSE) return none;
+    if (text[end] !== COMMA) return undefined;
+    at = end + 1;
+  }
+}
+
+/** Undefined for what are no labels, such as null. */
+function parseLabels(text: string): Labels | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+    const strings = Object.values(value).every((each) => typeof each === "string");
+    return strings ? (value as Labels) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The place behind the value that begins at `start`; -1 for what is no compact JSON. */
+function endOfValue(text: Buffer, start: number): number {
+  const first = text[start];
+  if (first === QUOTE) return endOfString(text, start);
+  if (first !== OPEN && first !== OPEN_LIST) return endOfPlain(text, start);
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const byte = text[at];
+    if (byte === QUOTE) {
+      at = endOfString(text, at) - 1;
+      if (at < 0) return -1;
+    } else if (byte === OPEN || byte === OPEN_LIST) {
+      depth += 1;
+    } else if (byte === CLOSE || byte === CLOSE_LIST) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return -1;
+}
+
+function endOfString(text: Buffer, start: number): number {
+  let end = text.indexOf(QUOTE, start + 1);
+  while (end > 0 && isEscaped(text, end)) end = text.indexOf(QUOTE, end + 1);
+  return end < 0 ? -1 : end + 1;
+}
+
+/** Whether an odd number of backslashes stands before. */
+function isEscaped(text: Buffer, at: number): boolean {
+  let before = at - 1;
+  while (text[before] === BACKSLASH) before -= 1;
+  return (at - before) % 2 === 0;
+}
+
+/** A number or a word. */
+function endOfPlain(text: Buffer, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const byte = text[at];
+    if (byte === COMMA || byte === CLOSE) return at > start ? at : -1;
+  }
+  return -1;
+}
