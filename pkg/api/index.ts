@@ -1,15 +1,23 @@
 /** api: every kind, one file each, and the structs that only travel. */
 import type { Kind } from "#meta";
+import { daemonSet } from "./apps/daemon-set.ts";
+import { deployment } from "./apps/deployment.ts";
+import { replicaSet } from "./apps/replica-set.ts";
+import { statefulSet } from "./apps/stateful-set.ts";
 import { horizontalPodAutoscaler } from "./autoscaling/horizontal-pod-autoscaler.ts";
+import { apiService } from "./apiregistration/api-service.ts";
 import { selfSubjectReview } from "./authentication/self-subject-review.ts";
 import { tokenReview } from "./authentication/token-review.ts";
 import { authorizationKinds } from "./authorization/kinds.ts";
 import { customResourceDefinition } from "./apiextensions/custom-resource-definition.ts";
 import { admissionRegistrationKinds } from "./admissionregistration/kinds.ts";
+import { storageVersion } from "./apiserverinternal/storage-version.ts";
 import { controllerRevision } from "./apps/controller-revision.ts";
+import { certificateKinds } from "./certificates/kinds.ts";
 import { lease } from "./coordination/lease.ts";
 import { leaseCandidate } from "./coordination/lease-candidate.ts";
 import { binding } from "./core/binding.ts";
+import { componentStatus } from "./core/component-status.ts";
 import { configMap } from "./core/config-map.ts";
 import { endpoints } from "./core/endpoints.ts";
 import { event } from "./core/event.ts";
@@ -26,6 +34,7 @@ import { secret } from "./core/secret.ts";
 import { service } from "./core/service.ts";
 import { serviceAccount } from "./core/service-account.ts";
 import { endpointSlice } from "./discovery/endpoint-slice.ts";
+import { flowControlKinds } from "./flowcontrol/kinds.ts";
 import { ingress } from "./networking/ingress.ts";
 import { ingressClass } from "./networking/ingress-class.ts";
 import { ipAddress } from "./networking/ip-address.ts";
@@ -44,10 +53,12 @@ import { csiStorageCapacity } from "./storage/csi-storage-capacity.ts";
 import { storageClass } from "./storage/storage-class.ts";
 import { volumeAttachment } from "./storage/volume-attachment.ts";
 import { volumeAttributesClass } from "./storage/volume-attributes-class.ts";
+import { storageVersionMigration } from "./storagemigration/storage-version-migration.ts";
 
 /** Groups in the order of preference that discovery shows; kinds of a group by plural name. */
 export const builtinKinds: readonly Kind[] = [
   binding,
+  componentStatus,
   configMap,
   endpoints,
   event,
@@ -63,11 +74,17 @@ export const builtinKinds: readonly Kind[] = [
   secret,
   serviceAccount,
   service,
+  apiService,
   controllerRevision,
+  daemonSet,
+  deployment,
+  replicaSet,
+  statefulSet,
   selfSubjectReview,
   tokenReview,
   ...authorizationKinds,
   horizontalPodAutoscaler,
+  ...certificateKinds,
   ingressClass,
   ingress,
   ipAddress,
@@ -91,6 +108,9 @@ export const builtinKinds: readonly Kind[] = [
   leaseCandidate,
   runtimeClass,
   endpointSlice,
+  ...flowControlKinds,
+  storageVersion,
+  storageVersionMigration,
 ];
 
 export { checkScale } from "./autoscaling/scale.ts";
@@ -109,3 +129,4 @@ export {
 export { humanDuration } from "./printing.ts";
 export { subresourceKinds } from "./subresource-kinds.ts";
 export { wireKinds, type WireKind } from "./wire-kinds.ts";
+export { FeatureGateError, featureGates } from "./feature-gates.ts";
