@@ -135,6 +135,8 @@ export interface KindRules {
    * more.
    */
   readonly metadataCheckedAgain?: boolean;
+  /** Made up on every read; nothing is stored. */
+  readonly computed?: boolean;
 }
 
 /** What a hook may know beside the object: time and switches, never I/O. */

@@ -124,7 +124,10 @@ const nodeSystemInfo = v1("NodeSystemInfo", "What runs on the node, and on what.
 });
 
 const containerImage = v1("ContainerImage", "An image that is already on the node.", {
-  names: always(1, list(string), "All names under which it is known.", { listType: "atomic" }),
+  names: always(1, list(string), "All names under which it is known.", {
+    required: false,
+    listType: "atomic",
+  }),
   sizeBytes: plain(2, int64, "Size in bytes."),
 });
 
@@ -150,7 +153,7 @@ const nodeRuntimeHandlerFeatures = v1("NodeRuntimeHandlerFeatures", "What a hand
 });
 
 const nodeRuntimeHandler = v1("NodeRuntimeHandler", "A handler of the container runtime.", {
-  name: always(1, string, "Name of the handler; empty for the usual one."),
+  name: always(1, string, "Name of the handler; empty for the usual one.", { required: false }),
   features: optional(2, nodeRuntimeHandlerFeatures, "What the handler can do."),
 });
 

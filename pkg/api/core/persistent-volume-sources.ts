@@ -100,7 +100,9 @@ const azureFilePersistentVolumeSource = v1("AzureFilePersistentVolumeSource", "A
   secretName: always(1, string, "Secret with the name and key of the account."),
   shareName: always(2, string, "Name of the share."),
   readOnly: plain(3, bool, readOnly),
-  secretNamespace: nullable(4, string, "Namespace of the Secret; else that of the pod."),
+  secretNamespace: nullable(4, string, "Namespace of the Secret; else that of the pod.", {
+    required: false,
+  }),
 });
 
 const scaleIOPersistentVolumeSource = v1("ScaleIOPersistentVolumeSource", "A volume of ScaleIO.", {

@@ -1,0 +1,199 @@
+import {
+  always,
+  type Infer,
+  int64,
+  list,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { isDns1035Label, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { keepMetadata } from "../status-metadata.ts";
+import { invalidEach } from "../strategy.ts";
+
+const v1alpha1 = structs("api/apiserverinternal/v1alpha1");
+
+const storageVersionSpec = v1alpha1("StorageVersionSpec", "Nothing: servers write the status.", {});
+
+const serverStorageVersion = v1alpha1("ServerStorageVersion", "What one server does.", {
+  apiServerID: plain(1, string, "ID of the server."),
+  encodingVersion: plain(2, string, "Version that it stores objects in, as in `apps/v1`."),
+  decodableVersions: plain(3, list(string), "Versions that it can read.", { listType: "set" }),
+  servedVersions: plain(4, list(string), "Versions that it serves.", { listType: "set" }),
+});
+
+const storageVersionCondition = v1alpha1("StorageVersionCondition", "Something that is known.", {
+  type: always(
+    1,
+    named("v1alpha1.StorageVersionConditionType", "AllEncodingVersionsEqual"),
+    "What it is about, as in AllEncodingVersionsEqual.",
+    { required: true },
+  ),
+  status: always(
+    2,
+    named("v1alpha1.ConditionStatus", "True", "False", "Unknown"),
+    "Whether it holds: True, False or Unknown.",
+    { required: true },
+  ),
+  observedGeneration: plain(3, int64, "Generation of the object that it is about."),
+  lastTransitionTime: plain(4, time, "When it last changed."),
+  reason: always(5, string, "Why it last changed, as one word.", { required: true }),
+  message: plain(6, string, "Why it last changed, for people.", { required: true }),
+});
+
+const storageVersionStatus = v1alpha1("StorageVersionStatus", "What the servers do.", {
+  storageVersions: plain(1, list(serverStorageVersion), "What each server does.", {
+    listType: "map",
+    listMapKeys: ["apiServerID"],
+  }),
+  commonEncodingVersion: optional(2, string, "Version that all of them store objects in."),
+  conditions: plain(3, list(storageVersionCondition), "What is known.", {
+    listType: "map",
+    listMapKeys: ["type"],
+  }),
+});
+
+export const storageVersionV1alpha1 = v1alpha1(
+  "StorageVersion",
+  "In which versions servers store the objects of a resource; named `<group>.<resource>`.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: always(2, storageVersionSpec, "Nothing: servers write the status."),
+    status: always(3, storageVersionStatus, "What the servers do."),
+  },
+);
+
+type StorageVersion = Infer<typeof storageVersionV1alpha1>;
+type Server = Infer<typeof serverStorageVersion>;
+
+const path = Path.of("status.storageVersions");
+
+/** `<group>.<resource>`. */
+function checkName(name: string): readonly string[] {
+  const dot = name.lastIndexOf(".");
+  if (dot < 0) return ["name must be in the form of <group>.<resource>"];
+  const group = isDns1123Subdomain(name.slice(0, dot));
+  const resource = isDns1035Label(name.slice(dot + 1));
+  return [
+    ...group.map((message) => `the group segment ${message}`),
+    ...resource.map((message) => `the resource segment ${message}`),
+  ];
+}
+
+/** `v1`, `apps/v1`. */
+function checkApiVersion(text: string): readonly string[] {
+  const parts = text.split("/");
+  if (text === "" || parts.length > 2) {
+    return ["an apiVersion is a DNS-1035 label with an optional DNS subdomain prefix and '/'"];
+  }
+  const [group = "", version = ""] = parts.length === 2 ? parts : ["", text];
+  const messages = parts.length === 2 ? isDns1123Subdomain(group) : [];
+  return [
+    ...messages.map((message) => `group part: ${message}`),
+    ...isDns1035Label(version).map((message) => `version part: ${message}`),
+  ];
+}
+
+function checkServer(server: Server, place: Path, problems: Problems): void {
+  const { apiServerID = "", encodingVersion = "" } = server;
+  const { decodableVersions = [], servedVersions = [] } = server;
+  const idMessages = isDns1123Subdomain(apiServerID);
+  invalidEach(problems, place.child("apiServerID"), { value: apiServerID, messages: idMessages });
+  const messages = checkApiVersion(encodingVersion);
+  invalidEach(problems, place.child("encodingVersion"), { value: encodingVersion, messages });
+  for (const [index, value] of decodableVersions.entries()) {
+    const where = place.child("decodableVersions").index(index);
+    invalidEach(problems, where, { value, messages: checkApiVersion(value) });
+  }
+  if (!decodableVersions.includes(encodingVersion)) {
+    const detail = `decodableVersions must include encodingVersion ${encodingVersion}`;
+    problems.invalid(place.child("decodableVersions"), decodableVersions, detail);
+  }
+  for (const [index, value] of servedVersions.entries()) {
+    const where = place.child("servedVersions").index(index);
+    invalidEach(problems, where, { value, messages: checkApiVersion(value) });
+    if (decodableVersions.includes(value)) continue;
+    const all = decodableVersions.join(" ");
+    const detail = `individual served version : ${value} must be included in decodableVersions`;
+    problems.invalid(where, value, `${detail} : [${all}]`);
+  }
+}
+
+/** The version that all servers store in, if there is one. */
+function commonVersion(servers: readonly Server[]): string | undefined {
+  const [first, ...rest] = servers.map(({ encodingVersion }) => encodingVersion);
+  return rest.every((version) => version === first) ? first : undefined;
+}
+
+function checkStatus({ status }: StorageVersion, problems: Problems): void {
+  const servers = status.storageVersions ?? [];
+  for (const [index, server] of servers.entries()) {
+    const place = path.index(index);
+    if (servers.findIndex((other) => other.apiServerID === server.apiServerID) < index) {
+      problems.duplicate(place.child("apiServerID"), server.apiServerID ?? "");
+    } else checkServer(server, place, problems);
+  }
+  const common = commonVersion(servers);
+  if (common === status.commonEncodingVersion) return;
+  const place = Path.of("status.commonEncodingVersion");
+  const shown = status.commonEncodingVersion ?? null;
+  const detail =
+    common === undefined
+      ? "should be nil if servers do not agree on the same encoding version, or if there is " +
+        "no server reporting the supported versions yet"
+      : `the common encoding version is ${common}`;
+  problems.invalid(place, shown, detail);
+}
+
+const SHOWN = 3;
+
+/** `a=apps/v1,b=apps/v1`: the first three, and how many more there are. */
+function describe(servers: readonly Server[]): string {
+  if (servers.length === 0) return "<unset>";
+  const all = servers.map(({ apiServerID, encodingVersion }) => `${apiServerID}=${encodingVersion}`);
+  const more = all.length - SHOWN;
+  return all.slice(0, SHOWN).join(",") + (more > 0 ? ` + ${more} more...` : "");
+}
+
+export const storageVersion = kind(storageVersionV1alpha1, {
+  group: "internal.apiserver.{api}",
+  kind: "StorageVersion",
+  plural: "storageversions",
+  scope: "Cluster",
+  versions: [
+    { version: "v1alpha1", struct: storageVersionV1alpha1, onByDefault: false, convert: "hub" },
+  ],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { name: checkName, unconditionalUpdate: false },
+  hooks: {
+    prepareCreate: (object) => {
+      object.status = {};
+    },
+    prepareUpdate: (object, old, { subresource }) => {
+      if (subresource === "") object.status = old.status;
+      else {
+        object.spec = old.spec;
+        keepMetadata(object, old);
+      }
+    },
+    validate: checkStatus,
+    validateUpdate: (object, _old, problems) => checkStatus(object, problems),
+  },
+  columns: [
+    nameColumn,
+    column("CommonEncodingVersion", "Version that all servers store objects in."),
+    column("StorageVersions", "Version that each server stores objects in."),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.status.commonEncodingVersion ?? "<unset>",
+    describe(object.status.storageVersions ?? []),
+    ageOf(object, context),
+  ],
+});

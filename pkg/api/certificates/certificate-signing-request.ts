@@ -1,0 +1,348 @@
+import { assign, deepEqual } from "#base";
+import {
+  always,
+  boxedList,
+  bytes,
+  type Infer,
+  int32,
+  list,
+  map,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { type HookContext, kind, objectMeta, time } from "#meta";
+import { checkSignerName } from "./signer.ts";
+import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
+import { certificateFault } from "./issued-certificate.ts";
+import { parseRequest } from "./pkcs10.ts";
+
+const v1 = structs("api/certificates/v1");
+
+const usages = [
+  "signing",
+  "digital signature",
+  "content commitment",
+  "key encipherment",
+  "key agreement",
+  "data encipherment",
+  "cert sign",
+  "crl sign",
+  "encipher only",
+  "decipher only",
+  "any",
+  "server auth",
+  "client auth",
+  "code signing",
+  "email protection",
+  "s/mime",
+  "ipsec end system",
+  "ipsec tunnel",
+  "ipsec user",
+  "timestamping",
+  "ocsp signing",
+  "microsoft sgc",
+  "netscape sgc",
+] as const;
+
+const certificateSigningRequestSpec = v1(
+  "CertificateSigningRequestSpec",
+  "What is asked for, and by whom; fixed.",
+  {
+    request: always(1, bytes, "The request in PEM, of the type CERTIFICATE REQUEST.", {
+      listType: "atomic",
+    }),
+    signerName: always(7, string, "Who is to sign it, as in `example.com/signer`."),
+    expirationSeconds: optional(
+      8,
+      int32,
+      "Seconds that the certificate should be good for, at least 600; signers may give less.",
+    ),
+    usages: plain(
+      5,
+      list(named("v1.KeyUsage", ...usages)),
+      "What the key may be used for, as in `client auth`.",
+      { listType: "atomic" },
+    ),
+    username: plain(2, string, "Who asks; filled in by the server."),
+    uid: plain(3, string, "UID of who asks; filled in by the server."),
+    groups: plain(4, list(string), "Groups of who asks; filled in by the server.", {
+      listType: "atomic",
+    }),
+    extra: plain(
+      6,
+      map(boxedList("api/certificates/v1", "ExtraValue", string)),
+      "More about who asks; filled in by the server.",
+    ),
+  },
+);
+
+const certificateSigningRequestCondition = v1(
+  "CertificateSigningRequestCondition",
+  "A decision on the request.",
+  {
+    type: always(
+      1,
+      named("v1.RequestConditionType", "Approved", "Denied", "Failed"),
+      "Approved, Denied or Failed, which are never taken back; or something of one's own.",
+    ),
+    status: always(
+      6,
+      named("v1.ConditionStatus", "True", "False", "Unknown"),
+      "Always True for those three.",
+    ),
+    reason: plain(2, string, "Why, as one word."),
+    message: plain(3, string, "Why, for people."),
+    lastUpdateTime: plain(4, time, "When it was last written."),
+    lastTransitionTime: plain(5, time, "When it last changed."),
+  },
+);
+
+const certificateSigningRequestStatus = v1(
+  "CertificateSigningRequestStatus",
+  "What became of the request.",
+  {
+    conditions: plain(1, list(certificateSigningRequestCondition), "Decisions on the request.", {
+      listType: "map",
+      listMapKeys: ["type"],
+    }),
+    certificate: plain(2, bytes, "The certificate in PEM, with those above it.", {
+      listType: "atomic",
+    }),
+  },
+);
+
+export const certificateSigningRequestV1 = v1(
+  "CertificateSigningRequest",
+  "Asks a signer for a certificate.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: always(2, certificateSigningRequestSpec, "What is asked for, and by whom."),
+    status: plain(3, certificateSigningRequestStatus, "What became of the request."),
+  },
+);
+
+type Request = Infer<typeof certificateSigningRequestV1>;
+type Condition = Infer<typeof certificateSigningRequestCondition>;
+
+const specPath = Path.of("spec");
+const conditionsPath = Path.of("status.conditions");
+const certificatePath = Path.of("status.certificate");
+
+const SHORTEST_SECONDS = 600;
+const LEGACY_SIGNER = "kubernetes.io/legacy-unknown";
+
+/** Conditions that are True or not there. */
+const decisions = ["Approved", "Denied", "Failed"];
+const approvals = ["Approved", "Denied"];
+
+function conditionsOf({ status }: Request, type: string): readonly Condition[] {
+  return (status.conditions ?? []).filter((each) => each.type === type);
+}
+
+function prepareCreate(request: Request, { user }: HookContext): void {
+  const { spec } = request;
+  for (const field of ["username", "uid", "groups", "extra"] as const) delete spec[field];
+  request.status = {};
+  if (user === undefined) return;
+  if (user.name !== "") spec.username = user.name;
+  if (user.uid !== "") spec.uid = user.uid;
+  if (user.groups.length > 0) spec.groups = [...user.groups];
+  if (user.extra.size === 0) return;
+  const extra: Record<string, string[]> = {};
+  for (const [key, values] of user.extra) assign(extra, key, [...values]);
+  spec.extra = extra;
+}
+
+function prepareUpdate(request: Request, old: Request, context: HookContext): void {
+  request.spec = old.spec;
+  if (context.subresource === "") {
+    request.status = old.status;
+    return;
+  }
+  if (context.subresource === "status") {
+    for (const type of approvals) keepConditions(request, old, type);
+  } else {
+    const { conditions } = request.status;
+    const { conditions: _before, ...rest } = old.status;
+    request.status = conditions === undefined ? rest : { ...rest, conditions };
+  }
+  fillTimes(request, old, context);
+}
+
+/** Signers say nothing about approval; what they send of it is replaced by what is there. */
+function keepConditions(request: Request, old: Request, type: string): void {
+  const before = conditionsOf(old, type);
+  if (conditionsOf(request, type).length !== before.length) return;
+  let next = 0;
+  request.status.conditions = (request.status.conditions ?? []).map((each) =>
+    each.type === type ? (before[next++] ?? each) : each,
+  );
+}
+
+function fillTimes(request: Request, old: Request, { now }: HookContext): void {
+  const text = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+  for (const each of request.status.conditions ?? []) {
+    each.lastUpdateTime ||= text;
+    const known = conditionsOf(old, each.type).find(
+      ({ status, lastTransitionTime }) => status === each.status && lastTransitionTime,
+    );
+    each.lastTransitionTime ||= known?.lastTransitionTime ?? text;
+  }
+}
+
+function checkRequest({ request }: Request["spec"], problems: Problems): void {
+  const place = specPath.child("request");
+  const text = Buffer.from(request ?? "", "base64").toString("latin1");
+  const parsed = parseRequest(text);
+  const fault = "fault" in parsed ? parsed.fault : parsed.signatureFault;
+  if (fault !== undefined) problems.invalid(place, request ?? null, fault);
+}
+
+function checkUsages({ usages: wanted = [] }: Request["spec"], problems: Problems): void {
+  const place = specPath.child("usages");
+  if (wanted.length === 0) problems.required(place);
+  for (const [index, usage] of wanted.entries()) {
+    const isKnown = usages.some((each) => each === usage);
+    if (!isKnown) problems.notSupported(place.index(index), usage, usages);
+  }
+  for (const [index, usage] of wanted.entries()) {
+    if (wanted.indexOf(usage) < index) problems.duplicate(place.index(index), usage);
+  }
+}
+
+function checkSpec({ spec }: Request, problems: Problems): void {
+  checkRequest(spec, problems);
+  checkUsages(spec, problems);
+  const place = specPath.child("signerName");
+  if (spec.signerName === LEGACY_SIGNER) {
+    const detail = "the legacy signerName is not allowed via this API version";
+    problems.invalid(place, spec.signerName, detail);
+  } else checkSignerName(spec.signerName, place, problems);
+  const { expirationSeconds: seconds } = spec;
+  if (seconds === undefined || seconds >= SHORTEST_SECONDS) return;
+  const detail = "may not specify a duration less than 600 seconds (10 minutes)";
+  problems.invalid(specPath.child("expirationSeconds"), seconds, detail);
+}
+
+function checkConditions({ status }: Request, problems: Problems): void {
+  const conditions = status.conditions ?? [];
+  for (const [index, { type, status: value }] of conditions.entries()) {
+    const place = conditionsPath.index(index);
+    const allowed = decisions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
+    if (type === "") problems.required(place.child("type"));
+    if (value === "") problems.required(place.child("status"));
+    else if (!allowed.includes(value)) {
+      problems.notSupported(place.child("status"), value, allowed);
+    }
+    const earlier = conditions.slice(0, index).map((each) => each.type);
+    const opposite = approvals.includes(type) && approvals.find((each) => each !== type);
+    if (opposite && earlier.includes(opposite)) {
+      const detail = "Approved and Denied conditions are mutually exclusive";
+      problems.invalid(conditionsPath, type, detail);
+    }
+    if (earlier.includes(type)) problems.duplicate(place.child("type"), type);
+  }
+}
+
+function checkCertificate({ status }: Request, problems: Problems): void {
+  if (!status.certificate) return;
+  const fault = certificateFault(Buffer.from(status.certificate, "base64").toString("latin1"));
+  if (fault !== undefined) problems.invalid(certificatePath, "<certificate data>", fault);
+}
+
+/** Decisions are never taken back; approval has a subresource of its own, as has the certificate. */
+function checkChange(
+  request: Request,
+  old: Request,
+  { problems, context }: { readonly problems: Problems; readonly context: HookContext },
+): void {
+  const count = (of: Request, type: string) => conditionsOf(of, type).length;
+  const forbid = (what: string, type: string) =>
+    problems.forbidden(conditionsPath, `updates may not ${what} a condition of type "${type}"`);
+  for (const type of decisions) {
+    if (count(request, type) < count(old, type)) forbid("remove", type);
+  }
+  if (context.subresource !== "approval") {
+    for (const type of approvals) {
+      if (count(request, type) > count(old, type)) forbid("add", type);
+      else if (
+        count(request, type) === count(old, type) &&
+        !deepEqual(conditionsOf(request, type), conditionsOf(old, type))
+      ) {
+        forbid("modify", type);
+      }
+    }
+  }
+  if ((request.status.certificate ?? "") === (old.status.certificate ?? "")) return;
+  if (context.subresource !== "status") {
+    problems.forbidden(certificatePath, "updates may not set certificate content");
+  } else if (old.status.certificate) {
+    problems.forbidden(certificatePath, "updates may not modify existing certificate content");
+  }
+}
+
+/** `Approved,Issued`. */
+function stateOf(request: Request): string {
+  const has = (type: string) => conditionsOf(request, type).length > 0;
+  const decision = has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending";
+  const words = [decision];
+  if (has("Failed")) words.push("Failed");
+  if (request.status.certificate) words.push("Issued");
+  return words.join(",");
+}
+
+export const certificateSigningRequest = kind(certificateSigningRequestV1, {
+  group: "certificates.{api}",
+  kind: "CertificateSigningRequest",
+  plural: "certificatesigningrequests",
+  shortNames: ["csr"],
+  scope: "Cluster",
+  versions: [
+    { version: "v1", struct: certificateSigningRequestV1, onByDefault: true, convert: "hub" },
+  ],
+  subresources: [
+    { name: "approval", verbs: ["get", "patch", "update"] },
+    { name: "status", verbs: ["get", "patch", "update"] },
+  ],
+  rules: { name: "path-segment", metadataCheckedAgain: true },
+  hooks: {
+    prepareCreate,
+    prepareUpdate,
+    validate: (object, problems) => {
+      checkSpec(object, problems);
+      checkConditions(object, problems);
+      checkCertificate(object, problems);
+    },
+    validateUpdate: (object, old, problems, context) => {
+      // The spec is the old one, and was checked when it came.
+      checkConditions(object, problems);
+      if (object.status.certificate !== old.status.certificate) checkCertificate(object, problems);
+      checkChange(object, old, { problems, context });
+    },
+  },
+  columns: [
+    nameColumn,
+    ageColumn,
+    column("SignerName", "Who is to sign."),
+    column("Requestor", "Who asks."),
+    column("RequestedDuration", "How long the certificate should be good for."),
+    column("Condition", "What became of the request."),
+  ],
+  row: (object, context) => {
+    const { signerName, username = "", expirationSeconds: seconds } = object.spec;
+    return [
+      nameOf(object),
+      ageOf(object, context),
+      signerName || "<none>",
+      username,
+      seconds === undefined ? "<none>" : humanDuration(seconds * 1000),
+      stateOf(object),
+    ];
+  },
+  selectableFields: { "spec.signerName": ({ spec }) => spec.signerName },
+});

@@ -1,0 +1,42 @@
+/** Distinguished encoding rules of ASN.1 (X.690), as far as certificate requests need them. */
+
+export interface Element {
+  readonly tag: number;
+  /** Without tag and length. */
+  readonly content: Uint8Array;
+  /** With tag and length: what signatures are about. */
+  readonly whole: Uint8Array;
+}
+
+export const tags = { bitString: 3, objectId: 6, sequence: 0x30, set: 0x31 } as const;
+
+/** The element at the start of `bytes`; undefined if it is cut off or not in the one right form. */
+export function readElement(bytes: Uint8Array): Element | undefined {
+  const [tag, first] = bytes;
+  if (tag === undefined || first === undefined || (tag & 31) === 31) return undefined;
+  let length = first;
+  let start = 2;
+  if (first >= 0x80) {
+    const count = first & 0x7f;
+    if (count === 0 || count > 4) return undefined;
+    length = 0;
+    for (const byte of bytes.subarray(2, 2 + count)) length = length * 256 + byte;
+    start += count;
+    if (length < 0x80) return undefined;
+  }
+  const end = start + length;
+  if (end > bytes.length) return undefined;
+  return { tag, content: bytes.subarray(start, end), whole: bytes.subarray(0, end) };
+}
+
+/** All elements of `bytes`, one after another; undefined if something is left over. */
+export function readElements(bytes: Uint8Array): readonly Element[] | undefined {
+  const elements: Element[] = [];
+  for (let rest = bytes; rest.length > 0; ) {
+    const element = readElement(rest);
+    if (element === undefined) return undefined;
+    elements.push(element);
+    rest = rest.subarray(element.whole.length);
+  }
+  return elements;
+}

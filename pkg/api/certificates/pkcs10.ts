@@ -1,0 +1,89 @@
+/** Certificate requests (RFC 2986): who asks for what, and whether they hold the key. */
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { type Element, readElement, readElements, tags } from "./der.ts";
+import { pemBlocks } from "./pem.ts";
+
+export interface CertificateRequest {
+  /** Organizations of the subject: the groups of the certificate. */
+  readonly organizations: readonly string[];
+  /** Why the signature does not hold; undefined if it does. */
+  readonly signatureFault: string | undefined;
+}
+
+const REQUEST_TYPE = "CERTIFICATE REQUEST";
+
+/** Object identifiers in DER, in hexadecimal. */
+const ORGANIZATION = "55040a";
+
+const digests: Readonly<Record<string, string>> = {
+  "2a864886f70d010105": "sha1",
+  "2a864886f70d01010b": "sha256",
+  "2a864886f70d01010c": "sha384",
+  "2a864886f70d01010d": "sha512",
+  "2a8648ce3d040302": "sha256",
+  "2a8648ce3d040303": "sha384",
+  "2a8648ce3d040304": "sha512",
+};
+
+/** A request as an object carries it; the message says what is wrong with `text`. */
+export function parseRequest(text: string): CertificateRequest | { readonly fault: string } {
+  const block = pemBlocks(text)[0];
+  if (block?.type !== REQUEST_TYPE) return { fault: `PEM block type must be ${REQUEST_TYPE}` };
+  const outer = readElement(block.bytes);
+  const parts = outer && outer.tag === tags.sequence ? readElements(outer.content) : undefined;
+  const [info, algorithm, signature] = parts ?? [];
+  if (info === undefined || algorithm === undefined || signature === undefined) {
+    return { fault: "asn1: syntax error: data truncated" };
+  }
+  if (outer?.whole.length !== block.bytes.length) return { fault: "asn1: syntax error: trailing data" };
+  const [, subject, publicKey] = readElements(info.content) ?? [];
+  if (subject === undefined || publicKey === undefined) {
+    return { fault: "asn1: structure error: malformed certificate request" };
+  }
+  const signatureFault = faultOf({ info, algorithm, signature, publicKey });
+  return { organizations: organizationsOf(subject), signatureFault };
+}
+
+interface Signed {
+  readonly info: Element;
+  readonly algorithm: Element;
+  readonly signature: Element;
+  readonly publicKey: Element;
+}
+
+function faultOf({ info, algorithm, signature, publicKey }: Signed): string | undefined {
+  const id = hex(readElement(algorithm.content)?.content);
+  // The first byte of a bit string is the number of bits that are not used.
+  const bits = signature.content.subarray(1);
+  try {
+    const der = Buffer.from(publicKey.whole);
+    const key = createPublicKey({ key: der, format: "der", type: "spki" });
+    const digest = key.asymmetricKeyType === "ed25519" ? null : (digests[id] ?? "sha256");
+    return verify(digest, info.whole, key, bits) ? undefined : mismatch(key);
+  } catch {
+    return "x509: cannot verify signature: algorithm unimplemented";
+  }
+}
+
+function mismatch({ asymmetricKeyType: type }: KeyObject): string {
+  if (type === "ec") return "x509: ECDSA verification failure";
+  return type === "ed25519"
+    ? "x509: Ed25519 verification failure"
+    : "crypto/rsa: verification error";
+}
+
+/** A subject is a sequence of sets of pairs of an identifier and a text. */
+function organizationsOf(subject: Element): readonly string[] {
+  const sets = readElements(subject.content) ?? [];
+  return sets
+    .flatMap(({ content }) => readElements(content) ?? [])
+    .flatMap(({ content }) => {
+      const [id, value] = readElements(content) ?? [];
+      if (id === undefined || value === undefined || hex(id.content) !== ORGANIZATION) return [];
+      return [Buffer.from(value.content).toString("utf8")];
+    });
+}
+
+function hex(bytes: Uint8Array | undefined): string {
+  return Buffer.from(bytes ?? []).toString("hex");
+}

@@ -1,0 +1,230 @@
+import { constants, createPublicKey, type KeyObject, verify } from "node:crypto";
+import {
+  always,
+  bytes,
+  type Infer,
+  int32,
+  list,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { condition, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
+import { column, nameColumn, nameOf } from "../printing.ts";
+import { dividedBySubresource, invalidEach, mustNotChange } from "../strategy.ts";
+import { checkSignerName } from "./signer.ts";
+
+const v1alpha1 = structs("api/certificates/v1alpha1");
+
+const podCertificateRequestSpec = v1alpha1(
+  "PodCertificateRequestSpec",
+  "What is asked for, and for whom; fixed.",
+  {
+    signerName: always(1, string, "Who is to sign it, as in `example.com/signer`."),
+    podName: always(2, string, "Pod that the certificate is for."),
+    podUID: always(3, string, "UID of the pod."),
+    serviceAccountName: always(4, string, "Service account of the pod."),
+    serviceAccountUID: always(5, string, "UID of the service account."),
+    nodeName: always(6, string, "Node of the pod."),
+    nodeUID: always(7, string, "UID of the node."),
+    maxExpirationSeconds: optional(
+      8,
+      int32,
+      "Seconds that the certificate may be good for at most, from an hour to 91 days.",
+      { default: 86_400 },
+    ),
+    pkixPublicKey: always(9, bytes, "Public key of the pod, in PKIX form."),
+    proofOfPossession: always(10, bytes, "The pod's UID, signed with the private key."),
+  },
+);
+
+const podCertificateRequestStatus = v1alpha1(
+  "PodCertificateRequestStatus",
+  "What became of the request.",
+  {
+    conditions: plain(1, list(condition), "Issued, Denied or Failed.", {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    }),
+    certificateChain: plain(2, string, "The certificate in PEM, with those above it."),
+    notBefore: optional(4, time, "When the certificate begins to be good."),
+    beginRefreshAt: optional(5, time, "When the kubelet should ask for the next one."),
+    notAfter: optional(6, time, "When the certificate ends to be good."),
+  },
+);
+
+export const podCertificateRequestV1alpha1 = v1alpha1(
+  "PodCertificateRequest",
+  "Asks a signer for a certificate on behalf of a pod.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: always(2, podCertificateRequestSpec, "What is asked for, and for whom."),
+    status: plain(3, podCertificateRequestStatus, "What became of the request."),
+  },
+);
+
+type PodCertificateRequest = Infer<typeof podCertificateRequestV1alpha1>;
+type Spec = PodCertificateRequest["spec"];
+
+const path = Path.of("spec");
+const LONGEST_UID = 128;
+const MOST_KEY_BYTES = 10 * 1024;
+const SHORTEST_SECONDS = 60 * 60;
+const DAY = 24 * 60 * 60;
+const LONGEST_SECONDS = 91 * DAY;
+const outcomes = ["Denied", "Failed", "Issued"];
+
+function checkSubjects(spec: Spec, problems: Problems): void {
+  for (const subject of ["pod", "serviceAccount", "node"] as const) {
+    const name = spec[`${subject}Name`];
+    const messages = isDns1123Subdomain(name);
+    invalidEach(problems, path.child(`${subject}Name`), { value: name, messages });
+    const uid = spec[`${subject}UID`];
+    const place = path.child(`${subject}UID`);
+    if (uid === "") problems.invalid(place, uid, "must not be empty");
+    if (uid.length > LONGEST_UID) problems.tooLong(place, uid, LONGEST_UID);
+  }
+}
+
+/** Signers of Kubernetes itself give a day at most. */
+function checkExpiry({ signerName, maxExpirationSeconds: seconds }: Spec, problems: Problems): void {
+  const place = path.child("maxExpirationSeconds");
+  const longest = signerName.startsWith("kubernetes.io/") ? DAY : LONGEST_SECONDS;
+  if (seconds === undefined) return problems.required(place, "must be set");
+  if (seconds >= SHORTEST_SECONDS && seconds <= longest) return;
+  problems.invalid(place, seconds, `must be in the range [${SHORTEST_SECONDS}, ${longest}]`);
+}
+
+function readKey(text: string): KeyObject | undefined {
+  try {
+    const key = Buffer.from(text, "base64");
+    return createPublicKey({ key, format: "der", type: "spki" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the UID of the pod was signed with the private key. */
+function holdsKey(key: KeyObject, { podUID, proofOfPossession }: Spec): boolean {
+  const signature = Buffer.from(proofOfPossession, "base64");
+  const message = Buffer.from(podUID);
+  switch (key.asymmetricKeyType) {
+    case "ed25519":
+      return verify(null, message, key, signature);
+    case "rsa": {
+      const saltLength = constants.RSA_PSS_SALTLEN_AUTO;
+      const padding = constants.RSA_PKCS1_PSS_PADDING;
+      return verify("sha256", message, { key, padding, saltLength }, signature);
+    }
+    default:
+      return verify("sha256", message, key, signature);
+  }
+}
+
+const keyTypes = ["ec", "ed25519", "rsa"];
+
+function checkKey(spec: Spec, problems: Problems): void {
+  const [keyPath, proofPath] = [path.child("pkixPublicKey"), path.child("proofOfPossession")];
+  for (const [place, text] of [
+    [keyPath, spec.pkixPublicKey],
+    [proofPath, spec.proofOfPossession],
+  ] as const) {
+    if (!text) problems.required(place, "must be non-empty");
+    else if (Buffer.byteLength(text, "base64") > MOST_KEY_BYTES) {
+      problems.tooLong(place, "", MOST_KEY_BYTES);
+    }
+  }
+  if (!spec.pkixPublicKey || !spec.proofOfPossession) return;
+  const key = readKey(spec.pkixPublicKey);
+  if (key === undefined) {
+    const detail = "must be a valid PKIX-serialized public key";
+    return problems.invalid(keyPath, spec.pkixPublicKey, detail);
+  }
+  if (!keyTypes.includes(key.asymmetricKeyType ?? "")) {
+    const detail = "unknown public key type; supported types are Ed25519, ECDSA, and RSA";
+    return problems.invalid(keyPath, spec.pkixPublicKey, detail);
+  }
+  if (holdsKey(key, spec)) return;
+  problems.invalid(proofPath, "<value omitted>", "could not verify proof-of-possession signature");
+}
+
+function validate({ spec }: PodCertificateRequest, problems: Problems): void {
+  checkSignerName(spec.signerName, path.child("signerName"), problems);
+  checkSubjects(spec, problems);
+  checkExpiry(spec, problems);
+  checkKey(spec, problems);
+}
+
+/** One outcome, which stays. */
+function checkStatus(
+  { status }: PodCertificateRequest,
+  old: PodCertificateRequest,
+  problems: Problems,
+): void {
+  const place = Path.of("status.conditions");
+  const conditions = status.conditions ?? [];
+  for (const [index, { type, status: value }] of conditions.entries()) {
+    const typePath = place.index(index).child("type");
+    if (!outcomes.includes(type)) problems.notSupported(typePath, type, outcomes);
+    else if (value !== "True") {
+      problems.notSupported(place.index(index).child("status"), value, ["True"]);
+    }
+  }
+  const found = conditions.filter(({ type }) => outcomes.includes(type));
+  if (found.length > 1) {
+    const detail = 'There may be at most one condition with type "Issued", "Denied", or "Failed"';
+    problems.invalid(place, found.map(({ type }) => type), detail);
+  }
+  if ((old.status.conditions ?? []).some(({ type }) => outcomes.includes(type))) {
+    mustNotChange(problems, Path.of("status"), { now: status, before: old.status });
+  }
+}
+
+export const podCertificateRequest = kind(podCertificateRequestV1alpha1, {
+  group: "certificates.{api}",
+  kind: "PodCertificateRequest",
+  plural: "podcertificaterequests",
+  scope: "Namespaced",
+  versions: [
+    {
+      version: "v1alpha1",
+      struct: podCertificateRequestV1alpha1,
+      onByDefault: false,
+      convert: "hub",
+    },
+  ],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { unconditionalUpdate: false },
+  hooks: {
+    ...dividedBySubresource(() => ({})),
+    validate,
+    validateUpdate: (object, old, problems, { subresource }) => {
+      mustNotChange(problems, path, { now: object.spec, before: old.spec });
+      if (subresource === "status") checkStatus(object, old, problems);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("PodName", "Pod that the certificate is for."),
+    column("ServiceAccountName", "Service account of the pod."),
+    column("NodeName", "Node of the pod."),
+    column("SignerName", "Who is to sign."),
+    column("State", "What became of the request."),
+  ],
+  row: (object) => {
+    const { podName, serviceAccountName, nodeName, signerName } = object.spec;
+    const outcome = object.status.conditions?.find(({ type }) => outcomes.includes(type));
+    const state = outcome?.type ?? "Pending";
+    return [nameOf(object), podName, serviceAccountName, nodeName, signerName, state];
+  },
+  selectableFields: {
+    "spec.nodeName": ({ spec }) => spec.nodeName,
+    "spec.podName": ({ spec }) => spec.podName,
+    "spec.signerName": ({ spec }) => spec.signerName,
+  },
+});

@@ -1,0 +1,135 @@
+import { deepEqual } from "#base";
+import { Path, type Problems } from "#schema";
+import { isDns1123Subdomain, kind } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { keepMetadata } from "../status-metadata.ts";
+import { entry, invalidEach } from "../strategy.ts";
+import { checkConditions } from "./conditions.ts";
+import { checkRule } from "./flow-schema-rules.ts";
+import { type FlowSchema, flowSchemaV1 } from "./flow-schema-types.ts";
+
+const path = Path.of("spec");
+const HIGHEST_PRECEDENCE = 10_000;
+const EXEMPT = "exempt";
+const methods = ["ByNamespace", "ByUser"];
+
+/** Everything there is. */
+const allRequests = {
+  resourceRules: [
+    {
+      verbs: ["*"],
+      apiGroups: ["*"],
+      resources: ["*"],
+      clusterScope: true,
+      namespaces: ["*"],
+    },
+  ],
+  nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+};
+
+const everyoneIn = (name: string) => ({ kind: "Group", group: { name } });
+
+/** The schemas without which there would be requests that no schema fits: they cannot change. */
+const fixedSpecs: Readonly<Record<string, FlowSchema["spec"]>> = {
+  exempt: {
+    priorityLevelConfiguration: { name: EXEMPT },
+    matchingPrecedence: 1,
+    rules: [{ subjects: [everyoneIn("system:masters")], ...allRequests }],
+  },
+  "catch-all": {
+    priorityLevelConfiguration: { name: "catch-all" },
+    matchingPrecedence: HIGHEST_PRECEDENCE,
+    distinguisherMethod: { type: "ByUser" },
+    rules: [
+      {
+        subjects: [everyoneIn("system:unauthenticated"), everyoneIn("system:authenticated")],
+        ...allRequests,
+      },
+    ],
+  },
+};
+
+function checkPrecedence({ metadata, spec }: FlowSchema, problems: Problems): void {
+  const { matchingPrecedence: precedence } = spec;
+  const place = path.child("matchingPrecedence");
+  if (precedence <= 0) problems.invalid(place, precedence, "must be a positive value");
+  if (precedence > HIGHEST_PRECEDENCE) {
+    problems.invalid(place, precedence, `must not be greater than ${HIGHEST_PRECEDENCE}`);
+  }
+  if (precedence !== 1 || metadata.name === EXEMPT) return;
+  const detail = "only the schema named 'exempt' may have matchingPrecedence 1";
+  problems.invalid(place, precedence, detail);
+}
+
+function validate(schema: FlowSchema, problems: Problems): void {
+  const { metadata, spec, status } = schema;
+  checkPrecedence(schema, problems);
+  const { distinguisherMethod: method, priorityLevelConfiguration: level, rules = [] } = spec;
+  if (method !== undefined && !methods.includes(method.type)) {
+    // The value shown is the struct of Go.
+    const place = path.child("distinguisherMethod", "type");
+    problems.notSupported(place, { Type: method.type }, methods);
+  }
+  const place = path.child("priorityLevelConfiguration", "name");
+  if (level.name === "") problems.required(place, "must reference a priority level");
+  else {
+    const messages = isDns1123Subdomain(level.name);
+    invalidEach(problems, place, { value: level.name, messages });
+  }
+  for (const [index, rule] of rules.entries()) {
+    checkRule(rule, path.child("rules").index(index), problems);
+  }
+  const fixed = entry(fixedSpecs, metadata.name ?? "");
+  if (fixed !== undefined && !deepEqual(spec, fixed)) {
+    problems.invalid(path, spec, `spec of '${metadata.name}' must equal the fixed value`);
+  }
+  checkConditions(status.conditions, Path.of("status.conditions"), problems);
+}
+
+/** Whether the level that the schema names is missing. */
+function isDangling({ status }: FlowSchema): string {
+  return status.conditions?.findLast(({ type }) => type === "Dangling")?.status ?? "?";
+}
+
+export const flowSchema = kind(flowSchemaV1, {
+  group: "flowcontrol.apiserver.{api}",
+  kind: "FlowSchema",
+  plural: "flowschemas",
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: flowSchemaV1, onByDefault: true, convert: "hub" }],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { generation: true, metadataCheckedAgain: true },
+  hooks: {
+    prepareCreate: (object) => {
+      object.status = {};
+    },
+    prepareUpdate: (object, old, { subresource }) => {
+      if (subresource === "") object.status = old.status;
+      else {
+        object.spec = old.spec;
+        keepMetadata(object, old);
+      }
+    },
+    validate,
+    validateUpdate: (object, _old, problems, { subresource }) => {
+      if (subresource === "") validate(object, problems);
+      else checkConditions(object.status.conditions, Path.of("status.conditions"), problems);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("PriorityLevel", "Level that the requests go to."),
+    column("MatchingPrecedence", "Rank among schemas that fit the same request."),
+    column("DistinguisherMethod", "How requests are told apart."),
+    ageColumn,
+    column("MissingPL", "Whether the level is missing."),
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.spec.priorityLevelConfiguration.name || "<none>",
+    object.spec.matchingPrecedence,
+    object.spec.distinguisherMethod?.type ?? "<none>",
+    ageOf(object, context),
+    isDangling(object),
+  ],
+});

@@ -1,0 +1,307 @@
+import { deepEqual } from "#base";
+import {
+  always,
+  type Infer,
+  int32,
+  named,
+  nullable,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  structs,
+} from "#schema";
+import { kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { keepMetadata } from "../status-metadata.ts";
+import { entry } from "../strategy.ts";
+import { checkConditions, conditionsOf } from "./conditions.ts";
+
+const v1 = structs("api/flowcontrol/v1");
+
+const queuingConfiguration = v1("QueuingConfiguration", "How requests wait.", {
+  queues: always(1, int32, "Number of queues.", { required: false, default: 64 }),
+  handSize: always(2, int32, "Queues that a flow may end up in; the shortest is taken.", {
+    required: false,
+    default: 8,
+  }),
+  queueLengthLimit: always(3, int32, "Most requests that wait in a queue.", {
+    required: false,
+    default: 50,
+  }),
+});
+
+const limitResponse = v1("LimitResponse", "What happens to requests beyond the limit.", {
+  type: always(1, named("v1.LimitResponseType", "Queue", "Reject"), "Queue or Reject."),
+  queuing: optional(2, queuingConfiguration, "How requests wait, for Queue."),
+});
+
+const limitedPriorityLevelConfiguration = v1(
+  "LimitedPriorityLevelConfiguration",
+  "Limits of a level.",
+  {
+    nominalConcurrencyShares: nullable(
+      1,
+      int32,
+      "Share of all seats that the level has, in relation to the other levels.",
+      { required: false, default: 30 },
+    ),
+    limitResponse: plain(2, limitResponse, "What happens to requests beyond the limit."),
+    lendablePercent: optional(3, int32, "Percentage of its seats that others may borrow.", {
+      default: 0,
+    }),
+    borrowingLimitPercent: optional(
+      4,
+      int32,
+      "Percentage of its seats that it may borrow from others; absent means no limit.",
+    ),
+  },
+);
+
+const exemptPriorityLevelConfiguration = v1(
+  "ExemptPriorityLevelConfiguration",
+  "What a level without limits sets aside.",
+  {
+    nominalConcurrencyShares: optional(1, int32, "Share of all seats that is set aside.", {
+      default: 0,
+    }),
+    lendablePercent: optional(2, int32, "Percentage of them that others may borrow.", {
+      default: 0,
+    }),
+  },
+);
+
+const priorityLevelConfigurationSpec = v1(
+  "PriorityLevelConfigurationSpec",
+  "How many requests at a time.",
+  {
+    type: always(
+      1,
+      named("v1.PriorityLevelEnablement", "Exempt", "Limited"),
+      "Limited, or Exempt for the one level without limits.",
+    ),
+    limited: optional(2, limitedPriorityLevelConfiguration, "Limits, for Limited."),
+    exempt: optional(3, exemptPriorityLevelConfiguration, "What is set aside, for Exempt."),
+  },
+);
+
+const priorityLevelConfigurationStatus = v1(
+  "PriorityLevelConfigurationStatus",
+  "State of a level.",
+  { conditions: conditionsOf(v1, "PriorityLevelConfigurationCondition") },
+);
+
+export const priorityLevelConfigurationV1 = v1(
+  "PriorityLevelConfiguration",
+  "Says how many requests are worked on at a time.",
+  {
+    metadata: plain(1, objectMeta, "Standard object metadata."),
+    spec: plain(2, priorityLevelConfigurationSpec, "How many requests at a time."),
+    status: plain(3, priorityLevelConfigurationStatus, "State of the level."),
+  },
+);
+
+type Level = Infer<typeof priorityLevelConfigurationV1>;
+type Spec = Level["spec"];
+type Limited = NonNullable<Spec["limited"]>;
+type Queuing = Infer<typeof queuingConfiguration>;
+
+const path = Path.of("spec");
+const EXEMPT = "exempt";
+const CATCH_ALL = "catch-all";
+const MOST_QUEUES = 10_000_000;
+/** Bits of a request's hash that are dealt to queues. */
+const HASH_BITS = 60;
+const zeroSharesAnnotation = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+const NOT_NEGATIVE = "must be a non-negative integer";
+const PERCENTAGE = "must be between 0 and 100, inclusive";
+
+/** What every cluster needs to have as it is. */
+const fixedCatchAll: Spec = {
+  type: "Limited",
+  limited: {
+    nominalConcurrencyShares: 5,
+    limitResponse: { type: "Reject" },
+    lendablePercent: 0,
+  },
+};
+
+function checkPercentage(value: number | undefined, place: Path, problems: Problems): void {
+  if (value === undefined || (value >= 0 && value <= 100)) return;
+  problems.invalid(place, value, PERCENTAGE);
+}
+
+function checkShares(value: number | null | undefined, place: Path, problems: Problems): void {
+  if (value !== undefined && value !== null && value < 0) problems.invalid(place, value, NOT_NEGATIVE);
+}
+
+function checkQueuing(queuing: Queuing, place: Path, problems: Problems): void {
+  const { queues, handSize, queueLengthLimit } = queuing;
+  const positive = "must be positive";
+  if (queueLengthLimit <= 0) {
+    problems.invalid(place.child("queueLengthLimit"), queueLengthLimit, positive);
+  }
+  const queuesPath = place.child("queues");
+  if (queues <= 0) problems.invalid(queuesPath, queues, positive);
+  else if (queues > MOST_QUEUES) {
+    problems.invalid(queuesPath, queues, `must not be greater than ${MOST_QUEUES}`);
+  }
+  const handPath = place.child("handSize");
+  if (handSize <= 0) problems.invalid(handPath, handSize, positive);
+  else if (handSize > queues) {
+    problems.invalid(handPath, handSize, `should not be greater than queues (${queues})`);
+  } else if (Math.ceil(Math.log2(queues) * handSize) > HASH_BITS) {
+    const sizes = `deckSize ${queues} and handSize ${handSize}`;
+    const detail = `required entropy bits of ${sizes} should not be greater than ${HASH_BITS}`;
+    problems.invalid(handPath, handSize, detail);
+  }
+}
+
+function checkResponse({ type, queuing }: Limited["limitResponse"], problems: Problems): void {
+  const place = path.child("limited", "limitResponse");
+  const queuingPath = place.child("queuing");
+  if (type === "Reject") {
+    const detail = "must be nil if limited.limitResponse.type is not Limited";
+    if (queuing !== undefined) problems.forbidden(queuingPath, detail);
+  } else if (type !== "Queue") {
+    problems.notSupported(place.child("type"), type, ["Queue", "Reject"]);
+  } else if (queuing === undefined) {
+    const detail = "must not be empty if limited.limitResponse.type is Limited";
+    problems.required(queuingPath, detail);
+  } else checkQueuing(queuing, queuingPath, problems);
+}
+
+function checkLimited(limited: Limited, problems: Problems): void {
+  const place = path.child("limited");
+  const { nominalConcurrencyShares, limitResponse: response, lendablePercent } = limited;
+  checkShares(nominalConcurrencyShares, place.child("nominalConcurrencyShares"), problems);
+  checkResponse(response, problems);
+  checkPercentage(lendablePercent, place.child("lendablePercent"), problems);
+  const { borrowingLimitPercent: borrowing } = limited;
+  if (borrowing === undefined || borrowing >= 0) return;
+  const detail = `if specified, ${NOT_NEGATIVE}`;
+  problems.invalid(place.child("borrowingLimitPercent"), borrowing, detail);
+}
+
+function checkSpec({ metadata, spec }: Level, problems: Problems): void {
+  const { type, limited, exempt } = spec;
+  const typePath = path.child("type");
+  if ((metadata.name === EXEMPT) !== (type === "Exempt")) {
+    problems.invalid(typePath, type, "must be 'Exempt' if and only if `name` is 'exempt'");
+  }
+  if (type === "Exempt") {
+    const detail = "must be nil if the type is not Limited";
+    if (limited !== undefined) problems.forbidden(path.child("limited"), detail);
+    const place = path.child("exempt");
+    const sharesPath = place.child("nominalConcurrencyShares");
+    checkShares(exempt?.nominalConcurrencyShares, sharesPath, problems);
+    checkPercentage(exempt?.lendablePercent, place.child("lendablePercent"), problems);
+  } else if (type === "Limited") {
+    const detail = "must be nil if the type is Limited";
+    if (exempt !== undefined) problems.forbidden(path.child("exempt"), detail);
+    if (limited !== undefined) checkLimited(limited, problems);
+    else problems.required(path.child("limited"), "must not be empty when type is Limited");
+  } else problems.notSupported(typePath, type, ["Exempt", "Limited"]);
+}
+
+/** The levels that every cluster needs cannot change, but for what `exempt` sets aside. */
+function checkFixed({ metadata, spec }: Level, problems: Problems): void {
+  if (metadata.name === EXEMPT && (spec.type !== "Exempt" || spec.limited !== undefined)) {
+    const detail = "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value";
+    problems.invalid(path, shown(spec), detail);
+  }
+  if (metadata.name !== CATCH_ALL || deepEqual(spec, fixedCatchAll)) return;
+  problems.invalid(path, shown(spec), "spec of 'catch-all' must equal the fixed value");
+}
+
+/** A spec with the field names of Go's struct, as Kubernetes prints it. */
+function shown({ type, limited, exempt }: Spec): unknown {
+  const queuing = limited?.limitResponse.queuing;
+  return {
+    Type: type,
+    Limited: limited && {
+      NominalConcurrencyShares: limited.nominalConcurrencyShares,
+      LimitResponse: {
+        Type: limited.limitResponse.type,
+        Queuing: queuing
+          ? {
+              Queues: queuing.queues,
+              HandSize: queuing.handSize,
+              QueueLengthLimit: queuing.queueLengthLimit,
+            }
+          : null,
+      },
+      LendablePercent: limited.lendablePercent ?? null,
+      BorrowingLimitPercent: limited.borrowingLimitPercent ?? null,
+    },
+    Exempt: exempt
+      ? {
+          NominalConcurrencyShares: exempt.nominalConcurrencyShares ?? null,
+          LendablePercent: exempt.lendablePercent ?? null,
+        }
+      : null,
+  };
+}
+
+const conditionsPath = Path.of("status.conditions");
+
+function validate(level: Level, problems: Problems): void {
+  if (entry(level.metadata.annotations, zeroSharesAnnotation) !== undefined) {
+    const detail = `annotation '${zeroSharesAnnotation}' is forbidden`;
+    problems.forbidden(Path.of("metadata.annotations"), detail);
+  }
+  checkSpec(level, problems);
+  checkFixed(level, problems);
+  checkConditions(level.status.conditions, conditionsPath, problems);
+}
+
+export const priorityLevelConfiguration = kind(priorityLevelConfigurationV1, {
+  group: "flowcontrol.apiserver.{api}",
+  kind: "PriorityLevelConfiguration",
+  plural: "prioritylevelconfigurations",
+  scope: "Cluster",
+  versions: [
+    { version: "v1", struct: priorityLevelConfigurationV1, onByDefault: true, convert: "hub" },
+  ],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { generation: true, metadataCheckedAgain: true },
+  hooks: {
+    prepareCreate: (object) => {
+      object.status = {};
+    },
+    prepareUpdate: (object, old, { subresource }) => {
+      if (subresource === "") object.status = old.status;
+      else {
+        object.spec = old.spec;
+        keepMetadata(object, old);
+      }
+    },
+    validate,
+    validateUpdate: (object, _old, problems, { subresource }) => {
+      if (subresource === "") validate(object, problems);
+      else checkConditions(object.status.conditions, conditionsPath, problems);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Type", "Whether the level has limits."),
+    column("NominalConcurrencyShares", "Share of all seats."),
+    column("Queues", "Number of queues."),
+    column("HandSize", "Queues that a flow may end up in."),
+    column("QueueLengthLimit", "Most requests that wait in a queue."),
+    ageColumn,
+  ],
+  row: (object, context) => {
+    const { type, limited } = object.spec;
+    const queuing = limited?.limitResponse.queuing;
+    return [
+      nameOf(object),
+      type,
+      limited?.nominalConcurrencyShares ?? "<none>",
+      queuing?.queues ?? "<none>",
+      queuing?.handSize ?? "<none>",
+      queuing?.queueLengthLimit ?? "<none>",
+      ageOf(object, context),
+    ];
+  },
+});
