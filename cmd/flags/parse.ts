@@ -51,15 +51,24 @@ export function flag<T extends FlagType>(
 }
 
 /**
- * Values of `flags` from `words`; words that are no flags are refused.
+ * Values of `flags` from `words`; words that are no flags go to `others`, without which they are refused.
  * @throws UsageError
  */
-export function parseFlags<F extends Flags>(flags: F, words: readonly string[]): FlagValues<F> {
+export function parseFlags<F extends Flags>(
+  flags: F,
+  words: readonly string[],
+  others?: string[],
+): FlagValues<F> {
   const values = new Map<string, unknown>();
   for (let at = 0; at < words.length; at++) {
     const word = words[at] as string;
     const [, name, inline] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? [];
-    if (name === undefined) throw new UsageError(`unexpected argument: ${JSON.stringify(word)}`);
+    if (name === undefined) {
+      if (others === undefined)
+        throw new UsageError(`unexpected argument: ${JSON.stringify(word)}`);
+      others.push(word);
+      continue;
+    }
     const declared = Object.hasOwn(flags, name) ? flags[name] : undefined;
     if (declared === undefined)
       throw new UsageError(`unknown flag: --${name}${suggestion(flags, name)}`);

@@ -1,7 +1,10 @@
 #!/usr/bin/env node
 import path from "node:path";
+import { FeatureGateError } from "#api";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
+import { CodecError } from "../codec/codec.ts";
+import { codecFlags, runCodec } from "../codec/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
 import { writeWhole } from "./files.ts";
 import { type RunningServer, startServer } from "./index.ts";
@@ -26,6 +29,11 @@ const commands: Readonly<Record<string, Command>> = {
     caption: "a stateless API server over etcd",
     flags: apiserverFlags,
     run: runApiserver,
+  },
+  codec: {
+    caption: "converts objects between json, yaml, protobuf and the stored form",
+    flags: codecFlags,
+    run: runCodec,
   },
 };
 
@@ -104,8 +112,10 @@ async function main(words: readonly string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  const expected = error instanceof UsageError || error instanceof RuntimeConfigError;
-  console.error(`keelson: ${expected ? error.message : explain(error)}`);
+  const expected = [UsageError, RuntimeConfigError, FeatureGateError, CodecError].some(
+    (fault) => error instanceof fault,
+  );
+  console.error(`keelson: ${expected ? (error as Error).message : explain(error)}`);
   process.exitCode = 1;
 }
 
