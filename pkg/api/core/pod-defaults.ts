@@ -46,6 +46,7 @@ export function defaultPod(spec: PodSpec): void {
   }
   defaultPodResources(spec);
   spec.enableServiceLinks ??= true;
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
 }
 
 function allContainers(spec: PodSpec): readonly Container[] {
