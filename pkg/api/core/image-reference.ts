@@ -12,8 +12,8 @@ const reference = new RegExp(
 const digestForm = /^(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})$/;
 const bareDigest = /^[a-f0-9]{64}$/;
 
-/** The tag that is pulled: `latest` if neither tag nor digest is given, "" for no valid reference. */
-export function tagOfImage(image: string): string {
+/** The tag that is pulled: `latest` without tag and digest, "" for no valid reference. */
+function tagOfImage(image: string): string {
   if (bareDigest.test(image)) return "";
   const match = reference.exec(image);
   const [, name = "", tag = "", digest = ""] = match ?? [];

@@ -87,7 +87,7 @@ export function isPodLevelResource(name: string): boolean {
   return name === "cpu" || name === "memory" || isHugePages(name);
 }
 
-/** A pod that states resources as a whole gets what its containers need, else what its limits say. */
+/** A pod that states resources as a whole gets what containers need, else what its limits say. */
 function defaultPodResources(spec: PodSpec): void {
   const { resources } = spec;
   if (resources === undefined) return;

@@ -49,7 +49,8 @@ export function validatePodSpec(spec: PodSpec, path: Path, options: PodSpecOptio
   const { podName, problems, context } = options;
   const allowPrivileged = context.allowPrivileged ?? false;
   const name = { podName: podName ?? "", problems };
-  const volumes = checkVolumes(spec.volumes ?? [], path.child("volumes"), name);
+  const volumeOptions = { ...name, domain: context.domain };
+  const volumes = checkVolumes(spec.volumes ?? [], path.child("volumes"), volumeOptions);
   checkPodClaims(spec.resourceClaims, path.child("resourceClaims"), name);
   const claims = (spec.resourceClaims ?? []).map((claim) => claim.name);
   const pod = { spec, volumes, claims, allowPrivileged, problems };

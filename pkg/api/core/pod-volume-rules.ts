@@ -1,6 +1,13 @@
 /** Rules of a pod's volumes. */
 import type { Infer, Path, Problems } from "#schema";
-import { checkAnnotations, checkLabels, isDns1123Label, type objectMeta, Quantity } from "#meta";
+import {
+  checkAnnotations,
+  checkLabels,
+  type Domain,
+  isDns1123Label,
+  type objectMeta,
+  Quantity,
+} from "#meta";
 import { invalidEach } from "../strategy.ts";
 import { checkClaimSpec } from "./persistent-volume-claim-rules.ts";
 import { checkMode } from "./path-rules.ts";
@@ -28,8 +35,10 @@ import type { Volume } from "./volumes.ts";
 type SourceName = keyof Source;
 type Check<N extends SourceName> = (source: Source[N], path: Path, problems: Problems) => void;
 
-/** In the order in which more than one source is noticed. */
-const checks: { readonly [N in SourceName]: Check<N> } = {
+type Checks<Names extends SourceName> = { readonly [N in Names]: Check<N> };
+type LastSource = "scaleIO" | "csi" | "ephemeral" | "image";
+
+const firstChecks: Checks<Exclude<SourceName, LastSource | "projected">> = {
   emptyDir: ({ sizeLimit }, path, problems) => {
     if (sizeLimit === undefined || Quantity.parse(sizeLimit).sign >= 0) return;
     const detail = "SizeLimit field must be a valid resource quantity";
@@ -80,7 +89,9 @@ const checks: { readonly [N in SourceName]: Check<N> } = {
   portworxVolume: ({ volumeID }, path, problems) => requireFields({ volumeID }, path, problems),
   azureDisk: checkAzureDisk,
   storageos: checkStorageOs,
-  projected: checkProjected,
+};
+
+const lastChecks: Checks<LastSource> = {
   scaleIO: ({ gateway, system, volumeName }, path, problems) =>
     requireFields({ gateway, system, volumeName }, path, problems),
   csi: ({ driver, nodePublishSecretRef: secret }, path, problems) => {
@@ -99,6 +110,15 @@ const checks: { readonly [N in SourceName]: Check<N> } = {
     checkPullPolicy(source.pullPolicy, path.child("pullPolicy"), problems);
   },
 };
+
+/** In the order in which more than one source is noticed. */
+function checksFor(domain: Domain): Checks<SourceName> {
+  return {
+    ...firstChecks,
+    projected: (source, path, problems) => checkProjected(source, path, { domain, problems }),
+    ...lastChecks,
+  };
+}
 
 function checkFiles(
   { defaultMode, items }: Source["secret"] | Source["configMap"],
@@ -127,7 +147,11 @@ function checkTemplateMeta(
 }
 
 /** One source, and a sound one. */
-function checkSource(volume: Volume, path: Path, problems: Problems): void {
+function checkSource(
+  volume: Volume,
+  path: Path,
+  { checks, problems }: { readonly checks: Checks<SourceName>; readonly problems: Problems },
+): void {
   let found = 0;
   const visit = <N extends SourceName>(name: N) => {
     const source = volume[name] as Source[N] | undefined;
@@ -151,12 +175,19 @@ function checkSource(volume: Volume, path: Path, problems: Problems): void {
 /** Volumes by name, of those in which nothing is wrong: only they can be mounted. */
 export type Volumes = ReadonlyMap<string, Volume>;
 
-/** `podName` is empty where it is not known, as in templates. */
+interface VolumeOptions {
+  /** Empty where it is not known, as in templates. */
+  readonly podName: string;
+  readonly domain: Domain;
+  readonly problems: Problems;
+}
+
 export function checkVolumes(
   volumes: readonly Volume[],
   path: Path,
-  { podName, problems }: { readonly podName: string; readonly problems: Problems },
+  { podName, domain, problems }: VolumeOptions,
 ): Volumes {
+  const checks = checksFor(domain);
   const sound = new Map<string, Volume>();
   const made = new Set(
     volumes
@@ -167,7 +198,7 @@ export function checkVolumes(
     const place = path.index(index);
     const before = problems.list.length;
     const { name, persistentVolumeClaim: claim } = volume;
-    checkSource(volume, place, problems);
+    checkSource(volume, place, { checks, problems });
     if (name === "") problems.required(place.child("name"));
     else
       invalidEach(problems, place.child("name"), { value: name, messages: isDns1123Label(name) });

@@ -44,12 +44,12 @@ const execAction = v1("ExecAction", "Runs a command in the container.", {
   }),
 });
 
-export const httpHeader = v1("HTTPHeader", "A header of a request.", {
+const httpHeader = v1("HTTPHeader", "A header of a request.", {
   name: always(1, string, "Name of the header."),
   value: always(2, string, "Value of the header."),
 });
 
-export const httpGetAction = v1("HTTPGetAction", "Sends an HTTP GET.", {
+const httpGetAction = v1("HTTPGetAction", "Sends an HTTP GET.", {
   path: plain(1, string, "Path of the request; `/` by default."),
   port: always(2, intOrString, "Number or name of the port."),
   host: plain(3, string, "Host to connect to; the pod's IP by default."),
@@ -57,17 +57,17 @@ export const httpGetAction = v1("HTTPGetAction", "Sends an HTTP GET.", {
   httpHeaders: plain(5, list(httpHeader), "Headers of the request.", { listType: "atomic" }),
 });
 
-export const tcpSocketAction = v1("TCPSocketAction", "Opens a TCP connection.", {
+const tcpSocketAction = v1("TCPSocketAction", "Opens a TCP connection.", {
   port: always(1, intOrString, "Number or name of the port."),
   host: plain(2, string, "Host to connect to; the pod's IP by default."),
 });
 
-export const grpcAction = v1("GRPCAction", "Calls the gRPC health service.", {
+const grpcAction = v1("GRPCAction", "Calls the gRPC health service.", {
   port: always(1, int32, "Number of the port."),
   service: nullable(2, string, "Name of the service in the request.", { default: "" }),
 });
 
-export const probeHandler = v1("ProbeHandler", "How to check; exactly one field is set.", {
+const probeHandler = v1("ProbeHandler", "How to check; exactly one field is set.", {
   exec: optional(1, execAction, "Run a command; exit status 0 is healthy."),
   httpGet: optional(2, httpGetAction, "Send an HTTP GET; 200 to 399 is healthy."),
   tcpSocket: optional(3, tcpSocketAction, "Open a TCP connection."),
@@ -88,11 +88,11 @@ export const probe = v1("Probe", "A repeated check of a container.", {
   ),
 });
 
-export const sleepAction = v1("SleepAction", "Waits.", {
+const sleepAction = v1("SleepAction", "Waits.", {
   seconds: always(1, int64, "Seconds to wait."),
 });
 
-export const lifecycleHandler = v1("LifecycleHandler", "What to do; exactly one field is set.", {
+const lifecycleHandler = v1("LifecycleHandler", "What to do; exactly one field is set.", {
   exec: optional(1, execAction, "Run a command."),
   httpGet: optional(2, httpGetAction, "Send an HTTP GET."),
   tcpSocket: optional(3, tcpSocketAction, "Kept for old objects; does nothing."),

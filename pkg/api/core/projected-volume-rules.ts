@@ -2,7 +2,7 @@
 import type { Infer, Path, Problems } from "#schema";
 import { invalidEach, unsupported } from "../strategy.ts";
 import { checkLabelSelector } from "../label-selector.ts";
-import { isDns1123Subdomain } from "#meta";
+import { type Domain, isDns1123Subdomain, resolve } from "#meta";
 import {
   checkFieldReference,
   checkResourceReference,
@@ -30,7 +30,7 @@ export function checkItems(
 }
 
 /** Causes name the volume rather than the file. */
-export function checkDownwardFile(
+function checkDownwardFile(
   { path: target, fieldRef, resourceFieldRef, mode }: DownwardAPIVolumeFile,
   path: Path,
   problems: Problems,
@@ -63,6 +63,7 @@ interface Files {
   /** The volume's own path, which is where clashes and some faults are told of. */
   readonly path: Path;
   readonly taken: Set<string>;
+  readonly domain: Domain;
   readonly problems: Problems;
 }
 
@@ -78,10 +79,10 @@ function claim(target: string | undefined, shown: string | undefined, files: Fil
 export function checkProjected(
   { sources, defaultMode }: ProjectedVolumeSource,
   path: Path,
-  problems: Problems,
+  { domain, problems }: { readonly domain: Domain; readonly problems: Problems },
 ): void {
   checkMode(defaultMode, path.child("defaultMode"), problems);
-  const files: Files = { path, taken: new Set(), problems };
+  const files: Files = { path, taken: new Set(), domain, problems };
   for (const [index, source] of (sources ?? []).entries()) {
     checkProjection(source, path.child("sources").index(index), files);
   }
@@ -209,7 +210,7 @@ function checkCertificate({ podCertificate }: Projection, path: Path, files: Fil
     unsupported(problems, path.child("keyType"), { value: keyType, supported: keyTypes });
   }
   const place = path.child("maxExpirationSeconds");
-  const longest = signerName.startsWith("kubernetes.io/") ? LONGEST_OWN : LONGEST;
+  const longest = signerName.startsWith(resolve("{label}/", files.domain)) ? LONGEST_OWN : LONGEST;
   const limit = (sign: string, bound: number) =>
     problems.invalid(
       place,

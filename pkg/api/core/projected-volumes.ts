@@ -53,7 +53,7 @@ export const resourceFieldSelector = v1(
   { atomic: true },
 );
 
-export const downwardAPIVolumeFile = v1(
+const downwardAPIVolumeFile = v1(
   "DownwardAPIVolumeFile",
   "A file that shows something about the pod.",
   {
@@ -90,7 +90,7 @@ export const configMapVolumeSource = v1(
   },
 );
 
-export const secretProjection = v1(
+const secretProjection = v1(
   "SecretProjection",
   "Entries of a Secret within a projected volume.",
   {
@@ -102,7 +102,7 @@ export const secretProjection = v1(
   },
 );
 
-export const downwardAPIProjection = v1(
+const downwardAPIProjection = v1(
   "DownwardAPIProjection",
   "Facts about the pod within a projected volume.",
   {
@@ -110,7 +110,7 @@ export const downwardAPIProjection = v1(
   },
 );
 
-export const configMapProjection = v1(
+const configMapProjection = v1(
   "ConfigMapProjection",
   "Entries of a ConfigMap within a projected volume.",
   {
@@ -122,7 +122,7 @@ export const configMapProjection = v1(
   },
 );
 
-export const serviceAccountTokenProjection = v1(
+const serviceAccountTokenProjection = v1(
   "ServiceAccountTokenProjection",
   "A token of the pod's service account.",
   {
@@ -132,7 +132,7 @@ export const serviceAccountTokenProjection = v1(
   },
 );
 
-export const clusterTrustBundleProjection = v1(
+const clusterTrustBundleProjection = v1(
   "ClusterTrustBundleProjection",
   "Certificates from trust bundles, one after another in a file.",
   {
@@ -148,7 +148,7 @@ export const clusterTrustBundleProjection = v1(
   },
 );
 
-export const podCertificateProjection = v1(
+const podCertificateProjection = v1(
   "PodCertificateProjection",
   "A key and a certificate made for the pod.",
   {
@@ -165,7 +165,7 @@ export const podCertificateProjection = v1(
   },
 );
 
-export const volumeProjection = v1(
+const volumeProjection = v1(
   "VolumeProjection",
   "One source of a projected volume; exactly one field is set.",
   {

@@ -8,7 +8,7 @@ import type { PodSpec } from "./pod-spec.ts";
 export type Amounts = Record<string, string>;
 export type SomeAmounts = Readonly<Amounts> | undefined;
 
-/** Finer amounts are rounded up to thousandths, in place: what defaulting does to every resource list. */
+/** Rounds finer amounts up to thousandths, in place, as is done with every resource list. */
 export function roundAmounts(amounts: Amounts | undefined): void {
   for (const [name, amount] of Object.entries(amounts ?? {})) {
     const rounded = Quantity.parse(amount).roundUp(-3).toString();
@@ -16,13 +16,21 @@ export function roundAmounts(amounts: Amounts | undefined): void {
   }
 }
 
+const LARGEST_INT64 = 2n ** 63n - 1n;
+/** Powers of ten that are multiplied in one go; higher ones stop at an overflow. */
+const LARGEST_STEP = 9;
+
 /**
  * Not a whole number, as Kubernetes finds out: it counts thousandths in 64 bits, which amounts in
  * the quintillions overflow.
  */
 export function isFractional(amount: string): boolean {
-  const thousandths = BigInt.asIntN(64, Quantity.parse(amount).milliValue());
-  return thousandths % 1000n !== 0n;
+  const { mantissa, exponent } = Quantity.parse(amount);
+  const isShort = mantissa <= LARGEST_INT64 && mantissa >= -LARGEST_INT64;
+  const thousandths = Quantity.parse(amount).milliValue();
+  const fits = BigInt.asIntN(64, thousandths) === thousandths;
+  if (isShort && exponent + 3 > LARGEST_STEP && !fits) return false;
+  return BigInt.asIntN(64, thousandths) % 1000n !== 0n;
 }
 
 function compare(left: string, right: string): number {
@@ -40,7 +48,7 @@ export function sumOf(left: SomeAmounts, right: SomeAmounts): Amounts {
   return sum;
 }
 
-export function largestOf(left: SomeAmounts, right: SomeAmounts): Amounts {
+function largestOf(left: SomeAmounts, right: SomeAmounts): Amounts {
   const largest: Amounts = { ...left };
   for (const [name, amount] of Object.entries(right ?? {})) {
     const before = entry(largest, name);

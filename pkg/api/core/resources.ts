@@ -4,7 +4,7 @@ import { quantity } from "#meta";
 
 const v1 = structs("api/core/v1");
 
-export const resourceClaim = v1(
+const resourceClaim = v1(
   "ResourceClaim",
   "Makes one of the pod's resource claims available in a container.",
   {

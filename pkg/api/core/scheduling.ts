@@ -4,7 +4,7 @@ import { labelSelector } from "#meta";
 
 const v1 = structs("api/core/v1");
 
-export const nodeSelectorRequirement = v1(
+const nodeSelectorRequirement = v1(
   "NodeSelectorRequirement",
   "A condition on a label or field of a node.",
   {
@@ -43,7 +43,7 @@ export const nodeSelector = v1(
   { atomic: true },
 );
 
-export const preferredSchedulingTerm = v1(
+const preferredSchedulingTerm = v1(
   "PreferredSchedulingTerm",
   "Nodes that are better than others.",
   {
@@ -83,7 +83,7 @@ export const podAffinityTerm = v1("PodAffinityTerm", "Pods, and what counts as t
   }),
 });
 
-export const weightedPodAffinityTerm = v1(
+const weightedPodAffinityTerm = v1(
   "WeightedPodAffinityTerm",
   "A preference for or against places.",
   {

@@ -45,12 +45,7 @@ function checkSeccomp(profile: SeccompProfile | undefined, path: Path, problems:
 
 const LONGEST_PROFILE = 4095;
 
-/** Empty if nothing is wrong. */
-export function checkAppArmor(
-  profile: AppArmorProfile | undefined,
-  path: Path,
-  problems: Problems,
-): void {
+function checkAppArmor(profile: AppArmorProfile | undefined, path: Path, problems: Problems): void {
   if (profile === undefined) return;
   const { type, localhostProfile: local } = profile;
   const [typePath, place] = [path.child("type"), path.child("localhostProfile")];

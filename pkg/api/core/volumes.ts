@@ -39,7 +39,7 @@ import {
 
 const v1 = structs("api/core/v1");
 
-export const ephemeralVolumeSource = v1(
+const ephemeralVolumeSource = v1(
   "EphemeralVolumeSource",
   "A claim that is made for the pod and goes with it.",
   {
