@@ -17,7 +17,7 @@ import { objectMeta, quantity, time } from "#meta";
 
 const v1 = structs("api/core/v1");
 
-const taint = v1("Taint", "Keeps pods away that do not tolerate it.", {
+export const taint = v1("Taint", "Keeps pods away that do not tolerate it.", {
   key: always(1, string, "Key of the taint."),
   value: plain(2, string, "Value of the taint."),
   effect: always(
@@ -81,7 +81,7 @@ const nodeCondition = v1("NodeCondition", "Something known of the node.", {
   message: plain(6, string, "Why it last changed, for people."),
 });
 
-const nodeAddress = v1("NodeAddress", "A way to reach the node.", {
+export const nodeAddress = v1("NodeAddress", "A way to reach the node.", {
   type: always(
     1,
     named(

@@ -2,9 +2,10 @@ import { deepClone } from "#base";
 import { Path, type Problems } from "#schema";
 import { type HookContext, kind } from "#meta";
 import { networkWarning, NOT_A_NETWORK, parseNetwork } from "../networking/ip.ts";
+import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, sortedKeys } from "../strategy.ts";
-import { type Node, nodeV1, type Taint } from "./node-types.ts";
+import { type Node, nodeAddress, nodeV1, type Taint } from "./node-types.ts";
 import { roundAmounts } from "./resource-amounts.ts";
 import { checkResourceQuantity } from "./resource-names.ts";
 import { checkTaints } from "./taints.ts";
@@ -117,8 +118,7 @@ function checkAddresses({ status: { addresses = [] } }: Node, problems: Problems
   for (const [index, { type, address }] of addresses.entries()) {
     const first = addresses.findIndex((each) => each.type === type && each.address === address);
     if (first === index) continue;
-    // Shown with the field names of Go's struct, as Kubernetes prints it.
-    const shown = { Type: type, Address: address };
+    const shown = goShape(nodeAddress, { type, address });
     problems.duplicate(Path.of("status.addresses").index(index), shown);
   }
 }

@@ -18,7 +18,7 @@ const v1 = structs("api/core/v1");
 
 const protocol = named("v1.Protocol", "TCP", "UDP", "SCTP");
 
-const servicePort = v1("ServicePort", "A port that the service offers.", {
+export const servicePort = v1("ServicePort", "A port that the service offers.", {
   name: plain(1, string, "Name of the port; may be empty if there is but one."),
   protocol: plain(2, protocol, "TCP, UDP or SCTP; TCP unless set.", { default: "TCP" }),
   appProtocol: optional(6, string, "Protocol on top, as in `http` or `kubernetes.io/h2c`."),

@@ -15,6 +15,7 @@ import {
   parseNetwork,
   unreachableReason,
 } from "../networking/ip.ts";
+import { goShape } from "../go-shape.ts";
 import { entry, invalidEach, unsupported } from "../strategy.ts";
 import { checkAddresses, checkChange } from "./service-families.ts";
 import {
@@ -24,6 +25,7 @@ import {
   needsHealthCheckNodePort,
   type Service,
   type ServicePort,
+  servicePort,
 } from "./service-types.ts";
 
 const spec = Path.of("spec");
@@ -216,15 +218,7 @@ function checkRepeatedPorts({ spec: { ports = [] } }: Service, problems: Problem
   }
   for (const [index, { protocol = "", port }] of ports.entries()) {
     if (!isRepeated(index, "port")) continue;
-    // Shown as the struct of Go that Kubernetes prints.
-    const shown = {
-      Name: "",
-      Protocol: protocol,
-      AppProtocol: null,
-      Port: port,
-      TargetPort: 0,
-      NodePort: 0,
-    };
+    const shown = goShape(servicePort, { protocol, port, targetPort: 0 });
     problems.duplicate(portsPath.index(index), shown);
   }
 }

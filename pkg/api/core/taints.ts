@@ -1,7 +1,8 @@
 import type { Path, Problems } from "#schema";
 import { isLabelValue, isQualifiedName } from "#meta";
+import { goShape } from "../go-shape.ts";
 import { invalidEach, unsupported } from "../strategy.ts";
-import type { Taint } from "./node-types.ts";
+import { type Taint, taint } from "./node-types.ts";
 
 /** In the order in which messages list them. */
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -18,7 +19,7 @@ export function checkTaints(taints: readonly Taint[], path: Path, problems: Prob
     problems.add({
       type: "FieldValueDuplicate",
       field: place.toString(),
-      value: shown(each),
+      value: goShape(taint, each),
       detail: "taints must be unique by key and effect pair",
     });
   }
@@ -32,9 +33,4 @@ function checkTaint({ key, value = "", effect }: Taint, path: Path, problems: Pr
   else if (!effects.includes(effect)) {
     unsupported(problems, path.child("effect"), { value: effect, supported: effects });
   }
-}
-
-/** A taint with the field names of Go's struct, as Kubernetes prints it. */
-function shown({ key, value, effect, timeAdded }: Taint): unknown {
-  return { Key: key, Value: value ?? "", Effect: effect, TimeAdded: timeAdded ?? null };
 }

@@ -92,7 +92,7 @@ const policyRulesWithSubjects = v1(
   },
 );
 
-const flowSchemaSpec = v1("FlowSchemaSpec", "Which requests go to which level.", {
+export const flowSchemaSpec = v1("FlowSchemaSpec", "Which requests go to which level.", {
   priorityLevelConfiguration: always(
     1,
     priorityLevelConfigurationReference,

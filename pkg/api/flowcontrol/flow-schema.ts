@@ -1,12 +1,13 @@
 import { deepEqual } from "#base";
 import { Path, type Problems } from "#schema";
 import { isDns1123Subdomain, kind } from "#meta";
+import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { keepMetadata } from "../status-metadata.ts";
 import { entry, invalidEach } from "../strategy.ts";
 import { checkConditions } from "./conditions.ts";
 import { checkRule } from "./flow-schema-rules.ts";
-import { type FlowSchema, flowSchemaV1 } from "./flow-schema-types.ts";
+import { type FlowSchema, flowSchemaSpec, flowSchemaV1 } from "./flow-schema-types.ts";
 
 const path = Path.of("spec");
 const HIGHEST_PRECEDENCE = 10_000;
@@ -81,7 +82,8 @@ function validate(schema: FlowSchema, problems: Problems): void {
   }
   const fixed = entry(fixedSpecs, metadata.name ?? "");
   if (fixed !== undefined && !deepEqual(spec, fixed)) {
-    problems.invalid(path, spec, `spec of '${metadata.name}' must equal the fixed value`);
+    const detail = `spec of '${metadata.name}' must equal the fixed value`;
+    problems.invalid(path, goShape(flowSchemaSpec, spec), detail);
   }
   checkConditions(status.conditions, Path.of("status.conditions"), problems);
 }

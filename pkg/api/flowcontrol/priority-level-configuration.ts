@@ -12,6 +12,7 @@ import {
   structs,
 } from "#schema";
 import { kind, objectMeta } from "#meta";
+import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { keepMetadata } from "../status-metadata.ts";
 import { entry } from "../strategy.ts";
@@ -208,39 +209,11 @@ function checkSpec({ metadata, spec }: Level, problems: Problems): void {
 function checkFixed({ metadata, spec }: Level, problems: Problems): void {
   if (metadata.name === EXEMPT && (spec.type !== "Exempt" || spec.limited !== undefined)) {
     const detail = "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value";
-    problems.invalid(path, shown(spec), detail);
+    problems.invalid(path, goShape(priorityLevelConfigurationSpec, spec), detail);
   }
   if (metadata.name !== CATCH_ALL || deepEqual(spec, fixedCatchAll)) return;
-  problems.invalid(path, shown(spec), "spec of 'catch-all' must equal the fixed value");
-}
-
-/** A spec with the field names of Go's struct, as Kubernetes prints it. */
-function shown({ type, limited, exempt }: Spec): unknown {
-  const queuing = limited?.limitResponse.queuing;
-  return {
-    Type: type,
-    Limited: limited && {
-      NominalConcurrencyShares: limited.nominalConcurrencyShares,
-      LimitResponse: {
-        Type: limited.limitResponse.type,
-        Queuing: queuing
-          ? {
-              Queues: queuing.queues,
-              HandSize: queuing.handSize,
-              QueueLengthLimit: queuing.queueLengthLimit,
-            }
-          : null,
-      },
-      LendablePercent: limited.lendablePercent ?? null,
-      BorrowingLimitPercent: limited.borrowingLimitPercent ?? null,
-    },
-    Exempt: exempt
-      ? {
-          NominalConcurrencyShares: exempt.nominalConcurrencyShares ?? null,
-          LendablePercent: exempt.lendablePercent ?? null,
-        }
-      : null,
-  };
+  const detail = "spec of 'catch-all' must equal the fixed value";
+  problems.invalid(path, goShape(priorityLevelConfigurationSpec, spec), detail);
 }
 
 const conditionsPath = Path.of("status.conditions");

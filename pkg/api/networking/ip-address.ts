@@ -96,7 +96,14 @@ export const ipAddress = kind(ipAddressV1, {
   scope: "Cluster",
   versions: [
     { version: "v1", struct: ipAddressV1, onByDefault: true, convert: "hub" },
-    { version: "v1beta1", struct: ipAddressV1beta1, onByDefault: false, convert: same },
+    {
+      version: "v1beta1",
+      struct: ipAddressV1beta1,
+      onByDefault: false,
+      convert: same,
+      deprecationWarning:
+        "networking.{api}/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
+    },
   ],
   rules: { name: checkAddress },
   hooks: {

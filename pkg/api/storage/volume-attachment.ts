@@ -15,6 +15,7 @@ import {
 import { type HookContext, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
 import { checkVolumeSpec, persistentVolumeSpec } from "../core/persistent-volume-spec.ts";
 import { checkDriverName } from "../core/volume-source-rules.ts";
+import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { keepMetadata } from "../status-metadata.ts";
 import { FIELD_IMMUTABLE, invalidEach } from "../strategy.ts";
@@ -115,16 +116,6 @@ function validateNames({ spec }: VolumeAttachment, problems: Problems): void {
   invalidEach(problems, place, { value: name, messages: isDns1123Subdomain(name) });
 }
 
-/** A spec with the field names of Go's struct, as Kubernetes prints it. */
-function shown({ attacher, source, nodeName }: VolumeAttachment["spec"]): unknown {
-  const { persistentVolumeName = null, inlineVolumeSpec = null } = source;
-  return {
-    Attacher: attacher,
-    Source: { PersistentVolumeName: persistentVolumeName, InlineVolumeSpec: inlineVolumeSpec },
-    NodeName: nodeName,
-  };
-}
-
 function prepareUpdate(
   attachment: VolumeAttachment,
   old: VolumeAttachment,
@@ -164,7 +155,7 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
       validate(object, problems);
       validate(object, problems);
       if (deepEqual(object.spec, old.spec)) return;
-      problems.invalid(path, shown(object.spec), FIELD_IMMUTABLE);
+      problems.invalid(path, goShape(volumeAttachmentSpec, object.spec), FIELD_IMMUTABLE);
     },
   },
   columns: [

@@ -67,12 +67,18 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
       struct: volumeAttributesClassV1beta1,
       onByDefault: false,
       convert: "hub",
+      deprecationWarning:
+        "storage.{api}/v1beta1 VolumeAttributesClass is deprecated in v1.34+, " +
+        "unavailable in v1.37+; use storage.{api}/v1 VolumeAttributesClass",
     },
     {
       version: "v1alpha1",
       struct: volumeAttributesClassV1alpha1,
       onByDefault: false,
       convert: same,
+      deprecationWarning:
+        "storage.{api}/v1alpha1 VolumeAttributesClass is deprecated in v1.32+, " +
+        "unavailable in v1.35+; use storage.{api}/v1 VolumeAttributesClass",
     },
   ],
   rules: { deleteReturnsObject: true, metadataCheckedAgain: true },

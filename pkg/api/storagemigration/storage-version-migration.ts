@@ -11,6 +11,7 @@ import {
 } from "#schema";
 import { type Condition, type HookContext, kind, objectMeta, time } from "#meta";
 import { checkConditions } from "../condition-rules.ts";
+import { goShape } from "../go-shape.ts";
 import { column, nameOf } from "../printing.ts";
 import { keepMetadata } from "../status-metadata.ts";
 import { mustNotChange } from "../strategy.ts";
@@ -96,16 +97,9 @@ function isTrue({ status }: Migration, type: string): boolean {
   return status.conditions?.some((each) => each.type === type && each.status === "True") ?? false;
 }
 
-/** Conditions with the field names of Go's struct, as Kubernetes prints them. */
+/** Conditions as Kubernetes prints them. */
 function shown({ status }: Migration): unknown {
-  if (status.conditions === undefined) return null;
-  return status.conditions.map(({ type, status: value, lastUpdateTime, reason, message }) => ({
-    Type: type,
-    Status: value,
-    LastUpdateTime: lastUpdateTime ?? null,
-    Reason: reason ?? "",
-    Message: message ?? "",
-  }));
+  return status.conditions?.map((each) => goShape(migrationCondition, each)) ?? null;
 }
 
 function checkVersion({ status: { resourceVersion: text = "" } }: Migration, problems: Problems) {
