@@ -2,6 +2,7 @@
 import { allContainers } from "./pod-containers.ts";
 import type { Container } from "./containers.ts";
 import type { PodSpec } from "./pod-spec.ts";
+import type { Pod } from "./pod-types.ts";
 
 type Gate = (name: string) => boolean;
 
@@ -106,4 +107,34 @@ export function dropGatedPodFields(spec: PodSpec, old: PodSpec | undefined, gate
     if (gate(name) || (old !== undefined && isUsed(old))) continue;
     drop(spec);
   }
+}
+
+type Status = Pod["status"];
+
+function statusesOf({
+  containerStatuses,
+  initContainerStatuses,
+  ephemeralContainerStatuses,
+}: Status) {
+  return [containerStatuses, initContainerStatuses, ephemeralContainerStatuses].flatMap(
+    (statuses) => statuses ?? [],
+  );
+}
+
+/** Fields of what is told of a container -> their gate. */
+const gatedOfContainers = {
+  allocatedResources: "InPlacePodVerticalScalingAllocatedStatus",
+  allocatedResourcesStatus: "ResourceHealthStatus",
+  stopSignal: "ContainerStopSignals",
+} as const;
+
+/** Drops what is behind gates that are off from the status, unless `old` has it already. */
+export function dropGatedStatusFields(status: Status, old: Status, gate: Gate): void {
+  for (const field of ["allocatedResources", "allocatedResourcesStatus", "stopSignal"] as const) {
+    const isUsed = statusesOf(old).some((each) => each[field] !== undefined);
+    if (isUsed || gate(gatedOfContainers[field])) continue;
+    for (const each of statusesOf(status)) delete each[field];
+  }
+  if (old.extendedResourceClaimStatus !== undefined || gate("DRAExtendedResource")) return;
+  delete status.extendedResourceClaimStatus;
 }

@@ -4,7 +4,7 @@ import { assign, deepClone } from "#base";
 import { entry } from "../strategy.ts";
 import { annotationKeys } from "./pod-annotations.ts";
 import { allContainers } from "./pod-containers.ts";
-import { dropGatedPodFields } from "./pod-gates.ts";
+import { dropGatedPodFields, dropGatedStatusFields } from "./pod-gates.ts";
 import { qualityClassOf } from "./pod-quality.ts";
 import type { Pod } from "./pod-types.ts";
 import type { Container } from "./containers.ts";
@@ -121,6 +121,7 @@ export function preparePodUpdate(pod: Pod, old: Pod, context: HookContext): void
       dropGatedPodFields(pod.spec, old.spec, context.gate);
       return;
     case "status":
+      dropGatedStatusFields(pod.status, old.status, context.gate);
       return prepareStatus(pod, old);
     case "ephemeralcontainers":
       keepMetadata(pod, old);
