@@ -51,7 +51,8 @@ describe("PodTemplate", () => {
     const bad = { template: { spec: { containers: [], ephemeralContainers: containers } } };
     assert.deepEqual(created(podTemplate, bad).complaints, [
       "Required template.spec.containers",
-      "Forbidden template.spec.ephemeralContainers: ephemeral containers not allowed in pod template",
+      "Forbidden template.spec.ephemeralContainers: " +
+        "ephemeral containers not allowed in pod template",
     ]);
   });
 
