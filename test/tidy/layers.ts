@@ -6,7 +6,7 @@ export const layers: readonly (readonly string[])[] = [
   ["base"],
   ["schema", "pki"],
   ["meta"],
-  ["cel", "request", "storage"],
+  ["cel", "request", "storage", "apply"],
   ["api"],
   ["registry"],
   [
@@ -32,6 +32,7 @@ export const doors: Readonly<Record<string, readonly RegExp[]>> = {
   lmdb: [/^pkg\/storage\/embedded\//],
   protobufjs: [/^pkg\/schema\/protobuf[^/]*\.ts$/],
   "js-yaml": [/^pkg\/meta\/yaml\.ts$/],
+  re2js: [/^pkg\/cel\/library\/patterns\.ts$/],
   "prom-client": [/^pkg\/server\/metrics\.ts$/],
   "@peculiar/x509": [/^pkg\/pki\//],
   "reflect-metadata": [/^pkg\/pki\//],

@@ -1,0 +1,110 @@
+/** The tree of an expression. Macros are already expanded, as the cost rules count on that. */
+
+export type Literal =
+  | { readonly type: "null" }
+  | { readonly type: "bool"; readonly value: boolean }
+  | { readonly type: "int"; readonly value: bigint }
+  | { readonly type: "uint"; readonly value: bigint }
+  | { readonly type: "double"; readonly value: number }
+  | { readonly type: "string"; readonly value: string }
+  | { readonly type: "bytes"; readonly value: Uint8Array };
+
+interface Node {
+  /** Offset in the text where errors about this node point. */
+  readonly at: number;
+}
+
+export interface LiteralNode extends Node {
+  readonly kind: "literal";
+  readonly literal: Literal;
+}
+export interface IdentifierNode extends Node {
+  readonly kind: "identifier";
+  /** A leading `.` looks the name up outside every comprehension. */
+  readonly name: string;
+  readonly rooted: boolean;
+}
+export interface SelectNode extends Node {
+  readonly kind: "select";
+  readonly operand: Expression;
+  readonly field: string;
+  /** `has(a.b)`: whether the field is there, not its value. */
+  readonly test: boolean;
+}
+export interface CallNode extends Node {
+  readonly kind: "call";
+  readonly name: string;
+  readonly target: Expression | undefined;
+  readonly arguments: readonly Expression[];
+}
+export interface ListNode extends Node {
+  readonly kind: "list";
+  readonly elements: readonly { readonly value: Expression; readonly optional: boolean }[];
+}
+export interface MapEntryNode {
+  readonly at: number;
+  readonly key: Expression;
+  readonly value: Expression;
+  readonly optional: boolean;
+}
+export interface MapNode extends Node {
+  readonly kind: "map";
+  readonly entries: readonly MapEntryNode[];
+}
+export interface FieldEntryNode {
+  readonly at: number;
+  readonly field: string;
+  readonly value: Expression;
+  readonly optional: boolean;
+}
+export interface StructNode extends Node {
+  readonly kind: "struct";
+  readonly name: string;
+  readonly fields: readonly FieldEntryNode[];
+}
+/**
+ * Folds a range: `accumulator` starts as `initial` and becomes `step` for each element while
+ * `condition` holds; the value is `result`.
+ */
+export interface ComprehensionNode extends Node {
+  readonly kind: "comprehension";
+  readonly range: Expression;
+  readonly variable: string;
+  /** With two variables, the first is the index or key and this one the value. */
+  readonly second: string | undefined;
+  readonly accumulator: string;
+  readonly initial: Expression;
+  readonly condition: Expression;
+  readonly step: Expression;
+  readonly result: Expression;
+}
+
+export type Expression =
+  | LiteralNode
+  | IdentifierNode
+  | SelectNode
+  | CallNode
+  | ListNode
+  | MapNode
+  | StructNode
+  | ComprehensionNode;
+
+export function call(at: number, name: string, ...args: readonly Expression[]): CallNode {
+  return { kind: "call", at, name, target: undefined, arguments: args };
+}
+
+export function identifier(at: number, name: string): IdentifierNode {
+  return { kind: "identifier", at, name, rooted: false };
+}
+
+export function literal(at: number, value: Literal): LiteralNode {
+  return { kind: "literal", at, literal: value };
+}
+
+/** `a.b.c` as text where the tree is a chain of plain selections from a name. */
+export function qualifiedName(node: Expression): string | undefined {
+  if (node.kind === "identifier") return node.name;
+  if (node.kind !== "select" || node.test) return undefined;
+  const operand = qualifiedName(node.operand);
+  return operand === undefined ? undefined : `${operand}.${node.field}`;
+}

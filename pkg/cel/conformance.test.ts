@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { tests as suite } from "@bufbuild/cel-spec/testdata/conformance.js";
+import { Environment } from "./environment.ts";
+import { compile } from "./program.ts";
+import { type CelType, dyn, mapOf, listOf } from "./types.ts";
+import * as types from "./types.ts";
+import { Double, Entries, equal, Items, TypeValue, Uint, type Value } from "./values.ts";
+
+/** Files whose subject Kubernetes does not have: messages of Protobuf, math, encoders, blocks. */
+const foreign = new Set([
+  "block_ext",
+  "dynamic",
+  "encoders_ext",
+  "enums",
+  "math_ext",
+  "network_ext",
+  "proto2",
+  "proto2_ext",
+  "proto3",
+  "wrappers",
+]);
+/** The least that must pass, of the cases below; it only ever grows. */
+const LEAST = 1313;
+
+interface Case {
+  readonly file: string;
+  readonly original: Original;
+}
+
+interface Original {
+  readonly name?: string;
+  readonly expr: string;
+  readonly container?: string;
+  readonly disableCheck?: boolean;
+  readonly checkOnly?: boolean;
+  readonly value?: Json;
+  readonly evalError?: unknown;
+  readonly typeEnv?: readonly { name: string; ident?: { type?: Json }; function?: unknown }[];
+  readonly bindings?: Readonly<Record<string, { value?: Json }>>;
+  readonly typedResult?: { readonly result?: Json; readonly deducedType?: Json };
+}
+
+// The data is Protobuf's JSON.
+type Json = Readonly<Record<string, unknown>>;
+
+function cases(): Case[] {
+  const found: Case[] = [];
+  interface Node {
+    readonly name: string;
+    readonly suites?: readonly Node[];
+    readonly tests?: readonly { readonly original: object }[];
+  }
+  const walk = (node: Node, file: string): void => {
+    for (const test of node.tests ?? []) {
+      found.push({ file, original: test.original as Original });
+    }
+    for (const inner of node.suites ?? []) walk(inner, file);
+  };
+  for (const file of (suite as Node).suites ?? []) walk(file, file.name);
+  return found;
+}
+
+/**
+ * Whether the case needs what Kubernetes' environments never have: messages of Protobuf,
+ * containers of names, expressions that run unchecked.
+ */
+function isForeign({ file, original }: Case): boolean {
+  if (foreign.has(file) || original.disableCheck === true) return true;
+  if (original.container !== undefined) return true;
+  const text = JSON.stringify(original);
+  return /TestAllTypes|TestRequired|NestedMessage|GlobalEnum|google\.protobuf\.(?!Timestamp|Duration)|"function":/.test(
+    text,
+  );
+}
+
+function typeFrom(json: Json | undefined): CelType {
+  if (json === undefined) return dyn;
+  const primitive = String(json["primitive"] ?? "").toLowerCase();
+  const names: Record<string, CelType> = {
+    bool: types.bool,
+    int64: types.int,
+    uint64: types.uint,
+    double: types.double,
+    string: types.string,
+    bytes: types.bytes,
+  };
+  if (primitive !== "") return names[primitive] ?? dyn;
+  if (json["wellKnown"] === "TIMESTAMP") return types.timestamp;
+  if (json["wellKnown"] === "DURATION") return types.duration;
+  if ("null" in json) return types.nullType;
+  const list = json["listType"] as Json | undefined;
+  if (list !== undefined) return listOf(typeFrom(list["elemType"] as Json));
+  const map = json["mapType"] as Json | undefined;
+  if (map !== undefined) {
+    return mapOf(typeFrom(map["keyType"] as Json), typeFrom(map["valueType"] as Json));
+  }
+  const inner = json["type"] as Json | undefined;
+  if (inner !== undefined) return types.typeOf(typeFrom(inner));
+  const abstract = json["abstractType"] as Json | undefined;
+  if (abstract !== undefined) {
+    const parameters = (abstract["parameterTypes"] as Json[] | undefined) ?? [];
+    return types.opaque(String(abstract["name"]), ...parameters.map(typeFrom));
+  }
+  return dyn;
+}
+
+function valueFrom(json: Json): Value {
+  const [[kind = "", value] = []] = Object.entries(json);
+  switch (kind) {
+    case "nullValue":
+      return null;
+    case "boolValue":
+      return value as boolean;
+    case "int64Value": {
+      const number = BigInt(value as string);
+      return Number.isSafeInteger(Number(number)) ? Number(number) : number;
+    }
+    case "uint64Value":
+      return new Uint(BigInt(value as string));
+    case "doubleValue":
+      return new Double(Number(value));
+    case "stringValue":
+      return value as string;
+    case "bytesValue":
+      return Buffer.from(value as string, "base64");
+    case "typeValue":
+      return new TypeValue(value as string);
+    case "listValue":
+      return new Items(((value as Json)["values"] as Json[] | undefined)?.map(valueFrom) ?? []);
+    case "mapValue": {
+      const entries = ((value as Json)["entries"] as { key: Json; value: Json }[] | undefined) ?? [];
+      return Entries.of(entries.map((entry) => [valueFrom(entry.key), valueFrom(entry.value)]));
+    }
+    case "objectValue":
+      return wellKnown(value as Json);
+    default:
+      throw new Error(`no value: ${JSON.stringify(json)}`);
+  }
+}
+
+function wellKnown(message: Json): Value {
+  const name = String(message["@type"]).split("/").at(-1) ?? "";
+  const made = run(`${name === "google.protobuf.Timestamp" ? "timestamp" : "duration"}("${message["value"]}")`, {}, {});
+  assert(made.value !== undefined, JSON.stringify(message));
+  return made.value;
+}
+
+const base = Environment.kubernetes({ variables: {}, mixedLiterals: true, checkLiterals: false });
+
+function run(text: string, variables: Record<string, CelType>, bindings: Record<string, unknown>) {
+  const environment = base.extend({ variables, mixedLiterals: true, checkLiterals: false });
+  const compiled = compile(text, environment);
+  if (compiled.program === undefined) return { error: compiled.error, type: undefined, value: undefined };
+  return { ...compiled.program.evaluate(bindings), type: compiled.program.type };
+}
+
+/** Nothing if the case passes, else what is wrong. */
+function fault({ original }: Case): string | undefined {
+  const variables: Record<string, CelType> = {};
+  for (const { name, ident } of original.typeEnv ?? []) variables[name] = typeFrom(ident?.type);
+  const bindings: Record<string, unknown> = {};
+  for (const [name, { value }] of Object.entries(original.bindings ?? {})) {
+    bindings[name] = valueFrom(value ?? {});
+  }
+  const outcome = run(original.expr, variables, bindings);
+  if (original.evalError !== undefined) {
+    return outcome.error === undefined ? "no error" : undefined;
+  }
+  const typed = original.typedResult;
+  const onlyTyped = original.checkOnly === true || (typed !== undefined && !("result" in typed));
+  if (outcome.error !== undefined && !onlyTyped) return outcome.error;
+  const deduced = typed?.deducedType;
+  if (deduced !== undefined && outcome.type !== undefined) {
+    const wanted = types.formatType(typeFrom(deduced));
+    const found = types.formatType(outcome.type);
+    if (wanted !== found) return `type ${found}, not ${wanted}`;
+  }
+  if (onlyTyped) return undefined;
+  const expected = original.value ?? typed?.result ?? { boolValue: true };
+  const value = outcome.value ?? null;
+  const wanted = valueFrom(expected);
+  const bothNaN =
+    wanted instanceof Double && value instanceof Double && Number.isNaN(wanted.value + value.value);
+  if (bothNaN || (equal(value, wanted) && typeof value === typeof wanted)) return undefined;
+  return `found ${String(value)}, wanted ${JSON.stringify(expected)}`;
+}
+
+describe("cel: the public conformance cases", () => {
+  it("passes those of the language that Kubernetes has", () => {
+    const all = cases();
+    const ours = all.filter((one) => !isForeign(one));
+    const failures: string[] = [];
+    for (const one of ours) {
+      let wrong: string | undefined;
+      try {
+        wrong = fault(one);
+      } catch (error) {
+        wrong = `threw ${String(error)}`;
+      }
+      if (wrong !== undefined) {
+        failures.push(`${one.file} ${one.original.name}: ${one.original.expr}: ${wrong}`);
+      }
+    }
+    const passed = ours.length - failures.length;
+    assert(passed >= LEAST, `${passed} of ${ours.length} pass:\n${failures.join("\n")}`);
+  });
+});

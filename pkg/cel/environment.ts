@@ -1,0 +1,93 @@
+/** What the names in an expression mean. */
+import type { Declarations } from "./checker.ts";
+import type { FunctionDeclaration, Library } from "./declare.ts";
+import { calendarLibrary } from "./library/calendar.ts";
+import { conversionLibrary } from "./library/conversions.ts";
+import { optionalLibrary } from "./library/optionals.ts";
+import { patternLibrary } from "./library/patterns.ts";
+import { standardLibrary } from "./library/standard.ts";
+import { stringLibrary } from "./library/strings.ts";
+import { kubernetesLibraries } from "./library/kubernetes.ts";
+import type { CelType } from "./types.ts";
+
+export interface EnvironmentOptions {
+  /** Types of the variables by name; a name may have dots (`authorizer.requestResource`). */
+  readonly variables: Readonly<Record<string, CelType>>;
+  /** Objects that expressions may construct, by name. */
+  readonly types?: Readonly<Record<string, CelType>>;
+  /** Whether list and map literals may mix types; Kubernetes says no, which is the default. */
+  readonly mixedLiterals?: boolean;
+  /** Whether wrong texts of patterns and times are compile errors; they are unless told. */
+  readonly checkLiterals?: boolean;
+}
+
+/**
+ * Declarations of variables and functions. Costly to make because of its functions: derive others
+ * with `extend`, which shares them.
+ */
+export class Environment implements Declarations {
+  readonly mixedLiterals: boolean;
+  readonly checkLiterals: boolean;
+  private readonly variables: ReadonlyMap<string, CelType>;
+  private readonly types: ReadonlyMap<string, CelType>;
+
+  private constructor(
+    private readonly library: Loaded,
+    options: EnvironmentOptions,
+  ) {
+    this.variables = new Map(Object.entries(options.variables));
+    this.types = new Map(Object.entries(options.types ?? {}));
+    this.mixedLiterals = options.mixedLiterals ?? false;
+    this.checkLiterals = options.checkLiterals ?? true;
+  }
+
+  /** An environment with all of Kubernetes' libraries. */
+  static kubernetes(options: EnvironmentOptions): Environment {
+    const libraries = [
+      standardLibrary,
+      conversionLibrary,
+      calendarLibrary(),
+      patternLibrary(),
+      optionalLibrary,
+      stringLibrary,
+      ...kubernetesLibraries,
+    ];
+    return new Environment(load(libraries), options);
+  }
+
+  /** The same functions with other variables. */
+  extend(options: EnvironmentOptions): Environment {
+    return new Environment(this.library, options);
+  }
+
+  variable(name: string): CelType | undefined {
+    return this.variables.get(name);
+  }
+
+  function(name: string): FunctionDeclaration | undefined {
+    return this.library.functions.get(name);
+  }
+
+  type(name: string): CelType | undefined {
+    return this.types.get(name) ?? this.library.types.get(name);
+  }
+}
+
+interface Loaded {
+  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
+  readonly types: ReadonlyMap<string, CelType>;
+}
+
+/** Overloads of one name from several libraries come together. */
+function load(libraries: readonly Library[]): Loaded {
+  const functions = new Map<string, FunctionDeclaration>();
+  const types = new Map<string, CelType>();
+  for (const library of libraries) {
+    for (const { name, overloads } of library.functions) {
+      const present = functions.get(name)?.overloads ?? [];
+      functions.set(name, { name, overloads: [...present, ...overloads] });
+    }
+    for (const type of library.types ?? []) types.set(type.name, type);
+  }
+  return { functions, types };
+}

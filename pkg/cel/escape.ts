@@ -1,0 +1,50 @@
+/** Names of properties as expressions spell them, and back. */
+
+const words: ReadonlySet<string> = new Set([
+  "true",
+  "false",
+  "null",
+  "in",
+  "as",
+  "break",
+  "const",
+  "continue",
+  "else",
+  "for",
+  "function",
+  "if",
+  "import",
+  "let",
+  "loop",
+  "package",
+  "namespace",
+  "return",
+  "var",
+  "void",
+  "while",
+]);
+
+const escapes: Readonly<Record<string, string>> = {
+  __: "__underscores__",
+  ".": "__dot__",
+  "-": "__dash__",
+  "/": "__slash__",
+};
+
+/** The escaped name; undefined where no expression can spell the property. */
+export function escapeProperty(name: string): string | undefined {
+  if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
+  if (words.has(name)) return `__${name}__`;
+  const escaped = name.replace(/__|[./-]/g, (part) => escapes[part] ?? part);
+  return /^[0-9]/.test(escaped) ? undefined : escaped;
+}
+
+/** The property that an escaped name stands for; undefined where none has that name. */
+export function unescapeProperty(escaped: string): string | undefined {
+  const word = /^__([a-z]+)__$/.exec(escaped)?.[1];
+  if (word !== undefined && words.has(word)) return word;
+  const name = escaped.replace(/__(underscores|dot|dash|slash)__/g, (_all, part: string) =>
+    part === "underscores" ? "__" : { dot: ".", dash: "-", slash: "/" }[part] ?? "",
+  );
+  return escapeProperty(name) === escaped ? name : undefined;
+}

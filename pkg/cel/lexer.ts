@@ -1,0 +1,125 @@
+/** Cuts the text of an expression into tokens. */
+
+type TokenKind =
+  | "end"
+  | "symbol"
+  | "identifier"
+  | "escaped"
+  | "keyword"
+  | "int"
+  | "uint"
+  | "float"
+  | "string"
+  | "bytes";
+
+export interface Token {
+  readonly kind: TokenKind;
+  readonly text: string;
+  readonly at: number;
+}
+
+export interface LexicalFault {
+  readonly at: number;
+  readonly message: string;
+}
+
+const patterns: readonly (readonly [TokenKind, RegExp])[] = [
+  ["float", /(?:\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)/y],
+  ["uint", /(?:0x[0-9a-fA-F]+|\d+)[uU]/y],
+  ["int", /(?:0x[0-9a-fA-F]+|\d+)/y],
+  ["bytes", /[bB](?=[rR]?["'])/y],
+  ["string", /[rR]?(?=["'])/y],
+  ["identifier", /[A-Za-z_][A-Za-z0-9_]*/y],
+  ["escaped", /`[A-Za-z0-9_.\-/ ]+`/y],
+  ["symbol", /==|!=|<=|>=|&&|\|\||[<>[\]{}().,\-!?:+*/%]/y],
+];
+
+const keywords: ReadonlySet<string> = new Set(["true", "false", "null", "in"]);
+const blank = /(?:[\t\n\f\r ]+|\/\/[^\n]*)+/y;
+
+const rawBodies = {
+  '"""': /"""[^]*?"""/y,
+  "'''": /'''[^]*?'''/y,
+  '"': /"[^"\n\r]*"/y,
+  "'": /'[^'\n\r]*'/y,
+} as const;
+const bodies = {
+  '"""': /"""(?:\\[^]|[^\\])*?"""/y,
+  "'''": /'''(?:\\[^]|[^\\])*?'''/y,
+  '"': /"(?:\\[^\n\r]|[^"\\\n\r])*"/y,
+  "'": /'(?:\\[^\n\r]|[^'\\\n\r])*'/y,
+} as const;
+
+/** Tokens with `end` as the last, and what is no token. */
+export function tokenize(text: string): { tokens: Token[]; faults: LexicalFault[] } {
+  const tokens: Token[] = [];
+  const faults: LexicalFault[] = [];
+  let at = 0;
+  for (;;) {
+    at += matchAt(blank, text, at).length;
+    if (at >= text.length) break;
+    const token = tokenAt(text, at);
+    if (token === undefined) {
+      const wrong = unrecognized(text, at);
+      faults.push({ at, message: `token recognition error at: '${shown(wrong)}'` });
+      at += wrong.length;
+    } else {
+      tokens.push(token);
+      at += token.text.length;
+    }
+  }
+  tokens.push({ kind: "end", text: "<EOF>", at: text.length });
+  return { tokens, faults };
+}
+
+function tokenAt(text: string, at: number): Token | undefined {
+  for (const [kind, pattern] of patterns) {
+    if (kind === "string" || kind === "bytes") {
+      const quoted = quotedAt(text, at, kind === "bytes");
+      if (quoted !== undefined) return { kind, text: quoted, at };
+      continue;
+    }
+    const matched = matchAt(pattern, text, at);
+    if (matched === "") continue;
+    const isKeyword = kind === "identifier" && keywords.has(matched);
+    return { kind: isKeyword ? "keyword" : kind, text: matched, at };
+  }
+  return undefined;
+}
+
+function quotedAt(text: string, at: number, isBytes: boolean): string | undefined {
+  const prefix = matchAt(isBytes ? /[bB][rR]?(?=["'])/y : /[rR]?(?=["'])/y, text, at);
+  const start = at + prefix.length;
+  if (isBytes && prefix === "") return undefined;
+  const raw = /[rR]/.test(prefix);
+  for (const quote of ['"""', "'''", '"', "'"] as const) {
+    if (!text.startsWith(quote, start)) continue;
+    const body = matchAt((raw ? rawBodies : bodies)[quote], text, start);
+    if (body !== "") return prefix + body;
+  }
+  return undefined;
+}
+
+/** The longest run that no token can begin or complete, as messages show it. */
+function unrecognized(text: string, at: number): string {
+  const first = String.fromCodePoint(text.codePointAt(at) ?? 0);
+  if (first === "&" || first === "|" || first === "=") {
+    return first + String.fromCodePoint(text.codePointAt(at + 1) ?? 32).slice(0, text.length - at - 1);
+  }
+  if (first === '"' || first === "'") {
+    const line = /["'](?:\\[^\n\r]|[^\\\n\r])*/y;
+    return matchAt(line, text, at) || first;
+  }
+  if (first !== "`") return first;
+  const run = matchAt(/`[A-Za-z0-9_.\-/ ]*/y, text, at);
+  return run + String.fromCodePoint(text.codePointAt(at + run.length) ?? 0).replace("\0", "");
+}
+
+function shown(text: string): string {
+  return text.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t");
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? "";
+}

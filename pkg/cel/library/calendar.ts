@@ -1,0 +1,114 @@
+/** Parts of timestamps and durations. */
+import { define, type FunctionDeclaration, type Library, overload } from "../declare.ts";
+import { toInt } from "../numbers.ts";
+import { CelFault, type Duration, type Timestamp } from "../values.ts";
+
+type Part = (local: Date) => number;
+
+const DAY = 86_400_000;
+
+const parts: Readonly<Record<string, Part>> = {
+  getFullYear: (local) => local.getUTCFullYear(),
+  getMonth: (local) => local.getUTCMonth(),
+  getDayOfYear: (local) =>
+    Math.floor((local.getTime() - firstDay(local.getUTCFullYear())) / DAY),
+  getDayOfMonth: (local) => local.getUTCDate() - 1,
+  getDate: (local) => local.getUTCDate(),
+  getDayOfWeek: (local) => local.getUTCDay(),
+  getHours: (local) => local.getUTCHours(),
+  getMinutes: (local) => local.getUTCMinutes(),
+  getSeconds: (local) => local.getUTCSeconds(),
+  getMilliseconds: (local) => local.getUTCMilliseconds(),
+};
+
+const spans: Readonly<Record<string, (nanos: bigint) => bigint>> = {
+  getHours: (nanos) => nanos / 3_600_000_000_000n,
+  getMinutes: (nanos) => nanos / 60_000_000_000n,
+  getSeconds: (nanos) => nanos / 1_000_000_000n,
+  getMilliseconds: (nanos) => (nanos / 1_000_000n) % 1_000n,
+};
+
+function firstDay(year: number): number {
+  const date = new Date(0);
+  date.setUTCFullYear(year, 0, 1);
+  return date.getTime();
+}
+
+function milliseconds({ seconds, nanos }: Timestamp): number {
+  return seconds * 1000 + Math.floor(nanos / 1_000_000);
+}
+
+/** Zones by name; made once, as making one costs a thousand times more than using it. */
+class Zones {
+  private readonly formats = new Map<string, Intl.DateTimeFormat>();
+
+  /** The moment's clock in that zone, as if it were UTC. */
+  local(moment: Timestamp, zone: string): Date {
+    const offset = /^([+-]?)(\d{1,2}):(\d{2})$/.exec(zone);
+    const time = milliseconds(moment);
+    if (offset !== null) {
+      const minutes = Number(offset[2]) * 60 + Number(offset[3]);
+      return new Date(time + (offset[1] === "-" ? -minutes : minutes) * 60_000);
+    }
+    if (zone === "UTC" || zone === "") return new Date(time);
+    const fields = new Map(
+      this.format(zone)
+        .formatToParts(time)
+        .map(({ type, value }) => [type, Number(value)]),
+    );
+    const at = (name: Intl.DateTimeFormatPartTypes): number => fields.get(name) ?? 0;
+    const clock = Date.UTC(at("year"), at("month") - 1, at("day"), at("hour"), at("minute"), at("second"));
+    return new Date(clock + (((time % 1000) + 1000) % 1000));
+  }
+
+  private format(zone: string): Intl.DateTimeFormat {
+    const known = this.formats.get(zone);
+    if (known !== undefined) return known;
+    const made = zoneFormat(zone);
+    // There are some 600 zones; with their aliases in odd cases there could be more.
+    if (this.formats.size >= 1_000) this.formats.clear();
+    this.formats.set(zone, made);
+    return made;
+  }
+}
+
+function zoneFormat(zone: string): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+  } catch (error) {
+    if (error instanceof RangeError) throw new CelFault(`unknown time zone ${zone}`);
+    throw error;
+  }
+}
+
+/** Functions with a memory of zones, one per environment. */
+export function calendarLibrary(): Library {
+  const zones = new Zones();
+  const functions = Object.entries(parts).map(([name, part]): FunctionDeclaration => {
+    const id = `timestamp_to_${name}`;
+    const utc = overload(id, "timestamp.() -> int", (moment: Timestamp) =>
+      part(new Date(milliseconds(moment))),
+    );
+    const zoned = overload(
+      `${id}_with_tz`,
+      "timestamp.(string) -> int",
+      (moment: Timestamp, zone: string) => part(zones.local(moment, zone)),
+    );
+    const span = spans[name];
+    if (span === undefined) return define(name, utc, zoned);
+    const ofDuration = overload(`duration_to_${name}`, "duration.() -> int", (value: Duration) =>
+      toInt(span(value.nanos)),
+    );
+    return define(name, utc, zoned, ofDuration);
+  });
+  return { functions };
+}

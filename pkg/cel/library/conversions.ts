@@ -1,0 +1,173 @@
+/** Conversions between types, and the texts that values have. */
+import { define, type Library, overload } from "../declare.ts";
+import { toInt, toUint } from "../numbers.ts";
+import { formatSpan, formatTimestamp, parseDurationText, parseTimestampText } from "../time.ts";
+import { timestampAt } from "../time.ts";
+import {
+  CelFault,
+  Double,
+  Duration,
+  Timestamp,
+  typeName,
+  TypeValue,
+  Uint,
+  type Value,
+} from "../values.ts";
+
+type Int = number | bigint;
+
+const LARGEST_INT = 2n ** 63n - 1n;
+
+/** A number as Go's shortest form without needless exponent: what `string(double)` shows. */
+export function formatDouble(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
+  if (Object.is(value, -0)) return "-0";
+  const size = Math.abs(value);
+  if (value === 0 || (size >= 1e-4 && size < 1e21)) return String(value);
+  const [mantissa = "", exponent = ""] = value.toExponential().split("e");
+  const sign = exponent.startsWith("-") ? "-" : "+";
+  return `${mantissa}e${sign}${exponent.replace(/^[+-]/, "").padStart(2, "0")}`;
+}
+
+function intOfDouble({ value }: Double): Value {
+  // The bounds themselves are not exact as doubles, so they are out of range.
+  if (!(value > -(2 ** 63) && value < 2 ** 63)) throw new CelFault("integer overflow");
+  return toInt(BigInt(Math.trunc(value)));
+}
+
+function uintOfDouble({ value }: Double): Value {
+  if (!(value >= 0 && value < 2 ** 64)) throw new CelFault("unsigned integer overflow");
+  return toUint(BigInt(Math.trunc(value)));
+}
+
+function parseInt64(text: string): Value {
+  if (!/^[+-]?\d+$/.test(text)) throw new CelFault(`strconv.ParseInt: parsing ${quoted(text)}: invalid syntax`);
+  return ranged(text, () => toInt(BigInt(text.replace(/^\+/, ""))));
+}
+
+function parseUint64(text: string): Value {
+  if (!/^\d+$/.test(text)) throw new CelFault(`strconv.ParseUint: parsing ${quoted(text)}: invalid syntax`);
+  return ranged(text, () => toUint(BigInt(text)));
+}
+
+function ranged(text: string, make: () => Value): Value {
+  if (text.length > 100) throw new CelFault("value out of range");
+  return make();
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+const doubleText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const wordyDouble = /^([+-]?)(?:inf|infinity|nan)$/i;
+
+function parseDouble(text: string): Value {
+  const word = wordyDouble.exec(text);
+  if (word !== null) {
+    if (/nan$/i.test(text)) return new Double(Number.NaN);
+    return new Double(word[1] === "-" ? -Infinity : Infinity);
+  }
+  const value = Number(text);
+  if (!doubleText.test(text) || !Number.isFinite(value)) {
+    throw new CelFault(`strconv.ParseFloat: parsing ${quoted(text)}: invalid syntax`);
+  }
+  return new Double(value);
+}
+
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ...["1", "t", "T", "true", "TRUE", "True"].map((text) => [text, true] as const),
+  ...["0", "f", "F", "false", "FALSE", "False"].map((text) => [text, false] as const),
+]);
+
+function parseBool(text: string): Value {
+  const value = truths.get(text);
+  if (value === undefined) throw new CelFault(`Type conversion error from 'string' to 'bool'`);
+  return value;
+}
+
+function decode(bytes: Uint8Array): Value {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) throw new CelFault("invalid UTF-8 in bytes, cannot convert to string");
+    throw error;
+  }
+}
+
+function moment(seconds: Int): Value {
+  return timestampAt(Number(seconds), 0);
+}
+
+const same = (value: Value): Value => value;
+const text = (value: Value): Value => String(value);
+
+export const conversionLibrary: Library = {
+  functions: [
+    define(
+      "int",
+      overload("int64_to_int64", "(int) -> int", same),
+      overload("uint64_to_int64", "(uint) -> int", ({ value }: Uint) => {
+        if (value > LARGEST_INT) throw new CelFault("integer overflow");
+        return toInt(value);
+      }),
+      overload("double_to_int64", "(double) -> int", intOfDouble),
+      overload("string_to_int64", "(string) -> int", parseInt64),
+      overload("timestamp_to_int64", "(timestamp) -> int", ({ seconds }: Timestamp) => seconds),
+      overload("duration_to_int64", "(duration) -> int", ({ nanos }: Duration) => toInt(nanos)),
+    ),
+    define(
+      "uint",
+      overload("uint64_to_uint64", "(uint) -> uint", same),
+      overload("int64_to_uint64", "(int) -> uint", (value: Int) => toUint(BigInt(value))),
+      overload("double_to_uint64", "(double) -> uint", uintOfDouble),
+      overload("string_to_uint64", "(string) -> uint", parseUint64),
+    ),
+    define(
+      "double",
+      overload("double_to_double", "(double) -> double", same),
+      overload("int64_to_double", "(int) -> double", (value: Int) => new Double(Number(value))),
+      overload("uint64_to_double", "(uint) -> double", (value: Uint) => new Double(Number(value.value))),
+      overload("string_to_double", "(string) -> double", parseDouble),
+    ),
+    define(
+      "bool",
+      overload("bool_to_bool", "(bool) -> bool", same),
+      overload("string_to_bool", "(string) -> bool", parseBool),
+    ),
+    define(
+      "string",
+      overload("string_to_string", "(string) -> string", same),
+      overload("bool_to_string", "(bool) -> string", text),
+      overload("int64_to_string", "(int) -> string", text),
+      overload("uint64_to_string", "(uint) -> string", ({ value }: Uint) => String(value)),
+      overload("double_to_string", "(double) -> string", ({ value }: Double) => formatDouble(value)),
+      overload("bytes_to_string", "(bytes) -> string", decode),
+      overload("timestamp_to_string", "(timestamp) -> string", formatTimestamp),
+      overload("duration_to_string", "(duration) -> string", formatSpan),
+    ),
+    define(
+      "bytes",
+      overload("bytes_to_bytes", "(bytes) -> bytes", same),
+      overload("string_to_bytes", "(string) -> bytes", (value: string) => Buffer.from(value)),
+    ),
+    define(
+      "timestamp",
+      overload("timestamp_to_timestamp", "(timestamp) -> timestamp", same),
+      overload("int64_to_timestamp", "(int) -> timestamp", moment),
+      overload("string_to_timestamp", "(string) -> timestamp", parseTimestampText),
+    ),
+    define(
+      "duration",
+      overload("duration_to_duration", "(duration) -> duration", same),
+      overload("int64_to_duration", "(int) -> duration", (value: Int) => new Duration(BigInt(value))),
+      overload("string_to_duration", "(string) -> duration", parseDurationText),
+    ),
+    define("dyn", overload("to_dyn", "(A) -> dyn", same)),
+    define(
+      "type",
+      overload("type", "(A) -> type(A)", (value: Value) => new TypeValue(typeName(value))),
+    ),
+  ],
+};

@@ -1,0 +1,81 @@
+/** Regular expressions with RE2's syntax, meaning and linear time. */
+import { RE2JS, RE2JSSyntaxException } from "re2js";
+import { define, type Library, overload } from "../declare.ts";
+import { toInt } from "../numbers.ts";
+import { CelFault, Items } from "../values.ts";
+
+const MOST_PATTERNS = 1_000;
+
+/** Compiled patterns, the oldest forgotten first. */
+class Patterns {
+  private readonly compiled = new Map<string, RE2JS>();
+
+  /** Throws CelFault for what is no pattern. */
+  get(text: string): RE2JS {
+    const known = this.compiled.get(text);
+    if (known !== undefined) return known;
+    const made = compilePattern(text);
+    if (this.compiled.size >= MOST_PATTERNS) {
+      const [oldest] = this.compiled.keys();
+      if (oldest !== undefined) this.compiled.delete(oldest);
+    }
+    this.compiled.set(text, made);
+    return made;
+  }
+}
+
+/** Throws CelFault for what is no pattern, in Go's words. */
+export function compilePattern(text: string): RE2JS {
+  try {
+    return RE2JS.compile(text);
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) throw new CelFault(error.message);
+    throw error;
+  }
+}
+
+/** Functions with a memory of patterns, one per environment. */
+export function patternLibrary(): Library {
+  const patterns = new Patterns();
+  const matches = (text: string, pattern: string): boolean => patterns.get(pattern).test(text);
+  const find = (text: string, pattern: string): string => {
+    const matcher = patterns.get(pattern).matcher(text);
+    return matcher.find() ? (matcher.group() ?? "") : "";
+  };
+  const findAll = (text: string, pattern: string, limit: number): Items => {
+    const found: string[] = [];
+    const matcher = patterns.get(pattern).matcher(text);
+    const most = limit < 0 ? Infinity : limit;
+    for (let count = 0; count < most && matcher.find(); count++) {
+      found.push(matcher.group() ?? "");
+    }
+    return new Items(found);
+  };
+  return {
+    functions: [
+      define(
+        "matches",
+        overload("matches", "(string, string) -> bool", matches),
+        overload("matches_string", "string.(string) -> bool", matches),
+      ),
+      define(
+        "find",
+        overload("string_find_string", "string.(string) -> string", find),
+      ),
+      define(
+        "findAll",
+        overload(
+          "string_find_all_string",
+          "string.(string) -> list(string)",
+          (text: string, pattern: string) => findAll(text, pattern, -1),
+        ),
+        overload(
+          "string_find_all_string_int",
+          "string.(string, int) -> list(string)",
+          (text: string, pattern: string, limit: number | bigint) =>
+            findAll(text, pattern, Number(toInt(BigInt(limit)))),
+        ),
+      ),
+    ],
+  };
+}

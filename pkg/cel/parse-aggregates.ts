@@ -1,0 +1,70 @@
+/** The brackets and braces of the grammar: lists, maps and messages. */
+import type { Expression, FieldEntryNode, MapEntryNode } from "./ast.ts";
+import { expectedEntry } from "./grammar.ts";
+import type { Parser } from "./parser.ts";
+
+/** After `[`. */
+export function parseList(parser: Parser, at: number): Expression {
+  const elements: { value: Expression; optional: boolean }[] = [];
+  while (!parser.isSymbol("]")) {
+    if (elements.length === 0 && parser.take(",")) break;
+    const optional = parser.take("?");
+    elements.push({ value: parser.expression(), optional });
+    if (!parser.take(",")) break;
+  }
+  parser.match("]", elements.length === 0 ? "']'" : "{']', ','}");
+  return { kind: "list", at, elements };
+}
+
+/** After `{`. */
+export function parseMap(parser: Parser, at: number): Expression {
+  const entries: MapEntryNode[] = [];
+  while (!parser.isSymbol("}")) {
+    if (entries.length === 0 && parser.take(",")) break;
+    const optional = parser.take("?");
+    if (entries.length === 0 && !optional && !parser.startsOperand(0)) misplacedEntry(parser);
+    const key = parser.expression();
+    const entryAt = parser.token.at;
+    parser.match(":");
+    entries.push({ at: entryAt, key, value: parser.expression(), optional });
+    if (!parser.take(",")) break;
+  }
+  parser.match("}", entries.length === 0 ? "'}'" : "{'}', ','}");
+  return { kind: "map", at, entries };
+}
+
+function misplacedEntry(parser: Parser): void {
+  const { token } = parser;
+  const extra = token.kind !== "end" && parser.startsOperand(1);
+  const message = `input '${token.text}' expecting ${expectedEntry}`;
+  if (!extra) parser.fail(`mismatched ${message}`);
+  parser.syntaxError(`extraneous ${message}`);
+  parser.advance();
+}
+
+/** At the first part of a name; `dots` more tokens belong to it. */
+export function parseStruct(parser: Parser, dots: number, rooted: boolean): Expression {
+  let name = rooted ? "." : "";
+  for (let count = 0; count <= dots; count++) name += parser.advance().text;
+  const { at } = parser.advance();
+  const fields: FieldEntryNode[] = [];
+  while (!parser.isSymbol("}")) {
+    if (fields.length === 0 && parser.take(",")) break;
+    const optional = parser.take("?");
+    const { token } = parser;
+    if (token.kind !== "identifier" && token.kind !== "escaped") {
+      const expected = optional
+        ? "{IDENTIFIER, ESC_IDENTIFIER}"
+        : "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}";
+      parser.fail(`mismatched input '${token.text}' expecting ${expected}`);
+    }
+    parser.advance();
+    const field = token.kind === "escaped" ? token.text.slice(1, -1) : token.text;
+    const entryAt = parser.token.at;
+    parser.match(":");
+    fields.push({ at: entryAt, field, value: parser.expression(), optional });
+    if (!parser.take(",")) break;
+  }
+  parser.match("}", fields.length === 0 ? "'}'" : "{'}', ','}");
+  return { kind: "struct", at, name, fields };
+}

@@ -1,0 +1,94 @@
+/** Compiles expressions and runs them. */
+import { type Checked, check } from "./checker.ts";
+import type { Environment } from "./environment.ts";
+import { BudgetExceeded, Frame } from "./frame.ts";
+import { adapt } from "./json-values.ts";
+import { checkLiterals } from "./literal-checks.ts";
+import { parse } from "./parser.ts";
+import { plan } from "./planner.ts";
+import { type CompileIssue, renderIssues } from "./source.ts";
+import { type CelType, dyn } from "./types.ts";
+import { CelFault, type Value } from "./values.ts";
+
+export type Compilation =
+  | { readonly program: Program; readonly error?: undefined }
+  | {
+      readonly program?: undefined;
+      /** `ERROR: <input>:1:6: ...` with the line and a mark, one after another. */
+      readonly error: string;
+      readonly issues: readonly CompileIssue[];
+    };
+
+export type Outcome =
+  | { readonly value: Value; readonly cost: number; readonly error?: undefined }
+  | {
+      readonly value?: undefined;
+      /** Cost units spent until the error. */
+      readonly cost: number;
+      readonly error: string;
+      /** True where the budget ran out, which callers report in their own way. */
+      readonly exceeded: boolean;
+    };
+
+/**
+ * Compiles an expression. The same text in the same environment gives an equal program, which is
+ * immutable and may be kept and used for ever.
+ */
+export function compile(text: string, environment: Environment): Compilation {
+  const { source, expression, issues } = parse(text);
+  if (expression === undefined) return failure(issues);
+  const checked = check(expression, source, environment);
+  if (checked.issues.length > 0) return failure(checked.issues);
+  const wrong = environment.checkLiterals ? checkLiterals(checked, source) : [];
+  if (wrong.length > 0) return failure(wrong);
+  return { program: new Program(checked, environment) };
+
+  function failure(found: readonly CompileIssue[]): Compilation {
+    return { error: renderIssues(source, found), issues: found };
+  }
+}
+
+export class Program {
+  /** What the expression gives. */
+  readonly type: CelType;
+  /** Variables that the expression uses. */
+  readonly variables: readonly string[];
+  private readonly planned: ReturnType<typeof plan>;
+  private readonly variableTypes: readonly CelType[];
+
+  constructor(
+    checked: Checked,
+    environment: Environment,
+  ) {
+    this.type = checked.types.get(checked.expression) ?? dyn;
+    this.planned = plan(checked);
+    this.variables = this.planned.variables;
+    this.variableTypes = this.variables.map((name) => environment.variable(name) ?? dyn);
+  }
+
+  /**
+   * The value for these variables, given as JSON or as values; `budget` is in cost units. Never
+   * throws for what an expression or its data can do.
+   */
+  evaluate(bindings: Readonly<Record<string, unknown>>, budget = Infinity): Outcome {
+    const { step, variables, slotCount } = this.planned;
+    const slots: (Value | CelFault | undefined)[] = new Array(slotCount).fill(undefined);
+    const frame = new Frame(slots, budget);
+    try {
+      for (let at = 0; at < variables.length; at++) {
+        const raw = bindings[variables[at] ?? ""];
+        if (raw !== undefined) slots[at] = adapt(raw, this.variableTypes[at] ?? dyn);
+      }
+      const value = step(frame);
+      return { value, cost: frame.spent };
+    } catch (error) {
+      if (error instanceof CelFault) {
+        return { error: error.message, cost: frame.spent, exceeded: false };
+      }
+      if (error instanceof BudgetExceeded) {
+        return { error: error.message, cost: frame.spent, exceeded: true };
+      }
+      throw error;
+    }
+  }
+}

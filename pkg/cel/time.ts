@@ -1,0 +1,100 @@
+/** Timestamps and durations: texts, ranges, arithmetic. */
+import { formatDuration, parseDuration } from "#meta";
+import { CelFault, Duration, noSuchOverload, Timestamp, type Value } from "./values.ts";
+
+/** Seconds of 0001-01-01T00:00:00Z and of the last second of 9999. */
+const EARLIEST = -62_135_596_800;
+const LATEST = 253_402_300_799;
+const LONGEST = 2n ** 63n - 1n;
+const SECOND = 1_000_000_000n;
+
+const rfc3339 =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+
+/** Reads RFC 3339. Throws CelFault for anything else and for moments outside years 1 to 9999. */
+export function parseTimestampText(text: string): Timestamp {
+  const parts = rfc3339.exec(text);
+  const invalid = (): CelFault => new CelFault("invalid timestamp");
+  if (parts === null) throw invalid();
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
+    .slice(1, 7)
+    .map(Number);
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) throw invalid();
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCDate() !== day) throw invalid();
+  const offsetHours = Number(parts[9] ?? 0);
+  const offsetMinutes = Number(parts[10] ?? 0);
+  if (offsetHours > 24 || offsetMinutes > 59) throw invalid();
+  const offset = (offsetHours * 3600 + offsetMinutes * 60) * (parts[8] === "-" ? -1 : 1);
+  const seconds = date.getTime() / 1000 + hour * 3600 + minute * 60 + second - offset;
+  const nanos = Number((parts[7] ?? "").slice(0, 9).padEnd(9, "0"));
+  return timestampAt(seconds, nanos);
+}
+
+/** The timestamp, or CelFault outside years 1 to 9999. */
+export function timestampAt(seconds: number, nanos: number): Timestamp {
+  if (seconds < EARLIEST || seconds > LATEST) throw new CelFault("timestamp overflow");
+  return new Timestamp(seconds, nanos);
+}
+
+export function formatTimestamp({ seconds, nanos }: Timestamp): string {
+  const text = new Date(seconds * 1000).toISOString().slice(0, 19);
+  const fraction = String(nanos).padStart(9, "0").replace(/0+$/, "");
+  return `${text}${fraction === "" ? "" : `.${fraction}`}Z`;
+}
+
+/** Reads Go's notation. Throws CelFault. */
+export function parseDurationText(text: string): Duration {
+  try {
+    return new Duration(parseDuration(text));
+  } catch (error) {
+    if (error instanceof CelFault) throw error;
+    throw new CelFault(error instanceof Error ? error.message : String(error));
+  }
+}
+
+export function durationOf(nanos: bigint): Duration {
+  if (nanos > LONGEST || nanos < -LONGEST - 1n) throw new CelFault("duration overflow");
+  return new Duration(nanos);
+}
+
+/** Seconds with a fraction and `s`, as `string(duration)` shows it. */
+export function formatSpan({ nanos }: Duration): string {
+  const span = nanos < 0n ? -nanos : nanos;
+  const fraction = String(span % SECOND).padStart(9, "0").replace(/0+$/, "");
+  return `${nanos < 0n ? "-" : ""}${span / SECOND}${fraction === "" ? "" : `.${fraction}`}s`;
+}
+
+/** Go's notation: `1h30m0s`. */
+export function formatGoSpan({ nanos }: Duration): string {
+  return formatDuration(nanos);
+}
+
+function shift(moment: Timestamp, nanos: bigint): Timestamp {
+  const total = BigInt(moment.nanos) + nanos;
+  const within = ((total % SECOND) + SECOND) % SECOND;
+  return timestampAt(moment.seconds + Number((total - within) / SECOND), Number(within));
+}
+
+/** `+` where one side at least is a duration. */
+export function addTimes(left: Value, right: Value): Value {
+  if (left instanceof Duration && right instanceof Duration) {
+    return durationOf(left.nanos + right.nanos);
+  }
+  if (left instanceof Timestamp && right instanceof Duration) return shift(left, right.nanos);
+  if (left instanceof Duration && right instanceof Timestamp) return shift(right, left.nanos);
+  throw noSuchOverload();
+}
+
+export function subtractTimes(left: Value, right: Value): Value {
+  if (left instanceof Duration && right instanceof Duration) {
+    return durationOf(left.nanos - right.nanos);
+  }
+  if (left instanceof Timestamp && right instanceof Duration) return shift(left, -right.nanos);
+  if (left instanceof Timestamp && right instanceof Timestamp) {
+    const seconds = BigInt(left.seconds - right.seconds);
+    return durationOf(seconds * SECOND + BigInt(left.nanos - right.nanos));
+  }
+  throw noSuchOverload();
+}

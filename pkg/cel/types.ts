@@ -1,0 +1,153 @@
+/** Static types of expressions. A type is a value; identity does not matter, `sameType` does. */
+
+type TypeKind =
+  | "dyn"
+  | "error"
+  | "null_type"
+  | "bool"
+  | "int"
+  | "uint"
+  | "double"
+  | "string"
+  | "bytes"
+  | "timestamp"
+  | "duration"
+  | "list"
+  | "map"
+  | "type"
+  | "opaque"
+  | "object"
+  | "parameter";
+
+/** How two lists compare and add up, as `x-kubernetes-list-type` says. */
+export type ListSemantics =
+  | { readonly kind: "set" }
+  | { readonly kind: "map"; readonly keys: readonly string[] };
+
+export interface CelType {
+  readonly kind: TypeKind;
+  /** Name at run time: what `type(x)` shows. */
+  readonly name: string;
+  readonly parameters: readonly CelType[];
+  /** For `object`. */
+  readonly object?: ObjectType;
+  /** For `list`. Lists without compare and add in order. */
+  readonly semantics?: ListSemantics;
+  /**
+   * The most elements, entries, code points or bytes that a value may have; cost estimates count
+   * on it.
+   */
+  readonly maximumSize?: number;
+}
+
+/** An object with declared fields. Structural schemas and built-in structs both take this form. */
+export interface ObjectType {
+  /** Shown in messages and by `type(x)`. */
+  readonly name: string;
+  /** The field of that name as expressions spell it (escaped), or undefined. */
+  field(name: string): ObjectField | undefined;
+}
+
+export interface ObjectField {
+  /** The property's name in JSON. */
+  readonly key: string;
+  readonly type: CelType;
+}
+
+function simple(kind: TypeKind, name: string = kind): CelType {
+  return { kind, name, parameters: [] };
+}
+
+export const dyn = simple("dyn");
+export const errorType = simple("error", "!error!");
+export const nullType = simple("null_type");
+export const bool = simple("bool");
+export const int = simple("int");
+export const uint = simple("uint");
+export const double = simple("double");
+export const string = simple("string");
+export const bytes = simple("bytes");
+export const timestamp = simple("timestamp", "google.protobuf.Timestamp");
+export const duration = simple("duration", "google.protobuf.Duration");
+
+export function listOf(element: CelType): CelType {
+  return { kind: "list", name: "list", parameters: [element] };
+}
+
+export function mapOf(key: CelType, value: CelType): CelType {
+  return { kind: "map", name: "map", parameters: [key, value] };
+}
+
+export function typeOf(type: CelType): CelType {
+  return { kind: "type", name: "type", parameters: [type] };
+}
+
+/** A type that only functions look into (`net.IP`, `optional_type`). */
+export function opaque(name: string, ...parameters: readonly CelType[]): CelType {
+  return { kind: "opaque", name, parameters };
+}
+
+export function optionalOf(type: CelType): CelType {
+  return opaque("optional_type", type);
+}
+
+export function objectOf(object: ObjectType): CelType {
+  return { kind: "object", name: object.name, parameters: [], object };
+}
+
+/** A type variable of a declaration: `A` in `list(A)`. */
+export function parameter(name: string): CelType {
+  return simple("parameter", name);
+}
+
+/** The same type with a bound on how large its values get. */
+export function bounded(type: CelType, maximumSize: number): CelType {
+  return { ...type, maximumSize };
+}
+
+/** A list that compares and adds up as a set or as a map of its keys. */
+export function withSemantics(type: CelType, semantics: ListSemantics): CelType {
+  return { ...type, semantics };
+}
+
+export function isOptional(type: CelType): boolean {
+  return type.kind === "opaque" && type.name === "optional_type";
+}
+
+/** The first parameter; dyn where there is none. */
+export function parameterOf(type: CelType, index = 0): CelType {
+  return type.parameters[index] ?? dyn;
+}
+
+/** The type as compile errors print it. */
+export function formatType(type: CelType): string {
+  switch (type.kind) {
+    case "null_type":
+      return "null";
+    case "timestamp":
+    case "duration":
+      return type.kind;
+    case "type":
+      if (type.parameters.length === 0) return "type";
+      break;
+    default:
+  }
+  if (type.parameters.length === 0) return type.name;
+  return `${type.name}(${type.parameters.map(formatType).join(", ")})`;
+}
+
+/** The type as `cel.Type` prints itself, in messages of the API server. */
+export function typeText(type: CelType): string {
+  if (type.kind === "opaque" || type.kind === "list" || type.kind === "map" || type.kind === "type") {
+    if (type.parameters.length === 0) return type.name;
+    return `${type.name}(${type.parameters.map(typeText).join(", ")})`;
+  }
+  return type.name;
+}
+
+export function sameType(left: CelType, right: CelType): boolean {
+  if (left === right) return true;
+  if (left.kind !== right.kind || left.name !== right.name) return false;
+  if (left.parameters.length !== right.parameters.length) return false;
+  return left.parameters.every((own, index) => sameType(own, parameterOf(right, index)));
+}

@@ -1,0 +1,125 @@
+/**
+ * Assignability with type variables, as the language's reference checker decides it. A `Mapping`
+ * is persistent: a failed attempt leaves no trace.
+ */
+import {
+  type CelType,
+  dyn,
+  isOptional,
+  parameterOf,
+  sameType,
+} from "./types.ts";
+
+export type Mapping = ReadonlyMap<string, CelType>;
+
+export const emptyMapping: Mapping = new Map();
+
+/** The mapping under which the types fit pairwise, or undefined. */
+export function assignAll(
+  mapping: Mapping,
+  actual: readonly CelType[],
+  formal: readonly CelType[],
+): Mapping | undefined {
+  if (actual.length !== formal.length) return undefined;
+  const attempt = new Attempt(mapping);
+  const fits = actual.every((type, index) => attempt.assignable(type, parameterAt(formal, index)));
+  return fits ? attempt.mapping : undefined;
+}
+
+function parameterAt(types: readonly CelType[], index: number): CelType {
+  return types[index] ?? dyn;
+}
+
+class Attempt {
+  readonly mapping: Map<string, CelType>;
+
+  constructor(mapping: Mapping) {
+    this.mapping = new Map(mapping);
+  }
+
+  assignable(left: CelType, right: CelType): boolean {
+    if (right.kind === "parameter") {
+      const { valid, known } = this.substitutes(left, right);
+      if (valid) return true;
+      if (known) return false;
+    }
+    if (left.kind === "parameter") return this.substitutes(right, left).valid;
+    if (isWild(left) || isWild(right)) return true;
+    if (left.kind === "null_type" || right.kind === "null_type") {
+      const other = left.kind === "null_type" ? right : left;
+      return other.kind === "null_type" || takesNull(other);
+    }
+    if (left.kind !== right.kind) return false;
+    if (left.kind === "type") return true;
+    if (left.name !== right.name || left.parameters.length !== right.parameters.length) {
+      return false;
+    }
+    return left.parameters.every((own, index) => this.assignable(own, parameterOf(right, index)));
+  }
+
+  /** Whether `type` may stand for the variable; if so, the mapping knows it afterwards. */
+  private substitutes(type: CelType, variable: CelType): { valid: boolean; known: boolean } {
+    if (sameType(type, variable)) return { valid: true, known: true };
+    const present = this.mapping.get(variable.name);
+    if (present === undefined) {
+      if (this.occurs(variable, type)) return { valid: false, known: false };
+      this.mapping.set(variable.name, type);
+      return { valid: true, known: false };
+    }
+    if (sameType(type, present)) return { valid: true, known: true };
+    if (!this.assignable(type, present)) return { valid: false, known: true };
+    const general = mostGeneral(type, present);
+    if (!this.occurs(variable, general)) this.mapping.set(variable.name, general);
+    return { valid: true, known: true };
+  }
+
+  private occurs(variable: CelType, type: CelType): boolean {
+    if (type.kind === "parameter") {
+      if (type.name === variable.name) return true;
+      const next = this.mapping.get(type.name);
+      return next !== undefined && this.occurs(variable, next);
+    }
+    return type.parameters.some((part) => this.occurs(variable, part));
+  }
+}
+
+function isWild(type: CelType): boolean {
+  return type.kind === "dyn" || type.kind === "error";
+}
+
+function takesNull(type: CelType): boolean {
+  return ["opaque", "object", "timestamp", "duration"].includes(type.kind);
+}
+
+/** The type that says less of the two, which must be compatible. */
+export function mostGeneral(left: CelType, right: CelType): CelType {
+  if (right.kind === "null_type") return left;
+  return saysNoMore(left, right) ? left : right;
+}
+
+function saysNoMore(left: CelType, right: CelType): boolean {
+  if (left.kind === "dyn" || left.kind === "parameter") return true;
+  if (right.kind === "dyn" || right.kind === "parameter") return false;
+  if (left.kind !== right.kind || left.name !== right.name) return false;
+  if (left.kind === "type") return true;
+  if (left.parameters.length !== right.parameters.length) return false;
+  return left.parameters.every((own, index) => saysNoMore(own, parameterOf(right, index)));
+}
+
+/** The type with variables replaced; free ones stay, or become dyn. */
+export function substitute(mapping: Mapping, type: CelType, freeToDyn = false): CelType {
+  if (type.kind === "parameter") {
+    const known = mapping.get(type.name);
+    if (known !== undefined) return substitute(mapping, known, freeToDyn);
+    return freeToDyn ? dyn : type;
+  }
+  if (type.parameters.length === 0) return type;
+  const parameters = type.parameters.map((part) => substitute(mapping, part, freeToDyn));
+  const same = parameters.every((part, index) => part === type.parameters[index]);
+  return same ? type : { ...type, parameters };
+}
+
+/** What an optional holds, or the type itself. */
+export function unwrapped(type: CelType): CelType {
+  return isOptional(type) ? parameterOf(type) : type;
+}

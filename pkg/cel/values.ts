@@ -1,0 +1,296 @@
+/**
+ * Values at run time. An int is a number while it is a safe integer and a bigint beyond, so that
+ * the usual ones stay fast and all of int64 stays exact; doubles and uints are boxed, which tells
+ * them apart. Strings, booleans, null and bytes are JavaScript's own.
+ */
+
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | Double
+  | Uint
+  | Timestamp
+  | Duration
+  | TypeValue
+  | OptionalValue
+  | Opaque
+  | ListValue
+  | MapValue;
+
+/** An evaluation that has no value. Thrown; logical operators may absorb it. */
+export class CelFault {
+  constructor(readonly message: string) {}
+}
+
+export function noSuchOverload(): CelFault {
+  return new CelFault("no such overload");
+}
+
+export function noSuchKey(key: Value): CelFault {
+  return new CelFault(`no such key: ${displayed(key)}`);
+}
+
+export class Double {
+  constructor(readonly value: number) {}
+}
+
+export class Uint {
+  constructor(readonly value: bigint) {}
+}
+
+/** A moment: seconds since 1970 in UTC (whole, may be negative) and nanoseconds within it. */
+export class Timestamp {
+  constructor(
+    readonly seconds: number,
+    readonly nanos: number,
+  ) {}
+}
+
+/** A span in nanoseconds, within int64. */
+export class Duration {
+  constructor(readonly nanos: bigint) {}
+}
+
+export class TypeValue {
+  constructor(readonly name: string) {}
+}
+
+export class OptionalValue {
+  constructor(readonly value: Value | undefined) {}
+  static readonly none = new OptionalValue(undefined);
+}
+
+/** A value of a library's type. Two are equal when their types and keys are. */
+export class Opaque<T = unknown> {
+  constructor(
+    readonly type: string,
+    readonly content: T,
+    readonly key: unknown,
+  ) {}
+}
+
+/** A list; elements are made when they are asked for. */
+export abstract class ListValue {
+  abstract readonly length: number;
+  abstract at(index: number): Value;
+
+  *[Symbol.iterator](): Iterator<Value> {
+    for (let index = 0; index < this.length; index++) yield this.at(index);
+  }
+
+  /** Whether the other list holds the same; lists with set or map semantics have their own way. */
+  sameAs(other: ListValue): boolean {
+    if (this.length !== other.length) return false;
+    for (let index = 0; index < this.length; index++) {
+      if (!equal(this.at(index), other.at(index))) return false;
+    }
+    return true;
+  }
+
+  plus(other: ListValue): ListValue {
+    return new Items([...this, ...other]);
+  }
+}
+
+/** A list of values that are already there. */
+export class Items extends ListValue {
+  constructor(readonly items: readonly Value[]) {
+    super();
+  }
+  override get length(): number {
+    return this.items.length;
+  }
+  override at(index: number): Value {
+    return this.items[index] ?? null;
+  }
+}
+
+/** A map or an object with fields. */
+export abstract class MapValue {
+  abstract readonly size: number;
+  /** The name that `type(x)` shows. */
+  abstract readonly typeName: string;
+  abstract find(key: Value): Value | undefined;
+  /** The value of a field or of a string key. */
+  abstract field(name: string): Value | undefined;
+  abstract keys(): Iterable<Value>;
+
+  sameAs(other: MapValue): boolean {
+    if (this.size !== other.size) return false;
+    for (const key of this.keys()) {
+      const own = this.find(key);
+      const others = other.find(key);
+      if (own === undefined || others === undefined || !equal(own, others)) return false;
+    }
+    return true;
+  }
+}
+
+type NativeKey = string | boolean | number | bigint;
+
+/** One key for all numbers that are equal; undefined for what is no key. */
+function nativeKey(key: Value): NativeKey | undefined {
+  switch (typeof key) {
+    case "string":
+    case "boolean":
+    case "number":
+    case "bigint":
+      return key;
+    default:
+  }
+  if (key instanceof Uint) return canonical(key.value);
+  if (key instanceof Double && Number.isInteger(key.value)) return canonical(BigInt(key.value));
+  return undefined;
+}
+
+/** A map that an expression makes. */
+export class Entries extends MapValue {
+  private readonly entries = new Map<NativeKey, readonly [Value, Value]>();
+  override readonly typeName = "map";
+
+  static of(pairs: Iterable<readonly [Value, Value]>): Entries {
+    const map = new Entries();
+    for (const [key, value] of pairs) map.add(key, value);
+    return map;
+  }
+
+  /** Throws CelFault if the key is there already or can be none. */
+  add(key: Value, value: Value): void {
+    const native = key instanceof Double ? undefined : nativeKey(key);
+    if (native === undefined) throw new CelFault(`unsupported key type: ${typeName(key)}`);
+    if (this.entries.has(native)) {
+      throw new CelFault(`Failed with repeated key: ${displayed(key)}`);
+    }
+    this.entries.set(native, [key, value]);
+  }
+
+  override get size(): number {
+    return this.entries.size;
+  }
+  override find(key: Value): Value | undefined {
+    const native = nativeKey(key);
+    return native === undefined ? undefined : this.entries.get(native)?.[1];
+  }
+  override field(name: string): Value | undefined {
+    return this.entries.get(name)?.[1];
+  }
+  override *keys(): Iterable<Value> {
+    for (const [key] of this.entries.values()) yield key;
+  }
+}
+
+/** The int as a number where that is exact. The value must be within int64. */
+export function canonical(value: bigint): number | bigint {
+  return value <= 9_007_199_254_740_991n && value >= -9_007_199_254_740_991n
+    ? Number(value)
+    : value;
+}
+
+/** Name of the value's type, as `type(x)` and messages show it. */
+export function typeName(value: Value): string {
+  switch (typeof value) {
+    case "boolean":
+      return "bool";
+    case "number":
+    case "bigint":
+      return "int";
+    case "string":
+      return "string";
+    default:
+  }
+  if (value === null) return "null_type";
+  if (value instanceof ListValue) return "list";
+  if (value instanceof MapValue) return value.typeName;
+  if (value instanceof Double) return "double";
+  if (value instanceof Uint) return "uint";
+  if (value instanceof Timestamp) return "google.protobuf.Timestamp";
+  if (value instanceof Duration) return "google.protobuf.Duration";
+  if (value instanceof TypeValue) return "type";
+  if (value instanceof OptionalValue) return "optional_type";
+  return value instanceof Opaque ? value.type : "bytes";
+}
+
+/** Equality across types: numbers by value, everything else only with its own kind. */
+export function equal(left: Value, right: Value): boolean {
+  if (typeof left === "string" || typeof left === "boolean" || left === null) {
+    return left === right;
+  }
+  if (typeof left === "number" && typeof right === "number") return left === right;
+  if (isNumeric(left)) return isNumeric(right) && compareNumbers(left, right) === 0;
+  if (left instanceof ListValue) {
+    if (!(right instanceof ListValue)) return false;
+    // Whichever side has a special way of comparing decides.
+    return left instanceof Items ? right.sameAs(left) : left.sameAs(right);
+  }
+  if (left instanceof MapValue) return right instanceof MapValue && left.sameAs(right);
+  return equalRare(left, right);
+}
+
+function equalRare(left: Value, right: Value): boolean {
+  if (left instanceof Uint8Array) {
+    return right instanceof Uint8Array && Buffer.compare(left, right) === 0;
+  }
+  if (left instanceof Timestamp) {
+    return (
+      right instanceof Timestamp && left.seconds === right.seconds && left.nanos === right.nanos
+    );
+  }
+  if (left instanceof Duration) return right instanceof Duration && left.nanos === right.nanos;
+  if (left instanceof TypeValue) return right instanceof TypeValue && left.name === right.name;
+  if (left instanceof OptionalValue) {
+    if (!(right instanceof OptionalValue)) return false;
+    if (left.value === undefined || right.value === undefined) return left.value === right.value;
+    return equal(left.value, right.value);
+  }
+  if (left instanceof Opaque) {
+    return right instanceof Opaque && left.type === right.type && left.key === right.key;
+  }
+  return false;
+}
+
+export type Numeric = number | bigint | Double | Uint;
+
+export function isNumeric(value: Value): value is Numeric {
+  return (
+    typeof value === "number" ||
+    typeof value === "bigint" ||
+    value instanceof Double ||
+    value instanceof Uint
+  );
+}
+
+/**
+ * -1, 0 or 1; NaN where one is not a number. Exact between whole numbers; next to a double, the
+ * other becomes one, as the reference does it.
+ */
+export function compareNumbers(left: Numeric, right: Numeric): number {
+  const asDouble = left instanceof Double || right instanceof Double;
+  const plain = (value: Numeric): number | bigint => {
+    const inner = value instanceof Double || value instanceof Uint ? value.value : value;
+    return asDouble ? Number(inner) : inner;
+  };
+  const own = plain(left);
+  const other = plain(right);
+  if (own < other) return -1;
+  if (own > other) return 1;
+  return Number.isNaN(own) || Number.isNaN(other) ? Number.NaN : 0;
+}
+
+/** The value as messages show it. */
+export function displayed(value: Value): string {
+  if (value === null) return "null";
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+    case "number":
+    case "bigint":
+      return String(value);
+    default:
+  }
+  if (value instanceof Double || value instanceof Uint) return String(value.value);
+  return `${typeName(value)}{}`;
+}
