@@ -1,0 +1,273 @@
+import { assign, deepEqual } from "#base";
+import {
+  always,
+  type Infer,
+  int32,
+  int64,
+  list,
+  named,
+  nullable,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } from "#meta";
+import { defaultPodSpec } from "../core/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod-gates.ts";
+import { podTemplateSpec } from "../core/pod-spec.ts";
+import { containerCells } from "../core/pod-template.ts";
+import { checkLabelSelector, formatLabels } from "../label-selector.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { dividedBySubresource, entry, mustNotChange, unsupported } from "../strategy.ts";
+import {
+  byType,
+  checkAtMostAll,
+  checkCollisions,
+  checkLastingTemplate,
+  checkMatch,
+  checkNotNegative,
+  checkShare,
+  containersColumn,
+  imagesColumn,
+  selectorCell,
+  selectorColumn,
+  shareValue,
+  statusSubresource,
+  templateWarnings,
+} from "./workload.ts";
+
+const v1 = structs("api/apps/v1");
+
+const rollingUpdate = v1("RollingUpdateDaemonSet", "How fast pods are replaced.", {
+  maxUnavailable: optional(
+    1,
+    intOrString,
+    "On how many nodes the pod may be missing meanwhile, as a number or percentage.",
+  ),
+  maxSurge: optional(
+    2,
+    intOrString,
+    "On how many nodes there may be a second pod meanwhile, as a number or percentage.",
+  ),
+});
+
+const updateStrategy = v1("DaemonSetUpdateStrategy", "How pods are replaced by new ones.", {
+  type: plain(
+    1,
+    named("v1.DaemonSetUpdateStrategyType", "RollingUpdate", "OnDelete"),
+    "RollingUpdate, or OnDelete: when someone deletes them.",
+    { default: "RollingUpdate" },
+  ),
+  rollingUpdate: optional(2, rollingUpdate, "How fast pods are replaced."),
+});
+
+const spec = v1("DaemonSetSpec", "Which pods, and where.", {
+  selector: nullable(1, labelSelector, "Selects the pods; fixed."),
+  template: always(2, podTemplateSpec, "The pods to be made; it says on which nodes."),
+  updateStrategy: plain(3, updateStrategy, "How pods are replaced by new ones."),
+  minReadySeconds: plain(4, int32, "Seconds that a new pod must be ready to count as available."),
+  revisionHistoryLimit: optional(6, int32, "How many revisions to keep for going back.", {
+    default: 10,
+  }),
+});
+
+const condition = v1("DaemonSetCondition", "One thing that holds or does not.", {
+  type: always(1, string, "What it is about."),
+  status: always(2, string, "True, False or Unknown."),
+  lastTransitionTime: plain(3, time, "When the status last changed."),
+  reason: plain(4, string, "Why, in one word for machines."),
+  message: plain(5, string, "Why, in words."),
+});
+
+const status = v1("DaemonSetStatus", "On how many nodes the pods are.", {
+  currentNumberScheduled: always(1, int32, "Nodes that have the pod and should."),
+  numberMisscheduled: always(2, int32, "Nodes that have the pod but should not."),
+  desiredNumberScheduled: always(3, int32, "Nodes that should have the pod."),
+  numberReady: always(4, int32, "Nodes that should and do have a ready pod."),
+  observedGeneration: plain(5, int64, "Generation that the numbers are about."),
+  updatedNumberScheduled: plain(6, int32, "Nodes with a pod of the present template."),
+  numberAvailable: plain(7, int32, "Nodes with a pod that has been ready for minReadySeconds."),
+  numberUnavailable: plain(8, int32, "Nodes that should have such a pod but do not."),
+  collisionCount: optional(9, int32, "How often the name of a revision was taken."),
+  conditions: plain(10, list(condition), "What holds.", byType),
+});
+
+const daemonSetV1 = v1("DaemonSet", "Keeps one pod running on each node.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: plain(2, spec, "Which pods, and where."),
+  status: plain(3, status, "On how many nodes the pods are."),
+});
+
+type DaemonSet = Infer<typeof daemonSetV1>;
+type Spec = DaemonSet["spec"];
+
+/** Counts the changes of the template, for clients of old versions of the API. */
+const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
+
+function generationOf({ metadata }: DaemonSet): bigint {
+  const text = entry(metadata.annotations, TEMPLATE_GENERATION) ?? "";
+  return /^[-+]?\d{1,18}$/.test(text) ? BigInt(text) : 0n;
+}
+
+function setGeneration({ metadata }: DaemonSet, generation: bigint): void {
+  metadata.annotations ??= {};
+  assign(metadata.annotations, TEMPLATE_GENERATION, String(generation));
+}
+
+function fillDefaults({ spec: { template, updateStrategy: how } }: DaemonSet): void {
+  defaultPodSpec(template.spec);
+  if (how.type === "RollingUpdate") {
+    how.rollingUpdate ??= {};
+    how.rollingUpdate.maxUnavailable ??= 1;
+  }
+  if (how.rollingUpdate !== undefined) how.rollingUpdate.maxSurge ??= 0;
+}
+
+const path = Path.of("spec");
+
+function validate({ spec: what }: DaemonSet, problems: Problems, context: HookContext): void {
+  const { selector, template, minReadySeconds, revisionHistoryLimit } = what;
+  const place = path.child("template");
+  checkLabelSelector(selector ?? undefined, path.child("selector"), problems);
+  checkMatch(selector, template, { path: place, problems });
+  const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
+  if (selector !== null && Object.keys(matchLabels).length + matchExpressions.length === 0) {
+    const detail = "empty selector is invalid for daemonset";
+    problems.invalid(path.child("selector"), selector, detail);
+  }
+  checkLastingTemplate(template, place, { kind: "DaemonSet", problems, context });
+  checkNotNegative({ minReadySeconds }, path, problems);
+  checkStrategy(what, problems);
+  checkNotNegative({ revisionHistoryLimit }, path, problems);
+}
+
+function checkStrategy({ updateStrategy: how }: Spec, problems: Problems): void {
+  const place = path.child("updateStrategy");
+  const supported = ["RollingUpdate", "OnDelete"];
+  const rolling = place.child("rollingUpdate");
+  if (!supported.includes(how.type ?? "")) {
+    // Shown with the field names of Go's struct, as Kubernetes prints it.
+    const { maxUnavailable = 0, maxSurge = 0 } = how.rollingUpdate ?? {};
+    const shown = { MaxUnavailable: maxUnavailable, MaxSurge: maxSurge };
+    const value = { Type: how.type ?? "", RollingUpdate: how.rollingUpdate ? shown : null };
+    unsupported(problems, place, { value, supported });
+  } else if (how.type === "OnDelete") return;
+  else if (how.rollingUpdate === undefined) problems.required(rolling);
+  else checkRollingUpdate(how.rollingUpdate, rolling, problems);
+}
+
+type RollingUpdate = NonNullable<Spec["updateStrategy"]["rollingUpdate"]>;
+
+function checkRollingUpdate(update: RollingUpdate, place: Path, problems: Problems): void {
+  const { maxUnavailable, maxSurge } = update;
+  const missing = place.child("maxUnavailable");
+  const surplus = place.child("maxSurge");
+  checkShare(maxUnavailable, missing, problems);
+  checkShare(maxSurge, surplus, problems);
+  checkAtMostAll(maxUnavailable, missing, problems);
+  checkAtMostAll(maxSurge, surplus, problems);
+  const hasMissing = shareValue(maxUnavailable) !== 0;
+  const hasSurplus = shareValue(maxSurge) !== 0;
+  if (hasMissing && hasSurplus) {
+    problems.invalid(surplus, maxSurge, "may not be set when maxUnavailable is non-zero");
+  }
+  if (!hasMissing && !hasSurplus) problems.required(missing, "cannot be 0 when maxSurge is 0");
+}
+
+function checkStatus({ status: now }: DaemonSet, before: DaemonSet, problems: Problems): void {
+  const place = Path.of("status");
+  const { currentNumberScheduled, numberMisscheduled, desiredNumberScheduled } = now;
+  const { numberReady, observedGeneration, updatedNumberScheduled } = now;
+  const { numberAvailable, numberUnavailable, collisionCount } = now;
+  checkNotNegative(
+    {
+      currentNumberScheduled,
+      numberMisscheduled,
+      desiredNumberScheduled,
+      numberReady,
+      observedGeneration,
+      updatedNumberScheduled,
+      numberAvailable,
+      numberUnavailable,
+      collisionCount,
+    },
+    place,
+    problems,
+  );
+  checkCollisions(collisionCount, before.status.collisionCount, { path: place, problems });
+}
+
+const divided = dividedBySubresource(() => ({
+  currentNumberScheduled: 0,
+  numberMisscheduled: 0,
+  desiredNumberScheduled: 0,
+  numberReady: 0,
+}));
+
+const count = (name: string, doc: string) => column(name, doc, { type: "integer" });
+
+export const daemonSet = kind(daemonSetV1, {
+  group: "apps",
+  kind: "DaemonSet",
+  plural: "daemonsets",
+  shortNames: ["ds"],
+  categories: ["all"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: daemonSetV1, onByDefault: true, convert: "hub" }],
+  subresources: [statusSubresource],
+  rules: { generation: true },
+  hooks: {
+    default: fillDefaults,
+    prepareCreate: (object, context) => {
+      divided.prepareCreate(object, context);
+      dropGatedPodFields(object.spec.template.spec, undefined, context.gate);
+      const given = generationOf(object);
+      setGeneration(object, given < 1n ? 1n : given);
+    },
+    prepareUpdate: (object, old, context) => {
+      divided.prepareUpdate(object, old, context);
+      dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
+      const isChanged = !deepEqual(object.spec.template, old.spec.template);
+      setGeneration(object, generationOf(old) + (isChanged ? 1n : 0n));
+    },
+    validate,
+    validateUpdate: (object, old, problems, context) => {
+      if (context.subresource === "status") return checkStatus(object, old, problems);
+      validate(object, problems, context);
+      const selectors = { now: object.spec.selector, before: old.spec.selector };
+      mustNotChange(problems, path.child("selector"), selectors);
+    },
+    warnings: (object, _old, context) =>
+      context.subresource === ""
+        ? templateWarnings(object.spec.template, path.child("template"), context)
+        : [],
+  },
+  columns: [
+    nameColumn,
+    count("Desired", "Nodes that should have the pod."),
+    count("Current", "Nodes that have the pod and should."),
+    count("Ready", "Nodes that should and do have a ready pod."),
+    count("Up-to-date", "Nodes with a pod of the present template."),
+    count("Available", "Nodes with a pod that has been ready for long enough."),
+    column("Node Selector", "Labels of the nodes that should have the pod."),
+    ageColumn,
+    containersColumn,
+    imagesColumn,
+    selectorColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.status.desiredNumberScheduled,
+    object.status.currentNumberScheduled,
+    object.status.numberReady,
+    object.status.updatedNumberScheduled ?? 0,
+    object.status.numberAvailable ?? 0,
+    formatLabels(object.spec.template.spec.nodeSelector),
+    ageOf(object, context),
+    ...containerCells(object.spec.template),
+    selectorCell(object.spec.selector),
+  ],
+});

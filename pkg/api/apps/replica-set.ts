@@ -1,0 +1,167 @@
+import {
+  always,
+  type Infer,
+  int32,
+  int64,
+  list,
+  named,
+  nullable,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { type HookContext, kind, labelSelector, objectMeta, time } from "#meta";
+import { defaultPodSpec } from "../core/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod-gates.ts";
+import { podTemplateSpec } from "../core/pod-spec.ts";
+import { containerCells } from "../core/pod-template.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { dividedBySubresource, mustNotChange } from "../strategy.ts";
+import {
+  byType,
+  checkLastingTemplate,
+  checkMatch,
+  checkNotAbove,
+  checkNotNegative,
+  checkSelector,
+  containersColumn,
+  imagesColumn,
+  nameWarnings,
+  scaleSubresource,
+  selectorCell,
+  selectorColumn,
+  statusSubresource,
+  templateWarnings,
+} from "./workload.ts";
+
+const v1 = structs("api/apps/v1");
+
+const spec = v1("ReplicaSetSpec", "Which pods, and how many.", {
+  replicas: optional(1, int32, "How many pods there shall be.", { default: 1 }),
+  minReadySeconds: plain(4, int32, "Seconds that a new pod must be ready to count as available."),
+  selector: nullable(2, labelSelector, "Selects the pods; fixed."),
+  template: plain(3, podTemplateSpec, "The pods to be made."),
+});
+
+const condition = v1("ReplicaSetCondition", "One thing that holds or does not.", {
+  type: always(
+    1,
+    named("v1.ReplicaSetConditionType", "ReplicaFailure"),
+    "What it is about: ReplicaFailure.",
+  ),
+  status: always(2, string, "True, False or Unknown."),
+  lastTransitionTime: plain(3, time, "When the status last changed."),
+  reason: plain(4, string, "Why, in one word for machines."),
+  message: plain(5, string, "Why, in words."),
+});
+
+const status = v1("ReplicaSetStatus", "How many pods there are.", {
+  replicas: always(1, int32, "All pods."),
+  fullyLabeledReplicas: plain(2, int32, "Those with all labels of the template."),
+  readyReplicas: plain(4, int32, "Those that are ready."),
+  availableReplicas: plain(5, int32, "Those that have been ready for minReadySeconds."),
+  terminatingReplicas: optional(7, int32, "Those that are about to end.", {
+    gate: "DeploymentReplicaSetTerminatingReplicas",
+  }),
+  observedGeneration: plain(3, int64, "Generation that the numbers are about."),
+  conditions: plain(6, list(condition), "What holds.", byType),
+});
+
+const replicaSetV1 = v1("ReplicaSet", "Keeps a number of pods running.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: plain(2, spec, "Which pods, and how many."),
+  status: plain(3, status, "How many pods there are."),
+});
+
+type ReplicaSet = Infer<typeof replicaSetV1>;
+
+const path = Path.of("spec");
+
+function validate({ spec: what }: ReplicaSet, problems: Problems, context: HookContext): void {
+  const { replicas, minReadySeconds, selector, template } = what;
+  checkNotNegative({ replicas, minReadySeconds }, path, problems);
+  const isUsable = checkSelector(selector, {
+    path: path.child("selector"),
+    problems,
+    kind: "deployment",
+    unusable: "invalid label selector",
+  });
+  if (!isUsable) return;
+  const place = path.child("template");
+  checkMatch(selector, template, { path: place, problems });
+  checkLastingTemplate(template, place, { kind: "ReplicaSet", problems, context });
+}
+
+function checkStatus({ status: now }: ReplicaSet, problems: Problems): void {
+  const place = Path.of("status");
+  const { replicas, fullyLabeledReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = now;
+  const counts = { fullyLabeledReplicas, readyReplicas, availableReplicas };
+  const { terminatingReplicas, observedGeneration } = now;
+  checkNotNegative({ replicas, ...counts, terminatingReplicas }, place, problems);
+  checkNotNegative({ observedGeneration }, place, problems);
+  const limit = { name: "status.replicas", value: replicas };
+  checkNotAbove(counts, { path: place, problems, limit });
+  const ready = { name: "readyReplicas", value: readyReplicas };
+  checkNotAbove({ availableReplicas }, { path: place, problems, limit: ready });
+}
+
+const divided = dividedBySubresource(() => ({ replicas: 0 }));
+
+export const replicaSet = kind(replicaSetV1, {
+  group: "apps",
+  kind: "ReplicaSet",
+  plural: "replicasets",
+  shortNames: ["rs"],
+  categories: ["all"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: replicaSetV1, onByDefault: true, convert: "hub" }],
+  subresources: [scaleSubresource, statusSubresource],
+  rules: { generation: true },
+  hooks: {
+    default: ({ spec: { template } }) => defaultPodSpec(template.spec),
+    prepareCreate: (object, context) => {
+      divided.prepareCreate(object, context);
+      dropGatedPodFields(object.spec.template.spec, undefined, context.gate);
+    },
+    prepareUpdate: (object, old, context) => {
+      divided.prepareUpdate(object, old, context);
+      dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
+    },
+    validate,
+    validateUpdate: (object, old, problems, context) => {
+      if (context.subresource === "status") return checkStatus(object, problems);
+      validate(object, problems, context);
+      const selectors = { now: object.spec.selector, before: old.spec.selector };
+      mustNotChange(problems, path.child("selector"), selectors);
+    },
+    warnings: (object, old, context) => [
+      ...(old === undefined ? nameWarnings(object) : []),
+      ...(context.subresource === ""
+        ? templateWarnings(object.spec.template, path.child("template"), context)
+        : []),
+    ],
+  },
+  selectableFields: { "status.replicas": (object) => String(object.status.replicas) },
+  columns: [
+    nameColumn,
+    column("Desired", "How many pods there shall be.", { type: "integer" }),
+    column("Current", "How many there are.", { type: "integer" }),
+    column("Ready", "How many are ready.", { type: "integer" }),
+    ageColumn,
+    containersColumn,
+    imagesColumn,
+    selectorColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.spec.replicas ?? 0,
+    object.status.replicas,
+    object.status.readyReplicas ?? 0,
+    ageOf(object, context),
+    ...containerCells(object.spec.template),
+    selectorCell(object.spec.selector),
+  ],
+});

@@ -1,0 +1,210 @@
+import { deepEqual } from "#base";
+import { dropGated, type Infer, Path, type Problems } from "#schema";
+import { type HookContext, isDns1123Label, kind } from "#meta";
+import { defaultClaimSpec, defaultPodSpec } from "../core/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod-gates.ts";
+import type { PodTemplateSpec } from "../core/pod-spec.ts";
+import { checkClaimSpec } from "../core/persistent-volume-claim-rules.ts";
+import { containerCells } from "../core/pod-template.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { dividedBySubresource, invalidEach, unsupported } from "../strategy.ts";
+import { statefulSetV1 } from "./stateful-set-structs.ts";
+import {
+  checkCollisions,
+  checkLastingTemplate,
+  checkMatch,
+  checkNotAbove,
+  checkNotNegative,
+  checkSelector,
+  containersColumn,
+  imagesColumn,
+  scaleSubresource,
+  statusSubresource,
+  templateWarnings,
+} from "./workload.ts";
+
+type StatefulSet = Infer<typeof statefulSetV1>;
+type Spec = StatefulSet["spec"];
+
+function fillDefaults({ spec }: StatefulSet): void {
+  defaultPodSpec(spec.template.spec);
+  const { updateStrategy: how } = spec;
+  if (!how.type) {
+    how.type = "RollingUpdate";
+    how.rollingUpdate ??= {};
+  }
+  if (how.type === "RollingUpdate" && how.rollingUpdate !== undefined) {
+    how.rollingUpdate.partition ??= 0;
+  }
+  spec.persistentVolumeClaimRetentionPolicy ??= {};
+  spec.persistentVolumeClaimRetentionPolicy.whenDeleted ||= "Retain";
+  spec.persistentVolumeClaimRetentionPolicy.whenScaled ||= "Retain";
+  for (const claim of spec.volumeClaimTemplates ?? []) {
+    claim.apiVersion = "v1";
+    claim.kind = "PersistentVolumeClaim";
+    defaultClaimSpec(claim.spec);
+    claim.status.phase ||= "Pending";
+  }
+}
+
+const path = Path.of("spec");
+
+function validate({ spec }: StatefulSet, problems: Problems, context: HookContext): void {
+  checkPolicies(spec, problems);
+  const { replicas, minReadySeconds, ordinals, serviceName, selector } = spec;
+  checkNotNegative({ replicas, minReadySeconds }, path, problems);
+  checkNotNegative({ start: ordinals?.start }, path.child("ordinals"), problems);
+  if (serviceName !== "") {
+    const messages = isDns1123Label(serviceName);
+    invalidEach(problems, path.child("serviceName"), { value: serviceName, messages });
+  }
+  const isUsable = checkSelector(selector, {
+    path: path.child("selector"),
+    problems,
+    kind: "statefulset",
+    unusable: "",
+  });
+  for (const [index, claim] of (spec.volumeClaimTemplates ?? []).entries()) {
+    const place = path.child("volumeClaimTemplates").index(index);
+    checkClaimSpec(claim.spec, place.child("spec"), problems);
+  }
+  if (!isUsable) return;
+  const place = path.child("template");
+  checkMatch(selector, spec.template, { path: place, problems });
+  checkLastingTemplate(podTemplateOf(spec), place, { kind: "StatefulSet", problems, context });
+}
+
+/**
+ * The template as pods get it: claims become volumes, instead of volumes of their names; names come
+ * from the set.
+ */
+function podTemplateOf({ template, volumeClaimTemplates: claims = [] }: Spec): PodTemplateSpec {
+  const { hostname: _hostname, subdomain: _subdomain, ...rest } = template.spec;
+  if (claims.length === 0) return { ...template, spec: rest };
+  const names = new Set(claims.map(({ metadata }) => metadata.name ?? ""));
+  const own = (template.spec.volumes ?? []).filter(({ name }) => !names.has(name));
+  const ofClaims = [...names].map((name) => ({
+    name,
+    persistentVolumeClaim: { claimName: name, readOnly: false },
+  }));
+  return { ...template, spec: { ...rest, volumes: [...ofClaims, ...own] } };
+}
+
+function checkPolicies(spec: Spec, problems: Problems): void {
+  const management = spec.podManagementPolicy ?? "";
+  if (management !== "OrderedReady" && management !== "Parallel") {
+    const place = path.child("podManagementPolicy");
+    problems.invalid(place, management, "must be 'OrderedReady' or 'Parallel'");
+  }
+  checkStrategy(spec, problems);
+  const retention = spec.persistentVolumeClaimRetentionPolicy ?? {};
+  const supported = ["Retain", "Delete"];
+  for (const field of ["whenDeleted", "whenScaled"] as const) {
+    const value = retention[field] ?? "";
+    if (supported.includes(value)) continue;
+    const place = path.child("persistentVolumeClaimRetentionPolicy", field);
+    unsupported(problems, place, { value, supported });
+  }
+}
+
+function checkStrategy({ updateStrategy: how }: Spec, problems: Problems): void {
+  const place = path.child("updateStrategy");
+  const rolling = place.child("rollingUpdate");
+  const { partition, maxUnavailable } = how.rollingUpdate ?? {};
+  // Shown with the field names of Go's struct, as Kubernetes prints it.
+  const update = { Partition: partition ?? 0, MaxUnavailable: maxUnavailable ?? null };
+  const shown = how.rollingUpdate === undefined ? null : update;
+  if (how.type === "OnDelete") {
+    if (shown === null) return;
+    problems.invalid(rolling, shown, "only allowed for updateStrategy 'RollingUpdate'");
+  } else if (how.type === "RollingUpdate") checkNotNegative({ partition }, rolling, problems);
+  else {
+    const value = { Type: how.type ?? "", RollingUpdate: shown };
+    problems.invalid(place, value, "must be 'RollingUpdate' or 'OnDelete'");
+  }
+}
+
+const changeable = [
+  "replicas",
+  "ordinals",
+  "template",
+  "updateStrategy",
+  "revisionHistoryLimit",
+  "persistentVolumeClaimRetentionPolicy",
+  "minReadySeconds",
+] as const;
+
+function checkUnchanged(now: StatefulSet, before: StatefulSet, problems: Problems): void {
+  const rest = ({ spec }: StatefulSet) =>
+    Object.fromEntries(
+      Object.entries(spec).filter(([field]) => !changeable.some((name) => name === field)),
+    );
+  if (deepEqual(rest(now), rest(before))) return;
+  const names = changeable.map((name) => `'${name}'`);
+  const all = `${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`;
+  const detail = `updates to statefulset spec for fields other than ${all} are forbidden`;
+  problems.forbidden(path, detail);
+}
+
+function checkStatus({ status: now }: StatefulSet, before: StatefulSet, problems: Problems): void {
+  const place = Path.of("status");
+  const { replicas, readyReplicas = 0, currentReplicas = 0, updatedReplicas = 0 } = now;
+  const { availableReplicas, observedGeneration, collisionCount } = now;
+  const counts = { readyReplicas, currentReplicas, updatedReplicas, availableReplicas };
+  checkNotNegative({ replicas, ...counts, observedGeneration, collisionCount }, place, problems);
+  const limit = { name: "status.replicas", value: replicas };
+  checkNotAbove(counts, { path: place, problems, limit });
+  const ready = { name: "status.readyReplicas", value: readyReplicas };
+  checkNotAbove({ availableReplicas }, { path: place, problems, limit: ready });
+  checkCollisions(collisionCount, before.status.collisionCount, { path: place, problems });
+}
+
+const divided = dividedBySubresource(() => ({ replicas: 0, availableReplicas: 0 }));
+
+export const statefulSet = kind(statefulSetV1, {
+  group: "apps",
+  kind: "StatefulSet",
+  plural: "statefulsets",
+  shortNames: ["sts"],
+  categories: ["all"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: statefulSetV1, onByDefault: true, convert: "hub" }],
+  subresources: [scaleSubresource, statusSubresource],
+  rules: { name: "dns-label", generation: true },
+  hooks: {
+    default: fillDefaults,
+    prepareCreate: (object, context) => {
+      divided.prepareCreate(object, context);
+      dropGated(statefulSetV1, object, { isOn: context.gate });
+      dropGatedPodFields(object.spec.template.spec, undefined, context.gate);
+    },
+    prepareUpdate: (object, old, context) => {
+      divided.prepareUpdate(object, old, context);
+      dropGated(statefulSetV1, object, { old, isOn: context.gate });
+      dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
+    },
+    validate,
+    validateUpdate: (object, old, problems, context) => {
+      if (context.subresource === "status") return checkStatus(object, old, problems);
+      validate(object, problems, context);
+      checkUnchanged(object, old, problems);
+    },
+    warnings: (object, _old, context) =>
+      context.subresource === ""
+        ? templateWarnings(object.spec.template, path.child("template"), context)
+        : [],
+  },
+  columns: [
+    nameColumn,
+    column("Ready", "How many pods are ready of how many wanted."),
+    ageColumn,
+    containersColumn,
+    imagesColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    `${object.status.readyReplicas ?? 0}/${object.spec.replicas ?? 0}`,
+    ageOf(object, context),
+    ...containerCells(object.spec.template),
+  ],
+});

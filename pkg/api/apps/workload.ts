@@ -1,0 +1,230 @@
+/** What kinds that keep pods running have in common. */
+import type { Path, Problems } from "#schema";
+import {
+  type HookContext,
+  isDns1123Label,
+  isLabelValue,
+  isPercent,
+  isQualifiedName,
+  selectorFromLabelSelector,
+  type Subresource,
+} from "#meta";
+import type { PodTemplateSpec } from "../core/pod-spec.ts";
+import { validatePodTemplate } from "../core/pod-spec-rules.ts";
+import { podWarnings } from "../core/pod-warnings.ts";
+import { checkLabelSelector, formatLabelSelector, type LabelSelector } from "../label-selector.ts";
+import { column } from "../printing.ts";
+import { unsupported } from "../strategy.ts";
+
+export function checkNotNegative(
+  counts: Readonly<Record<string, number | bigint | undefined>>,
+  path: Path,
+  problems: Problems,
+): void {
+  for (const [field, count] of Object.entries(counts)) {
+    if (count === undefined || count >= 0) continue;
+    problems.invalid(path.child(field), count, "must be greater than or equal to 0");
+  }
+}
+
+/** `cannot be greater than status.replicas` of each count that is greater. */
+export function checkNotAbove(
+  counts: Readonly<Record<string, number>>,
+  { path, problems, limit }: {
+    readonly path: Path;
+    readonly problems: Problems;
+    readonly limit: { readonly name: string; readonly value: number };
+  },
+): void {
+  for (const [field, count] of Object.entries(counts)) {
+    if (count <= limit.value) continue;
+    problems.invalid(path.child(field), count, `cannot be greater than ${limit.name}`);
+  }
+}
+
+export function checkCollisions(
+  now: number | undefined,
+  before: number | undefined,
+  { path, problems }: { readonly path: Path; readonly problems: Problems },
+): void {
+  if (before === undefined || (now !== undefined && now >= before)) return;
+  problems.invalid(path.child("collisionCount"), now ?? null, "cannot be decremented");
+}
+
+type IntOrString = number | string;
+
+/** A number from zero, or a percentage. */
+export function checkShare(
+  share: IntOrString | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  if (share === undefined) return;
+  if (typeof share === "number") {
+    if (share < 0) problems.invalid(path, share, "must be greater than or equal to 0");
+    return;
+  }
+  for (const message of isPercent(share)) problems.invalid(path, share, message);
+}
+
+export function checkAtMostAll(
+  share: IntOrString | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  if (typeof share !== "string" || isPercent(share).length > 0) return;
+  if (Number.parseInt(share, 10) > 100) {
+    problems.invalid(path, share, "must not be greater than 100%");
+  }
+}
+
+/** The number or the percentage; texts that are neither count as the number in them, or zero. */
+export function shareValue(share: IntOrString | undefined): number {
+  if (typeof share !== "string") return share ?? 0;
+  if (isPercent(share).length === 0) return Number.parseInt(share, 10);
+  return /^[-+]?\d+$/.test(share) ? Number.parseInt(share, 10) : 0;
+}
+
+/** Selectors that Kubernetes cannot even turn into a test of labels. */
+function isUsable({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
+  const labels = Object.entries(matchLabels);
+  return (
+    labels.every(([key, value]) => isGood(key) && isLabelValue(value).length === 0) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const areGood = values.every((value) => isLabelValue(value).length === 0);
+      if (operator === "In" || operator === "NotIn") {
+        return isGood(key) && areGood && values.length > 0;
+      }
+      const isKnown = operator === "Exists" || operator === "DoesNotExist";
+      return isKnown && isGood(key) && values.length === 0;
+    })
+  );
+}
+
+const isGood = (key: string): boolean => isQualifiedName(key).length === 0;
+
+interface SelectorRules {
+  readonly path: Path;
+  readonly problems: Problems;
+  /** The kind as it is named when the selector is empty. */
+  readonly kind: string;
+  /** What is said of a selector that cannot be used; absent = nothing. */
+  readonly unusable?: string;
+}
+
+/** True if the selector can be compared with labels. */
+export function checkSelector(
+  selector: LabelSelector | null | undefined,
+  { path, problems, kind, unusable }: SelectorRules,
+): boolean {
+  if (selector === null || selector === undefined) {
+    problems.required(path);
+    return true;
+  }
+  checkLabelSelector(selector, path, problems);
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  if (Object.keys(matchLabels).length + matchExpressions.length === 0) {
+    problems.invalid(path, selector, `empty selector is invalid for ${kind}`);
+  }
+  if (isUsable(selector)) return true;
+  if (unusable !== undefined) problems.invalid(path, selector, unusable);
+  return false;
+}
+
+/** The pods that are made must be among those that are selected. */
+export function checkMatch(
+  selector: LabelSelector | null | undefined,
+  template: PodTemplateSpec,
+  { path, problems }: { readonly path: Path; readonly problems: Problems },
+): void {
+  if (selector && !isUsable(selector)) return;
+  const { labels } = template.metadata;
+  if (selectorFromLabelSelector(selector).matches(labels ?? {})) return;
+  const detail = "`selector` does not match template `labels`";
+  problems.invalid(path.child("metadata", "labels"), labels ?? null, detail);
+}
+
+/** Pods that are kept running: they restart, and have no deadline. */
+export function checkLastingTemplate(
+  template: PodTemplateSpec,
+  path: Path,
+  { kind, problems, context }: {
+    readonly kind: string;
+    readonly problems: Problems;
+    readonly context: HookContext;
+  },
+): void {
+  validatePodTemplate(template, path, problems, context);
+  const { restartPolicy: value = "", activeDeadlineSeconds } = template.spec;
+  if (value !== "Always") {
+    const supported = ["Always"];
+    unsupported(problems, path.child("spec", "restartPolicy"), { value, supported });
+  }
+  if (activeDeadlineSeconds === undefined) return;
+  const detail = `activeDeadlineSeconds in ${kind} is not Supported`;
+  problems.forbidden(path.child("spec", "activeDeadlineSeconds"), detail);
+}
+
+interface HasName {
+  readonly metadata: { readonly name?: string };
+}
+
+/** Names of pods begin with that of the object. */
+export function nameWarnings({ metadata }: HasName): readonly string[] {
+  const messages = metadata.name ? isDns1123Label(metadata.name) : [];
+  if (messages.length === 0) return [];
+  const why =
+    "this is used in Pod names and hostnames, which can result in surprising behavior; " +
+    "a DNS label is recommended";
+  return [`metadata.name: ${why}: [${messages.join(" ")}]`];
+}
+
+export function templateWarnings(
+  template: PodTemplateSpec,
+  path: Path,
+  context: HookContext,
+): readonly string[] {
+  return podWarnings(template, path, context);
+}
+
+export const statusSubresource: Subresource = {
+  name: "status",
+  verbs: ["get", "patch", "update"],
+};
+
+interface Scaled {
+  readonly spec: { replicas?: number; readonly selector: LabelSelector | null };
+  readonly status: { readonly replicas?: number };
+}
+
+export const scaleSubresource: Subresource = {
+  name: "scale",
+  verbs: ["get", "patch", "update"],
+  represents: { group: "autoscaling", version: "v1", kind: "Scale" },
+  scale: {
+    get: ({ spec, status }: Scaled) => ({
+      replicas: spec.replicas ?? 0,
+      observed: status.replicas ?? 0,
+      selector: spec.selector === null ? "" : formatLabelSelector(spec.selector),
+    }),
+    set: ({ spec }: Scaled, replicas) => {
+      spec.replicas = replicas;
+    },
+  },
+};
+
+export const containersColumn = column("Containers", "Names of the containers.", { priority: 1 });
+export const imagesColumn = column("Images", "Images of the containers.", { priority: 1 });
+export const selectorColumn = column("Selector", "Selects the pods.", { priority: 1 });
+
+export function selectorCell(selector: LabelSelector | null | undefined): string {
+  return selector === null || selector === undefined ? "<none>" : formatLabelSelector(selector);
+}
+
+/** Conditions of kinds that have no further fields. */
+export const byType = {
+  listType: "map",
+  listMapKeys: ["type"],
+  patchStrategy: ["merge"],
+  patchMergeKey: "type",
+} as const;
