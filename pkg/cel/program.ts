@@ -1,5 +1,7 @@
 /** Compiles expressions and runs them. */
 import { type Checked, check } from "./checker.ts";
+import { estimateCost } from "./cost-estimate.ts";
+import type { Range } from "./cost-range.ts";
 import type { Environment } from "./environment.ts";
 import { BudgetExceeded, Frame } from "./frame.ts";
 import { adapt } from "./json-values.ts";
@@ -53,6 +55,11 @@ export class Program {
   readonly type: CelType;
   /** Variables that the expression uses. */
   readonly variables: readonly string[];
+  /**
+   * The least and the most that an evaluation spends, from the sizes that types declare; the most
+   * is Infinity where something has no bound.
+   */
+  readonly estimatedCost: Range;
   private readonly planned: ReturnType<typeof plan>;
   private readonly variableTypes: readonly CelType[];
 
@@ -61,6 +68,7 @@ export class Program {
     environment: Environment,
   ) {
     this.type = checked.types.get(checked.expression) ?? dyn;
+    this.estimatedCost = estimateCost(checked);
     this.planned = plan(checked);
     this.variables = this.planned.variables;
     this.variableTypes = this.variables.map((name) => environment.variable(name) ?? dyn);

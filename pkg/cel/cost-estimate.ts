@@ -1,0 +1,251 @@
+/** What an expression may cost at most, from declared sizes. Rules and factors are Kubernetes'. */
+import type { CallNode, ComprehensionNode, Expression, SelectNode } from "./ast.ts";
+import type { Checked } from "./checker.ts";
+import { callEstimate, type CallEstimate, type Sized } from "./cost-calls.ts";
+import {
+  exactly,
+  nothing,
+  plus,
+  type Range,
+  times,
+  unbounded,
+  union,
+  unit,
+} from "./cost-range.ts";
+import { type CelType, dyn, parameterOf } from "./types.ts";
+
+const scalars: ReadonlySet<string> = new Set([
+  "bool",
+  "double",
+  "duration",
+  "int",
+  "timestamp",
+  "uint",
+]);
+
+/** The least and the most that an evaluation spends. */
+export function estimateCost(checked: Checked): Range {
+  return new Estimator(checked).cost(checked.expression);
+}
+
+/** What a comprehension's variable ranges over, or what a binding is bound to. */
+interface Local {
+  readonly name: string;
+  /** The declared type that the variable's values have, where a path of declarations leads there. */
+  readonly declared: CelType | undefined;
+  readonly size: Range | undefined;
+}
+
+class Estimator {
+  private readonly sizes = new Map<Expression, Range>();
+  /** Declared types of nodes that name data: a variable, a field of it, an element. */
+  private readonly declared = new Map<Expression, CelType>();
+  private readonly locals: Local[] = [];
+
+  constructor(private readonly checked: Checked) {}
+
+  cost(node: Expression): Range {
+    switch (node.kind) {
+      case "literal":
+        return nothing;
+      case "identifier":
+        this.named(node, node.name);
+        return unit;
+      case "select":
+        return this.select(node);
+      case "call":
+        return this.call(node);
+      case "list":
+        return node.elements.reduce((sum, { value }) => plus(sum, this.cost(value)), exactly(10));
+      case "map":
+        return node.entries.reduce(
+          (sum, { key, value }) => plus(sum, plus(this.cost(key), this.cost(value))),
+          exactly(30),
+        );
+      case "struct":
+        return node.fields.reduce((sum, { value }) => plus(sum, this.cost(value)), exactly(40));
+      case "comprehension":
+        return this.comprehension(node);
+    }
+  }
+
+  private type(node: Expression): CelType {
+    return this.checked.types.get(node) ?? dyn;
+  }
+
+  private named(node: Expression, name: string): void {
+    const reference = this.checked.references.get(node);
+    if (reference?.kind === "variable") this.declare(node, this.type(node));
+    if (reference?.kind !== "local") return;
+    const local = this.locals.findLast((one) => one.name === name);
+    this.declare(node, local?.declared);
+    if (local?.size !== undefined) this.sizes.set(node, local.size);
+  }
+
+  private declare(node: Expression, type: CelType | undefined): void {
+    if (type !== undefined) this.declared.set(node, type);
+  }
+
+  private select(node: SelectNode): Range {
+    if (this.checked.references.has(node)) {
+      this.declare(node, this.type(node));
+      return unit;
+    }
+    const operand = this.cost(node.operand);
+    if (node.test) return operand;
+    const owner = this.declared.get(node.operand);
+    if (owner?.kind === "object") this.declare(node, owner.object?.field(node.field)?.type);
+    const { kind } = this.type(node.operand);
+    return kind === "map" || kind === "object" ? plus(operand, unit) : operand;
+  }
+
+  size(node: Expression): Range {
+    return this.knownSize(node) ?? (scalars.has(this.type(node).kind) ? unit : unbounded);
+  }
+
+  private knownSize(node: Expression): Range | undefined {
+    const computed = this.sizes.get(node);
+    if (computed !== undefined) return computed;
+    switch (node.kind) {
+      case "literal":
+        return literalSize(node);
+      case "list":
+        return exactly(node.elements.length);
+      case "map":
+        return exactly(node.entries.length);
+      default:
+    }
+    const declared = this.declared.get(node);
+    return declared === undefined ? undefined : declaredSize(declared);
+  }
+
+  /** Sizes of a list's elements. */
+  private elementSize(node: Expression): Range {
+    const declared = this.declared.get(node);
+    return declared?.kind === "list" ? declaredSize(parameterOf(declared)) : unbounded;
+  }
+
+  private sized(node: Expression): Sized {
+    return {
+      type: this.type(node),
+      literal: node.kind === "literal" ? node.literal : undefined,
+      size: this.size(node),
+      // Libraries know no size of scalars.
+      librarySize: this.knownSize(node) ?? unbounded,
+      elementSize: this.elementSize(node),
+    };
+  }
+
+  private call(node: CallNode): Range {
+    const reference = this.checked.references.get(node);
+    const costs = node.arguments.map((argument) => this.cost(argument));
+    if (node.name === "_?._") return plus(costs[0] ?? nothing, unit);
+    if (reference?.kind !== "call") return costs.reduce(plus, nothing);
+    const isMember = reference.arguments.length > node.arguments.length;
+    const targetCost = isMember && node.target !== undefined ? this.cost(node.target) : nothing;
+    const special = this.operator(node, costs);
+    if (special !== undefined) return special;
+    let total: CallEstimate | undefined;
+    const given = reference.arguments.map((argument) => this.sized(argument));
+    for (const { id } of reference.overloads) {
+      const one = callEstimate(reference.name, id, given);
+      total = total === undefined ? one : unionOf(total, one);
+      this.followIndex(node, id);
+    }
+    if (total?.size !== undefined) this.sizes.set(node, total.size);
+    return costs.reduce(plus, plus(targetCost, total?.cost ?? nothing));
+  }
+
+  private followIndex(node: CallNode, overload: string): void {
+    const [container] = node.arguments;
+    const owner = container === undefined ? undefined : this.declared.get(container);
+    if (owner === undefined) return;
+    if (overload === "index_list") this.declare(node, parameterOf(owner));
+    if (overload === "index_map") this.declare(node, parameterOf(owner, 1));
+  }
+
+  /** Operators that do not evaluate all of their operands. */
+  private operator(node: CallNode, costs: readonly Range[]): Range | undefined {
+    const [first = nothing, second = nothing, third = nothing] = costs;
+    switch (node.name) {
+      case "_&&_":
+      case "_||_":
+        return { min: first.min, max: first.max + second.max };
+      case "_?_:_": {
+        const [, yes, no] = node.arguments;
+        if (yes !== undefined && no !== undefined) {
+          this.sizes.set(node, union(this.size(yes), this.size(no)));
+        }
+        return plus(first, union(second, third));
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  private comprehension(node: ComprehensionNode): Range {
+    const range = this.cost(node.range);
+    const initial = this.cost(node.initial);
+    const count = this.size(node.range);
+    const over = this.declared.get(node.range);
+    const isList = over?.kind === "list";
+    const first = over === undefined ? undefined : parameterOf(over);
+    this.locals.push({
+      name: node.accumulator,
+      declared: this.declared.get(node.initial),
+      size: node.accumulator.startsWith("@") ? undefined : this.knownSize(node.initial),
+    });
+    const outer = this.locals.length;
+    if (node.second === undefined) {
+      this.locals.push({ name: node.variable, declared: first, size: undefined });
+    } else {
+      const key = isList || over === undefined ? undefined : first;
+      const value = over === undefined ? undefined : parameterOf(over, isList ? 0 : 1);
+      this.locals.push({ name: node.variable, declared: key, size: isList ? unit : undefined });
+      this.locals.push({ name: node.second, declared: value, size: undefined });
+    }
+    const turn = plus(this.cost(node.condition), this.cost(node.step));
+    this.locals.length = outer;
+    const result = this.cost(node.result);
+    this.locals.pop();
+    this.resultSize(node, count);
+    return [initial, result, times(count, turn)].reduce(plus, range);
+  }
+
+  private resultSize(node: ComprehensionNode, count: Range): void {
+    if (node.variable === "#unused") this.sizes.set(node, this.size(node.result));
+    else if (node.initial.kind === "literal") this.sizes.set(node, literalSize(node.initial) ?? unit);
+    else if (node.initial.kind === "list" || node.initial.kind === "map") {
+      this.sizes.set(node, { min: 0, max: count.max });
+    }
+  }
+}
+
+/** Values that declarations lead to: containers by their bound; a scalar has no size there. */
+function declaredSize(type: CelType): Range {
+  if (type.maximumSize !== undefined) return { min: 0, max: type.maximumSize };
+  return scalars.has(type.kind) ? nothing : unbounded;
+}
+
+function literalSize(node: Extract<Expression, { kind: "literal" }>): Range | undefined {
+  const { literal } = node;
+  switch (literal.type) {
+    case "string":
+      return exactly(Buffer.byteLength(literal.value));
+    case "bytes":
+      return exactly(literal.value.length);
+    case "null":
+      return undefined;
+    default:
+      return unit;
+  }
+}
+
+function unionOf(left: CallEstimate, right: CallEstimate): CallEstimate {
+  const size =
+    left.size !== undefined && right.size !== undefined
+      ? union(left.size, right.size)
+      : (left.size ?? right.size);
+  const cost = union(left.cost, right.cost);
+  return size === undefined ? { cost } : { cost, size };
+}
