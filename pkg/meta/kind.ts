@@ -128,6 +128,13 @@ export interface KindRules {
    * may be created there.
    */
   readonly allowedInTerminatingNamespace: boolean;
+  /**
+   * By endpoint ("" for the main one): dotted paths of what it leaves as it is, so that nobody comes
+   * to own them by way of it. Absent: the main one `status`, the status subresource `spec`.
+   */
+  readonly resets?: Readonly<Record<string, readonly string[]>>;
+  /** By endpoint: all that it writes, where that is easier said; `*` is any step. */
+  readonly writes?: Readonly<Record<string, readonly string[]>>;
   /** Seconds that an object lives unless written again (Event: `--event-ttl`). */
   readonly expires: boolean;
   /**

@@ -11,6 +11,7 @@ import {
 } from "#schema";
 import type { Body, Target, WriteOptions } from "./contract.ts";
 import { type Environment, hookContext } from "./environment.ts";
+import { noteCleared } from "./ownership.ts";
 import { cannotHandle, checkTypeMeta, jsonTypeMeta, type TypeMeta } from "./type-meta.ts";
 
 /** A client's object in hub form, defaulted, and what the client is to be warned of. */
@@ -75,7 +76,9 @@ function decodeText(
   const problems = { repeated, unknown };
   if (options.fieldValidation === "Strict") refuseProblems(resource, named, problems);
   const warnings = options.fieldValidation === "Warn" ? warningsOf(problems) : [];
-  return { object: toHub(environment, target, object), warnings };
+  const hub = toHub(environment, target, object);
+  noteCleared(value, hub);
+  return { object: hub, warnings };
 }
 
 /** Keys given twice; YAML tells of all of them in one fault. */

@@ -12,9 +12,6 @@ export function wipeSystemFields(metadata: any): void {
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
-  // Ownership of fields is not tracked yet: what a client claims is dropped, what is stored is
-  // kept.
-  delete metadata.managedFields;
 }
 
 /** Identity and birth of a new object. */
@@ -97,7 +94,6 @@ export function keepSystemFields(metadata: any, old: any): void {
     copy(metadata, old, "deletionGracePeriodSeconds");
   }
   copy(metadata, old, "generation");
-  copy(metadata, old, "managedFields");
   delete metadata.selfLink;
 }
 

@@ -6,6 +6,7 @@ import {
   jsonPatch,
   mergePatch,
   PatchFault,
+  plainFailure,
   requestEntityTooLarge,
   strategicMergePatch,
 } from "#meta";
@@ -23,6 +24,7 @@ import { type Decoded, toHub } from "./body.ts";
 import type { Body, Item, PatchOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
 import { jsonType } from "./json-type.ts";
+import { noteCleared } from "./ownership.ts";
 
 /**
  * Patches work on the JSON of the current object in the version that the client speaks. The result
@@ -88,7 +90,18 @@ function patchedDocument(target: Target, { document, parsed, request }: Applicat
     }
   } catch (fault) {
     if (!(fault instanceof PatchFault)) throw fault;
-    throw patchType === "json" ? genericFailure(422) : badRequest(fault.message);
+    throw patchError(fault);
+  }
+}
+
+function patchError({ code, message }: PatchFault): Error {
+  switch (code) {
+    case 400:
+      return badRequest(message);
+    case 422:
+      return genericFailure(422);
+    case 500:
+      return plainFailure(message);
   }
 }
 
@@ -119,7 +132,9 @@ function decodePatched(
     throw patchInvalid(shown(request, parsed, document), why);
   }
   const warnings = fieldValidation === "Warn" ? problems : [];
-  return { object: toHub(environment, target, object), warnings };
+  const hub = toHub(environment, target, object);
+  noteCleared(document, hub);
+  return { object: hub, warnings };
 }
 
 /** A patch may repeat kind and apiVersion but not change them. */

@@ -3,7 +3,6 @@ import {
   alreadyExists,
   alreadyExistsDeleting,
   generatedNameTaken,
-  genericFailure,
   notFound,
   plainFailure,
   StatusError,
@@ -26,6 +25,8 @@ import {
   wipeSystemFields,
 } from "./metadata.ts";
 import { applyPatch } from "./patch.ts";
+import { applied } from "./configuration.ts";
+import { keepTimes, own } from "./ownership.ts";
 import { mayGo } from "./removal.ts";
 import { type Hold, holding, releaseAll } from "./reservations.ts";
 import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
@@ -48,8 +49,14 @@ export async function create(
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Promise<WriteAnswer> {
   const decoded = decodeBody(environment, target, body, options);
-  const creation = { ...decoded, dryRun: options.dryRun };
-  return warned(decoded.warnings, () => createNamed(environment, target, creation));
+  const { dryRun, fieldManager } = options;
+  return warned(decoded.warnings, () => {
+    const { object } = decoded;
+    wipeSystemFields(object.metadata);
+    matchNamespace(target, object.metadata);
+    own(environment, target, { object, old: undefined, fieldManager });
+    return createNamed(environment, target, { ...decoded, dryRun });
+  });
 }
 
 /** The decoded object under its name, or under one that is made up and not taken. */
@@ -58,8 +65,6 @@ async function createNamed(
   target: Target,
   { object, warnings, dryRun }: Creation,
 ): Promise<WriteAnswer> {
-  wipeSystemFields(object.metadata);
-  matchNamespace(target, object.metadata);
   const generates = !object.metadata.name && Boolean(object.metadata.generateName);
   for (let attempt = 1; ; attempt++) {
     const candidate = generates ? deepClone(object) : object;
@@ -167,11 +172,13 @@ export async function update(
   matchNamespace(target, decoded.object.metadata);
   matchName(target, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
-  // The path changes its object, and may be walked again.
-  const change = (): Decoded => ({
-    object: deepClone(decoded.object),
-    warnings: [...decoded.warnings],
-  });
+  const { fieldManager } = options;
+  const change = (current: StoredItem | undefined): Decoded => {
+    // The path changes its object, and may be walked again.
+    const object = deepClone(decoded.object);
+    own(environment, target, { object, old: current?.object, fieldManager });
+    return { object, warnings: [...decoded.warnings] };
+  };
   return write(environment, target, { change, uid, dryRun: options.dryRun });
 }
 
@@ -181,17 +188,35 @@ export async function patch(
   target: Target,
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): Promise<WriteAnswer> {
-  // Server-side apply has its place here: it may create, and merges by ownership.
-  if (options.patchType === "apply") throw genericFailure(415);
+  if (options.patchType === "apply") return apply(environment, target, { body, options });
   const patched = applyPatch(environment, target, { body, options });
   const change = (current: StoredItem | undefined): Decoded => {
     if (current === undefined) throw notFound(target.resource, target.name);
     const decoded = patched(current);
+    const { object } = decoded;
+    own(environment, target, { object, old: current.object, fieldManager: options.fieldManager });
+    matchNamespace(target, object.metadata);
+    matchName(target, object.metadata);
+    return decoded;
+  };
+  return write(environment, target, { change, uid: undefined, dryRun: options.dryRun });
+}
+
+/** Server-side apply: a PATCH that may create, and merges by ownership. */
+function apply(
+  environment: Environment,
+  target: Target,
+  { body, options }: { readonly body: Body; readonly options: PatchOptions },
+): Promise<WriteAnswer> {
+  const { dryRun } = options;
+  const configured = applied(environment, target, { body, options });
+  const change = (current: StoredItem | undefined): Decoded => {
+    const decoded = configured(current);
     matchNamespace(target, decoded.object.metadata);
     matchName(target, decoded.object.metadata);
     return decoded;
   };
-  return write(environment, target, { change, uid: undefined, dryRun: options.dryRun });
+  return write(environment, target, { change, uid: undefined, dryRun, mayCreate: true });
 }
 
 export interface Change {
@@ -200,6 +225,8 @@ export interface Change {
   /** What is there must have this uid. */
   readonly uid: string | undefined;
   readonly dryRun: boolean;
+  /** An object that is not there is created, whatever the kind says of updates. */
+  readonly mayCreate?: boolean;
 }
 
 /** Changes the target's object, or one of its subresources, until nobody else is faster. */
@@ -229,10 +256,10 @@ type Outcome =
 async function createByUpdate(
   environment: Environment,
   target: Target,
-  { change, uid, dryRun }: Change,
+  { change, uid, dryRun, mayCreate = false }: Change,
 ): Promise<Outcome> {
-  const { kind } = target.resource;
-  if (!kind.rules.createOnUpdate || target.subresource !== "") {
+  const { createOnUpdate } = target.resource.kind.rules;
+  if (!(createOnUpdate || mayCreate) || target.subresource !== "") {
     throw notFound(target.resource, target.name);
   }
   checkPreconditions(environment, target, { uid, current: undefined });
@@ -279,6 +306,7 @@ async function prepareReplacement(
   const attributes: Attributes = { target, operation: "update", dryRun, object, old };
   await mutate(environment, attributes, warnings);
   dropRepeatedOwners(object.metadata, warnings);
+  keepTimes(resource, object, old);
   checkVersion(target, object.metadata, entry.modRevision);
 
   keepSystemFields(object.metadata, old.metadata);

@@ -1,0 +1,285 @@
+import {
+  canonicalElement,
+  compareElements,
+  FieldSetFault,
+  type PathElement,
+  SELF,
+} from "./path-element.ts";
+
+/**
+ * A set of field paths in the very shape of FieldsV1, so that reading and writing one costs nothing
+ * but a check: objects nest by path element, a member without members below is `{}`, and a member
+ * with some has `.` among them.
+ *
+ * Example: `{"f:data":{".":{},"f:a":{}},"f:spec":{"f:x":{}}}` has the members data, data.a and
+ * spec.x, but not spec.
+ *
+ * Sets are values: no function changes one, and results share what did not change. The outermost
+ * object is no member of anything, so `{}` there is the empty set.
+ */
+export interface FieldSet {
+  readonly [element: PathElement]: FieldSet;
+}
+
+type Draft = Record<PathElement, FieldSet>;
+
+export const emptySet: FieldSet = Object.freeze({});
+
+/** A member with nothing below; the same value as the empty set, in another place. */
+export const leaf: FieldSet = emptySet;
+
+export function isEmptySet(set: FieldSet): boolean {
+  for (const _element in set) return false;
+  return true;
+}
+
+/** Whether the path to this node is itself a member. */
+export function isMember(node: FieldSet): boolean {
+  return SELF in node || isEmptySet(node);
+}
+
+/** Whether the node has members below. */
+export function hasInner(node: FieldSet): boolean {
+  for (const element in node) if (element !== SELF) return true;
+  return false;
+}
+
+/** A node of its parts; undefined if there is nothing to keep. `inner` must not have SELF. */
+export function nodeOf(self: boolean, inner: FieldSet | undefined): FieldSet | undefined {
+  if (inner === undefined || isEmptySet(inner)) return self ? leaf : undefined;
+  return self ? { [SELF]: leaf, ...inner } : inner;
+}
+
+/** The set of some paths. */
+export function setOf(...paths: readonly (readonly PathElement[])[]): FieldSet {
+  let set = emptySet;
+  for (const path of paths) {
+    let node = leaf;
+    for (const element of path.toReversed()) node = { [element]: node };
+    set = union(set, node);
+  }
+  return set;
+}
+
+export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
+  let node: FieldSet | undefined = set;
+  for (const element of path) {
+    if (!Object.hasOwn(node, element)) return false;
+    node = node[element];
+    if (node === undefined) return false;
+  }
+  return isMember(node);
+}
+
+function inner(set: FieldSet, element: PathElement): FieldSet | undefined {
+  return element !== SELF && Object.hasOwn(set, element) ? set[element] : undefined;
+}
+
+/** Members of either. */
+export function union(left: FieldSet, right: FieldSet): FieldSet {
+  if (left === right || isEmptySet(right)) return left;
+  if (isEmptySet(left)) return right;
+  let draft: Draft | undefined;
+  for (const element in right) {
+    if (element === SELF) continue;
+    const theirs = right[element] as FieldSet;
+    const mine = inner(left, element);
+    const both = mine === undefined ? theirs : unionOfNodes(mine, theirs);
+    if (both === mine) continue;
+    draft ??= { ...left };
+    draft[element] = both;
+  }
+  return draft ?? left;
+}
+
+export function unionOfNodes(left: FieldSet, right: FieldSet): FieldSet {
+  if (left === right) return left;
+  const self = isMember(left) || isMember(right);
+  const below = union(left, right);
+  if (!self || SELF in below) return below;
+  return nodeOf(true, below) as FieldSet;
+}
+
+/** Members of any. Takes time by the size of all together. */
+export function unionOfAll(sets: readonly FieldSet[]): FieldSet {
+  if (sets.length < 2) return sets[0] ?? emptySet;
+  const groups = new Map<PathElement, FieldSet[]>();
+  for (const set of sets) {
+    for (const element in set) {
+      if (element === SELF) continue;
+      const node = set[element] as FieldSet;
+      const group = groups.get(element);
+      if (group === undefined) groups.set(element, [node]);
+      else if (group.at(-1) !== node) group.push(node);
+    }
+  }
+  const draft: Draft = {};
+  for (const [element, nodes] of groups) {
+    const below = contentsOf(unionOfAll(nodes));
+    draft[element] = nodeOf(nodes.some(isMember), below) as FieldSet;
+  }
+  return draft;
+}
+
+/** Members of `left` that are none of `right`; what lies below a member is a matter of its own. */
+export function difference(left: FieldSet, right: FieldSet): FieldSet {
+  return without(left, right, false);
+}
+
+/** Members of `left` that neither are members of `right` nor lie below one. */
+export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
+  return without(left, right, true);
+}
+
+function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet {
+  let draft: Draft | undefined;
+  for (const element in right) {
+    const mine = inner(left, element);
+    if (mine === undefined) continue;
+    const theirs = right[element] as FieldSet;
+    const rest = nodeWithout(mine, theirs, recursive);
+    if (rest === mine) continue;
+    draft ??= { ...left };
+    if (rest === undefined) delete draft[element];
+    else draft[element] = rest;
+  }
+  return draft ?? left;
+}
+
+function nodeWithout(
+  mine: FieldSet,
+  theirs: FieldSet,
+  recursive: boolean,
+): FieldSet | undefined {
+  const taken = isMember(theirs);
+  if (taken && recursive) return undefined;
+  const below = without(mine, theirs, recursive);
+  const self = isMember(mine) && !taken;
+  if (below === mine && self === isMember(mine)) return mine;
+  return nodeOf(self, contentsOf(below));
+}
+
+/** The node without the mark of its own membership. */
+function contentsOf(node: FieldSet): FieldSet {
+  if (!(SELF in node)) return node;
+  const { [SELF]: _self, ...below } = node;
+  return below;
+}
+
+/** Members of both. */
+export function intersection(left: FieldSet, right: FieldSet): FieldSet {
+  let draft: Draft | undefined;
+  for (const element in right) {
+    const mine = inner(left, element);
+    if (mine === undefined) continue;
+    const theirs = right[element] as FieldSet;
+    const below = intersection(mine, theirs);
+    const node = nodeOf(isMember(mine) && isMember(theirs), below);
+    if (node === undefined) continue;
+    draft ??= {};
+    draft[element] = node;
+  }
+  return draft ?? emptySet;
+}
+
+export function isSubset(part: FieldSet, whole: FieldSet): boolean {
+  if (part === whole) return true;
+  for (const element in part) {
+    if (element === SELF) continue;
+    const mine = part[element] as FieldSet;
+    const theirs = inner(whole, element);
+    if (theirs === undefined) return false;
+    if (isMember(mine) && !isMember(theirs)) return false;
+    if (!isSubset(mine, theirs)) return false;
+  }
+  return true;
+}
+
+/** Every member's path: at each level the members first, then what lies below, both in order. */
+export function pathsOf(set: FieldSet): PathElement[][] {
+  const paths: PathElement[][] = [];
+  collectPaths(set, [], paths);
+  return paths;
+}
+
+function collectPaths(set: FieldSet, at: readonly PathElement[], paths: PathElement[][]): void {
+  const elements = Object.keys(set).filter((element) => element !== SELF);
+  elements.sort(compareElements);
+  for (const element of elements) {
+    if (isMember(set[element] as FieldSet)) paths.push([...at, element]);
+  }
+  for (const element of elements) collectPaths(set[element] as FieldSet, [...at, element], paths);
+}
+
+/** Steps to fields, `*` for any; everything below the last step is included. */
+export type Pattern = readonly PathElement[];
+
+/** Members on the way of a pattern or below one. */
+export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): FieldSet {
+  const draft: Draft = {};
+  for (const element in set) {
+    if (element === SELF) continue;
+    const hit = patterns.filter(([first]) => first === "*" || first === element);
+    if (hit.length === 0) continue;
+    const node = set[element] as FieldSet;
+    const rest = hit.map((pattern) => pattern.slice(1));
+    const below = rest.some((pattern) => pattern.length === 0)
+      ? contentsOf(node)
+      : onlyMatching(node, rest);
+    const kept = nodeOf(isMember(node), below);
+    if (kept !== undefined) draft[element] = kept;
+  }
+  return draft;
+}
+
+/**
+ * Reads FieldsV1: texts brought into canonical form, unknown kinds of steps dropped.
+ *
+ * @throws FieldSetFault
+ */
+export function parseFieldSet(value: unknown): FieldSet {
+  if (value === null || value === undefined) return emptySet;
+  return contentsOf(parseNode(value));
+}
+
+function parseNode(value: unknown): FieldSet {
+  if (value === null) return leaf;
+  if (typeof value !== "object" || Array.isArray(value)) {
+    throw new FieldSetFault("a field set must be an object");
+  }
+  let below: Draft | undefined;
+  let self = false;
+  const source = value as Readonly<Record<string, unknown>>;
+  for (const text in source) {
+    if (text === SELF) {
+      self = true;
+      continue;
+    }
+    const element = canonicalElement(text);
+    if (element === undefined) continue;
+    const node = parseNode(source[text]);
+    below ??= {};
+    const before = inner(below, element);
+    below[element] = before === undefined ? node : again(before, node);
+  }
+  return nodeOf(self || below === undefined, below) as FieldSet;
+}
+
+/** One step given twice in different spelling: memberships add up, the last contents count. */
+function again(before: FieldSet, node: FieldSet): FieldSet {
+  const below = contentsOf(hasInner(node) ? node : before);
+  return nodeOf(isMember(before) || isMember(node), below) as FieldSet;
+}
+
+/** The same set with its steps in order at every level. */
+export function inOrder(set: FieldSet): FieldSet {
+  const elements = Object.keys(set);
+  const nodes = elements.map((element) => inOrder(set[element] as FieldSet));
+  const sorted = elements.every(
+    (element, index) => index === 0 || compareElements(elements[index - 1] as string, element) < 0,
+  );
+  if (sorted && nodes.every((node, index) => node === set[elements[index] as string])) return set;
+  const pairs = elements.map((element, index) => [element, nodes[index] as FieldSet] as const);
+  if (!sorted) pairs.sort(([a], [b]) => compareElements(a, b));
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,13 @@
+/** apply: who owns which field of an object, and what an applied configuration makes of it. */
+export { type FieldSet, parseFieldSet, type Pattern, setOf } from "./field-set.ts";
+export { deduced, rootShape, type Shape } from "./shape.ts";
+export { type ManagedFieldsEntry, OwnershipFault } from "./managers.ts";
+export type { Scope, Versions } from "./updater.ts";
+export type { JsonObject } from "./value.ts";
+export {
+  applyConfiguration,
+  entriesAfterUpdate,
+  named as describeObject,
+  type Write as OwnedWrite,
+} from "./ownership.ts";
+export { scaleEntries, parentEntries } from "./scale.ts";

@@ -1,0 +1,184 @@
+import { compareUtf8 } from "#base";
+import { goQuote } from "#meta";
+import { escapedForHtml } from "#schema";
+
+/**
+ * One step of the path to a field, as the text that FieldsV1 shows: `f:name` a field, `k:{..}` the
+ * element of a list with these keys, `v:..` the element of a set with this value, `i:3` an index.
+ * Texts are canonical (keys sorted, JSON as Go prints it), so equal steps are equal texts.
+ */
+export type PathElement = string;
+
+/** In a set: the path that leads here is a member itself. */
+export const SELF = ".";
+
+/** A field set that cannot be read; the message is for the log and for errors of apply. */
+export class FieldSetFault extends Error {
+  override readonly name = "FieldSetFault";
+}
+
+export function fieldElement(name: string): PathElement {
+  return `f:${name}`;
+}
+
+export function valueElement(value: unknown): PathElement {
+  return `v:${goJson(value)}`;
+}
+
+/** `keys` must be sorted by name. */
+export function keyElement(keys: readonly (readonly [name: string, value: unknown])[]): PathElement {
+  const members = keys.map(([name, value]) => `${goJson(name)}:${goJson(value)}`);
+  return `k:{${members.join(",")}}`;
+}
+
+/** Compact JSON with Go's escapes for HTML; keys of objects sorted. */
+function goJson(value: unknown): string {
+  if (typeof value === "string") return escapedForHtml(JSON.stringify(value));
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const members = Object.entries(value)
+    .sort(([a], [b]) => compareUtf8(a, b))
+    .map(([key, inner]) => `${goJson(key)}:${goJson(inner)}`);
+  return `{${members.join(",")}}`;
+}
+
+/**
+ * The canonical form of a text that a client or an older server wrote; undefined for kinds of steps
+ * that are not known, which are passed over.
+ *
+ * @throws FieldSetFault
+ */
+export function canonicalElement(text: string): PathElement | undefined {
+  if (text.length < 2) throw new FieldSetFault("key must be 2 characters long");
+  if (text[1] !== ":") throw new FieldSetFault(`missing colon: ${text}`);
+  switch (text[0]) {
+    case "f":
+      return text;
+    case "v":
+      return valueElement(parsed(text));
+    case "k":
+      return keyElement(keysOf(text));
+    case "i":
+      return `i:${indexOf(text)}`;
+    default:
+      return undefined;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text.slice(2));
+  } catch {
+    throw new FieldSetFault(`parsing key as path element: ${text}`);
+  }
+}
+
+function keysOf(text: string): [string, unknown][] {
+  const keys = parsed(text) ?? {};
+  if (typeof keys !== "object" || Array.isArray(keys)) {
+    throw new FieldSetFault(`parsing key as path element: ${text}`);
+  }
+  return Object.entries(keys).sort(([a], [b]) => compareUtf8(a, b));
+}
+
+function indexOf(text: string): number {
+  const digits = text.slice(2);
+  const index = Number(digits);
+  if (!/^[+-]?\d+$/.test(digits) || !Number.isSafeInteger(index)) {
+    throw new FieldSetFault(`parsing key as path element: ${text}`);
+  }
+  return index;
+}
+
+const ranks = ".fkvi";
+
+/** The order in which a set lists its steps: fields, keys, values, indexes; each by its value. */
+export function compareElements(left: PathElement, right: PathElement): number {
+  if (left === right) return 0;
+  const [kind] = left;
+  if (kind !== right[0]) return ranks.indexOf(kind ?? "") - ranks.indexOf(right[0] ?? "");
+  switch (kind) {
+    case "k":
+      return compareKeys(keysOf(left), keysOf(right));
+    case "v":
+      return compareValues(parsed(left), parsed(right));
+    case "i":
+      return indexOf(left) - indexOf(right);
+    default:
+      return compareUtf8(left, right);
+  }
+}
+
+function compareKeys(
+  left: readonly (readonly [string, unknown])[],
+  right: readonly (readonly [string, unknown])[],
+): number {
+  for (const [index, [name, value]] of left.entries()) {
+    const other = right[index];
+    if (other === undefined) return 1;
+    const order = compareUtf8(name, other[0]) || compareValues(value, other[1]);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+/** Numbers, texts, booleans, lists, objects, null. */
+function compareValues(left: unknown, right: unknown): number {
+  const kinds = valueRank(left) - valueRank(right);
+  if (kinds !== 0) return kinds;
+  if (typeof left === "string") return compareUtf8(left, right as string);
+  if (Array.isArray(left)) return compareLists(left, right as unknown[]);
+  if (typeof left === "object" && left !== null) {
+    return compareKeys(sortedEntries(left), sortedEntries(right as object));
+  }
+  const [a, b] = [Number(left), Number(right)];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function sortedEntries(value: object): [string, unknown][] {
+  return Object.entries(value).sort(([a], [b]) => compareUtf8(a, b));
+}
+
+function compareLists(left: readonly unknown[], right: readonly unknown[]): number {
+  for (const [index, value] of left.entries()) {
+    if (index >= right.length) return 1;
+    const order = compareValues(value, right[index]);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+function valueRank(value: unknown): number {
+  if (typeof value === "number" || typeof value === "bigint") return 0;
+  if (typeof value === "string") return 1;
+  if (typeof value === "boolean") return 2;
+  if (Array.isArray(value)) return 3;
+  return value === null ? 5 : 4;
+}
+
+/** As messages show it: `.name`, `[name="a"]`, `[="value"]`, `[3]`. */
+export function describeElement(element: PathElement): string {
+  switch (element[0]) {
+    case "k": {
+      const keys = keysOf(element).map(([name, value]) => `${name}=${describeValue(value)}`);
+      return `[${keys.join(",")}]`;
+    }
+    case "v":
+      return `[=${describeValue(parsed(element))}]`;
+    case "i":
+      return `[${element.slice(2)}]`;
+    default:
+      return `.${element.slice(2)}`;
+  }
+}
+
+function describeValue(value: unknown): string {
+  if (value === null) return "null";
+  if (typeof value === "string") return goQuote(value);
+  if (Array.isArray(value)) return `[${value.map(describeValue).join(",")}]`;
+  if (typeof value !== "object") return String(value);
+  return Object.entries(value)
+    .map(([key, inner]) => `${key}=${describeValue(inner)}`)
+    .join("");
+}

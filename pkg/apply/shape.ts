@@ -1,0 +1,161 @@
+import { memoize } from "#base";
+import {
+  type Field,
+  jsonFields,
+  type JsonField,
+  resolved,
+  type ScalarType,
+  type StructType,
+  type Type,
+} from "#schema";
+
+/**
+ * What merging needs to know of a type, in terms of JSON: which of scalar, list and map a value may
+ * be, and who is one unit. Folded from the declarations of built-in kinds; anything else that has a
+ * schema (a custom resource) can be brought into this form, with `deduced` for what it leaves open.
+ */
+export interface Shape {
+  readonly scalar?: ScalarShape;
+  readonly list?: ListShape;
+  readonly map?: MapShape;
+}
+
+export type ScalarShape = "string" | "numeric" | "boolean" | "untyped";
+
+export interface ListShape {
+  /** One unit; a set of scalars; or elements told apart by keys. */
+  readonly relation: "atomic" | "set" | "map";
+  /** For `map`: names sorted, with the value that stands for an absent one (undefined: none). */
+  readonly keys: readonly (readonly [name: string, absent: unknown])[];
+  readonly element: Shape;
+}
+
+export interface MapShape {
+  /** One unit. */
+  readonly atomic: boolean;
+  readonly fields: ReadonlyMap<string, Shape>;
+  /** Of keys that are no declared fields; undefined: there are none. */
+  readonly element: Shape | undefined;
+}
+
+/** JSON that nothing is known of within a unit. */
+const opaque: Shape = {
+  scalar: "untyped",
+  get list(): ListShape {
+    return { relation: "atomic", keys: [], element: opaque };
+  },
+  get map(): MapShape {
+    return { atomic: true, fields: new Map(), element: opaque };
+  },
+};
+
+const opaqueList: ListShape = { relation: "atomic", keys: [], element: opaque };
+
+/** Any JSON: objects merge key by key, lists are units. */
+export const deduced: Shape = {
+  scalar: "untyped",
+  list: opaqueList,
+  get map(): MapShape {
+    return deducedMap;
+  },
+};
+
+const deducedMap: MapShape = { atomic: false, fields: new Map(), element: deduced };
+
+const text: Shape = { scalar: "string" };
+
+/** The shape of a whole object of a kind: that of its struct, and what names kind and version. */
+export const rootShape = memoize((struct: StructType<any>): Shape => {
+  const { fields, atomic, element } = structMap(struct);
+  const all = new Map([["apiVersion", text], ["kind", text], ...fields]);
+  return { map: { atomic, fields: all, element } };
+});
+
+const shapeOf = memoize((type: Type): Shape => {
+  switch (type.tag) {
+    case "string":
+    case "bytes":
+      return text;
+    case "bool":
+      return { scalar: "boolean" };
+    case "int32":
+    case "int64":
+    case "double":
+      return { scalar: "numeric" };
+    case "scalar":
+      return scalarShape(type);
+    case "list":
+      return { list: { relation: "atomic", keys: [], element: shapeOf(type.element) } };
+    case "map":
+      return { map: { atomic: false, fields: new Map(), element: shapeOf(type.value) } };
+    case "struct":
+      return { map: structMap(type) };
+    case "lazy":
+      // Ends at a struct, whose fields wait.
+      return shapeOf(type.resolve());
+  }
+});
+
+/** As the published schema shows the scalar, since that is what Kubernetes merges by. */
+function scalarShape({ openapi }: ScalarType): Shape {
+  const { type, format, v3 } = openapi;
+  if (type === "object") return { map: deducedMap };
+  if (type === undefined) return deduced;
+  const plain = type === "string" && format === undefined && v3 === undefined;
+  return { scalar: plain ? "string" : "untyped" };
+}
+
+const structMap = memoize((struct: StructType<any>): MapShape => {
+  // Fields are looked up when they are met, since a struct may contain itself.
+  let fields: ReadonlyMap<string, Shape> | undefined;
+  return {
+    atomic: struct.atomic === true,
+    get fields() {
+      fields ??= new Map(jsonFields(struct).map((field) => [field.name, fieldShape(field)]));
+      return fields;
+    },
+    element: undefined,
+  };
+});
+
+function fieldShape(field: JsonField): Shape {
+  const type = resolved(field.type);
+  const shape = shapeOf(type);
+  if (type.tag === "list" && field.listType !== undefined && field.listType !== "atomic") {
+    const relation = field.listType;
+    const element = resolved(type.element as Type);
+    const names = relation === "map" ? [...(field.listMapKeys ?? [])].sort() : [];
+    const keys = names.map((name) => [name, absentKey(element, name)] as const);
+    return { list: { relation, keys, element: shapeOf(element) } };
+  }
+  if (field.mapType === "atomic" && shape.map !== undefined) {
+    const { fields, element } = shape.map;
+    return { map: { atomic: true, fields, element } };
+  }
+  return shape;
+}
+
+/** Keys that are always written have a zero value; others may declare a default. */
+function absentKey(element: Type, name: string): unknown {
+  if (element.tag !== "struct") return undefined;
+  const field = jsonFields(element).find((each) => each.name === name);
+  if (field === undefined) return undefined;
+  if (field.default !== undefined) return field.default;
+  const { omitEmpty, pointer } = field.presence;
+  return omitEmpty || pointer ? undefined : zeroKey(field);
+}
+
+function zeroKey(field: Field): unknown {
+  switch (resolved(field.type).tag) {
+    case "string":
+      return "";
+    case "int32":
+    case "int64":
+    case "double":
+      return 0;
+    case "bool":
+      return false;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,177 @@
+import { deepClone, memoize } from "#base";
+import {
+  entriesAfterUpdate,
+  type JsonObject,
+  type ManagedFieldsEntry,
+  type OwnedWrite,
+  OwnershipFault,
+  rootShape,
+  type Shape,
+  type Versions,
+} from "#apply";
+import { groupVersionOf, type KindVersion, type Resource, resolve } from "#meta";
+import { DecodeFault, fromJson, type StructType, toJson, toJsonValue } from "#schema";
+import type { Target } from "./contract.ts";
+import { dropEmpties } from "./empties.ts";
+import type { Environment } from "./environment.ts";
+import { timestamp } from "./metadata.ts";
+import { scopeOf } from "./scope.ts";
+
+/**
+ * Who owns which field, kept in metadata.managedFields. It is worked out on the object as the client
+ * wants it, in the version that the client speaks, before admission and the kind's own preparation.
+ */
+
+/** A write by `manager`, or if that is "" by the user agent. */
+export function ownedWrite(environment: Environment, target: Target, manager: string): OwnedWrite {
+  const { resource, subresource } = target;
+  return {
+    versions: versionsOf(environment, resource),
+    apiVersion: resource.groupVersion,
+    kind: resource.kind.kind,
+    scope: scopeOf(resource.kind, subresource),
+    manager: manager || printable(target.userAgent),
+    subresource,
+    now: timestamp(environment.clock.now()),
+  };
+}
+
+interface Owning {
+  /** Wanted, in hub form; its managedFields are what the client sent. Changed in place. */
+  readonly object: any;
+  /** What is there; undefined for a creation. */
+  readonly old: any;
+  readonly fieldManager: string;
+}
+
+/** Gives the fields that a create, replace or patch changes to whoever asked for it. */
+export function own(
+  environment: Environment,
+  target: Target,
+  { object, old, fieldManager }: Owning,
+): void {
+  const { resource } = target;
+  const sent: readonly ManagedFieldsEntry[] | undefined = object.metadata.managedFields;
+  const entries = entriesAfterUpdate(ownedWrite(environment, target, fieldManager), {
+    live: () => (old === undefined ? zeroOf(resource.struct) : viewOf(resource, old)),
+    next: () => viewOf(resource, object),
+    creation: old === undefined,
+    entries: old?.metadata.managedFields,
+    sent,
+  });
+  setEntries(object.metadata, entries);
+}
+
+export function setEntries(metadata: any, entries: readonly ManagedFieldsEntry[]): void {
+  if (entries.length === 0) delete metadata.managedFields;
+  else metadata.managedFields = entries;
+}
+
+/** Marks that the client takes all owners away, which the decoder would not tell from silence. */
+export function noteCleared(document: unknown, object: any): void {
+  const metadata = (document as { readonly metadata?: unknown } | undefined)?.metadata;
+  const sent = (metadata as { readonly managedFields?: unknown } | undefined)?.managedFields;
+  if (Array.isArray(sent) && sent.length === 0) object.metadata.managedFields = [];
+}
+
+/** A hub object as JSON in the version of the resource, without its owners. */
+export function viewOf({ served, struct }: Resource, hub: any): JsonObject {
+  const object = served.convert === "hub" ? hub : served.convert.down(hub);
+  const { managedFields: _entries, ...metadata } = object.metadata;
+  return toJsonValue(struct, { ...object, metadata });
+}
+
+/** The object of a kind with nothing set, as JSON. */
+export const zeroOf = memoize((struct: StructType<any>): JsonObject =>
+  toJsonValue(struct, fromJson(struct, {}, { root: true })),
+);
+
+const longestManager = 128;
+
+/** The printable part of a user agent, as far as a manager's name may be long. */
+function printable(userAgent: string): string {
+  let name = "";
+  let bytes = 0;
+  for (const character of userAgent) {
+    if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) continue;
+    bytes += Buffer.byteLength(character);
+    if (bytes > longestManager) break;
+    name += character;
+  }
+  return name;
+}
+
+function versionsOf(environment: Environment, resource: Resource): Versions {
+  const { groupVersion, struct, served } = resource;
+  const find = (apiVersion: string): Pick<KindVersion, "struct" | "convert"> | undefined => {
+    if (apiVersion === groupVersion) return { struct, convert: served.convert };
+    if (apiVersion.split("/").length > 2) {
+      throw new OwnershipFault(`unexpected GroupVersion string: ${apiVersion}`);
+    }
+    const { domain } = environment.catalog;
+    const { group, versions } = resource.kind;
+    return versions.find(
+      (each) => groupVersionOf(resolve(each.group ?? group, domain), each.version) === apiVersion,
+    );
+  };
+  return {
+    shapeOf: (apiVersion): Shape | undefined => {
+      const found = find(apiVersion);
+      return found && rootShape(found.struct);
+    },
+    convert: (object, from, to) => {
+      const [source, destination] = [find(from), find(to)];
+      if (source === undefined || destination === undefined) return object;
+      const typeMeta = { kind: resource.kind.kind, apiVersion: to };
+      const { struct: sourceStruct, convert: up } = source;
+      const { convert: down } = destination;
+      const decoded = decode(sourceStruct, object);
+      const hub = up === "hub" ? decoded : up.up(decoded);
+      const converted = down === "hub" ? hub : down.down(hub);
+      return toJsonValue(destination.struct, converted, typeMeta);
+    },
+  };
+}
+
+function decode(struct: StructType<any>, object: JsonObject): any {
+  try {
+    return fromJson(struct, object, { root: true });
+  } catch (fault) {
+    if (fault instanceof DecodeFault) throw new OwnershipFault(fault.message);
+    throw fault;
+  }
+}
+
+/**
+ * Takes back the new times of owners if nothing else has changed, so that the write is none.
+ * Changes `object` in place.
+ */
+export function keepTimes({ hub }: Resource, object: any, old: any): void {
+  const [now, before] = [entriesOf(object), entriesOf(old)];
+  if (now.length === 0 || now.length !== before.length) return;
+  if (now.every((entry, index) => entry.time === before[index]?.time)) return;
+  const timeless = (entry: ManagedFieldsEntry): string => {
+    const { time: _time, ...rest } = entry;
+    return JSON.stringify(Object.entries(rest).sort());
+  };
+  const same = now.every((entry, index) => {
+    const other = before[index];
+    return other !== undefined && timeless(entry) === timeless(other);
+  });
+  if (same && text(hub.struct, object) === text(hub.struct, old)) {
+    object.metadata.managedFields = old.metadata.managedFields;
+  }
+}
+
+function entriesOf({ metadata }: any): readonly ManagedFieldsEntry[] {
+  return metadata.managedFields ?? [];
+}
+
+/** An object as it would be stored, without its owners. */
+function text(struct: StructType<any>, object: any): string {
+  const { managedFields: _entries, ...metadata } = object.metadata;
+  const stored = deepClone({ ...object, metadata });
+  dropEmpties(struct, stored);
+  return toJson(struct, stored);
+}
+
