@@ -1,5 +1,7 @@
 /** api: every kind, one file each, and the structs that only travel. */
 import type { Kind } from "#meta";
+import { cronJob } from "./batch/cron-job.ts";
+import { job } from "./batch/job.ts";
 import { daemonSet } from "./apps/daemon-set.ts";
 import { deployment } from "./apps/deployment.ts";
 import { replicaSet } from "./apps/replica-set.ts";
@@ -84,6 +86,8 @@ export const builtinKinds: readonly Kind[] = [
   tokenReview,
   ...authorizationKinds,
   horizontalPodAutoscaler,
+  cronJob,
+  job,
   ...certificateKinds,
   ingressClass,
   ingress,
@@ -117,6 +121,7 @@ export { checkScale } from "./autoscaling/scale.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export * from "./meta/index.ts";
+export { parseRequest } from "./certificates/pkcs10.ts";
 export { rangeAllocation } from "./core/range-allocation.ts";
 export { formatAddress, parseAddress, parseNetwork } from "./networking/ip.ts";
 export {
