@@ -367,7 +367,8 @@ const withoutValue: ReadonlySet<ProblemType> = new Set([
 /** A problem without its field: `Invalid value: "x": must be shorter`. */
 export function problemText(problem: FieldProblem): string {
   const title = titles[problem.type];
-  const subject = withoutValue.has(problem.type) ? title : `${title}: ${valueText(problem.value)}`;
+  const isShown = "value" in problem && !withoutValue.has(problem.type);
+  const subject = isShown ? `${title}: ${valueText(problem.value)}` : title;
   return problem.detail === "" ? subject : `${subject}: ${problem.detail}`;
 }
 

@@ -34,6 +34,7 @@ import {
   imagesColumn,
   selectorCell,
   selectorColumn,
+  shownSelector,
   shareValue,
   statusSubresource,
   templateWarnings,
@@ -237,7 +238,8 @@ export const daemonSet = kind(daemonSetV1, {
     validateUpdate: (object, old, problems, context) => {
       if (context.subresource === "status") return checkStatus(object, old, problems);
       validate(object, problems, context);
-      const selectors = { now: object.spec.selector, before: old.spec.selector };
+      const { selector: now } = object.spec;
+      const selectors = { now, before: old.spec.selector, shown: shownSelector(now) };
       mustNotChange(problems, path.child("selector"), selectors);
     },
     warnings: (object, _old, context) =>

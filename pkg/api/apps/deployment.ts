@@ -38,6 +38,7 @@ import {
   scaleSubresource,
   selectorCell,
   selectorColumn,
+  shownSelector,
   shareValue,
   statusSubresource,
   templateWarnings,
@@ -247,7 +248,8 @@ export const deployment = kind(deploymentV1, {
     validateUpdate: (object, old, problems, context) => {
       if (context.subresource === "status") return checkStatus(object, old, problems);
       validate(object, problems, context);
-      const selectors = { now: object.spec.selector, before: old.spec.selector };
+      const { selector: now } = object.spec;
+      const selectors = { now, before: old.spec.selector, shown: shownSelector(now) };
       mustNotChange(problems, path.child("selector"), selectors);
     },
     warnings: (object, old, context) => [
@@ -260,8 +262,8 @@ export const deployment = kind(deploymentV1, {
   columns: [
     nameColumn,
     column("Ready", "How many pods are ready of how many wanted."),
-    column("Up-to-date", "How many are of the present template.", { type: "integer" }),
-    column("Available", "How many have been ready for long enough.", { type: "integer" }),
+    column("Up-to-date", "How many are of the present template."),
+    column("Available", "How many have been ready for long enough."),
     ageColumn,
     containersColumn,
     imagesColumn,

@@ -33,6 +33,7 @@ import {
   scaleSubresource,
   selectorCell,
   selectorColumn,
+  shownSelector,
   statusSubresource,
   templateWarnings,
 } from "./workload.ts";
@@ -134,7 +135,8 @@ export const replicaSet = kind(replicaSetV1, {
     validateUpdate: (object, old, problems, context) => {
       if (context.subresource === "status") return checkStatus(object, problems);
       validate(object, problems, context);
-      const selectors = { now: object.spec.selector, before: old.spec.selector };
+      const { selector: now } = object.spec;
+      const selectors = { now, before: old.spec.selector, shown: shownSelector(now) };
       mustNotChange(problems, path.child("selector"), selectors);
     },
     warnings: (object, old, context) => [

@@ -14,7 +14,7 @@ import { validatePodTemplate } from "../core/pod-spec-rules.ts";
 import { podWarnings } from "../core/pod-warnings.ts";
 import { checkLabelSelector, formatLabelSelector, type LabelSelector } from "../label-selector.ts";
 import { column } from "../printing.ts";
-import { unsupported } from "../strategy.ts";
+import { sortedKeys, unsupported } from "../strategy.ts";
 
 export function checkNotNegative(
   counts: Readonly<Record<string, number | bigint | undefined>>,
@@ -30,7 +30,11 @@ export function checkNotNegative(
 /** `cannot be greater than status.replicas` of each count that is greater. */
 export function checkNotAbove(
   counts: Readonly<Record<string, number>>,
-  { path, problems, limit }: {
+  {
+    path,
+    problems,
+    limit,
+  }: {
     readonly path: Path;
     readonly problems: Problems;
     readonly limit: { readonly name: string; readonly value: number };
@@ -85,6 +89,26 @@ export function shareValue(share: IntOrString | undefined): number {
   return /^[-+]?\d+$/.test(share) ? Number.parseInt(share, 10) : 0;
 }
 
+/** Labels as Go prints them: sorted by key. */
+export function shownLabels(
+  labels: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> | null {
+  if (labels === undefined) return null;
+  return Object.fromEntries(sortedKeys(labels).map((key) => [key, labels[key] ?? ""]));
+}
+
+/** A selector as Go prints it. */
+export function shownSelector(
+  selector: LabelSelector | null | undefined,
+): Readonly<Record<string, unknown>> | null {
+  if (selector === null || selector === undefined) return null;
+  const { matchLabels, matchExpressions } = selector;
+  return {
+    ...(matchLabels === undefined ? {} : { matchLabels: shownLabels(matchLabels) }),
+    ...(matchExpressions === undefined ? {} : { matchExpressions }),
+  };
+}
+
 /** Selectors that Kubernetes cannot even turn into a test of labels. */
 function isUsable({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
   const labels = Object.entries(matchLabels);
@@ -124,10 +148,10 @@ export function checkSelector(
   checkLabelSelector(selector, path, problems);
   const { matchLabels = {}, matchExpressions = [] } = selector;
   if (Object.keys(matchLabels).length + matchExpressions.length === 0) {
-    problems.invalid(path, selector, `empty selector is invalid for ${kind}`);
+    problems.invalid(path, shownSelector(selector), `empty selector is invalid for ${kind}`);
   }
   if (isUsable(selector)) return true;
-  if (unusable !== undefined) problems.invalid(path, selector, unusable);
+  if (unusable !== undefined) problems.invalid(path, shownSelector(selector), unusable);
   return false;
 }
 
@@ -141,7 +165,7 @@ export function checkMatch(
   const { labels } = template.metadata;
   if (selectorFromLabelSelector(selector).matches(labels ?? {})) return;
   const detail = "`selector` does not match template `labels`";
-  problems.invalid(path.child("metadata", "labels"), labels ?? null, detail);
+  problems.invalid(path.child("metadata", "labels"), shownLabels(labels), detail);
 }
 
 /** Pods that are kept running: they restart, and have no deadline. */

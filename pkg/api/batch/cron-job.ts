@@ -1,0 +1,206 @@
+import {
+  always,
+  bool,
+  type Infer,
+  int32,
+  int64,
+  list,
+  named,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { type HookContext, kind, objectMeta, time } from "#meta";
+import {
+  checkNotNegative,
+  containersColumn,
+  imagesColumn,
+  nameWarnings,
+  selectorCell,
+  selectorColumn,
+  statusSubresource,
+  templateWarnings,
+} from "../apps/workload.ts";
+import { defaultPodSpec } from "../core/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod-gates.ts";
+import { containerCells } from "../core/pod-template.ts";
+import { objectReference } from "../core/references.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf, timeSince } from "../printing.ts";
+import { dividedBySubresource, unsupported } from "../strategy.ts";
+import { isTimeZone, scheduleFault } from "./cron-schedule.ts";
+import { checkJobSpec } from "./job-rules.ts";
+import { jobTemplateSpec } from "./job-structs.ts";
+
+const v1 = structs("api/batch/v1");
+
+const cronJobSpec = v1("CronJobSpec", "Which jobs, and when.", {
+  schedule: always(1, string, "When, as in cron tables: `0 4 * * MON-FRI` or `@daily`."),
+  timeZone: optional(8, string, "Time zone of the schedule, as in Europe/Berlin."),
+  startingDeadlineSeconds: optional(2, int64, "Seconds by which a job may be late at most."),
+  concurrencyPolicy: plain(
+    3,
+    named("v1.ConcurrencyPolicy", "Allow", "Forbid", "Replace"),
+    "What if the last job still runs: Allow another, Forbid it, or Replace the last.",
+    { default: "Allow" },
+  ),
+  suspend: optional(4, bool, "True = no more jobs for the time being.", { default: false }),
+  jobTemplate: always(5, jobTemplateSpec, "The jobs to be made."),
+  successfulJobsHistoryLimit: optional(6, int32, "How many successful jobs to keep.", {
+    default: 3,
+  }),
+  failedJobsHistoryLimit: optional(7, int32, "How many failed jobs to keep.", { default: 1 }),
+});
+
+const cronJobStatus = v1("CronJobStatus", "What has run.", {
+  active: plain(1, list(objectReference), "Jobs that still run.", { listType: "atomic" }),
+  lastScheduleTime: optional(4, time, "When a job was last made."),
+  lastSuccessfulTime: optional(5, time, "When a job last succeeded."),
+});
+
+const cronJobV1 = v1("CronJob", "Makes jobs on a schedule.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: plain(2, cronJobSpec, "Which jobs, and when."),
+  status: plain(3, cronJobStatus, "What has run."),
+});
+
+type CronJob = Infer<typeof cronJobV1>;
+type Spec = CronJob["spec"];
+
+/** Jobs get a suffix of eleven characters, and labels hold 63. */
+const LONGEST_NAME = 52;
+const path = Path.of("spec");
+const templatePath = path.child("jobTemplate", "spec", "template");
+
+const hasZone = (schedule: string): boolean => schedule.includes("TZ");
+
+function checkSpec(
+  spec: Spec,
+  old: Spec | undefined,
+  { problems, context }: { readonly problems: Problems; readonly context: HookContext },
+): void {
+  const mayHaveZone = old !== undefined && hasZone(old.schedule);
+  checkSchedule(spec, mayHaveZone, problems);
+  const { startingDeadlineSeconds, successfulJobsHistoryLimit, failedJobsHistoryLimit } = spec;
+  checkNotNegative({ startingDeadlineSeconds }, path, problems);
+  if (old === undefined || old.timeZone !== spec.timeZone) checkTimeZone(spec, problems);
+  const { concurrencyPolicy: policy = "", jobTemplate } = spec;
+  const supported = ["Allow", "Forbid", "Replace"];
+  if (!supported.includes(policy)) {
+    unsupported(problems, path.child("concurrencyPolicy"), { value: policy, supported });
+  }
+  const place = path.child("jobTemplate", "spec");
+  checkJobSpec(jobTemplate.spec, { path: place, problems }, context);
+  const { selector, manualSelector } = jobTemplate.spec;
+  if (selector !== undefined) {
+    problems.invalid(place.child("selector"), selector, "`selector` will be auto-generated");
+  }
+  if (manualSelector) {
+    const only = { value: true, supported: ["nil", "false"] };
+    unsupported(problems, place.child("manualSelector"), only);
+  }
+  checkNotNegative({ successfulJobsHistoryLimit, failedJobsHistoryLimit }, path, problems);
+}
+
+function checkSchedule(spec: Spec, mayHaveZone: boolean, problems: Problems): void {
+  const { schedule, timeZone } = spec;
+  const place = path.child("schedule");
+  if (schedule === "") return problems.required(place);
+  const fault = scheduleFault(schedule);
+  if (fault !== undefined) problems.invalid(place, schedule, fault);
+  if (!hasZone(schedule)) return;
+  if (!mayHaveZone) {
+    const detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+    problems.invalid(place, schedule, detail);
+  } else if (timeZone !== undefined) {
+    const detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
+    problems.invalid(place, schedule, detail);
+  }
+}
+
+function checkTimeZone({ timeZone: zone }: Spec, problems: Problems): void {
+  if (zone === undefined) return;
+  const place = path.child("timeZone");
+  if (zone === "") {
+    problems.invalid(place, zone, "timeZone must be nil or non-empty string");
+    return;
+  }
+  if (zone.toLowerCase() === "local") {
+    const list = "https://www.iana.org/time-zones";
+    const detail = `timeZone must be an explicit time zone as defined in ${list}`;
+    problems.invalid(place, zone, detail);
+  }
+  if (!isTimeZone(zone)) problems.invalid(place, zone, `unknown time zone ${zone}`);
+}
+
+const divided = dividedBySubresource(() => ({}));
+const podSpecOf = ({ spec }: CronJob) => spec.jobTemplate.spec.template.spec;
+
+export const cronJob = kind(cronJobV1, {
+  group: "batch",
+  kind: "CronJob",
+  plural: "cronjobs",
+  shortNames: ["cj"],
+  categories: ["all"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: cronJobV1, onByDefault: true, convert: "hub" }],
+  subresources: [statusSubresource],
+  rules: { generation: true },
+  hooks: {
+    default: (object) => defaultPodSpec(podSpecOf(object)),
+    prepareCreate: (object, context) => {
+      divided.prepareCreate(object, context);
+      dropGatedPodFields(podSpecOf(object), undefined, context.gate);
+    },
+    prepareUpdate: (object, old, context) => {
+      divided.prepareUpdate(object, old, context);
+      dropGatedPodFields(podSpecOf(object), podSpecOf(old), context.gate);
+    },
+    validate: (object, problems, context) => {
+      checkSpec(object.spec, undefined, { problems, context });
+      const { name = "" } = object.metadata;
+      if (name.length <= LONGEST_NAME) return;
+      const detail = `must be no more than ${LONGEST_NAME} characters`;
+      problems.invalid(Path.of("metadata.name"), name, detail);
+    },
+    validateUpdate: (object, old, problems, context) => {
+      if (context.subresource === "status") return;
+      checkSpec(object.spec, old.spec, { problems, context });
+    },
+    warnings: (object, old, context) => [
+      ...(old === undefined ? nameWarnings(object) : []),
+      ...(context.subresource === ""
+        ? templateWarnings(object.spec.jobTemplate.spec.template, templatePath, context)
+        : []),
+    ],
+  },
+  columns: [
+    nameColumn,
+    column("Schedule", "When jobs are made."),
+    column("Timezone", "Time zone of the schedule."),
+    column("Suspend", "Whether no more jobs are made.", { type: "boolean" }),
+    column("Active", "How many jobs still run.", { type: "integer" }),
+    column("Last Schedule", "Time since a job was last made."),
+    ageColumn,
+    containersColumn,
+    imagesColumn,
+    selectorColumn,
+  ],
+  row: (object, context) => {
+    const { spec, status } = object;
+    const { lastScheduleTime: last } = status;
+    return [
+      nameOf(object),
+      spec.schedule,
+      spec.timeZone ?? "<none>",
+      spec.suspend === undefined ? "<unset>" : spec.suspend ? "True" : "False",
+      status.active?.length ?? 0,
+      last ? timeSince(last, context.now) : "<none>",
+      ageOf(object, context),
+      ...containerCells(spec.jobTemplate.spec.template),
+      selectorCell(spec.jobTemplate.spec.selector),
+    ];
+  },
+});

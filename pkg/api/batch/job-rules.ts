@@ -1,0 +1,313 @@
+/** Rules of jobs, and of what jobs are made from. */
+import type { Path, Problems } from "#schema";
+import { type HookContext, isDns1123Subdomain, isQualifiedName } from "#meta";
+import { checkNotNegative } from "../apps/workload.ts";
+import { allContainers } from "../core/pod-containers.ts";
+import { validatePodTemplate } from "../core/pod-spec-rules.ts";
+import { invalidEach, unsupported } from "../strategy.ts";
+import type { JobSpec } from "./job-structs.ts";
+
+interface Place {
+  readonly path: Path;
+  readonly problems: Problems;
+}
+
+const MOST_PARALLEL = 100_000;
+const MANY_COMPLETIONS = 100_000;
+/** Bounds where there are many completions and each index has a limit of its own. */
+const MOST_PARALLEL_OF_MANY = 10_000;
+const MOST_FAILED_OF_MANY = 10_000;
+const LONGEST_MANAGER = 63;
+
+/** Everything but the selector. */
+export function checkJobSpec(spec: JobSpec, place: Place, context: HookContext): void {
+  const { path, problems } = place;
+  const { parallelism, completions, activeDeadlineSeconds, backoffLimit } = spec;
+  const { ttlSecondsAfterFinished, backoffLimitPerIndex, maxFailedIndexes } = spec;
+  checkNotNegative({ parallelism, completions, activeDeadlineSeconds }, path, problems);
+  checkNotNegative({ backoffLimit, ttlSecondsAfterFinished }, path, problems);
+  checkNotNegative({ backoffLimitPerIndex, maxFailedIndexes }, path, problems);
+  if (maxFailedIndexes !== undefined && backoffLimitPerIndex === undefined) {
+    const at = path.child("backoffLimitPerIndex");
+    problems.required(at, "when maxFailedIndexes is specified");
+  }
+  checkManager(spec.managedBy, path.child("managedBy"), problems);
+  checkCompletionMode(spec, place);
+  if (spec.podFailurePolicy !== undefined) checkFailurePolicy(spec, place);
+  if (spec.successPolicy !== undefined) checkSuccessPolicy(spec, place);
+  checkReplacementPolicy(spec, place);
+  validatePodTemplate(spec.template, path.child("template"), problems, context);
+  checkRestartPolicy(spec, path.child("template", "spec", "restartPolicy"), problems);
+}
+
+function checkManager(manager: string | undefined, path: Path, problems: Problems): void {
+  if (manager === undefined) return;
+  if (manager === "") problems.required(path);
+  else {
+    const [domain = "", ...rest] = manager.split("/");
+    const name = rest.join("/");
+    if (rest.length === 0 || domain === "" || name === "") {
+      const detail = 'must be a domain-prefixed path (such as "acme.io/foo")';
+      problems.invalid(path, manager, detail);
+    } else {
+      for (const message of isDns1123Subdomain(domain)) problems.invalid(path, domain, message);
+      if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(name)) {
+        const form = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+        const words = `a valid path must match the regex (regex used for validation is '${form}')`;
+        problems.invalid(path, name, `Invalid path (${words})`);
+      }
+    }
+  }
+  if (manager.length > LONGEST_MANAGER) problems.tooLong(path, manager, LONGEST_MANAGER);
+}
+
+function checkCompletionMode(spec: JobSpec, { path, problems }: Place): void {
+  const { completionMode: value, backoffLimitPerIndex, maxFailedIndexes } = spec;
+  const supported = ["NonIndexed", "Indexed"];
+  if (value !== undefined && !supported.includes(value)) {
+    unsupported(problems, path.child("completionMode"), { value, supported });
+  }
+  if (value === "Indexed") checkIndexed(spec, { path, problems });
+  if (value !== undefined && value !== "NonIndexed") return;
+  for (const [field, limit] of Object.entries({ backoffLimitPerIndex, maxFailedIndexes })) {
+    if (limit === undefined) continue;
+    problems.invalid(path.child(field), limit, "requires indexed completion mode");
+  }
+}
+
+function checkIndexed(spec: JobSpec, { path, problems }: Place): void {
+  const { completions, parallelism = 0, maxFailedIndexes: failed, backoffLimitPerIndex } = spec;
+  const ofParallel = path.child("parallelism");
+  const ofFailed = path.child("maxFailedIndexes");
+  if (completions === undefined) {
+    problems.required(path.child("completions"), "when completion mode is Indexed");
+  }
+  if (parallelism > MOST_PARALLEL) {
+    const detail = `must be less than or equal to ${MOST_PARALLEL} when completion mode is Indexed`;
+    problems.invalid(ofParallel, parallelism, detail);
+  }
+  if (completions !== undefined && failed !== undefined && failed > completions) {
+    problems.invalid(ofFailed, failed, "must be less than or equal to completions");
+  }
+  if (failed !== undefined && failed > MANY_COMPLETIONS) {
+    problems.invalid(ofFailed, failed, `must be less than or equal to ${MANY_COMPLETIONS}`);
+  }
+  if ((completions ?? 0) <= MANY_COMPLETIONS || backoffLimitPerIndex === undefined) return;
+  const many = `completions are above ${MANY_COMPLETIONS}`;
+  const above = `when ${many} and used with backoff limit per index`;
+  if (failed === undefined) {
+    const detail = `must be specified when completions is above ${MANY_COMPLETIONS}`;
+    problems.required(ofFailed, detail);
+  }
+  if (parallelism > MOST_PARALLEL_OF_MANY) {
+    const detail = `must be less than or equal to ${MOST_PARALLEL_OF_MANY} ${above}`;
+    problems.invalid(ofParallel, parallelism, detail);
+  }
+  if (failed !== undefined && failed > MOST_FAILED_OF_MANY) {
+    const detail = `must be less than or equal to ${MOST_FAILED_OF_MANY} ${above}`;
+    problems.invalid(ofFailed, failed, detail);
+  }
+}
+
+const MAX_RULES = 20;
+const MAX_PATTERNS = 20;
+const MAX_VALUES = 255;
+const actions = ["Count", "FailIndex", "FailJob", "Ignore"];
+
+/** `["a" "b"]`: texts as Go's %q prints a list. */
+const quotedList = (values: readonly string[]): string =>
+  `[${values.map((value) => JSON.stringify(value)).join(" ")}]`;
+
+function checkFailurePolicy(spec: JobSpec, { path, problems }: Place): void {
+  const list = path.child("podFailurePolicy", "rules");
+  const rules = spec.podFailurePolicy?.rules ?? [];
+  if (rules.length > MAX_RULES) problems.tooMany(list, rules.length, MAX_RULES);
+  for (const [index, rule] of rules.entries()) {
+    checkFailureRule(rule, spec, { path: list.index(index), problems });
+  }
+}
+
+type FailureRule = NonNullable<NonNullable<JobSpec["podFailurePolicy"]>["rules"]>[number];
+
+function checkFailureRule(rule: FailureRule, spec: JobSpec, { path, problems }: Place): void {
+  const { action, onExitCodes, onPodConditions: patterns = [] } = rule;
+  const at = path.child("action");
+  if (action === "") problems.required(at, `valid values: ${quotedList(actions)}`);
+  else if (action === "FailIndex") {
+    if (spec.backoffLimitPerIndex === undefined) {
+      problems.invalid(at, action, "requires the backoffLimitPerIndex to be set");
+    }
+  } else if (!actions.includes(action)) problems.notSupported(at, action, actions);
+  if (onExitCodes !== undefined) {
+    checkExitCodes(onExitCodes, spec, { path: path.child("onExitCodes"), problems });
+  }
+  checkPatterns(patterns, path.child("onPodConditions"), problems);
+  const wrong = (detail: string) =>
+    problems.add({ type: "FieldValueInvalid", field: path.toString(), detail });
+  if (patterns.length > 0 && onExitCodes !== undefined) {
+    wrong("specifying both OnExitCodes and OnPodConditions is not supported");
+  }
+  if (patterns.length === 0 && onExitCodes === undefined) {
+    wrong("specifying one of OnExitCodes and OnPodConditions is required");
+  }
+}
+
+type ExitCodes = NonNullable<FailureRule["onExitCodes"]>;
+
+function checkExitCodes(codes: ExitCodes, spec: JobSpec, { path, problems }: Place): void {
+  const { operator, containerName: container } = codes;
+  const operators = ["In", "NotIn"];
+  const at = path.child("operator");
+  if (operator === "") problems.required(at, `valid values: ${quotedList(operators)}`);
+  else if (!operators.includes(operator)) problems.notSupported(at, operator, operators);
+  if (container !== undefined) {
+    const { ephemeralContainers: _, ...lasting } = spec.template.spec;
+    if (!allContainers(lasting).some(({ name }) => name === container)) {
+      const detail = "must be one of the container or initContainer names in the pod template";
+      problems.invalid(path.child("containerName"), container, detail);
+    }
+  }
+  checkCodes(codes.values ?? [], operator, { path: path.child("values"), problems });
+}
+
+function checkCodes(values: readonly number[], operator: string, { path, problems }: Place): void {
+  if (values.length === 0) problems.invalid(path, values, "at least one value is required");
+  if (values.length > MAX_VALUES) problems.tooMany(path, values.length, MAX_VALUES);
+  for (const [index, value] of values.entries()) {
+    const at = path.index(index);
+    if (operator === "In" && value === 0) {
+      problems.invalid(at, value, "must not be 0 for the In operator");
+    }
+    if (values.indexOf(value) < index) problems.duplicate(at, value);
+  }
+  if (values.some((value, index) => index > 0 && value < (values[index - 1] ?? 0))) {
+    problems.invalid(path, values, "must be ordered");
+  }
+}
+
+function checkPatterns(
+  patterns: NonNullable<FailureRule["onPodConditions"]>,
+  path: Path,
+  problems: Problems,
+): void {
+  if (patterns.length > MAX_PATTERNS) problems.tooMany(path, patterns.length, MAX_PATTERNS);
+  const statuses = ["False", "True", "Unknown"];
+  for (const [index, { type, status }] of patterns.entries()) {
+    const place = path.index(index);
+    invalidEach(problems, place.child("type"), { value: type, messages: isQualifiedName(type) });
+    if (statuses.includes(status)) continue;
+    problems.notSupported(place.child("status"), status, statuses);
+  }
+}
+
+/** The policy with the field names of Go's structs, as Kubernetes prints it. */
+function goSuccessPolicy(policy: NonNullable<JobSpec["successPolicy"]>): unknown {
+  const rules = policy.rules?.map(({ succeededIndexes = null, succeededCount = null }) => {
+    return { SucceededIndexes: succeededIndexes, SucceededCount: succeededCount };
+  });
+  return { Rules: rules ?? null };
+}
+
+function checkSuccessPolicy(spec: JobSpec, { path, problems }: Place): void {
+  const { successPolicy: policy } = spec;
+  if (policy === undefined) return;
+  const place = path.child("successPolicy");
+  if (spec.completionMode !== "Indexed") {
+    problems.invalid(place, goSuccessPolicy(policy), "requires indexed completion mode");
+    return;
+  }
+  const rules = policy.rules ?? [];
+  const list = place.child("rules");
+  if (rules.length === 0) {
+    const detail = "at least one rules must be specified when the successPolicy is specified";
+    problems.required(list, detail);
+  }
+  if (rules.length > MAX_RULES) problems.tooMany(list, rules.length, MAX_RULES);
+  for (const [index, rule] of rules.entries()) {
+    checkSuccessRule(rule, spec.completions ?? 0, { path: list.index(index), problems });
+  }
+}
+
+type SuccessRule = NonNullable<NonNullable<JobSpec["successPolicy"]>["rules"]>[number];
+
+function checkSuccessRule(rule: SuccessRule, completions: number, { path, problems }: Place) {
+  const { succeededIndexes: indexes, succeededCount: count } = rule;
+  if (indexes === undefined && count === undefined) {
+    const detail = "at least one of succeededCount or succeededIndexes must be specified";
+    problems.required(path, detail);
+  }
+  const total = countIndexes(indexes ?? "", completions);
+  if (typeof total === "string") {
+    const detail = `error parsing succeededIndexes: ${total}`;
+    problems.invalid(path.child("succeededIndexes"), indexes, detail);
+  }
+  if (count === undefined) return;
+  checkNotNegative({ succeededCount: count }, path, problems);
+  const tooMany = (limit: number, what: string) => {
+    const detail = `must be less than or equal to ${limit} (the number of ${what})`;
+    problems.invalid(path.child("succeededCount"), count, detail);
+  };
+  if (count > completions) tooMany(completions, "specified completions");
+  const known = typeof total === "number" ? total : 0;
+  if (indexes !== undefined && count > known) {
+    tooMany(known, "indexes in the specified succeededIndexes field");
+  }
+}
+
+/** How many indexes a text like `0,2-4` names, or what is wrong with it. */
+function countIndexes(text: string, completions: number): number | string {
+  if (text === "") return 0;
+  let total = 0;
+  let last: number | undefined;
+  for (const interval of text.split(",")) {
+    const limits = interval.split("-");
+    if (limits.length > 2) {
+      const rule = "an index interval can have at most two parts separated by '-'";
+      return `the fragment "${interval}" violates the requirement that ${rule}`;
+    }
+    const numbers: number[] = [];
+    for (const limit of limits) {
+      const fault = indexFault(limit, { completions, last: numbers[0] ?? last });
+      if (fault !== undefined) return fault;
+      numbers.push(Number(limit));
+    }
+    const [first = 0, end = first] = numbers;
+    total += end - first + 1;
+    last = end;
+  }
+  return total;
+}
+
+function indexFault(
+  text: string,
+  { completions, last }: { readonly completions: number; readonly last: number | undefined },
+): string | undefined {
+  const shown = JSON.stringify(text);
+  if (!/^[-+]?\d+$/.test(text)) return `cannot convert string to integer for index: ${shown}`;
+  const index = Number(text);
+  if (index >= completions) return `too large index: ${shown}`;
+  if (last === undefined || index > last) return undefined;
+  return `non-increasing order, previous: ${last}, current: ${index}`;
+}
+
+function checkReplacementPolicy(spec: JobSpec, { path, problems }: Place): void {
+  const { podReplacementPolicy: policy, podFailurePolicy } = spec;
+  if (policy === undefined) return;
+  const all = ["Failed", "TerminatingOrFailed"];
+  const supported = podFailurePolicy === undefined ? all : ["Failed"];
+  if (supported.includes(policy)) return;
+  problems.notSupported(path.child("podReplacementPolicy"), policy, supported);
+}
+
+/** Pods that have done their work must not start again. */
+function checkRestartPolicy(spec: JobSpec, path: Path, problems: Problems): void {
+  const { restartPolicy: value = "" } = spec.template.spec;
+  const supported = ["OnFailure", "Never"];
+  if (value === "" || value === "Always") {
+    problems.required(path, 'valid values: "OnFailure", "Never"');
+  } else if (!supported.includes(value)) unsupported(problems, path, { value, supported });
+  else if (spec.podFailurePolicy !== undefined && value !== "Never") {
+    const detail = 'only "Never" is supported when podFailurePolicy is specified';
+    problems.invalid(path, value, detail);
+  }
+}

@@ -1,0 +1,275 @@
+import { assign, deepClone, deepEqual } from "#base";
+import { Path, type Problems } from "#schema";
+import { type HookContext, isDns1123Label, kind, resolve } from "#meta";
+import {
+  checkMatch,
+  checkNotNegative,
+  containersColumn,
+  imagesColumn,
+  nameWarnings,
+  selectorCell,
+  selectorColumn,
+  shownLabels,
+  shownSelector,
+  statusSubresource,
+  templateWarnings,
+} from "../apps/workload.ts";
+import { defaultPodSpec } from "../core/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod-gates.ts";
+import type { PodTemplateSpec } from "../core/pod-spec.ts";
+import { containerCells } from "../core/pod-template.ts";
+import { checkLabelSelector } from "../label-selector.ts";
+import {
+  ageColumn,
+  ageOf,
+  column,
+  humanDuration,
+  nameColumn,
+  nameOf,
+} from "../printing.ts";
+import { dividedBySubresource, entry, mustNotChange } from "../strategy.ts";
+import { checkJobSpec } from "./job-rules.ts";
+import { type Job, type JobSpec, jobV1 } from "./job-structs.ts";
+
+const BACKOFF_LIMIT = 6;
+const LARGEST_INT32 = 2 ** 31 - 1;
+
+function fillDefaults({ metadata, spec }: Job): void {
+  if (spec.completions === undefined && spec.parallelism === undefined) {
+    spec.completions = 1;
+    spec.parallelism = 1;
+  }
+  spec.parallelism ??= 1;
+  spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? BACKOFF_LIMIT : LARGEST_INT32;
+  // The same object, so that labels which the server adds to the template are the job's, too.
+  const { labels } = spec.template.metadata;
+  if (labels && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
+  spec.completionMode ??= "NonIndexed";
+  spec.suspend ??= false;
+  const isTold = spec.podFailurePolicy !== undefined;
+  spec.podReplacementPolicy ??= isTold ? "Failed" : "TerminatingOrFailed";
+  spec.manualSelector ??= false;
+  defaultPodSpec(spec.template.spec);
+}
+
+/** Labels of a job's pods: key template -> what it holds. */
+const ownLabels = [
+  ["controller-uid", "uid"],
+  ["job-name", "name"],
+  ["batch.{label}/controller-uid", "uid"],
+  ["batch.{label}/job-name", "name"],
+] as const;
+
+const CONTROLLER_UID = "batch.{label}/controller-uid";
+
+/** Selects the pods by the job's UID, which no other job has. */
+function makeSelector(job: Job, { domain }: HookContext): void {
+  const { metadata, spec } = job;
+  const { template } = spec;
+  const isShared =
+    metadata.labels !== undefined &&
+    (metadata.labels === template.metadata.labels ||
+      (metadata.generateName && deepEqual(metadata.labels, template.metadata.labels)));
+  template.metadata.labels ??= {};
+  const labels = template.metadata.labels;
+  for (const [key, source] of ownLabels) {
+    const name = resolve(key, domain);
+    if (entry(labels, name) === undefined) assign(labels, name, metadata[source] ?? "");
+  }
+  if (isShared || Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
+  spec.selector ??= {};
+  spec.selector.matchLabels ??= {};
+  const key = resolve(CONTROLLER_UID, domain);
+  if (entry(spec.selector.matchLabels, key) === undefined) {
+    assign(spec.selector.matchLabels, key, metadata.uid ?? "");
+  }
+}
+
+const path = Path.of("spec");
+
+function checkGenerated({ metadata, spec }: Job, problems: Problems, context: HookContext): void {
+  if (spec.manualSelector || spec.selector === undefined) return;
+  if (!metadata.uid) problems.required(Path.of("metadata.uid"));
+  const labels = spec.template.metadata.labels ?? {};
+  const expected: Record<string, string> = {};
+  for (const [key, source] of ownLabels) {
+    const name = resolve(key, context.domain);
+    const value = metadata[source] ?? "";
+    assign(expected, name, value);
+    const place = path.child("template", "metadata", "labels").key(name);
+    const actual = entry(labels, name);
+    if (actual === undefined) problems.required(place, `must be '${value}'`);
+    else if (actual !== value) {
+      problems.invalid(place, shownLabels(labels), `must be '${value}'`);
+    }
+  }
+  const { matchLabels = {}, matchExpressions = [] } = spec.selector;
+  const isOwn = Object.entries(matchLabels).every(([key, value]) => entry(expected, key) === value);
+  if (isOwn && matchExpressions.length === 0) return;
+  const place = path.child("selector");
+  problems.invalid(place, shownSelector(spec.selector), "`selector` not auto-generated");
+}
+
+function checkSpec(spec: JobSpec, problems: Problems, context: HookContext): void {
+  checkJobSpec(spec, { path, problems }, context);
+  if (spec.selector === undefined) problems.required(path.child("selector"));
+  else checkLabelSelector(spec.selector, path.child("selector"), problems);
+  checkMatch(spec.selector, spec.template, { path: path.child("template"), problems });
+}
+
+function validate(job: Job, problems: Problems, context: HookContext): void {
+  checkGenerated(job, problems, context);
+  checkSpec(job.spec, problems, context);
+  const { completionMode, completions = 0 } = job.spec;
+  if (completionMode !== "Indexed" || completions <= 0) return;
+  const { name = "" } = job.metadata;
+  const host = `${name}-${completions - 1}`;
+  if (isDns1123Label(host).length === 0) return;
+  const detail = `will not able to create pod with invalid DNS label: ${host}`;
+  problems.invalid(Path.of("metadata.name"), name, detail);
+}
+
+/** Kubernetes looks at the specification twice, and tells what is wrong with it as often. */
+function validateUpdate(
+  job: Job,
+  old: Job,
+  { problems, context }: { readonly problems: Problems; readonly context: HookContext },
+): void {
+  validate(job, problems, context);
+  checkSpec(job.spec, problems, context);
+  checkCompletions(job.spec, old.spec, problems);
+  const keep = (field: keyof JobSpec, before: unknown = old.spec[field]) => {
+    const values = { now: job.spec[field] ?? null, before: before ?? null };
+    mustNotChange(problems, path.child(field), values);
+  };
+  const { selector } = job.spec;
+  mustNotChange(problems, path.child("selector"), {
+    now: selector ?? null,
+    before: old.spec.selector ?? null,
+    shown: shownSelector(selector),
+  });
+  const mayMove = old.spec.suspend === true && !old.status.startTime;
+  keep("template", mayMove ? moved(old.spec.template, job.spec.template) : old.spec.template);
+  keep("completionMode");
+  keep("podFailurePolicy");
+  keep("backoffLimitPerIndex");
+  keep("managedBy");
+  keep("successPolicy");
+}
+
+function checkCompletions(now: JobSpec, before: JobSpec, problems: Problems): void {
+  const { completions, parallelism } = now;
+  const place = path.child("completions");
+  if (now.completionMode !== "Indexed") {
+    const values = { now: completions ?? null, before: before.completions ?? null };
+    mustNotChange(problems, place, values);
+  } else if (completions !== before.completions && completions !== parallelism) {
+    const detail = "can only be modified in tandem with spec.parallelism";
+    problems.invalid(place, completions ?? null, detail);
+  }
+}
+
+/** The old template with what says where pods run taken from the new one. */
+function moved(before: PodTemplateSpec, now: PodTemplateSpec): PodTemplateSpec {
+  const { metadata, spec } = deepClone(before);
+  const take = (into: object, from: object, field: string) => {
+    const value = (from as Record<string, unknown>)[field];
+    if (value === undefined) delete (into as Record<string, unknown>)[field];
+    else (into as Record<string, unknown>)[field] = value;
+  };
+  for (const field of ["nodeSelector", "tolerations", "schedulingGates"]) {
+    take(spec, now.spec, field);
+  }
+  for (const field of ["labels", "annotations"]) take(metadata, now.metadata, field);
+  const affinity = { ...spec.affinity };
+  take(affinity, now.spec.affinity ?? {}, "nodeAffinity");
+  const isThere = Object.keys(affinity).length > 0 || now.spec.affinity !== undefined;
+  if (isThere) spec.affinity = affinity;
+  else delete spec.affinity;
+  return { metadata, spec };
+}
+
+function checkStatus({ status }: Job, problems: Problems): void {
+  const place = Path.of("status");
+  const { active, succeeded, failed, ready, terminating } = status;
+  checkNotNegative({ active, succeeded, failed, ready, terminating }, place, problems);
+}
+
+const hasCondition = ({ status }: Job, type: string): boolean =>
+  status.conditions?.some((each) => each.type === type && each.status === "True") ?? false;
+
+function stateOf(job: Job): string {
+  for (const type of ["Complete", "Failed"]) if (hasCondition(job, type)) return type;
+  if (job.metadata.deletionTimestamp) return "Terminating";
+  const others = ["Suspended", "FailureTarget", "SuccessCriteriaMet"];
+  return others.find((type) => hasCondition(job, type)) ?? "Running";
+}
+
+function completionsCell({ spec, status }: Job): string {
+  const { succeeded = 0 } = status;
+  const { completions, parallelism = 0 } = spec;
+  if (completions !== undefined) return `${succeeded}/${completions}`;
+  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
+}
+
+function durationCell({ status }: Job, now: number): string {
+  if (!status.startTime) return "";
+  const end = status.completionTime ? Date.parse(status.completionTime) : now;
+  return humanDuration(end - Date.parse(status.startTime));
+}
+
+const divided = dividedBySubresource(() => ({}));
+
+export const job = kind(jobV1, {
+  group: "batch",
+  kind: "Job",
+  plural: "jobs",
+  categories: ["all"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: jobV1, onByDefault: true, convert: "hub" }],
+  subresources: [statusSubresource],
+  rules: { generation: true, defaultPropagation: "orphan", metadataCheckedAgain: true },
+  hooks: {
+    default: fillDefaults,
+    prepareCreate: (object, context) => {
+      divided.prepareCreate(object, context);
+      if (!object.spec.manualSelector) makeSelector(object, context);
+      dropGatedPodFields(object.spec.template.spec, undefined, context.gate);
+    },
+    prepareUpdate: (object, old, context) => {
+      divided.prepareUpdate(object, old, context);
+      dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
+    },
+    validate,
+    validateUpdate: (object, old, problems, context) => {
+      if (context.subresource === "status") checkStatus(object, problems);
+      else validateUpdate(object, old, { problems, context });
+    },
+    warnings: (object, old, context) => [
+      ...(old === undefined ? nameWarnings(object) : []),
+      ...(context.subresource === ""
+        ? templateWarnings(object.spec.template, path.child("template"), context)
+        : []),
+    ],
+  },
+  selectableFields: { "status.successful": ({ status }) => String(status.succeeded ?? 0) },
+  columns: [
+    nameColumn,
+    column("Status", "How it stands with the job."),
+    column("Completions", "How many pods have succeeded of how many that must."),
+    column("Duration", "How long it took, or takes."),
+    ageColumn,
+    containersColumn,
+    imagesColumn,
+    selectorColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    stateOf(object),
+    completionsCell(object),
+    durationCell(object, context.now),
+    ageOf(object, context),
+    ...containerCells(object.spec.template),
+    selectorCell(object.spec.selector),
+  ],
+});
