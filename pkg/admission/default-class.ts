@@ -1,0 +1,27 @@
+/** An annotation's value; undefined if there is none. */
+export function annotation(metadata: any, key: string): string | undefined {
+  const { annotations } = metadata;
+  return annotations && Object.hasOwn(annotations, key) ? annotations[key] : undefined;
+}
+
+/**
+ * The class that one of the annotations marks as the default; of several the newest, and of equally
+ * old ones the first by name.
+ */
+export function defaultAmong(classes: readonly any[], marks: readonly string[]): any {
+  const [first] = classes
+    .filter(({ metadata }) => marks.some((mark) => annotation(metadata, mark) === "true"))
+    .sort((left, right) => newerFirst(left.metadata, right.metadata));
+  return first;
+}
+
+interface Aged {
+  readonly name: string;
+  readonly creationTimestamp?: string;
+}
+
+function newerFirst(left: Aged, right: Aged): number {
+  const age = Date.parse(right.creationTimestamp ?? "") - Date.parse(left.creationTimestamp ?? "");
+  if (age) return age;
+  return left.name < right.name ? -1 : 1;
+}

@@ -1,0 +1,82 @@
+import { type Catalog, forbidden, resolve, StatusError } from "#meta";
+import type { AdmissionAttributes, ListOptions, Registry } from "#registry";
+
+/** What plugins are given. */
+export interface AdmissionParts {
+  readonly catalog: Catalog;
+  /** Asked for when the first request comes: the registry is made with its admission. */
+  readonly registry: () => Registry;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
+}
+
+/** Where an object is that a plugin looks at: group (a template), plural, namespace. */
+export interface Collection {
+  readonly group: string;
+  readonly plural: string;
+  readonly namespace?: string;
+}
+
+const everything: ListOptions = {
+  labelSelector: "",
+  fieldSelector: "",
+  resourceVersion: "",
+  resourceVersionMatch: "",
+  limit: 0,
+  continueToken: "",
+};
+
+/** Who plugins are to the registry. */
+const reader = {
+  name: "system:apiserver",
+  uid: "",
+  groups: ["system:masters"],
+  extra: new Map<string, readonly string[]>(),
+};
+
+/** Reads other objects while a request is being admitted, always their newest state. */
+export class Objects {
+  constructor(private readonly parts: AdmissionParts) {}
+
+  /** Undefined when there is none, or no such kind. */
+  async find(where: Collection, name: string, signal: AbortSignal): Promise<any> {
+    const target = this.target(where, signal, name);
+    if (target === undefined) return undefined;
+    try {
+      return (await this.parts.registry().get(target, { resourceVersion: "" })).object;
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async list(where: Collection, signal: AbortSignal): Promise<readonly any[]> {
+    const target = this.target(where, signal, "");
+    if (target === undefined) return [];
+    const found = await this.parts.registry().list(target, everything);
+    const objects: unknown[] = [];
+    for await (const { object } of found.items) objects.push(object);
+    return objects;
+  }
+
+  private target({ group, plural, namespace = "" }: Collection, signal: AbortSignal, name: string) {
+    const { catalog } = this.parts;
+    const resource = catalog.find(resolve(group, catalog.domain), "v1", plural);
+    if (resource === undefined) return undefined;
+    const who = { user: reader, userAgent: "", subresource: "" };
+    return { resource, namespace, name, signal, ...who };
+  }
+}
+
+/** True for the main resource of that kind. */
+export function isFor({ target }: AdmissionAttributes, group: string, plural: string): boolean {
+  const { resource, subresource } = target;
+  return subresource === "" && resource.plural === plural && resource.kind.group === group;
+}
+
+/** 403 in the name of the object, as far as it has one yet. */
+export function refuse({ target, object }: AdmissionAttributes, why: string): StatusError {
+  const { name = "", generateName = "" } = object?.metadata ?? {};
+  return forbidden(target.resource, target.name || name || generateName || "Unknown", why);
+}
+

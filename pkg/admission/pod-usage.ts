@@ -1,0 +1,99 @@
+import { kubernetes, Quantity } from "#meta";
+import { type Amounts, plus, podTotal } from "./amounts.ts";
+
+/** What pods count for in quotas. */
+
+/** Resources that, once a quota has them, every container must say something about. */
+const mustBeSaid: ReadonlySet<string> = new Set([
+  "cpu",
+  "memory",
+  "requests.cpu",
+  "requests.memory",
+  "limits.cpu",
+  "limits.memory",
+]);
+
+const compute = ["cpu", "memory", "ephemeral-storage"];
+
+export function podUsage(pod: any, now: number): Amounts {
+  const counted: Amounts = { "count/pods": "1" };
+  if (isOver(pod, now)) return counted;
+  const { spec } = pod;
+  const overhead: Amounts = spec.overhead ?? {};
+  const requests = plus(effective(spec, "requests"), overhead);
+  const ceilings = effective(spec, "limits");
+  // Overhead counts only towards limits that there are.
+  const known = Object.keys(ceilings).filter((name) => Object.hasOwn(overhead, name));
+  const extra = Object.fromEntries(known.map((name) => [name, overhead[name]!]));
+  return { ...counted, ...computeUsage(requests, plus(ceilings, extra)) };
+}
+
+/** What the pod says as a whole takes the place of the sums of its containers. */
+function effective(spec: any, field: "requests" | "limits"): Amounts {
+  return { ...podTotal(spec, field), ...spec.resources?.[field] };
+}
+
+function computeUsage(requests: Amounts, limits: Amounts): Amounts {
+  const usage: Record<string, string> = { pods: "1" };
+  for (const [name, amount] of Object.entries(requests)) {
+    if (compute.includes(name) || name.startsWith("hugepages-")) usage[name] = amount;
+    if (compute.includes(name) || name.startsWith("hugepages-") || isExtended(name)) {
+      usage[`requests.${name}`] = amount;
+    }
+  }
+  for (const name of compute) {
+    if (Object.hasOwn(limits, name)) usage[`limits.${name}`] = limits[name]!;
+  }
+  return usage;
+}
+
+/** `example.com/gpu`: not one of those that Kubernetes itself knows. */
+function isExtended(name: string): boolean {
+  if (!name.includes("/") || name.startsWith("requests.")) return false;
+  return !name.includes(`${kubernetes.label}/`);
+}
+
+/** Names of quotas that pods have a part in. */
+export function isPodResource(name: string): boolean {
+  const plain = name.replace(/^(requests|limits)\./, "");
+  if (compute.includes(plain)) return true;
+  if (name === "pods" || name === "count/pods") return true;
+  if (name.startsWith("hugepages-") || name.startsWith("requests.hugepages-")) return true;
+  return name.startsWith("requests.") && isExtended(name.slice("requests.".length));
+}
+
+/** Pods that have ended, or should have by now, use nothing. */
+function isOver({ metadata, status }: any, now: number): boolean {
+  if (status?.phase === "Failed" || status?.phase === "Succeeded") return true;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  if (!deletionTimestamp || deletionGracePeriodSeconds === undefined) return false;
+  return now > Date.parse(deletionTimestamp) + Number(deletionGracePeriodSeconds) * 1000;
+}
+
+/** Why a pod says too little about itself for a quota of these resources; undefined if enough. */
+export function unsaid({ spec }: any, names: readonly string[]): string | undefined {
+  if (spec.resources?.requests || spec.resources?.limits) return undefined;
+  const required = names.filter((name) => mustBeSaid.has(name)).sort();
+  const all: readonly any[] = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  const missing = required.flatMap((name) => {
+    const silent = all.filter(({ resources = {} }) => {
+      const usage = computeUsage(resources.requests ?? {}, resources.limits ?? {});
+      return !Object.hasOwn(usage, name);
+    });
+    const containers = [...new Set(silent.map((container) => container.name as string))].sort();
+    return containers.length > 0 ? [`${name} for: ${containers.join(",")}`] : [];
+  });
+  return missing.length > 0 ? `must specify ${missing.join("; ")}` : undefined;
+}
+
+/** Neither requests nor limits of anything that counts. */
+export function isBestEffort({ spec }: any): boolean {
+  const all: readonly any[] = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  const said = (amounts: Amounts | undefined) =>
+    ["cpu", "memory"].some((name) => {
+      const amount = amounts && Object.hasOwn(amounts, name) ? amounts[name] : undefined;
+      return amount !== undefined && Quantity.parse(amount).sign > 0;
+    });
+  const each = [spec, ...all].map(({ resources }) => resources ?? {});
+  return !each.some(({ requests, limits }) => said(requests) || said(limits));
+}

@@ -1,0 +1,84 @@
+import { selectorFromLabelSelector } from "#meta";
+import { isBestEffort } from "./pod-usage.ts";
+
+/** Which objects a quota counts that is not for all of its namespace. */
+
+interface ScopeSelector {
+  readonly scopeName: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+/** True if the object is within every scope of the quota. */
+export function inScopes({ spec }: any, plural: string, object: any): boolean {
+  const plain = (spec.scopes ?? []).map((scopeName: string) => ({ scopeName, operator: "Exists" }));
+  const selectors: readonly ScopeSelector[] = [
+    ...plain,
+    ...(spec.scopeSelector?.matchExpressions ?? []),
+  ];
+  return selectors.every((selector) => inScope(selector, plural, object));
+}
+
+/** Only pods and claims have scopes. */
+function inScope(selector: ScopeSelector, plural: string, object: any): boolean {
+  if (plural === "persistentvolumeclaims") {
+    if (selector.scopeName !== "VolumeAttributesClass") return false;
+    return namesMatch(selector, attributesClassesOf(object));
+  }
+  if (plural !== "pods") return false;
+  const { spec } = object;
+  switch (selector.scopeName) {
+    case "Terminating":
+      return isTerminating(spec);
+    case "NotTerminating":
+      return !isTerminating(spec);
+    case "BestEffort":
+      return isBestEffort(object);
+    case "NotBestEffort":
+      return !isBestEffort(object);
+    case "PriorityClass":
+      return namesMatch(selector, spec.priorityClassName ? [spec.priorityClassName] : []);
+    case "CrossNamespacePodAffinity":
+      return crossesNamespaces(spec);
+    default:
+      return false;
+  }
+}
+
+/** It has a deadline, as jobs have. */
+function isTerminating({ activeDeadlineSeconds: seconds }: any): boolean {
+  return seconds !== undefined && BigInt(seconds) >= 0n;
+}
+
+/** A name counts as a label of the scope. */
+function namesMatch(selector: ScopeSelector, names: readonly string[]): boolean {
+  const { scopeName: key, operator, values } = selector;
+  if (operator === "Exists") return names.length > 0;
+  const wanted = selectorFromLabelSelector({
+    matchExpressions: [{ key, operator, ...(values === undefined ? {} : { values: [...values] }) }],
+  });
+  if (names.length === 0) return wanted.matches({});
+  return names.some((name) => wanted.matches({ [key]: name }));
+}
+
+/** What the claim asks for and what it has. */
+function attributesClassesOf({ spec, status }: any): readonly string[] {
+  return [
+    spec.volumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+  ].filter((name: string | undefined) => name !== undefined && name !== "");
+}
+
+function crossesNamespaces({ affinity }: any): boolean {
+  const sides = [affinity?.podAffinity, affinity?.podAntiAffinity];
+  const terms = sides.flatMap((side: any) => [
+    ...(side?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(side?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
+      ({ podAffinityTerm }: any) => podAffinityTerm,
+    ),
+  ]);
+  return terms.some(
+    (term: any) => (term?.namespaces ?? []).length > 0 || term?.namespaceSelector !== undefined,
+  );
+}

@@ -1,0 +1,161 @@
+import type { Clock } from "#base";
+import { Quantity, StatusError } from "#meta";
+import type { AdmissionAttributes, Admit, Registry } from "#registry";
+import { amountOf, type Amounts, masked, minus, plus } from "./amounts.ts";
+import { type AdmissionParts, type Objects, refuse } from "./objects.ts";
+import { inScopes } from "./quota-scopes.ts";
+import { type Meter, meterFor } from "./usage.ts";
+
+/**
+ * Quotas: what is written must fit into what all quotas of its namespace still allow, and is then
+ * noted in their status. The quota controller counts anew from time to time, and alone knows of
+ * deletions.
+ */
+
+export interface QuotaParts extends AdmissionParts {
+  readonly objects: Objects;
+  readonly clock: Clock;
+}
+
+/** How often the usage is worked out anew when others change the same quotas. */
+const attempts = 10;
+
+export function resourceQuota(parts: QuotaParts): Admit {
+  const { domain } = parts.catalog;
+  return async (attributes) => {
+    const { target, operation } = attributes;
+    if (target.namespace === "" || operation === "delete") return [];
+    const meter = meterFor(attributes, { domain, now: parts.clock.now() });
+    if (meter === undefined) return [];
+    for (let attempt = 1; ; attempt++) {
+      const charges = await chargesOf(parts, attributes, meter);
+      if (attributes.dryRun) return [];
+      if (await noteAll(parts, attributes, charges)) return [];
+      if (attempt === attempts) throw refuse(attributes, "the quotas change too often");
+    }
+  };
+}
+
+interface Charge {
+  readonly quota: any;
+  readonly used: Amounts;
+}
+
+/** Throws 403 where a quota does not allow it. */
+async function chargesOf(
+  { objects }: QuotaParts,
+  attributes: AdmissionAttributes,
+  meter: Meter,
+): Promise<readonly Charge[]> {
+  const { target, object } = attributes;
+  const { namespace, signal } = target;
+  const where = { group: "", plural: "resourcequotas", namespace };
+  const quotas = (await objects.list(where, signal)).filter((quota) =>
+    concerns(quota, attributes, meter),
+  );
+  if (quotas.length === 0) return [];
+  for (const quota of quotas) checkSaid(attributes, meter, quota);
+  const change = changeOf(attributes, meter.usage(object), meter);
+  if (Object.keys(change).length === 0) return [];
+  return quotas.map((quota) => ({ quota, used: usageWith(attributes, quota, change) }));
+}
+
+function concerns(quota: any, { target, object }: AdmissionAttributes, meter: Meter): boolean {
+  const names = Object.keys(quota.status?.hard ?? {});
+  return names.some(meter.counts) && inScopes(quota, target.resource.plural, object);
+}
+
+function checkSaid(attributes: AdmissionAttributes, meter: Meter, { metadata, status }: any): void {
+  const names = Object.keys(status.hard).filter(meter.counts);
+  const silence = meter.unsaid?.(attributes.object, names);
+  if (silence !== undefined) throw refuse(attributes, `failed quota: ${metadata.name}: ${silence}`);
+  const isKnown = names.every((name) => Object.hasOwn(status.used ?? {}, name));
+  if (isKnown) return;
+  const list = [...names].sort().join(",");
+  throw refuse(attributes, `status unknown for quota: ${metadata.name}, resources: ${list}`);
+}
+
+/** What the write adds to the usage, or takes from it; nothing that stays the same. */
+function changeOf(attributes: AdmissionAttributes, usage: Amounts, meter: Meter): Amounts {
+  const negative = Object.keys(usage).filter((name) => Quantity.parse(usage[name]!).sign < 0);
+  if (negative.length > 0) {
+    const list = negative.sort().join(",");
+    throw refuse(attributes, `quota usage is negative for resource(s): ${list}`);
+  }
+  const before = attributes.operation === "update" ? meter.usage(attributes.old) : {};
+  const change = Object.entries(minus(usage, before));
+  return Object.fromEntries(change.filter(([, amount]) => !Quantity.parse(amount).isZero));
+}
+
+function usageWith(attributes: AdmissionAttributes, quota: any, change: Amounts): Amounts {
+  const { metadata, status } = quota;
+  const hard: Amounts = status.hard;
+  const requested = masked(change, new Set(Object.keys(hard)));
+  const used = plus(status.used ?? {}, requested);
+  const exceeded = new Set(
+    Object.keys(requested).filter(
+      (name) => amountOf(used, name)!.compare(amountOf(hard, name)!) > 0,
+    ),
+  );
+  if (exceeded.size === 0) return used;
+  const show = (amounts: Amounts) => printed(masked(amounts, exceeded));
+  throw refuse(
+    attributes,
+    `exceeded quota: ${metadata.name}, requested: ${show(requested)}, ` +
+      `used: ${show(status.used ?? {})}, limited: ${show(hard)}`,
+  );
+}
+
+function printed(amounts: Amounts): string {
+  return Object.keys(amounts)
+    .sort()
+    .map((name) => `${name}=${Quantity.parse(amounts[name]!)}`)
+    .join(",");
+}
+
+/** False when somebody else changed one of the quotas meanwhile. */
+async function noteAll(
+  parts: QuotaParts,
+  attributes: AdmissionAttributes,
+  charges: readonly Charge[],
+): Promise<boolean> {
+  for (const charge of charges) {
+    if (!(await note(parts, attributes, charge))) return false;
+  }
+  return true;
+}
+
+async function note(
+  { catalog, registry }: QuotaParts,
+  { target }: AdmissionAttributes,
+  { quota, used }: Charge,
+): Promise<boolean> {
+  const resource = catalog.find("", "v1", "resourcequotas");
+  if (resource === undefined) return true;
+  const { name, resourceVersion } = quota.metadata;
+  const patch = { metadata: { resourceVersion }, status: { used } };
+  const quotaTarget = { ...target, resource, name, subresource: "status", user: accountant };
+  const body = { bytes: Buffer.from(JSON.stringify(patch)), format: "json" } as const;
+  try {
+    await registry().patch(quotaTarget, body, noteOptions);
+    return true;
+  } catch (error) {
+    if (error instanceof StatusError && (error.code === 409 || error.code === 404)) return false;
+    throw error;
+  }
+}
+
+const noteOptions: Parameters<Registry["patch"]>[2] = {
+  dryRun: false,
+  fieldManager: "kube-apiserver",
+  fieldValidation: "Ignore",
+  patchType: "merge",
+  force: undefined,
+};
+
+const accountant = {
+  name: "system:apiserver",
+  uid: "",
+  groups: ["system:masters"],
+  extra: new Map<string, readonly string[]>(),
+};
