@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { defaultAdmission } from "#admission";
 import { builtinKinds } from "#api";
 import { feedRbac } from "#authz";
 import { type Clock, systemClock } from "#base";
@@ -121,7 +122,10 @@ function registryOf(
   { options, clock, access }: Foundation,
 ): Registry {
   const storageRoot = options.storageRoot ?? "/registry";
-  return createRegistry({
+  const { authorizer } = access;
+  const late = () => registry;
+  const admission = defaultAdmission({ catalog, clock, gates, authorizer, registry: late });
+  const registry: Registry = createRegistry({
     store: objectStore(backend, { root: storageRoot }),
     catalog,
     clock,
@@ -130,9 +134,11 @@ function registryOf(
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,
     serviceNetwork: options.serviceNetwork ?? defaultNetwork,
-    mutating: access.mutating,
+    mutating: [...access.mutating, ...admission.mutating],
+    validating: [...admission.validating, admission.quota],
     answerers: access.answerers,
   });
+  return registry;
 }
 
 /** Only a server that listens needs certificates. */
