@@ -1,17 +1,19 @@
-import { assert } from "#base";
+import { assert, deepClone } from "#base";
 import {
   badRequest,
+  notFound,
   type Resource,
   selectorFromLabelSelector,
   StatusError,
   timeout,
 } from "#meta";
 import { parseJson, unwrapEnvelope } from "#schema";
-import { decodeBody } from "../body.ts";
+import { decodeBody, type Decoded } from "../body.ts";
 import type { Body, DeleteOptions, Target, WriteAnswer, WriteOptions } from "../contract.ts";
 import type { Environment } from "../environment.ts";
 import { matchNamespace } from "../metadata.ts";
-import { admitAll } from "../pipeline.ts";
+import { own as owned } from "../ownership.ts";
+import { admitAll, write } from "../pipeline.ts";
 import { get } from "../read.ts";
 import { checkDeletePreconditions, remove } from "../removal.ts";
 import { collectionPrefix, StoredItem } from "../stored.ts";
@@ -158,11 +160,19 @@ async function takeDisruption(
 ): Promise<void> {
   const { name } = budget.object.metadata;
   const signal = AbortSignal.any([target.signal, AbortSignal.timeout(budgetTimeoutMs)]);
-  const budgets = { ...target, resource: budget.resource, name, signal };
+  const { resource } = budget;
+  const own = { resource, name, signal, subresource: "status", userAgent: "kube-apiserver" };
+  const budgets = { ...target, ...own };
   const now = environment.clock.now();
-  const change = (object: any) => takeFrom(object, target.name, now);
+  const change = (current: StoredItem | undefined): Decoded => {
+    if (current === undefined) throw notFound(resource, name);
+    const object = deepClone(current.object);
+    takeFrom(object, target.name, now);
+    owned(environment, budgets, { object, old: current.object, fieldManager: "" });
+    return { object, warnings: [] };
+  };
   try {
-    await changeStored(environment, budgets, { change, dryRun });
+    await write(environment, budgets, { change, uid: undefined, dryRun });
   } catch (error) {
     if (!signal.aborted || target.signal.aborted) throw error;
     const text = `couldn't update PodDisruptionBudget ${JSON.stringify(name)} due to conflicts`;
