@@ -10,4 +10,4 @@ export {
   named as describeObject,
   type Write as OwnedWrite,
 } from "./ownership.ts";
-export { scaleEntries, parentEntries } from "./scale.ts";
+export { parentEntries, type Replicas, scaleEntries } from "./scale.ts";

@@ -38,7 +38,7 @@ export interface MapShape {
   readonly element: Shape | undefined;
 }
 
-/** JSON that nothing is known of within a unit. */
+/** Any JSON, one unit. */
 const opaque: Shape = {
   scalar: "untyped",
   get list(): ListShape {
@@ -99,8 +99,7 @@ const shapeOf = memoize((type: Type): Shape => {
 /** As the published schema shows the scalar, since that is what Kubernetes merges by. */
 function scalarShape({ openapi }: ScalarType): Shape {
   const { type, format, v3 } = openapi;
-  if (type === "object") return { map: deducedMap };
-  if (type === undefined) return deduced;
+  if (type === undefined || type === "object" || type === "array") return opaque;
   const plain = type === "string" && format === undefined && v3 === undefined;
   return { scalar: plain ? "string" : "untyped" };
 }

@@ -97,6 +97,8 @@ export interface ScaleAccess<Hub = any> {
   };
   /** Changes the object in place. */
   readonly set: (object: Hub, replicas: number) => void;
+  /** Where the number is, in dots; absent: `spec.replicas`. */
+  readonly path?: string;
 }
 
 /** The switches that Kubernetes calls a strategy. */

@@ -109,10 +109,12 @@ function versionsOf(environment: Environment, resource: Resource): Versions {
       throw new OwnershipFault(`unexpected GroupVersion string: ${apiVersion}`);
     }
     const { domain } = environment.catalog;
-    const { group, versions } = resource.kind;
-    return versions.find(
-      (each) => groupVersionOf(resolve(each.group ?? group, domain), each.version) === apiVersion,
-    );
+    const { group: usual, versions } = resource.kind;
+    // Versions of another group, as events have them, are those of another kind here.
+    return versions.find(({ group = usual, version }) => {
+      const resolved = resolve(group, domain);
+      return resolved === resource.group && groupVersionOf(resolved, version) === apiVersion;
+    });
   };
   return {
     shapeOf: (apiVersion): Shape | undefined => {

@@ -128,7 +128,11 @@ export const validatingAdmissionPolicy = kind(validatingV1.policy, {
   scope: "Cluster",
   versions: [{ version: "v1", struct: validatingV1.policy, onByDefault: true, convert: "hub" }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { unconditionalUpdate: false, generation: true },
+  rules: {
+    unconditionalUpdate: false,
+    generation: true,
+    resets: { status: ["metadata", "spec"] },
+  },
   hooks: {
     ...dividedBySubresource(() => ({})),
     validate,

@@ -42,7 +42,11 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
     { version: "v1", struct: customResourceDefinitionV1, onByDefault: true, convert: "hub" },
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { unconditionalUpdate: false, generation: true },
+  rules: {
+    unconditionalUpdate: false,
+    generation: true,
+    resets: { status: ["metadata", "spec"] },
+  },
   hooks: {
     default: fillNames,
     prepareCreate: (object) => {

@@ -236,7 +236,7 @@ export const deployment = kind(deploymentV1, {
   scope: "Namespaced",
   versions: [{ version: "v1", struct: deploymentV1, onByDefault: true, convert: "hub" }],
   subresources: [scaleSubresource, statusSubresource],
-  rules: { generation: true },
+  rules: { generation: true, resets: { status: ["spec", "metadata.labels"] } },
   hooks: {
     default: fillDefaults,
     prepareCreate: (object, context) => {

@@ -114,7 +114,12 @@ export const namespace = kind(namespaceV1, {
     { name: "finalize", verbs: ["update"] },
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
-  rules: { metadataCheckedAgain: true, name: "dns-label", deleteReturnsObject: true },
+  rules: {
+    metadataCheckedAgain: true,
+    name: "dns-label",
+    deleteReturnsObject: true,
+    resets: { finalize: ["status"] },
+  },
   hooks: {
     default: labelName,
     prepareCreate: (object, context) => {

@@ -174,7 +174,19 @@ export const pod = kind(podV1, {
     { name: "resize", verbs: ["get", "patch", "update"] },
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
-  rules: { generation: true, deleteReturnsObject: true, metadataCheckedAgain: true },
+  rules: {
+    generation: true,
+    deleteReturnsObject: true,
+    metadataCheckedAgain: true,
+    resets: { status: ["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"] },
+    writes: {
+      ephemeralcontainers: ["spec.ephemeralContainers"],
+      resize: ["containers", "initContainers"].flatMap((list) => [
+        `spec.${list}.*.resources`,
+        `spec.${list}.*.resizePolicy`,
+      ]),
+    },
+  },
   hooks: {
     default: (object) => {
       defaultPodSpec(object.spec);

@@ -52,15 +52,11 @@ const volumeAttachmentStatus = v1("VolumeAttachmentStatus", "State of an attachm
   detachError: optional(4, volumeError, "What last went wrong while detaching."),
 });
 
-export const volumeAttachmentV1 = v1(
-  "VolumeAttachment",
-  "Asks for a volume to be attached to a node.",
-  {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, volumeAttachmentSpec, "What to attach where."),
-    status: plain(3, volumeAttachmentStatus, "State of the attachment."),
-  },
-);
+const volumeAttachmentV1 = v1("VolumeAttachment", "Asks for a volume to be attached to a node.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: always(2, volumeAttachmentSpec, "What to attach where."),
+  status: plain(3, volumeAttachmentStatus, "State of the attachment."),
+});
 
 type VolumeAttachment = Infer<typeof volumeAttachmentV1>;
 
@@ -140,7 +136,11 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
   scope: "Cluster",
   versions: [{ version: "v1", struct: volumeAttachmentV1, onByDefault: true, convert: "hub" }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { unconditionalUpdate: false, deleteReturnsObject: true },
+  rules: {
+    unconditionalUpdate: false,
+    deleteReturnsObject: true,
+    resets: { status: ["metadata", "spec"] },
+  },
   hooks: {
     prepareCreate: (object) => {
       object.status = { attached: false };

@@ -49,21 +49,17 @@ const migrationCondition = v1alpha1("MigrationCondition", "How far it is.", {
   message: plain(5, string, "Why it last changed, for people."),
 });
 
-const storageVersionMigrationStatus = v1alpha1(
-  "StorageVersionMigrationStatus",
-  "How far it is.",
-  {
-    conditions: plain(1, list(migrationCondition), "How far it is.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    }),
-    resourceVersion: plain(2, string, "Objects written after this version need no migration."),
-  },
-);
+const storageVersionMigrationStatus = v1alpha1("StorageVersionMigrationStatus", "How far it is.", {
+  conditions: plain(1, list(migrationCondition), "How far it is.", {
+    listType: "map",
+    listMapKeys: ["type"],
+    patchStrategy: ["merge"],
+    patchMergeKey: "type",
+  }),
+  resourceVersion: plain(2, string, "Objects written after this version need no migration."),
+});
 
-export const storageVersionMigrationV1alpha1 = v1alpha1(
+const storageVersionMigrationV1alpha1 = v1alpha1(
   "StorageVersionMigration",
   "Asks for all objects of a resource to be stored in the current version.",
   {
@@ -173,7 +169,11 @@ export const storageVersionMigration = kind(storageVersionMigrationV1alpha1, {
     },
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { unconditionalUpdate: false, metadataCheckedAgain: true },
+  rules: {
+    unconditionalUpdate: false,
+    metadataCheckedAgain: true,
+    resets: { status: ["metadata", "spec"] },
+  },
   hooks: {
     prepareCreate: (object) => {
       object.status = {};

@@ -4,6 +4,7 @@ import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
 import { type Environment, hookContext } from "../environment.ts";
 import { namespaceLifecycle } from "../lifecycle.ts";
 import { matchNamespace } from "../metadata.ts";
+import { own } from "../ownership.ts";
 import { madeItem, spokenResource } from "./made-item.ts";
 
 /** A POST whose object is answered and never stored: a review, or a request for a token. */
@@ -37,8 +38,9 @@ export function asking({ speaks, answer }: Answerer) {
     const decoded = decodeBody(environment, { ...target, resource }, body, options);
     const { object, warnings } = decoded;
     matchNamespace(target, object.metadata);
+    const { dryRun, fieldManager } = options;
+    own(environment, { ...target, resource }, { object, old: undefined, fieldManager });
     const context = hookContext(environment, target);
-    const { dryRun } = options;
     // Reviews may ask about namespaces that are not there; what belongs to an object may not.
     if (target.subresource !== "") {
       const attributes = { target, operation: "create", dryRun, object, old: undefined } as const;

@@ -1,6 +1,15 @@
 import { deepClone } from "#base";
 import { checkScale } from "#api";
-import { genericFailure, invalid, notFound, type Resource, type ScaleAccess } from "#meta";
+import { OwnershipFault, parentEntries, type Replicas, scaleEntries } from "#apply";
+import {
+  groupVersionOf,
+  invalid,
+  notFound,
+  plainFailure,
+  type Resource,
+  resolve,
+  type ScaleAccess,
+} from "#meta";
 import { Problems } from "#schema";
 import { decodeBody, type Decoded } from "../body.ts";
 import type {
@@ -12,8 +21,10 @@ import type {
   WriteAnswer,
   WriteOptions,
 } from "../contract.ts";
+import { applied } from "../configuration.ts";
 import type { Environment } from "../environment.ts";
 import { matchName, matchNamespace } from "../metadata.ts";
+import { own, setEntries } from "../ownership.ts";
 import { applyPatch } from "../patch.ts";
 import { write } from "../pipeline.ts";
 import { get } from "../read.ts";
@@ -54,8 +65,14 @@ async function updateScale(
   matchNamespace(target, decoded.object.metadata);
   matchName(target, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
-  const change = (current: StoredItem | undefined): Decoded =>
-    scaled(existing(target, current), { wanted: decoded, access });
+  const change = (current: StoredItem | undefined): Decoded => {
+    const there = existing(target, current);
+    const before = seenAsScale(environment, target, { there, access });
+    const wanted = { object: deepClone(decoded.object), warnings: decoded.warnings };
+    const { fieldManager } = options;
+    own(environment, { ...target, resource }, { object: wanted.object, old: before, fieldManager });
+    return scaled(environment, target, { there, wanted, access });
+  };
   const answer = await write(environment, target, { change, uid, dryRun: options.dryRun });
   return { ...answer, item: scaleItem(resource, answer.item, access) };
 }
@@ -65,19 +82,36 @@ async function patchScale(
   target: Target,
   { body, options, access }: Request<PatchOptions>,
 ): Promise<WriteAnswer> {
-  if (options.patchType === "apply") throw genericFailure(415);
   const resource = scaleResource(environment);
-  const patched = applyPatch(environment, { ...target, resource }, { body, options });
+  const spoken = { ...target, resource };
+  const patched = patching(environment, spoken, { body, options });
   const change = (current: StoredItem | undefined): Decoded => {
     const there = existing(target, current);
-    const wanted = patched(scaleItem(resource, there, access));
+    const before = seenAsScale(environment, target, { there, access });
+    const wanted = patched(madeItem(resource, before, there.revision));
     matchNamespace(target, wanted.object.metadata);
     matchName(target, wanted.object.metadata);
-    return scaled(there, { wanted, access });
+    return scaled(environment, target, { there, wanted, access });
   };
   const { dryRun } = options;
   const answer = await write(environment, target, { change, uid: undefined, dryRun });
   return { ...answer, item: scaleItem(resource, answer.item, access) };
+}
+
+/** The wanted Scale, with its owners, made from the Scale that is there. */
+function patching(
+  environment: Environment,
+  target: Target,
+  { body, options }: { readonly body: Body; readonly options: PatchOptions },
+): (before: Item) => Decoded {
+  if (options.patchType === "apply") return applied(environment, target, { body, options });
+  const patched = applyPatch(environment, target, { body, options });
+  const { fieldManager } = options;
+  return (before) => {
+    const wanted = patched(before);
+    own(environment, target, { object: wanted.object, old: before.object, fieldManager });
+    return wanted;
+  };
 }
 
 interface Request<O> {
@@ -95,20 +129,67 @@ function existing(target: Target, current: StoredItem | undefined): StoredItem {
   return current;
 }
 
+interface Seen {
+  readonly there: StoredItem;
+  readonly access: ScaleAccess;
+}
+
+/** What is there as a Scale, with the owners of the number of replicas. */
+function seenAsScale(environment: Environment, target: Target, { there, access }: Seen): any {
+  const scale = scaleItem(scaleResource(environment), there, access).object;
+  const entries = readably(() =>
+    scaleEntries(there.object.metadata.managedFields, replicasOf(environment, target, access)),
+  );
+  setEntries(scale.metadata, entries);
+  return scale;
+}
+
 /** The object with the size that the Scale asks for; one without a version takes any. */
 function scaled(
-  { object: old }: StoredItem,
-  { wanted, access }: { readonly wanted: Decoded; readonly access: ScaleAccess },
+  environment: Environment,
+  target: Target,
+  { there, wanted, access }: Seen & { readonly wanted: Decoded },
 ): Decoded {
   const { metadata, spec } = wanted.object;
   const problems = new Problems();
   checkScale(wanted.object, problems);
   const kind = { group: "autoscaling", kind: "Scale" };
   if (!problems.empty) throw invalid(kind, metadata.name, problems);
-  const object = deepClone(old);
+  const object = deepClone(there.object);
   access.set(object, spec.replicas ?? 0);
+  const entries = readably(() =>
+    parentEntries(
+      object.metadata.managedFields,
+      metadata.managedFields,
+      replicasOf(environment, target, access),
+    ),
+  );
+  setEntries(object.metadata, entries);
   if (metadata.resourceVersion) object.metadata.resourceVersion = metadata.resourceVersion;
   return { object, warnings: [...wanted.warnings] };
+}
+
+/** Where each version of the target's kind keeps its number of replicas. */
+function replicasOf(
+  { catalog }: Environment,
+  { resource }: Target,
+  { path = "spec.replicas" }: ScaleAccess,
+): Replicas {
+  const { group: usual, versions } = resource.kind;
+  const elements = path.split(".").map((name) => `f:${name}`);
+  const paths = versions.map(({ group = usual, version }) => {
+    const groupVersion = groupVersionOf(resolve(group, catalog.domain), version);
+    return [groupVersion, elements] as const;
+  });
+  return { paths: new Map(paths), apiVersion: resource.groupVersion };
+}
+
+function readably<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (fault) {
+    throw fault instanceof OwnershipFault ? plainFailure(fault.message) : fault;
+  }
 }
 
 function scaleItem(resource: Resource, { object, revision }: Item, access: ScaleAccess): Item {
