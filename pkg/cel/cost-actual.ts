@@ -101,8 +101,14 @@ const byOverload: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 ]);
 
 function validation(first: Value, second: Value): number {
-  const pattern = first instanceof Opaque ? Number(first.key) : 1;
+  const pattern = first instanceof Opaque ? patternLength(first.content) : 0;
   return walk(sizeOf(second)) * Math.max(1, Math.ceil(pattern * PATTERN));
+}
+
+/** Of a named format. */
+function patternLength(format: unknown): number {
+  if (typeof format !== "object" || format === null || !("patternLength" in format)) return 0;
+  return Number(format.patternLength);
 }
 
 const scalars: ReadonlySet<string> = new Set([
