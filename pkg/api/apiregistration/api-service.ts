@@ -35,11 +35,7 @@ const serviceReference = v1("ServiceReference", "Points to a Service.", {
 });
 
 const apiServiceSpec = v1("APIServiceSpec", "Which API, and who serves it.", {
-  service: optional(
-    1,
-    serviceReference,
-    "Who serves it; absent means this server itself.",
-  ),
+  service: optional(1, serviceReference, "Who serves it; absent means this server itself."),
   group: plain(2, string, "API group."),
   version: plain(3, string, "Version of the group, as in `v1`."),
   insecureSkipTLSVerify: plain(4, bool, "Take any certificate of the service; unsafe."),
@@ -83,7 +79,7 @@ const apiServiceStatus = v1("APIServiceStatus", "State of the API.", {
   }),
 });
 
-export const apiServiceV1 = v1(
+const apiServiceV1 = v1(
   "APIService",
   "A version of an API group, and who serves it; named `<version>.<group>`.",
   {

@@ -58,7 +58,7 @@ const storageVersionStatus = v1alpha1("StorageVersionStatus", "What the servers 
   }),
 });
 
-export const storageVersionV1alpha1 = v1alpha1(
+const storageVersionV1alpha1 = v1alpha1(
   "StorageVersion",
   "In which versions servers store the objects of a resource; named `<group>.<resource>`.",
   {
@@ -155,7 +155,9 @@ const SHOWN = 3;
 /** `a=apps/v1,b=apps/v1`: the first three, and how many more there are. */
 function describe(servers: readonly Server[]): string {
   if (servers.length === 0) return "<unset>";
-  const all = servers.map(({ apiServerID, encodingVersion }) => `${apiServerID}=${encodingVersion}`);
+  const all = servers.map(
+    ({ apiServerID, encodingVersion }) => `${apiServerID}=${encodingVersion}`,
+  );
   const more = all.length - SHOWN;
   return all.slice(0, SHOWN).join(",") + (more > 0 ? ` + ${more} more...` : "");
 }
@@ -169,7 +171,11 @@ export const storageVersion = kind(storageVersionV1alpha1, {
     { version: "v1alpha1", struct: storageVersionV1alpha1, onByDefault: false, convert: "hub" },
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { name: checkName, unconditionalUpdate: false },
+  rules: {
+    name: checkName,
+    unconditionalUpdate: false,
+    resets: { status: ["metadata", "spec"] },
+  },
   hooks: {
     prepareCreate: (object) => {
       object.status = {};

@@ -15,7 +15,7 @@ import {
   string,
   structs,
 } from "#schema";
-import { type HookContext, kind, objectMeta, time } from "#meta";
+import { type HookContext, kind, kubernetes, objectMeta, time } from "#meta";
 import { checkSignerName } from "./signer.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
 import { certificateFault } from "./issued-certificate.ts";
@@ -116,7 +116,7 @@ const certificateSigningRequestStatus = v1(
   },
 );
 
-export const certificateSigningRequestV1 = v1(
+const certificateSigningRequestV1 = v1(
   "CertificateSigningRequest",
   "Asks a signer for a certificate.",
   {
@@ -134,7 +134,7 @@ const conditionsPath = Path.of("status.conditions");
 const certificatePath = Path.of("status.certificate");
 
 const SHORTEST_SECONDS = 600;
-const LEGACY_SIGNER = "kubernetes.io/legacy-unknown";
+const LEGACY_SIGNER = `${kubernetes.label}/legacy-unknown`;
 
 /** Conditions that are True or not there. */
 const decisions = ["Approved", "Denied", "Failed"];
@@ -255,7 +255,7 @@ function checkCertificate({ status }: Request, problems: Problems): void {
   if (fault !== undefined) problems.invalid(certificatePath, "<certificate data>", fault);
 }
 
-/** Decisions are never taken back; approval has a subresource of its own, as has the certificate. */
+/** Decisions stay; approvals and certificates come through subresources of their own. */
 function checkChange(
   request: Request,
   old: Request,
@@ -309,7 +309,11 @@ export const certificateSigningRequest = kind(certificateSigningRequestV1, {
     { name: "approval", verbs: ["get", "patch", "update"] },
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
-  rules: { name: "path-segment", metadataCheckedAgain: true },
+  rules: {
+    name: "path-segment",
+    metadataCheckedAgain: true,
+    resets: { approval: ["spec", "status.certificate"] },
+  },
   hooks: {
     prepareCreate,
     prepareUpdate,

@@ -19,8 +19,8 @@ function structOf(version: string) {
   });
 }
 
-export const clusterTrustBundleV1beta1 = structOf("v1beta1");
-export const clusterTrustBundleV1alpha1 = structOf("v1alpha1");
+const clusterTrustBundleV1beta1 = structOf("v1beta1");
+const clusterTrustBundleV1alpha1 = structOf("v1alpha1");
 
 type ClusterTrustBundle = Infer<typeof clusterTrustBundleV1beta1>;
 
@@ -39,7 +39,8 @@ function checkName({ metadata, spec }: ClusterTrustBundle, problems: Problems): 
     return problems.invalid(place, name, detail);
   }
   if (!name.startsWith(prefix)) {
-    const detail = `ClusterTrustBundle for signerName ${signerName} must be named with prefix ${prefix}`;
+    const what = `ClusterTrustBundle for signerName ${signerName}`;
+    const detail = `${what} must be named with prefix ${prefix}`;
     return problems.invalid(place, name, detail);
   }
   const messages = isDns1123Subdomain(name.slice(prefix.length));

@@ -32,7 +32,7 @@ export function readElement(bytes: Uint8Array): Element | undefined {
 /** All elements of `bytes`, one after another; undefined if something is left over. */
 export function readElements(bytes: Uint8Array): readonly Element[] | undefined {
   const elements: Element[] = [];
-  for (let rest = bytes; rest.length > 0; ) {
+  for (let rest = bytes; rest.length > 0;) {
     const element = readElement(rest);
     if (element === undefined) return undefined;
     elements.push(element);

@@ -35,7 +35,8 @@ export function parseRequest(text: string): CertificateRequest | { readonly faul
   if (info === undefined || algorithm === undefined || signature === undefined) {
     return { fault: "asn1: syntax error: data truncated" };
   }
-  if (outer?.whole.length !== block.bytes.length) return { fault: "asn1: syntax error: trailing data" };
+  if (outer?.whole.length !== block.bytes.length)
+    return { fault: "asn1: syntax error: trailing data" };
   const [, subject, publicKey] = readElements(info.content) ?? [];
   if (subject === undefined || publicKey === undefined) {
     return { fault: "asn1: structure error: malformed certificate request" };

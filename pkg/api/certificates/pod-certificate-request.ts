@@ -12,7 +12,7 @@ import {
   string,
   structs,
 } from "#schema";
-import { condition, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
+import { condition, isDns1123Subdomain, kind, kubernetes, objectMeta, time } from "#meta";
 import { column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, invalidEach, mustNotChange } from "../strategy.ts";
 import { checkSignerName } from "./signer.ts";
@@ -58,7 +58,7 @@ const podCertificateRequestStatus = v1alpha1(
   },
 );
 
-export const podCertificateRequestV1alpha1 = v1alpha1(
+const podCertificateRequestV1alpha1 = v1alpha1(
   "PodCertificateRequest",
   "Asks a signer for a certificate on behalf of a pod.",
   {
@@ -92,9 +92,12 @@ function checkSubjects(spec: Spec, problems: Problems): void {
 }
 
 /** Signers of Kubernetes itself give a day at most. */
-function checkExpiry({ signerName, maxExpirationSeconds: seconds }: Spec, problems: Problems): void {
+function checkExpiry(
+  { signerName, maxExpirationSeconds: seconds }: Spec,
+  problems: Problems,
+): void {
   const place = path.child("maxExpirationSeconds");
-  const longest = signerName.startsWith("kubernetes.io/") ? DAY : LONGEST_SECONDS;
+  const longest = signerName.startsWith(`${kubernetes.label}/`) ? DAY : LONGEST_SECONDS;
   if (seconds === undefined) return problems.required(place, "must be set");
   if (seconds >= SHORTEST_SECONDS && seconds <= longest) return;
   problems.invalid(place, seconds, `must be in the range [${SHORTEST_SECONDS}, ${longest}]`);
@@ -178,7 +181,11 @@ function checkStatus(
   const found = conditions.filter(({ type }) => outcomes.includes(type));
   if (found.length > 1) {
     const detail = 'There may be at most one condition with type "Issued", "Denied", or "Failed"';
-    problems.invalid(place, found.map(({ type }) => type), detail);
+    problems.invalid(
+      place,
+      found.map(({ type }) => type),
+      detail,
+    );
   }
   if ((old.status.conditions ?? []).some(({ type }) => outcomes.includes(type))) {
     mustNotChange(problems, Path.of("status"), { now: status, before: old.status });

@@ -5,11 +5,7 @@ import { column, nameColumn, nameOf } from "../printing.ts";
 const v1 = structs("api/core/v1");
 
 const componentCondition = v1("ComponentCondition", "Something known of a component.", {
-  type: always(
-    1,
-    named("v1.ComponentConditionType", "Healthy"),
-    "What it is about: Healthy.",
-  ),
+  type: always(1, named("v1.ComponentConditionType", "Healthy"), "What it is about: Healthy."),
   status: always(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
@@ -19,7 +15,7 @@ const componentCondition = v1("ComponentCondition", "Something known of a compon
   error: plain(4, string, "What went wrong while asking."),
 });
 
-export const componentStatusV1 = v1(
+const componentStatusV1 = v1(
   "ComponentStatus",
   "Whether a part of the control plane is well; deprecated.",
   {

@@ -40,9 +40,13 @@ const configMapNodeConfigSource = v1(
   },
 );
 
-const nodeConfigSource = v1("NodeConfigSource", "Where configuration came from; no longer in use.", {
-  configMap: optional(2, configMapNodeConfigSource, "From a ConfigMap."),
-});
+const nodeConfigSource = v1(
+  "NodeConfigSource",
+  "Where configuration came from; no longer in use.",
+  {
+    configMap: optional(2, configMapNodeConfigSource, "From a ConfigMap."),
+  },
+);
 
 const nodeSpec = v1("NodeSpec", "How the node is to be used.", {
   podCIDR: plain(1, string, "Network of its pods; set once."),
@@ -166,11 +170,7 @@ const resourceList = map(quantity);
 const nodeStatus = v1("NodeStatus", "State of the node.", {
   capacity: plain(1, resourceList, "All resources of the node."),
   allocatable: plain(2, resourceList, "What of them pods may use; all of it unless set."),
-  phase: plain(
-    3,
-    named("v1.NodePhase", "Pending", "Running", "Terminated"),
-    "No longer in use.",
-  ),
+  phase: plain(3, named("v1.NodePhase", "Pending", "Running", "Terminated"), "No longer in use."),
   conditions: plain(4, list(nodeCondition), "What is known of the node.", {
     listType: "map",
     listMapKeys: ["type"],

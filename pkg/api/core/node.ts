@@ -1,6 +1,6 @@
 import { deepClone } from "#base";
 import { Path, type Problems } from "#schema";
-import { type HookContext, kind } from "#meta";
+import { type HookContext, kind, kubernetes } from "#meta";
 import { networkWarning, NOT_A_NETWORK, parseNetwork } from "../networking/ip.ts";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -14,7 +14,7 @@ const rangesPath = Path.of("spec.podCIDRs");
 const annotationsPath = Path.of("metadata.annotations");
 
 /** Where taints were before they had a field. */
-const taintsAnnotation = "scheduler.alpha.kubernetes.io/taints";
+const taintsAnnotation = `scheduler.alpha.${kubernetes.label}/taints`;
 
 /** Either of `podCIDR` and `podCIDRs` fills in the other; where they differ, the former counts. */
 function alignRanges({ spec }: Node): void {
@@ -142,13 +142,13 @@ function state({ spec, status }: Node): string {
   return spec.unschedulable ? `${word},SchedulingDisabled` : word;
 }
 
-const rolePrefix = "node-role.kubernetes.io/";
+const rolePrefix = `node-role.${kubernetes.label}/`;
 
 function roles({ metadata }: Node): string {
   const found = new Set<string>();
   for (const [key, value] of Object.entries(metadata.labels ?? {})) {
     if (key.startsWith(rolePrefix)) found.add(key.slice(rolePrefix.length));
-    else if (key === "kubernetes.io/role") found.add(value);
+    else if (key === `${kubernetes.label}/role`) found.add(value);
   }
   found.delete("");
   return [...found].sort().join(",") || "<none>";

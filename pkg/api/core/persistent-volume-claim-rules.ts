@@ -29,7 +29,8 @@ export function checkClaimSpec(
 function checkStorage(amount: string | undefined, path: Path, problems: Problems): void {
   const place = path.key("storage");
   if (amount === undefined) return problems.required(place);
-  if (Quantity.parse(amount).sign <= 0) problems.invalid(place, amount, "must be greater than zero");
+  if (Quantity.parse(amount).sign <= 0)
+    problems.invalid(place, amount, "must be greater than zero");
 }
 
 function checkSources(

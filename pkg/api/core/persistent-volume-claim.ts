@@ -12,7 +12,16 @@ import {
   string,
   structs,
 } from "#schema";
-import { type HookContext, isQualifiedName, kind, objectMeta, Quantity, quantity, time } from "#meta";
+import {
+  type HookContext,
+  isQualifiedName,
+  kind,
+  kubernetes,
+  objectMeta,
+  Quantity,
+  quantity,
+  time,
+} from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, FIELD_IMMUTABLE, mustNotChange, sortedKeys, unsupported } from "../strategy.ts";
 import { checkClaimSpec, claimWarnings } from "./persistent-volume-claim-rules.ts";
@@ -118,7 +127,7 @@ type PersistentVolumeClaim = Infer<typeof persistentVolumeClaimV1>;
 
 const specPath = Path.of("spec");
 const statusPath = Path.of("status");
-const snapshotGroup = "snapshot.storage.k8s.io";
+const snapshotGroup = `snapshot.storage.${kubernetes.api}`;
 
 function fillDefaults({ spec, status }: PersistentVolumeClaim): void {
   spec.volumeMode ??= "Filesystem";
@@ -150,7 +159,8 @@ function alignSources(
     if (before?.dataSourceRef === undefined) delete spec.dataSourceRef;
   }
   if (before?.dataSource === undefined && before?.dataSourceRef === undefined) {
-    if (spec.dataSource !== undefined && !isClaimOrSnapshot(spec.dataSource)) delete spec.dataSource;
+    if (spec.dataSource !== undefined && !isClaimOrSnapshot(spec.dataSource))
+      delete spec.dataSource;
   }
   const { dataSource, dataSourceRef } = spec;
   if (dataSourceRef === undefined) {
@@ -286,7 +296,8 @@ function checkResource(name: string, path: Path, problems: Problems): boolean {
   const messages = isQualifiedName(name);
   for (const message of messages) problems.invalid(path, name, message);
   if (messages.length > 0) return false;
-  if (name === "storage" || (name.includes("/") && !name.includes("kubernetes.io/"))) return true;
+  const isNative = !name.includes("/") || name.includes(`${kubernetes.label}/`);
+  if (name === "storage" || !isNative) return true;
   problems.notSupported(path, name, ["storage"]);
   return false;
 }

@@ -70,11 +70,7 @@ type Spec = PersistentVolumeSpec;
 
 const policies = ["Delete", "Recycle", "Retain"];
 
-function checkCapacity(
-  capacity: Spec["capacity"],
-  place: Path,
-  problems: Problems,
-): void {
+function checkCapacity(capacity: Spec["capacity"], place: Path, problems: Problems): void {
   const names = sortedKeys(capacity);
   if (names.length === 0) problems.required(place);
   if (names.length !== 1 || names[0] !== "storage") {

@@ -1,6 +1,6 @@
 import { deepClone, deepEqual } from "#base";
 import { type Infer, named, optional, Path, plain, type Problems, string, structs } from "#schema";
-import { type HookContext, kind, objectMeta, time } from "#meta";
+import { type HookContext, kind, kubernetes, objectMeta, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, mustNotChange } from "../strategy.ts";
 import { sourceNames } from "./persistent-volume-rules.ts";
@@ -25,7 +25,7 @@ const persistentVolumeStatus = v1("PersistentVolumeStatus", "State of a volume."
   lastPhaseTransitionTime: optional(4, time, "When the phase last changed."),
 });
 
-export const persistentVolumeV1 = v1("PersistentVolume", "A piece of storage of the cluster.", {
+const persistentVolumeV1 = v1("PersistentVolume", "A piece of storage of the cluster.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: plain(2, persistentVolumeSpec, "What the volume is."),
   status: plain(3, persistentVolumeStatus, "State of the volume."),
@@ -35,7 +35,7 @@ type PersistentVolume = Infer<typeof persistentVolumeV1>;
 type Spec = PersistentVolumeSpec;
 
 const path = Path.of("spec");
-const mountAnnotation = "volume.beta.kubernetes.io/mount-options";
+const mountAnnotation = `volume.beta.${kubernetes.label}/mount-options`;
 
 /** Sources that have always known mount options; the others take them in their field only. */
 const mountableSources = [
@@ -114,11 +114,7 @@ function keepsSource(spec: Spec, before: Spec): boolean {
   return deepEqual(sourcesOf(without), sourcesOf(before));
 }
 
-function validateUpdate(
-  volume: PersistentVolume,
-  old: PersistentVolume,
-  problems: Problems,
-): void {
+function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problems: Problems): void {
   validate(volume, problems);
   // Kubernetes checks the spec twice, and tells of everything twice.
   checkVolumeSpec(volume.spec, path, { problems });

@@ -21,7 +21,7 @@ const protocol = named("v1.Protocol", "TCP", "UDP", "SCTP");
 export const servicePort = v1("ServicePort", "A port that the service offers.", {
   name: plain(1, string, "Name of the port; may be empty if there is but one."),
   protocol: plain(2, protocol, "TCP, UDP or SCTP; TCP unless set.", { default: "TCP" }),
-  appProtocol: optional(6, string, "Protocol on top, as in `http` or `kubernetes.io/h2c`."),
+  appProtocol: optional(6, string, "Protocol on top, as in `http` or `example.com/own`."),
   port: always(3, int32, "Number under which clients reach it."),
   targetPort: plain(4, intOrString, "Port of the pods, by number or name; `port` unless set."),
   nodePort: plain(5, int32, "Port on every node, for NodePort and LoadBalancer; allocated."),
@@ -59,7 +59,7 @@ const serviceSpec = v1("ServiceSpec", "How the service is reached, and what is b
   type: plain(
     4,
     named("v1.ServiceType", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
-    "Who can reach it: ClusterIP (the default), NodePort, LoadBalancer, or ExternalName (an alias).",
+    "Who can reach it: ClusterIP (the default), NodePort, LoadBalancer; or ExternalName, an alias.",
   ),
   externalIPs: plain(5, list(string), "Addresses of nodes, routed there by somebody else.", {
     listType: "atomic",

@@ -7,6 +7,7 @@ import {
   isPortName,
   isPortNumber,
   isQualifiedName,
+  kubernetes,
 } from "#meta";
 import {
   NOT_A_NETWORK,
@@ -41,10 +42,10 @@ const addressModes = ["Proxy", "VIP"];
 const ONLY_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'";
 
 const topologyAnnotations = {
-  mode: "service.kubernetes.io/topology-mode",
-  hints: "service.kubernetes.io/topology-aware-hints",
+  mode: `service.${kubernetes.label}/topology-mode`,
+  hints: `service.${kubernetes.label}/topology-aware-hints`,
 };
-const rangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges";
+const rangesAnnotation = `service.beta.${kubernetes.label}/load-balancer-source-ranges`;
 
 /** Networks and addresses that `old` has are taken as they are. */
 export function validateService(

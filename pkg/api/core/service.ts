@@ -1,4 +1,4 @@
-import { kind } from "#meta";
+import { kind, kubernetes } from "#meta";
 import { addressWarning, networkWarning } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry } from "../strategy.ts";
@@ -11,16 +11,20 @@ import {
   validateServiceUpdate,
 } from "./service-validation.ts";
 
-const oldHints = "service.kubernetes.io/topology-aware-hints";
+const oldHints = `service.${kubernetes.label}/topology-aware-hints`;
 
 function warnings(service: Service): readonly string[] {
   const { metadata, spec } = service;
   const found: string[] = [];
   if (entry(metadata.annotations, oldHints) !== undefined) {
-    const proper = "service.kubernetes.io/topology-mode";
+    const proper = `service.${kubernetes.label}/topology-mode`;
     found.push(`annotation ${oldHints} is deprecated, please use ${proper} instead`);
   }
-  const look = (field: string, all: readonly string[], warn: (text: string) => string | undefined) =>
+  const look = (
+    field: string,
+    all: readonly string[],
+    warn: (text: string) => string | undefined,
+  ) =>
     all.forEach((text, index) => {
       const warning = warn(text);
       if (warning !== undefined) found.push(`spec.${field}[${index}]: ${warning}`);
@@ -136,4 +140,3 @@ export const service = kind(serviceV1, {
     "spec.type": ({ spec }) => spec.type ?? "",
   },
 });
-

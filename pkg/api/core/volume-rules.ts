@@ -1,9 +1,9 @@
 /** What claims and volumes have in common. */
 import type { Path, Problems } from "#schema";
-import { isDns1123Subdomain } from "#meta";
+import { isDns1123Subdomain, kubernetes } from "#meta";
 import { entry, invalidEach } from "../strategy.ts";
 
-export const oldClassAnnotation = "volume.beta.kubernetes.io/storage-class";
+export const oldClassAnnotation = `volume.beta.${kubernetes.label}/storage-class`;
 
 /** Modes with the letters that tables show, in the order of the tables. */
 const accessModes: Readonly<Record<string, string>> = {

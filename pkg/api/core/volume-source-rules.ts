@@ -1,6 +1,6 @@
 /** What the sources of pods and of PersistentVolumes must obey. */
 import type { Infer, Path, Problems } from "#schema";
-import { isDns1123Label, isDns1123Subdomain } from "#meta";
+import { isDns1123Label, isDns1123Subdomain, kubernetes } from "#meta";
 import { invalidEach, sortedKeys } from "../strategy.ts";
 import { checkFilePath, checkNoBacksteps } from "./path-rules.ts";
 import type { volumeSource } from "./volumes.ts";
@@ -36,7 +36,7 @@ export function requireFields(
 }
 
 /** Numbers of logical units and partitions. */
-export function checkUnit(value: number, path: Path, problems: Problems): void {
+function checkUnit(value: number, path: Path, problems: Problems): void {
   if (value < 0 || value > LARGEST_UNIT) problems.invalid(path, value, UNIT_RANGE);
 }
 
@@ -199,8 +199,9 @@ export function checkFlex(
   requireFields({ driver }, path, problems);
   for (const key of sortedKeys(options)) {
     const prefix = `.${(key.includes("/") ? key.slice(0, key.indexOf("/")) : key).toLowerCase()}`;
-    if (!prefix.endsWith(".kubernetes.io") && !prefix.endsWith(".k8s.io")) continue;
-    const detail = "kubernetes.io and k8s.io namespaces are reserved";
+    const { api, label } = kubernetes;
+    if (!prefix.endsWith(`.${label}`) && !prefix.endsWith(`.${api}`)) continue;
+    const detail = `${label} and ${api} namespaces are reserved`;
     problems.invalid(path.child("options").key(key), key, detail);
   }
 }

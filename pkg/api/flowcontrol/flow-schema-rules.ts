@@ -94,10 +94,7 @@ interface Choice {
 }
 
 /** At least one; a star stands alone. True if each of them is worth a look. */
-function checkChoice(
-  values: readonly string[],
-  { path, problems, none, others }: Choice,
-): boolean {
+function checkChoice(values: readonly string[], { path, problems, none, others }: Choice): boolean {
   if (values.length === 0) problems.required(path, none);
   else if (values.length > 1 && values.includes("*")) {
     problems.invalid(path, values, `if '*' is present, must not specify other ${others}`);

@@ -61,9 +61,14 @@ const subject = v1("Subject", "Who sends requests.", {
 const resourcePolicyRule = v1("ResourcePolicyRule", "Requests for resources.", {
   verbs: always(1, list(string), "Verbs; a star means all.", { listType: "set" }),
   apiGroups: always(2, list(string), "API groups; a star means all.", { listType: "set" }),
-  resources: always(3, list(string), "Resources, as in `pods` or `pods/status`; a star means all.", {
-    listType: "set",
-  }),
+  resources: always(
+    3,
+    list(string),
+    "Resources, as in `pods` or `pods/status`; a star means all.",
+    {
+      listType: "set",
+    },
+  ),
   clusterScope: plain(4, bool, "Requests without a namespace count, too."),
   namespaces: always(5, list(string), "Namespaces; a star means all.", {
     required: false,

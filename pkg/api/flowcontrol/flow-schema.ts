@@ -100,7 +100,11 @@ export const flowSchema = kind(flowSchemaV1, {
   scope: "Cluster",
   versions: [{ version: "v1", struct: flowSchemaV1, onByDefault: true, convert: "hub" }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { generation: true, metadataCheckedAgain: true },
+  rules: {
+    generation: true,
+    metadataCheckedAgain: true,
+    resets: { status: ["metadata", "spec"] },
+  },
   hooks: {
     prepareCreate: (object) => {
       object.status = {};

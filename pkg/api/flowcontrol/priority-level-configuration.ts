@@ -11,7 +11,7 @@ import {
   type Problems,
   structs,
 } from "#schema";
-import { kind, objectMeta } from "#meta";
+import { kind, kubernetes, objectMeta } from "#meta";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { keepMetadata } from "../status-metadata.ts";
@@ -92,7 +92,7 @@ const priorityLevelConfigurationStatus = v1(
   { conditions: conditionsOf(v1, "PriorityLevelConfigurationCondition") },
 );
 
-export const priorityLevelConfigurationV1 = v1(
+const priorityLevelConfigurationV1 = v1(
   "PriorityLevelConfiguration",
   "Says how many requests are worked on at a time.",
   {
@@ -113,7 +113,8 @@ const CATCH_ALL = "catch-all";
 const MOST_QUEUES = 10_000_000;
 /** Bits of a request's hash that are dealt to queues. */
 const HASH_BITS = 60;
-const zeroSharesAnnotation = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+const zeroShares = "v1beta3-preserve-zero-concurrency-shares";
+const zeroSharesAnnotation = `flowcontrol.${kubernetes.api}/${zeroShares}`;
 const NOT_NEGATIVE = "must be a non-negative integer";
 const PERCENTAGE = "must be between 0 and 100, inclusive";
 
@@ -133,7 +134,8 @@ function checkPercentage(value: number | undefined, place: Path, problems: Probl
 }
 
 function checkShares(value: number | null | undefined, place: Path, problems: Problems): void {
-  if (value !== undefined && value !== null && value < 0) problems.invalid(place, value, NOT_NEGATIVE);
+  if (value !== undefined && value !== null && value < 0)
+    problems.invalid(place, value, NOT_NEGATIVE);
 }
 
 function checkQueuing(queuing: Queuing, place: Path, problems: Problems): void {
@@ -237,7 +239,11 @@ export const priorityLevelConfiguration = kind(priorityLevelConfigurationV1, {
     { version: "v1", struct: priorityLevelConfigurationV1, onByDefault: true, convert: "hub" },
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { generation: true, metadataCheckedAgain: true },
+  rules: {
+    generation: true,
+    metadataCheckedAgain: true,
+    resets: { status: ["metadata", "spec"] },
+  },
   hooks: {
     prepareCreate: (object) => {
       object.status = {};

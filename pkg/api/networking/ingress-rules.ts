@@ -69,11 +69,7 @@ export function checkPath(each: HttpPath, path: Path, problems: Problems): void 
   checkBackend(backend, path.child("backend"), problems);
 }
 
-export function checkBackend(
-  { service, resource }: Backend,
-  path: Path,
-  problems: Problems,
-): void {
+export function checkBackend({ service, resource }: Backend, path: Path, problems: Problems): void {
   if (service !== undefined && resource !== undefined) {
     problems.invalid(path, "", "cannot set both resource and service backends");
   } else if (resource !== undefined) {

@@ -13,7 +13,7 @@ import {
   string,
   structs,
 } from "#schema";
-import { isDns1123Subdomain, kind, objectMeta } from "#meta";
+import { isDns1123Subdomain, kind, kubernetes, objectMeta } from "#meta";
 import { typedLocalObjectReference } from "../core/references.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, invalidEach } from "../strategy.ts";
@@ -99,7 +99,7 @@ const ingressStatus = v1("IngressStatus", "State of an Ingress.", {
   loadBalancer: plain(1, ingressLoadBalancerStatus, "State of its load balancer."),
 });
 
-export const ingressV1 = v1("Ingress", "Leads requests from outside to services, by host and path.", {
+const ingressV1 = v1("Ingress", "Leads requests from outside to services, by host and path.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: plain(2, ingressSpec, "Which requests go where."),
   status: plain(3, ingressStatus, "State of the Ingress."),
@@ -109,7 +109,7 @@ type Ingress = Infer<typeof ingressV1>;
 type Rules = NonNullable<Ingress["spec"]["rules"]>;
 
 const path = Path.of("spec");
-const classAnnotation = "kubernetes.io/ingress.class";
+const classAnnotation = `${kubernetes.label}/ingress.class`;
 
 function checkRules(rules: Rules, problems: Problems): void {
   for (const [index, { host = "", http }] of rules.entries()) {

@@ -27,8 +27,8 @@ function structOf(version: string) {
   });
 }
 
-export const serviceCidrV1 = structOf("v1");
-export const serviceCidrV1beta1 = structOf("v1beta1");
+const serviceCidrV1 = structOf("v1");
+const serviceCidrV1beta1 = structOf("v1beta1");
 
 type ServiceCIDR = Infer<typeof serviceCidrV1>;
 
@@ -46,7 +46,8 @@ function checkFamilies(cidrs: readonly string[], problems: Problems): boolean {
 function validate({ spec: { cidrs = [] } }: ServiceCIDR, problems: Problems): void {
   if (cidrs.length === 0) return problems.required(path, "at least one CIDR required");
   // The value shown is the whole spec, as Go's struct.
-  if (cidrs.length > 2) return problems.invalid(path, { CIDRs: cidrs }, "may only hold up to 2 values");
+  if (cidrs.length > 2)
+    return problems.invalid(path, { CIDRs: cidrs }, "may only hold up to 2 values");
   if (!checkFamilies(cidrs, problems)) return;
   for (const [index, cidr] of cidrs.entries()) {
     invalidEach(problems, path.index(index), { value: cidr, messages: checkNetwork(cidr) });

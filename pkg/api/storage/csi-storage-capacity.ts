@@ -1,28 +1,12 @@
-import {
-  always,
-  type Infer,
-  optional,
-  Path,
-  plain,
-  type Problems,
-  string,
-  structs,
-} from "#schema";
-import {
-  isDns1123Subdomain,
-  kind,
-  labelSelector,
-  objectMeta,
-  Quantity,
-  quantity,
-} from "#meta";
+import { always, type Infer, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { isDns1123Subdomain, kind, labelSelector, objectMeta, Quantity, quantity } from "#meta";
 import { checkLabelSelector } from "../label-selector.ts";
 import { plainColumns, plainRow } from "../printing.ts";
 import { invalidEach, mustNotChange } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
-export const csiStorageCapacityV1 = v1(
+const csiStorageCapacityV1 = v1(
   "CSIStorageCapacity",
   "How much storage of a class is left in a part of the cluster.",
   {
