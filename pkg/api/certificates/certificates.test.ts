@@ -145,8 +145,9 @@ describe("ClusterTrustBundle", () => {
       "provided";
     assert.deepEqual(complaints("example.com:a:x", spec), [none]);
     assert.deepEqual(complaints("x", spec), [
-      'Invalid metadata.name = "x": ClusterTrustBundle for signerName example.com/a must be named ' +
-        "with prefix example.com:a:",
+      'Invalid status.conditions = "Denied": Approved and Denied conditions are mutually ' +
+        "exclusive",
+      "with prefix example.com:a:",
       none,
     ]);
   });

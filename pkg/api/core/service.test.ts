@@ -52,7 +52,7 @@ describe("Service: what is filled in", () => {
     const unused = { sessionAffinityConfig: { clientIP: { timeoutSeconds: 5 } } };
     assert.equal(filled({ ports, ...unused }).sessionAffinityConfig, undefined);
   });
-  it("a headless service that selects nothing gets both families, one that selects gets one", () => {
+  it("both families for a headless service that selects nothing", () => {
     const families = (spec: Sketch) => {
       const { ipFamilies, ipFamilyPolicy } = filled({ ports, clusterIP: "None", ...spec });
       return [ipFamilyPolicy, ...ipFamilies];
