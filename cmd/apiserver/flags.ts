@@ -29,6 +29,32 @@ export const apiserverFlags = {
   }),
   "client-ca-file": flag("string", "", "file with the authorities of client certificates"),
   "token-auth-file": flag("string", "", "CSV file of bearer tokens: token,user,uid,groups"),
+  "enable-bootstrap-token-auth": flag(
+    "bool",
+    false,
+    "let nodes join with the tokens in Secrets of kube-system",
+  ),
+  "service-account-issuer": flag(
+    "list",
+    ["https://kubernetes.default.svc"],
+    "who issues tokens of service accounts; the first signs, all are taken",
+  ),
+  "service-account-signing-key-file": flag(
+    "string",
+    "",
+    "file with the private key of tokens (default sa.key in --cert-dir, made at first start)",
+  ),
+  "service-account-key-file": flag(
+    "list",
+    [],
+    "files with more keys whose tokens are taken; replicas need each other's",
+  ),
+  "service-account-jwks-uri": flag(
+    "string",
+    "",
+    "where others find the keys (default below the issuer)",
+  ),
+  "api-audiences": flag("list", [], "what the server stands for in tokens (default the issuers)"),
   "anonymous-auth": flag("bool", true, "let requests without credentials be system:anonymous"),
   "authorization-mode": flag(
     "list",
@@ -38,6 +64,11 @@ export const apiserverFlags = {
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),
   "runtime-config": flag("pairs", new Map(), "switches group/versions on or off: batch/v1=false"),
+  "feature-gates": flag(
+    "pairs",
+    new Map(),
+    "features on or off: HPAScaleToZero=true,AllAlpha=true",
+  ),
   "max-requests-inflight": flag("int", 400, "reads served at a time; 0 = no limit", { minimum: 0 }),
   "max-mutating-requests-inflight": flag("int", 200, "writes served at a time; 0 = no limit", {
     minimum: 0,

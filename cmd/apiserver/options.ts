@@ -48,6 +48,16 @@ export function startOptions(values: Values): StartOptions {
     ...optional("labelDomain", values["label-domain"] || undefined),
     tlsMinVersion: values["tls-min-version"] === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2",
     anonymous: values["anonymous-auth"],
+    bootstrapTokens: values["enable-bootstrap-token-auth"],
+    serviceAccounts: {
+      issuers: values["service-account-issuer"],
+      audiences: values["api-audiences"],
+      keys: values["service-account-key-file"].map((file) =>
+        readNamed(file, "service-account-key-file"),
+      ),
+      jwksUri: values["service-account-jwks-uri"],
+      ...optional("signingKey", readFlagFile(values, "service-account-signing-key-file")),
+    },
     authorization: checkModes(values["authorization-mode"]),
     storageRoot: values["etcd-prefix"],
     storageMediaType: values["storage-media-type"] === "application/json" ? "json" : "protobuf",
@@ -55,6 +65,7 @@ export function startOptions(values: Values): StartOptions {
     compactionIntervalMs: values["etcd-compaction-interval"],
     apiDomain: values["api-domain"],
     runtimeConfig: values["runtime-config"],
+    featureGates: values["feature-gates"],
     limits: {
       readsInFlight: values["max-requests-inflight"] || Infinity,
       writesInFlight: values["max-mutating-requests-inflight"] || Infinity,
@@ -113,11 +124,14 @@ function readFlagFile(
   }[keyof Values],
 ): string | undefined {
   const file = values[name];
-  if (file === "") return undefined;
+  return file === "" ? undefined : readNamed(file, name);
+}
+
+function readNamed(file: string, flagName: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UsageError(`--${name}: ${file} cannot be read (${reason})`);
+    throw new UsageError(`--${flagName}: ${file} cannot be read (${reason})`);
   }
 }

@@ -35,7 +35,8 @@ interface Decoded {
 }
 
 /**
- * One object in another form. Unknown fields are dropped, as a server drops them; nothing is defaulted
+ * One object in another form. Unknown fields are dropped, as a server drops them; nothing is
+ * defaulted
  * or checked.
  * @throws CodecError
  */

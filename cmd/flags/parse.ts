@@ -51,7 +51,8 @@ export function flag<T extends FlagType>(
 }
 
 /**
- * Values of `flags` from `words`; words that are no flags go to `others`, without which they are refused.
+ * Values of `flags` from `words`; words that are no flags go to `others`, without which they are
+ * refused.
  * @throws UsageError
  */
 export function parseFlags<F extends Flags>(

@@ -111,9 +111,15 @@ function localHosts(): readonly string[] {
   ];
 }
 
-/** The private key of service account tokens, as PEM text. */
-export async function ensureSigningKey(directory: string | undefined): Promise<string> {
-  return ensureText(directory, "sa.key", generateSigningKey);
+/**
+ * The private key of service account tokens, as PEM text. Every verifier knows RS256; keys of ES256
+ * are made in no time.
+ */
+export async function ensureSigningKey(
+  directory: string | undefined,
+  algorithm: "ES256" | "RS256",
+): Promise<string> {
+  return ensureText(directory, "sa.key", () => generateSigningKey(algorithm));
 }
 
 async function ensureToken(directory: string | undefined): Promise<string> {
@@ -129,13 +135,13 @@ function newToken(): string {
 async function ensureText(
   directory: string | undefined,
   name: string,
-  make: () => string,
+  make: () => string | Promise<string>,
 ): Promise<string> {
   if (directory === undefined) return make();
   const file = path.join(directory, name);
   const known = await readIfThere(file);
   if (known !== undefined && known.trim() !== "") return known;
-  const made = make();
+  const made = await make();
   await writeWhole(file, made, 0o600);
   return made;
 }

@@ -20,10 +20,15 @@ describe("keelson", function () {
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), "keelson-main-"));
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const children: ChildProcess[] = [];
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   function run(...words: readonly string[]): Run {
     const child = spawn(process.execPath, [program, ...words], { cwd: folder });
+    children.push(child);
     let text = "";
     child.stdout.on("data", (chunk) => (text += chunk));
     child.stderr.on("data", (chunk) => (text += chunk));
@@ -52,7 +57,8 @@ describe("keelson", function () {
       /--token-auth-file: missing\.csv cannot be read \(ENOENT\)\n$/,
     ],
     ["start --runtime-config=nonsense/v1=true", /unknown group version "nonsense\/v1"\n$/],
-    ["start --authorization-mode=RBAC", /--authorization-mode: "RBAC" is not one of/],
+    ["start --authorization-mode=Rbac", /--authorization-mode: "Rbac" is not one of/],
+    ["start --feature-gates=ServerSideApply=false", /the feature is locked to true\n$/],
   ];
   for (const [words, sentence] of mistakes) {
     it(`refuses in one sentence: ${words}`, async () => {

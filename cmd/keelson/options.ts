@@ -45,6 +45,8 @@ export interface StartOptions {
   readonly runtimeConfig?: ReadonlyMap<string, string>;
   /** Where services get their addresses and node ports; default 10.0.0.0/24 and 30000-32767. */
   readonly serviceNetwork?: ServiceNetwork;
+  /** `--feature-gates`: switched on ("true") or off ("false") by name. */
+  readonly featureGates?: ReadonlyMap<string, string>;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
   /** Told of what went wrong behind the scenes; default: one line on standard error. */

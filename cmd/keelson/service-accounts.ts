@@ -1,12 +1,12 @@
 /** Keys, issuers and audiences of service account tokens, as start options say it. */
 import {
-  generateSigningKey,
   keySet,
   parseSigningKey,
   parseVerifyingKeys,
   type SigningKey,
   type VerifyingKey,
 } from "#authn";
+import { assert } from "#base";
 import type { ServerDocument } from "#server";
 
 export interface ServiceAccountOptions {
@@ -14,7 +14,7 @@ export interface ServiceAccountOptions {
   readonly issuers?: readonly string[];
   /** What the API server stands for; default: the issuers. */
   readonly audiences?: readonly string[];
-  /** Private key (PEM); absent = one is made. */
+  /** Private key (PEM); absent = one is made at the start. */
   readonly signingKey?: string;
   /** More keys whose tokens are taken (PEM). */
   readonly keys?: readonly string[];
@@ -36,9 +36,10 @@ const keysPath = "/openid/v1/jwks";
 
 /** @throws Error for keys that cannot be used. */
 export function accountKeys(options: ServiceAccountOptions = {}): AccountKeys {
+  assert(options.signingKey !== undefined, "the start has made a key");
   const issuers = options.issuers?.length ? options.issuers : [defaultIssuer];
   const issuer = issuers[0]!;
-  const key = parseSigningKey(options.signingKey ?? generateSigningKey());
+  const key = parseSigningKey(options.signingKey);
   const more = (options.keys ?? []).flatMap(parseVerifyingKeys);
   return {
     issuer,

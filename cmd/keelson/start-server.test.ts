@@ -127,7 +127,13 @@ describe("startServer", () => {
       const files = readdirSync(path.join(directory, "pki")).filter(
         (name) => !name.endsWith(".crt"),
       );
-      assert.deepEqual(files.sort(), ["admin.key", "admin.token", "apiserver.key", "ca.key"]);
+      assert.deepEqual(files.sort(), [
+        "admin.key",
+        "admin.token",
+        "apiserver.key",
+        "ca.key",
+        "sa.key",
+      ]);
       for (const name of files) {
         assert.equal(statSync(path.join(directory, "pki", name)).mode & 0o077, 0, name);
       }
