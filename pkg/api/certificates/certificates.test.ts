@@ -144,10 +144,9 @@ describe("ClusterTrustBundle", () => {
       'Invalid spec.trustBundle = "<value omitted>": at least one trust anchor must be ' +
       "provided";
     assert.deepEqual(complaints("example.com:a:x", spec), [none]);
+    const what = "ClusterTrustBundle for signerName example.com/a";
     assert.deepEqual(complaints("x", spec), [
-      'Invalid status.conditions = "Denied": Approved and Denied conditions are mutually ' +
-        "exclusive",
-      "with prefix example.com:a:",
+      `Invalid metadata.name = "x": ${what} must be named with prefix example.com:a:`,
       none,
     ]);
   });
