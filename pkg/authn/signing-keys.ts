@@ -3,9 +3,10 @@ import {
   createHash,
   createPrivateKey,
   createPublicKey,
-  generateKeyPairSync,
+  generateKeyPair,
   type KeyObject,
 } from "node:crypto";
+import { promisify } from "node:util";
 
 type Algorithm = "RS256" | "ES256" | "ES384" | "ES512";
 
@@ -29,9 +30,14 @@ const ecAlgorithms: Readonly<Record<string, Algorithm>> = {
 
 const minimumRsaBits = 2048;
 
-/** A new private key as PEM text, on P-256. */
-export function generateSigningKey(): string {
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const generatePair = promisify(generateKeyPair);
+
+/** A new private key as PEM text. */
+export async function generateSigningKey(algorithm: "ES256" | "RS256"): Promise<string> {
+  const { privateKey } =
+    algorithm === "RS256"
+      ? await generatePair("rsa", { modulusLength: minimumRsaBits })
+      : await generatePair("ec", { namedCurve: "P-256" });
   return privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 }
 

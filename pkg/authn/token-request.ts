@@ -104,6 +104,7 @@ class Issue {
       const type = `${group}/${version}, Kind=${kind}`;
       throw badRequest(`cannot bind token to object of type ${type}`);
     }
+    if (name === "") throw badRequest("Name parameter required.");
     const object = await this.object(kind, name);
     if (uid !== "" && uid !== object.metadata.uid) {
       const story =

@@ -34,9 +34,10 @@ export class Health {
 
   /** False when the path is none of health. */
   async answer(exchange: Exchange, path: string, query: Query): Promise<boolean> {
-    const [, first, name, ...more] = path.split("/");
+    const [, first, ...rest] = path.split("/");
     const endpoint = endpoints.find((known) => known === first);
-    if (endpoint === undefined || more.length > 0 || name === "") return false;
+    const name = rest.length === 0 ? undefined : rest.join("/");
+    if (endpoint === undefined || name === "") return false;
     const checks = this.checks.filter((check) => check.endpoints?.includes(endpoint) ?? true);
     if (name === undefined) {
       await this.answerAll(exchange, { endpoint, checks, query });

@@ -188,7 +188,7 @@ class VerbRun {
 
   private async write(verb: "create" | "update"): Promise<void> {
     const { exchange, query } = this.request;
-    const negotiated = this.negotiate("object");
+    const negotiated = this.negotiate(this.isQuestion ? "status" : "object");
     const body = await this.body(bodyFormat(exchange.header("content-type")));
     const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
     const options = writeOptions(query, { kind, domain: this.domain });
@@ -199,6 +199,14 @@ class VerbRun {
         ? await registry.create(this.target, body, options)
         : await registry.update(this.target, body, options);
     return this.sendWritten(written, negotiated);
+  }
+
+  /** What can only be created is never shown as a table. */
+  private get isQuestion(): boolean {
+    const { resource, subresource } = this.request.route;
+    const below = resource.kind.subresources.find(({ name }) => name === subresource);
+    const verbs: readonly string[] = below?.verbs ?? resource.kind.verbs;
+    return verbs.length === 1 && verbs[0] === "create";
   }
 
   private async patch(): Promise<void> {
