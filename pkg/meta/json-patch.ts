@@ -1,4 +1,5 @@
 import { assign, deepClone, deepEqual } from "#base";
+import { Written } from "#schema";
 import { printJson } from "./json-text.ts";
 import { checkDepth, type JsonObject, PatchFault } from "./patch-fault.ts";
 
@@ -128,7 +129,7 @@ interface Place {
 }
 
 function isContainer(value: unknown): value is Container {
-  return typeof value === "object" && value !== null;
+  return typeof value === "object" && value !== null && !(value instanceof Written);
 }
 
 function decoded(step: string): string {

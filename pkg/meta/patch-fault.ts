@@ -1,3 +1,5 @@
+import { Written } from "#schema";
+
 /** A patch that does not apply to the document; the message says why in Kubernetes' words. */
 export class PatchFault extends Error {
   override readonly name = "PatchFault";
@@ -16,7 +18,8 @@ export class PatchFault extends Error {
 export type JsonObject = Record<string, unknown>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (typeof value !== "object" || value === null) return false;
+  return !Array.isArray(value) && !(value instanceof Written);
 }
 
 /** Merging recurses, so what a client sends must not be deeper than the stack allows. */

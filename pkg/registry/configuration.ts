@@ -5,6 +5,7 @@ import { DecodeFault, fromJson, JsonFault, parseJson } from "#schema";
 import { type Decoded, toHub } from "./body.ts";
 import type { Body, PatchOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
+import { inConverterWords } from "./converter-words.ts";
 import { jsonType } from "./json-type.ts";
 import { ownedWrite, setEntries, viewOf, zeroOf } from "./ownership.ts";
 import type { StoredItem } from "./stored.ts";
@@ -99,12 +100,16 @@ function decode(environment: Environment, target: Target, { wanted, named }: Wan
   return toHub(environment, target, object);
 }
 
-/** What the decoder says, in the words of the converter that Kubernetes uses here. */
+/**
+ * What the decoder says, in the words of the converter that Kubernetes uses here. The schema was
+ * checked before, so that a wrong type can only be meant for a type with a reader of its own.
+ */
 function converted(message: string): string {
-  const fraction = /^json: cannot unmarshal number \S+ into .* of type (u?int\d+)$/.exec(message);
-  if (fraction !== null) return `cannot convert float64 to ${fraction[1]}`;
-  if (message.startsWith("illegal base64 data")) return `error decoding from json: ${message}`;
-  return message.replace(/ into Go struct field \S+ of type /, " into Go value of type ");
+  if (/^json: cannot unmarshal (?!number)/.test(message)) {
+    return message.replace(/ into Go struct field \S+ of type /, " into Go value of type ");
+  }
+  // All numbers of a configuration are floats.
+  return inConverterWords(message).replace("cannot convert int64", "cannot convert float64");
 }
 
 interface Document {

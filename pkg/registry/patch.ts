@@ -18,11 +18,14 @@ import {
   type ParsedJson,
   Path,
   Problems,
+  restoreWritten,
   toJsonValue,
+  withWritten,
 } from "#schema";
 import { type Decoded, toHub } from "./body.ts";
 import type { Body, Item, PatchOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
+import { inConverterWords } from "./converter-words.ts";
 import { jsonType } from "./json-type.ts";
 import { noteCleared } from "./ownership.ts";
 
@@ -112,17 +115,20 @@ function decodePatched(
 ): Decoded {
   const { resource } = target;
   const unknown: string[] = [];
+  const isStrategic = request.options.patchType === "strategic";
   const decode = (): any => {
-    checkStillOfKind(target, document);
+    if (!isStrategic) checkStillOfKind(target, document);
     const options = { root: true, unknown, literals: parsed.literals };
     return fromJson(resource.struct, document ?? {}, options);
   };
   let object: any;
   try {
+    if (parsed.literals) restoreWritten(document);
     object = decode();
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
-    throw patchInvalid(shown(request, parsed, document), fault.message);
+    const why = isStrategic ? inConverterWords(fault.message) : fault.message;
+    throw patchInvalid(shown(request, parsed, document), why);
   }
   const { fieldValidation } = request.options;
   const fields = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
@@ -137,7 +143,10 @@ function decodePatched(
   return { object: hub, warnings };
 }
 
-/** A patch may repeat kind and apiVersion but not change them. */
+/**
+ * A patch may repeat kind and apiVersion but not change them; a strategic one is merged into the
+ * object itself, which has no say in what it is.
+ */
 function checkStillOfKind({ resource }: Target, document: unknown): void {
   if (typeof document !== "object" || document === null) return;
   const { kind, apiVersion } = document as Readonly<Record<string, unknown>>;
@@ -174,7 +183,8 @@ function parsePatch({ body, options }: PatchRequest): ParsedPatch {
       return objectPatch(lastOfRepeated(parsed, body), "error decoding patch: ");
     }
     case "strategic":
-      return objectPatch(parseDocument(body, ""), "");
+      // Merged values are those of Go, which keep no digits.
+      return objectPatch({ ...parseDocument(body, ""), literals: false }, "");
     default:
       throw genericFailure(415);
   }
@@ -204,7 +214,7 @@ function objectPatch(
     throw badRequest(`${prefix}json: cannot unmarshal ${jsonType(value)} into ${into}`);
   }
   const problems = duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
-  return { value: value ?? {}, literals, problems };
+  return { value: literals ? withWritten(value) : (value ?? {}), literals, problems };
 }
 
 const operationMember = /^(?:op|path|from|value)$/;
@@ -223,7 +233,8 @@ function parseOperations({ value, duplicates, literals = false }: ParsedJson): P
     if (operation !== null) checkOperation(operation, index, unknown);
   }
   const duplicate = duplicates.map((path) => `json patch duplicate field ${JSON.stringify(path)}`);
-  return { value: operations, literals, problems: [...duplicate, ...unknown] };
+  const written = literals ? withWritten(operations) : operations;
+  return { value: written, literals, problems: [...duplicate, ...unknown] };
 }
 
 function checkOperation(operation: unknown, index: number, unknown: string[]): void {

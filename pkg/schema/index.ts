@@ -5,6 +5,7 @@ export { Path, Problems, type FieldProblem, type ProblemType } from "./problems.
 export { ScalarFault } from "./scalar-fault.ts";
 export { DecodeFault, JsonFault } from "./faults.ts";
 export { parseJson, type ParsedJson } from "./json-parse.ts";
+export { restoreWritten, withWritten, Written } from "./json-literals.ts";
 export { fromJson } from "./from-json.ts";
 export { escapedForHtml, toJson, toJsonValue, type TypeMeta } from "./to-json.ts";
 export { fromProtobuf, toProtobuf } from "./protobuf.ts";
