@@ -1,0 +1,52 @@
+/** connect: subresources that are streams to somewhere else. */
+import type { Resource } from "#meta";
+import type { Target } from "../contract.ts";
+import type { Environment } from "../environment.ts";
+import type { ConnectRequest, Destination } from "./destination.ts";
+import { execDestination, logDestination, portForwardDestination } from "./pod-streams.ts";
+import { nodeProxy, podProxy, serviceProxy } from "./proxies.ts";
+
+export type { ConnectRequest, Destination } from "./destination.ts";
+
+type Find = (
+  environment: Environment,
+  target: Target,
+  request: ConnectRequest,
+) => Promise<Destination | undefined>;
+
+interface Stream {
+  readonly find: Find;
+  /** HTTP methods, from which the usual verbs are told. */
+  readonly methods: readonly string[];
+}
+
+const anyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const upgrading = ["GET", "POST"];
+
+const streams: Readonly<Record<string, Stream>> = {
+  "/pods/log": { find: logDestination, methods: ["GET"] },
+  "/pods/exec": { find: execDestination, methods: upgrading },
+  "/pods/attach": { find: execDestination, methods: upgrading },
+  "/pods/portforward": { find: portForwardDestination, methods: upgrading },
+  "/pods/proxy": { find: podProxy, methods: anyMethod },
+  "/minions/proxy": { find: nodeProxy, methods: anyMethod },
+  "/services/specs/proxy": { find: serviceProxy, methods: anyMethod },
+};
+
+/** HTTP methods of a subresource that is a stream; undefined for any other. */
+export function streamMethods(
+  { keyPrefix }: Resource,
+  subresource: string,
+): readonly string[] | undefined {
+  return streams[`${keyPrefix}${subresource}`]?.methods;
+}
+
+/** Undefined when there is nothing to be read, and never will be. */
+export async function connect(
+  environment: Environment,
+  target: Target,
+  request: ConnectRequest,
+): Promise<Destination | undefined> {
+  const { resource, subresource } = target;
+  return streams[`${resource.keyPrefix}${subresource}`]?.find(environment, target, request);
+}

@@ -1,0 +1,38 @@
+import { plainFailure } from "#meta";
+import type { Target } from "../contract.ts";
+import type { Environment } from "../environment.ts";
+import { coreObject } from "./lookup.ts";
+
+export interface Kubelet {
+  readonly host: string;
+  readonly port: string;
+}
+
+const usualPort = 10_250;
+
+/** Which of its addresses a node is called by: the first type that it has one of. */
+const preferredTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
+
+interface NodeAddress {
+  readonly type: string;
+  readonly address: string;
+}
+
+/** Where the kubelet of a node listens. Throws 404 for a node that is not there. */
+export async function kubeletOf(
+  environment: Environment,
+  target: Target,
+  node: string,
+): Promise<Kubelet> {
+  const { status } = await coreObject(environment, target, { plural: "nodes", name: node });
+  const addresses: readonly NodeAddress[] = status.addresses ?? [];
+  const found = preferredTypes
+    .map((type) => addresses.find((each) => each.type === type))
+    .find((address) => address !== undefined);
+  if (found === undefined) {
+    const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ");
+    throw plainFailure(`no preferred addresses found; known addresses: [${known}]`);
+  }
+  const port = Number(status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) || usualPort;
+  return { host: found.address, port: String(port) };
+}

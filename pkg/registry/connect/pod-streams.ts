@@ -1,0 +1,118 @@
+import { badRequest } from "#meta";
+import type { Target } from "../contract.ts";
+import type { Environment } from "../environment.ts";
+import { type ConnectRequest, type Destination, queryText } from "./destination.ts";
+import { kubeletOf } from "./kubelet.ts";
+import { logOptions, logQuery } from "./log-options.ts";
+import { coreObject } from "./lookup.ts";
+
+/** Streams of a pod that its kubelet serves. */
+
+type Pair = readonly [string, string];
+
+interface NamedContainer {
+  readonly name: string;
+}
+
+/** Undefined for a pod that no node runs: its log is empty. */
+export async function logDestination(
+  environment: Environment,
+  target: Target,
+  { query }: ConnectRequest,
+): Promise<Destination | undefined> {
+  const options = logOptions(query, { pod: target.name, gates: environment.gates });
+  const pod = await podOf(environment, target);
+  const container = containerOf(pod, options.container);
+  if (!pod.spec.nodeName) return undefined;
+  const path = streamPath("containerLogs", pod, container);
+  const to = await onNode(environment, target, { pod, path, pairs: logQuery(options) });
+  const { insecure } = options;
+  return { ...to, use: "log", ...(insecure ? { peer: "kubelet, unchecked" as const } : {}) };
+}
+
+export async function execDestination(
+  environment: Environment,
+  target: Target,
+  { query }: ConnectRequest,
+): Promise<Destination> {
+  const pod = await podOf(environment, target);
+  const container = containerOf(pod, query.get("container") ?? "");
+  checkAssigned(pod, target.name);
+  const streams: readonly Pair[] = [
+    ["stdin", "input"],
+    ["stdout", "output"],
+    ["stderr", "error"],
+    ["tty", "tty"],
+  ];
+  const pairs = streams.filter(([asked]) => query.flag(asked)).map(([, name]): Pair => [name, "1"]);
+  const isExec = target.subresource === "exec";
+  const words = isExec ? query.all("command").map((word): Pair => ["command", word]) : [];
+  const path = streamPath(target.subresource, pod, container);
+  return onNode(environment, target, { pod, path, pairs: [...pairs, ...words] });
+}
+
+export async function portForwardDestination(
+  environment: Environment,
+  target: Target,
+  { query }: ConnectRequest,
+): Promise<Destination> {
+  const ports = query.all("ports").map((port): Pair => ["port", wholeNumber(port)]);
+  const pod = await podOf(environment, target);
+  checkAssigned(pod, target.name);
+  return onNode(environment, target, { pod, path: streamPath("portForward", pod), pairs: ports });
+}
+
+function wholeNumber(text: string): string {
+  if (/^[+-]?\d+$/.test(text)) return String(Number(text));
+  throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+}
+
+function podOf(environment: Environment, target: Target): Promise<any> {
+  return coreObject(environment, target, { plural: "pods", name: target.name });
+}
+
+interface OnNode {
+  readonly pod: any;
+  readonly path: string;
+  readonly pairs: readonly Pair[];
+}
+
+async function onNode(
+  environment: Environment,
+  target: Target,
+  { pod, path, pairs }: OnNode,
+): Promise<Destination> {
+  const kubelet = await kubeletOf(environment, target, pod.spec.nodeName);
+  const query = queryText(pairs);
+  return { scheme: "https", ...kubelet, path, query, peer: "kubelet", use: "upgrade" };
+}
+
+function streamPath(what: string, { metadata }: any, container = ""): string {
+  const parts = [what, metadata.namespace, metadata.name, container].filter((part) => part !== "");
+  return `/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+function checkAssigned({ spec }: any, name: string): void {
+  if (!spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`);
+}
+
+/** The container asked for, or the only one there is. */
+function containerOf({ metadata, spec }: any, asked: string): string {
+  const containers: readonly NamedContainer[] = spec.containers ?? [];
+  const starting: readonly NamedContainer[] = spec.initContainers ?? [];
+  if (asked !== "") {
+    const all = [...starting, ...containers, ...(spec.ephemeralContainers ?? [])];
+    if (all.some(({ name }) => name === asked)) return asked;
+    throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`);
+  }
+  if (containers.length === 1) return containers[0]!.name;
+  const missing = `a container name must be specified for pod ${metadata.name}`;
+  if (containers.length === 0) throw badRequest(missing);
+  const choice = `${missing}, choose one of: [${namesOf(containers)}]`;
+  if (starting.length === 0) throw badRequest(choice);
+  throw badRequest(`${choice} or one of the init containers: [${namesOf(starting)}]`);
+}
+
+function namesOf(containers: readonly NamedContainer[]): string {
+  return containers.map(({ name }) => name).join(" ");
+}
