@@ -1,5 +1,6 @@
 import type { Resource, Status } from "#meta";
 import type { User } from "#request";
+import type { ConnectRequest, Destination } from "./connect/destination.ts";
 
 /**
  * What the server asks of the registry. Answers stay close to the stored bytes: the server copies
@@ -16,6 +17,8 @@ export interface Registry {
   patch(target: Target, body: Body, options: PatchOptions): Promise<WriteAnswer>;
   delete(target: Target, options: DeleteOptions): Promise<DeleteAnswer>;
   deleteCollection(target: Target, list: ListOptions, options: DeleteOptions): Promise<ItemList>;
+  /** Where a stream leads (log, exec, attach, portforward, proxy); undefined for an empty log. */
+  connect(target: Target, request: ConnectRequest): Promise<Destination | undefined>;
 }
 
 /** What a request is about, and who asks. */
