@@ -3,6 +3,7 @@ import { assert } from "#base";
 import { Catalog, notImplemented } from "#meta";
 import { StoreFault } from "#storage";
 import { familiesOf, ServiceAllocator } from "./allocation/service-allocator.ts";
+import { connect } from "./connect/index.ts";
 import type { Registry, Target } from "./contract.ts";
 import { removeCollection } from "./collection.ts";
 import type { Environment, RegistryOptions } from "./environment.ts";
@@ -41,6 +42,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       guarded(
         removeCollection(environment, target, { list: listOptions, options: deleteOptions }),
       ),
+    connect: (target, request) => guarded(connect(environment, target, request)),
   };
 }
 
