@@ -3,6 +3,7 @@ export type * from "./contract.ts";
 export type { Admit, Attributes as AdmissionAttributes } from "./admission.ts";
 export { firstAddress } from "./allocation/address-range.ts";
 export type { ServiceNetwork } from "./allocation/service-allocator.ts";
+export { type ConnectRequest, type Destination, streamMethods } from "./connect/index.ts";
 export type { RegistryOptions } from "./environment.ts";
 export { faultError } from "./faults.ts";
 export { createRegistry } from "./registry.ts";
