@@ -18,3 +18,19 @@ export {
   Uint,
   type Value,
 } from "./values.ts";
+export { CelFault } from "./values.ts";
+export { costLimits } from "./limits.ts";
+export { structuralType, type StructuralSchema } from "./structural.ts";
+export { kindType, structType } from "./struct-types.ts";
+export { plainJson } from "./plain-json.ts";
+export { evaluateAsking } from "./asking.ts";
+export { jsonPatchType } from "./library/json-patches.ts";
+export {
+  type AccessDecision,
+  type AccessOracle,
+  type AccessQuestion,
+  authorizerType,
+  authorizerValue,
+  resourceCheckType,
+  resourceCheckValue,
+} from "./library/authorization.ts";

@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { objectMeta } from "#meta";
+import { int32, list, map, optional, plain, string as text, structs } from "#schema";
+import { evaluateAsking } from "./asking.ts";
+import { Environment } from "./environment.ts";
+import { escapeProperty, unescapeProperty } from "./escape.ts";
+import { authorizerType, authorizerValue } from "./library/authorization.ts";
+import { jsonPatchType } from "./library/json-patches.ts";
+import { costLimits } from "./limits.ts";
+import { plainJson } from "./plain-json.ts";
+import { compile, type Program } from "./program.ts";
+import { type StructuralSchema, structuralType } from "./structural.ts";
+import { kindType, structType } from "./struct-types.ts";
+import { type CelType, dyn, formatType, typeText } from "./types.ts";
+import type { Value } from "./values.ts";
+
+const base = Environment.kubernetes({ variables: { self: dyn } });
+
+function program(source: string, type: CelType = dyn): Program {
+  const variables = { self: type, oldSelf: type, authorizer: authorizerType };
+  const made = compile(source, base.extend({ variables }));
+  assert(made.program !== undefined, made.error);
+  return made.program;
+}
+
+function structural(schema: StructuralSchema, isRoot = false): CelType {
+  const type = structuralType(schema, isRoot);
+  assert(type !== undefined);
+  return type;
+}
+
+function value(source: string, self: unknown, type: CelType = dyn): Value | string {
+  const outcome = program(source, type).evaluate({ self, oldSelf: self });
+  return outcome.error === undefined ? outcome.value : `error: ${outcome.error}`;
+}
+
+const integer: StructuralSchema = { type: "integer" };
+
+describe("cel: evaluation", () => {
+  it("keeps int64 exact and refuses to leave it", () => {
+    assert.equal(value("self + 1", 2n ** 63n - 2n), 2n ** 63n - 1n);
+    assert.equal(value("self + 1", 2n ** 63n - 1n), "error: integer overflow");
+    assert.equal(value("self * 3 == 27021597764222973", 9007199254740991), true);
+    assert.equal(value("-7 / 2 == -3 && -7 % 2 == -1", 0), true);
+    assert.equal(value("10 / self > 0", 0), "error: division by zero");
+    assert.equal(value("-9223372036854775808 / -1 == 0", 0), "error: integer overflow");
+  });
+
+  it("tells what is missing", () => {
+    assert.equal(value("self['must'] > 0", {}), "error: no such key: must");
+    assert.equal(value("self.a.b", { a: {} }), "error: no such key: b");
+    assert.equal(value("self[3]", [1]), "error: index out of bounds: 3");
+    assert.equal(value("self.a || true", { a: 1 }), true);
+    assert.equal(value("self.b > 1 || true", {}), true);
+    assert.equal(value("self.all(x, x > 1)", ["a", 1]), false);
+    assert.equal(value("self.all(x, x > 1)", ["a", 2]), "error: no such overload");
+  });
+
+  it("sees own properties only, whatever their names", () => {
+    assert.equal(value("has(self.constructor)", {}), false);
+    assert.equal(value("has(self.__proto__)", {}), false);
+    assert.equal(value("self.__proto__ == 1", JSON.parse('{"__proto__":1}')), true);
+    assert.equal(value("'toString' in self", {}), false);
+  });
+
+  it("compares and adds lists as sets and as maps", () => {
+    const set = structural({ type: "array", items: integer, "x-kubernetes-list-type": "set" });
+    assert.equal(value("self == [3, 1]", [1, 3], set), true);
+    assert.equal(value("[3, 1] == self", [1, 3], set), true);
+    assert.equal(value("(self + [1, 2]).size()", [1, 3], set), 3);
+    const keyed = structural({
+      type: "array",
+      items: { type: "object", properties: { k: { type: "string" }, v: integer } },
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["k"],
+    });
+    const variables = { self: keyed, oldSelf: keyed };
+    const made = compile("self != oldSelf && (self + oldSelf).size() == 3", base.extend({ variables }));
+    const a = { k: "a", v: 1 };
+    const b = { k: "b", v: 2 };
+    const run = (self: unknown, oldSelf: unknown, source: string): unknown =>
+      compile(source, base.extend({ variables })).program?.evaluate({ self, oldSelf }).value;
+    assert.equal(made.error, undefined);
+    assert.equal(run([a, b], [b, a], "self == oldSelf"), true);
+    assert.equal(run([a, b], [b, { k: "a", v: 9 }], "self == oldSelf"), false);
+    assert.equal(run([a, b], [{ k: "a", v: 9 }], "(self + oldSelf)[0].v == 9"), true);
+    assert.equal(run([a, b], [{ k: "a", v: 9 }], "(self + oldSelf).size() == 2"), true);
+  });
+
+  it("reads formats as what they mean", () => {
+    const type = structural({
+      type: "object",
+      properties: {
+        t: { type: "string", format: "date-time" },
+        d: { type: "string", format: "duration" },
+        b: { type: "string", format: "byte" },
+        n: { type: "number" },
+        p: { "x-kubernetes-int-or-string": true },
+      },
+    });
+    const self = { t: "2024-01-01T00:00:00Z", d: "90s", b: "aGk=", n: 2, p: "10%" };
+    assert.equal(value("self.t + self.d > timestamp('2024-01-01T00:01:00Z')", self, type), true);
+    assert.equal(value("self.b == b'hi' && self.n / 4.0 == 0.5", self, type), true);
+    assert.equal(value("type(self.p) == int ? self.p > 0 : self.p.endsWith('%')", self, type), true);
+  });
+
+  it("escapes the names of properties", () => {
+    for (const [name, escaped] of [
+      ["a-b", "a__dash__b"],
+      ["c.d", "c__dot__d"],
+      ["e/f", "e__slash__f"],
+      ["x__y", "x__underscores__y"],
+      ["namespace", "__namespace__"],
+      ["__dot__", "__underscores__dot__underscores__"],
+      ["plain", "plain"],
+    ] as const) {
+      assert.equal(escapeProperty(name), escaped);
+      assert.equal(unescapeProperty(escaped), name);
+    }
+    assert.equal(escapeProperty("1a"), undefined);
+    assert.equal(unescapeProperty("namespace"), undefined);
+    const type = structural({ type: "object", properties: { "a-b": integer, if: integer } });
+    assert.equal(value("self.a__dash__b == 1 && self.__if__ == 2", { "a-b": 1, if: 2 }, type), true);
+  });
+
+  it("shows what the root of a resource always has", () => {
+    const root = structural({ type: "object" }, true);
+    const self = { kind: "Rule", apiVersion: "g/v1", metadata: { name: "n", labels: {} } };
+    assert.equal(value("self.kind == 'Rule' && self.metadata.name == 'n'", self, root), true);
+    const made = compile("self.metadata.labels", base.extend({ variables: { self: root } }));
+    assert.match(made.error ?? "", /undefined field 'labels'/);
+  });
+
+  it("types built-in objects from their structs", () => {
+    const inner = structs("api/test/v1")("Inner", "A part.", {
+      count: plain(1, int32, "How many."),
+      names: optional(2, list(text), "Names.", { listType: "set" }),
+      labels: optional(3, map(text), "Labels."),
+    });
+    const outer = structs("api/test/v1")("Outer", "A whole.", {
+      metadata: plain(1, objectMeta, "Metadata."),
+      spec: plain(2, inner, "The part."),
+    });
+    const type = kindType(outer);
+    const self = {
+      kind: "Outer",
+      metadata: { name: "n", creationTimestamp: "2024-01-01T00:00:00Z" },
+      spec: { count: 2, names: ["b", "a"], labels: { x: "y" } },
+    };
+    const source =
+      "self.kind == 'Outer' && self.spec.count == 2 && self.spec.names == ['a', 'b'] && " +
+      "self.spec.labels.x == 'y' && self.metadata.creationTimestamp < timestamp('2025-01-01T00:00:00Z')";
+    assert.equal(value(source, self, type), true);
+    assert.equal(structType(inner), structType(inner));
+    assert.match(
+      compile("self.spec.nope", base.extend({ variables: { self: type } })).error ?? "",
+      /undefined field 'nope'/,
+    );
+  });
+
+  it("says what type a program gives", () => {
+    assert.equal(typeText(program("self.a").type), "dyn");
+    assert.equal(typeText(program("[null, null]").type), "list(null_type)");
+    assert.equal(formatType(program("{'a': timestamp('2024-01-01T00:00:00Z')}").type), "map(string, timestamp)");
+  });
+
+  it("gives JSON", () => {
+    const json = (source: string, self: unknown = {}): unknown => plainJson(value(source, self));
+    assert.deepEqual(json("[dyn(1), dyn(2.5), dyn(b'hi'), dyn(duration('90s'))]"), [1, 2.5, "aGk=", "1m30s"]);
+    assert.equal(JSON.stringify(json("{'a': self}", { b: [1] })), '{"a":{"b":[1]}}');
+    const patch = json("JSONPatch{op: 'add', path: '/x', value: {'__proto__': 1}}");
+    assert.equal(JSON.stringify(patch), '{"op":"add","path":"/x","value":{"__proto__":1}}');
+    assert.equal(jsonPatchType.name, "JSONPatch");
+  });
+
+  it("waits for an authorizer, asking each question once", async () => {
+    const asked: string[] = [];
+    const outcome = await evaluateAsking(
+      program(
+        "authorizer.path('/a').check('get').allowed() || authorizer.path('/b').check('get').allowed()",
+      ),
+      {
+        bindings: (oracle) => ({ authorizer: authorizerValue(oracle) }),
+        budget: costLimits.object,
+        decide: async ({ path = "" }) => {
+          asked.push(path);
+          return { allowed: path === "/b", reason: "" };
+        },
+      },
+    );
+    assert.equal(outcome.value, true);
+    assert.deepEqual(asked, ["/a", "/b"]);
+    assert(outcome.cost > 700_000);
+  });
+});
+
+describe("cel: costs", () => {
+  it("estimates from declared sizes", () => {
+    const texts = structural({ type: "array", items: { type: "string" } });
+    // Six units for each of the 1,048,575 texts that fit into a request, and two around them.
+    assert.equal(program("self.all(x, x.size() > 0)", texts).estimatedCost.max, 6_291_452);
+    const thousand = structural({ type: "array", items: integer, maxItems: 1_000 });
+    const nested = program("self.all(x, self.all(y, x + y >= 0))", thousand);
+    assert.equal(nested.estimatedCost.max, 7_005_002);
+    assert(nested.estimatedCost.max < costLimits.estimatedRule);
+    const short = structural({ type: "string", maxLength: 10 });
+    assert.equal(program("self == 'a'", short).estimatedCost.max, 2);
+    assert.equal(program("self.startsWith('a')", short).estimatedCost.max, 2);
+  });
+
+  it("knows no bound where there is none", () => {
+    const type = structural({ type: "object", properties: { a: integer } });
+    assert.equal(program("'a is ' + string(self.a)", type).estimatedCost.max, Infinity);
+  });
+
+  it("ends an evaluation that spends too much, whatever absorbs errors around it", () => {
+    const self = new Array<number>(600).fill(1);
+    const source = "self.all(x, self.all(y, x + y >= 0)) || true";
+    const outcome = program(source).evaluate({ self }, costLimits.call);
+    assert.equal(outcome.error, "operation cancelled: actual cost limit exceeded");
+    assert.equal(outcome.exceeded, true);
+  });
+
+  it("counts no more than it estimates", () => {
+    const type = structural({
+      type: "object",
+      properties: {
+        s: { type: "string", maxLength: 20 },
+        l: { type: "array", items: { type: "string", maxLength: 5 }, maxItems: 5 },
+        m: { type: "object", additionalProperties: integer, maxProperties: 5 },
+      },
+    });
+    const self = {
+      s: "\u00e9".repeat(20),
+      l: ["aaaaa", "bbbbb", "ccccc", "ddddd", "eeeee"],
+      m: { a: 1, b: 2, c: 3 },
+    };
+    for (const source of [
+      "self.s.matches('^a+b') || self.s.contains('ab') || self.s == 'x'",
+      "self.l.map(x, x + x).join(',') != ''",
+      "self.l.exists_one(x, x == 'aaaaa') && self.l.filter(x, x.size() > 1).size() == 5",
+      "self.m.all(k, self.m[k] > 0) && 'a' in self.m && 'aaaaa' in self.l",
+      "self.l.isSorted() && self.l.indexOf('b') == -1 && self.s.replace('a', 'bb').size() > 0",
+      "cel.bind(x, self.l, x.size() + x.size()) == 10 && self.s.split('').size() == 20",
+    ]) {
+      const made = program(source, type);
+      const outcome = made.evaluate({ self });
+      assert.equal(outcome.error, undefined, source);
+      assert(outcome.cost <= made.estimatedCost.max, `${source}: ${outcome.cost}`);
+      assert(outcome.cost >= made.estimatedCost.min, `${source}: ${outcome.cost}`);
+    }
+  });
+});
