@@ -1,4 +1,4 @@
-import { badRequest, type Catalog, type Domain, printYaml } from "#meta";
+import { badRequest, type Catalog, type Domain, printYaml, StatusError } from "#meta";
 import type {
   Body,
   DeleteAnswer,
@@ -62,8 +62,15 @@ export interface VerbRequest {
 }
 
 /** Carries a verb out on the registry and writes the answer. */
-export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
-  return new VerbRun(parts, request).run();
+export async function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
+  const { deprecationWarning } = request.route.resource.served;
+  try {
+    await new VerbRun(parts, request).run();
+  } catch (error) {
+    if (deprecationWarning === undefined || !(error instanceof StatusError)) throw error;
+    const { status, headers, warnings } = error;
+    throw new StatusError(status, headers, [deprecationWarning, ...warnings]);
+  }
 }
 
 class VerbRun {
