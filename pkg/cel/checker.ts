@@ -72,11 +72,7 @@ interface Scope {
 }
 
 /** Checks a parsed expression. Types are complete also where there are issues. */
-export function check(
-  expression: Expression,
-  source: Source,
-  declarations: Declarations,
-): Checked {
+export function check(expression: Expression, source: Source, declarations: Declarations): Checked {
   const checker = new Checker(source, declarations);
   checker.check(expression, undefined);
   return checker.finish(expression);
@@ -112,7 +108,9 @@ class Checker {
       case "literal":
         return literalType(node.literal);
       case "identifier":
-        return this.named(node, node.rooted ? undefined : scope) ?? this.undeclared(node, node.name);
+        return (
+          this.named(node, node.rooted ? undefined : scope) ?? this.undeclared(node, node.name)
+        );
       case "select":
         return this.select(node, scope);
       case "call":

@@ -23,9 +23,21 @@ const wrong: readonly (readonly [string, string, string])[] = [
   ["foo.bar == 1", "1:1", "undeclared reference to 'foo' (in container '')"],
   ["self.zz == 1", "1:5", "undefined field 'zz'"],
   ["self.a == 'x'", "1:8", "found no matching overload for '_==_' applied to '(int, string)'"],
-  ["self.a.startsWith('x')", "1:18", "found no matching overload for 'startsWith' applied to 'int.(string)'"],
-  ["self.a >= oldSelf.a", "1:8", "found no matching overload for '_>=_' applied to '(int, optional_type(int))'"],
-  ["object.n == 1 ? 'one' : null", "1:15", "found no matching overload for '_?_:_' applied to '(bool, string, null)'"],
+  [
+    "self.a.startsWith('x')",
+    "1:18",
+    "found no matching overload for 'startsWith' applied to 'int.(string)'",
+  ],
+  [
+    "self.a >= oldSelf.a",
+    "1:8",
+    "found no matching overload for '_>=_' applied to '(int, optional_type(int))'",
+  ],
+  [
+    "object.n == 1 ? 'one' : null",
+    "1:15",
+    "found no matching overload for '_?_:_' applied to '(bool, string, null)'",
+  ],
   ["[1, 'a'].size() == 2", "1:5", "expected type 'int' but found 'string'"],
   ["has(object)", "1:5", "invalid argument to has() macro"],
   ["frob(1)", "1:5", "undeclared reference to 'frob' (in container '')"],
@@ -48,15 +60,24 @@ describe("cel: compile errors", () => {
       const { error } = compile(text, environment);
       const line = Number(place.split(":")[1]) - 1;
       const mark = `\n | ${text}\n | ${".".repeat(line)}^`;
-      assert.equal(error?.slice(0, error.indexOf("^") + 1), `ERROR: <input>:${place}: ${words}${mark}`);
+      assert.equal(
+        error?.slice(0, error.indexOf("^") + 1),
+        `ERROR: <input>:${place}: ${words}${mark}`,
+      );
     });
   }
 
   it("tells every error, each at its line", () => {
     assert.equal(
       compile("object.a == 1 &&\n  foo == 2 &&\n  bar == 3", environment).error,
-      "ERROR: <input>:2:3: undeclared reference to 'foo' (in container '')\n |   foo == 2 &&\n | ..^\n" +
-        "ERROR: <input>:3:3: undeclared reference to 'bar' (in container '')\n |   bar == 3\n | ..^",
+      [
+        "ERROR: <input>:2:3: undeclared reference to 'foo' (in container '')",
+        " |   foo == 2 &&",
+        " | ..^",
+        "ERROR: <input>:3:3: undeclared reference to 'bar' (in container '')",
+        " |   bar == 3",
+        " | ..^",
+      ].join("\n"),
     );
   });
 

@@ -35,7 +35,8 @@ export function callEstimate(
   overload: string,
   given: readonly Sized[],
 ): CallEstimate {
-  const rule = overload === "cidr_ip" ? undefined : (byFunction.get(name) ?? byOverload.get(overload));
+  const rule =
+    overload === "cidr_ip" ? undefined : (byFunction.get(name) ?? byOverload.get(overload));
   if (rule === undefined) return { cost: unit };
   const [first = absent, second = absent, third] = given;
   return rule(first, second, third);

@@ -2,16 +2,7 @@
 import type { CallNode, ComprehensionNode, Expression, SelectNode } from "./ast.ts";
 import type { Checked } from "./checker.ts";
 import { callEstimate, type CallEstimate, type Sized } from "./cost-calls.ts";
-import {
-  exactly,
-  nothing,
-  plus,
-  type Range,
-  times,
-  unbounded,
-  union,
-  unit,
-} from "./cost-range.ts";
+import { exactly, nothing, plus, type Range, times, unbounded, union, unit } from "./cost-range.ts";
 import { type CelType, dyn, parameterOf } from "./types.ts";
 
 const scalars: ReadonlySet<string> = new Set([
@@ -31,7 +22,7 @@ export function estimateCost(checked: Checked): Range {
 /** What a comprehension's variable ranges over, or what a binding is bound to. */
 interface Local {
   readonly name: string;
-  /** The declared type that the variable's values have, where a path of declarations leads there. */
+  /** The declared type of the variable's values, where a path of declarations leads there. */
   readonly declared: CelType | undefined;
   readonly size: Range | undefined;
 }
@@ -214,7 +205,8 @@ class Estimator {
 
   private resultSize(node: ComprehensionNode, count: Range): void {
     if (node.variable === "#unused") this.sizes.set(node, this.size(node.result));
-    else if (node.initial.kind === "literal") this.sizes.set(node, literalSize(node.initial) ?? unit);
+    else if (node.initial.kind === "literal")
+      this.sizes.set(node, literalSize(node.initial) ?? unit);
     else if (node.initial.kind === "list" || node.initial.kind === "map") {
       this.sizes.set(node, { min: 0, max: count.max });
     }

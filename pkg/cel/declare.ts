@@ -127,7 +127,8 @@ class SignatureReader {
     if (/^[A-Z]$/.test(name)) return parameter(name);
     if (name === "list") return listOf(first);
     if (name === "map") return mapOf(first, second);
-    if (name === "type") return inner.length === 0 ? { ...typeOf(dyn), parameters: [] } : typeOf(first);
+    if (name === "type")
+      return inner.length === 0 ? { ...typeOf(dyn), parameters: [] } : typeOf(first);
     if (name === "optional") return optionalOf(first);
     return simpleTypes.get(name) ?? opaque(name);
   }

@@ -59,7 +59,7 @@ function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: 
   };
 }
 
-/** The reference counts after the call, as some costs depend on the result; so a call runs first. */
+/** Costs of the operands count before the work is done, unless they depend on the result. */
 function costedStep(call: Implementation, { arguments: steps }: Arguments, cost: ActualCost): Step {
   const [first, second] = steps;
   if (steps.length === 2 && first !== undefined && second !== undefined) {

@@ -44,7 +44,7 @@ export function unescapeProperty(escaped: string): string | undefined {
   const word = /^__([a-z]+)__$/.exec(escaped)?.[1];
   if (word !== undefined && words.has(word)) return word;
   const name = escaped.replace(/__(underscores|dot|dash|slash)__/g, (_all, part: string) =>
-    part === "underscores" ? "__" : { dot: ".", dash: "-", slash: "/" }[part] ?? "",
+    part === "underscores" ? "__" : ({ dot: ".", dash: "-", slash: "/" }[part] ?? ""),
   );
   return escapeProperty(name) === escaped ? name : undefined;
 }

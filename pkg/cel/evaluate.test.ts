@@ -75,7 +75,10 @@ describe("cel: evaluation", () => {
       "x-kubernetes-list-map-keys": ["k"],
     });
     const variables = { self: keyed, oldSelf: keyed };
-    const made = compile("self != oldSelf && (self + oldSelf).size() == 3", base.extend({ variables }));
+    const made = compile(
+      "self != oldSelf && (self + oldSelf).size() == 3",
+      base.extend({ variables }),
+    );
     const a = { k: "a", v: 1 };
     const b = { k: "b", v: 2 };
     const run = (self: unknown, oldSelf: unknown, source: string): unknown =>
@@ -101,7 +104,10 @@ describe("cel: evaluation", () => {
     const self = { t: "2024-01-01T00:00:00Z", d: "90s", b: "aGk=", n: 2, p: "10%" };
     assert.equal(value("self.t + self.d > timestamp('2024-01-01T00:01:00Z')", self, type), true);
     assert.equal(value("self.b == b'hi' && self.n / 4.0 == 0.5", self, type), true);
-    assert.equal(value("type(self.p) == int ? self.p > 0 : self.p.endsWith('%')", self, type), true);
+    assert.equal(
+      value("type(self.p) == int ? self.p > 0 : self.p.endsWith('%')", self, type),
+      true,
+    );
   });
 
   it("escapes the names of properties", () => {
@@ -120,7 +126,10 @@ describe("cel: evaluation", () => {
     assert.equal(escapeProperty("1a"), undefined);
     assert.equal(unescapeProperty("namespace"), undefined);
     const type = structural({ type: "object", properties: { "a-b": integer, if: integer } });
-    assert.equal(value("self.a__dash__b == 1 && self.__if__ == 2", { "a-b": 1, if: 2 }, type), true);
+    assert.equal(
+      value("self.a__dash__b == 1 && self.__if__ == 2", { "a-b": 1, if: 2 }, type),
+      true,
+    );
   });
 
   it("shows what the root of a resource always has", () => {
@@ -149,7 +158,8 @@ describe("cel: evaluation", () => {
     };
     const source =
       "self.kind == 'Outer' && self.spec.count == 2 && self.spec.names == ['a', 'b'] && " +
-      "self.spec.labels.x == 'y' && self.metadata.creationTimestamp < timestamp('2025-01-01T00:00:00Z')";
+      "self.spec.labels.x == 'y' && " +
+      "self.metadata.creationTimestamp < timestamp('2025-01-01T00:00:00Z')";
     assert.equal(value(source, self, type), true);
     assert.equal(structType(inner), structType(inner));
     assert.match(
@@ -161,12 +171,20 @@ describe("cel: evaluation", () => {
   it("says what type a program gives", () => {
     assert.equal(typeText(program("self.a").type), "dyn");
     assert.equal(typeText(program("[null, null]").type), "list(null_type)");
-    assert.equal(formatType(program("{'a': timestamp('2024-01-01T00:00:00Z')}").type), "map(string, timestamp)");
+    assert.equal(
+      formatType(program("{'a': timestamp('2024-01-01T00:00:00Z')}").type),
+      "map(string, timestamp)",
+    );
   });
 
   it("gives JSON", () => {
     const json = (source: string, self: unknown = {}): unknown => plainJson(value(source, self));
-    assert.deepEqual(json("[dyn(1), dyn(2.5), dyn(b'hi'), dyn(duration('90s'))]"), [1, 2.5, "aGk=", "1m30s"]);
+    assert.deepEqual(json("[dyn(1), dyn(2.5), dyn(b'hi'), dyn(duration('90s'))]"), [
+      1,
+      2.5,
+      "aGk=",
+      "1m30s",
+    ]);
     assert.equal(JSON.stringify(json("{'a': self}", { b: [1] })), '{"a":{"b":[1]}}');
     const patch = json("JSONPatch{op: 'add', path: '/x', value: {'__proto__': 1}}");
     assert.equal(JSON.stringify(patch), '{"op":"add","path":"/x","value":{"__proto__":1}}');
@@ -177,7 +195,8 @@ describe("cel: evaluation", () => {
     const asked: string[] = [];
     const outcome = await evaluateAsking(
       program(
-        "authorizer.path('/a').check('get').allowed() || authorizer.path('/b').check('get').allowed()",
+        "authorizer.path('/a').check('get').allowed() || " +
+          "authorizer.path('/b').check('get').allowed()",
       ),
       {
         bindings: (oracle) => ({ authorizer: authorizerValue(oracle) }),

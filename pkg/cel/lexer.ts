@@ -104,7 +104,9 @@ function quotedAt(text: string, at: number, isBytes: boolean): string | undefine
 function unrecognized(text: string, at: number): string {
   const first = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (first === "&" || first === "|" || first === "=") {
-    return first + String.fromCodePoint(text.codePointAt(at + 1) ?? 32).slice(0, text.length - at - 1);
+    return (
+      first + String.fromCodePoint(text.codePointAt(at + 1) ?? 32).slice(0, text.length - at - 1)
+    );
   }
   if (first === '"' || first === "'") {
     const line = /["'](?:\\[^\n\r]|[^\\\n\r])*/y;

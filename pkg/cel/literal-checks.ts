@@ -6,7 +6,10 @@ import type { CompileIssue, Source } from "./source.ts";
 import { parseDurationText, parseTimestampText } from "./time.ts";
 import { CelFault } from "./values.ts";
 
-const rules: ReadonlyMap<string, (text: string) => unknown> = new Map<string, (text: string) => unknown>([
+const rules: ReadonlyMap<string, (text: string) => unknown> = new Map<
+  string,
+  (text: string) => unknown
+>([
   ["duration", parseDurationText],
   ["timestamp", parseTimestampText],
   ["matches", compilePattern],

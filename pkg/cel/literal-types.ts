@@ -1,14 +1,5 @@
 import type { Literal } from "./ast.ts";
-import {
-  bool,
-  bytes,
-  type CelType,
-  double,
-  int,
-  nullType,
-  string,
-  uint,
-} from "./types.ts";
+import { bool, bytes, type CelType, double, int, nullType, string, uint } from "./types.ts";
 import { canonical, Double, Uint, type Value } from "./values.ts";
 
 /** What literals are, to the checker and at run time. */

@@ -110,10 +110,14 @@ interface EscapeMeaning<T> {
   readonly wide: boolean;
 }
 
+const hex = "[0-9a-fA-F]";
+const escapes =
+  `\\\\(?:([abfnrtv\\\\'"\`?])|([0-3][0-7]{2})|` +
+  `[xX](${hex}{2})|u(${hex}{4})|U(${hex}{8}))|[^\\\\]`;
+
 function unescape<T>(body: string, meaning: EscapeMeaning<T>): T[] {
   const parts: T[] = [];
-  const pattern =
-    /\\(?:([abfnrtv\\'"`?])|([0-3][0-7]{2})|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|[^\\]/uy;
+  const pattern = new RegExp(escapes, "uy");
   let at = 0;
   while (at < body.length) {
     pattern.lastIndex = at;

@@ -148,7 +148,13 @@ function existsOne(at: number, body: readonly Expression[]): Fold {
   return {
     initial: number(0n),
     condition: truth(at, true),
-    step: call(at, "_?_:_", only(body), call(at, "_+_", accumulated(at), number(1n)), accumulated(at)),
+    step: call(
+      at,
+      "_?_:_",
+      only(body),
+      call(at, "_+_", accumulated(at), number(1n)),
+      accumulated(at),
+    ),
     result: call(at, "_==_", accumulated(at), number(1n)),
   };
 }

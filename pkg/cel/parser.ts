@@ -73,7 +73,9 @@ export class Parser {
     const { token } = this;
     if (token.kind === "end") return;
     const extra = this.peek(1).kind === "end";
-    this.syntaxError(`${extra ? "extraneous" : "mismatched"} input '${token.text}' expecting <EOF>`);
+    this.syntaxError(
+      `${extra ? "extraneous" : "mismatched"} input '${token.text}' expecting <EOF>`,
+    );
   }
 
   get token(): Token {
@@ -159,8 +161,7 @@ export class Parser {
 
   /** Chains of `||` and `&&` become balanced trees, so that long ones stay shallow. */
   private logical(operator: "||" | "&&"): Expression {
-    const next = (): Expression =>
-      operator === "||" ? this.logical("&&") : this.binary(0);
+    const next = (): Expression => (operator === "||" ? this.logical("&&") : this.binary(0));
     const terms = [next()];
     const places: number[] = [];
     while (this.isSymbol(operator)) {

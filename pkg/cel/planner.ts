@@ -91,8 +91,7 @@ class Planner {
       return () => value;
     }
     const { name } = reference;
-    const slot =
-      reference.kind === "local" ? slotOf(name, scope) : this.variables.indexOf(name);
+    const slot = reference.kind === "local" ? slotOf(name, scope) : this.variables.indexOf(name);
     return (frame) => {
       frame.spend(1);
       const value = frame.slots[slot];
@@ -118,11 +117,7 @@ class Planner {
       case "_&&_":
       case "_||_":
         if (first === undefined || second === undefined) break;
-        return logicalStep(
-          this.plan(first, scope),
-          this.plan(second, scope),
-          node.name === "_||_",
-        );
+        return logicalStep(this.plan(first, scope), this.plan(second, scope), node.name === "_||_");
       case "_?_:_":
         if (first === undefined || second === undefined || third === undefined) break;
         return conditionalStep(

@@ -63,10 +63,7 @@ export class Program {
   private readonly planned: ReturnType<typeof plan>;
   private readonly variableTypes: readonly CelType[];
 
-  constructor(
-    checked: Checked,
-    environment: Environment,
-  ) {
+  constructor(checked: Checked, environment: Environment) {
     this.type = checked.types.get(checked.expression) ?? dyn;
     this.estimatedCost = estimateCost(checked);
     this.planned = plan(checked);

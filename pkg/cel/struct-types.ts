@@ -19,8 +19,9 @@ import {
 } from "./types.ts";
 
 /** The type of a struct's values as expressions see them; the same struct gives the same type. */
-export const structType = memoize((struct: StructType<any>): CelType =>
-  objectOf({ name: `${struct.package}.${struct.name}`, field: (name) => member(struct, name) }),
+export const structType = memoize(
+  (struct: StructType<any>): CelType =>
+    objectOf({ name: `${struct.package}.${struct.name}`, field: (name) => member(struct, name) }),
 );
 
 /** The type of a whole object: in memory it has no apiVersion and kind, expressions see them. */
@@ -28,8 +29,7 @@ export const kindType = memoize((struct: StructType<any>): CelType => {
   const identity = new Set(["apiVersion", "kind"]);
   return objectOf({
     name: `${struct.package}.${struct.name}`,
-    field: (name) =>
-      identity.has(name) ? { key: name, type: string } : member(struct, name),
+    field: (name) => (identity.has(name) ? { key: name, type: string } : member(struct, name)),
   });
 });
 

@@ -19,7 +19,8 @@ export function parseTimestampText(text: string): Timestamp {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
     .slice(1, 7)
     .map(Number);
-  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) throw invalid();
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59)
+    throw invalid();
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCDate() !== day) throw invalid();
@@ -54,7 +55,7 @@ export function parseDurationText(text: string): Duration {
   }
 }
 
-export function durationOf(nanos: bigint): Duration {
+function durationOf(nanos: bigint): Duration {
   if (nanos > LONGEST || nanos < -LONGEST - 1n) throw new CelFault("duration overflow");
   return new Duration(nanos);
 }
@@ -62,7 +63,9 @@ export function durationOf(nanos: bigint): Duration {
 /** Seconds with a fraction and `s`, as `string(duration)` shows it. */
 export function formatSpan({ nanos }: Duration): string {
   const span = nanos < 0n ? -nanos : nanos;
-  const fraction = String(span % SECOND).padStart(9, "0").replace(/0+$/, "");
+  const fraction = String(span % SECOND)
+    .padStart(9, "0")
+    .replace(/0+$/, "");
   return `${nanos < 0n ? "-" : ""}${span / SECOND}${fraction === "" ? "" : `.${fraction}`}s`;
 }
 

@@ -138,7 +138,12 @@ export function formatType(type: CelType): string {
 
 /** The type as `cel.Type` prints itself, in messages of the API server. */
 export function typeText(type: CelType): string {
-  if (type.kind === "opaque" || type.kind === "list" || type.kind === "map" || type.kind === "type") {
+  if (
+    type.kind === "opaque" ||
+    type.kind === "list" ||
+    type.kind === "map" ||
+    type.kind === "type"
+  ) {
     if (type.parameters.length === 0) return type.name;
     return `${type.name}(${type.parameters.map(typeText).join(", ")})`;
   }

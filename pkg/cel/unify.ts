@@ -2,13 +2,7 @@
  * Assignability with type variables, as the language's reference checker decides it. A `Mapping`
  * is persistent: a failed attempt leaves no trace.
  */
-import {
-  type CelType,
-  dyn,
-  isOptional,
-  parameterOf,
-  sameType,
-} from "./types.ts";
+import { type CelType, dyn, isOptional, parameterOf, sameType } from "./types.ts";
 
 export type Mapping = ReadonlyMap<string, CelType>;
 

@@ -281,7 +281,7 @@ export function compareNumbers(left: Numeric, right: Numeric): number {
 }
 
 /** The value as messages show it. */
-export function displayed(value: Value): string {
+function displayed(value: Value): string {
   if (value === null) return "null";
   switch (typeof value) {
     case "string":

@@ -166,8 +166,10 @@ export const addressLibrary: Library = {
     define("isIP", overload("is_ip", "(string) -> bool", accepts(parseAddress))),
     define(
       "ip.isCanonical",
-      overload("ip_is_canonical", "(string) -> bool", (text: string) =>
-        formatAddress(parseAddress(text)) === text,
+      overload(
+        "ip_is_canonical",
+        "(string) -> bool",
+        (text: string) => formatAddress(parseAddress(text)) === text,
       ),
     ),
     define(
@@ -175,7 +177,10 @@ export const addressLibrary: Library = {
       overload("ip_family", `${IP}.() -> int`, ({ content }: Ip) => (content.bits === 32 ? 4 : 6)),
     ),
     ...Object.entries(tests).map(([name, test]) =>
-      define(name, overload(`ip_${name}`, `${IP}.() -> bool`, ({ content }: Ip) => test(content))),
+      define(
+        name,
+        overload(`ip_${name}`, `${IP}.() -> bool`, ({ content }: Ip) => test(content)),
+      ),
     ),
     define(
       "string",
@@ -195,8 +200,10 @@ export const addressLibrary: Library = {
     ),
     define(
       "containsCIDR",
-      overload("cidr_contains_cidr_string", `${CIDR}.(string) -> bool`, (block: Cidr, text: string) =>
-        containsBlock(block, parseBlock(text)),
+      overload(
+        "cidr_contains_cidr_string",
+        `${CIDR}.(string) -> bool`,
+        (block: Cidr, text: string) => containsBlock(block, parseBlock(text)),
       ),
       overload("cidr_contains_cidr", `${CIDR}.(${CIDR}) -> bool`, containsBlock),
     ),

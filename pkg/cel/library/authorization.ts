@@ -112,11 +112,19 @@ export const authorizationLibrary: Library = {
     ),
     define(
       "allowed",
-      overload("decision_allowed", `${DECISION}.() -> bool`, ({ content }: Decided) => content.allowed),
+      overload(
+        "decision_allowed",
+        `${DECISION}.() -> bool`,
+        ({ content }: Decided) => content.allowed,
+      ),
     ),
     define(
       "reason",
-      overload("decision_reason", `${DECISION}.() -> string`, ({ content }: Decided) => content.reason),
+      overload(
+        "decision_reason",
+        `${DECISION}.() -> string`,
+        ({ content }: Decided) => content.reason,
+      ),
     ),
     define(
       "errored",
@@ -128,7 +136,11 @@ export const authorizationLibrary: Library = {
     ),
     define(
       "error",
-      overload("decision_error", `${DECISION}.() -> string`, ({ content }: Decided) => content.error ?? ""),
+      overload(
+        "decision_error",
+        `${DECISION}.() -> string`,
+        ({ content }: Decided) => content.error ?? "",
+      ),
     ),
   ],
 };

@@ -10,8 +10,7 @@ const DAY = 86_400_000;
 const parts: Readonly<Record<string, Part>> = {
   getFullYear: (local) => local.getUTCFullYear(),
   getMonth: (local) => local.getUTCMonth(),
-  getDayOfYear: (local) =>
-    Math.floor((local.getTime() - firstDay(local.getUTCFullYear())) / DAY),
+  getDayOfYear: (local) => Math.floor((local.getTime() - firstDay(local.getUTCFullYear())) / DAY),
   getDayOfMonth: (local) => local.getUTCDate() - 1,
   getDate: (local) => local.getUTCDate(),
   getDayOfWeek: (local) => local.getUTCDay(),
@@ -57,7 +56,14 @@ class Zones {
         .map(({ type, value }) => [type, Number(value)]),
     );
     const at = (name: Intl.DateTimeFormatPartTypes): number => fields.get(name) ?? 0;
-    const clock = Date.UTC(at("year"), at("month") - 1, at("day"), at("hour"), at("minute"), at("second"));
+    const clock = Date.UTC(
+      at("year"),
+      at("month") - 1,
+      at("day"),
+      at("hour"),
+      at("minute"),
+      at("second"),
+    );
     return new Date(clock + (((time % 1000) + 1000) % 1000));
   }
 

@@ -42,12 +42,14 @@ function uintOfDouble({ value }: Double): Value {
 }
 
 function parseInt64(text: string): Value {
-  if (!/^[+-]?\d+$/.test(text)) throw new CelFault(`strconv.ParseInt: parsing ${quoted(text)}: invalid syntax`);
+  if (!/^[+-]?\d+$/.test(text))
+    throw new CelFault(`strconv.ParseInt: parsing ${quoted(text)}: invalid syntax`);
   return ranged(text, () => toInt(BigInt(text.replace(/^\+/, ""))));
 }
 
 function parseUint64(text: string): Value {
-  if (!/^\d+$/.test(text)) throw new CelFault(`strconv.ParseUint: parsing ${quoted(text)}: invalid syntax`);
+  if (!/^\d+$/.test(text))
+    throw new CelFault(`strconv.ParseUint: parsing ${quoted(text)}: invalid syntax`);
   return ranged(text, () => toUint(BigInt(text)));
 }
 
@@ -91,7 +93,8 @@ function decode(bytes: Uint8Array): Value {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    if (error instanceof TypeError) throw new CelFault("invalid UTF-8 in bytes, cannot convert to string");
+    if (error instanceof TypeError)
+      throw new CelFault("invalid UTF-8 in bytes, cannot convert to string");
     throw error;
   }
 }
@@ -128,7 +131,11 @@ export const conversionLibrary: Library = {
       "double",
       overload("double_to_double", "(double) -> double", same),
       overload("int64_to_double", "(int) -> double", (value: Int) => new Double(Number(value))),
-      overload("uint64_to_double", "(uint) -> double", (value: Uint) => new Double(Number(value.value))),
+      overload(
+        "uint64_to_double",
+        "(uint) -> double",
+        (value: Uint) => new Double(Number(value.value)),
+      ),
       overload("string_to_double", "(string) -> double", parseDouble),
     ),
     define(
@@ -142,7 +149,9 @@ export const conversionLibrary: Library = {
       overload("bool_to_string", "(bool) -> string", text),
       overload("int64_to_string", "(int) -> string", text),
       overload("uint64_to_string", "(uint) -> string", ({ value }: Uint) => String(value)),
-      overload("double_to_string", "(double) -> string", ({ value }: Double) => formatDouble(value)),
+      overload("double_to_string", "(double) -> string", ({ value }: Double) =>
+        formatDouble(value),
+      ),
       overload("bytes_to_string", "(bytes) -> string", decode),
       overload("timestamp_to_string", "(timestamp) -> string", formatTimestamp),
       overload("duration_to_string", "(duration) -> string", formatSpan),
@@ -161,7 +170,11 @@ export const conversionLibrary: Library = {
     define(
       "duration",
       overload("duration_to_duration", "(duration) -> duration", same),
-      overload("int64_to_duration", "(int) -> duration", (value: Int) => new Duration(BigInt(value))),
+      overload(
+        "int64_to_duration",
+        "(int) -> duration",
+        (value: Int) => new Duration(BigInt(value)),
+      ),
       overload("string_to_duration", "(string) -> duration", parseDurationText),
     ),
     define("dyn", overload("to_dyn", "(A) -> dyn", same)),

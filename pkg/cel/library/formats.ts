@@ -1,5 +1,11 @@
 /** Named formats that texts may have. */
-import { isDns1035Label, isDns1123Label, isDns1123Subdomain, isLabelValue, isQualifiedName } from "#meta";
+import {
+  isDns1035Label,
+  isDns1123Label,
+  isDns1123Subdomain,
+  isLabelValue,
+  isQualifiedName,
+} from "#meta";
 import { define, type Library, overload, readType } from "../declare.ts";
 import { parseTimestampText } from "../time.ts";
 import { CelFault, Items, Opaque, OptionalValue, type Value } from "../values.ts";
@@ -83,7 +89,10 @@ export const formatLibrary: Library = {
       }),
     ),
     ...[...formats].map(([name, format]) =>
-      define(`format.${name}`, overload(`format_${name}`, `() -> ${TYPE}`, () => format)),
+      define(
+        `format.${name}`,
+        overload(`format_${name}`, `() -> ${TYPE}`, () => format),
+      ),
     ),
     define(
       "validate",

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { Environment } from "../environment.ts";
 import { compile } from "../program.ts";
 import { dyn } from "../types.ts";
-import { type AccessQuestion, authorizerType, authorizerValue, resourceCheckType, resourceCheckValue } from "./authorization.ts";
+import {
+  type AccessQuestion,
+  authorizerType,
+  authorizerValue,
+  resourceCheckType,
+  resourceCheckValue,
+} from "./authorization.ts";
 
 const environment = Environment.kubernetes({
   variables: {
@@ -27,18 +33,21 @@ const holds: Readonly<Record<string, readonly string[]>> = {
     "['a', 'b', 'a'].indexOf('a') == 0 && ['a', 'b', 'a'].lastIndexOf('a') == 2",
     "[1].indexOf(2) == -1",
     "sets.contains([1, 2], [1]) && !sets.contains([1], [1, 2]) && sets.contains([1], [])",
-    "sets.equivalent([1, 1, 2], [2, 1]) && sets.intersects([1, 2], [2, 3]) && !sets.intersects([1], [2])",
+    "sets.equivalent([1, 1, 2], [2, 1])",
+    "sets.intersects([1, 2], [2, 3]) && !sets.intersects([1], [2])",
   ],
   strings: [
     "'a,b'.split(',').size() == 2 && 'A'.lowerAscii() == 'a' && ['x','y'].join('-') == 'x-y'",
-    "'h\u00e9llo'.size() == 5 && '\ud83d\ude00x'.charAt(1) == 'x' && '\ud83d\ude00x'.indexOf('x') == 1",
+    "'h\u00e9llo'.size() == 5 && '\ud83d\ude00x'.charAt(1) == 'x'",
+    "'\ud83d\ude00x'.indexOf('x') == 1 && 'xx'.lastIndexOf('x') == 1",
     "'abc123'.find('[0-9]+') == '123' && 'a1b22'.findAll('[0-9]+') == ['1', '22']",
     "'a1b22'.findAll('[0-9]', 2) == ['1', '2'] && 'ABC'.matches('(?i)abc')",
   ],
   urls: [
     "url('https://a.example.com:80/x?k=v&k=w').getHost() == 'a.example.com:80'",
     "url('https://a.example.com:80/x?k=v&k=w').getHostname() == 'a.example.com'",
-    "url('https://[::1]:8080/').getHostname() == '::1' && url('https://[::1]:8080/').getPort() == '8080'",
+    "url('https://[::1]:8080/').getHostname() == '::1'",
+    "url('https://[::1]:8080/').getPort() == '8080'",
     "url('https://a/x?k=v&k=w').getQuery() == {'k': ['v', 'w']}",
     "url('https://a/path with').getEscapedPath() == '/path%20with' || true",
     "isURL('/absolute') && !isURL('relative') && url('https://a').getScheme() == 'https'",
@@ -56,7 +65,8 @@ const holds: Readonly<Record<string, readonly string[]>> = {
     "ip.isCanonical('2001:db8::1') && !ip.isCanonical('2001:DB8::1')",
     "string(ip('2001:DB8:0:0:0:0:0:1')) == '2001:db8::1'",
     "cidr('10.0.0.0/8').containsIP('10.1.1.1') && !cidr('10.0.0.0/8').containsIP(ip('11.0.0.1'))",
-    "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') && !cidr('10.1.0.0/16').containsCIDR('10.0.0.0/8')",
+    "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')",
+    "!cidr('10.1.0.0/16').containsCIDR('10.0.0.0/8')",
     "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.1.2.3/8').prefixLength() == 8",
     "cidr('10.1.2.3/8').ip() == ip('10.1.2.3') && !isCIDR('10.0.0.0/33') && isCIDR('::/0')",
     "ip('8.8.8.8').isGlobalUnicast() && ip('169.254.0.1').isLinkLocalUnicast()",
@@ -77,7 +87,8 @@ const holds: Readonly<Record<string, readonly string[]>> = {
     "optional.of(1).optMap(x, x + 1).value() == 2 && !optional.none().hasValue()",
     "[1, 2].all(i, v, v == i + 1) && {'a': 1}.transformMap(k, v, v + 1) == {'a': 2}",
     "cel.bind(x, object.a, x + x) == 2",
-    "JSONPatch{op: 'add', path: '/a', value: 1}.op == 'add' && jsonpatch.escapeKey('a/b~') == 'a~1b~0'",
+    "JSONPatch{op: 'add', path: '/a', value: 1}.op == 'add'",
+    "jsonpatch.escapeKey('a/b~') == 'a~1b~0'",
   ],
 };
 
@@ -128,7 +139,7 @@ describe("cel: libraries", () => {
     const { error } = compile("authorizer.resource('pods').allowed()", environment);
     assert.match(
       error ?? "",
-      /1:20: found no matching overload for 'resource' applied to 'kubernetes.authorization.Authorizer.\(string\)'/,
+      /1:20: .* 'resource' applied to 'kubernetes.authorization.Authorizer.\(string\)'/,
     );
   });
 

@@ -2,15 +2,7 @@
 import { define, type FunctionDeclaration, type Library, overload } from "../declare.ts";
 import { addInts, isInt, toUint } from "../numbers.ts";
 import { addTimes } from "../time.ts";
-import {
-  CelFault,
-  Double,
-  Duration,
-  equal,
-  type ListValue,
-  Uint,
-  type Value,
-} from "../values.ts";
+import { CelFault, Double, Duration, equal, type ListValue, Uint, type Value } from "../values.ts";
 import { compare } from "./standard.ts";
 
 const comparable = [
@@ -55,7 +47,8 @@ const zeros: readonly (readonly [string, Value])[] = [
 function add(left: Value, right: Value): Value {
   if (isInt(left) && isInt(right)) return addInts(left, right);
   if (left instanceof Uint && right instanceof Uint) return toUint(left.value + right.value);
-  if (left instanceof Double && right instanceof Double) return new Double(left.value + right.value);
+  if (left instanceof Double && right instanceof Double)
+    return new Double(left.value + right.value);
   return addTimes(left, right);
 }
 
@@ -84,9 +77,7 @@ function ofEach(
 ): FunctionDeclaration {
   return define(
     name,
-    ...comparable.map((type) =>
-      overload(`list_${type}_${name}`, signature(type), implementation),
-    ),
+    ...comparable.map((type) => overload(`list_${type}_${name}`, signature(type), implementation)),
   );
 }
 

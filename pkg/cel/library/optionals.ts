@@ -20,7 +20,10 @@ function lazy(): never {
 
 export const optionalLibrary: Library = {
   functions: [
-    define("optional.none", overload("optional_none", "() -> optional(A)", () => OptionalValue.none)),
+    define(
+      "optional.none",
+      overload("optional_none", "() -> optional(A)", () => OptionalValue.none),
+    ),
     define(
       "optional.of",
       overload("optional_of", "(A) -> optional(A)", (value: Value) => new OptionalValue(value)),
@@ -54,7 +57,10 @@ export const optionalLibrary: Library = {
         return value;
       }),
     ),
-    define("or", overload("optional_or_optional", "optional(A).(optional(A)) -> optional(A)", lazy)),
+    define(
+      "or",
+      overload("optional_or_optional", "optional(A).(optional(A)) -> optional(A)", lazy),
+    ),
     define("orValue", overload("optional_orValue_value", "optional(A).(A) -> A", lazy)),
   ],
   types: [readType("optional(dyn)")],

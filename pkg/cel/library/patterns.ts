@@ -58,10 +58,7 @@ export function patternLibrary(): Library {
         overload("matches", "(string, string) -> bool", matches),
         overload("matches_string", "string.(string) -> bool", matches),
       ),
-      define(
-        "find",
-        overload("string_find_string", "string.(string) -> string", find),
-      ),
+      define("find", overload("string_find_string", "string.(string) -> string", find)),
       define(
         "findAll",
         overload(

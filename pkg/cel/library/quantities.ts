@@ -54,8 +54,10 @@ export const quantityLibrary: Library = {
     define("quantity", overload("string_to_quantity", `(string) -> ${TYPE}`, parse)),
     define(
       "isQuantity",
-      overload("is_quantity_string", "(string) -> bool", (text: string) =>
-        read(text) instanceof Quantity,
+      overload(
+        "is_quantity_string",
+        "(string) -> bool",
+        (text: string) => read(text) instanceof Quantity,
       ),
     ),
     define(
@@ -74,14 +76,18 @@ export const quantityLibrary: Library = {
     ),
     define(
       "isGreaterThan",
-      overload("quantity_is_greater_than", `${TYPE}.(${TYPE}) -> bool`, (left: Amount, right: Amount) =>
-        left.content.compare(right.content) > 0,
+      overload(
+        "quantity_is_greater_than",
+        `${TYPE}.(${TYPE}) -> bool`,
+        (left: Amount, right: Amount) => left.content.compare(right.content) > 0,
       ),
     ),
     define(
       "isLessThan",
-      overload("quantity_is_less_than", `${TYPE}.(${TYPE}) -> bool`, (left: Amount, right: Amount) =>
-        left.content.compare(right.content) < 0,
+      overload(
+        "quantity_is_less_than",
+        `${TYPE}.(${TYPE}) -> bool`,
+        (left: Amount, right: Amount) => left.content.compare(right.content) < 0,
       ),
     ),
     define(

@@ -104,14 +104,18 @@ export const semverLibrary: Library = {
     define("compareTo", overload("semver_compare_to", `${TYPE}.(${TYPE}) -> int`, compare)),
     define(
       "isGreaterThan",
-      overload("semver_is_greater_than", `${TYPE}.(${TYPE}) -> bool`, (left: Semver, right: Semver) =>
-        compare(left, right) > 0,
+      overload(
+        "semver_is_greater_than",
+        `${TYPE}.(${TYPE}) -> bool`,
+        (left: Semver, right: Semver) => compare(left, right) > 0,
       ),
     ),
     define(
       "isLessThan",
-      overload("semver_is_less_than", `${TYPE}.(${TYPE}) -> bool`, (left: Semver, right: Semver) =>
-        compare(left, right) < 0,
+      overload(
+        "semver_is_less_than",
+        `${TYPE}.(${TYPE}) -> bool`,
+        (left: Semver, right: Semver) => compare(left, right) < 0,
       ),
     ),
   ],

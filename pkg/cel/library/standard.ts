@@ -1,12 +1,6 @@
 /** The operators and functions of the language itself. */
 import { index, optionalIndex } from "../access.ts";
-import {
-  define,
-  type FunctionDeclaration,
-  type Library,
-  overload,
-  readType,
-} from "../declare.ts";
+import { define, type FunctionDeclaration, type Library, overload, readType } from "../declare.ts";
 import {
   addInts,
   divide,
@@ -39,7 +33,8 @@ import { compareUtf8 } from "#base";
 function add(left: Value, right: Value): Value {
   if (isInt(left) && isInt(right)) return addInts(left, right);
   if (typeof left === "string" && typeof right === "string") return left + right;
-  if (left instanceof Double && right instanceof Double) return new Double(left.value + right.value);
+  if (left instanceof Double && right instanceof Double)
+    return new Double(left.value + right.value);
   if (left instanceof Uint && right instanceof Uint) return toUint(left.value + right.value);
   if (left instanceof ListValue && right instanceof ListValue) return left.plus(right);
   if (left instanceof Uint8Array && right instanceof Uint8Array) {

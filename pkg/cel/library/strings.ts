@@ -69,7 +69,10 @@ function lastIndexOf(text: string, part: string, from?: Int): Value {
 function replace(text: string, ...rest: readonly [string, string, Int?]): Value {
   const [old, next, limit] = rest;
   const most = limit === undefined ? -1 : Number(limit);
-  if (most < 0) return text.split(old).length > 0 && old !== "" ? text.replaceAll(old, () => next) : between(text, next, -1);
+  if (most < 0)
+    return text.split(old).length > 0 && old !== ""
+      ? text.replaceAll(old, () => next)
+      : between(text, next, -1);
   if (old === "") return between(text, next, most);
   const parts = splitText(text, old, most + 1);
   return parts.join(next);
@@ -122,7 +125,8 @@ function quote(text: string): Value {
 }
 
 /** Unicode's white space, as Go's TrimSpace sees it. */
-const space = "[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
+const space =
+  "[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const leading = new RegExp(`^${space}+`);
 const trailing = new RegExp(`^${space}`);
 
@@ -179,7 +183,11 @@ export const stringLibrary: Library = {
     define(
       "replace",
       overload("string_replace_string_string", "string.(string, string) -> string", replace),
-      overload("string_replace_string_string_int", "string.(string, string, int) -> string", replace),
+      overload(
+        "string_replace_string_string_int",
+        "string.(string, string, int) -> string",
+        replace,
+      ),
     ),
     define(
       "split",

@@ -24,7 +24,9 @@ function parse(text: string): Url {
   if (/[\0-\x20\x7f]/.test(text.replaceAll(" ", "")) || /^[^?]* /.test(text)) {
     throw fault("net/url: invalid control character in URL");
   }
-  const matched = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?]*))?([^?]*)(?:\?(.*))?$/s.exec(text);
+  const matched = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?]*))?([^?]*)(?:\?(.*))?$/s.exec(
+    text,
+  );
   const [, scheme = "", authority, path = "", query = ""] = matched ?? [];
   if (scheme === "" && !text.startsWith("/")) throw fault("invalid URI for request");
   if (scheme !== "" && authority === undefined && !path.startsWith("/")) {
@@ -111,7 +113,10 @@ export const urlLibrary: Library = {
         ["getEscapedPath", ({ path }) => path],
       ] satisfies [string, (parts: Parts) => string][] as [string, (parts: Parts) => string][]
     ).map(([name, part]) =>
-      define(name, overload(`url_${name}`, `${TYPE}.() -> string`, ({ content }: Url) => part(content))),
+      define(
+        name,
+        overload(`url_${name}`, `${TYPE}.() -> string`, ({ content }: Url) => part(content)),
+      ),
     ),
     define(
       "getQuery",
