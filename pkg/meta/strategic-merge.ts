@@ -193,7 +193,8 @@ function mergeList(
   patch: unknown[],
   rules: FieldRules | undefined,
 ): unknown[] {
-  if (rules?.strategies.includes("merge") !== true) return withoutDirectives(patch) as unknown[];
+  // A list that is replaced as a whole is taken as it comes: what is in it directs nothing.
+  if (rules?.strategies.includes("merge") !== true) return patch;
   if (original.length === 0 && patch.length === 0) return original;
   const isOfObjects = checkElements(original, patch);
   const { mergeKey } = rules;

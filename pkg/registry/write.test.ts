@@ -216,13 +216,13 @@ describe("registry writes", () => {
       ["merge", { metadata: { resourceVersion: "1" } }, /^409 Conflict/],
       ["merge", { metadata: { uid: "x" } }, /^422 .*metadata.uid: Invalid value: "x": field is i/],
       ["strategic", "", /^400 BadRequest unexpected end of JSON input$/],
-      ["apply", {}, /^415/],
+      ["apply", {}, /^400 BadRequest invalid object type: \/, Kind=$/],
     ];
     for (const [patchType, patch, wanted] of cases) {
       assert.match(await refusal(api.patch(`${maps}/a`, patch, { patchType })), wanted);
     }
     const apply = { patchType: "apply" } as const;
-    assert.match(await refusal(api.patch(`${maps}/zz`, {}, apply)), /^415/);
+    assert.match(await refusal(api.patch(`${maps}/zz`, {}, apply)), /^400/);
     assert.equal(
       await refusal(api.patch(`${maps}/zz`, "{broken", { patchType: "json" })),
       '404 NotFound configmaps "zz" not found',

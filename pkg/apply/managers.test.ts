@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { capUpdaters, type ManagedFieldsEntry, Managers, OwnershipFault } from "./managers.ts";
+
+/** `Update a 3 f:x` -> an entry of manager a, three seconds after midnight. */
+function entry(text: string): ManagedFieldsEntry {
+  const [operation = "", manager = "", second = "", field = ""] = text.split(" ");
+  return {
+    manager,
+    operation,
+    apiVersion: "v1",
+    ...(second === "-" ? {} : { time: `2024-01-01T00:00:${second.padStart(2, "0")}Z` }),
+    fieldsType: "FieldsV1",
+    fieldsV1: { [field]: {} },
+  };
+}
+
+function shown(managers: Managers): readonly string[] {
+  return managers.entries().map(({ operation, manager, time, fieldsV1 }) => {
+    const second = time === undefined ? "-" : String(Number(time?.slice(17, 19)));
+    return `${operation} ${manager} ${second} ${Object.keys(fieldsV1 as object).join("+")}`;
+  });
+}
+
+describe("managers", () => {
+  it("are listed appliers first, then by second, then by name", () => {
+    const entries = ["Update a 1 f:a", "Apply z 5 f:z", "Update b 1 f:b", "Apply y - f:y"];
+    assert.deepEqual(shown(Managers.read(entries.map(entry))), [
+      "Apply y - f:y",
+      "Apply z 5 f:z",
+      "Update a 1 f:a",
+      "Update b 1 f:b",
+    ]);
+  });
+
+  it("have one entry each, the last one given", () => {
+    const managers = Managers.read([entry("Update a 1 f:a"), entry("Update a 2 f:b")]);
+    assert.deepEqual(shown(managers), ["Update a 2 f:b"]);
+  });
+
+  it("of an apply are the same in every version, those of updates are not", () => {
+    const versions = (text: string): number =>
+      Managers.read([entry(text), { ...entry(text), apiVersion: "v2" }]).size;
+    assert.deepEqual([versions("Apply a 1 f:a"), versions("Update a 1 f:a")], [1, 2]);
+  });
+
+  const lies: readonly ManagedFieldsEntry[] = [
+    { ...entry("Patch a 1 f:a") },
+    { ...entry("Update a 1 f:a"), apiVersion: "" },
+    { ...entry("Update a 1 f:a"), fieldsType: "FieldsV2" },
+    { ...entry("Update a 1 f:a"), fieldsType: "" },
+    { ...entry("Update a 1 f:a"), fieldsV1: { a: {} } },
+  ];
+  for (const lie of lies) {
+    it(`${JSON.stringify(lie)} cannot be read`, () =>
+      assert.throws(() => Managers.read([lie]), OwnershipFault));
+  }
+
+  it("merge the oldest updaters when there are more than ten", () => {
+    const entries = Array.from({ length: 12 }, (_, at) => entry(`Update m${at} ${at} f:${at}`));
+    const managers = Managers.read([entry("Apply x 0 f:x"), ...entries]);
+    capUpdaters(managers);
+    const kept = shown(managers);
+    assert.equal(kept.length, 11);
+    assert.deepEqual(kept.slice(0, 3), [
+      "Apply x 0 f:x",
+      "Update ancient-changes 2 f:0+f:1+f:2",
+      "Update m3 3 f:3",
+    ]);
+    managers.put({ ...[...Managers.read([entry("Update n 30 f:n")])][0]![1] });
+    capUpdaters(managers);
+    assert.equal(shown(managers)[1], "Update ancient-changes 3 f:0+f:1+f:2+f:3");
+  });
+
+  it("read and merge a hundred thousand of them in linear time", () => {
+    const count = 100_000;
+    const entries = Array.from({ length: count }, (_, at) => entry(`Update m${at} 1 f:${at}`));
+    const start = process.cpuUsage().user;
+    const managers = Managers.read(entries);
+    capUpdaters(managers);
+    managers.entries();
+    assert.equal(managers.size, 10);
+    // Seconds of CPU; a quadratic merge takes minutes.
+    assert.ok(process.cpuUsage().user - start < 10_000_000);
+  });
+});
