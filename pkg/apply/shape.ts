@@ -127,9 +127,9 @@ function fieldShape(field: JsonField): Shape {
     const keys = names.map((name) => [name, absentKey(element, name)] as const);
     return { list: { relation, keys, element: shapeOf(element) } };
   }
-  if (field.mapType === "atomic" && shape.map !== undefined) {
+  if (field.mapType !== undefined && shape.map !== undefined) {
     const { fields, element } = shape.map;
-    return { map: { atomic: true, fields, element } };
+    return { map: { atomic: field.mapType === "atomic", fields, element } };
   }
   return shape;
 }

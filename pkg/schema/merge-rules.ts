@@ -37,7 +37,7 @@ function rulesOf(field: Field): MergeRules {
     listMapKeys: field.listMapKeys ?? [],
     isAtomic:
       field.mapType === "atomic" ||
-      (type.tag === "struct" && type.atomic === true) ||
+      (type.tag === "struct" && type.atomic === true && field.mapType !== "granular") ||
       (type.tag === "list" && (field.listType ?? "atomic") === "atomic") ||
       type.tag === "scalar",
   };

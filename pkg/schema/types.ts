@@ -183,8 +183,11 @@ export interface FieldRules {
   /** Server-side apply's list semantics; `keys` for `map`. */
   readonly listType?: "atomic" | "set" | "map";
   readonly listMapKeys?: readonly string[];
-  /** Server-side apply's map or struct semantics where it is replaced as a whole. */
-  readonly mapType?: "atomic";
+  /**
+   * Server-side apply's map or struct semantics: replaced as a whole, or field by field where the
+   * struct itself says otherwise.
+   */
+  readonly mapType?: "atomic" | "granular";
   /** Strategic merge patch: `patchStrategy` and `patchMergeKey`. */
   readonly patchStrategy?: readonly ("merge" | "replace" | "retainKeys")[];
   readonly patchMergeKey?: string;

@@ -118,7 +118,10 @@ function setGeneration({ metadata }: DaemonSet, generation: bigint): void {
   assign(metadata.annotations, TEMPLATE_GENERATION, String(generation));
 }
 
-function fillDefaults({ spec: { template, updateStrategy: how } }: DaemonSet): void {
+function fillDefaults(daemonSet: DaemonSet): void {
+  const { template, updateStrategy: how } = daemonSet.spec;
+  // Part of every object as clients see it, so that whoever creates one owns it.
+  setGeneration(daemonSet, generationOf(daemonSet));
   defaultPodSpec(template.spec);
   if (how.type === "RollingUpdate") {
     how.rollingUpdate ??= {};

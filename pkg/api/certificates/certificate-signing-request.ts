@@ -312,7 +312,7 @@ export const certificateSigningRequest = kind(certificateSigningRequestV1, {
   rules: {
     name: "path-segment",
     metadataCheckedAgain: true,
-    resets: { approval: ["spec", "status.certificate"] },
+    resets: { "": ["spec", "status"], approval: ["spec", "status.certificate"] },
   },
   hooks: {
     prepareCreate,

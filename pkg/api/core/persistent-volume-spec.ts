@@ -44,7 +44,9 @@ export const persistentVolumeSpec = v1("PersistentVolumeSpec", "What the volume 
     "Ways in which it can be mounted.",
     { listType: "atomic" },
   ),
-  claimRef: optional(4, objectReference, "The claim that it is bound to."),
+  claimRef: optional(4, objectReference, "The claim that it is bound to.", {
+    mapType: "granular",
+  }),
   persistentVolumeReclaimPolicy: plain(
     5,
     named("v1.PersistentVolumeReclaimPolicy", "Recycle", "Delete", "Retain"),
