@@ -1,3 +1,4 @@
+import type { Duplex, Readable } from "node:stream";
 import type { Credentials } from "#request";
 
 /**
@@ -23,6 +24,20 @@ export interface Exchange {
    */
   body(limit: number): Promise<Uint8Array>;
   readonly sink: Sink;
+  /** Names and values in turn, as sent; absent for a call inside the process. */
+  readonly rawHeaders?: readonly string[];
+  /** The body as it comes in, for those who pass it on; absent for a call inside the process. */
+  stream?(): Readable;
+  /** There if the client asks for another protocol on its connection. */
+  readonly upgrade?: Upgrade | undefined;
+}
+
+/** A connection that is to speak another protocol from now on; only HTTP/1.1 has such. */
+export interface Upgrade {
+  /** The connection itself; whoever takes it answers on it, and the sink is of no more use. */
+  readonly socket: Duplex;
+  /** What the client sent right behind its request. */
+  readonly head: Uint8Array;
 }
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;

@@ -1,12 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Credentials } from "#request";
-import { type AnswerHeaders, ClientGone, type Exchange, type Sink } from "./exchange.ts";
+import {
+  type AnswerHeaders,
+  ClientGone,
+  type Exchange,
+  type Sink,
+  type Upgrade,
+} from "./exchange.ts";
 import { bodyTooLarge, deadlineExceeded } from "./failures.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+interface NodeExchangeOptions {
+  readonly bodyTimeout: number;
+  readonly common: AnswerHeaders;
+  readonly upgrade?: Upgrade | undefined;
+}
 
 /** An exchange over a connection, HTTP/2 or HTTP/1.1. */
 export class NodeExchange implements Exchange {
@@ -20,7 +33,7 @@ export class NodeExchange implements Exchange {
   constructor(
     private readonly request: NodeRequest,
     response: NodeResponse,
-    private readonly options: { readonly bodyTimeout: number; readonly common: AnswerHeaders },
+    private readonly options: NodeExchangeOptions,
   ) {
     this.method = request.method ?? "GET";
     this.url = request.url ?? "/";
@@ -56,6 +69,19 @@ export class NodeExchange implements Exchange {
 
   abort(reason: Error): void {
     this.life.abort(reason);
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.request.rawHeaders;
+  }
+
+  get upgrade(): Upgrade | undefined {
+    return this.options.upgrade;
+  }
+
+  stream(): Readable {
+    this.read = true;
+    return this.request;
   }
 
   body(limit: number): Promise<Uint8Array> {

@@ -6,6 +6,7 @@ import {
   type Resource,
   type Verb,
 } from "#meta";
+import { streamMethods } from "#registry";
 import type { RequestInfo } from "#request";
 
 /** What a request asks of the registry, once its path has been found in the catalog. */
@@ -36,6 +37,37 @@ export function findRoute(catalog: Catalog, method: string, info: RequestInfo): 
   if (name !== "") checkName(name);
   const asked = verb === "list" && info.verb === "watch" ? "watch" : verb;
   return { resource, verb: asked, name, namespace, subresource, oldWatch };
+}
+
+/** A subresource that leads somewhere else. */
+export interface StreamRoute {
+  readonly resource: Resource;
+  readonly namespace: string;
+  /** As in the path: a proxy's may have a scheme and a port beside the name. */
+  readonly name: string;
+  readonly subresource: string;
+}
+
+/**
+ * Finds the stream that a request asks for; undefined when it asks for something else.
+ * @throws StatusError 405 when the stream has no such method
+ */
+export function findStream(
+  catalog: Catalog,
+  method: string,
+  info: RequestInfo,
+): StreamRoute | undefined {
+  const { name, namespace, subresource } = info;
+  const resource = catalog.find(info.group, info.version, info.resource);
+  if (resource === undefined || subresource === "" || name === "") return undefined;
+  const methods = streamMethods(resource, subresource);
+  const fits = (resource.kind.scope === "Namespaced") === (namespace !== "");
+  const { verb } = info;
+  if (methods === undefined || !fits || verb === "watch" || verb === "proxy") return undefined;
+  if (subresource !== "proxy" && info.rest.length > 0) return undefined;
+  if (!methods.includes(method)) throw genericFailure(405);
+  checkName(name);
+  return { resource, namespace, name, subresource };
 }
 
 /** Names that could not be a part of a key in the store. */

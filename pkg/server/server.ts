@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, ServerResponse } from "node:http";
 import { createSecureServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import Koa from "koa";
 import { type Clock, systemClock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import type { Authenticator, Authorizer } from "#request";
 import { Closing } from "./closing.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, Upgrade } from "./exchange.ts";
 import { Health, type HealthCheck } from "./health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { type LocalAnswer, LocalExchange, type LocalRequest } from "./local-exchange.ts";
@@ -16,6 +17,7 @@ import { type MetricsSink, PrometheusMetrics, type RequestRecord } from "./metri
 import type { ServerDocument } from "./non-resource.ts";
 import { NodeExchange, type NodeRequest, type NodeResponse } from "./node-exchange.ts";
 import { type Arrived, requestPath } from "./stages.ts";
+import { type KubeletTls, Tunnels } from "./tunnels.ts";
 
 /** PEM texts. */
 export interface TlsOptions {
@@ -33,6 +35,8 @@ export interface ServerOptions {
   readonly authorizer: Authorizer;
   /** Documents beside those of the API, by path. */
   readonly documents?: ReadonlyMap<string, ServerDocument>;
+  /** How kubelets are spoken to; without an authority their certificates are not checked. */
+  readonly kubelet?: KubeletTls;
   /** Absent: plain HTTP/1.1, for use inside one machine. */
   readonly tls?: TlsOptions | undefined;
   readonly clock?: Clock;
@@ -98,6 +102,7 @@ class HttpServer implements KeelsonServer {
       log: this.log,
       closing: this.closing,
       documents: options.documents ?? new Map(),
+      tunnels: new Tunnels(options.kubelet ?? {}),
     });
     this.path = chain.compose(this.metrics);
     this.server = this.makeServer();
@@ -186,6 +191,9 @@ class HttpServer implements KeelsonServer {
       // Node's HTTP/2 server leaves idle HTTP/1.1 connections open for ever.
       if (!speaksHttp2(socket)) socket.setTimeout(this.limits.idleTimeout);
     });
+    server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.arriveUpgrading(request, { socket, head }),
+    );
     server.on("timeout", (socket: Socket) => {
       if (!this.atWork.has(socket)) socket.destroy();
     });
@@ -238,7 +246,22 @@ class HttpServer implements KeelsonServer {
     if (this.closing.closing) session.close();
   }
 
-  private async arrive(request: NodeRequest, response: NodeResponse): Promise<void> {
+  /** The request may end in another protocol; if not, the connection is closed after the answer. */
+  private arriveUpgrading(request: IncomingMessage, upgrade: Upgrade): void {
+    const { socket } = upgrade;
+    socket.on("error", () => socket.destroy());
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once("finish", () => socket.end());
+    void this.arrive(request, response, upgrade);
+  }
+
+  private async arrive(
+    request: NodeRequest,
+    response: NodeResponse,
+    upgrade?: Upgrade,
+  ): Promise<void> {
     const sent = request.headers["audit-id"];
     const id = typeof sent === "string" && isPlainId(sent) ? sent : randomUUID();
     const http2 = "stream" in response;
@@ -247,6 +270,7 @@ class HttpServer implements KeelsonServer {
     const exchange = new NodeExchange(request, response, {
       bodyTimeout: this.limits.bodyTimeout,
       common: { ...COMMON_HEADERS, ...last, "audit-id": id },
+      upgrade,
     });
     const connection = http2 ? (response.stream.session ?? response) : request.socket;
     this.count(connection, 1);

@@ -29,7 +29,7 @@ export interface ConnectRequest {
 /** `a=1&b=2`, sorted by name as Go writes it. */
 export function queryText(pairs: readonly (readonly [string, string])[]): string {
   const sorted = [...pairs].sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
-  return new URLSearchParams(sorted.map(([name, value]) => [name, value])).toString();
+  return new URLSearchParams(sorted.map(([name, value]): [string, string] => [name, value])).toString();
 }
 
 /** `name`, `name:port` or `scheme:name:port`; undefined for anything else. */

@@ -1,0 +1,130 @@
+import { type Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Duplex, Readable } from "node:stream";
+import type { Destination } from "#registry";
+
+/** PEM texts: who this server is to kubelets, and whom it takes for one. */
+export interface KubeletTls {
+  /** Authorities of the kubelets' certificates; absent = they are not checked. */
+  readonly ca?: string | Uint8Array;
+  readonly cert?: string | Uint8Array;
+  readonly key?: string | Uint8Array;
+}
+
+/** Time to connect, in milliseconds. */
+const dialTimeout = 30_000;
+
+export interface TunnelRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body?: Readable | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What the other end answered. */
+export type TunnelAnswer =
+  | { readonly kind: "answer"; readonly message: IncomingMessage }
+  /** It speaks another protocol from here on. */
+  | {
+      readonly kind: "upgraded";
+      readonly message: IncomingMessage;
+      readonly socket: Duplex;
+      readonly head: Uint8Array;
+    };
+
+/** The other end cannot be reached; the message is worded as Go words it. */
+export class DialFault extends Error {
+  override readonly name = "DialFault";
+}
+
+/** Requests of this server to kubelets and to what runs in the cluster. */
+export class Tunnels {
+  private readonly agents: Readonly<Record<Destination["peer"], HttpsAgent>>;
+
+  constructor({ ca, cert, key }: KubeletTls) {
+    const own = { ...(cert && key ? { cert: pem(cert), key: pem(key) } : {}) };
+    const unchecked = { rejectUnauthorized: false };
+    const checked = ca === undefined ? unchecked : { ca: pem(ca) };
+    this.agents = {
+      kubelet: new HttpsAgent({ ...own, ...checked }),
+      "kubelet, unchecked": new HttpsAgent({ ...own, ...unchecked }),
+      backend: new HttpsAgent(unchecked),
+    };
+  }
+
+  /** Throws DialFault, or the signal's reason. */
+  open(to: Destination, request: TunnelRequest): Promise<TunnelAnswer> {
+    return new Promise((resolve, reject) => {
+      const { body, signal } = request;
+      const outgoing = this.start(to, request);
+      const timer = setTimeout(() => outgoing.destroy(new DialFault(timedOut(to))), dialTimeout);
+      const abort = () => outgoing.destroy();
+      signal.addEventListener("abort", abort, { once: true });
+      outgoing.once("close", () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", abort);
+      });
+      outgoing.once("socket", (socket) => {
+        const secured = to.scheme === "https" ? "secureConnect" : "connect";
+        socket.once(secured, () => clearTimeout(timer));
+      });
+      outgoing.once("response", (message) => resolve({ kind: "answer", message }));
+      outgoing.once("upgrade", (message, socket, head) => {
+        signal.removeEventListener("abort", abort);
+        resolve({ kind: "upgraded", message, socket, head });
+      });
+      outgoing.once("error", (error) => reject(signal.aborted ? signal.reason : fault(to, error)));
+      if (body === undefined) outgoing.end();
+      else body.pipe(outgoing);
+    });
+  }
+
+  private start(to: Destination, { method, headers }: TunnelRequest) {
+    const path = `${to.path || "/"}${to.query === "" ? "" : `?${to.query}`}`;
+    const port = to.port || (to.scheme === "https" ? 443 : 80);
+    const common = { host: to.host, port, path, method, headers };
+    if (to.scheme === "http") return httpRequest(common);
+    const agent: Agent = this.agents[to.peer];
+    return httpsRequest({ ...common, agent });
+  }
+}
+
+function pem(text: string | Uint8Array): string | Buffer {
+  return typeof text === "string" ? text : Buffer.from(text);
+}
+
+/** `10.0.0.9:80`, `[fd00::9]:80`. */
+function placeOf({ host, port, scheme }: Destination): string {
+  const number = port || (scheme === "https" ? "443" : "80");
+  return `${host.includes(":") ? `[${host}]` : host}:${number}`;
+}
+
+export function urlOf(to: Destination): string {
+  return `${to.scheme}://${placeOf(to)}${to.path}${to.query === "" ? "" : `?${to.query}`}`;
+}
+
+function timedOut(to: Destination): string {
+  return `dial tcp ${placeOf(to)}: i/o timeout`;
+}
+
+function fault(to: Destination, error: NodeJS.ErrnoException): DialFault {
+  if (error instanceof DialFault) return error;
+  const place = placeOf(to);
+  switch (error.code) {
+    case "ECONNREFUSED":
+      return new DialFault(`dial tcp ${place}: connect: connection refused`);
+    case "EHOSTUNREACH":
+      return new DialFault(`dial tcp ${place}: connect: no route to host`);
+    case "ENETUNREACH":
+      return new DialFault(`dial tcp ${place}: connect: network is unreachable`);
+    case "ETIMEDOUT":
+      return new DialFault(timedOut(to));
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new DialFault(`dial tcp: lookup ${to.host}: no such host`);
+    case "ECONNRESET":
+      return new DialFault("EOF");
+    default:
+      return new DialFault(error.message);
+  }
+}
