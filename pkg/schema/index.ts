@@ -9,7 +9,7 @@ export { restoreWritten, withWritten, Written } from "./json-literals.ts";
 export { fromJson } from "./from-json.ts";
 export { escapedForHtml, toJson, toJsonValue, type TypeMeta } from "./to-json.ts";
 export { fromProtobuf, toProtobuf } from "./protobuf.ts";
-export { unwrapEnvelope, wrapEnvelope } from "./protobuf-envelope.ts";
+export { envelopeAround, unwrapEnvelope, wrapEnvelope } from "./protobuf-envelope.ts";
 export { protoText } from "./proto-text.ts";
 export { applyDefaults } from "./defaults.ts";
 export { checkFields } from "./validate.ts";

@@ -28,6 +28,20 @@ export function wrapEnvelope(
   return writer.uint32(0x1a).string("").uint32(0x22).string("").finish();
 }
 
+/** What stands before and after a message of `size` bytes in its envelope. */
+export function envelopeAround(
+  type: { readonly apiVersion: string; readonly kind: string },
+  size: number,
+): { readonly head: Uint8Array; readonly tail: Uint8Array } {
+  const writer = protobuf.Writer.create();
+  writer.raw(PREFIX);
+  writer.uint32(0x0a).fork();
+  writer.uint32(0x0a).string(type.apiVersion).uint32(0x12).string(type.kind).ldelim();
+  const head = writer.uint32(0x12).uint32(size).finish();
+  const tail = protobuf.Writer.create().uint32(0x1a).string("").uint32(0x22).string("").finish();
+  return { head, tail };
+}
+
 /**
  * What `wrapEnvelope` made; undefined if the prefix is missing.
  * @throws DecodeFault if what follows the prefix is no runtime.Unknown

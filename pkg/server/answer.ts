@@ -2,7 +2,7 @@ import { constants, createGzip, type Gzip } from "node:zlib";
 import type { AnswerHeaders, Exchange, Sink } from "./exchange.ts";
 
 /** Pieces are gathered up to this size before they go to the socket. */
-const BATCH_BYTES = 64 * 1024;
+const BATCH_BYTES = 256 * 1024;
 
 export interface AnswerOptions {
   readonly status: number;
@@ -18,7 +18,7 @@ export interface AnswerOptions {
  * become an error answer.
  */
 export class AnswerWriter {
-  private pieces: Uint8Array[] = [];
+  private pieces: (string | Uint8Array)[] = [];
   private size = 0;
   private gzip: Gzip | undefined;
   private gzipEnded: Promise<void> | undefined;
@@ -30,9 +30,8 @@ export class AnswerWriter {
 
   /** Takes a piece. A promise means: wait for it before the next one. */
   write(piece: string | Uint8Array): Promise<void> | undefined {
-    const bytes = typeof piece === "string" ? Buffer.from(piece, "utf8") : piece;
-    this.pieces.push(bytes);
-    this.size += bytes.byteLength;
+    this.pieces.push(piece);
+    this.size += typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
     return this.size > this.room ? this.flush() : undefined;
   }
 
@@ -70,10 +69,9 @@ export class AnswerWriter {
 
   private take(): Uint8Array {
     const { pieces, size } = this;
-    const batch = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, size);
     this.pieces = [];
     this.size = 0;
-    return batch;
+    return joined(pieces, size);
   }
 
   private begin(): void {
@@ -93,6 +91,22 @@ export class AnswerWriter {
       gzip.once("end", () => this.sink.end());
     });
   }
+}
+
+/** One array of all pieces, which have `size` bytes together; each is copied once. */
+export function joined(pieces: readonly (string | Uint8Array)[], size: number): Uint8Array {
+  const [only] = pieces;
+  if (pieces.length === 1 && typeof only === "object") return only;
+  const bytes = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const piece of pieces) {
+    if (typeof piece === "string") at += bytes.write(piece, at);
+    else {
+      bytes.set(piece, at);
+      at += piece.byteLength;
+    }
+  }
+  return bytes;
 }
 
 function onceEither(gzip: Gzip, resolve: () => void): void {

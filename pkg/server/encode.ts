@@ -1,3 +1,4 @@
+import { type Keeper, type Kept, memoize, toBuffer } from "#base";
 import { escapeHtml, listMeta, objectMeta, printYaml, type Resource, type Status } from "#meta";
 import { partialObjectMetadata, status as statusStruct } from "#api";
 import type { Item } from "#registry";
@@ -41,23 +42,55 @@ export function itemJson(item: Item, inList: boolean): Pieces {
   return [toJson(item.resource.struct, servedObject(item), typeMeta)];
 }
 
-function spliceJson({ resource, bytes, revision }: Item, inList: boolean): Pieces | undefined {
-  if (resource.served.convert !== "hub" || bytes[0] !== OPEN_BRACE) return undefined;
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const { kind, apiVersion } = typeMetaOf(resource);
-  const head = `{"kind":"${kind}","apiVersion":"${apiVersion}",`;
-  const at = Buffer.byteLength(head);
-  if (view.compare(METADATA, 0, METADATA.length, at, at + METADATA.length) !== 0) return undefined;
-  if (view.toString("latin1", 0, at) !== head) return undefined;
-  let end = bytes.byteLength;
-  while (bytes[end - 1] === 0x0a) end--;
-  const from = at + METADATA.length;
-  const opening = `${inList ? "{" : head}"metadata":{`;
-  const rest = bytes.subarray(from, end);
+function spliceJson(item: Item, inList: boolean): Pieces | undefined {
+  const encoding = encodingOf(item);
+  if (encoding.from === 0) return undefined;
+  const { bytes, revision, resource } = item;
+  const rest = bytes.subarray(encoding.from, encoding.end);
+  const opening = `${inList ? "{" : headOf(resource)}"metadata":{`;
   if (revision === 0) return [opening, rest];
-  const comma = bytes[from] === CLOSE_BRACE ? "" : ",";
+  const comma = bytes[encoding.from] === CLOSE_BRACE ? "" : ",";
   return [`${opening}"resourceVersion":"${revision}"${comma}`, rest];
 }
+
+/** What was found out about the encodings of an item; kept with it. */
+class Encoding implements Kept {
+  /** The Protobuf message, without envelope. */
+  message: Uint8Array | undefined = undefined;
+
+  /** `from`: the place behind `"metadata":{` where a version can be put in; 0 = nowhere. */
+  constructor(
+    readonly from: number,
+    readonly end: number,
+  ) {}
+
+  forget(): void {
+    this.message = undefined;
+  }
+}
+
+function encodingOf(item: Item): Encoding {
+  item.encoded ??= findSplice(item);
+  return item.encoded as Encoding;
+}
+
+function findSplice({ resource, bytes }: Item): Encoding {
+  const nowhere = new Encoding(0, 0);
+  if (resource.served.convert !== "hub" || bytes[0] !== OPEN_BRACE) return nowhere;
+  const view = toBuffer(bytes);
+  const head = headOf(resource);
+  const at = Buffer.byteLength(head);
+  if (view.compare(METADATA, 0, METADATA.length, at, at + METADATA.length) !== 0) return nowhere;
+  if (view.toString("latin1", 0, at) !== head) return nowhere;
+  let end = bytes.byteLength;
+  while (bytes[end - 1] === 0x0a) end--;
+  return new Encoding(at + METADATA.length, end);
+}
+
+const headOf = memoize((resource: Resource): string => {
+  const { kind, apiVersion } = typeMetaOf(resource);
+  return `{"kind":"${kind}","apiVersion":"${apiVersion}",`;
+});
 
 /** One object, whole, in any format. */
 export function itemPieces(item: Item, format: Format): Pieces {
@@ -81,9 +114,19 @@ export function structEnvelope(
   return wrapEnvelope(typeMeta, toProtobuf(struct, object));
 }
 
-/** A member of a Protobuf list: the bare message. */
-export function itemMessage(item: Item): Uint8Array {
-  return toProtobuf(item.resource.struct, servedObject(item));
+/** One object in its Protobuf envelope. */
+export function itemEnvelope(item: Item, messages: Keeper): Uint8Array {
+  return wrapEnvelope(typeMetaOf(item.resource), itemMessage(item, messages));
+}
+
+/** A member of a Protobuf list: the bare message. Kept with the item while there is room. */
+export function itemMessage(item: Item, messages: Keeper): Uint8Array {
+  const encoding = encodingOf(item);
+  if (encoding.message !== undefined) return encoding.message;
+  const message = toProtobuf(item.resource.struct, servedObject(item));
+  encoding.message = message;
+  messages.keep(encoding, message.byteLength + 100);
+  return message;
 }
 
 export function partialTypeMeta(as: Transform, metaGroup: string): TypeMeta {

@@ -11,6 +11,8 @@ export interface Limits {
   readonly requestTimeout: number;
   /** A watch without timeoutSeconds lives between one and two of these. */
   readonly watchTimeout: number;
+  /** A watch whose client takes nothing for so long is ended. */
+  readonly watchPatience: number;
   /** A connection without any request is closed. */
   readonly idleTimeout: number;
   readonly handshakeTimeout: number;
@@ -22,6 +24,8 @@ export interface Limits {
   readonly watches: number;
   /** What a client is told to wait after 429. */
   readonly retryAfterSeconds: number;
+  /** Encoded objects and events that are kept to be sent again. */
+  readonly keptBytes: number;
   /** Answers above this are compressed for clients that take gzip. */
   readonly gzipThreshold: number;
 }
@@ -33,6 +37,7 @@ export const defaultLimits: Limits = {
   bodyTimeout: 60_000,
   requestTimeout: 60_000,
   watchTimeout: 1_800_000,
+  watchPatience: 30_000,
   idleTimeout: 180_000,
   handshakeTimeout: 10_000,
   streamsPerConnection: 1000,
@@ -40,5 +45,6 @@ export const defaultLimits: Limits = {
   writesInFlight: 200,
   watches: 20_000,
   retryAfterSeconds: 1,
+  keptBytes: 64 * 1024 * 1024,
   gzipThreshold: 128 * 1024,
 };

@@ -1,7 +1,8 @@
+import { type Keeper, turns } from "#base";
 import { notAcceptableBecause, printYaml, type Resource } from "#meta";
 import { partialObjectMetadata } from "#api";
 import type { Item, ItemList } from "#registry";
-import { toJsonValue, toProtobuf, wrapEnvelope } from "#schema";
+import { envelopeAround, toJsonValue, toProtobuf } from "#schema";
 import type { AnswerWriter } from "./answer.ts";
 import {
   itemJson,
@@ -32,12 +33,13 @@ export interface ListView extends Negotiated {
   readonly resource: Resource;
   readonly table: TableView | undefined;
   readonly metaGroup: string;
+  /** Keeps encoded messages with their items. */
+  readonly messages: Keeper;
 }
 
 /**
  * Writes a list item after item: the next one is asked of the registry when the last one has left
- * or is gathered for leaving, so a list is never in memory as a whole. Protobuf announces its
- * length first; there the encoded items are gathered.
+ * or is gathered for leaving, so a list is never in memory as a whole.
  * @throws StatusError 406 when one object was asked for.
  */
 export async function writeList(
@@ -52,14 +54,16 @@ export async function writeList(
   const put = (piece: string | Uint8Array) =>
     writer.write(indenter === undefined ? piece : indenter.feed(textOf(piece)));
   let count = 0;
-  for await (const item of list.items) {
-    if (count === 0) await put(shape.head(factsOf(list), false));
-    else if (shape.separator !== "") put(shape.separator);
-    for (const piece of shape.item(item)) {
-      const wait = put(piece);
-      if (wait !== undefined) await wait;
+  for await (const items of list.chunks) {
+    for (const item of items) {
+      if (count === 0) await put(shape.head(factsOf(list), false));
+      else if (shape.separator !== "") put(shape.separator);
+      for (const piece of shape.item(item)) {
+        const wait = put(piece);
+        if (wait !== undefined) await wait;
+      }
+      count++;
     }
-    count++;
   }
   if (count === 0) put(shape.head(factsOf(list), true));
   await put(shape.tail(factsOf(list), count === 0));
@@ -154,32 +158,59 @@ function yamlShape(view: ListView): ListShape {
 const LIST_METADATA_TAG = 0x0a;
 const LIST_ITEM_TAG = 0x12;
 
+/**
+ * The length of the whole comes first, so that all items are encoded before any is sent. What finds
+ * no room among the kept messages is encoded again when its turn comes.
+ */
 async function writeProtobufList(
   writer: AnswerWriter,
   list: ItemList,
   view: ListView,
 ): Promise<void> {
-  const parts: Uint8Array[] = [];
-  for await (const item of list.items) {
-    const message =
-      view.as === undefined
-        ? itemMessage(item)
-        : toProtobuf(partialObjectMetadata, { metadata: servedObject(item).metadata });
-    parts.push(lengthPrefix(LIST_ITEM_TAG, message.byteLength), message);
+  const messageOf = (item: Item): Uint8Array =>
+    view.as === undefined
+      ? itemMessage(item, view.messages)
+      : toProtobuf(partialObjectMetadata, { metadata: servedObject(item).metadata });
+  const turn = turns();
+  const items: Item[] = [];
+  let size = 0;
+  for await (const chunk of list.chunks) {
+    for (const item of chunk) {
+      const { byteLength } = messageOf(item);
+      size += 1 + varintSize(byteLength) + byteLength;
+      items.push(item);
+      if (items.length % SLICE === 0) await turn();
+    }
   }
-  const metadata = listFactsBytes(factsOf(list));
-  const raw = Buffer.concat([
-    lengthPrefix(LIST_METADATA_TAG, metadata.byteLength),
-    metadata,
-    ...parts,
-  ]);
+  const facts = listFactsBytes(factsOf(list));
+  const metadata = [lengthPrefix(LIST_METADATA_TAG, facts.byteLength), facts];
+  for (const piece of metadata) size += piece.byteLength;
   const { resource, as, metaGroup } = view;
   const typeMeta =
     as === undefined
       ? { kind: resource.kind.listKind, apiVersion: resource.groupVersion }
       : { kind: as.kind, apiVersion: `${metaGroup}/${as.version}` };
-  await writer.write(wrapEnvelope(typeMeta, raw));
+  const { head, tail } = envelopeAround(typeMeta, size);
+  await writer.write(head);
+  for (const piece of metadata) await writer.write(piece);
+  for (const [index, item] of items.entries()) {
+    const message = messageOf(item);
+    writer.write(lengthPrefix(LIST_ITEM_TAG, message.byteLength));
+    const wait = writer.write(message);
+    if (wait !== undefined) await wait;
+    else if (index % SLICE === 0) await turn();
+  }
+  await writer.write(tail);
   await writer.end();
+}
+
+/** Items encoded before it is looked whether others should have a turn. */
+const SLICE = 64;
+
+function varintSize(value: number): number {
+  let size = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
+  return size;
 }
 
 /** Tag and length of a Protobuf field that holds bytes. */

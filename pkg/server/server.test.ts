@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { builtinKinds } from "#api";
 import { Catalog, domainOf, notFound, StatusError } from "#meta";
-import type { Item, ItemEvent, ItemList, Registry, Target } from "#registry";
+import type { EventBatch, Item, ItemEvent, ItemList, Registry, Target } from "#registry";
 import type { User } from "#request";
 import { fromJson } from "#schema";
 import {
@@ -45,6 +45,7 @@ function registryOf(verbs: Partial<Registry>): Registry {
     patch: unused,
     delete: unused,
     deleteCollection: unused,
+    connect: unused,
   };
   return { ...all, ...verbs };
 }
@@ -60,6 +61,10 @@ async function* chunked(items: Iterable<Item>): AsyncGenerator<readonly Item[]> 
 function listOf(items: Iterable<Item>): Promise<ItemList> {
   const chunks = chunked(items);
   return Promise.resolve({ items: each(items), chunks, revision: 9, next: undefined });
+}
+
+function batchOf(event: ItemEvent): EventBatch {
+  return { events: [event], encoded: undefined };
 }
 
 function serverOf(verbs: Partial<Registry>, more: Partial<ServerOptions> = {}): KeelsonServer {
@@ -238,9 +243,9 @@ describe("watches", () => {
     aborted: () => void = () => undefined,
   ): Partial<Registry> {
     return {
-      async *watch({ signal }) {
+      async *watchBatches({ signal }) {
         try {
-          yield* events;
+          for (const event of events) yield batchOf(event);
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
         } finally {
           aborted();
@@ -300,14 +305,14 @@ describe("watches", () => {
     const failure = notFound({ group: "", plural: "configmaps" }, "x");
     const early = serverOf({
       // eslint-disable-next-line require-yield
-      async *watch() {
+      async *watchBatches() {
         throw failure;
       },
     });
     assert.equal((await ask(early, { url })).status, 404);
     const late = serverOf({
-      async *watch() {
-        yield { type: "ADDED", item: item("a") };
+      async *watchBatches() {
+        yield batchOf({ type: "ADDED", item: item("a") });
         throw failure;
       },
     });

@@ -9,7 +9,7 @@ import type {
   Target,
   WriteAnswer,
 } from "#registry";
-import type { Clock } from "#base";
+import { type Clock, Keeper, memoize } from "#base";
 import type { Query, RequestInfo, User } from "#request";
 import { answer, AnswerWriter, gzipAbove, warningHeader } from "./answer.ts";
 import type { Closing } from "./closing.ts";
@@ -154,12 +154,13 @@ class VerbRun {
     if (exchange.signal.aborted) end();
     try {
       const target = { ...this.target, name: "", signal: life.signal };
-      const events = this.parts.registry.watch(target, { ...sent, fieldSelector });
+      const events = this.parts.registry.watchBatches(target, { ...sent, fieldSelector });
       const view = {
         ...negotiated,
         resource: route.resource,
         table,
         metaGroup: this.metaGroup,
+        messages: messagesOf(this.parts.limits),
         initialEventsEnd: `${this.domain.api}/initial-events-end`,
       };
       await this.sendEvents(events, { view, ended: life.signal });
@@ -172,7 +173,7 @@ class VerbRun {
   }
 
   private async sendEvents(
-    events: ReturnType<Registry["watch"]>,
+    events: ReturnType<Registry["watchBatches"]>,
     { view, ended }: { readonly view: WatchView; readonly ended: AbortSignal },
   ): Promise<void> {
     const { sink } = this.request.exchange;
@@ -182,7 +183,8 @@ class VerbRun {
       sink.start(200, headers);
       sink.flush();
     };
-    await streamEvents(sink, events, { view, ended, start });
+    const patience = this.parts.limits.watchPatience;
+    await streamEvents(sink, events, { view, ended, start, patience });
     start();
     sink.end();
   }
@@ -352,7 +354,9 @@ class VerbRun {
     });
     const pretty = this.pretty(negotiated);
     const { resource } = route;
-    const view = { ...negotiated, pretty, resource, table, metaGroup: this.metaGroup };
+    const { metaGroup } = this;
+    const messages = messagesOf(this.parts.limits);
+    const view = { ...negotiated, pretty, resource, table, metaGroup, messages };
     try {
       await writeList(writer, list, view);
     } finally {
@@ -360,6 +364,9 @@ class VerbRun {
     }
   }
 }
+
+/** What a server keeps of its encodings. */
+const messagesOf = memoize(({ keptBytes }: Limits) => new Keeper(keptBytes));
 
 /** Why the events of a watch stop: its time is up, or one of its ends has gone. */
 class WatchEnded extends Error {

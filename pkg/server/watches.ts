@@ -1,9 +1,10 @@
+import { concatBytes, type Keeper, type Kept } from "#base";
 import { type Resource, type Status, StatusError } from "#meta";
-import type { ItemEvent } from "#registry";
+import type { EventBatch, ItemEvent, ObjectEvent } from "#registry";
 import { fromJson, toJson } from "#schema";
 import {
   itemJson,
-  itemPieces,
+  itemEnvelope,
   partialPieces,
   partialTypeMeta,
   type Pieces,
@@ -12,6 +13,7 @@ import {
   structEnvelope,
   typeMetaOf,
 } from "./encode.ts";
+import { joined } from "./answer.ts";
 import type { Sink } from "./exchange.ts";
 import { lengthPrefix } from "./lists.ts";
 import { type Format, mediaTypes, type Negotiated } from "./negotiation.ts";
@@ -28,6 +30,8 @@ export interface WatchView extends Negotiated {
   readonly resource: Resource;
   readonly table: TableView | undefined;
   readonly metaGroup: string;
+  /** Keeps frames with their events. */
+  readonly messages: Keeper;
   /** Key of the annotation that marks the end of the initial events. */
   readonly initialEventsEnd: string;
 }
@@ -36,11 +40,29 @@ export function watchContentType(format: Format): string {
   return format === "json" ? mediaTypes.json : `${mediaTypes[format]};stream=watch`;
 }
 
-/** Encodes the events of one watch. Only the first event of a table names the columns. */
-class EventEncoder {
+/**
+ * Encodes the events of one watch. What others will send in the same form is encoded once and kept
+ * with the event or the batch. Only the first event of a table names the columns.
+ */
+export class EventEncoder {
   private columns = true;
+  /** Watches with the same form, of the same resource, send the same bytes; "" = nobody else. */
+  private readonly form: string;
 
-  constructor(private readonly view: WatchView) {}
+  constructor(private readonly view: WatchView) {
+    const { format, as, table } = view;
+    this.form = table === undefined ? `${format} ${as?.kind ?? ""} ${as?.version ?? ""}` : "";
+  }
+
+  /** All frames of a batch. */
+  batch({ events, encoded }: EventBatch): Uint8Array {
+    const known = encoded?.get(this.form);
+    if (known !== undefined) return known;
+    const [only] = events;
+    const frames = events.length === 1 ? this.shared(only!) : concatBytes(this.frames(events));
+    if (this.form !== "") encoded?.set(this.form, frames);
+    return frames;
+  }
 
   /** One frame: a line of JSON, or a length (four bytes, big-endian) and a Protobuf WatchEvent. */
   frame(event: ItemEvent): Uint8Array {
@@ -48,7 +70,26 @@ class EventEncoder {
       return protobufFrame(event.type, this.protobufObject(event));
     }
     const pieces = [`{"type":"${event.type}","object":`, ...this.jsonObject(event), "}\n"];
-    return Buffer.concat(pieces.map((p) => (typeof p === "string" ? Buffer.from(p) : p)));
+    let size = 0;
+    for (const piece of pieces) {
+      size += typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
+    }
+    return joined(pieces, size);
+  }
+
+  private frames(events: readonly ItemEvent[]): readonly Uint8Array[] {
+    return events.map((event) => this.shared(event));
+  }
+
+  private shared(event: ItemEvent): Uint8Array {
+    if (this.form === "" || !("encoded" in event)) return this.frame(event);
+    const frames = framesOf(event);
+    const known = frames.byForm.get(this.form);
+    if (known !== undefined) return known;
+    const frame = this.frame(event);
+    frames.byForm.set(this.form, frame);
+    this.view.messages.keep(frames, frame.byteLength + 200);
+    return frame;
   }
 
   private jsonObject(event: ItemEvent): Pieces {
@@ -89,7 +130,7 @@ class EventEncoder {
     if (event.type === "BOOKMARK") {
       return structEnvelope(resource.struct, this.bookmark(event), typeMetaOf(resource));
     }
-    return onlyPiece(itemPieces(event.item, "protobuf"));
+    return itemEnvelope(event.item, this.view.messages);
   }
 
   /** An otherwise empty object of the kind that carries the version. */
@@ -98,6 +139,20 @@ class EventEncoder {
     const metadata = { resourceVersion: String(event.revision), annotations };
     return fromJson(this.view.resource.struct, { metadata });
   }
+}
+
+/** The frames of an event that many may see, by form. */
+class Frames implements Kept {
+  readonly byForm = new Map<string, Uint8Array>();
+
+  forget(): void {
+    this.byForm.clear();
+  }
+}
+
+function framesOf(event: ObjectEvent): Frames {
+  event.encoded ??= new Frames();
+  return event.encoded as Frames;
 }
 
 const TYPE_TAG = 0x0a;
@@ -146,29 +201,32 @@ export interface StreamOptions {
   /** Sends status and headers; calling it again does nothing. */
   readonly start: () => void;
   readonly ended: AbortSignal;
+  /** Milliseconds that a client may take until it reads on. */
+  readonly patience: number;
 }
 
 /**
- * Sends events until they end, the client leaves or `ended` aborts; then the stream ends in
- * order. A client that does not read holds up only its own watch.
+ * Sends events until they end, the client leaves or `ended` aborts (which must end the events,
+ * too); then the stream ends in order. A client that does not read holds up only its own watch, and
+ * not for ever.
  */
 export async function streamEvents(
   sink: Sink,
-  events: AsyncIterable<ItemEvent>,
+  events: AsyncIterableIterator<EventBatch>,
   options: StreamOptions,
 ): Promise<void> {
   const { start, ended, view } = options;
   const encoder = new EventEncoder(view);
   const quiet = setTimeout(start, QUIET);
-  const iterator = events[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const step = await orEnded(iterator.next(), ended);
-      if (step === undefined || step.done) break;
+      const step = await events.next();
+      if (step.done || ended.aborted) break;
       start();
       if (view.as?.kind === "PartialObjectMetadataList") break;
-      await sink.write(encoder.frame(step.value));
-      if (ended.aborted || step.value.type === "ERROR") break;
+      const full = sink.write(encoder.batch(step.value));
+      if (full !== undefined && !(await roomInTime(full, options))) break;
+      if (ended.aborted || step.value.events.at(-1)?.type === "ERROR") break;
     }
   } catch (error) {
     if (ended.aborted) return;
@@ -176,9 +234,22 @@ export async function streamEvents(
     await sink.write(encoder.frame({ type: "ERROR", status: error.status }));
   } finally {
     clearTimeout(quiet);
-    // A source that is waiting settles this only after its signal has aborted, so nobody waits
-    // for it.
-    void iterator.return?.().catch(() => undefined);
+    void events.return?.();
+  }
+}
+
+/** False when the watch is over, or the client has taken nothing for too long. */
+async function roomInTime(full: Promise<void>, options: StreamOptions): Promise<boolean> {
+  const { ended, patience } = options;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), patience);
+  });
+  try {
+    const room = orEnded(full.then(() => true), ended).then((value) => value === true);
+    return await Promise.race([room, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
