@@ -9,7 +9,7 @@ import {
   type RequestInfo,
   type User,
 } from "#request";
-import type { Registry } from "#registry";
+import { type Registry, streamMethods } from "#registry";
 import { answer, answerText, warningHeader } from "./answer.ts";
 import { Chain, type Stage } from "./chain.ts";
 import type { Closing } from "./closing.ts";
@@ -22,7 +22,9 @@ import type { Limits } from "./limits.ts";
 import type { MetricsSink, RequestRecord, SeatKind } from "./metrics.ts";
 import { mediaTypes, negotiateFailure, wantsPretty } from "./negotiation.ts";
 import { answerNonResource, type ServerDocument } from "./non-resource.ts";
-import { findRoute } from "./routes.ts";
+import { findRoute, findStream } from "./routes.ts";
+import { runStream } from "./streams.ts";
+import type { Tunnels } from "./tunnels.ts";
 import { requestTimeout } from "./timeouts.ts";
 import { runVerb } from "./verbs.ts";
 
@@ -41,6 +43,7 @@ export interface ServerParts {
   readonly log: (line: string) => void;
   readonly closing: Closing;
   readonly documents: ReadonlyMap<string, ServerDocument>;
+  readonly tunnels: Tunnels;
 }
 
 export interface Arrived {
@@ -151,7 +154,7 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
 /** Only names from the catalog become labels: what clients make up must not grow the metrics. */
 function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): void {
   record.verb = info.verb;
-  record.longRunning = info.verb === "watch";
+  record.longRunning = isLongRunning(catalog, info);
   const resource = catalog.find(info.group, info.version, info.resource);
   if (!info.isResource || resource === undefined) return;
   record.group = info.group;
@@ -165,11 +168,11 @@ function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): v
 /**
  * Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`.
  */
-function deadline({ limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
+function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
   return {
     name: "deadline",
     run: async ({ exchange, info, query }, next) => {
-      if (info.verb === "watch") return next({});
+      if (isLongRunning(catalog, info)) return next({});
       const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
       let timer: NodeJS.Timeout | undefined;
       const over = new Promise<never>((_resolve, reject) => {
@@ -234,7 +237,7 @@ function impersonate(
  * help.
  */
 function flowControl(
-  { limits, metrics }: ServerParts,
+  { catalog, limits, metrics }: ServerParts,
 ): Stage<Arrived & Understood & Identified, Nothing> {
   const taken: Record<SeatKind, number> = { readOnly: 0, mutating: 0, watch: 0 };
   const bound: Readonly<Record<SeatKind, number>> = {
@@ -249,7 +252,7 @@ function flowControl(
   return {
     name: "flowControl",
     run: async ({ info, user }, next) => {
-      const kind = seatKind(info.verb);
+      const kind = isLongRunning(catalog, info) ? "watch" : seatKind(info.verb);
       if (taken[kind] >= bound[kind] && !user.groups.includes("system:masters")) {
         throw seatsTaken(limits.retryAfterSeconds);
       }
@@ -263,8 +266,15 @@ function flowControl(
   };
 }
 
+/** Takes as long as it takes. */
+function isLongRunning(catalog: Catalog, info: RequestInfo): boolean {
+  if (info.verb === "watch") return true;
+  if (!info.isResource || info.subresource === "") return false;
+  const resource = catalog.find(info.group, info.version, info.resource);
+  return resource !== undefined && streamMethods(resource, info.subresource) !== undefined;
+}
+
 function seatKind(verb: string): SeatKind {
-  if (verb === "watch") return "watch";
   return verb === "get" || verb === "list" ? "readOnly" : "mutating";
 }
 
@@ -287,6 +297,8 @@ function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified, 
     name: "dispatch",
     run: async ({ exchange, info, query, user }) => {
       if (info.isResource && servesGroup(parts.catalog, info)) {
+        const stream = findStream(parts.catalog, exchange.method, info);
+        if (stream !== undefined) return runStream(parts, { exchange, info, query, user, stream });
         const route = findRoute(parts.catalog, exchange.method, info);
         return runVerb(parts, { exchange, info, query, user, route });
       }
