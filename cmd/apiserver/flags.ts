@@ -59,7 +59,7 @@ export const apiserverFlags = {
   "authorization-mode": flag(
     "list",
     ["RBAC"],
-    "who decides, in order: RBAC, AlwaysAllow, AlwaysDeny; system:masters may do everything",
+    "who decides, in order: RBAC, Node, AlwaysAllow, AlwaysDeny; system:masters may do all",
   ),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),

@@ -20,7 +20,9 @@ import {
   createRight,
   escalationCheck,
   firstOpinion,
+  type Followed,
   masters,
+  NodeAuthorizer,
   Rbac,
 } from "#authz";
 import type { Clock } from "#base";
@@ -32,7 +34,7 @@ import { apiserver } from "./bootstrap.ts";
 import type { StartOptions } from "./options.ts";
 import { type AccountKeys, accountKeys, issuerDocuments } from "./service-accounts.ts";
 
-export const authorizationModes = ["RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
+export const authorizationModes = ["RBAC", "Node", "AlwaysAllow", "AlwaysDeny"] as const;
 
 export type AuthorizationMode = (typeof authorizationModes)[number];
 
@@ -40,7 +42,8 @@ export type AuthorizationMode = (typeof authorizationModes)[number];
 export interface Access {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  readonly rbac: Rbac;
+  /** What authorizers must know of; to be fed to them. */
+  readonly followed: readonly Followed[];
   readonly mutating: readonly Admit[];
   readonly answerers: ReadonlyMap<string, Answerer>;
   readonly documents: ReadonlyMap<string, ServerDocument>;
@@ -61,7 +64,10 @@ export function accessOf(from: AccessOptions): Access {
   const { options, catalog, gates } = from;
   const { domain } = catalog;
   const rbac = rbacWithDefaults(domain, gates);
-  const authorizer = authorizerOf(options, rbac);
+  const { authorization = ["RBAC"] } = options;
+  const nodes = nodeAuthorizer(rbac, domain);
+  const authorizer = authorizerOf(authorization, { rbac, nodes });
+  const ofNodes = authorization.includes("Node") ? nodes.followed() : [];
   const keys = accountKeys(options.serviceAccounts);
   const tokens = tokensOf(from, keys);
   return {
@@ -70,7 +76,7 @@ export function accessOf(from: AccessOptions): Access {
       anonymous: options.anonymous ?? true,
     }),
     authorizer,
-    rbac,
+    followed: [...rbac.followed(), ...ofNodes],
     mutating: [createRight(authorizer), escalationCheck({ rbac, authorizer, domain })],
     answerers: new Map<string, Answerer>([
       ...accessReviews(authorizer, domain),
@@ -113,12 +119,20 @@ function readerOf({ registry, catalog }: AccessOptions): ReturnType<typeof store
   return storedObjects(registry, { catalog, user: apiserver });
 }
 
-function authorizerOf({ authorization = [] }: StartOptions, rbac: Rbac): Authorizer {
+function nodeAuthorizer(rbac: Rbac, domain: Domain): NodeAuthorizer {
+  const role = { kind: "ClusterRole", name: "system:node" };
+  return new NodeAuthorizer({ domain, rules: rbac.referred(role, "") ?? [] });
+}
+
+function authorizerOf(
+  modes: readonly AuthorizationMode[],
+  { rbac, nodes }: { readonly rbac: Rbac; readonly nodes: NodeAuthorizer },
+): Authorizer {
   const known: Readonly<Record<AuthorizationMode, Authorizer>> = {
     RBAC: rbac,
+    Node: nodes,
     AlwaysAllow: alwaysAllow,
     AlwaysDeny: alwaysDeny,
   };
-  const modes = authorization.map((mode) => known[mode]);
-  return firstOpinion([masters, ...(modes.length > 0 ? modes : [rbac])]);
+  return firstOpinion([masters, ...modes.map((mode) => known[mode])]);
 }

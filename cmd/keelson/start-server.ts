@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { defaultAdmission } from "#admission";
 import { builtinKinds, featureGates } from "#api";
-import { feedRbac } from "#authz";
+import { feed } from "#authz";
 import { type Clock, systemClock } from "#base";
 import { ensureKubernetesService, runControllers } from "#controllers";
 import { type Catalog, domainOf } from "#meta";
@@ -128,7 +128,7 @@ async function makeReady(unready: Unready): Promise<void> {
   await bootstrap(registry, catalog, signal);
   await reconcileAccess({ registry, catalog, signal, gates });
   const report = reporter(options);
-  await feedRbac(access.rbac, { registry, catalog, clock, user: apiserver, signal, report });
+  await feed(access.followed, { registry, catalog, clock, user: apiserver, signal, report });
   const { host = localhost, port } = options;
   if (port !== undefined) await server.listen({ host, port });
   const network = options.serviceNetwork ?? defaultNetwork;

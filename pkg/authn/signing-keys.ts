@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 
 type Algorithm = "RS256" | "ES256" | "ES384" | "ES512";
 
-/** A public key with the one algorithm that it is used with, so that no token can choose another. */
+/** A public key with the one algorithm that it is used with: no token can choose another. */
 export interface VerifyingKey {
   /** Follows from the key: base64url of the SHA-256 of its DER form. */
   readonly id: string;

@@ -25,8 +25,8 @@ export interface UnionOptions {
 }
 
 /**
- * The first authenticator with an opinion decides. A request that carries a bearer token which nobody
- * knows is refused; it never becomes anonymous.
+ * The first authenticator with an opinion decides. A request that carries a bearer token which
+ * nobody knows is refused; it never becomes anonymous.
  */
 export class Union implements Authenticator {
   constructor(private readonly options: UnionOptions) {}

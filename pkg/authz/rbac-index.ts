@@ -31,19 +31,25 @@ interface Bound {
 
 /** A rule that one binding gives. */
 interface Grant {
-  readonly verbs: ReadonlySet<string>;
   /** Undefined = any. */
   readonly names: ReadonlySet<string> | undefined;
   readonly bound: Bound;
+}
+
+interface PrefixGrant {
+  readonly verbs: ReadonlySet<string>;
+  readonly prefix: string;
+  readonly grant: Grant;
 }
 
 /** What one subject got in one scope, ready for look-ups. */
 interface Compiled {
   /** By `ruleKey`, as the rules spell it. */
   readonly resources: ReadonlyMap<string, readonly Grant[]>;
-  readonly paths: ReadonlyMap<string, readonly Grant[]>;
-  /** Without the star at the end. */
-  readonly prefixes: readonly (readonly [string, Grant])[];
+  /** By verb and path. */
+  readonly paths: ReadonlyMap<string, Grant>;
+  /** Verbs, and the path without the star at the end. */
+  readonly prefixes: readonly PrefixGrant[];
   readonly dangling: readonly string[];
 }
 
@@ -61,9 +67,10 @@ export type RoleKind = "ClusterRole" | "Role";
 
 /**
  * Roles and bindings indexed by subject, so that a question touches only the bindings of who asks,
- * and of those only rules about the resource in question. Example: with a RoleBinding "b" in "ns" of
- * the Role "r" (get pods) to the user "u", `scopes.get("ns").get("user u")` holds one bound, and
- * its compiled form one grant under ["", "pods"]. A change of "r" drops just that compiled form.
+ * and of those only rules about the resource and the verb in question. Example: with a RoleBinding
+ * "b" in "ns" of the Role "r" (get pods) to the user "u", `scopes.get("ns").get("user u")` holds
+ * one bound, and its compiled form one grant under get, "", pods. A change of "r" drops just that
+ * compiled form.
  */
 export class RbacIndex {
   private readonly roles = new Map<string, Role>();
@@ -130,9 +137,10 @@ export class RbacIndex {
   /** The binding that allows a request, in words; else the roles that are bound but not there. */
   find(user: User, request: RequestInfo): { readonly story: string } | readonly string[] {
     const dangling: string[] = [];
+    const keys = request.isResource ? resourceKeys(request) : [];
     for (const compiled of this.compiledOf(user, request.isResource ? request.namespace : "")) {
       const grant = request.isResource
-        ? findResource(compiled, request)
+        ? findResource(compiled, keys, request.name)
         : findPath(compiled, request);
       if (grant !== undefined) return grant.bound;
       dangling.push(...compiled.dangling);
@@ -256,60 +264,67 @@ function subjectKey({ kind, name, namespace }: Subject, own: string): string | u
 
 function compile(grants: Grants, roles: ReadonlyMap<string, Role>): Compiled {
   const resources = new Map<string, Grant[]>();
-  const paths = new Map<string, Grant[]>();
-  const prefixes: [string, Grant][] = [];
+  const paths = new Map<string, Grant>();
+  const prefixes: PrefixGrant[] = [];
   const dangling: string[] = [];
   for (const bound of grants.bounds.values()) {
     const role = roles.get(bound.role);
-    if (role === undefined) {
-      dangling.push(bound.danglingText);
-      continue;
-    }
-    for (const rule of role.rules) {
+    if (role === undefined) dangling.push(bound.danglingText);
+    for (const rule of role?.rules ?? []) {
       const names = rule.resourceNames ?? [];
-      const grant: Grant = {
-        verbs: new Set(rule.verbs),
-        names: names.length === 0 ? undefined : new Set(names),
-        bound,
-      };
-      for (const group of rule.apiGroups ?? []) {
-        for (const resource of rule.resources ?? []) {
-          orMake(resources, ruleKey(group, resource), () => []).push(grant);
-        }
-      }
+      const grant: Grant = { names: names.length === 0 ? undefined : new Set(names), bound };
+      for (const key of ruleKeys(rule)) orMake(resources, key, () => []).push(grant);
       for (const url of rule.nonResourceURLs ?? []) {
-        if (url.endsWith("*")) prefixes.push([url.slice(0, -1), grant]);
-        else orMake(paths, url, () => []).push(grant);
+        if (url.endsWith("*")) {
+          prefixes.push({ verbs: new Set(rule.verbs), prefix: url.slice(0, -1), grant });
+        } else for (const verb of rule.verbs) orMake(paths, `${verb} ${url}`, () => grant);
       }
     }
   }
   return { resources, paths, prefixes, dangling };
 }
 
-function findResource({ resources }: Compiled, request: RequestInfo): Grant | undefined {
-  const { group, resource, subresource, verb, name } = request;
+function ruleKeys({ verbs, apiGroups = [], resources = [] }: AccessRule): readonly string[] {
+  return verbs.flatMap((verb) =>
+    apiGroups.flatMap((group) => resources.map((resource) => ruleKey(verb, group, resource))),
+  );
+}
+
+/** Where the rules stand that would allow a request. */
+function resourceKeys({ verb, group, resource, subresource }: RequestInfo): readonly string[] {
   const whole = subresource === "" ? resource : `${resource}/${subresource}`;
-  const allows = ({ verbs, names }: Grant) =>
-    (verbs.has(verb) || verbs.has("*")) && (names === undefined || names.has(name));
-  const among = (ofGroup: string, named: string) =>
-    resources.get(ruleKey(ofGroup, named))?.find(allows);
-  const plain =
-    among(group, whole) ?? among(group, "*") ?? among("*", whole) ?? among("*", "*");
-  if (plain !== undefined || subresource === "") return plain;
-  return among(group, `*/${subresource}`) ?? among("*", `*/${subresource}`);
+  const named = subresource === "" ? [whole, "*"] : [whole, "*", `*/${subresource}`];
+  const groups = [group, "*"];
+  return [verb, "*"].flatMap((each) =>
+    groups.flatMap((ofGroup) => named.map((name) => ruleKey(each, ofGroup, name))),
+  );
 }
 
-/** A separator that neither part contains, so that no group can pass for part of a resource. */
-function ruleKey(group: string, resource: string): string {
-  return `${group}\n${resource}`;
+/** A separator that no part contains, so that no group can pass for part of a resource. */
+function ruleKey(verb: string, group: string, resource: string): string {
+  return `${verb}\n${group}\n${resource}`;
 }
 
-function findPath({ paths, prefixes }: Compiled, request: RequestInfo): Grant | undefined {
-  const { path, verb } = request;
-  const allows = ({ verbs }: Grant) => verbs.has(verb) || verbs.has("*");
-  const exact = paths.get(path)?.find(allows);
+function findResource(
+  { resources }: Compiled,
+  keys: readonly string[],
+  name: string,
+): Grant | undefined {
+  for (const key of keys) {
+    const grants = resources.get(key);
+    const found = grants?.find(({ names }) => names === undefined || names.has(name));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function findPath({ paths, prefixes }: Compiled, { path, verb }: RequestInfo): Grant | undefined {
+  const exact = paths.get(`${verb} ${path}`) ?? paths.get(`* ${path}`);
   if (exact !== undefined) return exact;
-  return prefixes.find(([prefix, grant]) => path.startsWith(prefix) && allows(grant))?.[1];
+  const found = prefixes.find(
+    ({ verbs, prefix }) => path.startsWith(prefix) && (verbs.has(verb) || verbs.has("*")),
+  );
+  return found?.grant;
 }
 
 function orMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {

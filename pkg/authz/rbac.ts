@@ -1,4 +1,5 @@
 import type { AccessRule, Attributes, Authorizer, Decision, KnownRules, User } from "#request";
+import type { Followed } from "./feed.ts";
 import {
   type Binding,
   type BindingKind,
@@ -20,7 +21,7 @@ export class Rbac implements Authorizer {
   private readonly index: RbacIndex;
 
   /** `group` is the resolved API group of roles. */
-  constructor(group: string) {
+  constructor(private readonly group: string) {
     this.index = new RbacIndex(group);
   }
 
@@ -35,9 +36,24 @@ export class Rbac implements Authorizer {
     else this.index.deleteBinding(kind, key);
   }
 
-  /** Forgets what is not among `keys`, after a look at everything. */
-  keepOnly(kind: AccessKind, keys: ReadonlySet<string>): void {
-    for (const key of this.index.keys(kind)) if (!keys.has(key)) this.delete(kind, key);
+  /** What is to be followed to know of all changes. */
+  followed(): readonly Followed[] {
+    const kinds: readonly (readonly [string, AccessKind])[] = [
+      ["clusterroles", "ClusterRole"],
+      ["clusterrolebindings", "ClusterRoleBinding"],
+      ["roles", "Role"],
+      ["rolebindings", "RoleBinding"],
+    ];
+    return kinds.map(([plural, kind]) => ({
+      group: this.group,
+      version: "v1",
+      plural,
+      kept: {
+        set: (object) => this.set(kind, object),
+        delete: (key) => this.delete(kind, key),
+        keys: () => this.index.keys(kind),
+      },
+    }));
   }
 
   async authorize({ user, request }: Attributes): Promise<Decision> {

@@ -1,10 +1,23 @@
 /** What rules allow, and whether some rules include others. */
 import { goQuote } from "#meta";
-import type { AccessRule } from "#request";
+import type { AccessRule, RequestInfo } from "#request";
 
 /** A path covers itself; one that ends in `*` covers everything that begins with the rest. */
 export function pathCovers(pattern: string, path: string): boolean {
   return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+}
+
+/** Whether a rule about resources allows a request about one. */
+export function allowsResource(rule: AccessRule, request: RequestInfo): boolean {
+  const { group, resource, subresource, verb, name } = request;
+  const whole = subresource === "" ? resource : `${resource}/${subresource}`;
+  const names = rule.resourceNames ?? [];
+  return (
+    holds(rule.verbs, [verb]) &&
+    holds(rule.apiGroups, [group]) &&
+    holdsResource(rule.resources ?? [], whole) &&
+    (names.length === 0 || names.includes(name))
+  );
 }
 
 /** `wanted` as rules of one verb for one thing each; names stay together. */
@@ -21,7 +34,8 @@ function atoms(rule: AccessRule, verb: string): readonly AccessRule[] {
   const resources = (rule.apiGroups ?? []).flatMap((group) =>
     (rule.resources ?? []).flatMap((resource): AccessRule[] => {
       const atom = { verbs: [verb], apiGroups: [group], resources: [resource] };
-      return names.length === 0 ? [atom] : names.map((name) => ({ ...atom, resourceNames: [name] }));
+      if (names.length === 0) return [atom];
+      return names.map((name) => ({ ...atom, resourceNames: [name] }));
     }),
   );
   return [...resources, ...paths];

@@ -1,12 +1,15 @@
+import { fieldTermsOf, labelTermsOf } from "#authz";
 import type { Clock } from "#base";
 import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
 import {
+  type Attributes,
   type Authenticator,
   type Authorizer,
   parseRequestInfo,
   parseTarget,
   type Query,
   type RequestInfo,
+  type SelectorTerm,
   type User,
 } from "#request";
 import { type Registry, streamMethods } from "#registry";
@@ -283,13 +286,39 @@ function authorize(
 ): Stage<Arrived & Understood & Identified, Nothing> {
   return {
     name: "authorize",
-    run: async ({ info, user }, next) => {
-      const attributes = { user, request: info };
+    run: async ({ info, user, query }, next) => {
+      const attributes = { user, request: info, ...selectorsOf(info, query) };
       const { verdict, reason } = await authorizer.authorize(attributes);
       if (verdict !== "allow") throw forbidden(attributes, reason);
       return next({});
     },
   };
+}
+
+/** What narrows a list; what cannot be read narrows nothing, and is refused later. */
+function selectorsOf(
+  { isResource, verb }: RequestInfo,
+  query: Query,
+): Pick<Attributes, "fieldTerms" | "labelTerms"> {
+  if (!isResource || !["list", "watch", "deletecollection"].includes(verb)) return {};
+  const fields = query.get("fieldSelector");
+  const labels = query.get("labelSelector");
+  return {
+    ...(fields ? { fieldTerms: termsOf(fields, fieldTermsOf) } : {}),
+    ...(labels ? { labelTerms: termsOf(labels, labelTermsOf) } : {}),
+  };
+}
+
+function termsOf(
+  text: string,
+  parse: (text: string) => readonly SelectorTerm[],
+): readonly SelectorTerm[] {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof StatusError) return [];
+    throw error;
+  }
 }
 
 function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified, Nothing> {

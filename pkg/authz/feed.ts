@@ -1,8 +1,7 @@
 import type { Clock } from "#base";
-import { type Catalog, resolve, type Resource, StatusError } from "#meta";
+import { type Catalog, type Resource, StatusError } from "#meta";
 import type { Registry, Target } from "#registry";
 import type { User } from "#request";
-import type { AccessKind, Rbac } from "./rbac.ts";
 import { objectKey } from "./rbac-index.ts";
 
 export interface FeedOptions {
@@ -17,74 +16,73 @@ export interface FeedOptions {
   readonly report: (what: string, error: unknown) => void;
 }
 
-const kinds: Readonly<Record<string, AccessKind>> = {
-  clusterroles: "ClusterRole",
-  clusterrolebindings: "ClusterRoleBinding",
-  roles: "Role",
-  rolebindings: "RoleBinding",
-};
+/** What authorizers keep of one kind. Keys are `namespace/name`. */
+export interface Kept {
+  readonly set: (object: any) => void;
+  readonly delete: (key: string) => void;
+  readonly keys: () => Iterable<string>;
+}
+
+/** A kind that an authorizer follows: `rbac.authorization.k8s.io`, `v1`, `roles`. */
+export interface Followed {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kept: Kept;
+}
 
 const restartDelayMs = 500;
 
 /**
- * Keeps `rbac` as the stored roles and bindings are, until the signal aborts. Resolves when
- * everything that is stored now is known; kinds that are not served are left as they are.
+ * Keeps everything followed as it is stored, until the signal aborts. Resolves when what is stored
+ * now is known; kinds that are not served are left as they are.
  */
-export async function feedRbac(rbac: Rbac, options: FeedOptions): Promise<void> {
-  const group = resolve("rbac.authorization.{api}", options.catalog.domain);
-  const fed = Object.entries(kinds).flatMap(([plural, kind]) => {
-    const resource = options.catalog.find(group, "v1", plural);
-    return resource === undefined ? [] : [{ resource, kind }];
+export async function feed(all: readonly Followed[], options: FeedOptions): Promise<void> {
+  const served = all.flatMap(({ group, version, plural, kept }) => {
+    const resource = options.catalog.find(group, version, plural);
+    return resource === undefined ? [] : [{ resource, kept }];
   });
   await Promise.all(
-    fed.map(({ resource, kind }) => {
-      const { promise, resolve: synced } = withResolvers();
-      void new Follower(rbac, kind, { options, resource, synced }).run().then(synced);
-      return promise;
-    }),
+    served.map(
+      ({ resource, kept }) =>
+        new Promise<void>((synced) => {
+          void new Follower(kept, resource, { options, synced }).run().then(synced);
+        }),
+    ),
   );
 }
 
-function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let settle: () => void = () => undefined;
-  const promise = new Promise<void>((resolvePromise) => {
-    settle = resolvePromise;
-  });
-  return { promise, resolve: settle };
-}
-
-interface Followed {
+interface Following {
   readonly options: FeedOptions;
-  readonly resource: Resource;
   readonly synced: () => void;
 }
 
 /** Follows one kind; a watch that ends is begun anew with a new look at everything. */
 class Follower {
   constructor(
-    private readonly rbac: Rbac,
-    private readonly kind: AccessKind,
-    private readonly followed: Followed,
+    private readonly kept: Kept,
+    private readonly resource: Resource,
+    private readonly following: Following,
   ) {}
 
   async run(): Promise<void> {
-    const { clock, signal, report } = this.followed.options;
+    const { clock, signal, report } = this.following.options;
     while (!signal.aborted) {
       try {
         await this.follow();
       } catch (error) {
         if (signal.aborted) return;
-        report(`watch of ${this.followed.resource.plural}`, error);
+        report(`watch of ${this.resource.plural}`, error);
       }
       await clock.sleep(restartDelayMs, signal).catch(() => undefined);
     }
   }
 
   private async follow(): Promise<void> {
-    const { options, resource, synced } = this.followed;
+    const { options, synced } = this.following;
     // What was known stays in force until the new look is complete.
     let seen: Set<string> | undefined = new Set();
-    const events = options.registry.watch(targetOf(resource, options), {
+    const events = options.registry.watch(targetOf(this.resource, options), {
       labelSelector: "",
       fieldSelector: "",
       resourceVersion: "",
@@ -99,7 +97,7 @@ class Follower {
       if (event.type === "ERROR") throw new StatusError(event.status);
       if (event.type === "BOOKMARK") {
         if (!event.initialEventsEnd || seen === undefined) continue;
-        this.rbac.keepOnly(this.kind, seen);
+        this.forgetAllBut(seen);
         seen = undefined;
         synced();
         continue;
@@ -107,13 +105,17 @@ class Follower {
       const { object } = event.item;
       const key = objectKey(object.metadata.namespace, object.metadata.name);
       if (event.type === "DELETED") {
-        this.rbac.delete(this.kind, key);
+        this.kept.delete(key);
         seen?.delete(key);
       } else {
-        this.rbac.set(this.kind, object);
+        this.kept.set(object);
         seen?.add(key);
       }
     }
+  }
+
+  private forgetAllBut(seen: ReadonlySet<string>): void {
+    for (const key of [...this.kept.keys()]) if (!seen.has(key)) this.kept.delete(key);
   }
 }
 

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { kubernetes } from "#meta";
+import { signToken } from "./jwt.ts";
+import { ServiceAccountTokens } from "./service-account-tokens.ts";
+import { generateSigningKey, parseSigningKey, type SigningKey } from "./signing-keys.ts";
+import { TokenFault } from "./token.ts";
+
+const start = Date.parse("2026-01-01T00:00:00Z");
+const issuer = "https://issuer.example.org";
+
+describe("tokens of service accounts", () => {
+  let key: SigningKey;
+  let now: number;
+  /** `plural namespace/name` -> uid. */
+  let stored: Map<string, string>;
+  let tokens: ServiceAccountTokens;
+
+  before(async () => {
+    key = parseSigningKey(await generateSigningKey("ES256"));
+  });
+
+  beforeEach(() => {
+    now = start;
+    stored = new Map([
+      ["serviceaccounts ns/app", "account-uid"],
+      ["pods ns/p", "pod-uid"],
+    ]);
+    tokens = new ServiceAccountTokens({
+      issuers: [issuer],
+      keys: [key],
+      clock: { now: () => now, sleep: () => new Promise(() => undefined) } as any,
+      domain: kubernetes,
+      read: async ({ plural, namespace, name }) => {
+        const uid = stored.get(`${plural} ${namespace}/${name}`);
+        return uid === undefined ? undefined : { metadata: { name, uid } };
+      },
+    });
+  });
+
+  function token(changed: object = {}, own: object = {}): string {
+    const seconds = start / 1000;
+    const account = { name: "app", uid: "account-uid" };
+    return signToken(
+      {
+        iss: issuer,
+        sub: "system:serviceaccount:ns:app",
+        aud: ["api"],
+        nbf: seconds,
+        exp: seconds + 600,
+        jti: "id",
+        [kubernetes.label]: { namespace: "ns", serviceaccount: account, ...own },
+        ...changed,
+      },
+      key,
+    );
+  }
+
+  const ask = (text: string) => tokens.owner(text, ["api"]);
+  const refused = (text: string, message: RegExp) =>
+    assert.rejects(ask(text), (error: unknown) => {
+      assert.ok(error instanceof TokenFault);
+      assert.match(error.message, message);
+      return true;
+    });
+
+  it("name the account, its groups and the pod", async () => {
+    const found = await ask(token({}, { pod: { name: "p", uid: "pod-uid" } }));
+    assert.equal(found?.user.name, "system:serviceaccount:ns:app");
+    assert.deepEqual(found?.user.groups, [
+      "system:serviceaccounts",
+      "system:serviceaccounts:ns",
+      "system:authenticated",
+    ]);
+    assert.deepEqual(Object.fromEntries(found!.user.extra), {
+      [`authentication.${kubernetes.label}/credential-id`]: ["JTI=id"],
+      [`authentication.${kubernetes.label}/pod-name`]: ["p"],
+      [`authentication.${kubernetes.label}/pod-uid`]: ["pod-uid"],
+    });
+  });
+
+  it("of another issuer, or about another subject, are none of ours", async () => {
+    assert.equal(await ask(token({ iss: "https://elsewhere.example.org" })), undefined);
+    assert.equal(await ask(token({ sub: "system:serviceaccount:ns:other" })), undefined);
+    assert.equal(await ask("no.such.token"), undefined);
+  });
+
+  it("are for their audiences, and for their time", async () => {
+    await refused(token({ aud: ["vault"] }), /^token audiences \["vault"\] is invalid/);
+    await refused(token({ exp: start / 1000 }), /has expired/);
+    await refused(token({ nbf: start / 1000 + 1 }), /not valid yet/);
+  });
+
+  it("end with the account, with the pod, and with either made anew", async () => {
+    const bound = token({}, { pod: { name: "p", uid: "pod-uid" } });
+    stored.set("pods ns/p", "new-uid");
+    await refused(bound, /^pod UID \(new-uid\) does not match/);
+    stored.delete("pods ns/p");
+    await refused(bound, /has been invalidated/);
+    stored.set("serviceaccounts ns/app", "new-uid");
+    await refused(token(), /^service account UID \(new-uid\) does not match/);
+    stored.delete("serviceaccounts ns/app");
+    await refused(token(), /^serviceaccounts "app" not found/);
+  });
+
+  it("that were good are asked about again within a second", async () => {
+    const good = token();
+    assert.ok(await ask(good));
+    stored.clear();
+    now += 999;
+    await refused(good, /not found/);
+  });
+});
