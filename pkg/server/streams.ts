@@ -52,7 +52,8 @@ function partsOf({ exchange, info }: StreamRequest) {
   const [path = "", ...query] = exchange.url.split("?");
   const rawQuery = query.join("?");
   const parts = path.split("/");
-  const own = parts.length - info.rest.length - trailing(info);
+  // Counted from the front: what follows may have escaped slashes, names do not.
+  const own = info.path.split("/").length - info.rest.length - trailing(info);
   const rest = parts.slice(own);
   return {
     rawQuery,
