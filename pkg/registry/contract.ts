@@ -1,5 +1,6 @@
 import type { Resource, Status } from "#meta";
 import type { User } from "#request";
+import type { RepairReport } from "./allocation/repair.ts";
 import type { ConnectRequest, Destination } from "./connect/destination.ts";
 
 /**
@@ -19,6 +20,11 @@ export interface Registry {
   deleteCollection(target: Target, list: ListOptions, options: DeleteOptions): Promise<ItemList>;
   /** Where a stream leads (log, exec, attach, portforward, proxy); undefined for an empty log. */
   connect(target: Target, request: ConnectRequest): Promise<Destination | undefined>;
+  /**
+   * Mends what interrupted writes left of addresses and ports; to be called every few minutes.
+   * Absent where services get none.
+   */
+  readonly repair?: () => Promise<RepairReport>;
 }
 
 /** What a request is about, and who asks. */
