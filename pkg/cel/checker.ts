@@ -340,10 +340,7 @@ class Checker {
   private struct(node: StructNode, scope: Scope | undefined): CelType {
     const name = node.name.startsWith(".") ? node.name.slice(1) : node.name;
     const type = this.declarations.type(name);
-    if (type === undefined) {
-      for (const entry of node.fields) this.entryType(entry, scope);
-      return this.undeclared(node, name);
-    }
+    if (type === undefined) return this.undeclared(node, name);
     if (type.object === undefined) return this.issue(node.at, `'${name}' is not a type`);
     this.references.set(node, { kind: "construct", type });
     for (const entry of node.fields) {

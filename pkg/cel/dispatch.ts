@@ -22,17 +22,16 @@ export function dispatchStep(reference: CallReference, given: Arguments): Step {
   if (first === undefined) throw new CelFault(`no such overload: ${name}`);
   const uniform = overloads.every(({ implementation }) => implementation === first.implementation);
   const checked = overloads.length === 1 && needsNoCheck(first, given.types);
-  // Overloads that share an implementation leave it to find out what it is given.
-  const direct = uniform && (checked || overloads.length > 1 || isOperator(name));
+  const direct = uniform && (checked || isOperator(name));
   const call = direct ? first.implementation : choice(name, overloads);
   const cost = actualCost(name, overloads.length === 1 ? first.id : "", given.types);
   if (typeof cost === "number") return fixedStep(call, given, cost + (given.relative ? 1 : 0));
   return costedStep(call, given, cost);
 }
 
-/** Operators look at their operands themselves. */
+/** Operators and `size` look at their operands themselves. */
 function isOperator(name: string): boolean {
-  return name.includes("_") && !/[a-z]/.test(name);
+  return (name.includes("_") && !/[a-z]/.test(name)) || name === "@in" || name === "size";
 }
 
 function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: number): Step {

@@ -34,6 +34,9 @@ const patterns: readonly (readonly [TokenKind, RegExp])[] = [
   ["symbol", /==|!=|<=|>=|&&|\|\||[<>[\]{}().,\-!?:+*/%]/y],
 ];
 
+/** Beyond these, the rest of the text is not looked at. */
+const MOST_FAULTS = 100;
+
 const keywords: ReadonlySet<string> = new Set(["true", "false", "null", "in"]);
 const blank = /(?:[\t\n\f\r ]+|\/\/[^\n]*)+/y;
 
@@ -57,7 +60,7 @@ export function tokenize(text: string): { tokens: Token[]; faults: LexicalFault[
   let at = 0;
   for (;;) {
     at += matchAt(blank, text, at).length;
-    if (at >= text.length) break;
+    if (at >= text.length || faults.length >= MOST_FAULTS) break;
     const token = tokenAt(text, at);
     if (token === undefined) {
       const wrong = unrecognized(text, at);

@@ -27,9 +27,13 @@ export class Source {
     return { line: line + 1, column: codePoints(this.text.slice(start, offset)), message };
   }
 
+  heading({ line, column, message }: CompileIssue): string {
+    return `ERROR: <input>:${line}:${column + 1}: ${message}`;
+  }
+
   /** `ERROR: <input>:1:6: ...`, the line, and a mark under the place. */
   render(issue: CompileIssue): string {
-    const heading = `ERROR: <input>:${issue.line}:${issue.column + 1}: ${issue.message}`;
+    const heading = this.heading(issue);
     if (issue.column < 0) return heading;
     const line = this.text.split("\n")[issue.line - 1] ?? "";
     const shown = line.replaceAll("\t", " ");
@@ -40,12 +44,22 @@ export class Source {
   }
 }
 
+/** Lines of the text are shown up to this length in all, as a long one may have many issues. */
+const MOST_SHOWN = 100_000;
+
 /** All issues in order of their places, one after another. */
 export function renderIssues(source: Source, issues: readonly CompileIssue[]): string {
   const sorted = [...issues].sort(
     (left, right) => left.line - right.line || left.column - right.column,
   );
-  return sorted.map((issue) => source.render(issue)).join("\n");
+  let length = 0;
+  return sorted
+    .map((issue) => {
+      const rendered = length < MOST_SHOWN ? source.render(issue) : source.heading(issue);
+      length += rendered.length;
+      return rendered;
+    })
+    .join("\n");
 }
 
 /** Length in code points, as expressions count. */
