@@ -62,14 +62,9 @@ async function startOn(
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
   const credentials = await credentialsOf(options, clock);
   const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
-  const access = accessOf({
-    options,
-    adminToken: token,
-    catalog,
-    clock,
-    gates,
-    registry: () => registry,
-  });
+  const late = () => registry;
+  const adminToken = token;
+  const access = accessOf({ options, adminToken, catalog, clock, gates, registry: late });
   const registry: Registry = registryOf(storage.backend, catalog, {
     options,
     clock,

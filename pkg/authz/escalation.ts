@@ -40,7 +40,13 @@ export function escalationCheck(options: EscalationOptions): Admit {
 /** Finalizers and owners may change so that the garbage collector can do its work. */
 function onlyMovesGarbage({ object, old }: AdmissionAttributes): boolean {
   const bare = ({ metadata, ...rest }: any) => {
-    const { finalizers, ownerReferences, managedFields, resourceVersion, ...own } = metadata;
+    const {
+      finalizers: _finalizers,
+      ownerReferences: _owners,
+      managedFields: _managers,
+      resourceVersion: _version,
+      ...own
+    } = metadata;
     return { ...rest, metadata: own };
   };
   return deepEqual(bare(object), bare(old));

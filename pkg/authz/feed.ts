@@ -115,7 +115,8 @@ class Follower {
   }
 
   private forgetAllBut(seen: ReadonlySet<string>): void {
-    for (const key of [...this.kept.keys()]) if (!seen.has(key)) this.kept.delete(key);
+    const gone = Array.from(this.kept.keys()).filter((key) => !seen.has(key));
+    for (const key of gone) this.kept.delete(key);
   }
 }
 

@@ -53,7 +53,7 @@ function shownPath({ path = "", verb = "" }: { readonly path?: string; readonly 
 }
 
 function checkMetadata(metadata: any, { isLocal }: ReviewChecks, problems: Problems): void {
-  const { managedFields, namespace, ...own } = metadata;
+  const { managedFields: _kept, namespace, ...own } = metadata;
   const kept = isLocal || !namespace ? own : { ...own, namespace };
   const isFull = Object.values(kept).some((value) => value !== null && value !== undefined);
   if (isFull) problems.invalid(Path.of("metadata"), metadata, "must be empty");

@@ -3,7 +3,7 @@ import { goQuote } from "#meta";
 import type { AccessRule, RequestInfo } from "#request";
 
 /** A path covers itself; one that ends in `*` covers everything that begins with the rest. */
-export function pathCovers(pattern: string, path: string): boolean {
+function pathCovers(pattern: string, path: string): boolean {
   return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
 }
 
@@ -21,7 +21,7 @@ export function allowsResource(rule: AccessRule, request: RequestInfo): boolean 
 }
 
 /** `wanted` as rules of one verb for one thing each; names stay together. */
-export function breakDown(wanted: readonly AccessRule[]): readonly AccessRule[] {
+function breakDown(wanted: readonly AccessRule[]): readonly AccessRule[] {
   return wanted.flatMap((rule) => (rule.verbs ?? []).flatMap((verb) => atoms(rule, verb)));
 }
 

@@ -44,7 +44,8 @@ describe("roles that every server has", () => {
 
   it("follows the domain", () => {
     const domain = domainOf("example.org");
-    const { roleRef } = bindingObject({ name: "b", role: "x.{api}", subjects: [] }, { ...context, domain });
+    const binding = { name: "b", role: "x.{api}", subjects: [] };
+    const { roleRef } = bindingObject(binding, { ...context, domain });
     const apiGroup = "rbac.authorization.example.org";
     assert.deepEqual(roleRef, { apiGroup, kind: "ClusterRole", name: "x.example.org" });
   });
