@@ -2,6 +2,7 @@ import { subresourceKinds } from "#api";
 import { assert } from "#base";
 import { Catalog, notImplemented } from "#meta";
 import { StoreFault } from "#storage";
+import { repairOf } from "./allocation/repair.ts";
 import { familiesOf, ServiceAllocator } from "./allocation/service-allocator.ts";
 import { connect } from "./connect/index.ts";
 import type { Registry, Target } from "./contract.ts";
@@ -26,6 +27,7 @@ import { watch, watchBatches } from "./watch.ts";
 export function createRegistry(options: RegistryOptions): Registry {
   const environment = environmentOf(options);
   const verbs = (target: Target) => verbsOf(environment, target);
+  const repair = repairOf(environment);
   return {
     get: (target, getOptions) => guarded(verbs(target).get(environment, target, getOptions)),
     list: (target, listOptions) => guarded(list(environment, target, listOptions)),
@@ -43,6 +45,7 @@ export function createRegistry(options: RegistryOptions): Registry {
         removeCollection(environment, target, { list: listOptions, options: deleteOptions }),
       ),
     connect: (target, request) => guarded(connect(environment, target, request)),
+    ...(repair === undefined ? {} : { repair: () => guarded(repair.run()) }),
   };
 }
 
