@@ -4,6 +4,8 @@ import { runGarbageCollector } from "./garbage-collector.ts";
 import { runNamespaceController } from "./namespace.ts";
 import { runServiceAccountController } from "./service-account.ts";
 
+export { runServerEndpoints } from "./server-endpoints.ts";
+export { runServiceRepair } from "./service-repair.ts";
 export { ensureKubernetesService } from "./kubernetes-service.ts";
 export type { ControllerOptions } from "./access.ts";
 
