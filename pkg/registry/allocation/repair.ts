@@ -3,7 +3,7 @@ import { assert } from "#base";
 import type { Environment } from "../environment.ts";
 import { StoredItem } from "../stored.ts";
 import { type Owner, isOwnedBy } from "./cluster-addresses.ts";
-import { addressesOf, type ServiceAllocator } from "./service-allocator.ts";
+import { addressesOf, ServiceAllocator } from "./service-allocator.ts";
 import { portsOf } from "./service-ports.ts";
 
 /** An address without its service this long after it was taken has leaked. */
@@ -29,7 +29,7 @@ export interface RepairReport {
  * leaks; one that dies between writing and giving back does, too; and a restored backup may lack
  * what services have.
  */
-export class ServiceRepair {
+class ServiceRepair {
   /** Rounds in a row in which a port was found to be taken for nobody. */
   private suspects: ReadonlyMap<number, number> = new Map();
 
@@ -106,6 +106,14 @@ export class ServiceRepair {
     this.suspects = suspects;
     return { missingPorts, leakedPorts };
   }
+}
+
+/** Undefined where services get no addresses. */
+export function repairOf(environment: Environment): ServiceRepair | undefined {
+  for (const allocator of environment.allocators.values()) {
+    if (allocator instanceof ServiceAllocator) return new ServiceRepair(environment, allocator);
+  }
+  return undefined;
 }
 
 function ownerOf({ metadata }: Service): Owner {

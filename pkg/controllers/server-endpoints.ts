@@ -1,0 +1,133 @@
+import { type Clock, deepEqual } from "#base";
+import { type Catalog, resolve, type Resource } from "#meta";
+import type { Registry } from "#registry";
+import type { ObjectStore } from "#storage";
+import { isConflict, isNotFound, targetOf } from "./access.ts";
+
+/**
+ * Endpoints of the service `kubernetes`: every replica keeps a lease with its address in the store,
+ * where kube-apiserver keeps its own, and writes the addresses of all leases into the Endpoints and
+ * the EndpointSlice. A replica that dies is out of them when its lease ends.
+ */
+
+export interface ServerEndpoints {
+  readonly store: ObjectStore;
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Address and port under which pods reach this replica. */
+  readonly address: string;
+  readonly port: number;
+  readonly signal: AbortSignal;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+const leases = "/masterleases/";
+const leaseSeconds = 15;
+const intervalMs = 10_000;
+const name = "kubernetes";
+const namespace = "default";
+const plainWrite = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
+/** What leaving may take. */
+const leaveMs = 2_000;
+
+/** Keeps this replica among the endpoints until the signal aborts, and then takes it out. */
+export async function runServerEndpoints(options: ServerEndpoints): Promise<void> {
+  const { clock, signal, report } = options;
+  while (!signal.aborted) {
+    try {
+      await renew(options);
+      await publish(options, signal);
+    } catch (error) {
+      if (!signal.aborted) report("endpoints of the service kubernetes", error);
+    }
+    await clock.sleep(intervalMs, signal).catch(() => undefined);
+  }
+  await leave(options).catch(() => undefined);
+}
+
+async function renew({ store, address }: ServerEndpoints): Promise<void> {
+  const key = `${leases}${address}`;
+  const value = Buffer.from(JSON.stringify(leaseOf(address)));
+  const life = { ttlSeconds: leaseSeconds };
+  const { entry } = await store.get(key);
+  if (entry === undefined) await store.create(key, value, life);
+  else await store.update(key, entry.modRevision, value, life);
+}
+
+/** The form in which kube-apiserver writes and reads leases. */
+function leaseOf(address: string): unknown {
+  return {
+    kind: "Endpoints",
+    apiVersion: "v1",
+    metadata: {},
+    subsets: [{ addresses: [{ ip: address }] }],
+  };
+}
+
+async function leave(options: ServerEndpoints): Promise<void> {
+  const { store, address } = options;
+  const { entry } = await store.get(`${leases}${address}`);
+  if (entry !== undefined) await store.delete(entry.key, entry.modRevision);
+  await publish(options, AbortSignal.timeout(leaveMs));
+}
+
+async function publish(options: ServerEndpoints, signal: AbortSignal): Promise<void> {
+  const { store, catalog, port } = options;
+  const { entries } = await store.list(leases, {});
+  const addresses = entries.map(({ key }) => key.slice(leases.length)).sort();
+  const ports = [{ name: "https", port, protocol: "TCP" }];
+  const { domain } = catalog;
+  const endpoints = catalog.find("", "v1", "endpoints");
+  const slices = catalog.find(resolve("discovery.{api}", domain), "v1", "endpointslices");
+  const skipped = { [resolve("endpointslice.{label}/skip-mirror", domain)]: "true" };
+  const subset = { addresses: addresses.map((ip) => ({ ip })), ports };
+  const labels = { [resolve("{label}/service-name", domain)]: name };
+  const slice = {
+    addressType: addresses[0]?.includes(":") ? "IPv6" : "IPv4",
+    endpoints: addresses.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
+    ports,
+  };
+  const subsets = addresses.length > 0 ? [subset] : [];
+  await put(options, { resource: endpoints, labels: skipped, fields: { subsets }, signal });
+  await put(options, { resource: slices, labels, fields: slice, signal });
+}
+
+interface Wanted {
+  readonly resource: Resource | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+}
+
+/** Another replica may be faster; it writes the same. */
+async function put({ registry }: ServerEndpoints, wanted: Wanted): Promise<void> {
+  const { resource, labels, fields, signal } = wanted;
+  if (resource === undefined) return;
+  const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
+  const target = targetOf(resource, { namespace, name }, signal);
+  const bodyOf = (metadata: object) => {
+    const object = { ...typeMeta, metadata: { name, namespace, labels, ...metadata }, ...fields };
+    return { bytes: Buffer.from(JSON.stringify(object)), format: "json" } as const;
+  };
+  try {
+    const { object } = await registry.get(target, { resourceVersion: "" });
+    if (hasAll(object, fields) && hasAll(object.metadata.labels ?? {}, labels)) return;
+    const { resourceVersion } = object.metadata;
+    await registry.update(target, bodyOf({ resourceVersion }), plainWrite);
+  } catch (error) {
+    if (isConflict(error)) return;
+    if (!isNotFound(error)) throw error;
+    const collection = targetOf(resource, { namespace }, signal);
+    await registry.create(collection, bodyOf({}), plainWrite).catch((failure: unknown) => {
+      if (!isConflict(failure)) throw failure;
+    });
+  }
+}
+
+function hasAll(object: any, wanted: Readonly<Record<string, unknown>>): boolean {
+  const plain = (value: unknown) => JSON.parse(JSON.stringify(value ?? []));
+  return Object.entries(wanted).every(([field, value]) =>
+    deepEqual(plain(object[field]), plain(value)),
+  );
+}

@@ -1,0 +1,28 @@
+import type { Clock } from "#base";
+import type { Registry } from "#registry";
+
+export interface ServiceRepairOptions {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+const intervalMs = 180_000;
+const what = "repair of service addresses and ports";
+
+/** Compares services with what is taken for them, every few minutes, until the signal aborts. */
+export async function runServiceRepair(options: ServiceRepairOptions): Promise<void> {
+  const { registry, clock, signal, report } = options;
+  if (registry.repair === undefined) return;
+  while (!signal.aborted) {
+    try {
+      const { conflicts } = await registry.repair();
+      if (conflicts.length > 0) report(what, `several services use ${conflicts.join(", ")}`);
+    } catch (error) {
+      if (signal.aborted) return;
+      report(what, error);
+    }
+    await clock.sleep(intervalMs, signal).catch(() => undefined);
+  }
+}
