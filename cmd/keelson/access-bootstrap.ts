@@ -40,6 +40,26 @@ export async function reconcileAccess(options: ReconcileOptions): Promise<void> 
   }
 }
 
+/**
+ * Notes the day since which the use of tokens that lie in Secrets is told of; what cleans them up
+ * waits until long after it.
+ */
+export async function noteTokenTracking(options: ReconcileOptions, now: number): Promise<void> {
+  const { registry, catalog, signal } = options;
+  const resource = catalog.find("", "v1", "configmaps");
+  if (resource === undefined) return;
+  const name = "kube-apiserver-legacy-service-account-token-tracking";
+  const namespace = "kube-system";
+  const place = { resource, namespace, name: "", subresource: "" };
+  const target = { ...place, user: apiserver, signal, userAgent: "keelson" };
+  const data = { since: new Date(now).toISOString().slice(0, "2006-01-02".length) };
+  const object = { kind: "ConfigMap", apiVersion: "v1", metadata: { name, namespace }, data };
+  const body = { bytes: Buffer.from(JSON.stringify(object)), format: "json" } as const;
+  await registry.create(target, body, writeOptions).catch((error: unknown) => {
+    if (!(error instanceof StatusError && error.code === 409)) throw error;
+  });
+}
+
 class Reconciliation {
   constructor(
     private readonly options: ReconcileOptions,

@@ -10,7 +10,7 @@ import { createRegistry, type Registry } from "#registry";
 import { createServer, type HealthCheck, type KeelsonServer, type TlsOptions } from "#server";
 import { type Backend, objectStore, startCompactor } from "#storage";
 import { type Access, accessOf } from "./access.ts";
-import { reconcileAccess } from "./access-bootstrap.ts";
+import { noteTokenTracking, reconcileAccess } from "./access-bootstrap.ts";
 import { apiserver, bootstrap } from "./bootstrap.ts";
 import { type Credentials, ensureCredentials, ensureSigningKey } from "./credentials.ts";
 import { fetchInside } from "./inside.ts";
@@ -80,7 +80,7 @@ async function startOn(
     tls: credentials && tlsOf(options, credentials),
     clock,
     limits: options.limits ?? {},
-    health: [storageCheck(storage.backend)],
+    health: [storageCheck(storage.backend), defaultRolesCheck],
     log: (line) => reporter(options)("request", line),
   });
   const life = new AbortController();
@@ -122,6 +122,7 @@ async function makeReady(unready: Unready): Promise<void> {
   const { signal } = life;
   await bootstrap(registry, catalog, signal);
   await reconcileAccess({ registry, catalog, signal, gates });
+  await noteTokenTracking({ registry, catalog, signal, gates }, clock.now());
   const report = reporter(options);
   await feed(access.followed, { registry, catalog, clock, user: apiserver, signal, report });
   const { host = localhost, port } = options;
@@ -204,6 +205,12 @@ function storageCheck(backend: Backend): HealthCheck {
     check: async () => void (await backend.revision(AbortSignal.timeout(storageCheckMs))),
   };
 }
+
+/** A server listens only once its default roles are there. */
+const defaultRolesCheck: HealthCheck = {
+  name: "poststarthook/rbac/bootstrap-roles",
+  check: () => undefined,
+};
 
 interface Running {
   readonly storage: OpenStorage;

@@ -23,6 +23,8 @@ export interface Kind<Hub = any> {
    * one.
    */
   readonly versions: readonly KindVersion<Hub>[];
+  /** Versions that are served no more; bodies in them are refused as such. */
+  readonly formerVersions?: readonly string[];
   /** Key prefix below `/registry/`, without slashes at the ends: `services/specs`. Template. */
   readonly storagePrefix: string;
   readonly subresources: readonly Subresource[];
@@ -144,6 +146,8 @@ export interface KindRules {
    * more.
    */
   readonly metadataCheckedAgain?: boolean;
+  /** Whoever selects by a field that cannot be selected by is told of which kind. */
+  readonly namedInFieldFaults?: boolean;
   /** Made up on every read; nothing is stored. */
   readonly computed?: boolean;
 }
@@ -271,6 +275,7 @@ export interface KindDeclaration<Hub>
   readonly categories?: readonly string[];
   readonly verbs?: readonly Verb[];
   readonly storagePrefix?: string;
+  readonly formerVersions?: readonly string[];
   readonly subresources?: readonly Subresource[];
   readonly rules?: Partial<KindRules>;
   readonly hooks?: KindHooks<Hub>;

@@ -1,4 +1,4 @@
-import { badRequest, type Resource } from "#meta";
+import { badRequest, groupVersionOf, type Resource } from "#meta";
 import { DecodeFault } from "#schema";
 import type { Environment } from "./environment.ts";
 import { jsonType } from "./json-type.ts";
@@ -67,10 +67,18 @@ function knownKind(
   const { apiVersion, kind: name } = named;
   const found = catalog.findKind(apiVersion, name) ?? spoken.findKind(apiVersion, name);
   if (found !== undefined) return found;
+  const former = catalog.resources.find((resource) => wasServed(resource, named));
+  if (former !== undefined) return former;
   const ofLists = catalog.resources.some(
     ({ groupVersion, kind }) => groupVersion === named.apiVersion && kind.listKind === named.kind,
   );
   return ofLists || (named.kind === "List" && named.apiVersion === "v1") ? "list" : undefined;
+}
+
+function wasServed({ group, kind }: Resource, named: TypeMeta): boolean {
+  if (kind.kind !== named.kind) return false;
+  const { formerVersions = [] } = kind;
+  return formerVersions.some((version) => groupVersionOf(group, version) === named.apiVersion);
 }
 
 /** 400: the body is of a kind, but cannot be read as the one that the path leads to. */

@@ -18,6 +18,7 @@ export const selfSubjectReviewV1 = v1("SelfSubjectReview", "Asks who the client 
 export const selfSubjectReview = kind(selfSubjectReviewV1, {
   group: "authentication.{api}",
   kind: "SelfSubjectReview",
+  formerVersions: ["v1alpha1", "v1beta1"],
   plural: "selfsubjectreviews",
   scope: "Cluster",
   verbs: ["create"],

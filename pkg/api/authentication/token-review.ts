@@ -28,6 +28,7 @@ export const tokenReviewV1 = v1("TokenReview", "Asks whether a token is good, an
 export const tokenReview = kind(tokenReviewV1, {
   group: "authentication.{api}",
   kind: "TokenReview",
+  formerVersions: ["v1beta1"],
   plural: "tokenreviews",
   scope: "Cluster",
   verbs: ["create"],

@@ -67,6 +67,7 @@ export const selfSubjectAccessReviewV1 = v1(
 export const subjectAccessReview = kind(subjectAccessReviewV1, {
   group: "authorization.{api}",
   kind: "SubjectAccessReview",
+  formerVersions: ["v1beta1"],
   plural: "subjectaccessreviews",
   scope: "Cluster",
   verbs: ["create"],
@@ -78,6 +79,7 @@ export const subjectAccessReview = kind(subjectAccessReviewV1, {
 export const localSubjectAccessReview = kind(localSubjectAccessReviewV1, {
   group: "authorization.{api}",
   kind: "LocalSubjectAccessReview",
+  formerVersions: ["v1beta1"],
   plural: "localsubjectaccessreviews",
   scope: "Namespaced",
   verbs: ["create"],
@@ -91,6 +93,7 @@ export const localSubjectAccessReview = kind(localSubjectAccessReviewV1, {
 export const selfSubjectAccessReview = kind(selfSubjectAccessReviewV1, {
   group: "authorization.{api}",
   kind: "SelfSubjectAccessReview",
+  formerVersions: ["v1beta1"],
   plural: "selfsubjectaccessreviews",
   scope: "Cluster",
   verbs: ["create"],

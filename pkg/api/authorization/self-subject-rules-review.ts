@@ -44,6 +44,7 @@ export const selfSubjectRulesReviewV1 = v1(
 export const selfSubjectRulesReview = kind(selfSubjectRulesReviewV1, {
   group: "authorization.{api}",
   kind: "SelfSubjectRulesReview",
+  formerVersions: ["v1beta1"],
   plural: "selfsubjectrulesreviews",
   scope: "Cluster",
   verbs: ["create"],

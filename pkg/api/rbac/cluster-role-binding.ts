@@ -24,6 +24,7 @@ const clusterRoleBindingV1 = v1(
 export const clusterRoleBinding = kind(clusterRoleBindingV1, {
   group: RBAC_GROUP,
   kind: "ClusterRoleBinding",
+  formerVersions: ["v1alpha1", "v1beta1"],
   plural: "clusterrolebindings",
   scope: "Cluster",
   versions: [{ version: "v1", struct: clusterRoleBindingV1, onByDefault: true, convert: "hub" }],

@@ -43,6 +43,7 @@ function validate({ rules, aggregationRule }: ClusterRole, problems: Problems): 
 export const clusterRole = kind(clusterRoleV1, {
   group: "rbac.authorization.{api}",
   kind: "ClusterRole",
+  formerVersions: ["v1alpha1", "v1beta1"],
   plural: "clusterroles",
   scope: "Cluster",
   versions: [{ version: "v1", struct: clusterRoleV1, onByDefault: true, convert: "hub" }],

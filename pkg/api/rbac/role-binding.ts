@@ -20,6 +20,7 @@ const roleBindingV1 = v1("RoleBinding", "Gives the permissions of a role within 
 export const roleBinding = kind(roleBindingV1, {
   group: RBAC_GROUP,
   kind: "RoleBinding",
+  formerVersions: ["v1alpha1", "v1beta1"],
   plural: "rolebindings",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: roleBindingV1, onByDefault: true, convert: "hub" }],

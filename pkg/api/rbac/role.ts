@@ -17,6 +17,7 @@ function validate({ rules }: Infer<typeof roleV1>, problems: Problems): void {
 export const role = kind(roleV1, {
   group: "rbac.authorization.{api}",
   kind: "Role",
+  formerVersions: ["v1alpha1", "v1beta1"],
   plural: "roles",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: roleV1, onByDefault: true, convert: "hub" }],
