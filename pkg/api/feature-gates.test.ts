@@ -30,7 +30,10 @@ describe("feature gates", () => {
   const mistakes: readonly (readonly [string, RegExp])[] = [
     ["NoSuchGate=true", /^--feature-gates: unknown feature gate NoSuchGate$/],
     ["HPAScaleToZero=yes", /HPAScaleToZero=yes must be true or false$/],
-    ["ServerSideApply=false", /cannot set feature gate ServerSideApply to false, .* locked to true$/],
+    [
+      "ServerSideApply=false",
+      /cannot set feature gate ServerSideApply to false, .* locked to true$/,
+    ],
   ];
   for (const [text, sentence] of mistakes) {
     it(`refuses ${text}`, () => {

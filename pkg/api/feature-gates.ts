@@ -1,5 +1,6 @@
 /**
- * Feature gates of release 1.34 by stage, with those of the spec's snapshot (releases up to 1.26) that
+ * Feature gates of release 1.34 by stage, with those of the spec's snapshot (releases up to 1.26)
+ * that
  * have been stable for so long that later releases no longer list them.
  */
 
@@ -136,9 +137,11 @@ const known: ReadonlyMap<string, Gate> = new Map(
 );
 
 /**
- * Which gates are on, given `--feature-gates`: `AllAlpha` and `AllBeta` set a whole stage, a gate's own
+ * Which gates are on, given `--feature-gates`: `AllAlpha` and `AllBeta` set a whole stage, a
+ * gate's own
  * name wins over them. A name that the table does not have is off.
- * @throws FeatureGateError for unknown names, values that are not true or false, and stable gates that
+ * @throws FeatureGateError for unknown names, values that are not true or false, and stable gates
+ * that
  *   are switched off
  */
 export function featureGates(settings: ReadonlyMap<string, string>): (name: string) => boolean {
@@ -160,7 +163,8 @@ function checkSetting(name: string, value: string): void {
   }
   if (name === "AllAlpha" || name === "AllBeta") return;
   const gate = known.get(name);
-  if (gate === undefined) throw new FeatureGateError(`--feature-gates: unknown feature gate ${name}`);
+  if (gate === undefined)
+    throw new FeatureGateError(`--feature-gates: unknown feature gate ${name}`);
   if (gate.stage === "stable" && value === "false") {
     throw new FeatureGateError(
       `--feature-gates: cannot set feature gate ${name} to false, the feature is locked to true`,

@@ -36,7 +36,8 @@ const prefixes: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Names the family of a path that is no resource; requests inside the process have no Koa context, so
+ * Names the family of a path that is no resource; requests inside the process have no Koa context,
+ * so
  * the router only matches and the stages answer.
  */
 const families = new Router({ sensitive: true, strict: true });

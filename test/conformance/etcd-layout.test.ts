@@ -1,4 +1,6 @@
-/** One etcd, two readers: what Keelson stores, a plain etcd client finds where kube-apiserver would. */
+/**
+ * One etcd, two readers: what Keelson stores, a plain etcd client finds where kube-apiserver would.
+ */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";

@@ -1,6 +1,8 @@
 /**
- * Hostile requests against a whole server: whatever is sent, the answer is a Status (or a success that
- * is meant), nothing is stored, and the server goes on. The seed of a failing run is in its message.
+ * Hostile requests against a whole server: whatever is sent, the answer is a Status (or a success
+ * that
+ * is meant), nothing is stored, and the server goes on. The seed of a failing run is in its
+ * message.
  */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
@@ -59,14 +61,26 @@ const hostileBodies: readonly (readonly [string, string | Uint8Array, string, nu
   ["an array", "[]", "application/json", 400, /./],
   ["nested objects", nested(20_000, '{"a":', "1}"), "application/json", 400, /./],
   ["nested arrays", nested(200_000, "[", "]"), "application/json", 400, /./],
-  ["wrong type", JSON.stringify({ ...valid, data: 5 }), "application/json", 400, /cannot unmarshal/],
+  [
+    "wrong type",
+    JSON.stringify({ ...valid, data: 5 }),
+    "application/json",
+    400,
+    /cannot unmarshal/,
+  ],
   ["wrong kind", JSON.stringify({ ...valid, kind: "Secret" }), "application/json", 400, /Secret/],
   ["alias bomb", `apiVersion: v1\nkind: ConfigMap\n${bombs}`, "application/yaml", 400, /./],
   ["deep YAML", `${"[".repeat(20_000)}${"]".repeat(20_000)}`, "application/yaml", 400, /./],
   ["too large", `{"a":"${"x".repeat(3_200_000)}"}`, "application/json", 413, /too large/],
   ["not Protobuf", "k8s\u0000\u00ff\u00ff", "application/vnd.kubernetes.protobuf", 400, /./],
   ["unknown media", "{}", "text/plain", 415, /media type/],
-  ["a bad name", JSON.stringify({ ...valid, metadata: { name: "A_" } }), "application/json", 422, /./],
+  [
+    "a bad name",
+    JSON.stringify({ ...valid, metadata: { name: "A_" } }),
+    "application/json",
+    422,
+    /./,
+  ],
   [
     "a quantity bomb",
     JSON.stringify({
@@ -89,7 +103,11 @@ const hostilePaths: readonly (readonly [string, string, number])[] = [
   ["GET", `${collection}?resourceVersion=99999999999999999999999`, 400],
   ["GET", `${collection}?limit=abc`, 400],
   ["GET", `${collection}?continue=%00%ff`, 400],
-  ["GET", `${collection}?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiLi4vLi4vIn0`, 400],
+  [
+    "GET",
+    `${collection}?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiLi4vLi4vIn0`,
+    400,
+  ],
   ["GET", `${collection}?resourceVersionMatch=Nonsense&resourceVersion=1`, 422],
   ["POST", `${collection}?dryRun=Some`, 422],
   ["PATCH", `${collection}/nothing`, 415],
@@ -117,7 +135,8 @@ describe("hostile requests", function () {
 
   for (const [method, path, status] of hostilePaths) {
     it(`${method} ${path.slice(0, 90)}: ${status}`, async () => {
-      const body = method === "GET" || method === "DELETE" ? {} : { body: "{}", type: "text/plain" };
+      const body =
+        method === "GET" || method === "DELETE" ? {} : { body: "{}", type: "text/plain" };
       const typed = status === 422 && method === "POST" ? { body: JSON.stringify(valid) } : body;
       const answer = await send(server, path, { method, ...typed });
       assert.equal(answer.status, status, JSON.stringify(answer.body).slice(0, 300));
