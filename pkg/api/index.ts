@@ -1,5 +1,6 @@
 /** api: every kind, one file each, and the structs that only travel. */
 import type { Kind } from "#meta";
+import { resourceKinds } from "./resource/kinds.ts";
 import { cronJob } from "./batch/cron-job.ts";
 import { job } from "./batch/job.ts";
 import { daemonSet } from "./apps/daemon-set.ts";
@@ -112,6 +113,7 @@ export const builtinKinds: readonly Kind[] = [
   leaseCandidate,
   runtimeClass,
   endpointSlice,
+  ...resourceKinds,
   ...flowControlKinds,
   storageVersion,
   storageVersionMigration,

@@ -1,4 +1,4 @@
-import { badRequest, parseFieldSelector, parseLabelSelector } from "#meta";
+import { badRequest, parseFieldSelector, parseLabelSelector, type Resource } from "#meta";
 import type { ListOptions, Target } from "./contract.ts";
 import type { StoredItem } from "./stored.ts";
 
@@ -44,7 +44,9 @@ export function selectionOf(target: Target, options: ListOptions): Selection {
   const fields = parseFieldSelector(options.fieldSelector);
   const own = resource.served.selectableFields ?? resource.kind.selectableFields;
   const known = (field: string) => Object.hasOwn(keyFields, field) || Object.hasOwn(own, field);
-  for (const { field } of fields.requirements) if (!known(field)) throw unknownField(field, own);
+  for (const { field } of fields.requirements) {
+    if (!known(field)) throw unknownField(field, own, resource);
+  }
   const reader = (field: string) => keyFields[field] ?? (({ object }) => own[field]!(object));
   const tests = fields.requirements.map(({ field, operator, value }) => {
     const [read, wanted] = [reader(field), operator !== "!="];
@@ -79,11 +81,12 @@ function namespaceOf(target: Target, namespace: string | undefined): string | un
 }
 
 /** Kinds with fields of their own answer otherwise than those without. */
-function unknownField(field: string, own: Fields): Error {
-  return badRequest(
-    Object.keys(own).length > 0
-      ? `field label not supported: ${field}`
-      : `${JSON.stringify(field)} is not a known field selector: ` +
-          'only "metadata.name", "metadata.namespace"',
-  );
+function unknownField(field: string, own: Fields, resource: Resource): Error {
+  if (Object.keys(own).length === 0) {
+    const known = 'only "metadata.name", "metadata.namespace"';
+    return badRequest(`${JSON.stringify(field)} is not a known field selector: ${known}`);
+  }
+  const { kind, groupVersion } = resource;
+  const whose = kind.rules.namedInFieldFaults ? ` for ${groupVersion}, Kind=${kind.kind}` : "";
+  return badRequest(`field label not supported${whose}: ${field}`);
 }

@@ -49,7 +49,7 @@ function isNative(name: string): boolean {
 }
 
 /** Offered by nodes under a name of somebody's own domain. */
-function isExtendedName(name: string): boolean {
+export function isExtendedName(name: string): boolean {
   if (isNative(name) || name.startsWith("requests.")) return false;
   return isQualifiedName(`requests.${name}`).length === 0;
 }

@@ -1,0 +1,12 @@
+import type { ClaimSpec } from "./claim-structs.ts";
+
+/** Devices are counted, and one is wanted, where requests do not say otherwise. */
+export function fillClaimDefaults({ devices }: ClaimSpec): void {
+  const asked = (devices.requests ?? []).flatMap(({ exactly, firstAvailable = [] }) =>
+    exactly === undefined ? firstAvailable : [exactly, ...firstAvailable],
+  );
+  for (const each of asked) {
+    if (!each.allocationMode) each.allocationMode = "ExactCount";
+    if (each.allocationMode === "ExactCount" && !each.count) each.count = 1;
+  }
+}

@@ -1,0 +1,233 @@
+/** Rules that claims, classes and slices share. */
+import type { Path, Problems } from "#schema";
+import {
+  isDns1123Label,
+  isDns1123Subdomain,
+  isIdentifier,
+  isLabelValue,
+  isQualifiedName,
+} from "#meta";
+import { invalidEach, unsupported } from "../strategy.ts";
+import type {
+  DeviceConfiguration,
+  DeviceSelector,
+  DeviceTaint,
+  DeviceToleration,
+} from "./shared-structs.ts";
+
+const LONGEST_DRIVER = 63;
+const LONGEST_POOL = 253;
+const LONGEST_ID = 32;
+const LONGEST_EXPRESSION = 10 * 1024;
+const MOST_SELECTORS = 32;
+const MOST_CONFIGURATIONS = 32;
+
+/** Long enough for parameters and for what drivers say about devices. */
+export const LONGEST_DATA = 10 * 1024;
+
+const effects = ["NoExecute", "NoSchedule"];
+
+export function checkLabel(name: string, path: Path, problems: Problems): void {
+  invalidEach(problems, path, { value: name, messages: isDns1123Label(name) });
+}
+
+export function checkSubdomain(name: string, path: Path, problems: Problems): void {
+  invalidEach(problems, path, { value: name, messages: isDns1123Subdomain(name) });
+}
+
+export function checkDriver(driver: string, path: Path, problems: Problems): void {
+  if (driver === "") problems.required(path);
+  if (driver.length > LONGEST_DRIVER) problems.tooLong(path, driver, LONGEST_DRIVER);
+  const messages = isDns1123Subdomain(driver.toLowerCase());
+  invalidEach(problems, path, { value: driver, messages });
+}
+
+export function checkPool(pool: string, path: Path, problems: Problems): void {
+  if (pool === "") return problems.required(path);
+  if (pool.length > LONGEST_POOL) problems.tooLong(path, pool, LONGEST_POOL);
+  for (const part of pool.split("/")) checkSubdomain(part, path, problems);
+}
+
+function checkId(id: string, path: Path, problems: Problems): void {
+  if (id.length > LONGEST_ID) problems.tooLong(path, id, LONGEST_ID);
+  invalidEach(problems, path, { value: id, messages: isIdentifier(id) });
+}
+
+/** An attribute's or capacity's name: a C identifier, of some domain or the driver's. */
+export function checkContentName(name: string, path: Path, problems: Problems): void {
+  const [first = "", second, more] = name.split("/");
+  if (second === undefined) return checkId(first, path, problems);
+  if (more !== undefined) return;
+  if (first === "") problems.invalid(path, "", "the domain must not be empty");
+  else checkDriver(first, path, problems);
+  if (second === "") problems.invalid(path, "", "the name must not be empty");
+  else checkId(second, path, problems);
+}
+
+interface Members<T> {
+  readonly path: Path;
+  readonly problems: Problems;
+  readonly check: (member: T, path: Path) => void;
+}
+
+/** Checks each member unless there are more than `most`. */
+export function checkEach<T>(
+  members: readonly T[] | null | undefined,
+  most: number,
+  { path, problems, check }: Members<T>,
+): void {
+  const all = members ?? [];
+  if (all.length > most) return problems.tooMany(path, all.length, most);
+  for (const [index, member] of all.entries()) check(member, path.index(index));
+}
+
+/**
+ * The same for members that must differ in what `key` says, a problem with which is told at the
+ * member's field `field`.
+ */
+export function checkSet<T>(
+  members: readonly T[] | null | undefined,
+  most: number,
+  rest: Members<T> & { readonly key: (member: T) => string; readonly field?: string },
+): void {
+  const { path, problems, key, field } = rest;
+  const all = members ?? [];
+  checkEach(all, most, rest);
+  if (all.length > most) return;
+  const seen = new Set<string>();
+  for (const [index, member] of all.entries()) {
+    const value = key(member);
+    const place = path.index(index);
+    if (seen.has(value)) problems.duplicate(field ? place.child(field) : place, value);
+    seen.add(value);
+  }
+}
+
+export function checkSelectors(
+  selectors: readonly DeviceSelector[] | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  const check = ({ cel }: DeviceSelector, place: Path) => {
+    if (cel === undefined) return problems.required(place.child("cel"));
+    const { expression } = cel;
+    if (Buffer.byteLength(expression) <= LONGEST_EXPRESSION) return;
+    problems.tooLong(place.child("cel", "expression"), expression, LONGEST_EXPRESSION);
+  };
+  checkEach(selectors, MOST_SELECTORS, { path, problems, check });
+}
+
+/** `path` is of the object that contains the configuration; `isStored` excuses its length. */
+function checkConfiguration(
+  { opaque }: DeviceConfiguration,
+  path: Path,
+  { problems, isStored }: { readonly problems: Problems; readonly isStored: boolean },
+): void {
+  const place = path.child("opaque");
+  if (opaque === undefined) return problems.required(place);
+  checkDriver(opaque.driver, place.child("driver"), problems);
+  const longest = isStored ? Infinity : LONGEST_DATA;
+  checkData(opaque.parameters, place.child("parameters"), { problems, longest });
+}
+
+/** Configurations of a class or claim; `check` is for what else each of them says. */
+export function checkConfigurations<T extends DeviceConfiguration>(
+  configurations: readonly T[] | undefined,
+  path: Path,
+  options: {
+    readonly problems: Problems;
+    readonly isStored: boolean;
+    readonly most?: number;
+    readonly check?: (member: T, path: Path) => void;
+  },
+): void {
+  checkEach(configurations, options.most ?? MOST_CONFIGURATIONS, {
+    path,
+    problems: options.problems,
+    check: (each, place) => {
+      options.check?.(each, place);
+      checkConfiguration(each, place, options);
+    },
+  });
+}
+
+/** An object of whatever content. */
+export function checkData(
+  data: unknown,
+  path: Path,
+  { problems, longest }: { readonly problems: Problems; readonly longest: number },
+): void {
+  if (data === undefined || data === null) return problems.required(path);
+  if (Buffer.byteLength(JSON.stringify(data)) > longest) {
+    return problems.tooLong(path, "", longest);
+  }
+  if (typeof data === "object" && !Array.isArray(data)) return;
+  problems.invalid(path, "<value omitted>", "must be a valid JSON object");
+}
+
+export function checkTaint(taint: DeviceTaint, path: Path, problems: Problems): void {
+  const { key, value = "", effect } = taint;
+  invalidEach(problems, path.child("key"), { value: key, messages: isQualifiedName(key) });
+  invalidEach(problems, path.child("value"), { value, messages: isLabelValue(value) });
+  const place = path.child("effect");
+  if (effect === "") problems.required(place);
+  else if (!effects.includes(effect)) {
+    unsupported(problems, place, { value: effect, supported: effects });
+  }
+}
+
+export function checkToleration(toleration: DeviceToleration, path: Path, problems: Problems): void {
+  const { key = "", operator = "", value = "", effect = "" } = toleration;
+  if (key !== "") {
+    invalidEach(problems, path.child("key"), { value: key, messages: isQualifiedName(key) });
+  }
+  if (operator === "Exists") {
+    const detail = "must be empty for operator `Exists`";
+    if (value !== "") problems.invalid(path.child("value"), value, detail);
+  } else if (operator === "Equal") {
+    invalidEach(problems, path.child("value"), { value, messages: isLabelValue(value) });
+  } else {
+    const supported = ["Equal", "Exists"];
+    unsupported(problems, path.child("operator"), { value: operator, supported });
+  }
+  if (effect !== "" && !effects.includes(effect)) {
+    unsupported(problems, path.child("effect"), { value: effect, supported: effects });
+  }
+}
+
+interface Binding {
+  readonly bindingConditions?: readonly string[];
+  readonly bindingFailureConditions?: readonly string[];
+}
+
+const MOST_BINDING_CONDITIONS = 4;
+
+/** Conditions that pods wait for, and those on which to give up. */
+export function checkBinding(
+  { bindingConditions: good = [], bindingFailureConditions: bad = [] }: Binding,
+  path: Path,
+  problems: Problems,
+): void {
+  const goodPath = path.child("bindingConditions");
+  const badPath = path.child("bindingFailureConditions");
+  const check = (name: string, place: Path) =>
+    invalidEach(problems, place, { value: name, messages: isQualifiedName(name) });
+  checkEach(good, MOST_BINDING_CONDITIONS, { path: goodPath, problems, check });
+  checkEach(bad, MOST_BINDING_CONDITIONS, { path: badPath, problems, check });
+  for (const [index, name] of good.entries()) {
+    if (good.indexOf(name) < index) problems.duplicate(goodPath.index(index), name);
+  }
+  for (const [index, name] of bad.entries()) {
+    if (bad.indexOf(name) < index) problems.duplicate(badPath.index(index), name);
+    const detail = "bindingFailureConditions must not overlap with bindingConditions";
+    if (good.includes(name)) problems.invalid(badPath.index(index), name, detail);
+  }
+  if (good.length === 0 && bad.length > 0) {
+    const detail = "bindingConditions are required to use bindingFailureConditions";
+    problems.invalid(goodPath, good, detail);
+  }
+  if (bad.length === 0 && good.length > 0) {
+    const detail = "bindingFailureConditions are required to use bindingConditions";
+    problems.invalid(badPath, bad, detail);
+  }
+}

@@ -1,0 +1,82 @@
+import { always, type Infer, list, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { kind, objectMeta } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf, timeSince } from "../printing.ts";
+import {
+  checkDriver,
+  checkLabel,
+  checkPool,
+  checkSelectors,
+  checkSubdomain,
+  checkTaint,
+} from "./device-rules.ts";
+import { atomic, selectorStructs, taintStruct } from "./shared-structs.ts";
+import { stampTaint } from "./taint-time.ts";
+
+const v1alpha3 = structs("api/resource/v1alpha3");
+
+const taintSelector = v1alpha3("DeviceTaintSelector", "Devices for which all of it holds.", {
+  deviceClassName: optional(1, string, "Class that they are of."),
+  driver: optional(2, string, "Their driver."),
+  pool: optional(3, string, "Their pool."),
+  device: optional(4, string, "The device's name."),
+  selectors: plain(5, list(selectorStructs(v1alpha3)), "What must hold for them.", atomic),
+});
+
+const spec = v1alpha3("DeviceTaintRuleSpec", "A taint, and the devices that have it.", {
+  deviceSelector: optional(1, taintSelector, "The devices; absent means all."),
+  taint: plain(2, taintStruct(v1alpha3, "v1alpha3"), "The taint.", { required: true }),
+});
+
+const deviceTaintRuleV1alpha3 = v1alpha3("DeviceTaintRule", "Adds a taint to devices.", {
+  metadata: plain(1, objectMeta, "Standard object metadata."),
+  spec: always(2, spec, "The taint, and the devices that have it."),
+});
+
+type DeviceTaintRule = Infer<typeof deviceTaintRuleV1alpha3>;
+type Selector = NonNullable<DeviceTaintRule["spec"]["deviceSelector"]>;
+
+const path = Path.of("spec");
+
+function checkSelector(selector: Selector, problems: Problems): void {
+  const place = path.child("deviceSelector");
+  const { deviceClassName, driver, pool, device, selectors } = selector;
+  if (deviceClassName !== undefined) {
+    checkSubdomain(deviceClassName, place.child("deviceClassName"), problems);
+  }
+  if (driver !== undefined) checkDriver(driver, place.child("driver"), problems);
+  if (pool !== undefined) checkPool(pool, place.child("pool"), problems);
+  if (device !== undefined) checkLabel(device, place.child("device"), problems);
+  checkSelectors(selectors, place.child("selectors"), problems);
+}
+
+export const deviceTaintRule = kind(deviceTaintRuleV1alpha3, {
+  group: "resource.{api}",
+  kind: "DeviceTaintRule",
+  plural: "devicetaintrules",
+  scope: "Cluster",
+  versions: [
+    { version: "v1alpha3", struct: deviceTaintRuleV1alpha3, onByDefault: false, convert: "hub" },
+  ],
+  rules: { generation: true, deleteReturnsObject: true },
+  hooks: {
+    default: (object, context) => stampTaint(object.spec.taint, context),
+    validate: (object, problems) => {
+      const { deviceSelector, taint } = object.spec;
+      if (deviceSelector !== undefined) checkSelector(deviceSelector, problems);
+      checkTaint(taint, path.child("taint"), problems);
+    },
+  },
+  columns: [
+    nameColumn,
+    column("Key", "Key of the taint."),
+    column("Value", "Value of the taint."),
+    column("Effect", "Effect of the taint."),
+    column("TimeAdded", "Time since it was added."),
+    ageColumn,
+  ],
+  row: (object, context) => {
+    const { key, value = "", effect, timeAdded } = object.spec.taint;
+    const since = timeSince(timeAdded, context.now);
+    return [nameOf(object), key, value, effect, since, ageOf(object, context)];
+  },
+});
