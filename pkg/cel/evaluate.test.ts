@@ -6,13 +6,14 @@ import { Environment } from "./environment.ts";
 import { escapeProperty, unescapeProperty } from "./escape.ts";
 import { authorizerType, authorizerValue } from "./library/authorization.ts";
 import { jsonPatchType } from "./library/json-patches.ts";
+import { adapt } from "./json-values.ts";
 import { costLimits } from "./limits.ts";
 import { plainJson } from "./plain-json.ts";
 import { compile, type Program } from "./program.ts";
 import { type StructuralSchema, structuralType } from "./structural.ts";
 import { kindType, structType } from "./struct-types.ts";
-import { type CelType, dyn, formatType, typeText } from "./types.ts";
-import type { Value } from "./values.ts";
+import { type CelType, dyn, formatType, optionalOf, typeText } from "./types.ts";
+import { OptionalValue, type Value } from "./values.ts";
 
 const base = Environment.kubernetes({ variables: { self: dyn } });
 
@@ -108,6 +109,38 @@ describe("cel: evaluation", () => {
       value("type(self.p) == int ? self.p > 0 : self.p.endsWith('%')", self, type),
       true,
     );
+  });
+
+  it("reads times as schemas allow them", () => {
+    const moment = structural({ type: "string", format: "date" });
+    for (const [text, same] of [
+      ["2024-02-29", "2024-02-29T00:00:00Z"],
+      ["2024-02-29t10:00:00.5z", "2024-02-29T10:00:00.5Z"],
+      ["2024-02-29T10:00:00+0100", "2024-02-29T09:00:00Z"],
+    ]) {
+      assert.equal(value(`self == timestamp('${same}')`, text, moment), true, text);
+    }
+    assert.equal(value("self == self", "2024-02-30", moment), "error: invalid timestamp");
+    const span = structural({ type: "string", format: "duration" });
+    for (const [text, same] of [
+      ["2 days", "48h"],
+      ["1w", "168h"],
+      ["3 minutes", "3m"],
+      ["1h30m", "90m"],
+    ]) {
+      assert.equal(value(`self == duration('${same}')`, text, span), true, text);
+    }
+  });
+
+  it("takes optional data", () => {
+    const type = structural({ type: "object", properties: { a: integer } });
+    const variables = { self: type, oldSelf: optionalOf(type) };
+    const source = "!oldSelf.hasValue() || self.a == oldSelf.value().a";
+    const { program: made } = compile(source, base.extend({ variables }));
+    const run = (oldSelf: OptionalValue): unknown =>
+      made?.evaluate({ self: { a: 1 }, oldSelf }).value;
+    assert.equal(run(OptionalValue.none), true);
+    assert.equal(run(new OptionalValue(adapt({ a: 2 }, type))), false);
   });
 
   it("escapes the names of properties", () => {

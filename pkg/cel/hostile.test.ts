@@ -17,7 +17,8 @@ const words =
   "object n l a b s x . . ( ) ( ) [ ] { } , : ? ! - + * / % == != < <= && || in true null 0 1 " +
   "2.5 3u 'a' \"b\" b'c' .?a [?0] .all(x, .map(x, .exists_one(x, has( size( int( string( " +
   "duration('1h') timestamp('2024-01-01T00:00:00Z') .matches( .split( .format( type( dyn( " +
-  "cel.bind(x, optional.of( .orValue( .optMap(x, ip('::1') quantity('1') @ ` \u00e9 \\ 9999999999999999999";
+  "cel.bind(x, optional.of( .orValue( .optMap(x, ip('::1') quantity('1') @ ` \u00e9 \\ " +
+  "9999999999999999999";
 const pieces = words.split(" ");
 
 function text(random: Random): string {
@@ -27,10 +28,12 @@ function text(random: Random): string {
 }
 
 const leaves =
-  "object n l 1 -7 2.5 3u 'a' b'c' true null [] {} [1,2] {'k':1} object.a object.b object.s x int " +
-  "duration('1h') timestamp('2024-01-01T00:00:00Z') optional.of(1) optional.none() 9223372036854775807";
+  "object n l 1 -7 2.5 3u 'a' b'c' true null [] {} [1,2] {'k':1} object.a object.b object.s x " +
+  "int duration('1h') timestamp('2024-01-01T00:00:00Z') optional.of(1) optional.none() " +
+  "9223372036854775807";
 const shapes =
-  "(E)+(E) (E)-(E) (E)*(E) (E)/(E) (E)%(E) (E)==(E) (E)<(E) (E)&&(E) (E)||(E) (E)?(E):(E) !(E) -(E) " +
+  "(E)+(E) (E)-(E) (E)*(E) (E)/(E) (E)%(E) (E)==(E) (E)<(E) (E)&&(E) (E)||(E) " +
+  "(E)?(E):(E) !(E) -(E) " +
   "(E)[E] (E)[?E] (E).a (E).?a (E)in(E) size(E) string(E) int(E) double(E) type(E) bytes(E) " +
   "[E,E].all(x,E) [E].map(x,E) l.filter(x,E) l.exists(x,E) [E,E].exists_one(x,E) [E,E] {E:E} " +
   "object.b.all(x,E) object.map(x,E) l.transformMap(i,x,E) cel.bind(x,E,E) 'aXb'.format([E,E]) " +
@@ -82,6 +85,15 @@ describe("cel: hostile texts", () => {
       assert(performance.now() - before < 2_000, source);
       assert(outcome.cost <= 1_000_000 || outcome.error !== undefined, source);
     }
+  });
+
+  it("refuses patterns that take long to compile", () => {
+    const before = performance.now();
+    for (const pattern of ["(?:(?:a{31}){31})".repeat(1_000), "[[:alpha:]]".repeat(100_000)]) {
+      const { program } = compile("'a'.matches(object)", environment);
+      assert.match(program?.evaluate({ object: pattern }, 1e6).error ?? "", /expression too large/);
+    }
+    assert(performance.now() - before < 1_000);
   });
 
   it("reads long texts in time that grows with their length", () => {

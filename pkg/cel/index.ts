@@ -22,6 +22,7 @@ export { CelFault } from "./values.ts";
 export { costLimits } from "./limits.ts";
 export { structuralType, type StructuralSchema } from "./structural.ts";
 export { kindType, structType } from "./struct-types.ts";
+export { adapt } from "./json-values.ts";
 export { plainJson } from "./plain-json.ts";
 export { evaluateAsking } from "./asking.ts";
 export { jsonPatchType } from "./library/json-patches.ts";

@@ -1,6 +1,6 @@
 /** JSON under a declared type, seen as values without copying it. */
 import { dyn, type CelType, type ListSemantics, parameterOf } from "./types.ts";
-import { parseDurationText, parseTimestampText } from "./time.ts";
+import { parseMoment, parseSpan } from "./time-formats.ts";
 import { escapeProperty } from "./escape.ts";
 import { canonical, Double, equal, ListValue, MapValue, Opaque } from "./values.ts";
 import { Duration, OptionalValue, Timestamp, TypeValue, Uint, type Value } from "./values.ts";
@@ -30,9 +30,9 @@ function adaptText(text: string, type: CelType): Value {
     case "bytes":
       return Buffer.from(text, "base64");
     case "timestamp":
-      return parseTimestampText(text);
+      return parseMoment(text);
     case "duration":
-      return parseDurationText(text);
+      return parseSpan(text);
     default:
       return text;
   }

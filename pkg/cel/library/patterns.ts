@@ -24,8 +24,17 @@ class Patterns {
   }
 }
 
-/** Throws CelFault for what is no pattern, in Go's words. */
+/** Longer patterns are refused: compiling one takes time that no cost counts. */
+const LONGEST_PATTERN = 20_000;
+/** Each counted repeat may stand for a thousand copies of what it repeats. */
+const MOST_REPEATS = 100;
+
+/** Throws CelFault for what is no pattern, in Go's words, and for what would take long to compile. */
 export function compilePattern(text: string): RE2JS {
+  const repeats = text.match(/\{\d*,?\d\d/g)?.length ?? 0;
+  if (text.length > LONGEST_PATTERN || repeats > MOST_REPEATS) {
+    throw new CelFault("error parsing regexp: expression too large");
+  }
   try {
     return RE2JS.compile(text);
   } catch (error) {
