@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { ServiceNetwork } from "#registry";
 
 /** What kube-apiserver uses unless told otherwise. */
@@ -5,3 +7,52 @@ export const defaultNetwork: ServiceNetwork = {
   cidrs: ["10.0.0.0/24"],
   nodePorts: { first: 30_000, last: 32_767 },
 };
+
+/** A mistake in flags about networks, in one sentence. */
+export class NetworkFlagError extends Error {
+  override readonly name = "NetworkFlagError";
+}
+
+/**
+ * What `--service-cluster-ip-range` and `--service-node-port-range` ask for.
+ * @throws NetworkFlagError
+ */
+export function serviceNetworkOf(
+  cidrs: readonly string[],
+  nodePorts: string,
+): ServiceNetwork {
+  const families = cidrs.map(familyOf);
+  if (cidrs.length < 1 || cidrs.length > 2 || new Set(families).size < cidrs.length) {
+    throw new NetworkFlagError(
+      "--service-cluster-ip-range takes one network, or one of each family: " +
+        "10.0.0.0/24,fd00:10::/112",
+    );
+  }
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(nodePorts)?.map(Number) ?? [];
+  if (!first || !last || first > last || last > 65_535) {
+    throw new NetworkFlagError("--service-node-port-range must look like 30000-32767");
+  }
+  return { cidrs, nodePorts: { first, last } };
+}
+
+function familyOf(cidr: string): number {
+  const [address = "", prefix = "", more] = cidr.split("/");
+  const family = isIP(address);
+  const longest = family === 4 ? 32 : 128;
+  if (family !== 0 && more === undefined && /^\d+$/.test(prefix) && Number(prefix) <= longest) {
+    return family;
+  }
+  throw new NetworkFlagError(`--service-cluster-ip-range: ${JSON.stringify(cidr)} is no network`);
+}
+
+/**
+ * The address under which pods reach a server that listens on `host`; undefined when only this
+ * machine does.
+ */
+export function reachableAddress(host: string): string | undefined {
+  if (host !== "0.0.0.0" && host !== "::") {
+    return isIP(host) === 0 || host.startsWith("127.") || host === "::1" ? undefined : host;
+  }
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return all.find(({ internal, family }) => !internal && family === "IPv4")?.address;
+}

@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import type { KeyPair } from "#pki";
 import type { ServiceNetwork } from "#registry";
-import type { Limits } from "#server";
+import type { KubeletTls, Limits } from "#server";
 import type { AuthorizationMode } from "./access.ts";
 import type { StorageOptions } from "./open-storage.ts";
 import type { ServiceAccountOptions } from "./service-accounts.ts";
@@ -45,6 +45,10 @@ export interface StartOptions {
   readonly runtimeConfig?: ReadonlyMap<string, string>;
   /** Where services get their addresses and node ports; default 10.0.0.0/24 and 30000-32767. */
   readonly serviceNetwork?: ServiceNetwork;
+  /** Address under which pods reach this server; default: told from `host`. */
+  readonly advertiseAddress?: string;
+  /** How kubelets are spoken to, for logs, exec and the like. */
+  readonly kubelet?: KubeletTls;
   /** `--feature-gates`: switched on ("true") or off ("false") by name. */
   readonly featureGates?: ReadonlyMap<string, string>;
   readonly limits?: Partial<Limits>;
