@@ -5,3 +5,4 @@ export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalAnswer, LocalRequest } from "./local-exchange.ts";
 export type { ServerDocument } from "./non-resource.ts";
 export type { MetricsSink, RequestRecord, SeatKind } from "./metrics.ts";
+export type { KubeletTls } from "./tunnels.ts";
