@@ -4,7 +4,12 @@ import { defaultAdmission } from "#admission";
 import { builtinKinds, featureGates } from "#api";
 import { feed } from "#authz";
 import { type Clock, systemClock } from "#base";
-import { ensureKubernetesService, runControllers } from "#controllers";
+import {
+  ensureKubernetesService,
+  runControllers,
+  runServerEndpoints,
+  runServiceRepair,
+} from "#controllers";
 import { type Catalog, domainOf } from "#meta";
 import { createRegistry, type Registry } from "#registry";
 import { createServer, type HealthCheck, type KeelsonServer, type TlsOptions } from "#server";
@@ -15,7 +20,7 @@ import { apiserver, bootstrap } from "./bootstrap.ts";
 import { type Credentials, ensureCredentials, ensureSigningKey } from "./credentials.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
-import { defaultNetwork } from "./network.ts";
+import { defaultNetwork, reachableAddress } from "./network.ts";
 import { type OpenStorage, openStorage } from "./open-storage.ts";
 import type { RunningServer, StartOptions } from "./options.ts";
 import { servedCatalog } from "./served.ts";
@@ -78,6 +83,7 @@ async function startOn(
     authorizer: access.authorizer,
     documents: access.documents,
     tls: credentials && tlsOf(options, credentials),
+    kubelet: options.kubelet ?? {},
     clock,
     limits: options.limits ?? {},
     health: [storageCheck(storage.backend), defaultRolesCheck],
@@ -94,7 +100,7 @@ async function startOn(
     await server.close({ graceMs: 0 });
     throw error;
   }
-  const background = runBackground(running);
+  const background = runBackground(running, () => server.address.port);
   const host = options.host ?? localhost;
   const url = credentials ? `https://${urlHost(host)}:${server.address.port}` : "";
   return {
@@ -222,7 +228,7 @@ interface Running {
 }
 
 /** What goes on behind the requests until `life` ends. */
-function runBackground(running: Running): Promise<void> {
+async function runBackground(running: Running, port: () => number): Promise<void> {
   const { storage, registry, catalog, options, clock, life } = running;
   const report = reporter(options);
   const intervalMs = options.compactionIntervalMs ?? defaultCompactionMs;
@@ -231,8 +237,23 @@ function runBackground(running: Running): Promise<void> {
     intervalMs > 0 ? startCompactor(storage.backend, { clock, intervalMs, onFault }) : undefined;
   const { signal } = life;
   signal.addEventListener("abort", () => void compactor?.[Symbol.asyncDispose]());
-  if (options.controllers === false) return Promise.resolve();
-  return runControllers({ registry, catalog, clock, signal, report });
+  await Promise.all([
+    runServiceRepair({ registry, clock, signal, report }),
+    runEndpoints(running, port),
+    options.controllers === false
+      ? undefined
+      : runControllers({ registry, catalog, clock, signal, report }),
+  ]);
+}
+
+/** Only a server that pods can reach is an endpoint of the API. */
+async function runEndpoints(running: Running, listeningOn: () => number): Promise<void> {
+  const { storage, options, life } = running;
+  const address = options.advertiseAddress ?? reachableAddress(options.host ?? localhost);
+  if (options.port === undefined || address === undefined) return;
+  const store = objectStore(storage.backend, { root: options.storageRoot ?? "/registry" });
+  const own = { store, address, port: listeningOn(), signal: life.signal };
+  await runServerEndpoints({ ...running, ...own, report: reporter(options) });
 }
 
 interface Parts {
