@@ -63,6 +63,16 @@ export const apiserverFlags = {
   ),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),
+  "service-cluster-ip-range": flag(
+    "list",
+    ["10.0.0.0/24"],
+    "network of the services' addresses; a second one for the other family",
+  ),
+  "service-node-port-range": flag("string", "30000-32767", "ports that services get on nodes"),
+  "advertise-address": flag("string", "", "address under which pods reach this server"),
+  "kubelet-certificate-authority": flag("string", "", "file with the authorities of kubelets"),
+  "kubelet-client-certificate": flag("string", "", "file with the certificate for kubelets"),
+  "kubelet-client-key": flag("string", "", "file with the key of that certificate"),
   "runtime-config": flag("pairs", new Map(), "switches group/versions on or off: batch/v1=false"),
   "feature-gates": flag(
     "pairs",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import type { ServiceNetwork } from "#registry";
 import {
   type Flag,
   type FlagType,
@@ -8,6 +9,7 @@ import {
   UsageError,
 } from "../flags/parse.ts";
 import { type AuthorizationMode, authorizationModes } from "../keelson/access.ts";
+import { NetworkFlagError, serviceNetworkOf } from "../keelson/network.ts";
 import type { StartOptions, StorageOptions } from "../keelson/index.ts";
 import { apiserverFlags } from "./flags.ts";
 
@@ -65,6 +67,13 @@ export function startOptions(values: Values): StartOptions {
     compactionIntervalMs: values["etcd-compaction-interval"],
     apiDomain: values["api-domain"],
     runtimeConfig: values["runtime-config"],
+    serviceNetwork: networkOf(values),
+    ...optional("advertiseAddress", values["advertise-address"] || undefined),
+    kubelet: {
+      ...optional("ca", readFlagFile(values, "kubelet-certificate-authority")),
+      ...optional("cert", readFlagFile(values, "kubelet-client-certificate")),
+      ...optional("key", readFlagFile(values, "kubelet-client-key")),
+    },
     featureGates: values["feature-gates"],
     limits: {
       readsInFlight: values["max-requests-inflight"] || Infinity,
@@ -73,6 +82,16 @@ export function startOptions(values: Values): StartOptions {
       watchTimeout: values["min-request-timeout"],
     },
   };
+}
+
+function networkOf(values: Values): ServiceNetwork {
+  const { "service-cluster-ip-range": cidrs, "service-node-port-range": ports } = values;
+  try {
+    return serviceNetworkOf(cidrs, ports);
+  } catch (error) {
+    if (error instanceof NetworkFlagError) throw new UsageError(error.message);
+    throw error;
+  }
 }
 
 function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
