@@ -12,10 +12,23 @@ import { created, updated } from "./testing.ts";
 
 const catalog = new Catalog(builtinKinds, kubernetes, () => true);
 
+/** What of these the stored version cannot tell apart becomes the same on the first conversion. */
+const changedOnce = new Set([
+  "autoscaling/v1 HorizontalPodAutoscaler",
+  "resource.k8s.io/v1beta1 ResourceSlice",
+]);
+
+/** Numbers of columns with the format `name`, where it is not one. */
+const nameColumns = new Map([
+  ["storage.k8s.io/v1 VolumeAttachment", 2],
+  ["storagemigration.k8s.io/v1alpha1 StorageVersionMigration", 0],
+]);
+
 describe("every kind", () => {
   for (const resource of catalog.resources) {
     const { struct, kind, served } = resource;
     const title = `${resource.groupVersion} ${kind.kind}`;
+    const isChanged = changedOnce.has(title);
     it(`${title} survives JSON, Protobuf and conversion`, () => {
       const random = seededRandom(7);
       for (let i = 0; i < 20; i++) {
@@ -25,17 +38,19 @@ describe("every kind", () => {
         const bytes = toProtobuf(struct, object);
         assert.deepEqual(toProtobuf(struct, fromProtobuf(struct, bytes)), bytes);
         if (served.convert === "hub") continue;
-        const again = served.convert.down(
-          served.convert.up(fromJson(struct, parseJson(json).value)),
-        );
-        assert.equal(toJson(struct, again), json);
+        const { up, down } = served.convert;
+        const trip = (text: string) =>
+          toJson(struct, down(up(fromJson(struct, parseJson(text).value))));
+        const again = trip(json);
+        assert.equal(isChanged ? trip(again) : again, isChanged ? again : json);
       }
     });
     it(`${title} prints as many cells as it has columns`, () => {
       const object = fromJson(resource.hub.struct, { metadata: { name: "x" } });
       const extra = kind.kind === "IPAddress" ? 1 : 0;
       assert.equal(kind.row(object, { now: 0 }).length, kind.columns.length + extra);
-      assert.equal(kind.columns.filter(({ format }) => format === "name").length, 1);
+      const names = kind.columns.filter(({ format }) => format === "name").length;
+      assert.equal(names, nameColumns.get(title) ?? 1);
       for (const select of Object.values(kind.selectableFields)) {
         assert.equal(typeof select(object), "string");
       }

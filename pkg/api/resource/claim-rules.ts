@@ -103,7 +103,11 @@ function checkRequest(request: DeviceRequest, path: Path, problems: Problems): v
   }
 }
 
-function checkAsked(asked: Omit<ExactRequest, "adminAccess">, path: Path, problems: Problems): void {
+function checkAsked(
+  asked: Omit<ExactRequest, "adminAccess">,
+  path: Path,
+  problems: Problems,
+): void {
   const { deviceClassName, selectors, tolerations } = asked;
   const classPath = path.child("deviceClassName");
   if (deviceClassName === "") problems.required(classPath);

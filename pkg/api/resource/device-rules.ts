@@ -176,8 +176,11 @@ export function checkTaint(taint: DeviceTaint, path: Path, problems: Problems): 
   }
 }
 
-export function checkToleration(toleration: DeviceToleration, path: Path, problems: Problems): void {
-  const { key = "", operator = "", value = "", effect = "" } = toleration;
+export function checkToleration(
+  { key = "", operator = "", value = "", effect = "" }: DeviceToleration,
+  path: Path,
+  problems: Problems,
+): void {
   if (key !== "") {
     invalidEach(problems, path.child("key"), { value: key, messages: isQualifiedName(key) });
   }

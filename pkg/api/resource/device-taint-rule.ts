@@ -1,4 +1,14 @@
-import { always, type Infer, list, optional, Path, plain, type Problems, string, structs } from "#schema";
+import {
+  always,
+  type Infer,
+  list,
+  optional,
+  Path,
+  plain,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
 import { kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf, timeSince } from "../printing.ts";
 import {

@@ -152,7 +152,8 @@ function checkNumbersOfCounters({ devices, sharedCounters }: SliceSpec, problems
     sets.reduce((total, { counters }) => total + numberOf(counters), 0);
   const used = sum(consumed);
   if (used > MOST_DEVICE_COUNTERS) {
-    const detail = `the total number of counters in devices must not exceed ${MOST_DEVICE_COUNTERS}`;
+    const what = "the total number of counters in devices";
+    const detail = `${what} must not exceed ${MOST_DEVICE_COUNTERS}`;
     problems.invalid(path.child("devices"), used, detail);
   }
   const shared = sum(sharedCounters ?? []);
