@@ -1,5 +1,6 @@
 /** apply: who owns which field of an object, and what an applied configuration makes of it. */
 export { type FieldSet, parseFieldSet, type Pattern, setOf } from "./field-set.ts";
+export { createdFields } from "./created.ts";
 export { deduced, rootShape, type Shape } from "./shape.ts";
 export { type ManagedFieldsEntry, OwnershipFault } from "./managers.ts";
 export type { Scope, Versions } from "./updater.ts";

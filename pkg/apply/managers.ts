@@ -93,7 +93,9 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
 
   /** As entries, appliers first, then by whole seconds, then by name. */
   entries(): ManagedFieldsEntry[] {
-    return [...this.byId.values()].sort(byAge).map(entryOf);
+    return [...this.byId.values()]
+      .sort(byAge)
+      .map((manager) => entryOf({ ...manager, fields: inOrder(manager.fields) }));
   }
 }
 
@@ -141,7 +143,8 @@ function seconds({ time }: Manager): number {
   return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
 }
 
-function entryOf(manager: Manager): ManagedFieldsEntry {
+/** An entry as it is stored; the fields must be in order. */
+export function entryOf(manager: Manager): ManagedFieldsEntry {
   const { name, operation, apiVersion, time, fields, subresource } = manager;
   return {
     ...(name === "" ? {} : { manager: name }),
@@ -149,7 +152,7 @@ function entryOf(manager: Manager): ManagedFieldsEntry {
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: "FieldsV1",
-    fieldsV1: inOrder(fields),
+    fieldsV1: fields,
     ...(subresource === "" ? {} : { subresource }),
   };
 }

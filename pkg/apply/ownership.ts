@@ -2,8 +2,9 @@ import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
 import { configurationFault } from "./check.ts";
 import { difference, type FieldSet, isEmptySet, setOf, union } from "./field-set.ts";
 import {
-  identityOf,
   capUpdaters,
+  entryOf,
+  identityOf,
   type ManagedFieldsEntry,
   type Manager,
   Managers,
@@ -21,8 +22,9 @@ import {
   pathText,
   remaining,
   update,
+  within,
 } from "./updater.ts";
-import { isJsonObject, type JsonObject } from "./value.ts";
+import { ElementFault, isJsonObject, type JsonObject } from "./value.ts";
 
 /** One write as ownership sees it. Objects are JSON in the version of the request. */
 export interface Write extends Change {
@@ -60,7 +62,8 @@ export interface Update {
   /** What was there; for a creation the object of its kind with nothing set. */
   readonly live: () => JsonObject;
   readonly next: () => JsonObject;
-  readonly creation: boolean;
+  /** For a creation: what differs between the two, in order. */
+  readonly created: (() => FieldSet) | undefined;
   /** What lies there. */
   readonly entries: readonly ManagedFieldsEntry[] | null | undefined;
   /** What the client sent; undefined for nothing. */
@@ -74,10 +77,12 @@ export interface Update {
 export function entriesAfterUpdate(write: Write, change: Update): readonly ManagedFieldsEntry[] {
   try {
     const managers = managersBefore(write, change);
-    if (managers.size === 0 && !change.creation) return [];
+    if (managers.size === 0) {
+      return change.created === undefined ? [] : firstEntries(write, change.created());
+    }
     return updated(write, change, managers).entries();
   } catch (fault) {
-    if (fault instanceof OwnershipFault) return [];
+    if (fault instanceof OwnershipFault || fault instanceof ElementFault) return [];
     throw fault;
   }
 }
@@ -122,6 +127,13 @@ function updated(
   }
   capUpdaters(managers);
   return managers;
+}
+
+/** The entries of an object that had no owners before it was created. */
+function firstEntries(write: Write, created: FieldSet): readonly ManagedFieldsEntry[] {
+  const fields = difference(within(write.scope, created), neverOwned);
+  if (isEmptySet(fields)) return [];
+  return [entryOf({ ...managerOf(write, "Update"), fields, time: write.now })];
 }
 
 function managerOf(
@@ -174,6 +186,10 @@ export function applyConfiguration(
   } catch (fault) {
     if (fault instanceof OwnershipFault) throw plainFailure(fault.message);
     if (fault instanceof ConflictFault) throw conflictError(fault.conflicts);
+    if (fault instanceof ElementFault) {
+      const what = `failed to create typed live object (${named(write, live)})`;
+      throw plainFailure(`${what}: ${fault.message}`);
+    }
     throw fault;
   }
 }

@@ -106,28 +106,21 @@ function valueOf(item: unknown): PathElement {
   return valueElement(item);
 }
 
-/** Elements in order of first appearance, each with all items that it stands for. */
+/**
+ * Elements in order of first appearance, each with all items that it stands for.
+ *
+ * @throws ElementFault
+ */
 export function itemsByElement(
   list: ListShape,
   items: readonly unknown[],
 ): ReadonlyMap<PathElement, readonly unknown[]> {
   const found = new Map<PathElement, unknown[]>();
   for (const item of items) {
-    const element = elementOrNone(list, item);
-    if (element === undefined) continue;
+    const element = elementOf(list, item);
     const same = found.get(element);
     if (same === undefined) found.set(element, [item]);
     else same.push(item);
   }
   return found;
-}
-
-/** Items without an element of their own were let in before the schema asked for one. */
-function elementOrNone(list: ListShape, item: unknown): PathElement | undefined {
-  try {
-    return elementOf(list, item);
-  } catch (fault) {
-    if (fault instanceof ElementFault) return undefined;
-    throw fault;
-  }
 }

@@ -1,5 +1,6 @@
 import { deepClone, memoize } from "#base";
 import {
+  createdFields,
   entriesAfterUpdate,
   type JsonObject,
   type ManagedFieldsEntry,
@@ -55,7 +56,10 @@ export function own(
   const entries = entriesAfterUpdate(ownedWrite(environment, target, fieldManager), {
     live: () => (old === undefined ? zeroOf(resource.struct) : viewOf(resource, old)),
     next: () => viewOf(resource, object),
-    creation: old === undefined,
+    created:
+      old === undefined
+        ? () => createdFields(resource.struct, servedObject(resource, object))
+        : undefined,
     entries: old?.metadata.managedFields,
     sent,
   });
@@ -75,10 +79,14 @@ export function noteCleared(document: unknown, object: any): void {
 }
 
 /** A hub object as JSON in the version of the resource, without its owners. */
-export function viewOf({ served, struct }: Resource, hub: any): JsonObject {
-  const object = served.convert === "hub" ? hub : served.convert.down(hub);
+export function viewOf(resource: Resource, hub: any): JsonObject {
+  const object = servedObject(resource, hub);
   const { managedFields: _entries, ...metadata } = object.metadata;
-  return toJsonValue(struct, { ...object, metadata });
+  return toJsonValue(resource.struct, { ...object, metadata });
+}
+
+function servedObject({ served }: Resource, hub: any): any {
+  return served.convert === "hub" ? hub : served.convert.down(hub);
 }
 
 /** The object of a kind with nothing set, as JSON. */

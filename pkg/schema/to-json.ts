@@ -87,12 +87,23 @@ function printValue(value: unknown): string {
 }
 
 /** Any JSON value; a bigint prints its digits. */
-function printAny(value: unknown): string {
+function printAny(value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    // Only a bigint is refused here; cycles do not exist in values that came from JSON.
+    if (error instanceof TypeError) return printWithBigints(value);
+    throw error;
+  }
+}
+
+function printWithBigints(value: unknown): string {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(printAny).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(printWithBigints).join(",")}]`;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return `{${members.map(([key, member]) => `${printString(key)}:${printAny(member)}`).join(",")}}`;
+  const printed = members.map(([key, member]) => `${printString(key)}:${printWithBigints(member)}`);
+  return `{${printed.join(",")}}`;
 }
 
 function printList(element: Type): Print {
@@ -186,6 +197,28 @@ function printStruct(struct: StructType<any>): Print {
     return text === "" ? "{}" : `{${text.slice(1)}}`;
   };
 }
+
+/** A field of a struct as JSON shows it. */
+interface JsonMember {
+  readonly field: JsonField;
+  /** What JSON shows of an object: undefined for nothing. */
+  readonly shown: (object: Readonly<Record<string, unknown>>) => unknown;
+  /** JSON shows it even in an object with nothing set. */
+  readonly isAlwaysThere: boolean;
+}
+
+/** The fields of a struct as `toJson` prints them, in the order of Go's declaration. */
+export const jsonMembers = memoize((struct: StructType<any>): readonly JsonMember[] => {
+  const writers = writersOf(struct);
+  return jsonFields(struct).map((field, index) => {
+    const writer = writers[index] as FieldWriter;
+    return {
+      field,
+      shown: (object) => written(writer, object),
+      isAlwaysThere: writer.zero !== undefined,
+    };
+  });
+});
 
 /**
  * The value that `toJson` prints: fresh objects with fields in Go's order, sharing nothing with
