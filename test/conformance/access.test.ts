@@ -1,0 +1,267 @@
+/**
+ * Who may do what, through stock clients: kubectl with each kind of credential, a certificate made
+ * by openssl, revocation; and reviews against what requests really get.
+ */
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+
+interface Outcome {
+  readonly status: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+describe("access, with kubectl", function () {
+  this.timeout(60_000);
+  let server: RunningServer;
+  let folder: string;
+
+  before(async function () {
+    if (spawnSync("kubectl", ["version", "--client"]).error) this.skip();
+    folder = mkdtempSync(path.join(tmpdir(), "keelson-access-"));
+    server = await startServer({
+      port: 0,
+      certificateDirectory: path.join(folder, "pki"),
+      tokens: 'alicetoken,alice,alice-uid,"devs"\n',
+      bootstrapTokens: true,
+      authorization: ["Node", "RBAC"],
+    });
+    writeFileSync(path.join(folder, "kubeconfig"), server.kubeconfig);
+    await ok("create namespace team");
+    await ok("create configmap c1 -n team");
+    await ok("create role reader -n team --verb=get,list --resource=configmaps");
+    await ok("create rolebinding alice -n team --role=reader --user=alice");
+  });
+  after(async () => {
+    await server?.close();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  function run(program: string, words: readonly string[], input?: string): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const env = { ...process.env, KUBECONFIG: path.join(folder, "kubeconfig"), HOME: folder };
+      const child = spawn(program, words, { cwd: folder, env });
+      let out = "";
+      let error = "";
+      child.stdout.on("data", (chunk) => (out += chunk));
+      child.stderr.on("data", (chunk) => (error += chunk));
+      child.on("error", reject);
+      child.on("close", (status) => resolve({ status, out, error }));
+      child.stdin.end(input);
+    });
+  }
+
+  const attempt = (words: string, input?: string) => run("kubectl", words.split(" "), input);
+
+  async function ok(words: string, input?: string): Promise<string> {
+    const { status, out, error } = await attempt(words, input);
+    assert.equal(status, 0, `kubectl ${words}: ${error}`);
+    return out.trim();
+  }
+
+  /** As somebody else than the admin of the kubeconfig: without its certificate. */
+  function withToken(token: string): string {
+    const url = `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null`;
+    return `${url} --token=${token}`;
+  }
+
+  it("tells whether one may, as oneself and as others", async () => {
+    assert.equal(await ok("auth can-i delete nodes"), "yes");
+    assert.equal(await ok("auth can-i list configmaps -n team --as=alice"), "yes");
+    const denied = await attempt("auth can-i delete configmaps -n team --as=alice");
+    assert.deepEqual([denied.status, denied.out.trim()], [1, "no"]);
+    const list = await ok("auth can-i --list -n team --as=alice");
+    assert.match(list, /^configmaps +\[\] +\[\] +\[get list\]$/m);
+  });
+
+  it("tells who one is", async () => {
+    assert.match(await ok("auth whoami"), /^Username +admin$/m);
+    const alice = await ok(`auth whoami ${withToken("alicetoken")}`);
+    assert.match(alice, /^Username +alice$/m);
+    assert.match(alice, /^Groups +\[devs system:authenticated\]$/m);
+  });
+
+  it("says in words what is forbidden", async () => {
+    const { status, error } = await attempt(`get nodes ${withToken("alicetoken")}`);
+    assert.equal(status, 1);
+    assert.equal(
+      error.trim(),
+      'Error from server (Forbidden): nodes is forbidden: User "alice" cannot list resource ' +
+        '"nodes" in API group "" at the cluster scope',
+    );
+  });
+
+  it("takes certificates that its authority signed", async () => {
+    const files = ["-keyout", "bob.key", "-out", "bob.csr", "-subj", "/O=devs/CN=bob"];
+    await run("openssl", ["req", "-newkey", "rsa:2048", "-nodes", ...files]);
+    const authority = ["-CA", "pki/ca.crt", "-CAkey", "pki/ca.key", "-CAcreateserial"];
+    const request = ["x509", "-req", "-in", "bob.csr", "-days", "1", "-out", "bob.crt"];
+    const signed = await run("openssl", [...request, ...authority]);
+    assert.equal(signed.status, 0, signed.error);
+    const own = `--client-certificate=${folder}/bob.crt --client-key=${folder}/bob.key`;
+    const url = `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null`;
+    const bob = await ok(`auth whoami ${url} ${own}`);
+    assert.match(bob, /^Username +bob$/m);
+    assert.match(bob, /^Groups +\[devs system:authenticated\]$/m);
+  });
+
+  it("makes tokens of service accounts, which end with the account within a second", async () => {
+    await ok("create serviceaccount bot -n team");
+    await ok("create rolebinding bot -n team --role=reader --serviceaccount=team:bot");
+    const token = await ok("create token bot -n team");
+    assert.equal(token.split(".").length, 3);
+    const own = withToken(token);
+    assert.match(await ok(`get configmap c1 -n team -o name ${own}`), /configmap\/c1/);
+    assert.match(await ok(`auth whoami ${own}`), /^Username +system:serviceaccount:team:bot$/m);
+    await ok("delete serviceaccount bot -n team");
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const { status, error } = await attempt(`get configmap c1 -n team ${own}`);
+    assert.equal(status, 1);
+    assert.match(error, /Unauthorized/);
+  });
+
+  it("lets nodes join with bootstrap tokens", async () => {
+    const words = [
+      "create secret generic bootstrap-token-abcdef -n kube-system",
+      "--type=bootstrap.kubernetes.io/token --from-literal=token-id=abcdef",
+      "--from-literal=token-secret=0123456789abcdef",
+      "--from-literal=usage-bootstrap-authentication=true",
+    ];
+    await ok(words.join(" "));
+    const who = await ok(`auth whoami ${withToken("abcdef.0123456789abcdef")}`);
+    assert.match(who, /^Username +system:bootstrap:abcdef$/m);
+  });
+
+  it("takes a right back at once", async () => {
+    const own = withToken("alicetoken");
+    await ok(`get configmaps -n team ${own}`);
+    await ok("delete rolebinding alice -n team");
+    assert.equal((await attempt(`get configmaps -n team ${own}`)).status, 1);
+    await ok("create rolebinding alice -n team --role=reader --user=alice");
+    await ok(`get configmaps -n team ${own}`);
+  });
+});
+
+describe("access, within the process", () => {
+  let server: RunningServer;
+
+  before(async () => {
+    server = await startServer({ controllers: false });
+    await post("/api/v1/namespaces", { metadata: { name: "team" } });
+    await post(`${rbac}/namespaces/team/roles`, {
+      metadata: { name: "some" },
+      rules: [
+        { verbs: ["get", "delete"], apiGroups: [""], resources: ["configmaps"] },
+        { verbs: ["list"], apiGroups: ["apps", "coordination.k8s.io"], resources: ["*"] },
+        { verbs: ["*"], apiGroups: [""], resources: ["secrets"], resourceNames: ["mine"] },
+      ],
+    });
+    await post(`${rbac}/namespaces/team/rolebindings`, {
+      metadata: { name: "some" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "some" },
+      subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "u" }],
+    });
+  });
+  after(() => server.close());
+
+  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+  const access = "/apis/authorization.k8s.io/v1";
+
+  async function post(url: string, object: object, headers: Record<string, string> = {}) {
+    const init = { method: "POST", body: JSON.stringify(object) };
+    const type = { "content-type": "application/json" };
+    const answer = await server.fetch(url, { ...init, headers: { ...type, ...headers } });
+    return { status: answer.status, body: (await answer.json()) as any };
+  }
+
+  const methods = { get: "GET", list: "GET", delete: "DELETE" } as const;
+  const places = [
+    { group: "", resource: "configmaps", path: "/api/v1/namespaces/team/configmaps" },
+    { group: "", resource: "secrets", path: "/api/v1/namespaces/team/secrets" },
+    {
+      group: "coordination.k8s.io",
+      resource: "leases",
+      path: "/apis/coordination.k8s.io/v1/namespaces/team/leases",
+    },
+  ];
+
+  for (const { group, resource, path: collection } of places) {
+    for (const verb of ["get", "list", "delete"] as const) {
+      for (const name of verb === "list" ? [""] : ["mine", "yours"]) {
+        it(`a review of ${verb} ${resource} ${name} says what a request gets`, async () => {
+          const resourceAttributes = { verb, group, resource, name, namespace: "team" };
+          const spec = { user: "u", groups: ["system:authenticated"], resourceAttributes };
+          const review = await post(`${access}/subjectaccessreviews`, { spec });
+          const url = name === "" ? collection : `${collection}/${name}`;
+          const headers = { "impersonate-user": "u" };
+          const answer = await server.fetch(url, { method: methods[verb], headers });
+          assert.equal(review.status, 201);
+          assert.equal(answer.status !== 403, review.body.status.allowed);
+        });
+      }
+    }
+  }
+
+  it("does not let anybody become another, or give what he has not", async () => {
+    const asU = { "impersonate-user": "u" };
+    const role = {
+      metadata: { name: "more" },
+      rules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
+    };
+    const given = await post(`${rbac}/namespaces/team/roles`, role, asU);
+    assert.equal(given.status, 403);
+    const headers = { "impersonate-group": "system:masters" };
+    const nobody = await server.fetch("/api/v1/namespaces", { headers });
+    assert.equal(nobody.status, 500);
+    const asAnother = { "impersonate-user": "u", "impersonate-uid": "1" };
+    const answer = await server.fetch(`${rbac}/namespaces/team/roles`, { headers: asAnother });
+    assert.equal(answer.status, 403);
+  });
+
+  it("gives every fork the keys of what it was copied from", async () => {
+    const url = "/api/v1/namespaces/team/serviceaccounts";
+    await post(url, { metadata: { name: "bot" } });
+    const made = await post(`${url}/bot/token`, { spec: {} });
+    assert.equal(made.status, 201);
+    const copy = await server.fork();
+    const authorization = `Bearer ${made.body.status.token}`;
+    const headers = { authorization, "content-type": "application/json" };
+    const answer = await copy.fetch("/apis/authentication.k8s.io/v1/selfsubjectreviews", {
+      method: "POST",
+      body: "{}",
+      headers,
+    });
+    const { status } = (await answer.json()) as any;
+    assert.equal(status.userInfo.username, "system:serviceaccount:team:bot");
+    await copy.close();
+  });
+
+  it("leaves roles alone that opted out, and repairs the others", async () => {
+    const change = async (name: string, object: object) => {
+      const answer = await server.fetch(`${rbac}/clusterroles/${name}`, {
+        method: "PATCH",
+        headers: { "content-type": "application/merge-patch+json" },
+        body: JSON.stringify(object),
+      });
+      assert.equal(answer.status, 200);
+    };
+    const annotations = { "rbac.authorization.kubernetes.io/autoupdate": "false" };
+    await change("system:discovery", { metadata: { annotations }, rules: [] });
+    const extra = { verbs: ["get"], nonResourceURLs: ["/extra"] };
+    await change("system:public-info-viewer", { rules: [extra] });
+    const copy = await server.fork();
+    const rulesOf = async (name: string) => {
+      const answer = await copy.fetch(`${rbac}/clusterroles/${name}`);
+      return ((await answer.json()) as any).rules;
+    };
+    assert.equal(await rulesOf("system:discovery"), null);
+    const repaired = await rulesOf("system:public-info-viewer");
+    assert.deepEqual(repaired[0], extra);
+    assert.ok(repaired.length > 1);
+    await copy.close();
+  });
+});
