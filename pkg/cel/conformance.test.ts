@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { tests as suite } from "@bufbuild/cel-spec/testdata/conformance.js";
+import { tests as parsing } from "@bufbuild/cel-spec/testdata/parsing.js";
 import { Environment } from "./environment.ts";
 import { compile } from "./program.ts";
 import { type CelType, dyn, mapOf, listOf } from "./types.ts";
@@ -13,7 +14,6 @@ const foreign = new Set([
   "encoders_ext",
   "enums",
   "math_ext",
-  "network_ext",
   "proto2",
   "proto2_ext",
   "proto3",
@@ -43,21 +43,26 @@ interface Original {
 // The data is Protobuf's JSON.
 type Json = Readonly<Record<string, unknown>>;
 
+interface Node {
+  readonly name: string;
+  readonly suites?: readonly Node[];
+  readonly tests?: readonly Test[];
+}
+
+interface Test {
+  readonly original: object;
+  /** What the reference says about the text, if it refuses it. */
+  readonly error?: string;
+}
+
+function testsOf(node: Node): Test[] {
+  return [...(node.tests ?? []), ...(node.suites ?? []).flatMap(testsOf)];
+}
+
 function cases(): Case[] {
-  const found: Case[] = [];
-  interface Node {
-    readonly name: string;
-    readonly suites?: readonly Node[];
-    readonly tests?: readonly { readonly original: object }[];
-  }
-  const walk = (node: Node, file: string): void => {
-    for (const test of node.tests ?? []) {
-      found.push({ file, original: test.original as Original });
-    }
-    for (const inner of node.suites ?? []) walk(inner, file);
-  };
-  for (const file of (suite as Node).suites ?? []) walk(file, file.name);
-  return found;
+  return ((suite as Node).suites ?? []).flatMap((file) =>
+    testsOf(file).map(({ original }) => ({ file: file.name, original: original as Original })),
+  );
 }
 
 /**
@@ -208,5 +213,17 @@ describe("cel: the public conformance cases", () => {
     }
     const passed = ours.length - failures.length;
     assert(passed >= LEAST, `${passed} of ${ours.length} pass:\n${failures.join("\n")}`);
+  });
+
+  it("refuses texts in the words of the reference", () => {
+    let compared = 0;
+    for (const { original, error } of testsOf(parsing as Node)) {
+      // The others depend on options of the parser.
+      if (error?.startsWith("ERROR: <input>") !== true) continue;
+      const { expr } = original as Original;
+      assert.equal(compile(expr, base).error, error, expr);
+      compared++;
+    }
+    assert(compared >= 60, `${compared} texts`);
   });
 });

@@ -1,4 +1,18 @@
-/** cel: the expression language of validation rules and policies. */
+/**
+ * cel: the expression language of validation rules and policies.
+ *
+ * ```ts
+ * const self = structuralType(schema) ?? dyn;
+ * const environment = Environment.kubernetes({ variables: { self } });
+ * const { program, error } = compile("self.replicas <= 5", environment);
+ * if (program === undefined) return `compilation failed: ${error}`;
+ * if (program.estimatedCost.max > costLimits.estimatedRule) return "too costly";
+ * const { value, error, cost } = program.evaluate({ self: object }, costLimits.call);
+ * ```
+ *
+ * An environment is costly to make and cheap to `extend` with other variables. Programs are
+ * immutable. Data is given as JSON and read through its declared type without being copied.
+ */
 export { Environment, type EnvironmentOptions } from "./environment.ts";
 export { compile, type Compilation, type Outcome, type Program } from "./program.ts";
 export * from "./types.ts";

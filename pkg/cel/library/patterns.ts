@@ -29,10 +29,9 @@ const LONGEST_PATTERN = 20_000;
 /** Each counted repeat may stand for a thousand copies of what it repeats. */
 const MOST_REPEATS = 100;
 
-/** Throws CelFault for what is no pattern, in Go's words, and for what would take long to compile. */
+/** Throws CelFault for what is no pattern, in Go's words, or would take long to compile. */
 export function compilePattern(text: string): RE2JS {
-  const repeats = text.match(/\{\d*,?\d\d/g)?.length ?? 0;
-  if (text.length > LONGEST_PATTERN || repeats > MOST_REPEATS) {
+  if (text.length > LONGEST_PATTERN || repeats(text) > MOST_REPEATS) {
     throw new CelFault("error parsing regexp: expression too large");
   }
   try {
@@ -41,6 +40,11 @@ export function compilePattern(text: string): RE2JS {
     if (error instanceof RE2JSSyntaxException) throw new CelFault(error.message);
     throw error;
   }
+}
+
+/** Repeats of ten or more. */
+function repeats(text: string): number {
+  return text.match(/\{\d*,?\d\d/g)?.length ?? 0;
 }
 
 /** Functions with a memory of patterns, one per environment. */
