@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { kubernetes } from "#meta";
+import type { RequestInfo, SelectorTerm, User } from "#request";
+import { NodeAuthorizer } from "./node-authorizer.ts";
+
+const node: User = {
+  name: "system:node:n1",
+  uid: "",
+  groups: ["system:nodes", "system:authenticated"],
+  extra: new Map(),
+};
+
+/** `get secrets ns/s`, `list pods`, `create serviceaccounts/token ns/app`. */
+function asked(text: string): RequestInfo {
+  const [verb = "", what = "", place = ""] = text.split(" ");
+  const [resource = "", subresource = ""] = what.split("/");
+  const [namespace = "", name = ""] = place.includes("/") ? place.split("/") : ["", place];
+  const common = { isResource: true, path: "", apiPrefix: "api", version: "v1", rest: [] };
+  return { ...common, group: "", verb, resource, subresource, namespace, name };
+}
+
+const pod = {
+  metadata: { namespace: "ns", name: "p" },
+  spec: {
+    nodeName: "n1",
+    serviceAccountName: "app",
+    imagePullSecrets: [{ name: "pull" }],
+    containers: [
+      {
+        env: [{ valueFrom: { secretKeyRef: { name: "env", key: "k" } } }],
+        envFrom: [{ configMapRef: { name: "settings" } }],
+      },
+    ],
+    volumes: [
+      { name: "a", secret: { secretName: "volume" } },
+      { name: "b", projected: { sources: [{ secret: { name: "projected" } }] } },
+      { name: "c", persistentVolumeClaim: { claimName: "claim" } },
+    ],
+  },
+};
+const volume = {
+  metadata: { name: "pv" },
+  spec: {
+    claimRef: { namespace: "ns", name: "claim" },
+    csi: { nodePublishSecretRef: { namespace: "ns", name: "mount" } },
+  },
+};
+
+function authorizer(): NodeAuthorizer {
+  const rules = [
+    { verbs: ["list"], apiGroups: [""], resources: ["services"] },
+    { verbs: ["get", "list"], apiGroups: [""], resources: ["nodes"] },
+  ];
+  const made = new NodeAuthorizer({ domain: kubernetes, rules });
+  const kept = (plural: string) => made.followed().find((each) => each.plural === plural)!.kept;
+  kept("pods").set(pod);
+  kept("persistentvolumes").set(volume);
+  return made;
+}
+
+async function may(text: string, fieldTerms: readonly SelectorTerm[] = [], user = node) {
+  const decision = await authorizer().authorize({ user, request: asked(text), fieldTerms });
+  return decision.verdict === "allow" ? "yes" : decision.reason;
+}
+
+describe("the authorizer of nodes", () => {
+  for (const name of ["pull", "env", "volume", "projected", "mount"]) {
+    it(`shows a node the Secret ${name} that its pod needs`, async () => {
+      assert.equal(await may(`get secrets ns/${name}`), "yes");
+    });
+  }
+
+  const none = "no relationship found between node 'n1' and this object";
+  const cases: readonly (readonly [string, string])[] = [
+    ["get configmaps ns/settings", "yes"],
+    ["get persistentvolumeclaims ns/claim", "yes"],
+    ["get persistentvolumes pv", "yes"],
+    ["get serviceaccounts ns/app", "yes"],
+    ["create serviceaccounts/token ns/app", "yes"],
+    ["get pods ns/p", "yes"],
+    ["get nodes n1", "yes"],
+    ["list services", "yes"],
+    ["get secrets ns/other", none],
+    ["get secrets other/env", none],
+    ["create serviceaccounts/token ns/default", none],
+    ["get pods ns/q", none],
+    ["list secrets", "can only read namespaced object of this type"],
+    ["update secrets ns/env", "can only read resources of this type"],
+    ["get nodes n2", "node 'n1' cannot read 'n2', only its own Node object"],
+    ["list nodes", "node 'n1' cannot read all nodes, only its own Node object"],
+    ["list pods", "can only list/watch pods with spec.nodeName field selector"],
+    ["delete services", ""],
+  ];
+  for (const [text, answer] of cases) {
+    it(`answers ${text} with ${JSON.stringify(answer)}`, async () => {
+      assert.equal(await may(text), answer);
+    });
+  }
+
+  it("lets a node list its own pods only", async () => {
+    const term = (value: string) =>
+      [{ key: "spec.nodeName", operator: "In", values: [value] }] as const;
+    assert.equal(await may("list pods", term("n1")), "yes");
+    assert.notEqual(await may("list pods", term("n2")), "yes");
+  });
+
+  it("has no opinion on others", async () => {
+    assert.equal(await may("get secrets ns/env", [], { ...node, groups: [] }), "");
+    assert.equal(await may("get secrets ns/env", [], { ...node, name: "n1" }), "");
+  });
+
+  it("forgets what pods needed that are gone", async () => {
+    const made = authorizer();
+    const { kept } = made.followed().find(({ plural }) => plural === "pods")!;
+    kept.delete("ns/p");
+    for (const text of ["get secrets ns/env", "get secrets ns/mount", "get persistentvolumes pv"]) {
+      const { verdict } = await made.authorize({ user: node, request: asked(text) });
+      assert.equal(verdict, "no-opinion", text);
+    }
+  });
+});
