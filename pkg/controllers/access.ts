@@ -56,6 +56,13 @@ export function targetOf(
   return { resource, namespace, name, subresource, user: controllerUser, signal, userAgent };
 }
 
+const apiserver: User = { ...controllerUser, name: "system:apiserver" };
+
+/** A request of the API server itself. */
+export function serverTarget(resource: Resource, place: Place, signal: AbortSignal): Target {
+  return { ...targetOf(resource, place, signal), user: apiserver, userAgent: "kube-apiserver" };
+}
+
 /**
  * One resource per stored kind that can be watched and deleted: what controllers of all objects
  * look at.

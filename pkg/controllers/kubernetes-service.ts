@@ -1,6 +1,6 @@
 import { type Catalog, resolve, type Resource } from "#meta";
 import { firstAddress, type Item, type Registry, type ServiceNetwork } from "#registry";
-import { isConflict, isNotFound, targetOf } from "./access.ts";
+import { isConflict, isNotFound, serverTarget } from "./access.ts";
 
 /** What the service `kubernetes` and the default networks are made from. */
 export interface KubernetesService {
@@ -41,7 +41,7 @@ async function ensureServiceCidr(options: KubernetesService): Promise<void> {
     lastTransitionTime: object.metadata.creationTimestamp,
   };
   const patch = { metadata: { uid: object.metadata.uid }, status: { conditions: [ready] } };
-  const target = targetOf(resource, { name, subresource: "status" }, signal);
+  const target = serverTarget(resource, { name, subresource: "status" }, signal);
   const merge = { ...plainWrite, patchType: "merge", force: undefined } as const;
   await registry.patch(target, { bytes: jsonBytes(patch), format: "json" }, merge);
 }
@@ -70,14 +70,14 @@ async function ensure(
   const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
   const body = { bytes: jsonBytes({ ...typeMeta, ...object }), format: "json" } as const;
   const found = () =>
-    registry.get(targetOf(resource, { namespace, name }, signal), { resourceVersion: "" });
+    registry.get(serverTarget(resource, { namespace, name }, signal), { resourceVersion: "" });
   try {
     return await found();
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
   try {
-    const target = targetOf(resource, { namespace }, signal);
+    const target = serverTarget(resource, { namespace }, signal);
     return (await registry.create(target, body, plainWrite)).item;
   } catch (error) {
     // The address is refused when the service has it already.

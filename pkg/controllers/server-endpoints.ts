@@ -2,7 +2,7 @@ import { type Clock, deepEqual } from "#base";
 import { type Catalog, resolve, type Resource } from "#meta";
 import type { Registry } from "#registry";
 import type { ObjectStore } from "#storage";
-import { isConflict, isNotFound, targetOf } from "./access.ts";
+import { isConflict, isNotFound, serverTarget } from "./access.ts";
 
 /**
  * Endpoints of the service `kubernetes`: every replica keeps a lease with its address in the store,
@@ -105,7 +105,7 @@ async function put({ registry }: ServerEndpoints, wanted: Wanted): Promise<void>
   const { resource, labels, fields, signal } = wanted;
   if (resource === undefined) return;
   const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
-  const target = targetOf(resource, { namespace, name }, signal);
+  const target = serverTarget(resource, { namespace, name }, signal);
   const bodyOf = (metadata: object) => {
     const object = { ...typeMeta, metadata: { name, namespace, labels, ...metadata }, ...fields };
     return { bytes: Buffer.from(JSON.stringify(object)), format: "json" } as const;
@@ -118,7 +118,7 @@ async function put({ registry }: ServerEndpoints, wanted: Wanted): Promise<void>
   } catch (error) {
     if (isConflict(error)) return;
     if (!isNotFound(error)) throw error;
-    const collection = targetOf(resource, { namespace }, signal);
+    const collection = serverTarget(resource, { namespace }, signal);
     await registry.create(collection, bodyOf({}), plainWrite).catch((failure: unknown) => {
       if (!isConflict(failure)) throw failure;
     });
