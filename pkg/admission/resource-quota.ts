@@ -4,6 +4,7 @@ import type { AdmissionAttributes, Admit, Registry } from "#registry";
 import { amountOf, type Amounts, masked, minus, plus } from "./amounts.ts";
 import { type AdmissionParts, type Objects, refuse } from "./objects.ts";
 import { inScopes } from "./quota-scopes.ts";
+import { Turns } from "./turns.ts";
 import { type Meter, meterFor } from "./usage.ts";
 
 /**
@@ -22,18 +23,28 @@ const attempts = 10;
 
 export function resourceQuota(parts: QuotaParts): Admit {
   const { domain } = parts.catalog;
+  // Those that meet here need not get into each other's way in the store.
+  const turns = new Turns();
   return async (attributes) => {
     const { target, operation } = attributes;
     if (target.namespace === "" || operation === "delete") return [];
     const meter = meterFor(attributes, { domain, now: parts.clock.now() });
     if (meter === undefined) return [];
-    for (let attempt = 1; ; attempt++) {
-      const charges = await chargesOf(parts, attributes, meter);
-      if (attributes.dryRun) return [];
-      if (await noteAll(parts, attributes, charges)) return [];
-      if (attempt === attempts) throw refuse(attributes, "the quotas change too often");
-    }
+    await turns.take(target.namespace, () => charge(parts, attributes, meter));
+    return [];
   };
+}
+
+async function charge(
+  parts: QuotaParts,
+  attributes: AdmissionAttributes,
+  meter: Meter,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const charges = await chargesOf(parts, attributes, meter);
+    if (attributes.dryRun || (await noteAll(parts, attributes, charges))) return;
+    if (attempt === attempts) throw refuse(attributes, "the quotas change too often");
+  }
 }
 
 interface Charge {
