@@ -127,6 +127,8 @@ export interface KindRules {
    * ReplicationController and Job.
    */
   readonly defaultPropagation: "background" | "orphan";
+  /** Warning for whoever deletes without a word about dependents. */
+  readonly deletionWarning?: string;
   /**
    * metadata.finalizers may be cleared while being created in a terminating namespace… only Event
    * may be created there.

@@ -2,6 +2,7 @@ import { badRequest, type Catalog, type Domain, printYaml, StatusError } from "#
 import type {
   Body,
   DeleteAnswer,
+  DeleteOptions,
   Item,
   ItemList,
   PatchOptions,
@@ -241,13 +242,20 @@ class VerbRun {
     const options = await this.deleteOptions();
     const deleted = await this.parts.registry.delete(this.target, options);
     const status = isPending(deleted) && options.orphanDependents === false ? 202 : 200;
+    const warnings = this.deletionWarnings(options);
     if ("item" in deleted) {
-      return this.sendItem(deleted.item, { status, negotiated, warnings: [] });
+      return this.sendItem(deleted.item, { status, negotiated, warnings });
     }
     const pretty = this.pretty(negotiated);
-    const headers = { ...this.headers([]), "content-type": mediaTypes[negotiated.format] };
+    const headers = { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] };
     const body = statusBody(deleted.status, { ...negotiated, pretty });
     answer(this.request.exchange, { status, headers }, body);
+  }
+
+  private deletionWarnings({ propagationPolicy, orphanDependents }: DeleteOptions): string[] {
+    const { deletionWarning } = this.request.route.resource.kind.rules;
+    const isSaid = propagationPolicy !== undefined || orphanDependents !== undefined;
+    return isSaid || deletionWarning === undefined ? [] : [deletionWarning];
   }
 
   private async deleteCollection(): Promise<void> {
@@ -257,7 +265,7 @@ class VerbRun {
     const options = await this.deleteOptions();
     const table = this.tableView(negotiated);
     const deleted = await this.parts.registry.deleteCollection(this.target, list, options);
-    return this.sendList(deleted, negotiated, table);
+    return this.sendList(deleted, negotiated, table, this.deletionWarnings(options));
   }
 
   private async deleteOptions() {
@@ -345,11 +353,12 @@ class VerbRun {
     list: ItemList,
     negotiated: Negotiated,
     table: TableView | undefined,
+    warnings: readonly string[] = [],
   ): Promise<void> {
     const { exchange, route } = this.request;
     const writer = new AnswerWriter(exchange.sink, {
       status: 200,
-      headers: { ...this.headers([]), "content-type": mediaTypes[negotiated.format] },
+      headers: { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] },
       gzipAbove: gzipAbove(exchange, this.parts.limits.gzipThreshold),
     });
     const pretty = this.pretty(negotiated);
