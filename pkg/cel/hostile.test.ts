@@ -87,6 +87,14 @@ describe("cel: hostile texts", () => {
     }
   });
 
+  it("survives data nested beyond the stack", () => {
+    let deep: unknown = 1;
+    for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+    const { program } = compile("object == x", environment);
+    const outcome = program?.evaluate({ object: deep, x: [deep] });
+    assert.equal(outcome?.error, "evaluation exceeds resources");
+  });
+
   it("refuses patterns that take long to compile", () => {
     const before = performance.now();
     for (const pattern of ["(?:(?:a{31}){31})".repeat(1_000), "[[:alpha:]]".repeat(100_000)]) {

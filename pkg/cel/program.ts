@@ -90,6 +90,10 @@ export class Program {
       if (error instanceof CelFault) {
         return { error: error.message, cost: frame.spent, exceeded: false };
       }
+      // Data nested beyond the stack, or a text longer than a string can be.
+      if (error instanceof RangeError) {
+        return { error: "evaluation exceeds resources", cost: frame.spent, exceeded: false };
+      }
       if (error instanceof BudgetExceeded) {
         return { error: error.message, cost: frame.spent, exceeded: true };
       }
