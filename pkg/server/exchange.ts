@@ -17,6 +17,8 @@ export interface Exchange {
   readonly certificate: Credentials["certificate"];
   /** Aborts when the client goes away, or with the reason given to `abort`. */
   readonly signal: AbortSignal;
+  /** Why it has aborted; undefined while it has not. Cheaper than to ask the signal. */
+  readonly reason: Error | undefined;
   abort(reason: Error): void;
   /**
    * The whole body.

@@ -58,6 +58,11 @@ export class LocalExchange implements Exchange {
     return this.life.signal;
   }
 
+  get reason(): Error | undefined {
+    const { aborted, reason } = this.life.signal;
+    return aborted ? (reason as Error) : undefined;
+  }
+
   header(name: string): string | undefined {
     return this.request.headers?.[name];
   }

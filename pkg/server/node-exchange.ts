@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Credentials } from "#request";
@@ -10,10 +9,8 @@ import {
   type Sink,
   type Upgrade,
 } from "./exchange.ts";
-import { bodyTooLarge, deadlineExceeded } from "./failures.ts";
-
-export type NodeRequest = IncomingMessage | Http2ServerRequest;
-export type NodeResponse = ServerResponse | Http2ServerResponse;
+import { bodyTooLarge } from "./failures.ts";
+import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming.ts";
 
 interface NodeExchangeOptions {
   readonly bodyTimeout: number;
@@ -21,18 +18,18 @@ interface NodeExchangeOptions {
   readonly upgrade?: Upgrade | undefined;
 }
 
-/** An exchange over a connection, HTTP/2 or HTTP/1.1. */
+/** An exchange over an HTTP/1.1 connection. */
 export class NodeExchange implements Exchange {
   readonly method: string;
   readonly url: string;
   readonly authorization: readonly string[];
   readonly sink: Sink;
-  private readonly life = new AbortController();
+  private readonly life = new Life();
   private read = false;
 
   constructor(
-    private readonly request: NodeRequest,
-    response: NodeResponse,
+    private readonly request: IncomingMessage,
+    response: ServerResponse,
     private readonly options: NodeExchangeOptions,
   ) {
     this.method = request.method ?? "GET";
@@ -48,6 +45,10 @@ export class NodeExchange implements Exchange {
     return this.life.signal;
   }
 
+  get reason(): Error | undefined {
+    return this.life.reason;
+  }
+
   get certificate(): Credentials["certificate"] {
     return certificateOf(this.request.socket as TLSSocket);
   }
@@ -58,13 +59,7 @@ export class NodeExchange implements Exchange {
   }
 
   headersBelow(prefix: string): ReadonlyMap<string, readonly string[]> {
-    const { rawHeaders } = this.request;
-    const found = new Map<string, readonly string[]>();
-    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-      const name = rawHeaders[i]!.toLowerCase();
-      if (name.startsWith(prefix)) found.set(name, [...(found.get(name) ?? []), rawHeaders[i + 1]!]);
-    }
-    return found;
+    return valuesBelow(this.request.rawHeaders, prefix);
   }
 
   abort(reason: Error): void {
@@ -91,7 +86,7 @@ export class NodeExchange implements Exchange {
       return Promise.reject(bodyTooLarge(limit));
     }
     const milliseconds = this.options.bodyTimeout;
-    return gather(this.request, { limit, milliseconds, signal: this.signal });
+    return gather(this.request, { limit, milliseconds, life: this.life });
   }
 
   /** Lets go of a body that nobody asked for, else its sender would wait for room for ever. */
@@ -99,71 +94,9 @@ export class NodeExchange implements Exchange {
     if (!this.read) this.request.resume();
   }
 
-  private leave(response: NodeResponse): void {
-    if (!response.writableEnded && !this.life.signal.aborted) {
-      this.life.abort(new ClientGone("the client has left"));
-    }
+  private leave(response: ServerResponse): void {
+    if (!response.writableEnded) this.life.abort(new ClientGone("the client has left"));
   }
-}
-
-function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
-  const values: string[] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]!.toLowerCase() === name) values.push(rawHeaders[i + 1]!);
-  }
-  return values;
-}
-
-/** The client's certificate, if the TLS layer has verified its chain. */
-function certificateOf(socket: TLSSocket): Credentials["certificate"] {
-  if (socket.authorized !== true) return undefined;
-  const certificate = socket.getPeerCertificate?.();
-  if (certificate?.subject === undefined) return undefined;
-  const { CN, O } = certificate.subject as unknown as Record<string, string | string[] | undefined>;
-  const organizations = O === undefined ? [] : Array.isArray(O) ? O : [O];
-  const commonName = (Array.isArray(CN) ? CN[0] : CN) ?? "";
-  return { commonName, organizations, raw: certificate.raw };
-}
-
-interface GatherOptions {
-  readonly limit: number;
-  readonly milliseconds: number;
-  readonly signal: AbortSignal;
-}
-
-/** Reads a body whole. What comes after a failure is dropped as it arrives. */
-function gather(request: NodeRequest, options: GatherOptions): Promise<Uint8Array> {
-  const { limit, milliseconds, signal } = options;
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    const settle = () => {
-      clearTimeout(timer);
-      request.off("data", onData);
-      request.off("end", onEnd);
-      signal.removeEventListener("abort", onAbort);
-    };
-    const fail = (error: unknown) => {
-      settle();
-      request.resume();
-      reject(error);
-    };
-    const onData = (chunk: Uint8Array) => {
-      size += chunk.byteLength;
-      if (size > limit) return fail(bodyTooLarge(limit));
-      chunks.push(chunk);
-    };
-    const onEnd = () => {
-      settle();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
-    };
-    const onAbort = () => fail(signal.reason);
-    const timer = setTimeout(() => fail(deadlineExceeded()), milliseconds);
-    if (signal.aborted) return onAbort();
-    request.on("data", onData);
-    request.on("end", onEnd);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 class NodeSink implements Sink {
@@ -171,7 +104,7 @@ class NodeSink implements Sink {
   private ended = false;
 
   constructor(
-    private readonly response: NodeResponse,
+    private readonly response: ServerResponse,
     private readonly common: AnswerHeaders,
   ) {}
 
@@ -190,12 +123,12 @@ class NodeSink implements Sink {
   }
 
   flush(): void {
-    if (!this.closed) (this.response as ServerResponse).flushHeaders();
+    if (!this.closed) this.response.flushHeaders();
   }
 
   write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.closed) return undefined;
-    const response = this.response as ServerResponse;
+    const { response } = this;
     if (response.write(chunk)) return undefined;
     return new Promise((resolve) => {
       const done = () => {
@@ -211,7 +144,7 @@ class NodeSink implements Sink {
   end(chunk?: Uint8Array): void {
     if (this.closed) return;
     this.ended = true;
-    const response = this.response as ServerResponse;
+    const { response } = this;
     if (chunk === undefined || chunk.byteLength === 0) response.end();
     else response.end(chunk);
   }
@@ -219,14 +152,10 @@ class NodeSink implements Sink {
   destroy(): void {
     if (this.closed) return;
     this.ended = true;
-    const { response } = this;
-    if ("stream" in response) response.stream.close(INTERNAL_ERROR);
-    else response.destroy();
+    this.response.destroy();
   }
 
   private get closed(): boolean {
     return this.ended || this.response.destroyed || this.response.writableEnded;
   }
 }
-
-const INTERNAL_ERROR = 2;

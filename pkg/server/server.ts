@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { createServer as createHttpServer, type IncomingMessage, ServerResponse } from "node:http";
-import { createSecureServer, type ServerHttp2Session } from "node:http2";
+import {
+  createSecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import Koa from "koa";
@@ -12,10 +17,11 @@ import { Closing } from "./closing.ts";
 import type { Exchange, Upgrade } from "./exchange.ts";
 import { Health, type HealthCheck } from "./health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
+import { Http2Exchange, Http2Request } from "./http2-exchange.ts";
 import { type LocalAnswer, LocalExchange, type LocalRequest } from "./local-exchange.ts";
 import { type MetricsSink, PrometheusMetrics, type RequestRecord } from "./metrics.ts";
 import type { ServerDocument } from "./non-resource.ts";
-import { NodeExchange, type NodeRequest, type NodeResponse } from "./node-exchange.ts";
+import { NodeExchange } from "./node-exchange.ts";
 import { type Arrived, requestPath } from "./stages.ts";
 import { type KubeletTls, Tunnels } from "./tunnels.ts";
 
@@ -180,8 +186,14 @@ class HttpServer implements KeelsonServer {
     app.use((context) => {
       // The stages write to the raw response: Koa's own answering cannot stream with back-pressure.
       context.respond = false;
-      return this.arrive(context.req, context.res);
+      const request: IncomingMessage | Http2Request = context.req;
+      if (request instanceof Http2Request) return this.arriveOnStream(request);
+      return this.arrive(request, context.res);
     });
+    // Koa's own also listens for the end of every answer, to report what the stages report here.
+    const handleRequest = (context: unknown, run: (context: unknown) => Promise<void>) =>
+      run(context);
+    Object.defineProperty(app, "handleRequest", { value: handleRequest });
     const handler = app.callback();
     const server = this.options.tls === undefined ? this.plain(handler) : this.secure(handler);
     const opened = this.options.tls === undefined ? "connection" : "secureConnection";
@@ -228,6 +240,18 @@ class HttpServer implements KeelsonServer {
       },
       handler,
     );
+    // Above the core Node puts objects that look like those of HTTP/1.1 and cost more than all of
+    // the stages; HTTP/2 requests go to Koa without them.
+    server.removeAllListeners("stream");
+    server.on(
+      "stream",
+      (
+        stream: ServerHttp2Stream,
+        headers: IncomingHttpHeaders,
+        _flags: number,
+        rawHeaders: readonly string[],
+      ) => handler(new Http2Request({ stream, headers, rawHeaders }), {}),
+    );
     server.on("session", (session) => this.watchSession(session));
     server.on("sessionError", () => undefined);
     server.on("tlsClientError", (_error, socket) => socket.destroy());
@@ -258,23 +282,37 @@ class HttpServer implements KeelsonServer {
   }
 
   private async arrive(
-    request: NodeRequest,
-    response: NodeResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
     upgrade?: Upgrade,
   ): Promise<void> {
-    const sent = request.headers["audit-id"];
-    const id = typeof sent === "string" && isPlainId(sent) ? sent : randomUUID();
-    const http2 = "stream" in response;
-    const last: Record<string, string> =
-      !http2 && this.closing.closing ? { connection: "close" } : {};
+    const id = requestId(request.headers["audit-id"]);
+    const last: Record<string, string> = this.closing.closing ? { connection: "close" } : {};
     const exchange = new NodeExchange(request, response, {
       bodyTimeout: this.limits.bodyTimeout,
       common: { ...COMMON_HEADERS, ...last, "audit-id": id },
       upgrade,
     });
-    const connection = http2 ? (response.stream.session ?? response) : request.socket;
-    this.count(connection, 1);
+    this.count(request.socket, 1);
     const finished = new Promise<void>((resolve) => response.once("close", resolve));
+    await this.serve(exchange, id);
+    exchange.finish();
+    await finished;
+    this.count(request.socket, -1);
+  }
+
+  private async arriveOnStream(request: Http2Request): Promise<void> {
+    const { stream, headers } = request;
+    if (headers[":method"] === "CONNECT") return stream.respond({ ":status": 405 }, lastFrame);
+    if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
+    const id = requestId(headers["audit-id"]);
+    const exchange = new Http2Exchange(request, {
+      bodyTimeout: this.limits.bodyTimeout,
+      common: { ...COMMON_HEADERS, "audit-id": id },
+    });
+    const connection = stream.session ?? stream;
+    this.count(connection, 1);
+    const finished = new Promise<void>((resolve) => stream.once("close", resolve));
     await this.serve(exchange, id);
     exchange.finish();
     await finished;
@@ -321,6 +359,13 @@ function emptyRecord(): RequestRecord {
     longRunning: false,
     code: 200,
   };
+}
+
+const lastFrame = { endStream: true };
+
+/** The id that the client gave the request, if it can be shown in a log. */
+function requestId(sent: string | string[] | undefined): string {
+  return typeof sent === "string" && isPlainId(sent) ? sent : randomUUID();
 }
 
 function isPlainId(text: string): boolean {

@@ -1,0 +1,197 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Readable } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import type { Credentials } from "#request";
+import { type AnswerHeaders, ClientGone, type Exchange, type Sink } from "./exchange.ts";
+import { bodyTooLarge } from "./failures.ts";
+import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming.ts";
+
+interface Arriving {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, as sent. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** A request as Node's HTTP/2 core hands it over, with as much as Koa looks at. */
+export class Http2Request {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+
+  constructor({ stream, headers, rawHeaders }: Arriving) {
+    this.stream = stream;
+    this.headers = headers;
+    this.rawHeaders = rawHeaders;
+  }
+
+  get method(): string {
+    return this.headers[":method"] ?? "GET";
+  }
+
+  get url(): string {
+    return this.headers[":path"] ?? "/";
+  }
+}
+
+interface Http2ExchangeOptions {
+  /** In milliseconds. */
+  readonly bodyTimeout: number;
+  readonly common: AnswerHeaders;
+}
+
+type Certificate = Credentials["certificate"];
+
+/** What a connection has shown never changes; reading it again costs much. */
+const certificates = new WeakMap<object, { readonly certificate: Certificate }>();
+
+/** An exchange over a stream of an HTTP/2 connection. */
+export class Http2Exchange implements Exchange {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization: readonly string[];
+  readonly sink: Sink;
+  private readonly life = new Life();
+  private read = false;
+
+  constructor(
+    private readonly request: Http2Request,
+    private readonly options: Http2ExchangeOptions,
+  ) {
+    const { rawHeaders, stream } = request;
+    this.method = request.method;
+    this.url = request.url;
+    this.authorization = valuesOf(rawHeaders, "authorization");
+    const sink = new Http2Sink(stream, options.common);
+    this.sink = sink;
+    const leave = (): void => {
+      if (!sink.ended) this.life.abort(new ClientGone("the client has left"));
+    };
+    stream.on("close", leave);
+    stream.on("error", leave);
+  }
+
+  get signal(): AbortSignal {
+    return this.life.signal;
+  }
+
+  get reason(): Error | undefined {
+    return this.life.reason;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.request.rawHeaders;
+  }
+
+  get certificate(): Certificate {
+    const { session } = this.request.stream;
+    if (session === undefined) return undefined;
+    let known = certificates.get(session);
+    if (known === undefined) {
+      known = { certificate: certificateOf(session.socket as TLSSocket) };
+      certificates.set(session, known);
+    }
+    return known.certificate;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  headersBelow(prefix: string): ReadonlyMap<string, readonly string[]> {
+    return valuesBelow(this.request.rawHeaders, prefix);
+  }
+
+  abort(reason: Error): void {
+    this.life.abort(reason);
+  }
+
+  stream(): Readable {
+    this.read = true;
+    return this.request.stream;
+  }
+
+  body(limit: number): Promise<Uint8Array> {
+    this.read = true;
+    const { stream } = this.request;
+    if (Number(this.header("content-length") ?? 0) > limit) {
+      stream.resume();
+      return Promise.reject(bodyTooLarge(limit));
+    }
+    return gather(stream, { limit, milliseconds: this.options.bodyTimeout, life: this.life });
+  }
+
+  /** Lets go of a body that nobody asked for, else its sender would wait for room for ever. */
+  finish(): void {
+    if (!this.read) this.request.stream.resume();
+  }
+}
+
+/** Writes to the stream itself; status and headers leave with the first bytes. */
+class Http2Sink implements Sink {
+  ended = false;
+  private headers: Record<string, string | number | readonly string[]> | undefined;
+  private sent = false;
+
+  constructor(
+    private readonly stream: ServerHttp2Stream,
+    private readonly common: AnswerHeaders,
+  ) {}
+
+  get started(): boolean {
+    return this.headers !== undefined;
+  }
+
+  start(status: number, headers: AnswerHeaders): void {
+    if (this.started || this.closed) return;
+    this.headers = { ":status": status, ...this.common, ...headers };
+  }
+
+  flush(): void {
+    if (!this.closed) this.respond(false);
+  }
+
+  write(chunk: Uint8Array): Promise<void> | undefined {
+    const { stream } = this;
+    if (this.closed) return undefined;
+    this.respond(false);
+    if (stream.write(chunk)) return undefined;
+    return new Promise((resolve) => {
+      const done = () => {
+        stream.off("drain", done);
+        stream.off("close", done);
+        resolve();
+      };
+      stream.on("drain", done);
+      stream.on("close", done);
+    });
+  }
+
+  end(chunk?: Uint8Array): void {
+    if (this.closed) return;
+    this.ended = true;
+    const empty = chunk === undefined || chunk.byteLength === 0;
+    this.respond(empty);
+    if (!empty) this.stream.end(chunk);
+    else if (!this.stream.writableEnded) this.stream.end();
+  }
+
+  destroy(): void {
+    if (this.closed) return;
+    this.ended = true;
+    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  /** `endStream`: nothing follows the headers. */
+  private respond(endStream: boolean): void {
+    if (this.sent) return;
+    this.sent = true;
+    const { headers = { ":status": 200 } } = this;
+    this.stream.respond(headers as Record<string, string>, { endStream });
+  }
+
+  private get closed(): boolean {
+    return this.ended || this.stream.destroyed || this.stream.closed;
+  }
+}
