@@ -9,6 +9,7 @@ import {
   noSuchKey,
   noSuchOverload,
   OptionalValue,
+  typeName,
   Uint,
   type Value,
 } from "./values.ts";
@@ -66,7 +67,7 @@ export function index(target: Value, key: Value): Value {
   }
   if (target instanceof ListValue) return target.at(position(target, key));
   if (target instanceof OptionalValue) return optionalIndex(target, key);
-  throw noSuchOverload();
+  throw noSuchKey(key);
 }
 
 /** `operand[?key]`. */
@@ -82,7 +83,7 @@ export function optionalIndex(target: Value, key: Value): OptionalValue {
 
 function position(list: ListValue, key: Value): number {
   const at = wholeNumber(key);
-  if (at === undefined) throw new CelFault("unsupported index type in list");
+  if (at === undefined) throw new CelFault(`unsupported index type '${typeName(key)}' in list`);
   if (at < 0 || at >= list.length) throw new CelFault(`index out of bounds: ${at}`);
   return at;
 }

@@ -57,6 +57,27 @@ describe("cel: evaluation", () => {
     assert.equal(value("self.all(x, x > 1)", ["a", 2]), "error: no such overload");
   });
 
+  it("words errors as clients know them", () => {
+    for (const [source, error] of [
+      ["self.t + 1", "no such overload: _+_(bool, int)"],
+      ["self.n > 1", "no such overload: _>_(null_type, int)"],
+      ["self.i + 'a'", "no such overload"],
+      ["self.i.startsWith('a')", "no such overload: startsWith(int, string)"],
+      ["size(self.i)", "no such overload: size(int)"],
+      ["self.i.x", "no such key: x"],
+      ["self.l['x']", "unsupported index type 'string' in list"],
+      ["int(self.s)", "type conversion error from 'string' to 'int'"],
+      ["duration(self.s)", "type conversion error from 'string' to 'google.protobuf.Duration'"],
+      ["'a'.matches(self.p)", "error parsing regexp: missing closing ]: `[`"],
+      ["{self.s: 1, self.s: 2}", "Failed with repeated key"],
+      ["self.s.substring(9)", "index out of range: 9"],
+      ["5 % (self.i - 1)", "modulus by zero"],
+    ] as const) {
+      const self = { t: true, n: null, i: 1, s: "abc", l: [1], p: "[" };
+      assert.equal(value(source, self), `error: ${error}`, source);
+    }
+  });
+
   it("sees own properties only, whatever their names", () => {
     assert.equal(value("has(self.constructor)", {}), false);
     assert.equal(value("has(self.__proto__)", {}), false);

@@ -163,7 +163,7 @@ export class Entries extends MapValue {
     const native = key instanceof Double ? undefined : nativeKey(key);
     if (native === undefined) throw new CelFault(`unsupported key type: ${typeName(key)}`);
     if (this.entries.has(native)) {
-      throw new CelFault(`Failed with repeated key: ${displayed(key)}`);
+      throw new CelFault("Failed with repeated key");
     }
     this.entries.set(native, [key, value]);
   }

@@ -41,25 +41,32 @@ function uintOfDouble({ value }: Double): Value {
   return toUint(BigInt(Math.trunc(value)));
 }
 
+/** A text that does not spell a value of the type. */
+function unspelled(type: string): CelFault {
+  return new CelFault(`type conversion error from 'string' to '${type}'`);
+}
+
+/** No number that fits has more digits, and reading them would take long. */
+const MOST_DIGITS = 100;
+
 function parseInt64(text: string): Value {
-  if (!/^[+-]?\d+$/.test(text))
-    throw new CelFault(`strconv.ParseInt: parsing ${quoted(text)}: invalid syntax`);
-  return ranged(text, () => toInt(BigInt(text.replace(/^\+/, ""))));
+  if (!/^[+-]?\d+$/.test(text) || text.length > MOST_DIGITS) throw unspelled("int");
+  return spelled("int", () => toInt(BigInt(text.replace(/^\+/, ""))));
 }
 
 function parseUint64(text: string): Value {
-  if (!/^\d+$/.test(text))
-    throw new CelFault(`strconv.ParseUint: parsing ${quoted(text)}: invalid syntax`);
-  return ranged(text, () => toUint(BigInt(text)));
+  if (!/^\d+$/.test(text) || text.length > MOST_DIGITS) throw unspelled("uint");
+  return spelled("uint", () => toUint(BigInt(text)));
 }
 
-function ranged(text: string, make: () => Value): Value {
-  if (text.length > 100) throw new CelFault("value out of range");
-  return make();
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
+/** What the text spells, or the one error for all that it can do wrong. */
+function spelled(type: string, make: () => Value): Value {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof CelFault) throw unspelled(type);
+    throw error;
+  }
 }
 
 const doubleText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
@@ -72,9 +79,7 @@ function parseDouble(text: string): Value {
     return new Double(word[1] === "-" ? -Infinity : Infinity);
   }
   const value = Number(text);
-  if (!doubleText.test(text) || !Number.isFinite(value)) {
-    throw new CelFault(`strconv.ParseFloat: parsing ${quoted(text)}: invalid syntax`);
-  }
+  if (!doubleText.test(text) || !Number.isFinite(value)) throw unspelled("double");
   return new Double(value);
 }
 
@@ -85,7 +90,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 
 function parseBool(text: string): Value {
   const value = truths.get(text);
-  if (value === undefined) throw new CelFault(`Type conversion error from 'string' to 'bool'`);
+  if (value === undefined) throw unspelled("bool");
   return value;
 }
 
@@ -165,7 +170,9 @@ export const conversionLibrary: Library = {
       "timestamp",
       overload("timestamp_to_timestamp", "(timestamp) -> timestamp", same),
       overload("int64_to_timestamp", "(int) -> timestamp", moment),
-      overload("string_to_timestamp", "(string) -> timestamp", parseTimestampText),
+      overload("string_to_timestamp", "(string) -> timestamp", (value: string) =>
+        spelled("google.protobuf.Timestamp", () => parseTimestampText(value)),
+      ),
     ),
     define(
       "duration",
@@ -175,7 +182,9 @@ export const conversionLibrary: Library = {
         "(int) -> duration",
         (value: Int) => new Duration(BigInt(value)),
       ),
-      overload("string_to_duration", "(string) -> duration", parseDurationText),
+      overload("string_to_duration", "(string) -> duration", (value: string) =>
+        spelled("google.protobuf.Duration", () => parseDurationText(value)),
+      ),
     ),
     define("dyn", overload("to_dyn", "(A) -> dyn", same)),
     define(

@@ -25,6 +25,7 @@ import {
   MapValue,
   noSuchOverload,
   Timestamp,
+  typeName,
   Uint,
   type Value,
 } from "../values.ts";
@@ -83,11 +84,26 @@ const order = {
       : compare(left, right) >= 0,
 };
 
+/** The operator for values whose type has it at all on the left side. */
+function operator(
+  name: string,
+  kinds: readonly string[],
+  implementation: (left: Value, right: Value) => Value,
+): (left: Value, right: Value) => Value {
+  const known = new Set(kinds.map((kind) => readType(kind).name));
+  return (left, right) => {
+    if (typeof left !== "number" && !known.has(typeName(left))) {
+      throw new CelFault(`no such overload: ${name}(${typeName(left)}, ${typeName(right)})`);
+    }
+    return implementation(left, right);
+  };
+}
+
 function size(value: Value): Value {
   if (typeof value === "string") return codePoints(value);
   if (value instanceof ListValue || value instanceof Uint8Array) return value.length;
   if (value instanceof MapValue) return value.size;
-  throw noSuchOverload();
+  throw new CelFault(`no such overload: size(${typeName(value)})`);
 }
 
 function contained(item: Value, container: Value): Value {
@@ -132,8 +148,9 @@ const crossed = [
 function relation(
   name: string,
   id: string,
-  implementation: (left: Value, right: Value) => Value,
+  order: (left: Value, right: Value) => Value,
 ): FunctionDeclaration {
+  const implementation = operator(name, comparable, order);
   return define(
     name,
     ...comparable.map((type) =>
@@ -154,7 +171,9 @@ function arithmetic(
     readonly more?: readonly (readonly [string, string])[];
   },
 ): FunctionDeclaration {
-  const { types, implementation, more = [] } = options;
+  const { types, more = [] } = options;
+  const kinds = [...types, ...more.map(([, signature]) => /\w+/.exec(signature)?.[0] ?? "")];
+  const implementation = operator(name, kinds, options.implementation);
   return define(
     name,
     ...types.map((type) =>
