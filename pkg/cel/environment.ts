@@ -8,13 +8,19 @@ import { patternLibrary } from "./library/patterns.ts";
 import { standardLibrary } from "./library/standard.ts";
 import { stringLibrary } from "./library/strings.ts";
 import { kubernetesLibraries } from "./library/kubernetes.ts";
-import type { CelType } from "./types.ts";
+import { unescapeProperty } from "./escape.ts";
+import { type CelType, dyn, objectOf, type ObjectField } from "./types.ts";
 
 export interface EnvironmentOptions {
   /** Types of the variables by name; a name may have dots (`authorizer.requestResource`). */
   readonly variables: Readonly<Record<string, CelType>>;
   /** Objects that expressions may construct, by name. */
   readonly types?: Readonly<Record<string, CelType>>;
+  /**
+   * A name (`Object`) under which expressions construct objects with whatever fields they like;
+   * parts are named by their paths (`Object.spec`).
+   */
+  readonly openType?: string;
   /** Whether list and map literals may mix types; Kubernetes says no, which is the default. */
   readonly mixedLiterals?: boolean;
   /** Whether wrong texts of patterns and times are compile errors; they are unless told. */
@@ -30,6 +36,7 @@ export class Environment implements Declarations {
   readonly checkLiterals: boolean;
   private readonly variables: ReadonlyMap<string, CelType>;
   private readonly types: ReadonlyMap<string, CelType>;
+  private readonly openType: string | undefined;
 
   private constructor(
     private readonly library: Loaded,
@@ -37,6 +44,7 @@ export class Environment implements Declarations {
   ) {
     this.variables = new Map(Object.entries(options.variables));
     this.types = new Map(Object.entries(options.types ?? {}));
+    this.openType = options.openType;
     this.mixedLiterals = options.mixedLiterals ?? false;
     this.checkLiterals = options.checkLiterals ?? true;
   }
@@ -69,8 +77,20 @@ export class Environment implements Declarations {
   }
 
   type(name: string): CelType | undefined {
-    return this.types.get(name) ?? this.library.types.get(name);
+    const declared = this.types.get(name) ?? this.library.types.get(name);
+    if (declared !== undefined || this.openType === undefined) return declared;
+    const isOpen = name === this.openType || name.startsWith(`${this.openType}.`);
+    return isOpen ? openType(name) : undefined;
   }
+}
+
+/** Its fields are what an expression gives it. */
+function openType(name: string): CelType {
+  const field = (spelt: string): ObjectField => ({
+    key: unescapeProperty(spelt) ?? spelt,
+    type: dyn,
+  });
+  return objectOf({ name, field });
 }
 
 interface Loaded {

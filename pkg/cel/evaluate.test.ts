@@ -71,6 +71,7 @@ describe("cel: evaluation", () => {
       ["'a'.matches(self.p)", "error parsing regexp: missing closing ]: `[`"],
       ["{self.s: 1, self.s: 2}", "Failed with repeated key"],
       ["self.s.substring(9)", "index out of range: 9"],
+      ["self.l.max() + self.l[1]", "index out of bounds: 1"],
       ["5 % (self.i - 1)", "modulus by zero"],
     ] as const) {
       const self = { t: true, n: null, i: 1, s: "abc", l: [1], p: "[" };
@@ -243,6 +244,17 @@ describe("cel: evaluation", () => {
     const patch = json("JSONPatch{op: 'add', path: '/x', value: {'__proto__': 1}}");
     assert.equal(JSON.stringify(patch), '{"op":"add","path":"/x","value":{"__proto__":1}}');
     assert.equal(jsonPatchType.name, "JSONPatch");
+  });
+
+  it("constructs objects of open types", () => {
+    const open = base.extend({ variables: { self: dyn }, openType: "Object" });
+    const source = "Object{spec: Object.spec{replicas: self.n + 1, a__dash__b: [Object.spec.x{}]}}";
+    const { program: made, error } = compile(source, open);
+    assert(made !== undefined, error);
+    assert.equal(made.type.name, "Object");
+    const { value: object } = made.evaluate({ self: { n: 1 } });
+    assert.equal(JSON.stringify(plainJson(object ?? null)), '{"spec":{"replicas":2,"a-b":[{}]}}');
+    assert.match(compile("Other{}", open).error ?? "", /undeclared reference to 'Other'/);
   });
 
   it("waits for an authorizer, asking each question once", async () => {
