@@ -4,7 +4,9 @@ import { type Amounts, podTotal } from "./amounts.ts";
 import { isFor, type Objects, refuse } from "./objects.ts";
 import { checkLimits } from "./limit-rules.ts";
 
-/** Limit ranges of a namespace: what containers get that say nothing, and what nobody may exceed. */
+/**
+ * Limit ranges of a namespace: what containers get that say nothing, and what nobody may exceed.
+ */
 
 interface Limit {
   readonly type: string;

@@ -118,7 +118,8 @@ function checkUse(
 function mountToken(spec: any, path: string): void {
   const volumes: readonly { readonly name: string }[] = spec.volumes ?? [];
   const there = volumes.find(({ name }) => name.startsWith(volumePrefix));
-  const name = there?.name ?? `${volumePrefix}${randomText(cryptoRandom, suffixLength, suffixAlphabet)}`;
+  const suffix = randomText(cryptoRandom, suffixLength, suffixAlphabet);
+  const name = there?.name ?? `${volumePrefix}${suffix}`;
   let isUsed = false;
   for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
     const mounts: readonly { readonly mountPath: string }[] = container.volumeMounts ?? [];

@@ -63,7 +63,9 @@ export async function holding<T>(
   return outcome;
 }
 
-/** Gives back what an object held that is gone; what cannot be given back is found by the repair. */
+/**
+ * Gives back what an object held that is gone; what cannot be given back is found by the repair.
+ */
 export async function releaseAll(
   environment: Environment,
   target: Target,

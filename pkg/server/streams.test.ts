@@ -41,7 +41,8 @@ describe("streams", () => {
       });
     });
     backend.on("upgrade", (_request, socket) => {
-      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+      const head = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: echo"];
+      socket.write(`${head.join("\r\n")}\r\n\r\n`);
       socket.pipe(socket);
     });
     await new Promise<void>((resolve) => backend.listen(0, "127.0.0.1", resolve));

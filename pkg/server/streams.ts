@@ -1,6 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex, Readable } from "node:stream";
-import { badRequest, type Catalog, internalError, plainFailure, serviceUnavailable, StatusError } from "#meta";
+import {
+  badRequest,
+  type Catalog,
+  internalError,
+  plainFailure,
+  serviceUnavailable,
+  StatusError,
+} from "#meta";
 import type { Destination, Registry, Target } from "#registry";
 import type { Query, RequestInfo, User } from "#request";
 import type { Closing } from "./closing.ts";
@@ -234,7 +241,10 @@ function generic(code: number): { readonly reason: string; readonly words: strin
     case 404:
       return { reason: "NotFound", words: "the server could not find the requested resource" };
     case 401:
-      return { reason: "Unauthorized", words: "the server has asked for the client to provide credentials" };
+      return {
+        reason: "Unauthorized",
+        words: "the server has asked for the client to provide credentials",
+      };
     case 403:
       return { reason: "Forbidden", words: "" };
     case 503:
@@ -242,8 +252,10 @@ function generic(code: number): { readonly reason: string; readonly words: strin
         reason: "ServiceUnavailable",
         words: "the server is currently unable to handle the request",
       };
-    default:
-      return { reason: "Unknown", words: `the server responded with the status code ${code} but did not return more information` };
+    default: {
+      const responded = `the server responded with the status code ${code}`;
+      return { reason: "Unknown", words: `${responded} but did not return more information` };
+    }
   }
 }
 

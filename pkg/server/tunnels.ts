@@ -42,7 +42,7 @@ export class Tunnels {
   private readonly agents: Readonly<Record<Destination["peer"], HttpsAgent>>;
 
   constructor({ ca, cert, key }: KubeletTls) {
-    const own = { ...(cert && key ? { cert: pem(cert), key: pem(key) } : {}) };
+    const own = cert && key ? { cert: pem(cert), key: pem(key) } : {};
     const unchecked = { rejectUnauthorized: false };
     const checked = ca === undefined ? unchecked : { ca: pem(ca) };
     this.agents = {

@@ -12,8 +12,8 @@ import { assert } from "#base";
  */
 export class AddressRange {
   private constructor(
-    readonly cidr: string,
     readonly family: "IPv4" | "IPv6",
+    /** The network itself. */
     private readonly base: bigint,
     /** Number of usable addresses. */
     readonly count: number,
@@ -34,7 +34,7 @@ export class AddressRange {
     if (count < 1) return undefined;
     const base = (numberOf(address) >> BigInt(bits)) << BigInt(bits);
     const family = isV4 ? "IPv4" : "IPv6";
-    return new AddressRange(cidr, family, base, count, Math.min(lowerBand(size), count));
+    return new AddressRange(family, base, count, Math.min(lowerBand(size), count));
   }
 
   /** The address at `index`, from zero, in canonical form. */

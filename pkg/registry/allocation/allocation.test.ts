@@ -34,7 +34,7 @@ describe("allocation: ranges", () => {
   it("leaves out the ends of a network and keeps a lower band", () => {
     const small = AddressRange.parse("10.0.0.0/24")!;
     assert.deepEqual([small.count, small.lower], [254, 16]);
-    assert.deepEqual([small.at(0), small.at(15), small.at(16)], ["10.0.0.1", "10.0.0.16", "10.0.0.17"]);
+    assert.deepEqual([0, 15, 16].map((n) => small.at(n)), ["10.0.0.1", "10.0.0.16", "10.0.0.17"]);
     assert.equal(small.at(253), "10.0.0.254");
     assert.deepEqual(
       ["10.0.0.0", "10.0.0.1", "10.0.0.254", "10.0.0.255", "10.0.1.1", "fd00::1"].map((address) =>
@@ -55,7 +55,8 @@ describe("allocation: ranges", () => {
     assert.equal(set.data(), Buffer.from([2, 1]).toString("base64"));
     const same = PortSet.stored(network.nodePorts, { range: "30000-32767", data: set.data() });
     assert.deepEqual(same.ports(), [30_000, 30_009]);
-    const moved = PortSet.stored({ first: 30_005, last: 30_100 }, { range: "30000-32767", data: set.data() });
+    const other = { first: 30_005, last: 30_100 };
+    const moved = PortSet.stored(other, { range: "30000-32767", data: set.data() });
     assert.deepEqual(moved.ports(), [30_009]);
   });
 

@@ -15,7 +15,10 @@ export class PortSet {
   }
 
   /** Ports of another range that are in this one keep their places. */
-  static stored(range: PortRange, stored: { readonly range: string; readonly data: string }): PortSet {
+  static stored(
+    range: PortRange,
+    stored: { readonly range: string; readonly data: string },
+  ): PortSet {
     const set = PortSet.empty(range);
     const first = Number.parseInt(stored.range, 10);
     const bytes = Buffer.from(stored.data, "base64").reverse();
@@ -54,7 +57,8 @@ export class PortSet {
   }
   ports(): number[] {
     const { first, last } = this.range;
-    return Array.from({ length: last - first + 1 }, (_, at) => first + at).filter((p) => this.has(p));
+    const all = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+    return all.filter((port) => this.has(port));
   }
 
   /**
@@ -65,7 +69,8 @@ export class PortSet {
     const { first } = this.range;
     const size = sizeOf(this.range);
     const lower = lowerBand(size);
-    return this.freeWithin(first + lower, size - lower, below) ?? this.freeWithin(first, lower, below);
+    const upper = this.freeWithin(first + lower, size - lower, below);
+    return upper ?? this.freeWithin(first, lower, below);
   }
 
   private freeWithin(

@@ -29,13 +29,18 @@ export interface ConnectRequest {
 /** `a=1&b=2`, sorted by name as Go writes it. */
 export function queryText(pairs: readonly (readonly [string, string])[]): string {
   const sorted = [...pairs].sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
-  return new URLSearchParams(sorted.map(([name, value]): [string, string] => [name, value])).toString();
+  const copies = sorted.map(([name, value]): [string, string] => [name, value]);
+  return new URLSearchParams(copies).toString();
+}
+
+interface SplitName {
+  readonly scheme: "" | "http" | "https";
+  readonly name: string;
+  readonly port: string;
 }
 
 /** `name`, `name:port` or `scheme:name:port`; undefined for anything else. */
-export function splitName(
-  text: string,
-): { readonly scheme: "" | "http" | "https"; readonly name: string; readonly port: string } | undefined {
+export function splitName(text: string): SplitName | undefined {
   const parts = text.split(":");
   if (parts.length > 3) return undefined;
   const [scheme = "", name = "", port = ""] =

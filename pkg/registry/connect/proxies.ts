@@ -37,8 +37,8 @@ export async function nodeProxy(
   if (port === "" || port === kubelet.port) {
     return toBackend(request, { scheme: "https", ...kubelet, peer: "kubelet" });
   }
-  if (isIP(kubelet.host) !== 0 && !isReachable(kubelet.host)) throw badRequest("address not allowed");
   const { host } = kubelet;
+  if (isIP(host) !== 0 && !isReachable(host)) throw badRequest("address not allowed");
   return toBackend(request, { scheme: scheme || "http", host, port, peer: "backend" });
 }
 
@@ -107,13 +107,16 @@ function shuffled({ identities }: Environment, all: readonly any[]): readonly an
   return [...all.slice(start), ...all.slice(0, start)];
 }
 
+const special4 = /^(?:0\.0\.0\.0$|255\.255\.255\.255$|127\.|169\.254\.|22[4-9]\.|23\d\.)/;
+const special6 = /^(?:::1?$|fe[89ab]|ff|::ffff:(?:127|169\.254)\.)/i;
+
 /** An address of one machine that is not this one: no loopback, no link, no group. */
 function isReachable(address: string): boolean {
   switch (isIP(address)) {
     case 4:
-      return !/^(?:0\.0\.0\.0$|255\.255\.255\.255$|127\.|169\.254\.|22[4-9]\.|23\d\.)/.test(address);
+      return !special4.test(address);
     case 6:
-      return !/^(?:::1?$|fe[89ab]|ff|::ffff:(?:127|169\.254)\.)/i.test(address);
+      return !special6.test(address);
     default:
       return false;
   }

@@ -116,10 +116,10 @@ async function evictWithBudget(
   if (budget === undefined) return markAndDelete(environment, target, options);
   if (!isReady(pod) && letsUnhealthyGo(budget.object)) {
     // The pod must still be unhealthy when it goes, that is, unchanged.
-    const name = budget.object.metadata.name;
     return markAndDelete(environment, target, pinned(options, pod)).catch((error: unknown) => {
       const own = options.preconditions?.resourceVersion !== undefined;
-      throw isConflict(error) && !own && !isUidConflict(options, pod) ? violation(name, "busy") : error;
+      const isOurs = isConflict(error) && !own && !isUidConflict(options, pod);
+      throw isOurs ? violation(budget.object.metadata.name, "busy") : error;
     });
   }
   await takeDisruption(environment, target, { budget, dryRun: options.dryRun });
@@ -147,7 +147,10 @@ function budgetResource({ catalog }: Environment): Resource {
   return resource;
 }
 
-/** A pod that is not healthy counts for nothing where the others suffice, or where the budget says so. */
+/**
+ * A pod that is not healthy counts for nothing where the others suffice, or where the budget says
+ * so.
+ */
 function letsUnhealthyGo({ spec, status }: any): boolean {
   if (spec.unhealthyPodEvictionPolicy === "AlwaysAllow") return true;
   return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;

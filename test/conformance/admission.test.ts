@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
+import { defaultAdmission } from "#admission";
 import { Catalog, domainOf } from "#meta";
 import { builtinKinds } from "#api";
 import type { Registry } from "#registry";
 import type { Authorizer } from "#request";
-import { refusal, type TestRegistry, TestClock, testRegistry } from "../registry/testing.ts";
-import { defaultAdmission } from "./index.ts";
+import { refusal, type TestRegistry, TestClock, testRegistry } from "../../pkg/registry/testing.ts";
 
 const allowAll: Authorizer = { authorize: async () => ({ verdict: "allow", reason: "" }) };
 
@@ -61,7 +61,8 @@ describe("admission", () => {
 
   it("turns priority classes into numbers", async () => {
     const classes = "scheduling.k8s.io/v1/priorityclasses";
-    await test.post(classes, { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" });
+    const high = { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" };
+    await test.post(classes, high);
     const { spec } = await made("a", { priorityClassName: "high" });
     assert.deepEqual([spec.priority, spec.preemptionPolicy], [1000, "Never"]);
     assert.equal((await made("b")).spec.priority, 0);
@@ -156,7 +157,8 @@ describe("admission", () => {
         "used: requests.cpu=400m, limited: requests.cpu=1",
     );
     assert.match(await refusal(pod("b")), /failed quota: q: must specify requests.cpu for: c$/);
-    await test.post("v1/pods/ns", { metadata: { name: "z" }, spec: asking("1m") }, { dryRun: true });
+    const dry = { metadata: { name: "z" }, spec: asking("1m") };
+    await test.post("v1/pods/ns", dry, { dryRun: true });
     assert.deepEqual(await usage(), { pods: "1", "requests.cpu": "400m" });
   });
 
