@@ -4,16 +4,13 @@ import { describeElement, fieldElement, type PathElement } from "./path-element.
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import { ElementFault, elementOf, formOf, isJsonObject, treatedAs } from "./value.ts";
 
-/** Deeper values cannot be objects of the API; whoever walks them later relies on it. */
-const DEEPEST = 500;
-
 /**
  * What is wrong with an applied configuration as far as its schema goes, in the words of
  * Kubernetes' typed values: `.spec.replicas: expected numeric (int or float), got string`. Empty
  * for nothing.
  */
 export function configurationFault(shape: Shape, configuration: unknown): string {
-  const faults = faultsOf(shape, configuration, 0).map(({ path, message }) =>
+  const faults = faultsOf(shape, configuration).map(({ path, message }) =>
     path === "" ? message : `${path}: ${message}`,
   );
   if (faults.length < 2) return faults[0] ?? "";
@@ -25,16 +22,16 @@ interface Fault {
   readonly message: string;
 }
 
-function faultsOf(shape: Shape, value: unknown, depth: number): readonly Fault[] {
+/** Recursive: the depth of documents was bounded when they were read. */
+function faultsOf(shape: Shape, value: unknown): readonly Fault[] {
   if (value === null || value === undefined) return none;
-  if (depth > DEEPEST) return fault("exceeded max depth");
   switch (treatedAs(shape, formOf(shape, value))) {
     case "list":
       if (!Array.isArray(value)) return fault(`expected list, got ${goPointer(value)}`);
-      return faultsInList(shape.list as ListShape, value, depth);
+      return faultsInList(shape.list as ListShape, value);
     case "map":
       if (!isJsonObject(value)) return fault(`expected map, got ${goPointer(value)}`);
-      return faultsInMap(shape.map as MapShape, value, depth);
+      return faultsInMap(shape.map as MapShape, value);
     default:
       return faultsOfScalar(shape, value);
   }
@@ -67,7 +64,6 @@ function faultsOfScalar({ scalar }: Shape, value: unknown): readonly Fault[] {
 function faultsInMap(
   map: MapShape,
   value: Readonly<Record<string, unknown>>,
-  depth: number,
 ): readonly Fault[] {
   const faults: Fault[] = [];
   for (const name of Object.keys(value)) {
@@ -77,7 +73,7 @@ function faultsInMap(
       faults.push({ path, message: "field not declared in schema" });
       break;
     }
-    faults.push(...below(path, faultsOf(shape, value[name], depth + 1)));
+    faults.push(...below(path, faultsOf(shape, value[name])));
   }
   return faults;
 }
@@ -86,11 +82,7 @@ function below(path: string, faults: readonly Fault[]): readonly Fault[] {
   return faults.map((each) => ({ path: path + each.path, message: each.message }));
 }
 
-function faultsInList(
-  list: ListShape,
-  items: readonly unknown[],
-  depth: number,
-): readonly Fault[] {
+function faultsInList(list: ListShape, items: readonly unknown[]): readonly Fault[] {
   const faults: Fault[] = [];
   const seen = new Set<PathElement>();
   for (const [index, item] of items.entries()) {
@@ -109,7 +101,7 @@ function faultsInList(
       }
       seen.add(element);
     }
-    const inner = faultsOf(list.element, item, depth + 1);
+    const inner = faultsOf(list.element, item);
     if (inner.length > 0) faults.push(...below(describeElement(element), inner));
   }
   return faults;

@@ -100,7 +100,7 @@ export function compareElements(left: PathElement, right: PathElement): number {
   if (kind !== right[0]) return ranks.indexOf(kind ?? "") - ranks.indexOf(right[0] ?? "");
   switch (kind) {
     case "k":
-      return compareKeys(keysOf(left), keysOf(right));
+      return compareNames(left, right) ?? compareKeys(keysOf(left), keysOf(right));
     case "v":
       return compareValues(parsed(left), parsed(right));
     case "i":
@@ -108,6 +108,16 @@ export function compareElements(left: PathElement, right: PathElement): number {
     default:
       return compareUtf8(left, right);
   }
+}
+
+/** Two elements with one plain text for a key, as most are; undefined for others. */
+function compareNames(left: PathElement, right: PathElement): number | undefined {
+  const start = left.indexOf('":"') + 3;
+  if (start < 3 || !right.startsWith(left.slice(0, start))) return undefined;
+  const [end, otherEnd] = [left.length - 2, right.length - 2];
+  if (left.indexOf('"', start) !== end || right.indexOf('"', start) !== otherEnd) return undefined;
+  if (left.includes("\\") || right.includes("\\")) return undefined;
+  return compareUtf8(left.slice(start, end), right.slice(start, otherEnd));
 }
 
 function compareKeys(

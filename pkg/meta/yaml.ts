@@ -286,8 +286,17 @@ function syntaxFault(error: YAMLException, source: string): YamlFault {
       : `did not find expected ',' or '${open}'`;
     return new YamlFault(`yaml: line ${Math.max(1, atEnd ? line + 1 : line)}: ${words}`);
   }
+  if (/tab characters/.test(error.reason) && endsPlain(source.split("\n")[line - 1] ?? "")) {
+    const why = "found a tab character that violates indentation";
+    return new YamlFault(`yaml: line ${line + 1}: ${why}`);
+  }
   const words = reasons.find(({ pattern }) => pattern.test(error.reason))?.words ?? error.reason;
   return new YamlFault(`yaml: line ${line + 1}: ${words}`);
+}
+
+/** Whether a line ends in a plain scalar, which the next one could go on with. */
+function endsPlain(line: string): boolean {
+  return !line.includes("#") && /[^\s:\-,"'|>[\]{}]\s*$/.test(line);
 }
 
 /** The bracket that closes the innermost flow collection that is open at the end of a text. */

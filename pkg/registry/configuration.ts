@@ -1,7 +1,7 @@
 import { deepClone } from "#base";
 import { applyConfiguration, describeObject, type JsonObject } from "#apply";
 import { badRequest, conflict, parseYaml, plainFailure, YamlFault } from "#meta";
-import { DecodeFault, fromJson, JsonFault, parseJson } from "#schema";
+import { checkDepth, DecodeFault, fromJson, JsonFault, parseJson } from "#schema";
 import { type Decoded, toHub } from "./body.ts";
 import type { Body, PatchOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
@@ -127,6 +127,13 @@ function parseDocument({ bytes }: Body): Document {
     throw badRequest(
       `error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`,
     );
+  }
+  try {
+    checkDepth(value);
+  } catch (fault) {
+    throw fault instanceof DecodeFault
+      ? badRequest(`error decoding YAML: ${fault.message}`)
+      : fault;
   }
   return { document: (value ?? {}) as JsonObject, repeated };
 }

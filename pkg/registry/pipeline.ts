@@ -7,12 +7,14 @@ import {
   plainFailure,
   StatusError,
 } from "#meta";
-import type { Entry } from "#storage";
+import type { Entry, WriteOutcome } from "#storage";
 import type { Attributes } from "./admission.ts";
 import { decodeBody, type Decoded } from "./body.ts";
 import type { Body, PatchOptions, Target, WriteAnswer, WriteOptions } from "./contract.ts";
+import { applied } from "./configuration.ts";
 import { dropEmpties } from "./empties.ts";
 import { type Environment, hookContext } from "./environment.ts";
+import { writeFitting } from "./fitting.ts";
 import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
 import {
   dropRepeatedOwners,
@@ -25,7 +27,6 @@ import {
   wipeSystemFields,
 } from "./metadata.ts";
 import { applyPatch } from "./patch.ts";
-import { applied } from "./configuration.ts";
 import { keepTimes, own } from "./ownership.ts";
 import { mayGo } from "./removal.ts";
 import { type Hold, holding, releaseAll } from "./reservations.ts";
@@ -78,6 +79,8 @@ async function createNamed(
 
 interface Creation extends Decoded {
   readonly dryRun: boolean;
+  /** As in `Change`. */
+  readonly applies?: boolean;
 }
 
 /** Undefined when the name is taken. Changes the object in place. */
@@ -125,7 +128,7 @@ async function prepareCreation(
 async function storeNew(
   environment: Environment,
   target: Target,
-  { object, warnings, dryRun }: Creation,
+  { object, warnings, dryRun, applies = false }: Creation,
 ): Promise<WriteAnswer | undefined> {
   if (BigInt(/^\d+$/.exec(object.metadata.resourceVersion ?? "")?.[0] ?? 0) > 0n) {
     throw plainFailure("resourceVersion should not be set on objects to be created");
@@ -133,14 +136,17 @@ async function storeNew(
   delete object.metadata.resourceVersion;
   dropEmpties(target.resource.hub.struct, object);
   const key = keyOf(target, object.metadata.name);
-  const value = encodeStored(environment, target.resource, object);
+  const { resource } = target;
   if (dryRun) {
+    const value = encodeStored(environment, resource, object);
     const { entry } = await environment.store.get(key, { signal: target.signal });
     if (entry !== undefined) return undefined;
     const item = itemOf(environment, target, { entry: { key, value, modRevision: 0 }, object });
     return { item, created: true, warnings };
   }
-  const written = await environment.store.create(key, value, lifeOf(environment, target));
+  const write = (value: Uint8Array): Promise<Entry | undefined> =>
+    environment.store.create(key, value, lifeOf(environment, target));
+  const written = await writeFitting(environment, resource, { object, applies, write });
   if (written === undefined) return undefined;
   noteNamespace(environment, target, object);
   return { item: itemOf(environment, target, { entry: written, object }), created: true, warnings };
@@ -216,7 +222,7 @@ function apply(
     matchName(target, decoded.object.metadata);
     return decoded;
   };
-  return write(environment, target, { change, uid: undefined, dryRun, mayCreate: true });
+  return write(environment, target, { change, uid: undefined, dryRun, applies: true });
 }
 
 export interface Change {
@@ -225,8 +231,10 @@ export interface Change {
   /** What is there must have this uid. */
   readonly uid: string | undefined;
   readonly dryRun: boolean;
-  /** An object that is not there is created, whatever the kind says of updates. */
-  readonly mayCreate?: boolean;
+  /**
+   * Server-side apply: an object that is not there is created, whatever the kind says of updates.
+   */
+  readonly applies?: boolean;
 }
 
 /** Changes the target's object, or one of its subresources, until nobody else is faster. */
@@ -256,14 +264,14 @@ type Outcome =
 async function createByUpdate(
   environment: Environment,
   target: Target,
-  { change, uid, dryRun, mayCreate = false }: Change,
+  { change, uid, dryRun, applies = false }: Change,
 ): Promise<Outcome> {
   const { createOnUpdate } = target.resource.kind.rules;
-  if (!(createOnUpdate || mayCreate) || target.subresource !== "") {
+  if (!(createOnUpdate || applies) || target.subresource !== "") {
     throw notFound(target.resource, target.name);
   }
   checkPreconditions(environment, target, { uid, current: undefined });
-  const creation = { ...change(undefined), dryRun };
+  const creation = { ...change(undefined), dryRun, applies };
   delete creation.object.metadata.resourceVersion;
   const answer = await warned(creation.warnings, () =>
     attemptCreation(environment, target, creation),
@@ -280,14 +288,14 @@ interface Replacement extends Change {
 async function replace(
   environment: Environment,
   target: Target,
-  { change, uid, dryRun, entry }: Replacement,
+  { change, uid, dryRun, entry, applies = false }: Replacement,
 ): Promise<Outcome> {
   const current = new StoredItem(environment, target, entry);
   const old = current.object;
   checkPreconditions(environment, target, { uid, current });
   const decoded = change(current);
   const attempt = async (hold: Hold): Promise<Outcome> => {
-    const wanted = { ...decoded, dryRun, entry };
+    const wanted = { ...decoded, dryRun, entry, applies };
     await prepareReplacement(environment, target, { ...wanted, old, hold });
     return swap(environment, target, wanted);
   };
@@ -332,7 +340,7 @@ interface Swap extends Creation {
 async function swap(
   environment: Environment,
   target: Target,
-  { object, warnings, dryRun, entry }: Swap,
+  { object, warnings, dryRun, entry, applies = false }: Swap,
 ): Promise<Outcome> {
   const { resource, signal } = target;
   const { key, modRevision } = entry;
@@ -346,9 +354,11 @@ async function swap(
   if (dryRun) return answerWith({ key, value, modRevision });
   if (!goes && Buffer.compare(value, entry.value) === 0) return answerWith(entry);
   const { store } = environment;
+  const write = (fitting: Uint8Array): Promise<WriteOutcome> =>
+    store.update(key, modRevision, fitting, lifeOf(environment, target));
   const outcome = goes
     ? await store.delete(key, modRevision, { signal })
-    : await store.update(key, modRevision, value, lifeOf(environment, target));
+    : await writeFitting(environment, resource, { object, applies, write });
   if (!outcome.done) return { current: outcome.current };
   noteNamespace(environment, target, object);
   if (goes) await releaseAll(environment, target, object);

@@ -4,6 +4,7 @@ export * from "./declare.ts";
 export { Path, Problems, type FieldProblem, type ProblemType } from "./problems.ts";
 export { ScalarFault } from "./scalar-fault.ts";
 export { DecodeFault, JsonFault } from "./faults.ts";
+export { checkDepth } from "./depth.ts";
 export { parseJson, type ParsedJson } from "./json-parse.ts";
 export { restoreWritten, withWritten, Written } from "./json-literals.ts";
 export { fromJson } from "./from-json.ts";
