@@ -19,8 +19,11 @@ const foreign = new Set([
   "proto3",
   "wrappers",
 ]);
-/** The least that must pass, of the cases below; it only ever grows. */
-const LEAST = 1313;
+/**
+ * The least that must pass; it only ever grows. What fails is meant to run although its types are
+ * wrong, which Kubernetes refuses to compile.
+ */
+const LEAST = 1_388;
 
 interface Case {
   readonly file: string;
@@ -31,8 +34,8 @@ interface Original {
   readonly name?: string;
   readonly expr: string;
   readonly container?: string;
-  readonly disableCheck?: boolean;
   readonly checkOnly?: boolean;
+  readonly disableCheck?: boolean;
   readonly value?: Json;
   readonly evalError?: unknown;
   readonly typeEnv?: readonly { name: string; ident?: { type?: Json }; function?: unknown }[];
@@ -67,11 +70,10 @@ function cases(): Case[] {
 
 /**
  * Whether the case needs what Kubernetes' environments never have: messages of Protobuf,
- * containers of names, expressions that run unchecked.
+ * containers of names.
  */
 function isForeign({ file, original }: Case): boolean {
-  if (foreign.has(file) || original.disableCheck === true) return true;
-  if (original.container !== undefined) return true;
+  if (foreign.has(file) || original.container !== undefined) return true;
   const text = JSON.stringify(original);
   const messages = /TestAllTypes|TestRequired|NestedMessage|GlobalEnum|"function":/;
   return messages.test(text) || /google\.protobuf\.(?!Timestamp|Duration)/.test(text);
@@ -208,6 +210,7 @@ describe("cel: the public conformance cases", () => {
         wrong = `threw ${String(error)}`;
       }
       if (wrong !== undefined) {
+        assert(one.original.disableCheck, `${one.file} ${one.original.expr}: ${wrong}`);
         failures.push(`${one.file} ${one.original.name}: ${one.original.expr}: ${wrong}`);
       }
     }
