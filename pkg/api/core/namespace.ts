@@ -75,9 +75,15 @@ function prepareUpdate(namespace: Namespace, old: Namespace, { subresource }: Ho
   if (subresource !== "finalize") namespace.spec.finalizers = old.spec.finalizers;
 }
 
-function checkFinalizers(namespace: Namespace, problems: Problems): void {
-  const path = Path.of("spec.finalizers");
-  for (const finalizer of namespace.spec.finalizers ?? []) {
+/** Only finalizing tells which of them it is. */
+function checkFinalizers(
+  namespace: Namespace,
+  problems: Problems,
+  { subresource }: Pick<HookContext, "subresource">,
+): void {
+  const whole = Path.of("spec.finalizers");
+  for (const [index, finalizer] of (namespace.spec.finalizers ?? []).entries()) {
+    const path = subresource === "finalize" ? whole.index(index) : whole;
     const messages = isQualifiedName(finalizer);
     invalidEach(problems, path, { value: finalizer, messages });
     if (messages.length > 0 || finalizer.includes("/") || finalizer === CONTENT_FINALIZER) continue;
@@ -131,9 +137,9 @@ export const namespace = kind(namespaceV1, {
     },
     prepareUpdate,
     validate: checkFinalizers,
-    validateUpdate: (object, _old, problems, { subresource }) => {
-      if (subresource === "status") checkPhase(object, problems);
-      if (subresource === "finalize") checkFinalizers(object, problems);
+    validateUpdate: (object, _old, problems, context) => {
+      if (context.subresource === "status") checkPhase(object, problems);
+      if (context.subresource === "finalize") checkFinalizers(object, problems, context);
     },
   },
   columns: [

@@ -1,7 +1,8 @@
 import { bool, type Infer, list, optional, plain, structs } from "#schema";
-import { kind, objectMeta } from "#meta";
+import { type HookContext, kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { tokenRequestV1 } from "../authentication/token-request.ts";
+import { entry } from "../strategy.ts";
 import { localObjectReference, objectReference } from "./references.ts";
 
 const v1 = structs("api/core/v1");
@@ -27,10 +28,27 @@ const serviceAccountV1 = v1("ServiceAccount", "An identity for processes in pods
   ),
 });
 
+type ServiceAccount = Infer<typeof serviceAccountV1>;
+
 /** A reference to a Secret is a name; everything else that clients put there is dropped. */
-function keepNames(account: Infer<typeof serviceAccountV1>): void {
+function keepNames(account: ServiceAccount): void {
   if (account.secrets === undefined) return;
   account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
+}
+
+const ENFORCE_SECRETS = "{label}/enforce-mountable-secrets";
+
+/** When the annotation comes or changes. */
+function warnings(
+  { metadata }: ServiceAccount,
+  old: ServiceAccount | undefined,
+  { domain }: HookContext,
+): readonly string[] {
+  const key = resolve(ENFORCE_SECRETS, domain);
+  const value = entry(metadata.annotations, key);
+  if (value === undefined || value === entry(old?.metadata.annotations, key)) return [];
+  const instead = "prefer separate namespaces to isolate access to mounted secrets";
+  return [`metadata.annotations[${key}]: deprecated in v1.32+; ${instead}`];
 }
 
 export const serviceAccount = kind(serviceAccountV1, {
@@ -53,7 +71,7 @@ export const serviceAccount = kind(serviceAccountV1, {
     },
   ],
   rules: { metadataCheckedAgain: true, deleteReturnsObject: true },
-  hooks: { prepareCreate: keepNames, prepareUpdate: keepNames },
+  hooks: { prepareCreate: keepNames, prepareUpdate: keepNames, warnings },
   columns: [nameColumn, column("Secrets", "Number of Secrets referred to."), ageColumn],
   row: (object, context) => [nameOf(object), object.secrets?.length ?? 0, ageOf(object, context)],
 });
