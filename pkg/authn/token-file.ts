@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { User } from "#request";
 import type { TokenAuthenticator, TokenOwner } from "./token.ts";
 
@@ -22,7 +22,7 @@ export class TokenFile implements TokenAuthenticator {
 
 /** Looking up a digest takes the same time however much of a guessed token is right. */
 function digest(token: string): string {
-  return createHash("sha256").update(token).digest("base64");
+  return hash("sha256", token, "base64");
 }
 
 function tokenUser(record: readonly string[], line: number): readonly [string, User] {

@@ -16,10 +16,10 @@ export async function get(
   const asked = resourceVersion === "" ? 0n : parseVersion(resourceVersion);
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
   const key = keyOf(target);
-  const { resource, signal } = target;
+  const { resource } = target;
   const collection = environment.store.collection(resource.keyPrefix);
   const atLeast = resourceVersion === "" ? {} : { atLeast: Number(asked) };
-  const { entry, revision } = await collection.get(key, { signal, ...atLeast });
+  const { entry, revision } = await collection.get(key, atLeast);
   if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
   if (entry === undefined) throw notFound(resource, target.name);
   return StoredItem.shared(environment, resource, entry);

@@ -1,4 +1,4 @@
 /** request: the words of a request and the contracts of those who judge it. */
 export type * from "./types.ts";
 export { Query } from "./query.ts";
-export { parseRequestInfo, parseTarget, type RequestTarget } from "./request-info.ts";
+export { parseRequestInfo, parseTarget, pathParts, type RequestTarget } from "./request-info.ts";

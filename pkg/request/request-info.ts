@@ -37,7 +37,7 @@ const specialVerbs: ReadonlySet<string> = new Set(["proxy", "watch"]);
  */
 export function parseRequestInfo(method: string, target: RequestTarget): RequestInfo {
   const { path } = target;
-  const parts = path.replace(/^\/+|\/+$/g, "").split("/");
+  const parts = pathParts(path);
   const apiPrefix = parts[0] ?? "";
   const grouped = apiPrefix === "apis";
   if ((apiPrefix !== "api" && !grouped) || parts.length < (grouped ? 4 : 3)) {
@@ -62,6 +62,16 @@ export function parseRequestInfo(method: string, target: RequestTarget): Request
   const info = { ...common, verb, name, subresource, rest: rest.slice(3) };
   return name === "" ? collectionInfo(info, target.query) : info;
 }
+
+/** The parts of a path between its slashes; those at both ends do not count. */
+export function pathParts(path: string): string[] {
+  let [start, end] = [0, path.length];
+  while (start < end && path.charCodeAt(start) === slash) start++;
+  while (end > start && path.charCodeAt(end - 1) === slash) end--;
+  return path.slice(start, end).split("/");
+}
+
+const slash = 0x2f;
 
 function nonResource(method: string, path: string): RequestInfo {
   return {

@@ -38,22 +38,36 @@ export class Chain<Base extends object, Have extends Base> {
   /** The stages as one function. The context object is extended in place as stages pass on. */
   compose(observer: StageObserver): (context: Base) => Promise<void> {
     const { stages } = this;
-    const enter = async (index: number, context: object): Promise<void> => {
+    const done = Promise.resolve();
+    const enter = (index: number, context: object, entered: number): Promise<void> => {
       const stage = stages[index];
-      if (stage === undefined) return;
-      const entered = performance.now();
+      if (stage === undefined) return done;
       let passed = false;
-      const leave = () => observer.stage(stage.name, performance.now() - entered);
-      try {
-        await stage.run(context, (added: object) => {
-          passed = true;
-          leave();
-          return enter(index + 1, Object.assign(context, added));
-        });
-      } finally {
-        if (!passed) leave();
-      }
+      const leave = (): number => {
+        const now = performance.now();
+        passed = true;
+        observer.stage(stage.name, now - entered);
+        return now;
+      };
+      const work = started(stage, context, (added) =>
+        enter(index + 1, Object.assign(context, added), leave()),
+      );
+      // Most stages pass on at once, and then there is nothing left to wait for here.
+      return passed ? work : work.finally(() => passed || leave());
     };
-    return (context) => enter(0, context);
+    return (context) => enter(0, context, performance.now());
+  }
+}
+
+/** A stage may also throw before its first wait. */
+function started(
+  stage: Stage<any, any>,
+  context: object,
+  next: (added: object) => Promise<void>,
+): Promise<void> {
+  try {
+    return stage.run(context, next);
+  } catch (error) {
+    return Promise.reject(error as Error);
   }
 }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from "prom-client";
 import type { StageObserver } from "./chain.ts";
 
 /** What is known of a request when it is over; names are "" where the path led to no resource. */
@@ -65,33 +65,41 @@ interface StageSums {
   milliseconds: number;
 }
 
+type Labels = Readonly<Record<(typeof labels)[number], string>>;
+
+/** Requests that have the same labels. */
+interface RequestSums {
+  readonly labels: Labels;
+  readonly longRunning: boolean;
+  /** By status code. */
+  readonly codes: Map<number, number>;
+  /** How many took no longer than the bucket's bound and longer than that of the one before. */
+  readonly buckets: number[];
+  count: number;
+  seconds: number;
+}
+
 /** Metrics by prom-client, in a registry of its own. */
 export class PrometheusMetrics implements MetricsSink {
   private readonly registry = new Registry();
-  private readonly requests = new Counter({
-    name: "apiserver_request_total",
-    help: "Requests by verb, resource and code.",
-    labelNames: [...labels, "code"],
-    registers: [this.registry],
-  });
-  private readonly durations = new Histogram({
-    name: "apiserver_request_duration_seconds",
-    help: "Time from the first byte of a request to the last of its answer, without watches.",
-    labelNames: [...labels],
-    buckets,
-    registers: [this.registry],
-  });
   private readonly inFlight = new Gauge({
     name: "apiserver_current_inflight_requests",
     help: "Requests at work now, by kind.",
     labelNames: ["request_kind"],
     registers: [this.registry],
+    collect: () => {
+      for (const [kind, taken] of this.taken) this.inFlight.set({ request_kind: kind }, taken);
+    },
   });
-  /** Stages run on every request: their sums are kept in plain numbers until somebody asks. */
+  /** What happens on every request is kept in plain numbers until somebody asks. */
   private readonly stages = new Map<string, StageSums>();
+  private readonly sums = new Map<string, RequestSums>();
+  private readonly taken = new Map<SeatKind, number>();
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+    this.addRequestCounter();
+    this.addRequestHistogram();
     this.addStageCounter({
       name: "keelson_request_stage_total",
       help: "Passages through a stage of the request path.",
@@ -115,23 +123,56 @@ export class PrometheusMetrics implements MetricsSink {
   }
 
   request(record: RequestRecord, seconds: number): void {
-    const upper = (verbNames[record.verb] ?? record.verb).toUpperCase();
-    const common = {
-      verb: knownVerbs.has(upper) ? upper : "other",
-      dry_run: record.dryRun ? "All" : "",
-      group: record.group,
-      version: record.version,
-      resource: record.resource,
-      subresource: record.subresource,
-      scope: record.scope,
-      component: "apiserver",
-    };
-    this.requests.inc({ ...common, code: record.code });
-    if (!record.longRunning) this.durations.observe(common, seconds);
+    const { group, version, resource, subresource, scope, dryRun, longRunning } = record;
+    const place = `${group}/${version}/${resource}/${subresource}`;
+    const key = `${verbLabel(record.verb)} ${place} ${scope}${dryRun}${longRunning}`;
+    let sums = this.sums.get(key);
+    if (sums === undefined) {
+      const bucketless = { codes: new Map<number, number>(), count: 0, seconds: 0 };
+      const empty = buckets.map(() => 0);
+      sums = { labels: labelsOf(record), longRunning, buckets: empty, ...bucketless };
+      this.sums.set(key, sums);
+    }
+    sums.codes.set(record.code, (sums.codes.get(record.code) ?? 0) + 1);
+    if (longRunning) return;
+    sums.count++;
+    sums.seconds += seconds;
+    let bucket = 0;
+    while (bucket < buckets.length && seconds > buckets[bucket]!) bucket++;
+    if (bucket < buckets.length) sums.buckets[bucket]!++;
   }
 
   seats(kind: SeatKind, taken: number): void {
-    this.inFlight.set({ request_kind: kind }, taken);
+    this.taken.set(kind, taken);
+  }
+
+  private addRequestCounter(): void {
+    const { sums } = this;
+    const counter = new Counter({
+      name: "apiserver_request_total",
+      help: "Requests by verb, resource and code.",
+      labelNames: [...labels, "code"],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { labels: common, codes } of sums.values()) {
+          for (const [code, count] of codes) this.inc({ ...common, code }, count);
+        }
+      },
+    });
+    this.registry.registerMetric(counter);
+  }
+
+  /** Built from the sums when somebody asks; the library's own looks up labels on every request. */
+  private addRequestHistogram(): void {
+    const name = "apiserver_request_duration_seconds";
+    const get = () => ({
+      name,
+      help: "Time from the first byte of a request to the last of its answer, without watches.",
+      type: "histogram",
+      values: [...this.sums.values()].flatMap((sums) => histogramOf(name, sums)),
+    });
+    this.registry.registerMetric({ name, get } as unknown as Metric<string>);
   }
 
   /** A counter that reads the sums of the stages when somebody asks. */
@@ -158,4 +199,40 @@ export class PrometheusMetrics implements MetricsSink {
   text(): Promise<string> {
     return this.registry.metrics();
   }
+}
+
+/** What clients make up must not grow the metrics. */
+function verbLabel(verb: string): string {
+  const upper = verbNames[verb] ?? verb.toUpperCase();
+  return knownVerbs.has(upper) ? upper : "other";
+}
+
+function labelsOf(record: RequestRecord): Labels {
+  return {
+    verb: verbLabel(record.verb),
+    dry_run: record.dryRun ? "All" : "",
+    group: record.group,
+    version: record.version,
+    resource: record.resource,
+    subresource: record.subresource,
+    scope: record.scope,
+    component: "apiserver",
+  };
+}
+
+/** The lines of one set of labels; buckets add up. */
+function histogramOf(name: string, { labels: common, buckets: counts, count, seconds }: RequestSums) {
+  if (count === 0) return [];
+  let below = 0;
+  const lines = counts.map((own, index) => {
+    below += own;
+    const le = String(buckets[index]);
+    return { metricName: `${name}_bucket`, labels: { le, ...common }, value: below };
+  });
+  return [
+    ...lines,
+    { metricName: `${name}_bucket`, labels: { le: "+Inf", ...common }, value: count },
+    { metricName: `${name}_sum`, labels: common, value: seconds },
+    { metricName: `${name}_count`, labels: common, value: count },
+  ];
 }

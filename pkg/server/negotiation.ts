@@ -58,6 +58,28 @@ export function negotiate(
   return found;
 }
 
+/** Headers that are remembered; clients send few different ones. */
+const remembered = 500;
+
+/** Remembers what Accept headers came to. */
+export class Negotiator {
+  private readonly known = new Map<string, Negotiated>();
+
+  constructor(private readonly metaGroup: string) {}
+
+  /** As `negotiate`. */
+  negotiate(accept: string | undefined, offer: Offer): Negotiated {
+    const key = `${offer} ${accept ?? ""}`;
+    let negotiated = this.known.get(key);
+    if (negotiated === undefined) {
+      negotiated = negotiate(accept, offer, this.metaGroup);
+      if (this.known.size >= remembered) this.known.clear();
+      this.known.set(key, negotiated);
+    }
+    return negotiated;
+  }
+}
+
 /** The format for an error: JSON when nothing else fits, since an error must reach the client. */
 export function negotiateFailure(accept: string | undefined): Negotiated {
   return choose(accept, "status", "") ?? { format: "json", as: undefined, pretty: false };

@@ -7,7 +7,7 @@ import {
   type Verb,
 } from "#meta";
 import { streamMethods } from "#registry";
-import type { RequestInfo } from "#request";
+import { pathParts, type RequestInfo } from "#request";
 
 /** What a request asks of the registry, once its path has been found in the catalog. */
 export interface Route {
@@ -92,7 +92,7 @@ interface Place {
 }
 
 function placeOf({ kind, plural }: Resource, info: RequestInfo): Place {
-  const parts = info.path.replace(/^\/+|\/+$/g, "").split("/");
+  const parts = pathParts(info.path);
   const afterVersion = parts.slice(info.apiPrefix === "apis" ? 3 : 2);
   const oldWatch = afterVersion[0] === "watch" && afterVersion.length > 1;
   const rest = oldWatch ? afterVersion.slice(1) : afterVersion;

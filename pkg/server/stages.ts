@@ -90,7 +90,7 @@ function recover({ log }: ServerParts): Stage<Arrived, Nothing> {
         await next({});
       } catch (error) {
         const { sink } = exchange;
-        if (error instanceof ClientGone || (exchange.signal.aborted && gone(exchange))) {
+        if (error instanceof ClientGone || exchange.reason instanceof ClientGone) {
           record.code = 499;
           return sink.destroy();
         }
@@ -102,10 +102,6 @@ function recover({ log }: ServerParts): Stage<Arrived, Nothing> {
       }
     },
   };
-}
-
-function gone(exchange: Exchange): boolean {
-  return exchange.signal.reason instanceof ClientGone;
 }
 
 /** A bug or a broken store: the client learns an id, the log the rest. */
@@ -174,22 +170,21 @@ function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): v
 function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
   return {
     name: "deadline",
-    run: async ({ exchange, info, query }, next) => {
+    run: ({ exchange, info, query }, next) => {
       if (isLongRunning(catalog, info)) return next({});
       const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
-      let timer: NodeJS.Timeout | undefined;
-      const over = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => {
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
           const reason = deadlineExceeded();
           exchange.abort(reason);
           reject(reason);
         }, milliseconds);
+        const settle = () => clearTimeout(timer);
+        next({}).then(
+          () => (settle(), resolve()),
+          (error: unknown) => (settle(), reject(error)),
+        );
       });
-      try {
-        await Promise.race([next({}), over]);
-      } finally {
-        clearTimeout(timer);
-      }
     },
   };
 }

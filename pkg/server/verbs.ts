@@ -24,8 +24,8 @@ import {
   bodyFormat,
   includeObject,
   mediaTypes,
-  negotiate,
   type Negotiated,
+  Negotiator,
   type Offer,
   patchTypeOf,
   wantsPretty,
@@ -92,7 +92,10 @@ class VerbRun {
       name: route.name,
       subresource: route.subresource,
       user,
-      signal: exchange.signal,
+      // Made when somebody wants it, which is not so for most reads.
+      get signal() {
+        return exchange.signal;
+      },
       userAgent: userAgentName(exchange.header("user-agent")),
     };
   }
@@ -283,7 +286,8 @@ class VerbRun {
   }
 
   private negotiate(offer: Offer): Negotiated {
-    return negotiate(this.request.exchange.header("accept"), offer, this.metaGroup);
+    const negotiator = negotiatorOf(this.parts.catalog);
+    return negotiator.negotiate(this.request.exchange.header("accept"), offer);
   }
 
   private pretty(negotiated: Negotiated): boolean {
@@ -373,6 +377,8 @@ class VerbRun {
     }
   }
 }
+
+const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf(domain)));
 
 /** What a server keeps of its encodings. */
 const messagesOf = memoize(({ keptBytes }: Limits) => new Keeper(keptBytes));
