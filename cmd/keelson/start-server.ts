@@ -135,7 +135,7 @@ async function makeReady(unready: Unready): Promise<void> {
   if (port !== undefined) await server.listen({ host, port });
   const network = options.serviceNetwork ?? defaultNetwork;
   const bound = port === undefined ? defaultPort : server.address.port;
-  await ensureKubernetesService({ registry, catalog, network, port: bound, signal });
+  await ensureKubernetesService({ registry, catalog, clock, network, port: bound, signal });
 }
 
 interface Foundation {

@@ -1,3 +1,4 @@
+import type { Clock } from "#base";
 import { type Catalog, resolve, type Resource } from "#meta";
 import { firstAddress, type Item, type Registry, type ServiceNetwork } from "#registry";
 import { isConflict, isNotFound, serverTarget } from "./access.ts";
@@ -6,6 +7,7 @@ import { isConflict, isNotFound, serverTarget } from "./access.ts";
 export interface KubernetesService {
   readonly registry: Registry;
   readonly catalog: Catalog;
+  readonly clock: Clock;
   readonly network: ServiceNetwork;
   /** Port that this server listens on. */
   readonly port: number;
@@ -60,9 +62,13 @@ async function ensureService(options: KubernetesService): Promise<void> {
   await ensure(options, resource, service);
 }
 
+/** Another replica has reserved the address and not yet written the service: looks and waits. */
+const looks = 40;
+const lookMilliseconds = 50;
+
 /** What is there, or else what was made of `object`; another replica may be making it, too. */
 async function ensure(
-  { registry, signal }: KubernetesService,
+  { registry, signal, clock }: KubernetesService,
   resource: Resource,
   object: object,
 ): Promise<Item> {
@@ -71,19 +77,21 @@ async function ensure(
   const body = { bytes: jsonBytes({ ...typeMeta, ...object }), format: "json" } as const;
   const found = () =>
     registry.get(serverTarget(resource, { namespace, name }, signal), { resourceVersion: "" });
-  try {
-    return await found();
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-  try {
-    const target = serverTarget(resource, { namespace }, signal);
-    return (await registry.create(target, body, plainWrite)).item;
-  } catch (error) {
-    // The address is refused when the service has it already.
-    const isTaken = isConflict(error) || (error as { readonly code?: unknown }).code === 422;
-    if (!isTaken) throw error;
-    return found();
+  for (let look = 1; ; look++) {
+    try {
+      return await found();
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    try {
+      const target = serverTarget(resource, { namespace }, signal);
+      return (await registry.create(target, body, plainWrite)).item;
+    } catch (error) {
+      // The address is refused when the service has it already.
+      const isTaken = isConflict(error) || (error as { readonly code?: unknown }).code === 422;
+      if (!isTaken || look === looks) throw error;
+    }
+    await clock.sleep(lookMilliseconds, signal);
   }
 }
 

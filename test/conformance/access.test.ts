@@ -4,10 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 
 interface Outcome {
   readonly status: number | null;
@@ -263,5 +265,71 @@ describe("access, within the process", () => {
     assert.deepEqual(repaired[0], extra);
     assert.ok(repaired.length > 1);
     await copy.close();
+  });
+});
+
+describe("access, on two replicas over etcd", function () {
+  this.timeout(60_000);
+  let etcd: EtcdCluster;
+  let servers: readonly RunningServer[];
+
+  before(async function () {
+    if (spawnSync("etcd", ["--version"]).error) this.skip();
+    etcd = await startEtcd();
+    const storage = { kind: "etcd", endpoints: etcd.endpoints } as const;
+    const signingKey = generateKeyPairSync("ec", { namedCurve: "P-256" })
+      .privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+    const options = { storage, controllers: false, serviceAccounts: { signingKey } };
+    // Both make the default roles at the same moment.
+    servers = await Promise.all([startServer(options), startServer(options)]);
+  });
+  after(async () => {
+    await Promise.all((servers ?? []).map((server) => server.close()));
+    await etcd?.[Symbol.asyncDispose]();
+  });
+
+  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+
+  async function send(method: string, url: string, object?: object): Promise<number> {
+    const headers = { "content-type": "application/json" };
+    const init = { method, headers, ...(object && { body: JSON.stringify(object) }) };
+    return (await servers[0]!.fetch(url, init)).status;
+  }
+
+  /** Milliseconds until the other replica allows a request of `u`, or no longer does. */
+  async function untilAllowed(expected: boolean): Promise<number> {
+    const started = performance.now();
+    const headers = { "impersonate-user": "u" };
+    for (;;) {
+      const { status } = await servers[1]!.fetch("/api/v1/nodes", { headers });
+      const passed = performance.now() - started;
+      if ((status === 200) === expected || passed > 5000) return passed;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  it("has all default roles on both", async () => {
+    for (const server of servers) {
+      const answer = await server.fetch(`${rbac}/clusterroles/view`);
+      assert.equal(answer.status, 200);
+    }
+  });
+
+  it("grants and takes back on the other within a second", async () => {
+    const rules = [{ verbs: ["list"], apiGroups: [""], resources: ["nodes"] }];
+    const role = { metadata: { name: "n" }, rules };
+    assert.equal(await send("POST", `${rbac}/clusterroles`, role), 201);
+    const apiGroup = "rbac.authorization.k8s.io";
+    const binding = {
+      metadata: { name: "n" },
+      roleRef: { apiGroup, kind: "ClusterRole", name: "n" },
+      subjects: [{ kind: "User", apiGroup, name: "u" }],
+    };
+    assert.equal(await send("POST", `${rbac}/clusterrolebindings`, binding), 201);
+    const granted = await untilAllowed(true);
+    assert.ok(granted < 1000, `${granted} ms`);
+    assert.equal(await send("DELETE", `${rbac}/clusterrolebindings/n`), 200);
+    const taken = await untilAllowed(false);
+    assert.ok(taken < 1000, `${taken} ms`);
   });
 });
