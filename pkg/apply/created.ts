@@ -6,9 +6,10 @@ import { type ListShape, rootShape, type Shape } from "./shape.ts";
 import { elementOf, type JsonObject } from "./value.ts";
 
 /**
- * What a creation sets: what `compare` finds between the object of a kind with nothing set and a new
- * one, in the order of FieldsV1. Creating is the most frequent write, so this is folded from the
- * declaration into functions that read objects as they lie in memory, without a detour over JSON.
+ * What a creation sets: what `compare` finds between the object of a kind with nothing set and a
+ * new one, in the order of FieldsV1. Creating is the most frequent write, so this is folded from
+ * the declaration into functions that read objects as they lie in memory, without a detour over
+ * JSON.
  */
 export function createdFields(struct: StructType<any>, object: JsonObject): FieldSet {
   return freshStruct(struct)(object) ?? leaf;

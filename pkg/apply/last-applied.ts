@@ -11,7 +11,12 @@ import { isJsonObject, type JsonObject } from "./value.ts";
  * The way from kubectl's client-side apply, which keeps the last configuration in an annotation, to
  * server-side apply, and back: both go on together as long as the annotation is there.
  */
-const annotation = "kubectl.kubernetes.io/last-applied-configuration";
+export interface LastApplied {
+  /** Who goes both ways. */
+  readonly manager: string;
+  /** The key of the annotation. */
+  readonly annotation: string;
+}
 
 /** Annotations of an object together may not be larger. */
 const mostBytes = 256 * 1024;
@@ -23,8 +28,11 @@ function annotationsOf(object: JsonObject): JsonObject {
 }
 
 /** What kubectl may take over from its own past; undefined if there is no such past. */
-export function allowedByLastApplied(change: Change, live: JsonObject): FieldSet | undefined {
-  const text = annotationsOf(live)[annotation];
+export function allowedByLastApplied(
+  change: Change & LastApplied,
+  live: JsonObject,
+): FieldSet | undefined {
+  const text = annotationsOf(live)[change.annotation];
   if (typeof text !== "string" || text === "") return undefined;
   let configuration: unknown;
   try {
@@ -42,13 +50,13 @@ export function allowedByLastApplied(change: Change, live: JsonObject): FieldSet
 
 /** The object with the annotation renewed, if kubectl applies and the object has it. */
 export function withLastApplied(
-  { manager }: { readonly manager: string },
+  { manager, annotation }: LastApplied,
   object: JsonObject,
   document: JsonObject,
 ): JsonObject {
   const annotations = annotationsOf(object);
   if (manager !== "kubectl" || !annotations[annotation]) return object;
-  const text = `${escapedForHtml(printSorted(withoutAnnotation(document)))}\n`;
+  const text = `${escapedForHtml(printSorted(without(document, annotation)))}\n`;
   if (annotations[annotation] === text) return object;
   const { [annotation]: _before, ...rest } = annotations;
   const size = Object.entries({ ...rest, [annotation]: text }).reduce(
@@ -60,7 +68,7 @@ export function withLastApplied(
   return { ...object, metadata };
 }
 
-function withoutAnnotation(document: JsonObject): JsonObject {
+function without(document: JsonObject, annotation: string): JsonObject {
   const { metadata } = document;
   if (!isJsonObject(metadata) || !isJsonObject(metadata["annotations"])) return document;
   const { [annotation]: _own, ...annotations } = metadata["annotations"];

@@ -34,6 +34,8 @@ export interface Write extends Change {
   readonly subresource: string;
   /** RFC 3339 in whole seconds. */
   readonly now: string;
+  /** Where kubectl's client-side apply keeps its last configuration. */
+  readonly annotation: string;
 }
 
 /** Who sets what is there when the first configuration is applied to an object without owners. */

@@ -26,7 +26,9 @@ export function valueElement(value: unknown): PathElement {
 }
 
 /** `keys` must be sorted by name. */
-export function keyElement(keys: readonly (readonly [name: string, value: unknown])[]): PathElement {
+export function keyElement(
+  keys: readonly (readonly [name: string, value: unknown])[],
+): PathElement {
   const members = keys.map(([name, value]) => `${goJson(name)}:${goJson(value)}`);
   return `k:{${members.join(",")}}`;
 }

@@ -47,7 +47,7 @@ export function parentEntries(
   const owners = new Map<string, Manager>();
   for (const [, manager] of Managers.read(scaled)) owners.set(whoever(manager), manager);
   const parent = Managers.read(entries);
-  for (const [id, manager] of [...parent]) {
+  for (const [id, manager] of parent) {
     const path = paths.get(manager.apiVersion);
     if (path === undefined) parent.delete(id);
     else if (!hasPath(manager.fields, path)) continue;

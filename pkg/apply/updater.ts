@@ -227,7 +227,8 @@ function prune(change: Change, merged: JsonObject, { known, last, fields }: Prun
   if (shape === undefined) return merged;
   const start = new Versioned(change, merged).in(version);
   const lost = removeFields(shape, start, withNamedFields(last.fields, shape));
-  const back = withOwned({ ...change, apiVersion: version }, { merged: start, pruned: lost }, known);
+  const trimmed = { merged: start, pruned: lost };
+  const back = withOwned({ ...change, apiVersion: version }, trimmed, known);
   const pruned = withoutLast(shape, { merged: start, pruned: back, last: last.fields });
   return version === own ? pruned : versions.convert(pruned, version, own);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createdFields, entriesAfterUpdate, type JsonObject } from "#apply";
 import { seededRandom } from "#base";
-import type { StatusError } from "#meta";
+import type { Resource, StatusError } from "#meta";
 import { arbitrary } from "#schema";
 import { memoryBackend, objectStore, StoreFault } from "#storage";
 import type { PatchOptions, WriteAnswer } from "./contract.ts";
@@ -43,7 +43,8 @@ function apply(
     metadata: { name: "a", ...metadata },
     ...rest,
   };
-  return api.patch(`${maps}/a`, document, { patchType: "apply", fieldManager: manager, ...options });
+  const all = { patchType: "apply", fieldManager: manager, ...options } as const;
+  return api.patch(`${maps}/a`, document, all);
 }
 
 describe("ownership", () => {
@@ -201,6 +202,7 @@ describe("ownership", () => {
     for (const resource of catalog.resources) {
       const { struct, groupVersion, kind } = resource;
       const random = seededRandom(`${groupVersion} ${kind.kind}`);
+      const asStored: Resource = { ...resource, served: { ...resource.served, convert: "hub" } };
       for (let round = 0; round < 5; round++) {
         const object = arbitrary(struct, random) as JsonObject;
         const write = ownedWrite(
@@ -210,7 +212,7 @@ describe("ownership", () => {
         );
         const change = {
           live: () => zeroOf(struct),
-          next: () => viewOf({ ...resource, served: { ...resource.served, convert: "hub" } }, object),
+          next: () => viewOf(asStored, object),
           created: () => createdFields(struct, object),
           entries: undefined,
         };
@@ -308,8 +310,8 @@ describe("apply", () => {
         ),
       );
     assert.match(await send(""), /^400 BadRequest invalid object type: \/, Kind=$/);
-    assert.match(await send("[]"), /^400 .*error decoding YAML: .*cannot unmarshal array into Go v/);
-    assert.match(await send("a: [b"), /^400 .*error converting YAML to JSON: yaml: line 1: did not/);
+    assert.match(await send("[]"), /^400 .*error decoding YAML: .*cannot unmarshal array into Go/);
+    assert.match(await send("a: [b"), /^400 .*error converting YAML to JSON: yaml: line 1: did no/);
     const deep = `{"apiVersion":"v1","kind":"ConfigMap","data":${'{"a":'.repeat(5000)}1`;
     assert.match(await send(`${deep}${"}".repeat(5001)}`), /^(400|500) /);
   });

@@ -19,9 +19,12 @@ import { timestamp } from "./metadata.ts";
 import { scopeOf } from "./scope.ts";
 
 /**
- * Who owns which field, kept in metadata.managedFields. It is worked out on the object as the client
- * wants it, in the version that the client speaks, before admission and the kind's own preparation.
+ * Who owns which field, kept in metadata.managedFields. It is worked out on the object as the
+ * client wants it, in the version that the client speaks, before admission and the kind's own
+ * preparation.
  */
+
+const lastApplied = "kubectl.{label}/last-applied-configuration";
 
 /** A write by `manager`, or if that is "" by the user agent. */
 export function ownedWrite(environment: Environment, target: Target, manager: string): OwnedWrite {
@@ -34,6 +37,7 @@ export function ownedWrite(environment: Environment, target: Target, manager: st
     manager: manager || printable(target.userAgent),
     subresource,
     now: timestamp(environment.clock.now()),
+    annotation: resolve(lastApplied, environment.catalog.domain),
   };
 }
 
