@@ -12,6 +12,14 @@ describe("registry writes", () => {
     api = await testRegistry();
   });
 
+  it("refuses questions that nobody answers", async () => {
+    const review = { spec: { token: "t" } };
+    assert.equal(
+      await refusal(api.post("authentication.k8s.io/v1/tokenreviews/", review)),
+      "501 - this server does not answer a TokenReview",
+    );
+  });
+
   it("gives a new object what the server sets, whatever the client sent", async () => {
     const { item, created } = await api.post(maps, {
       metadata: {

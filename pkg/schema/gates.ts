@@ -3,7 +3,7 @@ import { jsonFields, type JsonField, resolved } from "./layout.ts";
 import type { Infer, StructType, Type } from "./types.ts";
 
 /**
- * Removes, in place, the fields whose feature gates are off, unless `old` has them somewhere: an
+ * Removes, in place, the fields whose feature gates are off, unless `old` has some of that gate: an
  * object that came by them while the gate was on keeps them. A field's gate may be several names
  * with commas between them; all must be on.
  */
@@ -12,14 +12,15 @@ export function dropGated<S extends StructType<any>>(
   object: Infer<S>,
   { old, isOn }: { readonly old?: Infer<S> | undefined; isOn(gate: string): boolean },
 ): void {
-  for (const { gate, visit } of gatedBelow(struct)) {
-    if (gate.split(",").every(isOn)) continue;
-    let isInUse = false;
-    const look: Visitor = (holder, name) => {
-      isInUse ||= holder[name] !== undefined && holder[name] !== null;
-    };
-    if (old !== undefined) visit(old, look);
-    if (isInUse) continue;
+  const inUse = new Set<string>();
+  const off = gatedBelow(struct).filter(({ gate }) => !gate.split(",").every(isOn));
+  for (const { gate, visit } of old === undefined ? [] : off) {
+    visit(old, (holder, name) => {
+      if (holder[name] !== undefined && holder[name] !== null) inUse.add(gate);
+    });
+  }
+  for (const { gate, visit } of off) {
+    if (inUse.has(gate)) continue;
     visit(object, (holder, name) => {
       delete holder[name];
     });

@@ -74,9 +74,7 @@ function checkValues(
 function checkRange({ min, max, step }: Range, path: Path, options: Options): void {
   const { problems, bounds } = options;
   const { standard, capacity } = bounds;
-  if (min === undefined) {
-    return problems.required(path.child("min"), "required when validRange is defined");
-  }
+  if (min === undefined) return;
   const least = Quantity.parse(min);
   const wrong = (field: string, amount: Quantity, detail: string) =>
     problems.invalid(path.child(field), String(amount), detail);

@@ -76,7 +76,7 @@ const tolerationStruct = (declare: Declare, version: Version) =>
 
 const capacityPolicyStruct = (declare: Declare) => {
   const range = declare("CapacityRequestPolicyRange", "Amounts within bounds.", {
-    min: optional(1, quantity, "Least amount."),
+    min: optional(1, quantity, "Least amount.", { required: true }),
     max: optional(2, quantity, "Greatest amount; absent: all there is."),
     step: optional(3, quantity, "Distance between the amounts above the least one."),
   });

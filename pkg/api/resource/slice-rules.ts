@@ -171,7 +171,6 @@ function checkCounters(
   if (name === "") problems.required(place.child(field));
   else checkLabel(name, place.child(field), problems);
   const countersPath = place.child("counters");
-  if (numberOf(counters) === 0) problems.required(countersPath);
   for (const key of sortedKeys(counters)) checkLabel(key, countersPath.key(key), problems);
 }
 

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { created, type Sketch, updated } from "../testing.ts";
+import { mutatingAdmissionPolicy } from "./mutating-admission-policy.ts";
+import { validatingAdmissionPolicy } from "./validating-admission-policy.ts";
+import { validatingAdmissionPolicyBinding } from "./validating-admission-policy-binding.ts";
+import { validatingWebhookConfiguration } from "./validating-webhook-configuration.ts";
+
+const rule = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] };
+const constraints = { resourceRules: [rule] };
+
+describe("ValidatingWebhookConfiguration", () => {
+  const webhook = {
+    name: "a.example.com",
+    rules: [rule],
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+    clientConfig: { url: "https://example.com/a" },
+  };
+  const complaints = (...webhooks: readonly Sketch[]) =>
+    created(validatingWebhookConfiguration, { webhooks }).complaints;
+
+  it("fills in what webhooks do not say", () => {
+    const { object } = created(validatingWebhookConfiguration, { webhooks: [webhook] });
+    const { failurePolicy, matchPolicy, timeoutSeconds, rules } = object.webhooks[0];
+    assert.deepEqual([failurePolicy, matchPolicy, timeoutSeconds], ["Fail", "Equivalent", 10]);
+    assert.equal(rules[0].scope, "*");
+  });
+
+  it("has webhooks of different names", () => {
+    assert.deepEqual(complaints(webhook, webhook), [
+      'Duplicate webhooks[1].name = "a.example.com"',
+    ]);
+  });
+
+  it("reaches them in one way", () => {
+    const service = { namespace: "n", name: "s" };
+    const both = { url: "https://example.com/a", service };
+    assert.deepEqual(complaints({ ...webhook, clientConfig: both }), [
+      "Required webhooks[0].clientConfig: exactly one of url or service is required",
+    ]);
+    const plain = { url: "http://example.com/a" };
+    assert.deepEqual(complaints({ ...webhook, clientConfig: plain }), [
+      'Invalid webhooks[0].clientConfig.url = "http": ' +
+        "'https' is the only allowed URL scheme; desired format: https://host[/path]",
+    ]);
+  });
+
+  it("keeps old versions of reviews only if it had them", () => {
+    const old = { ...webhook, admissionReviewVersions: ["v1beta2"] };
+    const before = created(validatingWebhookConfiguration, { webhooks: [old] });
+    assert.equal(before.complaints.length, 1);
+    const again = updated(validatingWebhookConfiguration, before, { webhooks: [old] });
+    assert.deepEqual(again.complaints, []);
+  });
+});
+
+describe("ValidatingAdmissionPolicy", () => {
+  const spec = { matchConstraints: constraints, validations: [{ expression: "true" }] };
+
+  it("fails closed and matches equivalents unless it says otherwise", () => {
+    const { object, complaints } = created(validatingAdmissionPolicy, { spec });
+    assert.deepEqual(complaints, []);
+    assert.equal(object.spec.failurePolicy, "Fail");
+    assert.equal(object.spec.matchConstraints.matchPolicy, "Equivalent");
+    assert.deepEqual(object.spec.matchConstraints.objectSelector, {});
+  });
+
+  it("validates something or says something for the audit log", () => {
+    const { complaints } = created(validatingAdmissionPolicy, {
+      spec: { matchConstraints: constraints },
+    });
+    assert.deepEqual(complaints, [
+      "Required spec.validations: validations or auditAnnotations must contain at least one item",
+      "Required spec.auditAnnotations: " +
+        "validations or auditAnnotations must contain at least one item",
+    ]);
+  });
+
+  it("names variables as CEL does", () => {
+    const variables = [{ name: "a-b", expression: "1" }, { name: "c", expression: " " }];
+    const { complaints } = created(validatingAdmissionPolicy, { spec: { ...spec, variables } });
+    assert.match(complaints[0] ?? "", /^Invalid spec\.variables\[0\]\.name = "a-b": /);
+    assert.match(complaints[1] ?? "", /^Required spec\.variables\[1\]\.expression/);
+  });
+});
+
+describe("ValidatingAdmissionPolicyBinding", () => {
+  it("does not both warn and deny", () => {
+    const spec = { policyName: "p", validationActions: ["Deny", "Warn"] };
+    assert.deepEqual(created(validatingAdmissionPolicyBinding, { spec }).complaints, [
+      'Invalid spec.validationActions = ["Deny","Warn"]: ' +
+        "must not contain both Deny and Warn (repeating the same validation failure " +
+        "information in the API response and headers serves no purpose)",
+    ]);
+  });
+});
+
+describe("MutatingAdmissionPolicy", () => {
+  it("patches in the way that it names", () => {
+    const spec = {
+      matchConstraints: constraints,
+      reinvocationPolicy: "Never",
+      mutations: [{ patchType: "JSONPatch" }, { patchType: "Other" }],
+    };
+    const { complaints } = created(mutatingAdmissionPolicy, { spec });
+    assert.match(complaints.join("\n"), /^Required spec\.mutations\[0\]\.jsonPatch/);
+    assert.match(complaints.join("\n"), /NotSupported spec\.mutations\[1\]\.patchType = "Other"/);
+  });
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { created, type Sketch, updated } from "../testing.ts";
+import { daemonSet } from "./daemon-set.ts";
+import { deployment } from "./deployment.ts";
+import { replicaSet } from "./replica-set.ts";
+import { statefulSet } from "./stateful-set.ts";
+
+const labels = { app: "a" };
+const podSpec = { containers: [{ name: "c", image: "i" }] };
+const template = { metadata: { labels }, spec: podSpec };
+const base = { selector: { matchLabels: labels }, template };
+const kinds = { deployment, replicaSet, daemonSet, statefulSet };
+
+for (const [name, kind] of Object.entries(kinds)) {
+  const make = (spec: Sketch) => created(kind, { spec: { ...base, ...spec } });
+
+  describe(name, () => {
+    it("takes a selector and a template that it selects", () => {
+      assert.deepEqual(make({}).complaints, []);
+      const other = { ...template, metadata: { labels: { app: "b" } } };
+      assert.deepEqual(make({ template: other }).complaints, [
+        'Invalid spec.template.metadata.labels = {"app":"b"}: ' +
+          "`selector` does not match template `labels`",
+      ]);
+      assert.notDeepEqual(make({ selector: undefined }).complaints, []);
+    });
+
+    it("runs pods for good", () => {
+      const once = { ...template, spec: { ...podSpec, restartPolicy: "Never" } };
+      assert.deepEqual(make({ template: once }).complaints, [
+        'NotSupported spec.template.spec.restartPolicy = "Never": supported values: "Always"',
+      ]);
+    });
+
+    it("keeps its selector, which its pods have", () => {
+      const app = { app: "a", more: "b" };
+      const moved = { ...template, metadata: { labels: app } };
+      const spec = { selector: { matchLabels: app }, template: moved };
+      const { complaints } = updated(kind, make({}), { spec });
+      assert.match(complaints.join(), /field is immutable|updates to statefulset spec for fields/);
+    });
+  });
+}
+
+describe("Deployment's rolling update", () => {
+  const make = (rollingUpdate: Sketch) =>
+    created(deployment, { spec: { ...base, strategy: { rollingUpdate } } });
+
+  it("replaces a quarter at a time", () => {
+    const { strategy, progressDeadlineSeconds } = make({}).object.spec;
+    assert.deepEqual(strategy, {
+      type: "RollingUpdate",
+      rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" },
+    });
+    assert.equal(progressDeadlineSeconds, 600);
+  });
+
+  it("must be able to move", () => {
+    assert.deepEqual(make({ maxUnavailable: 0, maxSurge: "0%" }).complaints, [
+      "Invalid spec.strategy.rollingUpdate.maxUnavailable = 0: " +
+        "may not be 0 when `maxSurge` is 0",
+    ]);
+  });
+});
+
+describe("DaemonSet's template generation", () => {
+  const key = "deprecated.daemonset.template.generation";
+  const write = { spec: base };
+
+  it("counts changes of the template", () => {
+    const old = created(daemonSet, write);
+    assert.equal(old.object.metadata.annotations[key], "1");
+    const same = updated(daemonSet, old, write);
+    assert.equal(same.object.metadata.annotations[key], "1");
+    const moved = { ...template, spec: { ...podSpec, nodeName: "n" } };
+    const next = updated(daemonSet, old, { spec: { ...base, template: moved } });
+    assert.equal(next.object.metadata.annotations[key], "2");
+  });
+});
+
+describe("StatefulSet's rolling update", () => {
+  it("starts at a partition that is no negative number", () => {
+    const updateStrategy = { rollingUpdate: { partition: -1 } };
+    assert.deepEqual(created(statefulSet, { spec: { ...base, updateStrategy } }).complaints, [
+      "Invalid spec.updateStrategy.rollingUpdate.partition = -1: " +
+        "must be greater than or equal to 0",
+    ]);
+  });
+});
