@@ -2,7 +2,7 @@
 export { type FieldSet, parseFieldSet, type Pattern, setOf } from "./field-set.ts";
 export { createdFields } from "./created.ts";
 export { deduced, rootShape, type Shape } from "./shape.ts";
-export { type ManagedFieldsEntry, OwnershipFault } from "./managers.ts";
+export { entriesFault, type ManagedFieldsEntry, OwnershipFault } from "./managers.ts";
 export type { Scope, Versions } from "./updater.ts";
 export type { JsonObject } from "./value.ts";
 export {

@@ -99,6 +99,17 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
   }
 }
 
+/** Why entries cannot be read; "" if they can. */
+export function entriesFault(entries: readonly ManagedFieldsEntry[] | undefined): string {
+  try {
+    Managers.read(entries);
+    return "";
+  } catch (fault) {
+    if (fault instanceof OwnershipFault) return fault.message;
+    throw fault;
+  }
+}
+
 export function identityOf(manager: Omit<Manager, "fields" | "time">): string {
   const { name, operation, apiVersion, subresource } = manager;
   return JSON.stringify({

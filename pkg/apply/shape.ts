@@ -99,6 +99,7 @@ const shapeOf = memoize((type: Type): Shape => {
 /** As the published schema shows the scalar, since that is what Kubernetes merges by. */
 function scalarShape({ openapi }: ScalarType): Shape {
   const { type, format, v3 } = openapi;
+  if (v3?.["x-kubernetes-preserve-unknown-fields"] === true) return deduced;
   if (type === undefined || type === "object" || type === "array") return opaque;
   const plain = type === "string" && format === undefined && v3 === undefined;
   return { scalar: plain ? "string" : "untyped" };

@@ -174,6 +174,20 @@ describe("ownership", () => {
     ]);
   });
 
+  it("survives admission that spoils it", async () => {
+    const api = await testRegistry({
+      mutating: [
+        ({ object }) => {
+          if (object.data?.spoil) object.metadata.managedFields = [{ operation: "Nope" }];
+          return Promise.resolve([]);
+        },
+      ],
+    });
+    const made = await api.post(maps, { metadata: { name: "a" }, data: { spoil: "1" } });
+    assert.deepEqual(owners(made), ["Update test 0 f:data{.,f:spoil}"]);
+    assert.match(made.warnings[0] ?? "", /^\.metadata\.managedFields was in an invalid state af/);
+  });
+
   it("gives way where the store has no room for it", async () => {
     const store = objectStore(memoryBackend(), { root: "/registry" });
     const limited = {

@@ -2,6 +2,7 @@ import { deepClone, memoize } from "#base";
 import {
   createdFields,
   entriesAfterUpdate,
+  entriesFault,
   type JsonObject,
   type ManagedFieldsEntry,
   type OwnedWrite,
@@ -12,6 +13,7 @@ import {
 } from "#apply";
 import { groupVersionOf, type KindVersion, type Resource, resolve } from "#meta";
 import { DecodeFault, fromJson, type StructType, toJson, toJsonValue } from "#schema";
+import type { Attributes } from "./admission.ts";
 import type { Target } from "./contract.ts";
 import { dropEmpties } from "./empties.ts";
 import type { Environment } from "./environment.ts";
@@ -154,6 +156,29 @@ function decode(struct: StructType<any>, object: JsonObject): any {
     if (fault instanceof DecodeFault) throw new OwnershipFault(fault.message);
     throw fault;
   }
+}
+
+type Entries = readonly ManagedFieldsEntry[] | undefined;
+
+/** The owners of what is about to be written; a deletion writes nothing. */
+export function ownersOf({ object }: Pick<Attributes, "object">): Entries {
+  return object?.metadata.managedFields;
+}
+
+/** Takes back what admission made of owners if that cannot be read, and warns of it. */
+export function restoreOwners(
+  { object }: Pick<Attributes, "object">,
+  before: Entries,
+): readonly string[] {
+  const after = ownersOf({ object });
+  if (after === before) return [];
+  const fault = entriesFault(after);
+  if (fault === "") return [];
+  setEntries(object.metadata, before ?? []);
+  return [
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by " +
+      `an outdated mutating admission controller; please fix your requests: ${fault}`,
+  ];
 }
 
 /**

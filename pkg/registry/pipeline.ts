@@ -27,7 +27,7 @@ import {
   wipeSystemFields,
 } from "./metadata.ts";
 import { applyPatch } from "./patch.ts";
-import { keepTimes, own } from "./ownership.ts";
+import { keepTimes, own, ownersOf, restoreOwners } from "./ownership.ts";
 import { mayGo } from "./removal.ts";
 import { type Hold, holding, releaseAll } from "./reservations.ts";
 import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
@@ -391,7 +391,9 @@ async function mutate(
   warnings: string[],
 ): Promise<void> {
   await namespaceLifecycle(environment, attributes);
+  const owners = ownersOf(attributes);
   for (const step of environment.mutating) warnings.push(...(await step(attributes)));
+  warnings.push(...restoreOwners(attributes, owners));
 }
 
 async function admit(
