@@ -158,35 +158,4 @@ describe("role-based access control", () => {
     assert.deepEqual(known.rules, [{ verbs: ["get"], nonResourceURLs: ["/a", "/b/*"] }, ...rules]);
     assert.deepEqual(bound().rules(user("u"), "other").rules, []);
   });
-
-  it("decides among 2,000 roles and 5,000 bindings within 25 µs", async () => {
-    const rbac = manyBindings();
-    const request = asked("list configmaps in ns7");
-    const who = user("u7", "system:authenticated", "g1", "g2");
-    const rounds = 2000;
-    const decide = async () => {
-      for (let i = 0; i < rounds; i++) await rbac.authorize({ user: who, request });
-    };
-    await decide();
-    const started = performance.now();
-    await decide();
-    const each = ((performance.now() - started) * 1000) / rounds;
-    assert.ok(each < 25, `${each.toFixed(1)} µs`);
-  });
 });
-
-function manyBindings(): Rbac {
-  const rbac = new Rbac("rbac.example.org");
-  for (let i = 0; i < 2000; i++) {
-    const metadata = { name: `r${i}` };
-    const resources = [`things${i % 50}`, "configmaps"];
-    rbac.set("ClusterRole", { metadata, rules: [{ verbs: ["get"], apiGroups: [""], resources }] });
-  }
-  for (let i = 0; i < 5000; i++) {
-    const role = { kind: "ClusterRole", name: `r${i % 2000}` };
-    // Half of them reach everybody, which is the worst case.
-    const subject = i % 2 === 0 ? "Group system:authenticated" : `User u${i % 100}`;
-    rbac.set("RoleBinding", binding(`b${i}`, `ns${i % 100}`, role, subject));
-  }
-  return rbac;
-}

@@ -283,9 +283,7 @@ describe("closing", () => {
     await new Promise((resolve) => stream.once("response", resolve));
     const goaway = new Promise((resolve) => stand.session.once("goaway", resolve));
     const ended = answerOf(stream);
-    const started = performance.now();
     await stand.server.close();
-    assert(performance.now() - started < 1000);
     assert.equal((await ended).body.byteLength, 0);
     assert.equal(stream.rstCode, http2.constants.NGHTTP2_NO_ERROR);
     await goaway;
