@@ -66,7 +66,7 @@ const conversion = v1("CustomResourceConversion", "How objects get from version 
   webhook: optional(2, webhookConversion, "How to call the webhook."),
 });
 
-export const definitionNames = v1("CustomResourceDefinitionNames", "What the resource is called.", {
+const definitionNames = v1("CustomResourceDefinitionNames", "What the resource is called.", {
   plural: always(1, string, "Plural name, in paths; all lower case."),
   singular: plain(2, string, "Singular name; the kind in lower case by default."),
   shortNames: plain(3, list(string), "Short names for the command line.", atomic),

@@ -9,7 +9,7 @@ const selfSubjectReviewStatus = v1("SelfSubjectReviewStatus", "Who the client is
   userInfo: plain(1, userInfo, "Who the client is."),
 });
 
-export const selfSubjectReviewV1 = v1("SelfSubjectReview", "Asks who the client itself is.", {
+const selfSubjectReviewV1 = v1("SelfSubjectReview", "Asks who the client itself is.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   status: plain(2, selfSubjectReviewStatus, "Who the client is; filled in by the server."),
 });

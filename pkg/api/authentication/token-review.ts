@@ -18,7 +18,7 @@ const tokenReviewStatus = v1("TokenReviewStatus", "What the token is.", {
   error: plain(3, string, "Why it could not be checked."),
 });
 
-export const tokenReviewV1 = v1("TokenReview", "Asks whether a token is good, and whose it is.", {
+const tokenReviewV1 = v1("TokenReview", "Asks whether a token is good, and whose it is.", {
   metadata: plain(1, objectMeta, "Standard object metadata."),
   spec: always(2, tokenReviewSpec, "The token to look at."),
   status: plain(3, tokenReviewStatus, "What the token is; filled in by the server."),

@@ -41,19 +41,19 @@ const selfSubjectAccessReviewSpec = v1(
   },
 );
 
-export const subjectAccessReviewV1 = v1(
+const subjectAccessReviewV1 = v1(
   "SubjectAccessReview",
   "Asks whether someone may do something.",
   { metadata, spec: always(2, subjectAccessReviewSpec, "Who would do what."), status },
 );
 
-export const localSubjectAccessReviewV1 = v1(
+const localSubjectAccessReviewV1 = v1(
   "LocalSubjectAccessReview",
   "Asks whether someone may do something in this namespace.",
   { metadata, spec: always(2, subjectAccessReviewSpec, "Who would do what."), status },
 );
 
-export const selfSubjectAccessReviewV1 = v1(
+const selfSubjectAccessReviewV1 = v1(
   "SelfSubjectAccessReview",
   "Asks whether the client itself may do something.",
   {

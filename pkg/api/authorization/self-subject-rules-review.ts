@@ -30,7 +30,7 @@ const subjectRulesReviewStatus = v1("SubjectRulesReviewStatus", "What is allowed
   evaluationError: plain(4, string, "What went wrong while finding out."),
 });
 
-export const selfSubjectRulesReviewV1 = v1(
+const selfSubjectRulesReviewV1 = v1(
   "SelfSubjectRulesReview",
   "Asks what the client itself may do in a namespace.",
   {

@@ -3,6 +3,7 @@
  * and their values and conditions as JSON of v1, the behavior as JSON with Go's field names.
  */
 import { fromJson, parseJson, type StructType, toJson } from "#schema";
+import { kubernetes } from "#meta";
 import { deepClone } from "#base";
 import type {
   Autoscaler,
@@ -21,7 +22,7 @@ import {
   type MetricV1,
 } from "./autoscaler-v1-structs.ts";
 
-const prefix = "autoscaling.alpha.kubernetes.io";
+const prefix = `autoscaling.alpha.${kubernetes.label}`;
 const annotationNames = {
   metrics: `${prefix}/metrics`,
   statuses: `${prefix}/current-metrics`,

@@ -65,7 +65,7 @@ const successPolicy = v1("SuccessPolicy", "When the job counts as done before al
   rules: always(1, list(successPolicyRule), "Any of these is enough.", atomic),
 });
 
-export const jobSpec = v1("JobSpec", "Which pods, and how often they must succeed.", {
+const jobSpec = v1("JobSpec", "Which pods, and how often they must succeed.", {
   parallelism: optional(1, int32, "How many pods may run at a time."),
   completions: optional(
     2,

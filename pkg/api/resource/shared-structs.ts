@@ -28,7 +28,7 @@ export const gates = {
   taints: "DRADeviceTaints",
 } as const;
 
-export const effectOf = (version: string) =>
+const effectOf = (version: string) =>
   named(`${version}.DeviceTaintEffect`, "NoSchedule", "NoExecute");
 
 type Declare = ReturnType<typeof structs>;
