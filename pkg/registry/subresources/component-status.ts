@@ -1,0 +1,98 @@
+import { request } from "node:https";
+import { methodNotSupported, notFound } from "#meta";
+import type { GetOptions, Item, ItemList, ListOptions, Target } from "../contract.ts";
+import type { Environment } from "../environment.ts";
+import { selectionOf } from "../selection.ts";
+import { encodeStored, StoredItem } from "../stored.ts";
+
+/**
+ * ComponentStatuses: made up on every read by asking the components of the control plane, where
+ * they usually are. Deprecated for long, since components may be elsewhere; but clients still ask.
+ */
+
+interface Health {
+  readonly message?: string;
+  readonly error?: string;
+}
+
+type Probe = (environment: Environment, signal: AbortSignal) => Promise<Health>;
+
+const probes: Readonly<Record<string, Probe>> = {
+  "controller-manager": (_environment, signal) => askLocally(10_257, signal),
+  "etcd-0": async ({ store }, signal) => {
+    await store.revision(signal);
+    return { message: "ok" };
+  },
+  scheduler: (_environment, signal) => askLocally(10_259, signal),
+};
+
+/** Milliseconds; a component that is well answers at once. */
+const patience = 1_000;
+/** Kubernetes names it in this way where it misses one. */
+const resourceName = { group: "", plural: "componentstatus" };
+
+export async function getComponent(
+  environment: Environment,
+  target: Target,
+  _options: GetOptions,
+): Promise<Item> {
+  const { name } = target;
+  if (!Object.hasOwn(probes, name)) throw notFound(resourceName, name);
+  return componentItem(environment, target, name);
+}
+
+export async function listComponents(
+  environment: Environment,
+  target: Target,
+  options: ListOptions,
+): Promise<ItemList> {
+  const selection = selectionOf(target, options);
+  const names = Object.keys(probes);
+  const all = await Promise.all(names.map((name) => componentItem(environment, target, name)));
+  const items = all.filter((item) => selection.matches(item));
+  return { items: each(items), chunks: each([items]), revision: 0, next: undefined };
+}
+
+/** There is nothing that changes. */
+export function refuseWatch({ resource }: Target): void {
+  if (resource.kind.rules.computed) throw methodNotSupported(resource, "watch");
+}
+
+async function* each<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
+}
+
+async function componentItem(
+  environment: Environment,
+  target: Target,
+  name: string,
+): Promise<StoredItem> {
+  const signal = AbortSignal.any([target.signal, AbortSignal.timeout(patience)]);
+  const health = await probes[name]!(environment, signal).catch((error: unknown): Health => ({
+    error: error instanceof Error ? error.message : String(error),
+  }));
+  const status = health.error === undefined ? "True" : "False";
+  const object = { metadata: { name }, conditions: [{ type: "Healthy", status, ...health }] };
+  const value = encodeStored(environment, target.resource, object);
+  const entry = { key: `${target.resource.keyPrefix}${name}`, value, modRevision: 0 };
+  return new StoredItem(environment, target, entry, { object });
+}
+
+/** Components of this machine show certificates that nobody knows. */
+function askLocally(port: number, signal: AbortSignal): Promise<Health> {
+  const url = `https://127.0.0.1:${port}/healthz`;
+  return new Promise((resolve) => {
+    const fail = (why: string) => resolve({ error: `Get "${url}": ${why}` });
+    const asking = request(url, { rejectUnauthorized: false, signal }, (answer) => {
+      answer.resume();
+      const isWell = answer.statusCode === 200;
+      const status = `unhealthy http status code: ${answer.statusCode}`;
+      resolve(isWell ? { message: "ok" } : { error: status });
+    });
+    asking.once("error", ({ code = "", message }: NodeJS.ErrnoException) => {
+      const dialled = `dial tcp 127.0.0.1:${port}: connect: connection refused`;
+      fail(code === "ECONNREFUSED" ? dialled : message);
+    });
+    asking.end();
+  });
+}
