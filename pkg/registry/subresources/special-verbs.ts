@@ -2,6 +2,8 @@ import type {
   Body,
   GetOptions,
   Item,
+  ItemList,
+  ListOptions,
   PatchOptions,
   Target,
   WriteAnswer,
@@ -16,6 +18,11 @@ export interface SpecialVerbs {
     target: Target,
     options: GetOptions,
   ) => Promise<Item>;
+  readonly list?: (
+    environment: Environment,
+    target: Target,
+    options: ListOptions,
+  ) => Promise<ItemList>;
   readonly create?: (
     environment: Environment,
     target: Target,
