@@ -1,6 +1,7 @@
 /** subresources: those that are more than a part of their object. */
 import type { Target } from "../contract.ts";
 import { bind } from "./binding.ts";
+import { getComponent, listComponents } from "./component-status.ts";
 import { evict } from "./eviction.ts";
 import { scaleVerbs } from "./scale.ts";
 import type { SpecialVerbs } from "./special-verbs.ts";
@@ -8,11 +9,13 @@ import type { SpecialVerbs } from "./special-verbs.ts";
 /** By the key prefix of the kind, with the name of the subresource. */
 const byName: Readonly<Record<string, SpecialVerbs>> = {
   "/bindings/": { create: bind },
+  "/componentstatuses/": { get: getComponent, list: listComponents },
   "/pods/binding": { create: bind },
   "/pods/eviction": { create: evict },
 };
 
 export { asking } from "./question.ts";
+export { refuseWatch } from "./component-status.ts";
 
 export function specialVerbs({ resource, subresource }: Target): SpecialVerbs {
   const { scale } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
