@@ -17,7 +17,7 @@ import { get } from "./read.ts";
 import { remove } from "./removal.ts";
 import type { Allocator } from "./reservations.ts";
 import { StoredItem } from "./stored.ts";
-import { asking, specialVerbs } from "./subresources/index.ts";
+import { asking, refuseWatch, specialVerbs } from "./subresources/index.ts";
 import { watch, watchBatches } from "./watch.ts";
 
 /**
@@ -30,9 +30,12 @@ export function createRegistry(options: RegistryOptions): Registry {
   const repair = repairOf(environment);
   return {
     get: (target, getOptions) => guarded(verbs(target).get(environment, target, getOptions)),
-    list: (target, listOptions) => guarded(list(environment, target, listOptions)),
+    list: (target, listOptions) => guarded(verbs(target).list(environment, target, listOptions)),
     watch: (target, watchOptions) => watch(watchBatches(environment, target, watchOptions)),
-    watchBatches: (target, watchOptions) => watchBatches(environment, target, watchOptions),
+    watchBatches: (target, watchOptions) => {
+      refuseWatch(target);
+      return watchBatches(environment, target, watchOptions);
+    },
     create: async (target, body, writeOptions) =>
       guarded(verbs(target).create(environment, target, { body, options: writeOptions })),
     update: (target, body, writeOptions) =>
@@ -49,7 +52,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
-const usualVerbs = { get, create, update, patch };
+const usualVerbs = { get, list, create, update, patch };
 
 /** Some subresources, and kinds that are never stored, have verbs of their own. */
 function verbsOf(environment: Environment, target: Target): typeof usualVerbs {
