@@ -73,7 +73,7 @@ export async function writeList(
 function factsOf(list: ItemList): ListFacts {
   const { revision, next } = list;
   return {
-    resourceVersion: String(revision),
+    ...(revision > 0 ? { resourceVersion: String(revision) } : {}),
     ...(next === undefined ? {} : { continue: next.continueToken }),
     ...(next?.remaining === undefined ? {} : { remainingItemCount: next.remaining }),
   };
