@@ -160,7 +160,8 @@ export function partialValue(metadata: any, { kind, apiVersion }: TypeMeta): unk
 
 /** What a list says of itself. */
 export interface ListFacts {
-  readonly resourceVersion: string;
+  /** Absent for a list of what is not stored. */
+  readonly resourceVersion?: string;
   readonly continue?: string;
   readonly remainingItemCount?: number;
 }
