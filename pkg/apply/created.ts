@@ -125,7 +125,9 @@ function everyMap(every: Emit): Emit {
   return (map) => {
     if (map === null) return leaf;
     let draft: Draft | undefined;
-    for (const key of Object.keys(map).sort(compareUtf8)) {
+    const keys = Object.keys(map);
+    if (keys.length > 1) keys.sort(compareUtf8);
+    for (const key of keys) {
       const node = map[key] === undefined ? undefined : every(map[key]);
       if (node !== undefined) (draft ??= { [SELF]: leaf })[fieldElement(key)] = node;
     }

@@ -132,18 +132,21 @@ export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
 }
 
 function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet {
-  let draft: Draft | undefined;
+  let changed: Map<PathElement, FieldSet | undefined> | undefined;
   for (const element in right) {
     const mine = inner(left, element);
     if (mine === undefined) continue;
-    const theirs = right[element] as FieldSet;
-    const rest = nodeWithout(mine, theirs, recursive);
-    if (rest === mine) continue;
-    draft ??= { ...left };
-    if (rest === undefined) delete draft[element];
-    else draft[element] = rest;
+    const rest = nodeWithout(mine, right[element] as FieldSet, recursive);
+    if (rest !== mine) (changed ??= new Map()).set(element, rest);
   }
-  return draft ?? left;
+  if (changed === undefined) return left;
+  // A copy of what stays: deleting from an object would make it slow to read.
+  const draft: Draft = {};
+  for (const element in left) {
+    const node = changed.has(element) ? changed.get(element) : left[element];
+    if (node !== undefined) draft[element] = node;
+  }
+  return draft;
 }
 
 function nodeWithout(

@@ -33,9 +33,14 @@ export function keyElement(
   return `k:{${members.join(",")}}`;
 }
 
+/** A text that JSON shows as it is. */
+const plain = /^[\w ./:@-]*$/;
+
 /** Compact JSON with Go's escapes for HTML; keys of objects sorted. */
 function goJson(value: unknown): string {
-  if (typeof value === "string") return escapedForHtml(JSON.stringify(value));
+  if (typeof value === "string") {
+    return plain.test(value) ? `"${value}"` : escapedForHtml(JSON.stringify(value));
+  }
   if (typeof value === "bigint") return String(value);
   if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

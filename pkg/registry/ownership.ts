@@ -39,7 +39,9 @@ export function ownedWrite(environment: Environment, target: Target, manager: st
     manager: manager || printable(target.userAgent),
     subresource,
     now: timestamp(environment.clock.now()),
-    annotation: resolve(lastApplied, environment.catalog.domain),
+    get annotation() {
+      return resolve(lastApplied, environment.catalog.domain);
+    },
   };
 }
 
@@ -102,8 +104,11 @@ export const zeroOf = memoize((struct: StructType<any>): JsonObject =>
 
 const longestManager = 128;
 
+const plainName = /^[ -~]{0,128}$/;
+
 /** The printable part of a user agent, as far as a manager's name may be long. */
 function printable(userAgent: string): string {
+  if (plainName.test(userAgent)) return userAgent;
   let name = "";
   let bytes = 0;
   for (const character of userAgent) {

@@ -212,9 +212,12 @@ export const jsonMembers = memoize((struct: StructType<any>): readonly JsonMembe
   const writers = writersOf(struct);
   return jsonFields(struct).map((field, index) => {
     const writer = writers[index] as FieldWriter;
+    const { name } = field;
+    // Most fields have nothing to drop but nulls.
+    const isSimple = writer.zero === undefined && writer.dropsNull && !writer.dropsZero;
     return {
       field,
-      shown: (object) => written(writer, object),
+      shown: isSimple ? (object) => object[name] ?? undefined : (object) => written(writer, object),
       isAlwaysThere: writer.zero !== undefined,
     };
   });
