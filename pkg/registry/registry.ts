@@ -28,14 +28,15 @@ export function createRegistry(options: RegistryOptions): Registry {
   const environment = environmentOf(options);
   const verbs = (target: Target) => verbsOf(environment, target);
   const repair = repairOf(environment);
+  const batches: Registry["watchBatches"] = (target, watchOptions) => {
+    refuseWatch(target);
+    return watchBatches(environment, target, watchOptions);
+  };
   return {
     get: (target, getOptions) => guarded(verbs(target).get(environment, target, getOptions)),
     list: (target, listOptions) => guarded(verbs(target).list(environment, target, listOptions)),
-    watch: (target, watchOptions) => watch(watchBatches(environment, target, watchOptions)),
-    watchBatches: (target, watchOptions) => {
-      refuseWatch(target);
-      return watchBatches(environment, target, watchOptions);
-    },
+    watch: (target, watchOptions) => watch(batches(target, watchOptions)),
+    watchBatches: batches,
     create: async (target, body, writeOptions) =>
       guarded(verbs(target).create(environment, target, { body, options: writeOptions })),
     update: (target, body, writeOptions) =>
