@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import https from "node:https";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { createAuthority, issueCertificate, type KeyPair } from "#pki";
+import type { Destination } from "#registry";
+import { DialFault, Tunnels } from "./tunnels.ts";
+
+describe("tunnels to kubelets", () => {
+  let kubelet: https.Server;
+  let authority: KeyPair;
+  let client: KeyPair;
+  const now = Date.now();
+
+  before(async () => {
+    authority = await createAuthority("ca", { validDays: 1, now });
+    const leaf = { validDays: 1, now };
+    const hosts = ["127.0.0.1"];
+    const serving = { ...leaf, commonName: "kubelet", hosts, usage: "server" } as const;
+    const { certificate: cert, privateKey: key } = await issueCertificate(authority, serving);
+    client = await issueCertificate(authority, { ...leaf, commonName: "api", usage: "client" });
+    const ca = authority.certificate;
+    const tls = { cert, key, ca, requestCert: true, rejectUnauthorized: false };
+    kubelet = https.createServer(tls, (request, response) => {
+      const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+      response.end(`${subject?.CN ?? "nobody"} ${request.url}`);
+    });
+    kubelet.on("upgrade", (_request, socket) => {
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhi");
+    });
+    await new Promise<void>((resolve) => kubelet.listen(0, "127.0.0.1", resolve));
+  });
+  after(() => {
+    kubelet.closeAllConnections();
+    kubelet.close();
+  });
+
+  const to = (more: Partial<Destination> = {}): Destination => ({
+    scheme: "https",
+    host: "127.0.0.1",
+    port: String((kubelet.address() as AddressInfo).port),
+    path: "/containerLogs/ns/p/c",
+    query: "follow=true",
+    peer: "kubelet",
+    use: "log",
+    ...more,
+  });
+  const open = (tunnels: Tunnels, destination: Destination, headers = {}) =>
+    tunnels.open(destination, { method: "GET", headers, signal: AbortSignal.timeout(5_000) });
+  const textOf = async (tunnels: Tunnels, destination = to()): Promise<string> => {
+    const answer = await open(tunnels, destination);
+    let text = "";
+    for await (const chunk of answer.message) text += String(chunk);
+    return text;
+  };
+
+  it("shows its certificate and checks the other's", async () => {
+    const { certificate: cert, privateKey: key } = client;
+    const tunnels = new Tunnels({ ca: authority.certificate, cert, key });
+    assert.equal(await textOf(tunnels), "api /containerLogs/ns/p/c?follow=true");
+  });
+
+  it("refuses a kubelet that is none, unless the client does not mind", async () => {
+    const other = await createAuthority("other", { validDays: 1, now });
+    const tunnels = new Tunnels({ ca: other.certificate });
+    await assert.rejects(open(tunnels, to()), DialFault);
+    assert.match(await textOf(tunnels, to({ peer: "kubelet, unchecked" })), /^nobody /);
+    assert.match(await textOf(new Tunnels({})), /^nobody /);
+  });
+
+  it("hands an upgraded connection over with what came behind the answer", async () => {
+    const headers = { connection: "Upgrade", upgrade: "x" };
+    const answer = await open(new Tunnels({}), to({ use: "upgrade" }), headers);
+    assert.ok(answer.kind === "upgraded");
+    const first = answer.head.byteLength > 0 ? answer.head : await onceData(answer.socket);
+    assert.equal(Buffer.from(first).toString(), "hi");
+    answer.socket.destroy();
+  });
+
+  it("words failures as Go does", async () => {
+    const refused = to({ port: "1" });
+    const failure = await open(new Tunnels({}), refused).catch((error: unknown) => error);
+    assert.ok(failure instanceof DialFault);
+    assert.equal(failure.message, "dial tcp 127.0.0.1:1: connect: connection refused");
+  });
+});
+
+function onceData(stream: NodeJS.ReadableStream): Promise<Uint8Array> {
+  return new Promise((resolve) => stream.once("data", resolve));
+}
