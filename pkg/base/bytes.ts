@@ -45,3 +45,17 @@ export function toBuffer(bytes: Uint8Array): Buffer {
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
+
+/** Less than so many bytes beside a view are not worth a copy. */
+const slack = 64;
+
+/**
+ * The bytes in memory of their own, for what is kept long: a view keeps all of the memory alive that
+ * it looks into, and Node cuts small buffers out of common pieces.
+ */
+export function ownBytes(bytes: Uint8Array): Uint8Array {
+  if (bytes.buffer.byteLength <= bytes.byteLength + slack) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.byteLength);
+  own.set(bytes);
+  return own;
+}

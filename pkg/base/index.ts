@@ -4,7 +4,7 @@ export { systemClock, type Clock } from "./clock.ts";
 export { memoize } from "./memoize.ts";
 export { deepEqual } from "./equal.ts";
 export { deepClone } from "./clone.ts";
-export { assign, compareUtf8, concatBytes, toBuffer } from "./bytes.ts";
+export { assign, compareUtf8, concatBytes, ownBytes, toBuffer } from "./bytes.ts";
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
 export { Keeper, type Kept } from "./keeper.ts";
 export { AsyncQueue } from "./queue.ts";

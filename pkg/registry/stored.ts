@@ -102,6 +102,8 @@ export function setResourceVersion(object: any, revision: number): void {
 /** As much of a target as the decoder needs. */
 type Addressed = Pick<Target, "resource" | "subresource">;
 
+const addressed = memoize((resource: Resource): Addressed => ({ resource, subresource: "" }));
+
 interface Known {
   /** Differs from the entry's in the event of a deletion. */
   readonly revision?: number;
@@ -150,7 +152,7 @@ export class StoredItem implements Item, Kept {
     }
     // A kind has few versions; items of a kind that was replaced must not pile up.
     const other = first?.other?.other === undefined ? first : undefined;
-    const target = { resource, subresource: "" };
+    const target = addressed(resource);
     const item = new StoredItem(environment, target, entry, { other });
     if ("derived" in entry) entry.derived = item;
     return item;

@@ -1,4 +1,4 @@
-import { type Keeper, type Kept, memoize, toBuffer } from "#base";
+import { type Keeper, type Kept, memoize, ownBytes, toBuffer } from "#base";
 import { escapeHtml, listMeta, objectMeta, printYaml, type Resource, type Status } from "#meta";
 import { partialObjectMetadata, status as statusStruct } from "#api";
 import type { Item } from "#registry";
@@ -123,7 +123,7 @@ export function itemEnvelope(item: Item, messages: Keeper): Uint8Array {
 export function itemMessage(item: Item, messages: Keeper): Uint8Array {
   const encoding = encodingOf(item);
   if (encoding.message !== undefined) return encoding.message;
-  const message = toProtobuf(item.resource.struct, servedObject(item));
+  const message = ownBytes(toProtobuf(item.resource.struct, servedObject(item)));
   encoding.message = message;
   messages.keep(encoding, message.byteLength + 100);
   return message;

@@ -1,4 +1,4 @@
-import { assert, SortedMap } from "#base";
+import { assert, ownBytes, SortedMap } from "#base";
 import {
   type Backend,
   type Entry,
@@ -216,7 +216,9 @@ export class CachedCollection implements Collection, FeedSink {
 }
 
 /** One object for each version, with room for what others make of it. */
-function cachedEntry({ key, value, createRevision, modRevision }: Entry, root: number): Entry {
+function cachedEntry(entry: Entry, root: number): Entry {
+  const { key, createRevision, modRevision } = entry;
+  const value = ownBytes(entry.value);
   return { key: key.slice(root), value, createRevision, modRevision, derived: undefined };
 }
 

@@ -1,4 +1,4 @@
-import { SortedMap } from "#base";
+import { ownBytes, SortedMap } from "#base";
 import type { Compare, Entry, StoreEvent, WriteOperation } from "../backend.ts";
 
 /** All there is at one revision. Never changes; the next revision shares nearly all of it. */
@@ -100,14 +100,4 @@ function withDeadline(state: State, key: string, deadline: number | undefined): 
 /** Fixed width, so that the order of the texts is that of the times. */
 function deadlineText(deadline: number): string {
   return String(Math.floor(deadline)).padStart(16, "0");
-}
-
-/**
- * The bytes themselves, unless they are a small window into a large buffer that they would keep
- * alive.
- */
-function ownBytes(value: Uint8Array): Uint8Array {
-  const held = value.buffer.byteLength;
-  const wasteful = held > 16_384 && value.byteLength * 2 < held;
-  return wasteful ? Uint8Array.prototype.slice.call(value) : value;
 }
