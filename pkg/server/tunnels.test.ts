@@ -26,7 +26,8 @@ describe("tunnels to kubelets", () => {
       response.end(`${subject?.CN ?? "nobody"} ${request.url}`);
     });
     kubelet.on("upgrade", (_request, socket) => {
-      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhi");
+      const head = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: x"];
+      socket.write(`${head.join("\r\n")}\r\n\r\nhi`);
     });
     await new Promise<void>((resolve) => kubelet.listen(0, "127.0.0.1", resolve));
   });
