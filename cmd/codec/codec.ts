@@ -100,8 +100,7 @@ function encode({ resource, object }: Decoded, conversion: Conversion): Uint8Arr
 function encodeStored({ resource, object }: Decoded, mediaType: "json" | "protobuf"): Uint8Array {
   const { convert: conversion } = resource.served;
   const hub = conversion === "hub" ? object : conversion.up(object);
-  const { resourceVersion, ...metadata } = hub.metadata;
-  const kept = { ...hub, metadata };
+  const kept = { ...hub, metadata: { ...hub.metadata, resourceVersion: undefined } };
   const typeMeta = { kind: resource.kind.kind, apiVersion: resource.hub.groupVersion };
   return mediaType === "json"
     ? Buffer.from(toJson(resource.hub.struct, kept, typeMeta))

@@ -1,4 +1,4 @@
-import Router from "@koa/router";
+import { Router } from "@koa/router";
 import { type Catalog, genericFailure } from "#meta";
 import type { Query, RequestInfo } from "#request";
 import { answer, answerText, gzipAbove, AnswerWriter } from "./answer.ts";

@@ -23,8 +23,9 @@ describe("200 writers through three replicas", function () {
     await etcd?.[Symbol.asyncDispose]();
   });
 
-  async function send(n: number, method: string, path: string, body?: object, type = "json") {
+  async function send(n: number, method: string, path: string, body?: object) {
     const server = replicas[n % replicas.length] as RunningServer;
+    const type = method === "PATCH" ? "merge-patch+json" : "json";
     const headers = { "content-type": `application/${type}` };
     const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
     const answer = await server.fetch(path, init);
@@ -58,8 +59,7 @@ describe("200 writers through three replicas", function () {
     const patch = async (n: number) => {
       for (;;) {
         const body = { data: { [`key-${n}`]: String(n) } };
-        const type = "merge-patch+json";
-        const written = await send(n, "PATCH", `${configMaps}/keys`, body, type);
+        const written = await send(n, "PATCH", `${configMaps}/keys`, body);
         if (written.status === 200) return;
         assert.equal(written.status, 409, JSON.stringify(written.body));
         await backoff();
