@@ -24,6 +24,7 @@ const everything: ListOptions = {
   resourceVersionMatch: "",
   limit: 0,
   continueToken: "",
+  own: true,
 };
 
 /** Who plugins are to the registry. */
@@ -34,7 +35,12 @@ const reader = {
   extra: new Map<string, readonly string[]>(),
 };
 
-/** Reads other objects while a request is being admitted, always their newest state. */
+const asWritten = { resourceVersion: "", own: true };
+
+/**
+ * Reads other objects while a request is being admitted: from the cache, with all that was written
+ * through this process. What another replica wrote an instant ago may be missing, as in Kubernetes.
+ */
 export class Objects {
   constructor(private readonly parts: AdmissionParts) {}
 
@@ -43,7 +49,7 @@ export class Objects {
     const target = this.target(where, signal, name);
     if (target === undefined) return undefined;
     try {
-      return (await this.parts.registry().get(target, { resourceVersion: "" })).object;
+      return (await this.parts.registry().get(target, asWritten)).object;
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) return undefined;
       throw error;

@@ -99,12 +99,20 @@ export interface Body {
   readonly format: BodyFormat;
 }
 
-export interface GetOptions {
+export interface GetOptions extends Own {
   /** As sent; "" = consistent. */
   readonly resourceVersion: string;
 }
 
-export interface ListOptions {
+interface Own {
+  /**
+   * Without a version: not older than what this process has written, which needs no question to
+   * the store. For the server itself; what others wrote may not be seen for an instant.
+   */
+  readonly own?: boolean;
+}
+
+export interface ListOptions extends Own {
   readonly labelSelector: string;
   readonly fieldSelector: string;
   readonly resourceVersion: string;

@@ -68,7 +68,8 @@ describe("glance", () => {
       const before = Object.fromEntries(
         Array.from({ length: random.below(5) }, () => [`k${word().replace(/\W/g, "")}`, value(0)]),
       );
-      const labels = Object.fromEntries(Array.from({ length: random.below(3) }, () => [word(), word()]));
+      const some = Array.from({ length: random.below(3) }, () => [word(), word()]);
+      const labels = Object.fromEntries(some);
       const metadata = { ...before, ...(random.below(3) === 0 ? {} : { labels }), z: value(0) };
       const wanted = "labels" in metadata ? labels : {};
       assert.deepEqual(glanced(of(metadata)), wanted, `${of(metadata)}, seed ${seed}`);

@@ -86,8 +86,9 @@ async function snapshotOf(walk: Walk): Promise<Snapshot> {
   const exact = exactRevision(version);
   if (exact !== undefined) return collection.at(exact, { signal });
   const least = version.kind === "newest" ? version.least : 0n;
-  const consistent = options.resourceVersion === "" || options.continueToken !== "";
-  const atLeast = consistent ? {} : { atLeast: Number(least) };
+  const { resourceVersion, continueToken, own = false } = options;
+  const consistent = (resourceVersion === "" || continueToken !== "") && !own;
+  const atLeast = consistent ? {} : { atLeast: own ? collection.written : Number(least) };
   const snapshot = await collection.newest({ signal, ...atLeast });
   if (least > BigInt(snapshot.revision)) throw tooLargeResourceVersion(least, snapshot.revision);
   return snapshot;

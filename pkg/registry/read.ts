@@ -11,14 +11,16 @@ import { parseVersion, versionFault } from "./versions.ts";
 export async function get(
   environment: Environment,
   target: Target,
-  { resourceVersion }: GetOptions,
+  { resourceVersion, own = false }: GetOptions,
 ): Promise<Item> {
   const asked = resourceVersion === "" ? 0n : parseVersion(resourceVersion);
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
   const key = keyOf(target);
   const { resource } = target;
   const collection = environment.store.collection(resource.keyPrefix);
-  const atLeast = resourceVersion === "" ? {} : { atLeast: Number(asked) };
+  const consistent = resourceVersion === "" && !own;
+  const least = own ? collection.written : Number(asked);
+  const atLeast = consistent ? {} : { atLeast: least };
   const { entry, revision } = await collection.get(key, atLeast);
   if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
   if (entry === undefined) throw notFound(resource, target.name);

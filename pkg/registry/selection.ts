@@ -35,11 +35,21 @@ const keyFields: ItemFields = {
   },
 };
 
+const everything: Selection = {
+  empty: true,
+  matches: () => true,
+  name: undefined,
+  namespace: undefined,
+  id: "",
+  trigger: undefined,
+};
+
 /**
  * Throws 400 for selectors that cannot be parsed and for fields that the kind does not select by.
  */
 export function selectionOf(target: Target, options: ListOptions): Selection {
   const { resource, name: ownName } = target;
+  if (ownName + options.labelSelector + options.fieldSelector === "") return everything;
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(options.fieldSelector);
   const own = resource.served.selectableFields ?? resource.kind.selectableFields;

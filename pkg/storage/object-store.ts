@@ -31,7 +31,7 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
 
     async get(key, { signal } = {}) {
       const collection = cache.holding(key);
-      if (collection !== undefined) return collection.get(key, withSignal({}, signal));
+      if (collection?.span !== undefined) return collection.get(key, withSignal({}, signal));
       const { entry, revision } = await backend.get(root + key, withSignal({}, signal));
       return { entry: entry && relative(entry), revision };
     },
@@ -43,6 +43,7 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
 
     async create(key, value, writeOptions) {
       const result = await put(backend, { key: root + key, expected: 0, value, writeOptions });
+      if (result.succeeded) cache.holding(key)?.noteWrite(result.revision);
       return result.succeeded ? written(key, value, result.revision) : undefined;
     },
 
@@ -51,6 +52,7 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
       const put$ = { key: root + key, expected, value, writeOptions, otherwise: [root + key] };
       const result = await put(backend, put$);
       if (result.succeeded) {
+        cache.holding(key)?.noteWrite(result.revision);
         // The creation revision is not in the answer and callers do not need it: the wire has none.
         const entry = { ...written(key, value, result.revision), createRevision: 0 };
         return { done: true, entry, revision: result.revision };
@@ -58,7 +60,11 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
       return { done: false, current: result.read[0] && relative(result.read[0]) };
     },
 
-    delete: (key, expected, { signal } = {}) => remove(backend, root, { key, expected, signal }),
+    async delete(key, expected, { signal } = {}) {
+      const outcome = await remove(backend, root, { key, expected, signal });
+      if (outcome.done) cache.holding(key)?.noteWrite(outcome.revision);
+      return outcome;
+    },
 
     watch(prefix, { fromRevision, signal }) {
       const from = root + prefix;

@@ -86,6 +86,8 @@ export interface Collection {
   at(revision: number, options: { readonly signal?: AbortSignal }): Promise<Snapshot>;
   /** Resolves when the collection is in the cache. */
   filled(signal?: AbortSignal): Promise<void>;
+  /** The newest revision that a write through this store made here; 0 = none. */
+  readonly written: number;
   /** Where the cache stands; undefined while it is not filled. */
   readonly span: Span | undefined;
   /** Changes after `revision`, which is in the span; those of one revision are together. */

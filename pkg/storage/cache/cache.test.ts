@@ -70,6 +70,21 @@ describe("cache", () => {
     assert.equal(backend.revisions, before, "a known revision needs no question");
   });
 
+  it("knows what this process has written, for reads that ask nobody", async () => {
+    await things.filled();
+    const made = await store.create(`${prefix}a`, bytes("1"));
+    assert.equal(things.written, made?.modRevision);
+    backend.down = unavailable;
+    const { entry } = await things.get(`${prefix}a`, { atLeast: things.written });
+    assert.equal(entry?.modRevision, made?.modRevision);
+    const gone = await store.delete(`${prefix}a`, things.written);
+    assert.ok(gone.done && things.written === gone.revision);
+    const { entries } = await (await things.newest({ atLeast: things.written })).page(prefix, {
+      limit: 5,
+    });
+    assert.deepEqual(entries, []);
+  });
+
   it("is filled in pages and lets nothing slip through that changes meanwhile", async () => {
     for (let i = 0; i < 4500; i++) await write(`n${String(i).padStart(5, "0")}`, "x");
     const filling = things.newest({});
@@ -190,7 +205,7 @@ describe("cache", () => {
     assert.equal(await kindOf(future.page(prefix, { limit: 1 })), "future-revision");
   });
 
-  it("tells subscribers of changes once in a turn, of all of them, with what was before", async () => {
+  it("tells subscribers of changes once in a turn, all of them, with what was before", async () => {
     await things.filled();
     const heard: string[] = [];
     let cursor = things.span!.to;

@@ -50,14 +50,14 @@ export class Cache {
     return made;
   }
 
-  /** The filled collection that has the key. */
+  /** The collection that has the key, if somebody has asked for it yet. */
   holding(key: string): CachedCollection | undefined {
     let slash = 0;
     for (let depth = 1; depth < this.#depth; depth++) {
       slash = key.indexOf("/", slash + 1);
       if (slash < 0) return undefined;
       const found = this.#collections.get(key.slice(0, slash + 1));
-      if (found?.span !== undefined) return found;
+      if (found !== undefined) return found;
     }
     return undefined;
   }

@@ -47,11 +47,20 @@ export class CachedCollection implements Collection, FeedSink {
   /** Events that came while it is filled. */
   #held: StoreEvent[] = [];
   #told = false;
+  #written = 0;
 
   constructor(options: CollectionOptions) {
     this.#options = options;
     this.prefix = options.root + options.prefix;
     options.feed.add(this);
+  }
+
+  get written(): number {
+    return this.#written;
+  }
+
+  noteWrite(revision: number): void {
+    this.#written = Math.max(this.#written, revision);
   }
 
   get span(): Span | undefined {

@@ -27,6 +27,10 @@ export interface Faulty extends Backend {
 export function faulty(inner: Backend): Faulty {
   let gate: { readonly open: () => void; readonly opened: Promise<void> } | undefined;
   const watches = new Set<AsyncQueue<WatchBatch>>();
+  const opened = async (): Promise<void> => {
+    await gate?.opened;
+    if (gate !== undefined) await opened();
+  };
   const up = (): void => {
     if (self.down !== undefined) throw self.down;
   };
@@ -69,7 +73,7 @@ export function faulty(inner: Backend): Faulty {
       void (async () => {
         try {
           for await (const batch of inner.watch({ ...options, signal })) {
-            while (gate !== undefined) await gate.opened;
+            await opened();
             if (!queue.push(batch)) return ended.abort();
           }
           queue.end();
