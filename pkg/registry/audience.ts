@@ -152,8 +152,7 @@ export class Audience implements Subscriber {
   }
 
   #failAll(status: Status): void {
-    const groups = [...this.groups.all()];
-    for (const { followers } of groups) for (const each of [...followers]) each.fail(status);
+    for (const { followers } of this.groups.all()) for (const each of followers) each.fail(status);
   }
 
   /** Hands batches out in order, a slice at a time. */

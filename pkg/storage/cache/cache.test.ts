@@ -4,7 +4,7 @@ import { StoreFault } from "../backend.ts";
 import { memoryBackend } from "../embedded/index.ts";
 import { objectStore } from "../object-store.ts";
 import type { Collection, ObjectStore, Snapshot } from "../store.ts";
-import { faulty, type Faulty } from "./testing.ts";
+import { Faulty } from "./testing.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const prefix = "/things/";
@@ -37,13 +37,12 @@ describe("cache", () => {
   let store: ObjectStore;
   let things: Collection;
   beforeEach(() => {
-    backend = faulty(memoryBackend({}));
+    backend = new Faulty(memoryBackend({}));
     const feed = { waitMs: 100, nudgeMs: 5 };
     store = objectStore(backend, { root: "/registry", feed, window: { changes: 200 } });
     things = store.collection(prefix);
   });
   afterEach(async () => {
-    backend.release();
     await backend[Symbol.asyncDispose]();
   });
 

@@ -171,7 +171,9 @@ export class CachedCollection implements Collection, FeedSink {
       const window = this.#window ?? (await this.#fill());
       // A read of the cache as it is does not ask the store, nor does one of a known revision.
       if (atLeast !== undefined && atLeast <= this.#revision) return window;
-      const wanted = await backend.revision();
+      // A revision that was written here exists: there is nothing to ask.
+      const known = atLeast !== undefined && atLeast <= this.#written;
+      const wanted = known ? atLeast : await backend.revision();
       signal?.throwIfAborted();
       if (wanted <= this.#revision && window === this.#window) return window;
       const reached = feed.reached(wanted);

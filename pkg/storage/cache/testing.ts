@@ -1,99 +1,117 @@
 import { AsyncQueue } from "#base";
-import {
-  type Backend,
-  type RangeOptions,
+import type {
+  Backend,
+  RangeOptions,
   StoreFault,
-  type WatchBatch,
-  type WatchOptions,
+  Transaction,
+  WatchBatch,
+  WatchOptions,
 } from "../backend.ts";
 
-/** A backend whose watch can be held up, cut off and restarted, and whose answers can fail. */
-export interface Faulty extends Backend {
-  /** Watches deliver nothing until `release`. */
-  hold(): void;
-  release(): void;
-  /** Ends all watches with this fault, as after a compaction that a reconnect did not survive. */
-  cut(fault: StoreFault): void;
+/**
+ * A backend whose watches can be held up and cut off, and whose answers can fail. All else passes
+ * to the one inside.
+ */
+export class Faulty implements Backend {
   /** Calls to the store fail with this; undefined = they work. */
   down: StoreFault | undefined;
   /** Calls of `range`, by their options. */
-  readonly ranges: RangeOptions[];
+  readonly ranges: RangeOptions[] = [];
   /** Calls of `revision`. */
-  revisions: number;
-  progressRequests: number;
-}
+  revisions = 0;
+  progressRequests = 0;
+  readonly #inner: Backend;
+  readonly #watches = new Set<AsyncQueue<WatchBatch>>();
+  #gate: { readonly open: () => void; readonly opened: Promise<void> } | undefined;
 
-/** All calls pass to `inner`; its watches stand where they are held. */
-export function faulty(inner: Backend): Faulty {
-  let gate: { readonly open: () => void; readonly opened: Promise<void> } | undefined;
-  const watches = new Set<AsyncQueue<WatchBatch>>();
-  const opened = async (): Promise<void> => {
-    await gate?.opened;
-    if (gate !== undefined) await opened();
-  };
-  const up = (): void => {
-    if (self.down !== undefined) throw self.down;
-  };
-  const self: Faulty = {
-    down: undefined,
-    ranges: [],
-    revisions: 0,
-    progressRequests: 0,
-    get oldest() {
-      return inner.oldest ?? 0;
-    },
-    hold() {
-      let open = (): void => undefined;
-      const opened = new Promise<void>((resolve) => (open = resolve));
-      gate ??= { open, opened };
-    },
-    release() {
-      gate?.open();
-      gate = undefined;
-    },
-    cut(fault) {
-      for (const queue of watches) queue.fail(fault);
-      watches.clear();
-    },
-    async get(key, options) {
-      up();
-      return inner.get(key, options);
-    },
-    async range(options) {
-      self.ranges.push(options);
-      up();
-      return inner.range(options);
-    },
-    txn: (transaction) => inner.txn(transaction),
-    watch(options: WatchOptions) {
-      const queue = new AsyncQueue<WatchBatch>(100_000);
-      const ended = new AbortController();
-      const signal = AbortSignal.any([options.signal, ended.signal]);
-      watches.add(queue);
-      void (async () => {
-        try {
-          for await (const batch of inner.watch({ ...options, signal })) {
-            await opened();
-            if (!queue.push(batch)) return ended.abort();
-          }
-          queue.end();
-        } catch (error) {
-          queue.fail(error);
-        }
-      })();
-      return queue;
-    },
-    requestProgress() {
-      self.progressRequests += 1;
-      inner.requestProgress();
-    },
-    compact: (revision) => inner.compact(revision),
-    async revision(signal) {
-      self.revisions += 1;
-      up();
-      return inner.revision(signal);
-    },
-    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
-  };
-  return self;
+  constructor(inner: Backend) {
+    this.#inner = inner;
+  }
+
+  get oldest(): number {
+    return this.#inner.oldest ?? 0;
+  }
+
+  /** Watches deliver nothing until `release`. */
+  hold(): void {
+    let open = (): void => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    this.#gate ??= { open, opened };
+  }
+
+  release(): void {
+    this.#gate?.open();
+    this.#gate = undefined;
+  }
+
+  /** Ends all watches with this fault, as after a compaction that a reconnect did not survive. */
+  cut(fault: StoreFault): void {
+    for (const queue of this.#watches) queue.fail(fault);
+    this.#watches.clear();
+  }
+
+  async get(key: string, options?: { readonly signal?: AbortSignal }): ReturnType<Backend["get"]> {
+    this.#up();
+    return this.#inner.get(key, options);
+  }
+
+  async range(options: RangeOptions): ReturnType<Backend["range"]> {
+    this.ranges.push(options);
+    this.#up();
+    return this.#inner.range(options);
+  }
+
+  async txn(transaction: Transaction): ReturnType<Backend["txn"]> {
+    return this.#inner.txn(transaction);
+  }
+
+  watch(options: WatchOptions): AsyncIterable<WatchBatch> {
+    const queue = new AsyncQueue<WatchBatch>(100_000);
+    this.#watches.add(queue);
+    void this.#pass(options, queue);
+    return queue;
+  }
+
+  requestProgress(): void {
+    this.progressRequests += 1;
+    this.#inner.requestProgress();
+  }
+
+  compact(revision: number): Promise<void> {
+    return this.#inner.compact(revision);
+  }
+
+  async revision(signal?: AbortSignal): Promise<number> {
+    this.revisions += 1;
+    this.#up();
+    return this.#inner.revision(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.release();
+    await this.#inner[Symbol.asyncDispose]();
+  }
+
+  #up(): void {
+    if (this.down !== undefined) throw this.down;
+  }
+
+  async #pass(options: WatchOptions, queue: AsyncQueue<WatchBatch>): Promise<void> {
+    const ended = new AbortController();
+    const signal = AbortSignal.any([options.signal, ended.signal]);
+    try {
+      for await (const batch of this.#inner.watch({ ...options, signal })) {
+        await this.#opened();
+        if (!queue.push(batch)) return ended.abort();
+      }
+      queue.end();
+    } catch (error) {
+      queue.fail(error);
+    }
+  }
+
+  async #opened(): Promise<void> {
+    await this.#gate?.opened;
+    if (this.#gate !== undefined) await this.#opened();
+  }
 }
