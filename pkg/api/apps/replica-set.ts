@@ -146,7 +146,6 @@ export const replicaSet = kind(replicaSetV1, {
         : []),
     ],
   },
-  selectableFields: { "status.replicas": (object) => String(object.status.replicas) },
   columns: [
     nameColumn,
     column("Desired", "How many pods there shall be.", { type: "integer" }),

@@ -206,6 +206,8 @@ export const pod = kind(podV1, {
   rowConditions: podRowConditions,
   selectableFields: {
     "spec.nodeName": ({ spec }) => spec.nodeName ?? "",
+    // The name it had before v1; Kubernetes still takes it.
+    "spec.host": ({ spec }) => spec.nodeName ?? "",
     "spec.restartPolicy": ({ spec }) => spec.restartPolicy ?? "",
     "spec.schedulerName": ({ spec }) => spec.schedulerName ?? "",
     "spec.serviceAccountName": ({ spec }) => spec.serviceAccountName ?? "",
