@@ -1,32 +1,40 @@
 import { compareUtf8, deepEqual, memoize } from "#base";
 import { fromJson, jsonMembers, resolved, type StructType, toJsonValue, type Type } from "#schema";
-import { type FieldSet, isEmptySet, leaf } from "./field-set.ts";
-import { compareElements, fieldElement, type PathElement, SELF } from "./path-element.ts";
+import { type FieldSet, hasInner, isMember } from "./field-set.ts";
+import { compareElements, fieldElement, type PathElement } from "./path-element.ts";
 import { type ListShape, rootShape, type Shape } from "./shape.ts";
 import { elementOf, type JsonObject } from "./value.ts";
 
 /**
- * What a creation sets: what `compare` finds between the object of a kind with nothing set and a
- * new one, in the order of FieldsV1. Creating is the most frequent write, so this is folded from
- * the declaration into functions that read objects as they lie in memory, without a detour over
- * JSON.
+ * What a creation sets, as the text of FieldsV1: what `compare` finds between the object of a kind
+ * with nothing set and a new one, without the paths of `left` and what lies below them. Creating is
+ * the most frequent write, so this is folded from the declaration into functions that read objects
+ * as they lie in memory and write text, without a detour over JSON values and sets. "" for nothing.
+ *
+ * @throws ElementFault
  */
-export function createdFields(struct: StructType<any>, object: JsonObject): FieldSet {
-  return freshStruct(struct)(object) ?? leaf;
+export function createdFields(struct: StructType<any>, object: JsonObject, left: FieldSet): string {
+  const text = freshStruct(struct)(object, left);
+  return text === LEAF ? "" : text;
 }
 
-/** Undefined for nothing. Values are in normal form. */
-type Emit = (value: any) => FieldSet | undefined;
+/** The text of the node that a value makes; "" for nothing. Values are in normal form. */
+type Emit = (value: any, left: FieldSet | undefined) => string;
 
-type Draft = Record<PathElement, FieldSet>;
+/** A member with nothing below. */
+const LEAF = "{}";
+
+/** Begins a member with something below. */
+const ITSELF = '{".":{}';
 
 interface Step {
   readonly element: PathElement;
+  /** `"f:name":` */
+  readonly head: string;
   readonly shown: (object: any) => unknown;
+  readonly emit: Emit;
   /** Of a value where there was none. */
   readonly every: Emit;
-  /** Of a value in the place of the zero value that is always there; undefined: there was none. */
-  readonly fresh: Emit | undefined;
 }
 
 /** The fields of a struct in the order of their names. */
@@ -36,48 +44,48 @@ const stepsOf = memoize((struct: StructType<any>): readonly Step[] => {
   const members = jsonMembers(struct).map(({ field, shown, isAlwaysThere }) => {
     const shape = map?.fields.get(field.name) ?? {};
     const type = resolved(field.type);
-    const fresh = isAlwaysThere ? freshOf(type, shape, zero[field.name]) : undefined;
-    return { name: field.name, shown, every: everyOf(type, shape), fresh };
+    const every = everyOf(type, shape);
+    const emit = isAlwaysThere ? freshOf(type, shape, zero[field.name]) : every;
+    const element = fieldElement(field.name);
+    return { name: field.name, element, head: `${JSON.stringify(element)}:`, shown, emit, every };
   });
-  members.sort((a, b) => compareUtf8(a.name, b.name));
-  return members.map(({ name, ...step }) => ({ element: fieldElement(name), ...step }));
+  return members.sort((a, b) => compareUtf8(a.name, b.name));
 });
 
 /** What a struct adds to the same struct with nothing set. */
 function freshStruct(struct: StructType<any>): Emit {
   let steps: readonly Step[] | undefined;
-  return (object) => {
+  return (object, left) => {
     steps ??= stepsOf(struct);
-    let draft: Draft | undefined;
-    for (const { element, shown, every, fresh } of steps) {
+    let text = "";
+    for (const { element, head, shown, emit } of steps) {
       const value = shown(object);
       if (value === undefined) continue;
-      const node = (fresh ?? every)(value);
-      if (node !== undefined) (draft ??= {})[element] = node;
+      const out = left?.[element];
+      // What is left out as a whole; one that only leads there goes on below.
+      if (out !== undefined && isMember(out) && !hasInner(out)) continue;
+      const node = emit(value, out);
+      if (node !== "") text += `${text === "" ? "{" : ","}${head}${node}`;
     }
-    return draft;
+    return text === "" ? "" : `${text}}`;
   };
 }
 
+/** Of a value in the place of the zero value that is always there. */
 function freshOf(type: Type, shape: Shape, zero: unknown): Emit {
   if (type.tag === "struct" && zero !== null) {
     if (!isUnit(shape)) return freshStruct(type);
     // As JSON shows both, whatever hides in memory.
-    return (value) => (deepEqual(toJsonValue(type, value), zero) ? undefined : leaf);
+    return (value) => (deepEqual(toJsonValue(type, value), zero) ? "" : LEAF);
   }
-  if (isUnit(shape)) return (value) => (deepEqual(value, zero) ? undefined : leaf);
+  if (isUnit(shape)) return (value) => (deepEqual(value, zero) ? "" : LEAF);
   const every = everyOf(type, shape);
-  return (value) => {
-    if (value === null) return undefined;
-    const node = every(value);
+  return (value, left) => {
+    if (value === null) return "";
+    const node = every(value, left);
     // Null was there before: the value is new in what it holds, not by itself.
-    return node === undefined || isEmptySet(node) ? leaf : inner(node);
+    return node === LEAF ? LEAF : `{${node.slice(ITSELF.length + 1)}`;
   };
-}
-
-function inner(node: FieldSet): FieldSet {
-  const { [SELF]: _self, ...below } = node;
-  return below;
 }
 
 /** Whether a value of the shape is owned as a whole. */
@@ -86,7 +94,7 @@ function isUnit({ list, map, scalar }: Shape): boolean {
   return map === undefined ? list === undefined || list.relation === "atomic" : map.atomic;
 }
 
-const unit: Emit = () => leaf;
+const unit: Emit = () => LEAF;
 
 /** The path of a value that is new, and every path below. */
 function everyOf(type: Type, shape: Shape): Emit {
@@ -108,42 +116,45 @@ function everyOf(type: Type, shape: Shape): Emit {
 function everyStruct(struct: StructType<any>): Emit {
   let steps: readonly Step[] | undefined;
   return (object) => {
-    if (object === null) return leaf;
+    if (object === null) return LEAF;
     steps ??= stepsOf(struct);
-    let draft: Draft | undefined;
-    for (const { element, shown, every } of steps) {
+    let text = ITSELF;
+    for (const { head, shown, every } of steps) {
       const value = shown(object);
-      if (value === undefined) continue;
-      const node = every(value);
-      if (node !== undefined) (draft ??= { [SELF]: leaf })[element] = node;
+      if (value !== undefined) text += `,${head}${every(value, undefined)}`;
     }
-    return draft ?? leaf;
+    return text === ITSELF ? LEAF : `${text}}`;
   };
 }
 
 function everyMap(every: Emit): Emit {
   return (map) => {
-    if (map === null) return leaf;
-    let draft: Draft | undefined;
+    if (map === null) return LEAF;
     const keys = Object.keys(map);
     if (keys.length > 1) keys.sort(compareUtf8);
+    let text = ITSELF;
     for (const key of keys) {
-      const node = map[key] === undefined ? undefined : every(map[key]);
-      if (node !== undefined) (draft ??= { [SELF]: leaf })[fieldElement(key)] = node;
+      if (map[key] === undefined) continue;
+      text += `,${JSON.stringify(fieldElement(key))}:${every(map[key], undefined)}`;
     }
-    return draft ?? leaf;
+    return text === ITSELF ? LEAF : `${text}}`;
   };
 }
 
 function everyList(list: ListShape, every: Emit): Emit {
   return (items) => {
-    if (items === null || items.length === 0) return leaf;
-    const draft: Draft = { [SELF]: leaf };
-    for (const [element, item] of elementsOf(list, items)) {
-      const isTwice = Object.hasOwn(draft, element);
-      draft[element] = isTwice ? leaf : (every(item) ?? leaf);
+    if (items === null || items.length === 0) return LEAF;
+    let text = ITSELF;
+    const pairs = elementsOf(list, items);
+    for (let index = 0; index < pairs.length; index++) {
+      const [element, item] = pairs[index] as Pair;
+      const isTwice = pairs[index + 1]?.[0] === element;
+      // Items that share their keys are one unit.
+      const node = isTwice ? LEAF : every(item, undefined);
+      while (pairs[index + 1]?.[0] === element) index++;
+      text += `,${JSON.stringify(element)}:${node}`;
     }
-    return draft;
+    return `${text}}`;
   };
 }
 

@@ -4,10 +4,12 @@ export { createdFields } from "./created.ts";
 export { deduced, rootShape, type Shape } from "./shape.ts";
 export { entriesFault, type ManagedFieldsEntry, OwnershipFault } from "./managers.ts";
 export type { Scope, Versions } from "./updater.ts";
-export type { JsonObject } from "./value.ts";
+export { ElementFault, type JsonObject } from "./value.ts";
 export {
   applyConfiguration,
+  creationEntries,
   entriesAfterUpdate,
+  leftOut,
   named as describeObject,
   type Write as OwnedWrite,
 } from "./ownership.ts";

@@ -155,7 +155,7 @@ function seconds({ time }: Manager): number {
 }
 
 /** An entry as it is stored; the fields must be in order. */
-export function entryOf(manager: Manager): ManagedFieldsEntry {
+function entryOf(manager: Manager): ManagedFieldsEntry {
   const { name, operation, apiVersion, time, fields, subresource } = manager;
   return {
     ...(name === "" ? {} : { manager: name }),

@@ -1,9 +1,10 @@
+import { memoize } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
+import { parsePrinted } from "#schema";
 import { configurationFault } from "./check.ts";
 import { difference, type FieldSet, isEmptySet, setOf, union } from "./field-set.ts";
 import {
   capUpdaters,
-  entryOf,
   identityOf,
   type ManagedFieldsEntry,
   type Manager,
@@ -22,14 +23,13 @@ import {
   pathText,
   remaining,
   update,
-  within,
 } from "./updater.ts";
 import { ElementFault, isJsonObject, type JsonObject } from "./value.ts";
 
 /** One write as ownership sees it. Objects are JSON in the version of the request. */
 export interface Write extends Change {
   readonly kind: string;
-  /** "" stands for `unknown`. */
+  /** "" stands for nobody known. */
   readonly manager: string;
   readonly subresource: string;
   /** RFC 3339 in whole seconds. */
@@ -37,6 +37,8 @@ export interface Write extends Change {
   /** Where kubectl's client-side apply keeps its last configuration. */
   readonly annotation: string;
 }
+
+const unknown = "unknown";
 
 /** Who sets what is there when the first configuration is applied to an object without owners. */
 const beforeApply = "before-first-apply";
@@ -64,8 +66,7 @@ export interface Update {
   /** What was there; for a creation the object of its kind with nothing set. */
   readonly live: () => JsonObject;
   readonly next: () => JsonObject;
-  /** For a creation: what differs between the two, in order. */
-  readonly created: (() => FieldSet) | undefined;
+  readonly creation: boolean;
   /** What lies there. */
   readonly entries: readonly ManagedFieldsEntry[] | null | undefined;
   /** What the client sent; undefined for nothing. */
@@ -79,9 +80,7 @@ export interface Update {
 export function entriesAfterUpdate(write: Write, change: Update): readonly ManagedFieldsEntry[] {
   try {
     const managers = managersBefore(write, change);
-    if (managers.size === 0) {
-      return change.created === undefined ? [] : firstEntries(write, change.created());
-    }
+    if (managers.size === 0 && !change.creation) return [];
     return updated(write, change, managers).entries();
   } catch (fault) {
     if (fault instanceof OwnershipFault || fault instanceof ElementFault) return [];
@@ -131,18 +130,32 @@ function updated(
   return managers;
 }
 
-/** The entries of an object that had no owners before it was created. */
-function firstEntries(write: Write, created: FieldSet): readonly ManagedFieldsEntry[] {
-  const fields = difference(within(write.scope, created), neverOwned);
-  if (isEmptySet(fields)) return [];
-  return [entryOf({ ...managerOf(write, "Update"), fields, time: write.now })];
+/** Paths that a creation by way of an endpoint gives to nobody: what it ignores, and names. */
+export const leftOut = memoize((ignored: FieldSet): FieldSet => union(ignored, neverOwned));
+
+/** The entries of an object that had no owners before it was created, from `createdFields`. */
+export function creationEntries(
+  { manager, apiVersion, now }: Pick<Write, "manager" | "apiVersion" | "now">,
+  created: string,
+): readonly ManagedFieldsEntry[] {
+  if (created === "") return [];
+  return [
+    {
+      manager: manager || unknown,
+      operation: "Update",
+      apiVersion,
+      time: now,
+      fieldsType: "FieldsV1",
+      fieldsV1: parsePrinted(created),
+    },
+  ];
 }
 
 function managerOf(
   { manager, subresource, apiVersion }: Write,
   operation: "Apply" | "Update",
 ): Omit<Manager, "fields" | "time"> {
-  return { name: manager || "unknown", operation, subresource, apiVersion };
+  return { name: manager || unknown, operation, subresource, apiVersion };
 }
 
 export interface Configuration {

@@ -36,7 +36,7 @@ export type Scope =
   | { readonly ignored: FieldSet }
   | { readonly only: readonly Pattern[] };
 
-export function within(scope: Scope, set: FieldSet): FieldSet {
+function within(scope: Scope, set: FieldSet): FieldSet {
   return "only" in scope
     ? onlyMatching(set, scope.only)
     : recursiveDifference(set, scope.ignored);

@@ -1,9 +1,12 @@
 import { deepClone, memoize } from "#base";
 import {
   createdFields,
+  creationEntries,
+  ElementFault,
   entriesAfterUpdate,
   entriesFault,
   type JsonObject,
+  leftOut,
   type ManagedFieldsEntry,
   type OwnedWrite,
   OwnershipFault,
@@ -36,13 +39,17 @@ export function ownedWrite(environment: Environment, target: Target, manager: st
     apiVersion: resource.groupVersion,
     kind: resource.kind.kind,
     scope: scopeOf(resource.kind, subresource),
-    manager: manager || printable(target.userAgent),
+    manager: managerName(target, manager),
     subresource,
     now: timestamp(environment.clock.now()),
     get annotation() {
       return resolve(lastApplied, environment.catalog.domain);
     },
   };
+}
+
+function managerName({ userAgent }: Target, fieldManager: string): string {
+  return fieldManager || printable(userAgent);
 }
 
 interface Owning {
@@ -54,24 +61,55 @@ interface Owning {
 }
 
 /** Gives the fields that a create, replace or patch changes to whoever asked for it. */
-export function own(
+export function own(environment: Environment, target: Target, owning: Owning): void {
+  const { object, old } = owning;
+  const sent: Entries = object.metadata.managedFields;
+  const entries =
+    old === undefined && sent === undefined
+      ? entriesOfNew(environment, target, owning)
+      : entriesOfChanged(environment, target, { ...owning, sent });
+  setEntries(object.metadata, entries);
+}
+
+/** By far the most frequent case, and so a way of its own. */
+function entriesOfNew(
   environment: Environment,
   target: Target,
-  { object, old, fieldManager }: Owning,
-): void {
+  { object, fieldManager }: Owning,
+): NonNullable<Entries> {
+  const { resource, subresource } = target;
+  const scope = scopeOf(resource.kind, subresource);
+  if (subresource !== "" || !("ignored" in scope)) {
+    return entriesOfChanged(environment, target, { object, old: undefined, fieldManager });
+  }
+  const left = leftOut(scope.ignored);
+  try {
+    const fields = createdFields(resource.struct, servedObject(resource, object), left);
+    const by = {
+      manager: managerName(target, fieldManager),
+      apiVersion: resource.groupVersion,
+      now: timestamp(environment.clock.now()),
+    };
+    return creationEntries(by, fields);
+  } catch (fault) {
+    if (fault instanceof ElementFault) return [];
+    throw fault;
+  }
+}
+
+function entriesOfChanged(
+  environment: Environment,
+  target: Target,
+  { object, old, fieldManager, sent }: Owning & { readonly sent?: Entries },
+): NonNullable<Entries> {
   const { resource } = target;
-  const sent: readonly ManagedFieldsEntry[] | undefined = object.metadata.managedFields;
-  const entries = entriesAfterUpdate(ownedWrite(environment, target, fieldManager), {
+  return entriesAfterUpdate(ownedWrite(environment, target, fieldManager), {
     live: () => (old === undefined ? zeroOf(resource.struct) : viewOf(resource, old)),
     next: () => viewOf(resource, object),
-    created:
-      old === undefined
-        ? () => createdFields(resource.struct, servedObject(resource, object))
-        : undefined,
+    creation: old === undefined,
     entries: old?.metadata.managedFields,
     sent,
   });
-  setEntries(object.metadata, entries);
 }
 
 export function setEntries(metadata: any, entries: readonly ManagedFieldsEntry[]): void {

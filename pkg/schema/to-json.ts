@@ -86,8 +86,21 @@ function printValue(value: unknown): string {
   return typeof value === "object" && value !== null ? printAny(value) : String(value);
 }
 
+const printed = Symbol("printed");
+
+/**
+ * Reads JSON and keeps the text beside the value, invisible to every reader but `toJson` and lost
+ * when the value is copied: it prints like the text. The value must not be changed.
+ */
+export function parsePrinted(text: string): object {
+  const value = JSON.parse(text) as object;
+  return Object.defineProperty(value, printed, { value: text, enumerable: false });
+}
+
 /** Any JSON value; a bigint prints its digits. */
-function printAny(value: object): string {
+function printAny(value: object & { readonly [printed]?: string }): string {
+  const text = value[printed];
+  if (text !== undefined) return text;
   try {
     return JSON.stringify(value);
   } catch (error) {
@@ -102,8 +115,8 @@ function printWithBigints(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(printWithBigints).join(",")}]`;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  const printed = members.map(([key, member]) => `${printString(key)}:${printWithBigints(member)}`);
-  return `{${printed.join(",")}}`;
+  const texts = members.map(([key, member]) => `${printString(key)}:${printWithBigints(member)}`);
+  return `{${texts.join(",")}}`;
 }
 
 function printList(element: Type): Print {
