@@ -76,7 +76,9 @@ describe("cache", () => {
     backend.down = unavailable;
     const { entry } = await things.get(`${prefix}a`, { atLeast: things.written });
     assert.equal(entry?.modRevision, made?.modRevision);
+    backend.down = undefined;
     const gone = await store.delete(`${prefix}a`, things.written);
+    backend.down = unavailable;
     assert.ok(gone.done && things.written === gone.revision);
     const { entries } = await (await things.newest({ atLeast: things.written })).page(prefix, {
       limit: 5,
@@ -142,6 +144,13 @@ describe("cache", () => {
     assert.equal((await things.get(`${prefix}a`, { atLeast: 0 })).entry?.key, `${prefix}a`);
     backend.down = undefined;
     assert.equal((await things.get(`${prefix}a`, {})).entry?.key, `${prefix}a`);
+  });
+
+  it("lets few reads pass to the store while it is filled", async () => {
+    await write("a", "1");
+    const reads = Array.from({ length: 50 }, () => things.get(`${prefix}a`, {}));
+    assert.ok((await Promise.all(reads)).every(({ entry }) => entry?.key === `${prefix}a`));
+    assert.equal(backend.gets, 8);
   });
 
   it("can be filled later when the store was cut off at first", async () => {

@@ -29,6 +29,8 @@ interface Read {
 
 /** Entries that one read of the store brings while the cache is filled. */
 const fillChunk = 2000;
+/** Reads that pass to the store while the cache is filled; more would starve the filling. */
+const mostPassing = 8;
 /** How often a read begins anew because the feed did. */
 const attempts = 4;
 
@@ -46,6 +48,8 @@ export class CachedCollection implements Collection, FeedSink {
   #filling: Promise<Window> | undefined;
   /** Events that came while it is filled. */
   #held: StoreEvent[] = [];
+  /** Reads that are passing to the store. */
+  #passing = 0;
   #told = false;
   #written = 0;
 
@@ -70,11 +74,16 @@ export class CachedCollection implements Collection, FeedSink {
 
   async get(key: string, options: Read): ReturnType<Collection["get"]> {
     const { backend, root } = this.#options;
-    if (this.#window === undefined) {
+    if (this.#window === undefined && this.#passing < mostPassing) {
       // The store's answer is as new as can be; the cache is for the next ones.
       this.#fill().catch(() => undefined);
-      const { entry, revision } = await backend.get(root + key, signalOf(options));
-      return { entry: entry && cachedEntry(entry, root.length), revision };
+      this.#passing += 1;
+      try {
+        const { entry, revision } = await backend.get(root + key, signalOf(options));
+        return { entry: entry && cachedEntry(entry, root.length), revision };
+      } finally {
+        this.#passing -= 1;
+      }
     }
     const window = await this.#fresh(options);
     return { entry: window.entries.get(key), revision: this.#revision };

@@ -17,6 +17,7 @@ export class Faulty implements Backend {
   down: StoreFault | undefined;
   /** Calls of `range`, by their options. */
   readonly ranges: RangeOptions[] = [];
+  gets = 0;
   /** Calls of `revision`. */
   revisions = 0;
   progressRequests = 0;
@@ -51,6 +52,7 @@ export class Faulty implements Backend {
   }
 
   async get(key: string, options?: { readonly signal?: AbortSignal }): ReturnType<Backend["get"]> {
+    this.gets += 1;
     this.#up();
     return this.#inner.get(key, options);
   }

@@ -104,6 +104,8 @@ export class Links {
       grpcOptions: {
         "grpc.max_receive_message_length": -1,
         "grpc.max_send_message_length": -1,
+        // Large answers come in one go: with 64 KiB each piece would wait for a round trip.
+        "grpc-node.flow_control_window": 8 * 2 ** 20,
         "grpc.keepalive_time_ms": keepAliveMs,
         "grpc.keepalive_timeout_ms": Math.ceil(keepAliveMs / 2),
         "grpc.initial_reconnect_backoff_ms": 100,
