@@ -50,7 +50,8 @@ export function toBuffer(bytes: Uint8Array): Buffer {
 const slack = 64;
 
 /**
- * The bytes in memory of their own, for what is kept long: a view keeps all of the memory alive that
+ * The bytes in memory of their own, for what is kept long: a view keeps all of the memory alive
+ * that
  * it looks into, and Node cuts small buffers out of common pieces.
  */
 export function ownBytes(bytes: Uint8Array): Uint8Array {

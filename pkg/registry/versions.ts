@@ -47,7 +47,9 @@ interface Expected {
   readonly current: StoredItem | undefined;
 }
 
-/** Throws 409 unless what is there (if anything) has the uid and version that the client expects. */
+/**
+ * Throws 409 unless what is there (if anything) has the uid and version that the client expects.
+ */
 export function checkPreconditions(
   environment: Environment,
   target: Target,

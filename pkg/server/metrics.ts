@@ -221,7 +221,8 @@ function labelsOf(record: RequestRecord): Labels {
 }
 
 /** The lines of one set of labels; buckets add up. */
-function histogramOf(name: string, { labels: common, buckets: counts, count, seconds }: RequestSums) {
+function histogramOf(name: string, sums: RequestSums) {
+  const { labels: common, buckets: counts, count, seconds } = sums;
   if (count === 0) return [];
   let below = 0;
   const lines = counts.map((own, index) => {

@@ -44,7 +44,7 @@ export function watchContentType(format: Format): string {
  * Encodes the events of one watch. What others will send in the same form is encoded once and kept
  * with the event or the batch. Only the first event of a table names the columns.
  */
-export class EventEncoder {
+class EventEncoder {
   private columns = true;
   /** Watches with the same form, of the same resource, send the same bytes; "" = nobody else. */
   private readonly form: string;
