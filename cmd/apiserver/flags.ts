@@ -74,6 +74,7 @@ export const apiserverFlags = {
   "kubelet-client-certificate": flag("string", "", "file with the certificate for kubelets"),
   "kubelet-client-key": flag("string", "", "file with the key of that certificate"),
   "runtime-config": flag("pairs", new Map(), "switches group/versions on or off: batch/v1=false"),
+  "allow-privileged": flag("bool", false, "let containers ask to be privileged"),
   "feature-gates": flag(
     "pairs",
     new Map(),

@@ -74,6 +74,7 @@ export function startOptions(values: Values): StartOptions {
       ...optional("cert", readFlagFile(values, "kubelet-client-certificate")),
       ...optional("key", readFlagFile(values, "kubelet-client-key")),
     },
+    allowPrivileged: values["allow-privileged"],
     featureGates: values["feature-gates"],
     limits: {
       readsInFlight: values["max-requests-inflight"] || Infinity,

@@ -49,6 +49,8 @@ export interface StartOptions {
   readonly advertiseAddress?: string;
   /** How kubelets are spoken to, for logs, exec and the like. */
   readonly kubelet?: KubeletTls;
+  /** Let containers ask to be privileged; default false. */
+  readonly allowPrivileged?: boolean;
   /** `--feature-gates`: switched on ("true") or off ("false") by name. */
   readonly featureGates?: ReadonlyMap<string, string>;
   readonly limits?: Partial<Limits>;

@@ -159,6 +159,7 @@ function registryOf(
     catalog,
     clock,
     gates,
+    allowPrivileged: options.allowPrivileged ?? false,
     storageMediaType: options.storageMediaType ?? "json",
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,

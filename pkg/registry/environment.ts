@@ -18,6 +18,8 @@ export interface RegistryOptions {
    */
   readonly random?: Random;
   /** Whether a feature gate is on. */
+  /** Whether containers may ask to be privileged (`--allow-privileged`). */
+  readonly allowPrivileged?: boolean;
   readonly gates: (name: string) => boolean;
   /** How values are written; both forms are always readable. */
   readonly storageMediaType: "json" | "protobuf";
@@ -43,6 +45,7 @@ export interface Environment {
   readonly spoken: Catalog;
   readonly clock: Clock;
   readonly identities: Identities;
+  readonly allowPrivileged?: boolean;
   readonly gates: (name: string) => boolean;
   readonly storageMediaType: "json" | "protobuf";
   readonly eventTtlSeconds: number;
@@ -68,6 +71,7 @@ export function hookContext(
     gate: environment.gates,
     domain: environment.catalog.domain,
     ipFamilies: environment.ipFamilies,
+    allowPrivileged: environment.allowPrivileged ?? false,
     requestGroup: resource.group,
     requestVersion: resource.version,
     subresource: target.subresource,
