@@ -1,8 +1,12 @@
 import { constants, createGzip, type Gzip } from "node:zlib";
 import type { AnswerHeaders, Exchange, Sink } from "./exchange.ts";
 
-/** Pieces are gathered up to this size before they go to the socket. */
-const BATCH_BYTES = 256 * 1024;
+/** What is gathered before it goes to the socket. */
+const CHUNK_BYTES = 128 * 1024;
+/** The first chunk is small, since most answers are; a full one is replaced by a larger one. */
+const FIRST_BYTES = 4 * 1024;
+const GROWTH = 4;
+const nothing = Buffer.alloc(0);
 
 export interface AnswerOptions {
   readonly status: number;
@@ -18,6 +22,11 @@ export interface AnswerOptions {
  * become an error answer.
  */
 export class AnswerWriter {
+  /** Where whoever has reserved room writes next. */
+  at = 0;
+  /** Reserved room; what is before `at` is to be sent. */
+  private chunk: Buffer = nothing;
+  /** What came before the first chunk; small answers never need one. */
   private pieces: (string | Uint8Array)[] = [];
   private size = 0;
   private gzip: Gzip | undefined;
@@ -28,18 +37,48 @@ export class AnswerWriter {
     private readonly options: AnswerOptions,
   ) {}
 
+  /** Room of the size that was reserved, to be written from `at` on, which then is moved. */
+  get room(): Buffer {
+    return this.chunk;
+  }
+
   /** Takes a piece. A promise means: wait for it before the next one. */
   write(piece: string | Uint8Array): Promise<void> | undefined {
-    this.pieces.push(piece);
-    this.size += typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
-    return this.size > this.room ? this.flush() : undefined;
+    const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
+    if (this.chunk === nothing && this.size + size <= this.chunkBytes) {
+      this.pieces.push(piece);
+      this.size += size;
+      return undefined;
+    }
+    const wait = this.reserve(size);
+    this.at += copyInto(this.chunk, this.at, piece);
+    return wait;
+  }
+
+  /** Makes room for a piece of at most `size` bytes, to be encoded in place. */
+  reserve(size: number): Promise<void> | undefined {
+    const { chunk, at, chunkBytes } = this;
+    if (at + size <= chunk.length) return undefined;
+    if (at > 0 && at + size > chunkBytes) {
+      const wait = this.flush();
+      this.chunk = Buffer.allocUnsafe(Math.max(chunkBytes, size));
+      return wait;
+    }
+    const wanted = Math.max(chunk.length * GROWTH, FIRST_BYTES, this.size + at + size);
+    this.chunk = Buffer.allocUnsafe(Math.max(Math.min(wanted, chunkBytes), this.size + at + size));
+    chunk.copy(this.chunk, 0, 0, at);
+    for (const piece of this.pieces) this.at += copyInto(this.chunk, this.at, piece);
+    this.pieces = [];
+    this.size = 0;
+    return undefined;
   }
 
   async end(): Promise<void> {
     if (!this.sink.started) {
       const { status, headers } = this.options;
-      this.sink.start(status, { ...headers, "content-length": `${this.size}` });
-      this.sink.end(this.take());
+      const body = this.take();
+      this.sink.start(status, { ...headers, "content-length": `${body.byteLength}` });
+      this.sink.end(body);
       return;
     }
     await this.flush();
@@ -53,9 +92,9 @@ export class AnswerWriter {
     this.gzip?.destroy();
   }
 
-  private get room(): number {
+  private get chunkBytes(): number {
     const { gzipAbove } = this.options;
-    return gzipAbove === undefined || this.gzip !== undefined ? BATCH_BYTES : gzipAbove;
+    return gzipAbove === undefined || this.gzip !== undefined ? CHUNK_BYTES : gzipAbove;
   }
 
   private flush(): Promise<void> | undefined {
@@ -68,10 +107,15 @@ export class AnswerWriter {
   }
 
   private take(): Uint8Array {
-    const { pieces, size } = this;
-    this.pieces = [];
-    this.size = 0;
-    return joined(pieces, size);
+    const { pieces, size, chunk, at } = this;
+    if (chunk === nothing) {
+      this.pieces = [];
+      this.size = 0;
+      return joined(pieces, size);
+    }
+    this.chunk = nothing;
+    this.at = 0;
+    return chunk.subarray(0, at);
   }
 
   private begin(): void {
@@ -99,14 +143,15 @@ export function joined(pieces: readonly (string | Uint8Array)[], size: number): 
   if (pieces.length === 1 && typeof only === "object") return only;
   const bytes = Buffer.allocUnsafe(size);
   let at = 0;
-  for (const piece of pieces) {
-    if (typeof piece === "string") at += bytes.write(piece, at);
-    else {
-      bytes.set(piece, at);
-      at += piece.byteLength;
-    }
-  }
+  for (const piece of pieces) at += copyInto(bytes, at, piece);
   return bytes;
+}
+
+/** Answers how many bytes the piece has. */
+function copyInto(bytes: Buffer, at: number, piece: string | Uint8Array): number {
+  if (typeof piece === "string") return bytes.write(piece, at);
+  bytes.set(piece, at);
+  return piece.byteLength;
 }
 
 function onceEither(gzip: Gzip, resolve: () => void): void {

@@ -53,10 +53,49 @@ function spliceJson(item: Item, inList: boolean): Pieces | undefined {
   return [`${opening}"resourceVersion":"${revision}"${comma}`, rest];
 }
 
+/** What a member of a JSON list takes at most beside its stored bytes. */
+export const MEMBER_OVERHEAD = 64;
+const MEMBER_HEAD = Buffer.from(',{"metadata":{"resourceVersion":"');
+const COMMA = 0x2c;
+const QUOTE = 0x22;
+
+/**
+ * Writes a member of a JSON list, with a comma before it, to its place in `into`, where there must
+ * be room for its bytes and MEMBER_OVERHEAD more. Answers the place behind; 0 for an item that
+ * cannot be spliced.
+ */
+export function writeMember(item: Item, into: Buffer, start: number): number {
+  const encoding = encodingOf(item);
+  if (encoding.from === 0 || item.revision === 0) return 0;
+  encoding.rest ??= item.bytes.subarray(encoding.from, encoding.end);
+  const { rest } = encoding;
+  into.set(MEMBER_HEAD, start);
+  let at = writeDigits(into, start + MEMBER_HEAD.length, item.revision);
+  into[at++] = QUOTE;
+  if (rest[0] !== CLOSE_BRACE) into[at++] = COMMA;
+  into.set(rest, at);
+  return at + rest.byteLength;
+}
+
+/** A positive whole number in decimal; answers the place behind. */
+function writeDigits(into: Buffer, start: number, value: number): number {
+  let end = start;
+  for (let rest = value; rest >= 1; rest = Math.floor(rest / 10)) end++;
+  let rest = value;
+  for (let at = end - 1; at >= start; at--) {
+    const next = Math.floor(rest / 10);
+    into[at] = 0x30 + (rest - next * 10);
+    rest = next;
+  }
+  return end;
+}
+
 /** What was found out about the encodings of an item; kept with it. */
 class Encoding implements Kept {
   /** The Protobuf message, without envelope. */
   message: Uint8Array | undefined = undefined;
+  /** The stored bytes from `from` to `end`. */
+  rest: Uint8Array | undefined = undefined;
 
   /** `from`: the place behind `"metadata":{` where a version can be put in; 0 = nowhere. */
   constructor(

@@ -7,6 +7,8 @@ import type { AnswerWriter } from "./answer.ts";
 import {
   itemJson,
   itemMessage,
+  MEMBER_OVERHEAD,
+  writeMember,
   type ListFacts,
   listFactsBytes,
   partialJson,
@@ -49,6 +51,8 @@ export async function writeList(
 ): Promise<void> {
   if (view.as?.kind === "PartialObjectMetadata") throw listRequested(view.resource);
   if (view.format === "protobuf") return writeProtobufList(writer, list, view);
+  const plain = view.format === "json" && !view.pretty && view.as === undefined;
+  if (plain) return writePlainList(writer, list, view.resource);
   const shape = shapeOf(view);
   const indenter = view.pretty && view.format === "json" ? new Indenter() : undefined;
   const put = (piece: string | Uint8Array) =>
@@ -67,6 +71,39 @@ export async function writeList(
   }
   if (count === 0) put(shape.head(factsOf(list), true));
   await put(shape.tail(factsOf(list), count === 0));
+  await writer.end();
+}
+
+const OPEN_LIST = 0x5b;
+
+/** JSON without any change to the items: their stored bytes are copied into what is sent. */
+async function writePlainList(
+  writer: AnswerWriter,
+  list: ItemList,
+  resource: Resource,
+): Promise<void> {
+  const shape = jsonList(resource);
+  let first = true;
+  for await (const items of list.chunks) {
+    for (const item of items) {
+      // The head ends with the bracket that takes the place of the first member's comma.
+      if (first) writer.write(shape.head(factsOf(list), false).slice(0, -1));
+      const wait = writer.reserve(item.bytes.byteLength + MEMBER_OVERHEAD);
+      const start = writer.at;
+      const behind = writeMember(item, writer.room, start);
+      if (behind > 0) {
+        if (first) writer.room[start] = OPEN_LIST;
+        writer.at = behind;
+      } else {
+        writer.write(first ? "[" : ",");
+        for (const piece of itemJson(item, true)) await writer.write(piece);
+      }
+      if (wait !== undefined) await wait;
+      first = false;
+    }
+  }
+  if (first) await writer.write(shape.head(factsOf(list), true));
+  await writer.write(shape.tail(factsOf(list), first));
   await writer.end();
 }
 
@@ -195,8 +232,8 @@ async function writeProtobufList(
   for (const piece of metadata) await writer.write(piece);
   for (const [index, item] of items.entries()) {
     const message = messageOf(item);
-    writer.write(lengthPrefix(LIST_ITEM_TAG, message.byteLength));
-    const wait = writer.write(message);
+    const wait = writer.reserve(message.byteLength + LONGEST_PREFIX);
+    writer.at = writeMessage(writer.room, writer.at, message);
     if (wait !== undefined) await wait;
     else if (index % SLICE === 0) await turn();
   }
@@ -211,6 +248,19 @@ function varintSize(value: number): number {
   let size = 1;
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
   return size;
+}
+
+/** Tag and length. */
+const LONGEST_PREFIX = 11;
+
+function writeMessage(into: Buffer, start: number, message: Uint8Array): number {
+  let at = start;
+  into[at++] = LIST_ITEM_TAG;
+  let rest = message.byteLength;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) into[at++] = (rest & 0x7f) | 0x80;
+  into[at++] = rest;
+  into.set(message, at);
+  return at + message.byteLength;
 }
 
 /** Tag and length of a Protobuf field that holds bytes. */
