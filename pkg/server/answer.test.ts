@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { seededRandom } from "#base";
+import { StatusError } from "#meta";
 import { AnswerWriter } from "./answer.ts";
+import { AnswerMemory } from "./answer-memory.ts";
 import type { AnswerHeaders, Sink } from "./exchange.ts";
 
 /** Keeps what is written; every write is to be waited for when `slow`. */
@@ -19,14 +21,23 @@ class TestSink implements Sink {
     this.headers = headers;
   }
   flush(): void {}
-  write(chunk: Uint8Array): Promise<void> | undefined {
+  write(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
     assert.equal(this.waiting, 0, "nothing is written while there is no room");
     this.chunks.push(Uint8Array.from(chunk));
-    if (!this.slow) return undefined;
+    // Whoever sends may use the memory again: nobody else may look at it.
+    const sent = (): void => {
+      chunk.fill(0x21);
+      free?.();
+    };
+    if (!this.slow) {
+      sent();
+      return undefined;
+    }
     this.waiting += 1;
     return new Promise((resolve) => {
       setImmediate(() => {
         this.waiting -= 1;
+        sent();
         resolve();
       });
     });
@@ -42,8 +53,10 @@ class TestSink implements Sink {
   }
 }
 
-function writerTo(sink: Sink, gzipAbove?: number): AnswerWriter {
-  return new AnswerWriter(sink, { status: 200, headers: {}, gzipAbove });
+const plenty = new AnswerMemory(64 * 2 ** 20, 1);
+
+function writerTo(sink: Sink, gzipAbove?: number, memory = plenty): AnswerWriter {
+  return new AnswerWriter(sink, { status: 200, headers: {}, gzipAbove, memory });
 }
 
 describe("answers", () => {
@@ -79,6 +92,7 @@ describe("answers", () => {
           await wait;
         }
         await writer.end();
+        writer.abandon();
         const whole = Buffer.concat(expected);
         const zipped = sink.headers["content-encoding"] === "gzip";
         const got = zipped ? gunzipSync(sink.bytes) : sink.bytes;
@@ -88,6 +102,32 @@ describe("answers", () => {
       }
     });
   }
+
+  it("share a fixed amount of memory, and the last ones are told to come later", async () => {
+    const memory = new AnswerMemory(40 * 4 * 16 * 1024, 3);
+    const write = async (writer: AnswerWriter, bytes: number): Promise<void> => {
+      for (let left = bytes; left > 0; left -= 1000) {
+        await writer.reserve(1000);
+        writer.at += writer.room.write("x".repeat(1000), writer.at);
+      }
+    };
+    const sinks = Array.from({ length: 40 }, () => new TestSink(true));
+    const writers = sinks.map((sink) => writerTo(sink, undefined, memory));
+    await Promise.all(writers.map((writer) => write(writer, 200_000)));
+    await Promise.all(writers.map((writer) => write(writer, 200_000)));
+    assert.ok(sinks.every(({ chunks }) => chunks.at(-1)!.byteLength <= 17_000), "small chunks");
+    const small = new TestSink();
+    const one = writerTo(small, undefined, memory);
+    await one.write("a small answer needs none of it");
+    await one.end();
+    const late = writerTo(new TestSink(), undefined, memory);
+    await assert.rejects(write(late, 200_000), (error: unknown) => {
+      return error instanceof StatusError && error.code === 429;
+    });
+    late.abandon();
+    writers[0]!.abandon();
+    await write(writerTo(new TestSink(), undefined, memory), 200_000);
+  });
 
   it("leave in chunks of a bounded size", async () => {
     const sink = new TestSink();

@@ -1,8 +1,7 @@
 import { constants, createGzip, type Gzip } from "node:zlib";
+import type { AnswerMemory } from "./answer-memory.ts";
 import type { AnswerHeaders, Exchange, Sink } from "./exchange.ts";
 
-/** What is gathered before it goes to the socket. */
-const CHUNK_BYTES = 128 * 1024;
 /** The first chunk is small, since most answers are; a full one is replaced by a larger one. */
 const FIRST_BYTES = 4 * 1024;
 const GROWTH = 4;
@@ -13,6 +12,8 @@ export interface AnswerOptions {
   readonly headers: AnswerHeaders;
   /** Answers of more bytes than this are compressed; undefined = never. */
   readonly gzipAbove: number | undefined;
+  /** Where the chunks of large answers come from. */
+  readonly memory: AnswerMemory;
 }
 
 /**
@@ -31,6 +32,7 @@ export class AnswerWriter {
   private size = 0;
   private gzip: Gzip | undefined;
   private gzipEnded: Promise<void> | undefined;
+  private entered = false;
 
   constructor(
     private readonly sink: Sink,
@@ -45,7 +47,8 @@ export class AnswerWriter {
   /** Takes a piece. A promise means: wait for it before the next one. */
   write(piece: string | Uint8Array): Promise<void> | undefined {
     const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
-    if (this.chunk === nothing && this.size + size <= this.chunkBytes) {
+    // The first piece may be a whole document, which needs no copy.
+    if (this.chunk === nothing && (this.size === 0 || this.size + size <= this.chunkBytes)) {
       this.pieces.push(piece);
       this.size += size;
       return undefined;
@@ -61,11 +64,12 @@ export class AnswerWriter {
     if (at + size <= chunk.length) return undefined;
     if (at > 0 && at + size > chunkBytes) {
       const wait = this.flush();
-      this.chunk = Buffer.allocUnsafe(Math.max(chunkBytes, size));
+      this.chunk = this.options.memory.take(Math.max(this.chunkBytes, size));
       return wait;
     }
     const wanted = Math.max(chunk.length * GROWTH, FIRST_BYTES, this.size + at + size);
-    this.chunk = Buffer.allocUnsafe(Math.max(Math.min(wanted, chunkBytes), this.size + at + size));
+    const { memory } = this.options;
+    this.chunk = memory.take(Math.max(Math.min(wanted, chunkBytes), this.size + at + size));
     chunk.copy(this.chunk, 0, 0, at);
     for (const piece of this.pieces) this.at += copyInto(this.chunk, this.at, piece);
     this.pieces = [];
@@ -74,11 +78,12 @@ export class AnswerWriter {
   }
 
   async end(): Promise<void> {
-    if (!this.sink.started) {
-      const { status, headers } = this.options;
+    const { status, headers, gzipAbove = Infinity } = this.options;
+    if (!this.sink.started && this.size + this.at <= gzipAbove) {
+      const { chunk } = this;
       const body = this.take();
       this.sink.start(status, { ...headers, "content-length": `${body.byteLength}` });
-      this.sink.end(body);
+      this.sink.end(body, () => this.options.memory.give(chunk));
       return;
     }
     await this.flush();
@@ -87,21 +92,27 @@ export class AnswerWriter {
     await this.gzipEnded;
   }
 
-  /** Frees the compressor of an answer that is given up. */
+  /** To be called at the end, good or bad: frees the compressor and the share of memory. */
   abandon(): void {
     this.gzip?.destroy();
+    if (this.entered) this.options.memory.leave();
+    this.entered = false;
   }
 
   private get chunkBytes(): number {
-    const { gzipAbove } = this.options;
-    return gzipAbove === undefined || this.gzip !== undefined ? CHUNK_BYTES : gzipAbove;
+    const { gzipAbove, memory } = this.options;
+    if (gzipAbove !== undefined && this.gzip === undefined) return gzipAbove;
+    return memory.chunkBytes;
   }
 
   private flush(): Promise<void> | undefined {
     if (!this.sink.started) this.begin();
+    const { chunk } = this;
     const batch = this.take();
     if (batch.byteLength === 0) return undefined;
-    if (this.gzip === undefined) return this.sink.write(batch);
+    if (this.gzip === undefined) {
+      return this.sink.write(batch, () => this.options.memory.give(chunk));
+    }
     const { gzip } = this;
     return gzip.write(batch) ? undefined : new Promise((resolve) => onceEither(gzip, resolve));
   }
@@ -119,7 +130,9 @@ export class AnswerWriter {
   }
 
   private begin(): void {
-    const { status, headers, gzipAbove } = this.options;
+    const { status, headers, gzipAbove, memory } = this.options;
+    memory.enter();
+    this.entered = true;
     if (gzipAbove === undefined) return this.sink.start(status, headers);
     this.sink.start(status, { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" });
     const gzip = createGzip({ level: constants.Z_BEST_SPEED });

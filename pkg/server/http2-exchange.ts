@@ -152,11 +152,11 @@ class Http2Sink implements Sink {
     if (!this.closed) this.respond(false);
   }
 
-  write(chunk: Uint8Array): Promise<void> | undefined {
+  write(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
     const { stream } = this;
     if (this.closed) return undefined;
     this.respond(false);
-    if (stream.write(chunk)) return undefined;
+    if (stream.write(chunk, whenSent(free))) return undefined;
     return new Promise((resolve) => {
       const done = () => {
         stream.off("drain", done);
@@ -168,12 +168,12 @@ class Http2Sink implements Sink {
     });
   }
 
-  end(chunk?: Uint8Array): void {
+  end(chunk?: Uint8Array, free?: () => void): void {
     if (this.closed) return;
     this.ended = true;
     const empty = chunk === undefined || chunk.byteLength === 0;
     this.respond(empty);
-    if (!empty) this.stream.end(chunk);
+    if (!empty) this.stream.end(chunk, whenSent(free));
     else if (!this.stream.writableEnded) this.stream.end();
   }
 
@@ -194,4 +194,12 @@ class Http2Sink implements Sink {
   private get closed(): boolean {
     return this.ended || this.stream.destroyed || this.stream.closed;
   }
+}
+
+/** What failed to be sent may still be looked at by whoever was to send it. */
+function whenSent(free: (() => void) | undefined): ((error?: Error | null) => void) | undefined {
+  if (free === undefined) return undefined;
+  return (error) => {
+    if (error === undefined || error === null) free();
+  };
 }

@@ -24,6 +24,8 @@ export interface Limits {
   readonly watches: number;
   /** What a client is told to wait after 429. */
   readonly retryAfterSeconds: number;
+  /** Memory for all large answers that are on their way; above that 429. */
+  readonly answerBytes: number;
   /** Encoded objects and events that are kept to be sent again. */
   readonly keptBytes: number;
   /** Answers above this are compressed for clients that take gzip. */
@@ -45,6 +47,7 @@ export const defaultLimits: Limits = {
   writesInFlight: 200,
   watches: 20_000,
   retryAfterSeconds: 1,
+  answerBytes: 256 * 1024 * 1024,
   keptBytes: 64 * 1024 * 1024,
   gzipThreshold: 128 * 1024,
 };

@@ -2,6 +2,7 @@ import { Router } from "@koa/router";
 import { type Catalog, genericFailure } from "#meta";
 import type { Query, RequestInfo } from "#request";
 import { answer, answerText, gzipAbove, AnswerWriter } from "./answer.ts";
+import { answerMemoryOf } from "./answer-memory.ts";
 import { discoveryAnswer, type DocumentAnswer, openApiAnswer } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import { notRepresentable } from "./failures.ts";
@@ -114,6 +115,7 @@ async function answerDocument(
     status,
     headers,
     gzipAbove: compressed ? undefined : gzipAbove(exchange, limits.gzipThreshold),
+    memory: answerMemoryOf(limits),
   });
   try {
     await writer.write(body);

@@ -13,6 +13,7 @@ import type {
 import { type Clock, Keeper, memoize } from "#base";
 import type { Query, RequestInfo, User } from "#request";
 import { answer, AnswerWriter, gzipAbove, warningHeader } from "./answer.ts";
+import { answerMemoryOf } from "./answer-memory.ts";
 import type { Closing } from "./closing.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
 import { itemPieces, partialPieces, partialTypeMeta, servedObject, statusBody } from "./encode.ts";
@@ -327,6 +328,7 @@ class VerbRun {
       status,
       headers,
       gzipAbove: gzipAbove(exchange, this.parts.limits.gzipThreshold),
+      memory: answerMemoryOf(this.parts.limits),
     });
     try {
       if (this.pretty(negotiated)) await writer.write(new Indenter().feed(joinPieces(pieces)));
@@ -364,6 +366,7 @@ class VerbRun {
       status: 200,
       headers: { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] },
       gzipAbove: gzipAbove(exchange, this.parts.limits.gzipThreshold),
+      memory: answerMemoryOf(this.parts.limits),
     });
     const pretty = this.pretty(negotiated);
     const { resource } = route;
