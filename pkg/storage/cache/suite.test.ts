@@ -1,0 +1,63 @@
+import { keyRange } from "#base";
+import type { Backend, Entry, RangeOptions, RangeResult } from "../backend.ts";
+import { memoryBackend } from "../embedded/index.ts";
+import { etcdBackend } from "../etcd/index.ts";
+import { type EtcdCluster, startEtcd } from "../etcd/testing.ts";
+import { objectStore } from "../object-store.ts";
+import type { Collection } from "../store.ts";
+import { storageSuite } from "../suite.ts";
+
+const prefix = "/suite/";
+const nothing = new Uint8Array(0);
+
+/** Reads come from the cache, all else from the backend inside: every write must be seen at once. */
+function throughCache(inner: Backend): Backend {
+  const store = objectStore(inner, { root: "" });
+  const collection = store.collection(prefix);
+  const range = async (options: RangeOptions): Promise<RangeResult> => {
+    const { from, to, limit = 0, revision = 0, keysOnly = false, signal } = options;
+    if (!from.startsWith(prefix)) return inner.range(options);
+    signal?.throwIfAborted();
+    await collection.filled();
+    const { snapshot, newest } = await snapshotOf(collection, revision);
+    const { entries } = await snapshot.page(prefix, { limit: 1e9 });
+    const within = to === undefined ? (key: string) => key === from : keyRange(from, to);
+    const found = entries.filter(({ key }) => within(key));
+    const shown = (limit > 0 ? found.slice(0, limit) : found).map((entry): Entry => {
+      return keysOnly ? { ...entry, value: nothing } : entry;
+    });
+    return { entries: shown, count: found.length, revision: newest };
+  };
+  return {
+    range,
+    async get(key, options = {}) {
+      const { entries, revision } = await range({ ...options, from: key });
+      return { entry: entries[0], revision };
+    },
+    txn: (transaction) => inner.txn(transaction),
+    watch: (options) => inner.watch(options),
+    requestProgress: () => inner.requestProgress(),
+    compact: (revision) => inner.compact(revision),
+    revision: (signal) => inner.revision(signal),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  };
+}
+
+async function snapshotOf(collection: Collection, revision: number) {
+  const newest = await collection.newest({});
+  const snapshot = revision > 0 ? await collection.at(revision, {}) : newest;
+  return { snapshot, newest: newest.revision };
+}
+
+storageSuite("cache over memory", async () => throughCache(memoryBackend({})), { fresh: true });
+
+describe("etcd", function () {
+  this.timeout(60_000);
+  let etcd: EtcdCluster | undefined;
+  before(async () => (etcd = await startEtcd()));
+  after(() => etcd?.[Symbol.asyncDispose]());
+
+  storageSuite("cache over etcd", async () =>
+    throughCache(etcdBackend({ endpoints: etcd?.endpoints ?? [] })),
+  );
+});
