@@ -20,6 +20,8 @@ export type SeatKind = "readOnly" | "mutating" | "watch";
 export interface MetricsSink extends StageObserver {
   /** A finished request; watches count, but their time is not observed. */
   request(record: RequestRecord, seconds: number): void;
+  /** Something held the event loop for so long. */
+  stall(seconds: number): void;
   /** Requests at work now. */
   seats(kind: SeatKind, taken: number): void;
   /** All figures in the text format of Prometheus. */
@@ -91,6 +93,16 @@ export class PrometheusMetrics implements MetricsSink {
       for (const [kind, taken] of this.taken) this.inFlight.set({ request_kind: kind }, taken);
     },
   });
+  private readonly stalls = new Counter({
+    name: "keelson_event_loop_stalls_total",
+    help: "Times that one piece of work held the event loop noticeably.",
+    registers: [this.registry],
+  });
+  private readonly stalled = new Counter({
+    name: "keelson_event_loop_stall_seconds_total",
+    help: "Time for which the event loop was held noticeably.",
+    registers: [this.registry],
+  });
   /** What happens on every request is kept in plain numbers until somebody asks. */
   private readonly stages = new Map<string, StageSums>();
   private readonly sums = new Map<string, RequestSums>();
@@ -140,6 +152,11 @@ export class PrometheusMetrics implements MetricsSink {
     let bucket = 0;
     while (bucket < buckets.length && seconds > buckets[bucket]!) bucket++;
     if (bucket < buckets.length) sums.buckets[bucket]!++;
+  }
+
+  stall(seconds: number): void {
+    this.stalls.inc();
+    this.stalled.inc(seconds);
   }
 
   seats(kind: SeatKind, taken: number): void {

@@ -22,6 +22,7 @@ import { type LocalAnswer, LocalExchange, type LocalRequest } from "./local-exch
 import { type MetricsSink, PrometheusMetrics, type RequestRecord } from "./metrics.ts";
 import type { ServerDocument } from "./non-resource.ts";
 import { NodeExchange } from "./node-exchange.ts";
+import { Stalls } from "./stalls.ts";
 import { type Arrived, requestPath } from "./stages.ts";
 import { type KubeletTls, Tunnels } from "./tunnels.ts";
 
@@ -88,6 +89,7 @@ class HttpServer implements KeelsonServer {
   private readonly sockets = new Set<Socket>();
   /** Requests at work per HTTP/1.1 socket or HTTP/2 connection. */
   private readonly atWork = new Map<object, number>();
+  private readonly stalls = new Stalls((seconds) => this.metrics.stall(seconds));
   private idle: (() => void) | undefined;
 
   constructor(private readonly options: ServerOptions) {
@@ -120,6 +122,7 @@ class HttpServer implements KeelsonServer {
   }
 
   listen({ host, port }: { host: string; port: number }): Promise<void> {
+    this.stalls.start();
     return new Promise((resolve, reject) => {
       this.server.once("error", reject);
       this.server.listen(port, host, () => {
@@ -149,6 +152,7 @@ class HttpServer implements KeelsonServer {
     for (const session of this.sessions) session.close();
     for (const socket of this.sockets) this.closeIfIdle(socket);
     await stopped;
+    this.stalls.stop();
     clearTimeout(timer);
   }
 
