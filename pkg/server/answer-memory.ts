@@ -14,7 +14,7 @@ const KEPT = 64;
  * time and waits for its client before it makes the next one; the more answers there are, the
  * smaller their chunks, and when even the smallest do not fit, a request is told to come later.
  *
- *     256 MiB, chunks 128 KiB at most:   512 answers have whole chunks, 1024 halves, 4096 the smallest
+ *     256 MiB, chunks 128 KiB at most: 512 answers have whole chunks, 1024 halves, 4096 the least
  */
 export class AnswerMemory {
   private active = 0;

@@ -108,7 +108,10 @@ class Observer {
     const controller = new AbortController();
     const target = { ...api.target(this.path), signal: controller.signal };
     const events = api.registry.watch(target, {
-      ...{ labelSelector: "", fieldSelector: "", resourceVersionMatch: "", limit: 0 },
+      labelSelector: "",
+      fieldSelector: "",
+      resourceVersionMatch: "",
+      limit: 0,
       ...this.selector,
       continueToken: "",
       resourceVersion: String(this.seen),

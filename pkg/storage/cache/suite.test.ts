@@ -10,7 +10,9 @@ import { storageSuite } from "../suite.ts";
 const prefix = "/suite/";
 const nothing = new Uint8Array(0);
 
-/** Reads come from the cache, all else from the backend inside: every write must be seen at once. */
+/**
+ * Reads come from the cache, all else from the backend inside: every write must be seen at once.
+ */
 function throughCache(inner: Backend): Backend {
   const store = objectStore(inner, { root: "" });
   const collection = store.collection(prefix);
