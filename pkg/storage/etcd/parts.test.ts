@@ -3,6 +3,7 @@ import { systemClock, type Clock } from "#base";
 import { failureOf, faultOf, isConnectionTrouble } from "./failures.ts";
 import { GroupRead } from "./group-read.ts";
 import { Leases } from "./leases.ts";
+import { RpcFault } from "./rpc.ts";
 
 describe("etcd group read", () => {
   it("shares a read only among those who asked before it started", async () => {
@@ -73,14 +74,12 @@ describe("etcd leases", () => {
   });
 });
 
-class GRPCUnavailableError extends Error {}
-class GRPCDeadlineExceededError extends Error {}
-class GRPCGenericError extends Error {}
+const said = (message: string, status = 14) => new RpcFault("status", message, status);
 
 describe("etcd failures", () => {
-  const rows: readonly (readonly [Error, boolean, unknown])[] = [
+  const rows: readonly (readonly [RpcFault, boolean, unknown])[] = [
     [
-      new GRPCUnavailableError("14 UNAVAILABLE: No connection established. Last error: x"),
+      new RpcFault("unsent", "No connection established. Last error: x", 14),
       true,
       {
         kind: "unavailable",
@@ -89,35 +88,35 @@ describe("etcd failures", () => {
       },
     ],
     [
-      new GRPCUnavailableError("14 UNAVAILABLE: Connection dropped"),
+      new RpcFault("lost", "Connection dropped", 14),
       true,
       { kind: "unavailable", message: "Connection dropped", maybeApplied: true },
     ],
     [
-      new GRPCUnavailableError("14 UNAVAILABLE: Connection dropped"),
+      new RpcFault("lost", "Connection dropped", 14),
       false,
       { kind: "unavailable", message: "Connection dropped", maybeApplied: false },
     ],
     [
-      new GRPCUnavailableError("14 UNAVAILABLE: etcdserver: request timed out"),
+      said("etcdserver: request timed out"),
       true,
       { kind: "timeout", message: "etcdserver: request timed out", maybeApplied: true },
     ],
     [
-      new GRPCDeadlineExceededError(
-        "4 DEADLINE_EXCEEDED: Deadline exceeded after 2s,Waiting for LB pick",
-      ),
+      new RpcFault("late", "Deadline exceeded after 2000ms", 4),
       true,
-      {
-        kind: "unavailable",
-        message: "Deadline exceeded after 2s,Waiting for LB pick",
-        maybeApplied: false,
-      },
+      { kind: "timeout", message: "Deadline exceeded after 2000ms", maybeApplied: true },
+    ],
+    [said("etcdserver: mvcc: database space exceeded", 8), true, { kind: "no-space" }],
+    [
+      said("etcdserver: user name is empty", 3),
+      true,
+      { kind: "unavailable", message: "etcdserver: user name is empty", maybeApplied: true },
     ],
     [
-      new GRPCGenericError("8 RESOURCE_EXHAUSTED: etcdserver: mvcc: database space exceeded"),
+      said("etcdserver: permission denied", 7),
       true,
-      { kind: "no-space" },
+      { kind: "unavailable", message: "etcdserver: permission denied", maybeApplied: false },
     ],
   ];
   for (const [error, write, detail] of rows) {
@@ -128,11 +127,11 @@ describe("etcd failures", () => {
 
   it("leaves the member where another would answer the same", () => {
     const trouble = (message: string): boolean =>
-      isConnectionTrouble(failureOf(new GRPCUnavailableError(message)));
-    assert.equal(trouble("14 UNAVAILABLE: etcdserver: leader changed"), false);
-    assert.equal(trouble("8 RESOURCE_EXHAUSTED: etcdserver: too many requests"), false);
-    assert.equal(trouble("14 UNAVAILABLE: etcdserver: no leader"), true);
-    assert.equal(trouble("14 UNAVAILABLE: Connection dropped"), true);
+      isConnectionTrouble(failureOf(said(message)));
+    assert.equal(trouble("etcdserver: leader changed"), false);
+    assert.equal(trouble("etcdserver: too many requests"), false);
+    assert.equal(trouble("etcdserver: no leader"), true);
+    assert.equal(isConnectionTrouble(failureOf(new RpcFault("lost", "dropped", 14))), true);
   });
 });
 
