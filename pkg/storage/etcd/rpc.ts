@@ -29,7 +29,7 @@ interface ChannelOptions {
   /** `http://host:port` or `https://host:port`. */
   readonly url: string;
   readonly tls: EtcdTls | undefined;
-  /** A silent connection with calls on it is probed after so long, and given up after half of it. */
+  /** A connection with calls on it is probed this often; half of it is the time to answer. */
   readonly keepAliveMs: number;
 }
 
@@ -199,6 +199,11 @@ export class MessageStream {
 
   write(message: Uint8Array): void {
     this.#stream.write(framed(message));
+  }
+
+  /** The last message there. */
+  end(message: Uint8Array): void {
+    this.#stream.end(framed(message));
   }
 
   cancel(): void {
