@@ -27,6 +27,8 @@ export const layers: readonly (readonly string[])[] = [
 export const doors: Readonly<Record<string, readonly RegExp[]>> = {
   koa: [/^pkg\/server\//],
   "@koa/router": [/^pkg\/server\//],
+  etcd3: [/^pkg\/storage\/etcd\//],
+  cockatiel: [/^pkg\/storage\/etcd\//],
   lmdb: [/^pkg\/storage\/embedded\//],
   protobufjs: [/^pkg\/schema\/protobuf[^/]*\.ts$/],
   "js-yaml": [/^pkg\/meta\/yaml\.ts$/],

@@ -1,9 +1,8 @@
 import { StoreFault } from "../backend.ts";
-import { RpcFault } from "./rpc.ts";
-import { WireFault } from "./wire.ts";
 
 /**
- * What a failed call means. etcd tells much of it only in words, which are part of its visible
+ * What an error of the client library means. The library drops status codes and keeps class names
+ * and messages, so those two are what is matched; both are part of etcd's and gRPC's visible
  * behaviour.
  */
 export interface Failure {
@@ -26,8 +25,8 @@ export interface Failure {
   readonly message: string;
 }
 
-/** First match wins. */
-const words: readonly (readonly [RegExp, Failure["what"]])[] = [
+/** First match wins. `pattern` is matched on `ClassName: message`. */
+const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   [/required revision has been compacted/, "compacted"],
   [/required revision is a future revision/, "future-revision"],
   [/etcdserver: request is too large/, "too-large"],
@@ -37,47 +36,21 @@ const words: readonly (readonly [RegExp, Failure["what"]])[] = [
   [/etcdserver: too many requests/, "not-applied"],
   // The request carries `hasleader`, so this is said before anything is proposed.
   [/etcdserver: no leader/, "not-applied"],
-  [/corrupt/i, "corrupt"],
-  [/etcdserver: request timed out/, "late"],
-  [/etcdserver: (leader changed|server stopped|.*raft)/, "lost"],
+  [/No connection established|Waiting for LB pick|Name resolution failed/, "not-applied"],
+  [/Channel closed before call started|Failed to start HTTP\/2 stream/, "not-applied"],
+  [/ClientClosedError|client was already closed/, "not-applied"],
+  [/corrupt|GRPCDataLossError/i, "corrupt"],
+  [/PermissionDenied|Unauthenticated|AuthenticationFailed|InvalidAuthToken/, "refused"],
+  [/GRPCDeadlineExceededError|etcdserver: request timed out/, "late"],
+  [/GRPCUnavailableError|GRPCCancelledError|GRPCInternalError|GRPCAbortedError/, "lost"],
+  [/etcdserver: (leader changed|server stopped|.*raft)|GRPCUnknownError/, "lost"],
 ];
 
-/** By gRPC's status, where the words say nothing. */
-const statuses: ReadonlyMap<number, Failure["what"]> = new Map([
-  [1, "lost"],
-  [2, "lost"],
-  [4, "late"],
-  [7, "refused"],
-  [10, "lost"],
-  [13, "lost"],
-  [14, "lost"],
-  [15, "corrupt"],
-  [16, "refused"],
-]);
-
 export function failureOf(error: unknown): Failure {
-  if (!(error instanceof RpcFault)) {
-    const what = error instanceof WireFault ? "corrupt" : "unexpected";
-    return { what, message: error instanceof Error ? error.message : String(error) };
-  }
-  const { message } = error;
-  return { what: meaningOf(error), message };
-}
-
-function meaningOf({ what, status, message }: RpcFault): Failure["what"] {
-  switch (what) {
-    case "unsent":
-      return "not-applied";
-    case "late":
-      return "late";
-    case "lost":
-    case "canceled":
-      return "lost";
-    case "status": {
-      const found = words.find(([pattern]) => pattern.test(message));
-      return found?.[1] ?? statuses.get(status) ?? "unexpected";
-    }
-  }
+  const message = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? `${error.constructor.name}: ${message}` : message;
+  const found = patterns.find(([pattern]) => pattern.test(text));
+  return { what: found?.[1] ?? "unexpected", message: plain(message) };
 }
 
 /** Whether another member, or a new connection, has a chance where this one failed. */
@@ -112,4 +85,9 @@ export function faultOf(failure: Failure, write: boolean): StoreFault {
     case "unexpected":
       return new StoreFault({ kind: "unavailable", message, maybeApplied: write });
   }
+}
+
+/** Without the class name and the numeric code that the libraries put before the message. */
+function plain(message: string): string {
+  return message.replace(/^(\w+: )?(\d+ [A-Z_]+: )?/, "");
 }

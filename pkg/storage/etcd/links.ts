@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
+import type { Etcd3 } from "etcd3";
 import { assert } from "#base";
 import { StoreFault } from "../backend.ts";
-import { EtcdClient } from "./client.ts";
-import { Channel } from "./rpc.ts";
 
 export interface EtcdTls {
   /** PEM; absent = the system's roots. */
@@ -21,12 +20,18 @@ interface LinkOptions {
 
 /** One connection to one member. Never reused after it was suspected. */
 export interface Link {
-  readonly etcd: EtcdClient;
+  readonly etcd: Etcd3;
   readonly endpoint: string;
   /** Aborts when the link is given up, so that streams on it end. */
   readonly dropped: AbortSignal;
   /** True once a call on it succeeded. */
   proven: boolean;
+}
+
+/** Loaded at the first call: they cost a fifth of a second, which no other backend should pay. */
+interface Libraries {
+  readonly etcd3: typeof import("etcd3");
+  readonly cockatiel: typeof import("cockatiel");
 }
 
 /**
@@ -36,8 +41,10 @@ export interface Link {
  */
 export class Links {
   #index: number;
+  #serial = 0;
   #current: { readonly link: Link; readonly drop: AbortController } | undefined;
   #closed = false;
+  #libraries: Promise<Libraries> | undefined;
   readonly #options: LinkOptions;
 
   /** `random` in [0, 1) spreads replicas over the members. */
@@ -54,8 +61,10 @@ export class Links {
   /** Throws StoreFault `closed` after `close`. */
   async current(): Promise<Link> {
     if (this.#current !== undefined) return this.#current.link;
+    this.#libraries ??= load();
+    const libraries = await this.#libraries;
     if (this.#closed) throw new StoreFault({ kind: "closed" });
-    this.#current ??= this.#open();
+    this.#current ??= this.#open(libraries);
     return this.#current.link;
   }
 
@@ -74,21 +83,54 @@ export class Links {
     if (this.#current !== undefined) this.suspect(this.#current.link);
   }
 
-  #open(): { readonly link: Link; readonly drop: AbortController } {
+  #open(libraries: Libraries): { readonly link: Link; readonly drop: AbortController } {
     const endpoint = this.#options.endpoints[this.#index];
     assert(endpoint !== undefined, "the index stays inside the endpoints");
     const drop = new AbortController();
     // One listener per open stream.
     setMaxListeners(0, drop.signal);
-    const { tls, keepAliveMs } = this.#options;
-    const channel = new Channel({ url: urlOf(endpoint, tls), tls, keepAliveMs });
-    const etcd = new EtcdClient(channel);
+    const etcd = this.#client(endpoint, libraries);
     return { link: { etcd, endpoint, dropped: drop.signal, proven: false }, drop };
+  }
+
+  #client(endpoint: string, { etcd3, cockatiel: { noop } }: Libraries): Etcd3 {
+    const { tls, keepAliveMs } = this.#options;
+    this.#serial += 1;
+    return new etcd3.Etcd3({
+      hosts: endpoint,
+      // The library's own policies repeat writes and stop all calls after one failure.
+      faultHandling: { host: () => noop, global: noop },
+      ...(tls === undefined ? {} : { credentials: credentials(tls) }),
+      grpcOptions: {
+        "grpc.max_receive_message_length": -1,
+        "grpc.max_send_message_length": -1,
+        // Large answers come in one go: with 64 KiB each piece would wait for a round trip.
+        "grpc-node.flow_control_window": 8 * 2 ** 20,
+        "grpc.keepalive_time_ms": keepAliveMs,
+        "grpc.keepalive_timeout_ms": Math.ceil(keepAliveMs / 2),
+        "grpc.initial_reconnect_backoff_ms": 100,
+        "grpc.max_reconnect_backoff_ms": 2_000,
+        // Channels with equal options share TCP connections in the process: a new link must not.
+        "keelson.link": `${process.pid}-${this.#serial}-${performance.now()}`,
+      },
+    });
   }
 }
 
-/** An endpoint without a scheme is spoken to as its neighbours are. */
-function urlOf(endpoint: string, tls: EtcdTls | undefined): string {
-  if (/^https?:\/\//.test(endpoint)) return endpoint;
-  return `${tls === undefined ? "http" : "https"}://${endpoint}`;
+async function load(): Promise<Libraries> {
+  const [etcd3, cockatiel] = await Promise.all([import("etcd3"), import("cockatiel")]);
+  return { etcd3, cockatiel };
+}
+
+function credentials({ ca, cert, key }: EtcdTls): {
+  rootCertificate: Buffer;
+  privateKey?: Buffer;
+  certChain?: Buffer;
+} {
+  return {
+    // The library's type insists on a root; absent means the system's roots to gRPC.
+    rootCertificate: ca as Buffer,
+    ...(key === undefined ? {} : { privateKey: key }),
+    ...(cert === undefined ? {} : { certChain: cert }),
+  };
 }

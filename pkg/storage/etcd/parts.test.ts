@@ -3,7 +3,6 @@ import { systemClock, type Clock } from "#base";
 import { failureOf, faultOf, isConnectionTrouble } from "./failures.ts";
 import { GroupRead } from "./group-read.ts";
 import { Leases } from "./leases.ts";
-import { RpcFault } from "./rpc.ts";
 
 describe("etcd group read", () => {
   it("shares a read only among those who asked before it started", async () => {
@@ -74,12 +73,14 @@ describe("etcd leases", () => {
   });
 });
 
-const said = (message: string, status = 14) => new RpcFault("status", message, status);
+class GRPCUnavailableError extends Error {}
+class GRPCDeadlineExceededError extends Error {}
+class GRPCGenericError extends Error {}
 
 describe("etcd failures", () => {
-  const rows: readonly (readonly [RpcFault, boolean, unknown])[] = [
+  const rows: readonly (readonly [Error, boolean, unknown])[] = [
     [
-      new RpcFault("unsent", "No connection established. Last error: x", 14),
+      new GRPCUnavailableError("14 UNAVAILABLE: No connection established. Last error: x"),
       true,
       {
         kind: "unavailable",
@@ -88,35 +89,35 @@ describe("etcd failures", () => {
       },
     ],
     [
-      new RpcFault("lost", "Connection dropped", 14),
+      new GRPCUnavailableError("14 UNAVAILABLE: Connection dropped"),
       true,
       { kind: "unavailable", message: "Connection dropped", maybeApplied: true },
     ],
     [
-      new RpcFault("lost", "Connection dropped", 14),
+      new GRPCUnavailableError("14 UNAVAILABLE: Connection dropped"),
       false,
       { kind: "unavailable", message: "Connection dropped", maybeApplied: false },
     ],
     [
-      said("etcdserver: request timed out"),
+      new GRPCUnavailableError("14 UNAVAILABLE: etcdserver: request timed out"),
       true,
       { kind: "timeout", message: "etcdserver: request timed out", maybeApplied: true },
     ],
     [
-      new RpcFault("late", "Deadline exceeded after 2000ms", 4),
+      new GRPCDeadlineExceededError(
+        "4 DEADLINE_EXCEEDED: Deadline exceeded after 2s,Waiting for LB pick",
+      ),
       true,
-      { kind: "timeout", message: "Deadline exceeded after 2000ms", maybeApplied: true },
+      {
+        kind: "unavailable",
+        message: "Deadline exceeded after 2s,Waiting for LB pick",
+        maybeApplied: false,
+      },
     ],
-    [said("etcdserver: mvcc: database space exceeded", 8), true, { kind: "no-space" }],
     [
-      said("etcdserver: user name is empty", 3),
+      new GRPCGenericError("8 RESOURCE_EXHAUSTED: etcdserver: mvcc: database space exceeded"),
       true,
-      { kind: "unavailable", message: "etcdserver: user name is empty", maybeApplied: true },
-    ],
-    [
-      said("etcdserver: permission denied", 7),
-      true,
-      { kind: "unavailable", message: "etcdserver: permission denied", maybeApplied: false },
+      { kind: "no-space" },
     ],
   ];
   for (const [error, write, detail] of rows) {
@@ -127,11 +128,11 @@ describe("etcd failures", () => {
 
   it("leaves the member where another would answer the same", () => {
     const trouble = (message: string): boolean =>
-      isConnectionTrouble(failureOf(said(message)));
-    assert.equal(trouble("etcdserver: leader changed"), false);
-    assert.equal(trouble("etcdserver: too many requests"), false);
-    assert.equal(trouble("etcdserver: no leader"), true);
-    assert.equal(isConnectionTrouble(failureOf(new RpcFault("lost", "dropped", 14))), true);
+      isConnectionTrouble(failureOf(new GRPCUnavailableError(message)));
+    assert.equal(trouble("14 UNAVAILABLE: etcdserver: leader changed"), false);
+    assert.equal(trouble("8 RESOURCE_EXHAUSTED: etcdserver: too many requests"), false);
+    assert.equal(trouble("14 UNAVAILABLE: etcdserver: no leader"), true);
+    assert.equal(trouble("14 UNAVAILABLE: Connection dropped"), true);
   });
 });
 
