@@ -32,8 +32,6 @@ const defaultCompactionMs = 300_000;
 const defaultEventTtlSeconds = 3600;
 const storageCheckMs = 2_000;
 
-/** Whether a feature gate is on; none can be set yet. */
-
 /**
  * Starts a server; resolves when it is ready. In memory and without a port that takes milliseconds.
  */

@@ -7,10 +7,11 @@ export const layers: readonly (readonly string[])[] = [
   ["schema", "pki"],
   ["meta"],
   ["cel", "request", "storage", "apply"],
+  ["structural"],
   ["api"],
   ["registry"],
+  ["client"],
   [
-    "client",
     "authn",
     "audit",
     "flowcontrol",
