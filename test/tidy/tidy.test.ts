@@ -173,5 +173,5 @@ function uses(file: SourceFile, name: string): boolean {
 
 function diagram(): string {
   const rows = layers.map((names, rank) => `${String(rank).padStart(2)}  ${names.join("  ")}`);
-  return ["```text", ...rows, " 8  cmd", "```", ""].join("\n");
+  return ["```text", ...rows, `${String(layers.length).padStart(2)}  cmd`, "```", ""].join("\n");
 }
