@@ -2,3 +2,11 @@
 export type * from "./types.ts";
 export { Query } from "./query.ts";
 export { parseRequestInfo, parseTarget, pathParts, type RequestTarget } from "./request-info.ts";
+export {
+  type Endpoint,
+  KubeconfigFault,
+  parseKubeconfig,
+  type WebhookClient,
+  webhookClient,
+  WebhookFault,
+} from "./webhook/index.ts";

@@ -1,0 +1,174 @@
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Clock } from "#base";
+import type { Endpoint } from "./kubeconfig.ts";
+
+export interface WebhookOptions {
+  readonly endpoint: Endpoint;
+  /** Longest time for one try. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  /** Wait before the second try; each further one is half as long again. Default 500. */
+  readonly initialBackoffMs?: number;
+  /** Tries in all; default 5. */
+  readonly tries?: number;
+  /** Which failures may pass by themselves; default: lost connections and busy servers. */
+  readonly isPassing?: (fault: WebhookFault) => boolean;
+  /** A number in [0, 1), which spreads the tries of many callers. */
+  readonly random?: () => number;
+}
+
+/** A call that came to nothing; the message names the place, never what was sent or answered. */
+export class WebhookFault extends Error {
+  override readonly name = "WebhookFault";
+
+  constructor(
+    message: string,
+    /** HTTP status; undefined = there was no answer. */
+    readonly code: number | undefined,
+    readonly isPassing: boolean,
+  ) {
+    super(message);
+  }
+}
+
+export interface WebhookClient {
+  /**
+   * Sends a body as JSON and reads the JSON of the answer.
+   * @throws WebhookFault, or the signal's reason
+   */
+  post(body: object, signal?: AbortSignal): Promise<unknown>;
+  /** Sends a body whose answer does not matter beyond its status; throws as `post` does. */
+  send(body: object, signal?: AbortSignal): Promise<void>;
+  /** Lets go of connections that are kept open. */
+  close(): void;
+}
+
+const defaultBackoffMs = 500;
+const defaultTries = 5;
+const backoffFactor = 1.5;
+const jitter = 0.2;
+/** No review is longer than an object may be. */
+const longestAnswer = 3 * 1024 * 1024;
+const mostConnections = 100;
+
+/** A client of the webhook that a kubeconfig leads to. */
+export function webhookClient(options: WebhookOptions): WebhookClient {
+  return new Webhook(options);
+}
+
+class Webhook implements WebhookClient {
+  private readonly agent: HttpAgent;
+  private readonly place: string;
+
+  constructor(private readonly options: WebhookOptions) {
+    const { url, tls } = options.endpoint;
+    const common = { keepAlive: true, maxSockets: mostConnections };
+    this.agent =
+      url.protocol === "https:" ? new HttpsAgent({ ...common, ...tls }) : new HttpAgent(common);
+    this.place = `${url.protocol}//${url.host}${url.pathname}`;
+  }
+
+  async post(body: object, signal?: AbortSignal): Promise<unknown> {
+    const text = await this.insistently(body, signal);
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw this.fault("the answer is not JSON");
+    }
+  }
+
+  async send(body: object, signal?: AbortSignal): Promise<void> {
+    await this.insistently(body, signal);
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+
+  /** Tries again while a failure is one that may pass. */
+  private async insistently(body: object, signal?: AbortSignal): Promise<string> {
+    const { clock, tries = defaultTries, initialBackoffMs = defaultBackoffMs } = this.options;
+    const { isPassing = (fault) => fault.isPassing, random = Math.random } = this.options;
+    const bytes = Buffer.from(JSON.stringify(body));
+    let wait = initialBackoffMs;
+    for (let rest = tries - 1; ; rest--) {
+      try {
+        return await this.once(bytes, signal);
+      } catch (error) {
+        const mayPass = error instanceof WebhookFault && isPassing(error);
+        if (!mayPass || rest <= 0) throw error;
+      }
+      await clock.sleep(wait * (1 + random() * jitter), signal);
+      wait *= backoffFactor;
+    }
+  }
+
+  /** One try; the text of a good answer. */
+  private async once(body: Uint8Array, signal?: AbortSignal): Promise<string> {
+    signal?.throwIfAborted();
+    const ended = new AbortController();
+    const limit = setTimeout(() => ended.abort(), this.options.timeoutMs);
+    const leave = () => ended.abort();
+    signal?.addEventListener("abort", leave, { once: true });
+    try {
+      const answer = await this.exchange(body, ended.signal);
+      const text = await this.textOf(answer);
+      const { statusCode: code = 0 } = answer;
+      if (code >= 200 && code < 300) return text;
+      const asksAgain = answer.headers["retry-after"] !== undefined;
+      const story = `the server answered with status ${code}`;
+      throw this.fault(story, { code, isPassing: asksAgain || [429, 500, 504].includes(code) });
+    } catch (error) {
+      if (error instanceof WebhookFault) throw error;
+      signal?.throwIfAborted();
+      if (ended.signal.aborted) throw this.fault("context deadline exceeded");
+      const { code = "", message } = error as NodeJS.ErrnoException;
+      throw this.fault(message, { isPassing: code === "ECONNRESET" });
+    } finally {
+      clearTimeout(limit);
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  private exchange(body: Uint8Array, signal: AbortSignal): Promise<IncomingMessage> {
+    const { endpoint, timeoutMs } = this.options;
+    const url = new URL(endpoint.url);
+    url.searchParams.set("timeout", `${Math.ceil(timeoutMs / 1000)}s`);
+    const authorization = endpoint.authorization();
+    const headers = {
+      "content-type": "application/json",
+      "content-length": body.byteLength,
+      accept: "application/json",
+      ...(authorization === undefined ? {} : { authorization }),
+    };
+    const start = url.protocol === "https:" ? httpsRequest : httpRequest;
+    return new Promise((resolve, reject) => {
+      const request = start(url, { method: "POST", headers, agent: this.agent, signal });
+      request.once("response", resolve);
+      request.once("error", reject);
+      request.end(body);
+    });
+  }
+
+  private async textOf(answer: IncomingMessage): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of answer as AsyncIterable<Uint8Array>) {
+      size += chunk.byteLength;
+      if (size > longestAnswer) {
+        answer.destroy();
+        throw this.fault(`the answer is longer than ${longestAnswer} bytes`);
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks, size).toString("utf8");
+  }
+
+  private fault(
+    story: string,
+    { code, isPassing = false }: { readonly code?: number; readonly isPassing?: boolean } = {},
+  ): WebhookFault {
+    return new WebhookFault(`Post ${JSON.stringify(this.place)}: ${story}`, code, isPassing);
+  }
+}

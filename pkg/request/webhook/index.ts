@@ -1,0 +1,3 @@
+/** webhook: calls to the servers that kubeconfig files lead to. */
+export { type WebhookClient, webhookClient, WebhookFault } from "./client.ts";
+export { type Endpoint, KubeconfigFault, parseKubeconfig } from "./kubeconfig.ts";
