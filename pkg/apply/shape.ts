@@ -3,6 +3,9 @@ import {
   type Field,
   jsonFields,
   type JsonField,
+  type ListShape,
+  type MapShape,
+  type MergeShape as Shape,
   resolved,
   type ScalarType,
   type StructType,
@@ -10,33 +13,10 @@ import {
 } from "#schema";
 
 /**
- * What merging needs to know of a type, in terms of JSON: which of scalar, list and map a value may
- * be, and who is one unit. Folded from the declarations of built-in kinds; anything else that has a
- * schema (a custom resource) can be brought into this form, with `deduced` for what it leaves open.
+ * What merging needs to know of a type. Folded from the declarations of built-in kinds; the schema
+ * of a custom resource is brought into this form elsewhere, with `deduced` for what it leaves open.
  */
-export interface Shape {
-  readonly scalar?: ScalarShape;
-  readonly list?: ListShape;
-  readonly map?: MapShape;
-}
-
-export type ScalarShape = "string" | "numeric" | "boolean" | "untyped";
-
-export interface ListShape {
-  /** One unit; a set of scalars; or elements told apart by keys. */
-  readonly relation: "atomic" | "set" | "map";
-  /** For `map`: names sorted, with the value that stands for an absent one (undefined: none). */
-  readonly keys: readonly (readonly [name: string, absent: unknown])[];
-  readonly element: Shape;
-}
-
-export interface MapShape {
-  /** One unit. */
-  readonly atomic: boolean;
-  readonly fields: ReadonlyMap<string, Shape>;
-  /** Of keys that are no declared fields; undefined: there are none. */
-  readonly element: Shape | undefined;
-}
+export type { ListShape, MapShape, MergeShape as Shape } from "#schema";
 
 /** Any JSON, one unit. */
 const opaque: Shape = {
@@ -67,8 +47,14 @@ const text: Shape = { scalar: "string" };
 /** The shape of a whole object of a kind: that of its struct, and what names kind and version. */
 export const rootShape = memoize((struct: StructType<any>): Shape => {
   const { fields, atomic, element } = structMap(struct);
-  const all = new Map([["apiVersion", text], ["kind", text], ...fields]);
-  return { map: { atomic, fields: all, element } };
+  const open = struct.open?.mergeShape().map;
+  const all = new Map([
+    ...(open?.fields ?? []),
+    ["apiVersion", text],
+    ["kind", text],
+    ...fields,
+  ] as const);
+  return { map: { atomic, fields: all, element: open?.element ?? element } };
 });
 
 const shapeOf = memoize((type: Type): Shape => {

@@ -39,9 +39,13 @@ export function protoPackage(packagePath: string): string {
 /**
  * `api/core/v1`, `ConfigMap` -> `io.k8s.api.core.v1.ConfigMap`: the name of a struct in OpenAPI
  * documents,
- * which begins with the domain read backwards, as Java packages do.
+ * which begins with the domain read backwards, as Java packages do. A path that begins with a
+ * domain of its own is that of a custom resource: `example.com/v1`, `Car` -> `com.example.v1.Car`.
  */
 export function openApiName(packagePath: string, name: string): string {
-  const domain = KUBERNETES_API.split(".").reverse().join(".");
+  const backwards = (text: string): string => text.split(".").reverse().join(".");
+  const [first = "", ...rest] = packagePath.split("/");
+  if (first.includes(".")) return [backwards(first), ...rest, name].join(".");
+  const domain = backwards(KUBERNETES_API);
   return `${domain}.${packagePath.replaceAll("/", ".")}.${name}`;
 }

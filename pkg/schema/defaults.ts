@@ -35,6 +35,7 @@ function defaultsBelow(type: Type): Apply | undefined {
 }
 
 const structDefaults = memoize((struct: StructType<any>): Apply | undefined => {
+  if (struct.open !== undefined) return struct.open.applyDefaults;
   if (!mayHaveDefaults(struct, new Set())) return undefined;
   let steps: readonly Apply[] | undefined;
   return (object: Record<string, unknown>) => {

@@ -292,6 +292,7 @@ function decodeStruct(type: StructType<any>): Decode {
   const filled = jsonFields(type)
     .filter(isAlwaysThere)
     .map((field) => ({ name: field.name, zero: zeroOf(field) }));
+  const { open } = type;
   return (value, place) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       throw mismatch(value, goType);
@@ -305,7 +306,9 @@ function decodeStruct(type: StructType<any>): Decode {
       for (const key in source) {
         const field = fields.get(key);
         if (field === undefined) {
-          if (!isRoot || (key !== "apiVersion" && key !== "kind")) place.addUnknown(key);
+          if (isRoot && (key === "apiVersion" || key === "kind")) continue;
+          if (open === undefined) place.addUnknown(key);
+          else if (source[key] !== undefined) assign(decoded, key, source[key]);
           continue;
         }
         const member = source[key];
@@ -330,6 +333,7 @@ function decodeStruct(type: StructType<any>): Decode {
     for (const { name: missing, zero } of filled) {
       if (decoded[missing] === undefined) decoded[missing] = zero();
     }
+    open?.prune(decoded, place.unknown);
     return decoded;
   };
 }

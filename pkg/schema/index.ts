@@ -1,5 +1,6 @@
 /** schema: the schema language and its folds, one per file. */
 export type * from "./types.ts";
+export type { ListShape, MapShape, MergeShape } from "./merge-shape.ts";
 export * from "./declare.ts";
 export { Path, Problems, type FieldProblem, type ProblemType } from "./problems.ts";
 export { ScalarFault } from "./scalar-fault.ts";

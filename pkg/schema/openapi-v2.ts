@@ -9,6 +9,7 @@ import {
 
 /** Swagger 2.0 as Kubernetes prints it: `$ref` may have siblings, defaults are left out. */
 const swagger: OpenApiDialect = {
+  version: "v2",
   scalar: (type) => ({
     description: type.openapi.description ?? type.doc,
     ...scalarSchema(type),

@@ -12,6 +12,7 @@ import {
  * description or a default is wrapped in `allOf`.
  */
 const openApi3: OpenApiDialect = {
+  version: "v3",
   scalar: (type) => ({
     description: type.openapi.description ?? type.doc,
     ...(type.openapi.v3 ?? scalarSchema(type)),

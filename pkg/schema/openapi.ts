@@ -2,7 +2,7 @@
  * The part of OpenAPI that both dialects share: a declaration becomes named schemas that refer to
  * each other. openapi-v2.ts and openapi-v3.ts say what differs.
  */
-import type { Field, ScalarType, StructType, Type } from "./types.ts";
+import type { Field, OpenMembers, ScalarType, StructType, Type } from "./types.ts";
 
 /** A JSON Schema object in the making; keys come out in the order in which they are written. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
@@ -27,6 +27,7 @@ export type OpenApiNaming = (packagePath: string, name: string) => string;
 
 /** What sets one OpenAPI version apart from another. */
 export interface OpenApiDialect {
+  readonly version: "v2" | "v3";
   readonly scalar: (type: ScalarType<any>) => OpenApiSchema;
   /** A reference together with what is said about it in this place. */
   readonly reference: (name: string, siblings: OpenApiSchema) => OpenApiSchema;
@@ -98,6 +99,7 @@ function refer(
 
 function structSchema(walk: Walk, struct: StructType<any>): OpenApiSchema {
   const root = walk.roots.get(struct);
+  if (struct.open !== undefined) return openSchema(walk, struct, struct.open);
   const properties = new Map<string, OpenApiSchema>();
   const required: string[] = [];
   if (root?.typeMeta === true) {
@@ -116,6 +118,22 @@ function structSchema(walk: Walk, struct: StructType<any>): OpenApiSchema {
       ? { "x-kubernetes-group-version-kind": root.kinds }
       : {}),
     ...(struct.atomic === true ? { "x-kubernetes-map-type": "atomic" } : {}),
+  };
+}
+
+/** What is known of an open struct is known elsewhere, but for its metadata. */
+function openSchema(walk: Walk, struct: StructType<any>, open: OpenMembers): OpenApiSchema {
+  const { metadata } = struct.fields;
+  const schema = open.openApi(
+    walk.dialect.version,
+    typeSchema(walk, metadata.type, { description: metadata.doc }),
+  );
+  const { properties = {} } = schema as { readonly properties?: OpenApiSchema };
+  const kinds = walk.roots.get(struct)?.kinds ?? [];
+  return {
+    ...schema,
+    properties: { ...properties, ...typeMetaProperties },
+    "x-kubernetes-group-version-kind": kinds,
   };
 }
 

@@ -207,8 +207,36 @@ function printStruct(struct: StructType<any>): Print {
       if (value === undefined) continue;
       text += field.head + (value === null ? "null" : field.print(value));
     }
+    for (const [key, value] of openMembers(struct, object)) {
+      text += `,${printString(key)}:${printSorted(value)}`;
+    }
     return text === "" ? "{}" : `{${text.slice(1)}}`;
   };
+}
+
+const noMembers: readonly (readonly [string, unknown])[] = [];
+
+/** What an open struct holds beside its fields, sorted by name. */
+function openMembers(
+  struct: StructType<any>,
+  object: Readonly<Record<string, unknown>>,
+): readonly (readonly [string, unknown])[] {
+  if (struct.open === undefined) return noMembers;
+  return sortedKeys(object)
+    .filter((key) => object[key] !== undefined && !Object.hasOwn(struct.fields, key))
+    .map((key) => [key, object[key]] as const);
+}
+
+/** Any JSON, the members of all objects sorted: the same value is always the same text. */
+function printSorted(value: unknown): string {
+  if (typeof value === "string") return printString(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map(printSorted).join(",")}]`;
+  const members = value as Readonly<Record<string, unknown>>;
+  const texts = sortedKeys(members)
+    .filter((key) => members[key] !== undefined)
+    .map((key) => `${printString(key)}:${printSorted(members[key])}`);
+  return `{${texts.join(",")}}`;
 }
 
 /** A field of a struct as JSON shows it. */
@@ -295,6 +323,7 @@ function copyStruct(struct: StructType<any>): Copy {
       const value = written(field, object);
       if (value !== undefined) copied[field.name] = copyOrNull(field.copy, value);
     }
+    for (const [key, value] of openMembers(struct, object)) assign(copied, key, deepClone(value));
     return copied;
   };
 }

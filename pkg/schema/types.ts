@@ -9,6 +9,8 @@
  * where the field is always written); after that, folds and hooks may trust the static type.
  */
 
+import type { MergeShape } from "./merge-shape.ts";
+
 declare const shape: unique symbol;
 
 /** Carries a TypeScript type through a value without existing at run time. */
@@ -126,6 +128,28 @@ export interface StructType<F extends Fields = Fields> extends Shaped<InferField
   readonly fields: F;
   /** Replaced as a whole by apply (`+structType=atomic`). */
   readonly atomic?: boolean;
+  /** There are members beside the fields: the struct of a custom resource. */
+  readonly open?: OpenMembers;
+}
+
+/**
+ * Looks after the members of an object that are no declared fields: JSON by a schema that became
+ * known at run time. Functions see the whole object and change it in place.
+ */
+export interface OpenMembers {
+  /**
+   * Drops what the schema does not know, and adds the paths of that to `unknown`. Throws DecodeFault
+   * for what cannot be read at all.
+   */
+  readonly prune: (object: Record<string, unknown>, unknown: string[] | undefined) => void;
+  readonly applyDefaults: (object: Record<string, unknown>) => void;
+  /** How the members merge. */
+  readonly mergeShape: () => MergeShape;
+  /** The schema of the whole object; `metadata` is what stands for the declared field. */
+  readonly openApi: (
+    dialect: "v2" | "v3",
+    metadata: Readonly<Record<string, unknown>>,
+  ) => Readonly<Record<string, unknown>>;
 }
 
 /** A type that refers back to itself (JSONSchemaProps). */

@@ -1,0 +1,27 @@
+/**
+ * What merging needs to know of a type, in terms of JSON: which of scalar, list and map a value may
+ * be, and who is one unit.
+ */
+export interface MergeShape {
+  readonly scalar?: ScalarShape;
+  readonly list?: ListShape;
+  readonly map?: MapShape;
+}
+
+type ScalarShape = "string" | "numeric" | "boolean" | "untyped";
+
+export interface ListShape {
+  /** One unit; a set of scalars; or elements told apart by keys. */
+  readonly relation: "atomic" | "set" | "map";
+  /** For `map`: names sorted, with the value that stands for an absent one (undefined: none). */
+  readonly keys: readonly (readonly [name: string, absent: unknown])[];
+  readonly element: MergeShape;
+}
+
+export interface MapShape {
+  /** One unit. */
+  readonly atomic: boolean;
+  readonly fields: ReadonlyMap<string, MergeShape>;
+  /** Of keys that are no declared fields; undefined: there are none. */
+  readonly element: MergeShape | undefined;
+}
