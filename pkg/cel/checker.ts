@@ -10,7 +10,7 @@ import {
   type StructNode,
 } from "./ast.ts";
 import type { FunctionDeclaration, Overload } from "./declare.ts";
-import type { CompileIssue, Source } from "./source.ts";
+import { type CompileIssue, Issues, type Source } from "./source.ts";
 import {
   bool,
   type CelType,
@@ -25,14 +25,7 @@ import {
   parameter,
   parameterOf,
 } from "./types.ts";
-import {
-  assignAll,
-  emptyMapping,
-  type Mapping,
-  mostGeneral,
-  substitute,
-  unwrapped,
-} from "./unify.ts";
+import { Mapping, mostGeneral, substitute, unwrapped } from "./unify.ts";
 import { literalType } from "./literal-types.ts";
 
 /** What names mean to a program. */
@@ -81,17 +74,20 @@ export function check(expression: Expression, source: Source, declarations: Decl
 class Checker {
   private readonly types = new Map<Expression, CelType>();
   private readonly references = new Map<Expression, Reference>();
-  private readonly issues: CompileIssue[] = [];
-  private mapping: Mapping = emptyMapping;
+  private readonly issues: Issues;
+  private readonly mapping = new Mapping();
   private freshCount = 0;
 
   constructor(
-    private readonly source: Source,
+    source: Source,
     private readonly declarations: Declarations,
-  ) {}
+  ) {
+    this.issues = new Issues(source);
+  }
 
   finish(expression: Expression): Checked {
-    const { references, issues } = this;
+    const { references } = this;
+    const issues = this.issues.found;
     const types = new Map<Expression, CelType>();
     for (const [node, type] of this.types) types.set(node, substitute(this.mapping, type, true));
     return { expression, types, references, issues };
@@ -127,7 +123,7 @@ class Checker {
   }
 
   private issue(at: number, message: string): CelType {
-    this.issues.push(this.source.issue(at, message));
+    this.issues.add(at, message);
     return errorType;
   }
 
@@ -149,9 +145,7 @@ class Checker {
   }
 
   private assignable(left: CelType, right: CelType): boolean {
-    const mapping = assignAll(this.mapping, [left], [right]);
-    if (mapping !== undefined) this.mapping = mapping;
-    return mapping !== undefined;
+    return this.mapping.assignAll([left], [right]);
   }
 
   /** A local, a variable or a type of that (qualified) name. */
@@ -249,11 +243,9 @@ class Checker {
     for (const candidate of found.overloads) {
       if (candidate.member !== given.member) continue;
       const { parameters, result: declared } = this.instance(candidate);
-      const mapping = assignAll(this.mapping, actual, parameters);
-      if (mapping === undefined) continue;
-      this.mapping = mapping;
+      if (!this.mapping.assignAll(actual, parameters)) continue;
       overloads.push(candidate);
-      const type = substitute(mapping, declared);
+      const type = substitute(this.mapping, declared);
       if (result === undefined) result = type;
       else if (result.kind !== "dyn" && formatType(type) !== formatType(result)) result = dyn;
     }

@@ -67,6 +67,14 @@ describe("cel: hostile texts", () => {
     assert(programs > 2_000, `${programs} programs`);
   });
 
+  it("shows the first hundred of many issues, and lines that are not too long", () => {
+    const { error = "" } = compile("y &&\n".repeat(5_000) + "y", environment);
+    assert.equal(error.match(/undeclared reference/g)?.length, 100);
+    assert.match(error, /\n4901 more errors were truncated$/);
+    const long = compile("y && ".repeat(19_000) + "y", environment).error ?? "";
+    assert(long.length < 10_000, `${long.length} characters`);
+  });
+
   it("bounds work by the budget", () => {
     const range = `[${new Array(50).fill("1").join(",")}]`;
     const bombs = [

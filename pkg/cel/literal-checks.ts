@@ -2,7 +2,7 @@
 import type { Expression } from "./ast.ts";
 import type { Checked } from "./checker.ts";
 import { compilePattern } from "./library/patterns.ts";
-import type { CompileIssue, Source } from "./source.ts";
+import { type CompileIssue, Issues, type Source } from "./source.ts";
 import { parseDurationText, parseTimestampText } from "./time.ts";
 import { CelFault } from "./values.ts";
 
@@ -17,17 +17,17 @@ const rules: ReadonlyMap<string, (text: string) => unknown> = new Map<
 
 /** Issues with literal arguments that the function would refuse. */
 export function checkLiterals(checked: Checked, source: Source): CompileIssue[] {
-  const issues: CompileIssue[] = [];
+  const issues = new Issues(source);
   for (const reference of checked.references.values()) {
     if (reference.kind !== "call") continue;
     const rule = rules.get(reference.name);
     const text = textOf(reference.arguments.at(-1));
     if (rule === undefined || text === undefined) continue;
     if (!accepts(rule, text.value)) {
-      issues.push(source.issue(text.at, `invalid ${reference.name} argument`));
+      issues.add(text.at, `invalid ${reference.name} argument`);
     }
   }
-  return issues;
+  return issues.found;
 }
 
 function textOf(node: Expression | undefined): { at: number; value: string } | undefined {

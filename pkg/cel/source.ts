@@ -8,6 +8,9 @@ export interface CompileIssue {
   readonly message: string;
 }
 
+/** Lines longer than that, in bytes, are not shown. */
+const LONGEST_SHOWN = 16_384;
+
 export class Source {
   private readonly lineStarts: readonly number[];
 
@@ -27,15 +30,13 @@ export class Source {
     return { line: line + 1, column: codePoints(this.text.slice(start, offset)), message };
   }
 
-  heading({ line, column, message }: CompileIssue): string {
-    return `ERROR: <input>:${line}:${column + 1}: ${message}`;
-  }
-
   /** `ERROR: <input>:1:6: ...`, the line, and a mark under the place. */
   render(issue: CompileIssue): string {
-    const heading = this.heading(issue);
+    const { message } = issue;
+    const heading = `ERROR: <input>:${issue.line}:${issue.column + 1}: ${message}`;
     if (issue.column < 0) return heading;
     const line = this.text.split("\n")[issue.line - 1] ?? "";
+    if (Buffer.byteLength(line) > LONGEST_SHOWN) return heading;
     const shown = line.replaceAll("\t", " ");
     const before = [...shown].slice(0, issue.column);
     const dots = before.map((character) => (isWide(character) ? "\uff0e" : ".")).join("");
@@ -44,22 +45,31 @@ export class Source {
   }
 }
 
-/** Lines of the text are shown up to this length in all, as a long one may have many issues. */
-const MOST_SHOWN = 100_000;
+/** That many issues are shown, those found first. */
+const MOST_SHOWN = 100;
 
-/** All issues in order of their places, one after another. */
+/** Collects issues. The places of those that will not be shown are not looked up. */
+export class Issues {
+  readonly found: CompileIssue[] = [];
+
+  constructor(private readonly source: Source) {}
+
+  add(offset: number, message: string): void {
+    const isShown = this.found.length < MOST_SHOWN;
+    this.found.push(isShown ? this.source.issue(offset, message) : { ...unplaced, message });
+  }
+}
+
+const unplaced = { line: -1, column: -1 } as const;
+
+/** Issues in order of their places, one after another. */
 export function renderIssues(source: Source, issues: readonly CompileIssue[]): string {
-  const sorted = [...issues].sort(
-    (left, right) => left.line - right.line || left.column - right.column,
-  );
-  let length = 0;
-  return sorted
-    .map((issue) => {
-      const rendered = length < MOST_SHOWN ? source.render(issue) : source.heading(issue);
-      length += rendered.length;
-      return rendered;
-    })
-    .join("\n");
+  const shown = issues
+    .slice(0, MOST_SHOWN)
+    .sort((left, right) => left.line - right.line || left.column - right.column)
+    .map((issue) => source.render(issue));
+  const more = issues.length - shown.length;
+  return [...shown, ...(more > 0 ? [`${more} more errors were truncated`] : [])].join("\n");
 }
 
 /** Length in code points, as expressions count. */

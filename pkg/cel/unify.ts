@@ -1,34 +1,36 @@
 /**
- * Assignability with type variables, as the language's reference checker decides it. A `Mapping`
- * is persistent: a failed attempt leaves no trace.
+ * Assignability with type variables, as the language's reference checker decides it. What an
+ * attempt finds out about variables becomes known only if it succeeds, at a cost that does not
+ * depend on how much is known already: long expressions have many thousands of variables.
  */
 import { type CelType, dyn, isOptional, parameterOf, sameType } from "./types.ts";
 
-export type Mapping = ReadonlyMap<string, CelType>;
+/** What type variables stand for, by their names. */
+export class Mapping {
+  private readonly known = new Map<string, CelType>();
 
-export const emptyMapping: Mapping = new Map();
+  get(name: string): CelType | undefined {
+    return this.known.get(name);
+  }
 
-/** The mapping under which the types fit pairwise, or undefined. */
-export function assignAll(
-  mapping: Mapping,
-  actual: readonly CelType[],
-  formal: readonly CelType[],
-): Mapping | undefined {
-  if (actual.length !== formal.length) return undefined;
-  const attempt = new Attempt(mapping);
-  const fits = actual.every((type, index) => attempt.assignable(type, parameterAt(formal, index)));
-  return fits ? attempt.mapping : undefined;
-}
-
-function parameterAt(types: readonly CelType[], index: number): CelType {
-  return types[index] ?? dyn;
+  /** Whether the types fit pairwise; if not, nothing is known that was not before. */
+  assignAll(actual: readonly CelType[], formal: readonly CelType[]): boolean {
+    if (actual.length !== formal.length) return false;
+    const attempt = new Attempt(this);
+    const fits = actual.every((type, index) => attempt.assignable(type, formal[index] ?? dyn));
+    if (!fits) return false;
+    for (const [name, type] of attempt.found) this.known.set(name, type);
+    return true;
+  }
 }
 
 class Attempt {
-  readonly mapping: Map<string, CelType>;
+  readonly found = new Map<string, CelType>();
 
-  constructor(mapping: Mapping) {
-    this.mapping = new Map(mapping);
+  constructor(private readonly mapping: Mapping) {}
+
+  private get(name: string): CelType | undefined {
+    return this.found.get(name) ?? this.mapping.get(name);
   }
 
   assignable(left: CelType, right: CelType): boolean {
@@ -54,23 +56,23 @@ class Attempt {
   /** Whether `type` may stand for the variable; if so, the mapping knows it afterwards. */
   private substitutes(type: CelType, variable: CelType): { valid: boolean; known: boolean } {
     if (sameType(type, variable)) return { valid: true, known: true };
-    const present = this.mapping.get(variable.name);
+    const present = this.get(variable.name);
     if (present === undefined) {
       if (this.occurs(variable, type)) return { valid: false, known: false };
-      this.mapping.set(variable.name, type);
+      this.found.set(variable.name, type);
       return { valid: true, known: false };
     }
     if (sameType(type, present)) return { valid: true, known: true };
     if (!this.assignable(type, present)) return { valid: false, known: true };
     const general = mostGeneral(type, present);
-    if (!this.occurs(variable, general)) this.mapping.set(variable.name, general);
+    if (!this.occurs(variable, general)) this.found.set(variable.name, general);
     return { valid: true, known: true };
   }
 
   private occurs(variable: CelType, type: CelType): boolean {
     if (type.kind === "parameter") {
       if (type.name === variable.name) return true;
-      const next = this.mapping.get(type.name);
+      const next = this.get(type.name);
       return next !== undefined && this.occurs(variable, next);
     }
     return type.parameters.some((part) => this.occurs(variable, part));
