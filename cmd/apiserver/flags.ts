@@ -61,6 +61,12 @@ export const apiserverFlags = {
     ["RBAC"],
     "who decides, in order: RBAC, Node, AlwaysAllow, AlwaysDeny; system:masters may do all",
   ),
+  "enable-admission-plugins": flag(
+    "list",
+    [],
+    "admission plugins to run beside the default ones: NodeRestriction",
+  ),
+  "disable-admission-plugins": flag("list", [], "default admission plugins not to run"),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),
   "service-cluster-ip-range": flag(

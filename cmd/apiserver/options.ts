@@ -61,6 +61,10 @@ export function startOptions(values: Values): StartOptions {
       ...optional("signingKey", readFlagFile(values, "service-account-signing-key-file")),
     },
     authorization: checkModes(values["authorization-mode"]),
+    admissionPlugins: {
+      enable: values["enable-admission-plugins"],
+      disable: values["disable-admission-plugins"],
+    },
     storageRoot: values["etcd-prefix"],
     storageMediaType: values["storage-media-type"] === "application/json" ? "json" : "protobuf",
     eventTtlSeconds: values["event-ttl"] / 1000,

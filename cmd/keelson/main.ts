@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import path from "node:path";
 import { setFlagsFromString } from "node:v8";
+import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
@@ -117,9 +118,14 @@ setFlagsFromString("--heap-growing-percent=50");
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  const expected = [UsageError, RuntimeConfigError, FeatureGateError, CodecError].some(
-    (fault) => error instanceof fault,
-  );
+  const faults = [
+    AdmissionPluginError,
+    CodecError,
+    FeatureGateError,
+    RuntimeConfigError,
+    UsageError,
+  ];
+  const expected = faults.some((fault) => error instanceof fault);
   console.error(`keelson: ${expected ? (error as Error).message : explain(error)}`);
   process.exitCode = 1;
 }

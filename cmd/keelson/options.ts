@@ -1,3 +1,4 @@
+import type { PluginSwitches } from "#admission";
 import type { Clock } from "#base";
 import type { KeyPair } from "#pki";
 import type { ServiceNetwork } from "#registry";
@@ -32,6 +33,8 @@ export interface StartOptions {
   readonly anonymous?: boolean;
   /** In order; default RBAC. Members of `system:masters` may do everything in every mode. */
   readonly authorization?: readonly AuthorizationMode[];
+  /** Admission plugins switched on or off by Kubernetes' names; default as in 1.34. */
+  readonly admissionPlugins?: PluginSwitches;
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
   readonly storageRoot?: string;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { defaultAdmission } from "#admission";
+import { defaultAdmission, enabledPlugins } from "#admission";
 import { builtinKinds, featureGates } from "#api";
 import { feed } from "#authz";
 import { type Clock, systemClock } from "#base";
@@ -151,7 +151,9 @@ function registryOf(
   const storageRoot = options.storageRoot ?? "/registry";
   const { authorizer } = access;
   const late = () => registry;
-  const admission = defaultAdmission({ catalog, clock, gates, authorizer, registry: late });
+  const plugins = enabledPlugins(options.admissionPlugins ?? {});
+  const parts = { catalog, clock, gates, authorizer, plugins };
+  const admission = defaultAdmission({ ...parts, registry: late });
   const registry: Registry = createRegistry({
     store: objectStore(backend, { root: storageRoot }),
     catalog,

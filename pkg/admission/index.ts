@@ -10,6 +10,7 @@ import {
 } from "./certificates.ts";
 import { defaultIngressClass } from "./ingress-class.ts";
 import { limitChecks, limitDefaults } from "./limit-ranger.ts";
+import { nodeRestriction } from "./node-restriction.ts";
 import { notReadyTaint } from "./node-taint.ts";
 import { type AdmissionParts, Objects } from "./objects.ts";
 import { onePriorityDefault, priorityOfPods } from "./priority.ts";
@@ -19,7 +20,7 @@ import { serviceAccountOfPods, serviceAccountUse } from "./service-account.ts";
 import { claimResize, defaultStorageClass, storageProtection } from "./storage.ts";
 import { defaultTolerations } from "./tolerations.ts";
 
-export type { AdmissionParts } from "./objects.ts";
+export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plugins.ts";
 
 export interface DefaultAdmission {
   /** In order; policies and webhooks that change objects come after them. */
@@ -30,39 +31,62 @@ export interface DefaultAdmission {
   readonly quota: Admit;
 }
 
-/** The plugins that are on by default, in Kubernetes' order. */
-export function defaultAdmission(
-  parts: AdmissionParts & { readonly clock: Clock; readonly authorizer: Authorizer },
-): DefaultAdmission {
-  const { clock, authorizer } = parts;
-  const { domain } = parts.catalog;
-  const objects = new Objects(parts);
+/** One plugin; either step may be missing. */
+interface Plugin {
+  readonly name: string;
+  readonly mutate?: Admit;
+  readonly validate?: Admit;
+}
+
+export interface AdmissionOptions extends AdmissionParts {
+  readonly clock: Clock;
+  readonly authorizer: Authorizer;
+  /** Names of the plugins that are on; see `enabledPlugins`. */
+  readonly plugins: ReadonlySet<string>;
+}
+
+/** The built-in plugins that are on, in Kubernetes' order. */
+export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
+  const { clock, plugins } = options;
+  const objects = new Objects(options);
+  const on = builtIn(options, objects).filter(({ name }) => plugins.has(name));
+  const quota = resourceQuota({ ...options, objects, clock });
+  return {
+    mutating: on.flatMap(({ mutate }) => mutate ?? []),
+    validating: on.flatMap(({ validate }) => validate ?? []),
+    quota: plugins.has("ResourceQuota") ? quota : async () => [],
+  };
+}
+
+function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[] {
+  const { clock, authorizer, gates, catalog } = options;
+  const { domain } = catalog;
   const sleep = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal);
   const signers = { authorizer, domain };
   const accounts = { objects, domain, sleep };
-  return {
-    mutating: [
-      limitDefaults(objects, domain),
-      serviceAccountOfPods(accounts),
-      notReadyTaint(domain),
-      priorityOfPods(objects),
-      defaultTolerations(domain),
-      defaultStorageClass(objects, domain),
-      storageProtection(domain),
-      runtimeClassOfPods(objects),
-      defaultIngressClass(objects, domain),
-    ],
-    validating: [
-      limitChecks(objects),
-      serviceAccountUse(accounts),
-      onePriorityDefault(objects),
-      claimResize(objects, domain),
-      runtimeOverhead(objects),
-      certificateApproval(signers),
-      certificateSigning(signers),
-      trustBundles(signers),
-      certificateSubjects(domain),
-    ],
-    quota: resourceQuota({ ...parts, objects, clock }),
-  };
+  return [
+    { name: "LimitRanger", mutate: limitDefaults(objects, domain), validate: limitChecks(objects) },
+    {
+      name: "ServiceAccount",
+      mutate: serviceAccountOfPods(accounts),
+      validate: serviceAccountUse(accounts),
+    },
+    { name: "NodeRestriction", mutate: nodeRestriction({ objects, domain, authorizer, gates }) },
+    { name: "TaintNodesByCondition", mutate: notReadyTaint(domain) },
+    { name: "Priority", mutate: priorityOfPods(objects), validate: onePriorityDefault(objects) },
+    { name: "DefaultTolerationSeconds", mutate: defaultTolerations(domain) },
+    { name: "DefaultStorageClass", mutate: defaultStorageClass(objects, domain) },
+    { name: "StorageObjectInUseProtection", mutate: storageProtection(domain) },
+    { name: "PersistentVolumeClaimResize", validate: claimResize(objects, domain) },
+    {
+      name: "RuntimeClass",
+      mutate: runtimeClassOfPods(objects),
+      validate: runtimeOverhead(objects),
+    },
+    { name: "CertificateApproval", validate: certificateApproval(signers) },
+    { name: "CertificateSigning", validate: certificateSigning(signers) },
+    { name: "ClusterTrustBundleAttest", validate: trustBundles(signers) },
+    { name: "CertificateSubjectRestriction", validate: certificateSubjects(domain) },
+    { name: "DefaultIngressClass", mutate: defaultIngressClass(objects, domain) },
+  ];
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { defaultAdmission } from "#admission";
+import { defaultAdmission, enabledPlugins } from "#admission";
 import { Catalog, domainOf } from "#meta";
 import { builtinKinds } from "#api";
 import type { Registry } from "#registry";
@@ -14,6 +14,7 @@ async function admitting(authorizer = allowAll): Promise<TestRegistry> {
     catalog: new Catalog(builtinKinds, domainOf(), () => true),
     registry: () => late.registry!,
     gates: () => false,
+    plugins: enabledPlugins({}),
     clock: new TestClock(),
     authorizer,
   });
@@ -202,6 +203,7 @@ describe("admission", () => {
       catalog: test.catalog,
       registry: () => test.registry,
       gates: () => false,
+      plugins: enabledPlugins({}),
       clock: test.clock,
       authorizer: denying,
     });

@@ -44,7 +44,8 @@ const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 describe("certificate requests", () => {
   it("say who asks", () => {
-    assert.deepEqual(parseRequest(request), { organizations: ["devs"], signatureFault: undefined });
+    const who = { organizations: ["devs"], commonName: "alice" };
+    assert.deepEqual(parseRequest(request), { ...who, signatureFault: undefined });
   });
   it("must be signed by the key that they are about", () => {
     const bytes = Buffer.from(pemBlocks(request)[0]?.bytes ?? []);

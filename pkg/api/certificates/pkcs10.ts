@@ -6,6 +6,8 @@ import { pemBlocks } from "./pem.ts";
 export interface CertificateRequest {
   /** Organizations of the subject: the groups of the certificate. */
   readonly organizations: readonly string[];
+  /** "" if the subject has none; the last one counts, as in Go. */
+  readonly commonName: string;
   /** Why the signature does not hold; undefined if it does. */
   readonly signatureFault: string | undefined;
 }
@@ -14,6 +16,7 @@ const REQUEST_TYPE = "CERTIFICATE REQUEST";
 
 /** Object identifiers in DER, in hexadecimal. */
 const ORGANIZATION = "55040a";
+const COMMON_NAME = "550403";
 
 const digests: Readonly<Record<string, string>> = {
   "2a864886f70d010105": "sha1",
@@ -42,7 +45,9 @@ export function parseRequest(text: string): CertificateRequest | { readonly faul
     return { fault: "asn1: structure error: malformed certificate request" };
   }
   const signatureFault = faultOf({ info, algorithm, signature, publicKey });
-  return { organizations: organizationsOf(subject), signatureFault };
+  const organizations = namesOf(subject, ORGANIZATION);
+  const commonName = namesOf(subject, COMMON_NAME).at(-1) ?? "";
+  return { organizations, commonName, signatureFault };
 }
 
 interface Signed {
@@ -74,13 +79,13 @@ function mismatch({ asymmetricKeyType: type }: KeyObject): string {
 }
 
 /** A subject is a sequence of sets of pairs of an identifier and a text. */
-function organizationsOf(subject: Element): readonly string[] {
+function namesOf(subject: Element, wanted: string): readonly string[] {
   const sets = readElements(subject.content) ?? [];
   return sets
     .flatMap(({ content }) => readElements(content) ?? [])
     .flatMap(({ content }) => {
       const [id, value] = readElements(content) ?? [];
-      if (id === undefined || value === undefined || hex(id.content) !== ORGANIZATION) return [];
+      if (id === undefined || value === undefined || hex(id.content) !== wanted) return [];
       return [Buffer.from(value.content).toString("utf8")];
     });
 }

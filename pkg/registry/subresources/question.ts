@@ -2,9 +2,9 @@ import type { HookContext } from "#meta";
 import { decodeBody } from "../body.ts";
 import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
 import { type Environment, hookContext } from "../environment.ts";
-import { namespaceLifecycle } from "../lifecycle.ts";
 import { matchNamespace } from "../metadata.ts";
 import { own } from "../ownership.ts";
+import { admitAll } from "../pipeline.ts";
 import { madeItem, spokenResource } from "./made-item.ts";
 
 /** A POST whose object is answered and never stored: a review, or a request for a token. */
@@ -44,7 +44,7 @@ export function asking({ speaks, answer }: Answerer) {
     // Reviews may ask about namespaces that are not there; what belongs to an object may not.
     if (target.subresource !== "") {
       const attributes = { target, operation: "create", dryRun, object, old: undefined } as const;
-      await namespaceLifecycle(environment, attributes);
+      await admitAll(environment, attributes, warnings);
     }
     const answered = await answer({ target, object, dryRun, context });
     return { item: madeItem(resource, answered, 0), created: true, warnings };
