@@ -1,5 +1,6 @@
 /** controllers: what keeps objects in order behind the API. */
 import type { ControllerOptions } from "./access.ts";
+import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import { runGarbageCollector } from "./garbage-collector.ts";
 import { runNamespaceController } from "./namespace.ts";
 import { runServiceAccountController } from "./service-account.ts";
@@ -15,5 +16,6 @@ export async function runControllers(options: ControllerOptions): Promise<void> 
     runNamespaceController(options),
     runServiceAccountController(options),
     runGarbageCollector(options),
+    runClusterRoleAggregation(options),
   ]);
 }
