@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
-import { type TestRegistry, testRegistry } from "../registry/testing.ts";
-import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
+import { type TestRegistry, testRegistry } from "../../pkg/registry/testing.ts";
+import { runClusterRoleAggregation } from "../../pkg/controllers/cluster-role-aggregation.ts";
 
 const group = "rbac.authorization.k8s.io/v1";
 const rule = (resource: string) => ({ apiGroups: [""], resources: [resource], verbs: ["get"] });
