@@ -8,6 +8,7 @@ import {
   certificateSubjects,
   trustBundles,
 } from "./certificates.ts";
+import { deviceAccess } from "./device-access.ts";
 import { defaultIngressClass } from "./ingress-class.ts";
 import { limitChecks, limitDefaults } from "./limit-ranger.ts";
 import { nodeRestriction } from "./node-restriction.ts";
@@ -53,7 +54,11 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   const quota = resourceQuota({ ...options, objects, clock });
   return {
     mutating: on.flatMap(({ mutate }) => mutate ?? []),
-    validating: on.flatMap(({ validate }) => validate ?? []),
+    // Kubernetes validates claims so, whatever plugins are on.
+    validating: [
+      deviceAccess(objects, options.catalog.domain),
+      ...on.flatMap(({ validate }) => validate ?? []),
+    ],
     quota: plugins.has("ResourceQuota") ? quota : async () => [],
   };
 }

@@ -1,6 +1,8 @@
 import { type Infer, Path, type Problems } from "#schema";
+import { deepEqual } from "#base";
 import { kind } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { checkExpression, type ExpressionScope } from "./policy-expressions.ts";
 import { same } from "../strategy.ts";
 import {
   checkChoice,
@@ -19,7 +21,8 @@ type Mutation = NonNullable<Policy["spec"]["mutations"]>[number];
 
 const path = Path.of("spec");
 
-function validate({ spec }: Policy, problems: Problems): void {
+/** Match conditions that have not changed since `old` are not looked at again. */
+function validate({ spec }: Policy, problems: Problems, old?: Policy): void {
   const values = { values: failurePolicies, problems };
   checkChoice(spec.failurePolicy, path.child("failurePolicy"), values);
   checkParamKind(spec.paramKind, path.child("paramKind"), problems);
@@ -31,14 +34,18 @@ function validate({ spec }: Policy, problems: Problems): void {
       problems.required(place.child("resourceRules"));
     }
   }
-  checkMatchConditions(spec.matchConditions ?? [], path.child("matchConditions"), problems);
-  checkVariables(spec.variables ?? [], path.child("variables"), problems);
+  const rest = { problems, scope: { params: spec.paramKind !== undefined, authorizer: true } };
+  if (old === undefined || !deepEqual(conditionsOf(spec), conditionsOf(old.spec))) {
+    checkMatchConditions(spec.matchConditions ?? [], path.child("matchConditions"), rest);
+  }
+  const scope = checkVariables(spec.variables ?? [], path.child("variables"), rest);
   const mutations = spec.mutations ?? [];
   if (mutations.length === 0) {
     problems.required(path.child("mutations"), "mutations must contain at least one item");
   }
   for (const [index, each] of mutations.entries()) {
-    checkMutation(each, path.child("mutations").index(index), problems);
+    const check = { problems, scope: { ...scope, patches: true } };
+    checkMutation(each, path.child("mutations").index(index), check);
   }
   checkChoice(spec.reinvocationPolicy || undefined, path.child("reinvocationPolicy"), {
     values: reinvocationPolicies,
@@ -46,11 +53,20 @@ function validate({ spec }: Policy, problems: Problems): void {
   });
 }
 
+function conditionsOf({ paramKind, matchConditions }: Policy["spec"]): unknown {
+  return { paramKind, matchConditions };
+}
+
 const patchTypes = ["ApplyConfiguration", "JSONPatch"] as const;
 const fieldOf = { ApplyConfiguration: "applyConfiguration", JSONPatch: "jsonPatch" } as const;
 
+interface Check {
+  readonly problems: Problems;
+  readonly scope: ExpressionScope;
+}
+
 /** The field that the patch type names must be there, and the other must not. */
-function checkMutation(mutation: Mutation, place: Path, problems: Problems): void {
+function checkMutation(mutation: Mutation, place: Path, { problems, scope }: Check): void {
   const { patchType } = mutation;
   if (patchType === "") return problems.required(place.child("patchType"));
   const known = patchTypes.find((type) => type === patchType);
@@ -66,8 +82,11 @@ function checkMutation(mutation: Mutation, place: Path, problems: Problems): voi
       problems.invalid(at, `{${field}}`, detail);
     } else if (type === known && value === undefined) {
       problems.required(at, `must be specified when patchType is ${known}`);
-    } else if (type === known && (value?.expression ?? "").trim() === "") {
-      problems.required(at.child("expression"), "expression is not specified");
+    } else if (type === known) {
+      const expression = value?.expression ?? "";
+      const inside = at.child("expression");
+      if (expression.trim() === "") problems.required(inside, "expression is not specified");
+      else checkExpression(expression, inside, { place: field, scope, problems });
     }
   }
 }
@@ -83,7 +102,10 @@ export const mutatingAdmissionPolicy = kind(mutatingV1alpha1.policy, {
     { version: "v1alpha1", struct: mutatingV1alpha1.policy, onByDefault: false, convert: "hub" },
   ],
   rules: { unconditionalUpdate: false, generation: true },
-  hooks: { validate },
+  hooks: {
+    validate: (object, problems) => validate(object, problems),
+    validateUpdate: (object, old, problems) => validate(object, problems, old),
+  },
   columns: [
     nameColumn,
     column("Mutations", "Number of changes that the policy makes.", { type: "integer" }),

@@ -1,8 +1,10 @@
 /** Rules that policies of both sorts and their bindings share. */
 import type { Path, Problems } from "#schema";
 import { isDns1035Label, isDns1123Subdomain, isPathSegmentName, isQualifiedName } from "#meta";
+import { type CelType, dyn } from "#cel";
 import { checkLabelSelector } from "../label-selector.ts";
 import { invalidEach, unsupported } from "../strategy.ts";
+import { checkExpression, type ExpressionScope } from "./policy-expressions.ts";
 import type {
   MatchCondition,
   MatchResources,
@@ -59,7 +61,7 @@ function checkResourceNames(names: readonly string[], path: Path, problems: Prob
 export function checkMatchConditions(
   conditions: readonly MatchCondition[],
   path: Path,
-  problems: Problems,
+  { problems, scope }: { readonly problems: Problems; readonly scope: ExpressionScope },
 ): void {
   if (conditions.length > MAX_CONDITIONS) {
     problems.tooMany(path, conditions.length, MAX_CONDITIONS);
@@ -67,7 +69,10 @@ export function checkMatchConditions(
   const seen = new Set<string>();
   for (const [index, { name, expression }] of conditions.entries()) {
     const place = path.index(index);
-    if (expression.trim() === "") problems.required(place.child("expression"));
+    const text = expression.trim();
+    const at = place.child("expression");
+    if (text === "") problems.required(at);
+    else checkExpression(text, at, { place: "condition", scope, problems });
     if (name === "") problems.required(place.child("name"));
     else {
       const messages = isQualifiedName(name);
@@ -116,24 +121,33 @@ const reservedWords = new Set(
   ).split(" "),
 );
 
-/** Names are identifiers, and each occurs once: a later one would silently replace the first. */
+/**
+ * The scope of expressions that come after the variables. Each sees those before it; of two with
+ * one name the later one counts. One that does not compile may be anything to the others.
+ */
 export function checkVariables(
   variables: readonly Variable[],
   path: Path,
-  problems: Problems,
-): void {
-  const seen = new Set<string>();
+  { problems, scope }: { readonly problems: Problems; readonly scope: ExpressionScope },
+): ExpressionScope {
+  if (variables.length === 0) return scope;
+  const types = new Map<string, CelType>();
+  const extended = { ...scope, variables: types };
   for (const [index, { name, expression }] of variables.entries()) {
     const place = path.index(index);
     if (name.trim() === "") problems.required(place.child("name"), "name is not specified");
     else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) || reservedWords.has(name)) {
       problems.invalid(place.child("name"), name, "must be a valid CEL identifier");
-    } else if (seen.has(name)) problems.duplicate(place.child("name"), name);
-    seen.add(name);
-    if (expression.trim() === "") {
-      problems.required(place.child("expression"), "expression is not specified");
     }
+    const at = place.child("expression");
+    if (expression.trim() === "") {
+      problems.required(at, "expression is not specified");
+      continue;
+    }
+    const rest = { place: "variable", scope: extended, problems } as const;
+    types.set(name, checkExpression(expression, at, rest).program?.type ?? dyn);
   }
+  return extended;
 }
 
 export function checkPolicyName(name: string, path: Path, problems: Problems): void {

@@ -1,9 +1,11 @@
 import { type Infer, Path, type Problems } from "#schema";
+import { deepEqual } from "#base";
 import { isQualifiedName, kind } from "#meta";
 import { checkConditions } from "../condition-rules.ts";
 import { checkJsonPath } from "../json-path.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, invalidEach } from "../strategy.ts";
+import { checkExpression, type ExpressionScope } from "./policy-expressions.ts";
 import {
   checkChoice,
   checkMatchConditions,
@@ -24,7 +26,8 @@ const LONGEST_VALUE_EXPRESSION = 5 * 1024;
 const reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const path = Path.of("spec");
 
-function validate(policy: Policy, problems: Problems): void {
+/** Match conditions that have not changed since `old` are not looked at again. */
+function validate(policy: Policy, problems: Problems, old?: Policy): void {
   const { spec } = policy;
   const values = { values: failurePolicies, problems };
   checkChoice(spec.failurePolicy, path.child("failurePolicy"), values);
@@ -37,12 +40,25 @@ function validate(policy: Policy, problems: Problems): void {
       problems.required(place.child("resourceRules"));
     }
   }
-  checkMatchConditions(spec.matchConditions ?? [], path.child("matchConditions"), problems);
-  checkVariables(spec.variables ?? [], path.child("variables"), problems);
-  checkDemands(policy, problems);
+  const rest = { problems, scope: { params: spec.paramKind !== undefined, authorizer: true } };
+  if (old === undefined || !deepEqual(conditionsOf(spec), conditionsOf(old.spec))) {
+    checkMatchConditions(spec.matchConditions ?? [], path.child("matchConditions"), rest);
+  }
+  const scope = checkVariables(spec.variables ?? [], path.child("variables"), rest);
+  checkDemands(policy, { problems, scope });
 }
 
-function checkDemands({ metadata, spec }: Policy, problems: Problems): void {
+function conditionsOf({ paramKind, matchConditions }: Spec): unknown {
+  return { paramKind, matchConditions };
+}
+
+interface Check {
+  readonly problems: Problems;
+  readonly scope: ExpressionScope;
+}
+
+function checkDemands({ metadata, spec }: Policy, check: Check): void {
+  const { problems } = check;
   const { validations = [], auditAnnotations = [] } = spec;
   if (validations.length === 0 && auditAnnotations.length === 0) {
     const detail = "validations or auditAnnotations must contain at least one item";
@@ -51,20 +67,20 @@ function checkDemands({ metadata, spec }: Policy, problems: Problems): void {
     return;
   }
   for (const [index, each] of validations.entries()) {
-    checkValidation(each, path.child("validations").index(index), problems);
+    checkValidation(each, path.child("validations").index(index), check);
   }
-  checkAnnotations(auditAnnotations, metadata.name ?? "", problems);
+  checkAnnotations(auditAnnotations, metadata.name ?? "", check);
 }
 
-function checkValidation(validation: Validation, place: Path, problems: Problems): void {
-  const { expression, message = "", messageExpression = "", reason } = validation;
-  if (expression.trim() === "") {
-    problems.required(place.child("expression"), "expression is not specified");
-  }
-  const notEmpty = "must be non-empty if specified";
-  if (messageExpression !== "" && messageExpression.trim() === "") {
-    problems.invalid(place.child("messageExpression"), messageExpression, notEmpty);
-  }
+const notEmpty = "must be non-empty if specified";
+
+function checkValidation(validation: Validation, place: Path, check: Check): void {
+  const { problems } = check;
+  const { expression, message = "", reason } = validation;
+  const at = place.child("expression");
+  if (expression.trim() === "") problems.required(at, "expression is not specified");
+  else checkExpression(expression, at, { ...check, place: "condition" });
+  checkMessageExpression(validation, place.child("messageExpression"), check);
   if (message !== "" && message.trim() === "") {
     problems.invalid(place.child("message"), message, notEmpty);
   } else if (/[\n\r]/.test(message.trim())) {
@@ -75,11 +91,24 @@ function checkValidation(validation: Validation, place: Path, problems: Problems
   problems.notSupported(place.child("reason"), reason, reasons);
 }
 
+/** Messages may not depend on what somebody is allowed to do. */
+function checkMessageExpression(
+  { messageExpression: expression = "" }: Validation,
+  place: Path,
+  { problems, scope }: Check,
+): void {
+  if (expression === "") return;
+  if (expression.trim() === "") return problems.invalid(place, expression, notEmpty);
+  const rest = { place: "message", scope: { ...scope, authorizer: false }, problems } as const;
+  checkExpression(expression, place, rest);
+}
+
 function checkAnnotations(
   annotations: NonNullable<Spec["auditAnnotations"]>,
   policyName: string,
-  problems: Problems,
+  check: Check,
 ): void {
+  const { problems } = check;
   const list = path.child("auditAnnotations");
   if (annotations.length > MAX_ANNOTATIONS) {
     // Shown with the field names of Go's struct, as Kubernetes prints it.
@@ -95,17 +124,18 @@ function checkAnnotations(
     const name = `${policyName}/${key}`;
     if (policyName === "") problems.invalid(place, key, "requires metadata.name be non-empty");
     else invalidEach(problems, place, { value: name, messages: isQualifiedName(name) });
-    checkValue(valueExpression.trim(), list.index(index).child("valueExpression"), problems);
+    checkValue(valueExpression.trim(), list.index(index).child("valueExpression"), check);
     if (seen.has(key)) problems.duplicate(place, key);
     seen.add(key);
   }
 }
 
-function checkValue(expression: string, place: Path, problems: Problems): void {
+function checkValue(expression: string, place: Path, check: Check): void {
+  const { problems } = check;
   if (expression === "") problems.required(place, "valueExpression is not specified");
   else if (Buffer.byteLength(expression) > LONGEST_VALUE_EXPRESSION) {
     problems.required(place, `must not exceed ${LONGEST_VALUE_EXPRESSION} bytes in length`);
-  }
+  } else checkExpression(expression, place, { ...check, place: "annotation" });
 }
 
 function checkStatus({ status }: Policy, problems: Problems): void {
@@ -135,10 +165,10 @@ export const validatingAdmissionPolicy = kind(validatingV1.policy, {
   },
   hooks: {
     ...dividedBySubresource(() => ({})),
-    validate,
-    validateUpdate: (object, _old, problems, { subresource }) => {
+    validate: (object, problems) => validate(object, problems),
+    validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "status") checkStatus(object, problems);
-      else validate(object, problems);
+      else validate(object, problems, old);
     },
   },
   columns: [

@@ -125,7 +125,10 @@ function checkWebhook(webhook: Webhook, path: Path, { problems, leniency }: Chec
   choice(webhook.reinvocationPolicy, "reinvocationPolicy", reinvocationPolicies);
   checkClientConfig(webhook.clientConfig, path.child("clientConfig"), problems);
   if (leniency.sameConditions) return;
-  checkMatchConditions(webhook.matchConditions ?? [], path.child("matchConditions"), problems);
+  checkMatchConditions(webhook.matchConditions ?? [], path.child("matchConditions"), {
+    problems,
+    scope: { authorizer: true },
+  });
 }
 
 function checkSelectors(webhook: Webhook, path: Path, problems: Problems): void {

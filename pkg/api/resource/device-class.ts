@@ -74,7 +74,11 @@ export const deviceClass = kind(deviceClassV1beta2, {
     prepareUpdate: (object, old, { gate }) =>
       dropGated(deviceClassV1beta2, object, { old, isOn: gate }),
     validate: (object, problems) => check(object, undefined, problems),
-    validateUpdate: (object, old, problems) => check(object, old, problems),
+    // Twice, like Kubernetes, where updates are also checked as if they were creations.
+    validateUpdate: (object, old, problems) => {
+      check(object, undefined, problems);
+      check(object, old, problems);
+    },
   },
   columns: [nameColumn, ageColumn],
   row: (object, context) => [nameOf(object), ageOf(object, context)],

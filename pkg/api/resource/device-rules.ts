@@ -8,6 +8,7 @@ import {
   isQualifiedName,
 } from "#meta";
 import { invalidEach, unsupported } from "../strategy.ts";
+import { selectorFault } from "./device-expressions.ts";
 import type {
   DeviceConfiguration,
   DeviceSelector,
@@ -111,8 +112,13 @@ export function checkSelectors(
   const check = ({ cel }: DeviceSelector, place: Path) => {
     if (cel === undefined) return problems.required(place.child("cel"));
     const { expression } = cel;
-    if (Buffer.byteLength(expression) <= LONGEST_EXPRESSION) return;
-    problems.tooLong(place.child("cel", "expression"), expression, LONGEST_EXPRESSION);
+    const at = place.child("cel", "expression");
+    if (Buffer.byteLength(expression) > LONGEST_EXPRESSION) {
+      return problems.tooLong(at, expression, LONGEST_EXPRESSION);
+    }
+    const fault = selectorFault(expression);
+    if (fault?.kind === "invalid") problems.invalid(at, expression, fault.detail);
+    if (fault?.kind === "forbidden") problems.forbidden(at, fault.detail);
   };
   checkEach(selectors, MOST_SELECTORS, { path, problems, check });
 }

@@ -1,0 +1,100 @@
+/** CEL in policies and webhooks: what expressions may use and what they must give. */
+import type { Path, Problems } from "#schema";
+import {
+  authorizerType,
+  bool,
+  type CelType,
+  compile,
+  dyn,
+  Environment,
+  jsonPatchType,
+  listOf,
+  nullType,
+  objectOf,
+  type Program,
+  resourceCheckType,
+  sameType,
+  string,
+  typeText,
+} from "#cel";
+import { namespaceType, requestType, variablesType } from "./policy-types.ts";
+
+/** What an expression may use besides `object`, `oldObject`, `request` and `namespaceObject`. */
+export interface ExpressionScope {
+  readonly params?: boolean;
+  readonly authorizer?: boolean;
+  /** Whether it may construct `Object` and `JSONPatch`. */
+  readonly patches?: boolean;
+  /** Types of the variables declared so far by name; absent: there is no `variables`. */
+  readonly variables?: ReadonlyMap<string, CelType>;
+}
+
+/** Name of the type whose values are what to apply to the object. */
+const OPEN_TYPE = "Object";
+
+/** What the expressions in each place must give: exactly one of these types. */
+const resultsOf = {
+  condition: [bool],
+  message: [string],
+  annotation: [string, nullType],
+  applyConfiguration: [objectOf({ name: OPEN_TYPE, field: () => undefined })],
+  jsonPatch: [listOf(jsonPatchType)],
+} satisfies Readonly<Record<string, readonly CelType[]>>;
+
+/** `variable` may give anything. */
+export type ExpressionPlace = keyof typeof resultsOf | "variable";
+
+const base = Environment.kubernetes({ variables: {} });
+
+function environmentOf(scope: ExpressionScope): Environment {
+  const { params = false, authorizer = false, patches = false, variables } = scope;
+  return base.extend({
+    variables: {
+      object: dyn,
+      oldObject: dyn,
+      request: requestType,
+      namespaceObject: namespaceType,
+      ...(params ? { params: dyn } : {}),
+      ...(authorizer
+        ? { authorizer: authorizerType, "authorizer.requestResource": resourceCheckType }
+        : {}),
+      ...(variables === undefined ? {} : { variables: variablesType(variables) }),
+    },
+    ...(patches ? { openType: OPEN_TYPE } : {}),
+  });
+}
+
+type CompiledExpression =
+  | { readonly program: Program; readonly error?: undefined }
+  /** The detail of the `Invalid value` that reports it. */
+  | { readonly program?: undefined; readonly error: string };
+
+function compileExpression(
+  text: string,
+  place: ExpressionPlace,
+  scope: ExpressionScope,
+): CompiledExpression {
+  const { program, error } = compile(text, environmentOf(scope));
+  if (program === undefined) return { error: `compilation failed: ${error}` };
+  if (place === "variable") return { program };
+  const results: readonly CelType[] = resultsOf[place];
+  if (results.some((type) => sameType(type, program.type))) return { program };
+  const texts = results.map(typeText);
+  const wanted = texts.length === 1 ? texts[0] : `one of [${texts.join(" ")}]`;
+  return { error: `must evaluate to ${wanted} but got ${typeText(program.type)}` };
+}
+
+/** Compiles an expression at `path`; a problem unless it is as it should be. */
+export function checkExpression(
+  text: string,
+  path: Path,
+  rest: {
+    readonly place: ExpressionPlace;
+    readonly scope: ExpressionScope;
+    readonly problems: Problems;
+  },
+): CompiledExpression {
+  const compiled = compileExpression(text, rest.place, rest.scope);
+  if (compiled.error !== undefined) rest.problems.invalid(path, text, compiled.error);
+  return compiled;
+}

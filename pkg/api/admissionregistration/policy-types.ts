@@ -1,0 +1,120 @@
+/** Types of the variables that expressions of policies and webhooks see, as Kubernetes says. */
+import {
+  bool,
+  type CelType,
+  dyn,
+  int,
+  listOf,
+  mapOf,
+  objectOf,
+  string,
+  timestamp,
+} from "#cel";
+
+/** An object with exactly these fields. Names of fields need no escaping here. */
+function declared(name: string, fields: Readonly<Record<string, CelType>>): CelType {
+  const types = new Map(Object.entries(fields));
+  return objectOf({
+    name: `kubernetes.${name}`,
+    field(key) {
+      const type = types.get(key);
+      return type === undefined ? undefined : { key, type };
+    },
+  });
+}
+
+const strings = listOf(string);
+const texts = mapOf(string, string);
+const kind = declared("GroupVersionKind", { group: string, version: string, kind: string });
+const resource = declared("GroupVersionResource", {
+  group: string,
+  version: string,
+  resource: string,
+});
+
+/** `request`: an AdmissionRequest without what other variables hold. */
+export const requestType = declared("AdmissionRequest", {
+  kind,
+  resource,
+  subResource: string,
+  requestKind: kind,
+  requestResource: resource,
+  requestSubResource: string,
+  name: string,
+  namespace: string,
+  operation: string,
+  userInfo: declared("UserInfo", {
+    username: string,
+    uid: string,
+    groups: strings,
+    extra: mapOf(string, strings),
+  }),
+  dryRun: bool,
+  options: dyn,
+});
+
+/** `namespaceObject`: of its metadata, what policies have a use for. */
+export const namespaceType = declared("Namespace", {
+  metadata: declared("NamespaceMetadata", {
+    name: string,
+    generateName: string,
+    namespace: string,
+    labels: texts,
+    annotations: texts,
+    // In capitals in Kubernetes, so that nothing ever stands there.
+    UID: string,
+    creationTimestamp: timestamp,
+    deletionGracePeriodSeconds: int,
+    deletionTimestamp: timestamp,
+    generation: int,
+    resourceVersion: string,
+    finalizers: strings,
+  }),
+  spec: declared("NamespaceSpec", { finalizers: strings }),
+  status: declared("NamespaceStatus", {
+    conditions: listOf(
+      declared("NamespaceCondition", {
+        status: string,
+        type: string,
+        lastTransitionTime: timestamp,
+        message: string,
+        reason: string,
+      }),
+    ),
+    phase: string,
+  }),
+});
+
+/**
+ * `variables`: what those that were declared before give. Of their types only scalars, lists and
+ * maps are known to expressions, objects and whatever else is dynamic.
+ */
+export function variablesType(results: ReadonlyMap<string, CelType>): CelType {
+  return objectOf({
+    name: "kubernetes.variables",
+    field(key) {
+      const type = results.get(key);
+      return type === undefined ? undefined : { key, type: simplified(type) };
+    },
+  });
+}
+
+const kept: ReadonlySet<CelType["kind"]> = new Set([
+  "bool",
+  "bytes",
+  "double",
+  "duration",
+  "int",
+  "null_type",
+  "string",
+  "timestamp",
+  "uint",
+]);
+
+function simplified(type: CelType): CelType {
+  if (kept.has(type.kind)) return type;
+  const [first = dyn, second = dyn] = type.parameters;
+  if (type.kind === "list") return listOf(simplified(first));
+  if (type.kind === "map") return mapOf(simplified(first), simplified(second));
+  return dyn;
+}

@@ -1,0 +1,67 @@
+/** CEL over devices: what selectors of claims and classes may use and must give. */
+import {
+  bool,
+  bounded,
+  type CelType,
+  compile,
+  dyn,
+  Environment,
+  mapOf,
+  objectOf,
+  opaque,
+  string,
+  typeText,
+} from "#cel";
+
+/** What one selector may cost by estimate, from the sizes below. */
+const DEAREST_SELECTOR = 1_000_000;
+
+const LONGEST_DOMAIN = 63;
+const LONGEST_ID = 32;
+const LONGEST_VALUE = 64;
+const MOST_ATTRIBUTES = 32;
+
+const quantity = opaque("kubernetes.Quantity");
+
+/** By domain, then by the name in the domain. */
+function byName(value: CelType): CelType {
+  const inner = bounded(mapOf(bounded(string, LONGEST_ID), value), MOST_ATTRIBUTES);
+  return bounded(mapOf(bounded(string, LONGEST_DOMAIN), inner), MOST_ATTRIBUTES);
+}
+
+const fields: ReadonlyMap<string, CelType> = new Map([
+  ["driver", bounded(string, LONGEST_DOMAIN)],
+  ["attributes", byName(bounded(dyn, LONGEST_VALUE))],
+  ["capacity", byName(quantity)],
+]);
+
+const environment = Environment.kubernetes({
+  variables: {
+    device: objectOf({
+      name: "kubernetes.DRADevice",
+      field(key) {
+        const type = fields.get(key);
+        return type === undefined ? undefined : { key, type };
+      },
+    }),
+  },
+});
+
+type SelectorFault =
+  | { readonly kind: "invalid"; readonly detail: string }
+  | { readonly kind: "forbidden"; readonly detail: string };
+
+/** What is wrong with a selector's expression, if anything. */
+export function selectorFault(expression: string): SelectorFault | undefined {
+  const { program, error } = compile(expression, environment);
+  if (program === undefined) {
+    return { kind: "invalid", detail: `compilation failed: ${error}` };
+  }
+  const { type } = program;
+  if (type.kind !== "bool" && type.kind !== "dyn") {
+    const detail = `must evaluate to ${typeText(bool)} or the unknown type, not ${typeText(type)}`;
+    return { kind: "invalid", detail };
+  }
+  if (program.estimatedCost.max <= DEAREST_SELECTOR) return undefined;
+  return { kind: "forbidden", detail: "too complex, exceeds cost limit" };
+}
