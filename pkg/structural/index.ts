@@ -1,0 +1,26 @@
+/**
+ * structural: schemas of custom resources at work.
+ *
+ * ```ts
+ * const schema = new CompiledSchema(version.schema.openAPIV3Schema); // cheap; compiles on demand
+ * const unknown = pruneObject(object, schema); // in place, may throw DecodeFault
+ * applyDefaults(object, schema); // in place
+ * const { problems, warnings } = checkObject({ apiVersion, kind, ...object }, schema, old);
+ * mergeShape(schema); // for server-side apply
+ * publishedSchema(schema.source, "v2"); // for OpenAPI
+ * JsonPath.parse(".status.phase")?.find(object)[0]; // printer columns, selectable fields
+ * const replicas = valueAt(object, parseSimplePath(".spec.replicas")); // scale
+ * ```
+ *
+ * Values are JSON as it was parsed. Compiled schemas are immutable to their users and never go
+ * stale: another schema is another value.
+ */
+export type { JsonSchema, SchemaMap, ValidationRule } from "./json-schema.ts";
+export { CompiledSchema } from "./compiled-schema.ts";
+export { pruneObject } from "./prune-object.ts";
+export { applyDefaults } from "./defaults.ts";
+export { type Checked, checkObject } from "./check-object.ts";
+export { mergeShape } from "./merge-shape.ts";
+export { publishedSchema } from "./openapi.ts";
+export { JsonPath } from "./json-path.ts";
+export { parseSimplePath, setValueAt, type SimplePath, valueAt } from "./simple-path.ts";

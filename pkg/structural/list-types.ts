@@ -1,0 +1,83 @@
+/** Sets have no element twice, and lists of type map no two elements with the same keys. */
+import { compareUtf8 } from "#base";
+import { printJson } from "#meta";
+import type { Path, Problems } from "#schema";
+import type { CompiledSchema } from "./compiled-schema.ts";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+export function checkListTypes(
+  value: unknown,
+  schema: CompiledSchema,
+  path: Path,
+  problems: Problems,
+): void {
+  if (typeof value !== "object" || value === null || !schema.hasListTypes) return;
+  if (Array.isArray(value)) {
+    if (schema.listType === "set") checkSet(value, path, problems);
+    if (schema.listType === "map") checkMap(value, schema.listKeys, path, problems);
+    const { items } = schema;
+    if (items?.hasListTypes !== true) return;
+    value.forEach((item, index) => checkListTypes(item, items, path.index(index), problems));
+    return;
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    const property = schema.property(name);
+    const known = property ?? schema.values;
+    if (known === undefined) continue;
+    const at = property === undefined ? path.key(name) : path.child(name);
+    checkListTypes(inner, known, at, problems);
+  }
+}
+
+function checkSet(list: readonly unknown[], path: Path, problems: Problems): void {
+  for (const index of repeated(list)) problems.duplicate(path.index(index), list[index]);
+}
+
+function checkMap(
+  list: readonly unknown[],
+  names: readonly string[],
+  path: Path,
+  problems: Problems,
+): void {
+  for (const [index, item] of list.entries()) {
+    if (item === null || (typeof item === "object" && !Array.isArray(item))) continue;
+    problems.invalid(path.index(index), item, "must be an object for an array of list-type map");
+    return;
+  }
+  const keys = list.map((item) => keyOf(item as JsonObject | null, names));
+  for (const index of repeated(keys)) problems.duplicate(path.index(index), keys[index]);
+}
+
+/** The part of an element that tells it apart from others. */
+function keyOf(item: JsonObject | null, names: readonly string[]): JsonObject {
+  const there = names.filter((name) => item !== null && Object.hasOwn(item, name));
+  return Object.fromEntries(there.map((name) => [name, item?.[name]]));
+}
+
+/** Where a value is met for the second time; further times are not told. */
+function repeated(list: readonly unknown[]): readonly number[] {
+  if (list.length < 2) return [];
+  const times = new Map<unknown, number>();
+  const found: number[] = [];
+  for (const [index, item] of list.entries()) {
+    const key = identity(item);
+    const count = (times.get(key) ?? 0) + 1;
+    times.set(key, count);
+    if (count === 2) found.push(index);
+  }
+  return found;
+}
+
+/** The same for equal values only. A text of its own is no text of an object. */
+export function identity(value: unknown): unknown {
+  return typeof value === "object" && value !== null ? `\0${printJson(sorted(value))}` : value;
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const object = value as JsonObject;
+  const names = Object.keys(object).sort(compareUtf8);
+  return names.map((name) => [name, sorted(object[name])]).concat([["\0"]]);
+}
