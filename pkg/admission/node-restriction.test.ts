@@ -243,6 +243,16 @@ describe("what nodes may write", () => {
       { old: sliced("n2") },
       "can only delete ResourceSlice with the same NodeName as the requesting node",
     ],
+    [
+      "create podcertificaterequests ns",
+      { object: { spec: { nodeName: "n1", podName: "mine", podUID: "mine-uid" } } },
+      "",
+    ],
+    [
+      "create podcertificaterequests ns",
+      { object: { spec: { nodeName: "n1", podName: "other", podUID: "other-uid" } } },
+      'pod "other" does not run on node "n1" as it is described',
+    ],
     ["create serviceaccounts/token ns/app", { object: token("mine", ["vault"]) }, ""],
     ["create serviceaccounts/token ns/app", { object: token("mine", ["of-disk"]) }, ""],
     ["create serviceaccounts/token ns/app", { object: token("mine", ["granted"]) }, ""],

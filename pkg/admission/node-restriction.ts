@@ -24,6 +24,7 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["storage.{api}/csinodes", checkStorageNode],
   ["resource.{api}/resourceslices", checkSlice],
   ["certificates.{api}/certificatesigningrequests", checkCertificate],
+  ["certificates.{api}/podcertificaterequests", checkPodCertificate],
 ]);
 
 export function nodeRestriction(parts: NodeRestrictionParts): Admit {
@@ -267,4 +268,24 @@ function checkCertificate({ attributes, node, parts }: NodeWrite): void {
   if (parsed.commonName === `${userPrefix}${node}`) return;
   const own = `can only create a node CSR with CN=${userPrefix}${node}`;
   throw refuse(attributes, own);
+}
+
+/** Certificates of pods are asked for by the node that runs the pod. */
+async function checkPodCertificate({ attributes, node, parts }: NodeWrite): Promise<void> {
+  const { target, object, operation } = attributes;
+  if (operation !== "create") return;
+  const { nodeName, podName, podUID, serviceAccountName } = object.spec;
+  if (nodeName !== node) {
+    const story = `PodCertificateRequest.Spec.NodeName=${q(nodeName)}, which is not the `;
+    throw refuse(attributes, `${story}requesting node ${q(node)}`);
+  }
+  const pods = { group: "", plural: "pods", namespace: target.namespace };
+  const pod = await parts.objects.find(pods, podName, target.signal);
+  const { spec = {}, metadata = {} } = pod ?? {};
+  const isOwn =
+    spec.nodeName === node &&
+    metadata.uid === podUID &&
+    spec.serviceAccountName === serviceAccountName;
+  if (isOwn) return;
+  throw refuse(attributes, `pod ${q(podName)} does not run on node ${q(node)} as it is described`);
 }

@@ -13,16 +13,26 @@ const node: User = {
 /** `get secrets ns/s`, `list pods`, `create serviceaccounts/token ns/app`. */
 function asked(text: string): RequestInfo {
   const [verb = "", what = "", place = ""] = text.split(" ");
-  const [resource = "", subresource = ""] = what.split("/");
+  const [named = "", subresource = ""] = what.split("/");
+  const [, resource = "", group = ""] = /^(\w+)\.?(.*)$/.exec(named) ?? [];
   const [namespace = "", name = ""] = place.includes("/") ? place.split("/") : ["", place];
   const common = { isResource: true, path: "", apiPrefix: "api", version: "v1", rest: [] };
-  return { ...common, group: "", verb, resource, subresource, namespace, name };
+  return { ...common, group, verb, resource, subresource, namespace, name };
 }
 
 const pod = {
   metadata: { namespace: "ns", name: "p" },
+  status: {
+    resourceClaimStatuses: [{ name: "made", resourceClaimName: "p-made-x" }],
+    extendedResourceClaimStatus: { resourceClaimName: "p-extended" },
+  },
   spec: {
     nodeName: "n1",
+    nodeSelector: { secretName: "no-reference" },
+    resourceClaims: [
+      { name: "named", resourceClaimName: "devices" },
+      { name: "made", resourceClaimTemplateName: "template" },
+    ],
     serviceAccountName: "app",
     imagePullSecrets: [{ name: "pull" }],
     containers: [
@@ -42,7 +52,10 @@ const volume = {
   metadata: { name: "pv" },
   spec: {
     claimRef: { namespace: "ns", name: "claim" },
-    csi: { nodePublishSecretRef: { namespace: "ns", name: "mount" } },
+    csi: {
+      nodePublishSecretRef: { namespace: "ns", name: "mount" },
+      controllerPublishSecretRef: { namespace: "ns", name: "attach" },
+    },
   },
 };
 
@@ -55,6 +68,8 @@ function authorizer(): NodeAuthorizer {
   const kept = (plural: string) => made.followed().find((each) => each.plural === plural)!.kept;
   kept("pods").set(pod);
   kept("persistentvolumes").set(volume);
+  kept("resourceslices").set({ metadata: { name: "own" }, spec: { nodeName: "n1" } });
+  kept("resourceslices").set({ metadata: { name: "other" }, spec: { nodeName: "n2" } });
   return made;
 }
 
@@ -80,7 +95,20 @@ describe("the authorizer of nodes", () => {
     ["get pods ns/p", "yes"],
     ["get nodes n1", "yes"],
     ["list services", "yes"],
+    ["get resourceclaims.resource.k8s.io ns/devices", "yes"],
+    ["get resourceclaims.resource.k8s.io ns/p-made-x", "yes"],
+    ["get resourceclaims.resource.k8s.io ns/p-extended", "yes"],
+    ["get resourceclaims.resource.k8s.io ns/template", none],
+    ["create resourceslices.resource.k8s.io", "yes"],
+    ["update resourceslices.resource.k8s.io own", "yes"],
+    ["delete resourceslices.resource.k8s.io other", none],
+    [
+      "deletecollection resourceslices.resource.k8s.io",
+      "can only list/watch/deletecollection resourceslices with nodeName field selector",
+    ],
     ["get secrets ns/other", none],
+    ["get secrets ns/attach", none],
+    ["get secrets ns/no-reference", none],
     ["get secrets other/env", none],
     ["create serviceaccounts/token ns/default", none],
     ["get pods ns/q", none],
@@ -102,11 +130,15 @@ describe("the authorizer of nodes", () => {
       [{ key: "spec.nodeName", operator: "In", values: [value] }] as const;
     assert.equal(await may("list pods", term("n1")), "yes");
     assert.notEqual(await may("list pods", term("n2")), "yes");
+    const slices = "deletecollection resourceslices.resource.k8s.io";
+    assert.equal(await may(slices, term("n1")), "yes");
   });
 
   it("has no opinion on others", async () => {
     assert.equal(await may("get secrets ns/env", [], { ...node, groups: [] }), "");
     assert.equal(await may("get secrets ns/env", [], { ...node, name: "n1" }), "");
+    const unknown = 'unknown node for user "system:node:"';
+    assert.equal(await may("get secrets ns/env", [], { ...node, name: "system:node:" }), unknown);
   });
 
   it("forgets what pods needed that are gone", async () => {

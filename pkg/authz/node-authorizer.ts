@@ -1,4 +1,4 @@
-import { type Domain, resolve } from "#meta";
+import { type Domain, goQuote, resolve } from "#meta";
 import type {
   AccessRule,
   Attributes,
@@ -6,6 +6,7 @@ import type {
   Decision,
   KnownRules,
   RequestInfo,
+  SelectorTerm,
   User,
 } from "#request";
 import type { Followed } from "./feed.ts";
@@ -33,12 +34,14 @@ export class NodeAuthorizer implements Authorizer {
   constructor(private readonly options: NodeAuthorizerOptions) {}
 
   followed(): readonly Followed[] {
-    return this.graph.followed(resolve("storage.{api}", this.options.domain));
+    return this.graph.followed(this.options.domain);
   }
 
   async authorize(attributes: Attributes): Promise<Decision> {
-    const node = nodeOf(attributes.user);
+    const { user } = attributes;
+    const node = nodeOf(user);
     if (node === undefined || !attributes.request.isResource) return refused("");
+    if (node === "") return refused(`unknown node for user ${goQuote(user.name)}`);
     const reason = this.objection(node, attributes);
     if (reason !== undefined) return reason === "" ? allowed : refused(reason);
     const { request } = attributes;
@@ -69,6 +72,10 @@ export class NodeAuthorizer implements Authorizer {
         return this.getObjection(node, "persistentvolumes", request);
       case resolve("resourceclaims.resource.{api}", domain):
         return this.getObjection(node, "resourceclaims", request);
+      case resolve("resourceslices.resource.{api}", domain):
+        return this.sliceObjection(node, attributes);
+      case resolve("podcertificaterequests.certificates.{api}", domain):
+        return this.certificateObjection(node, attributes);
       case resolve("volumeattachments.storage.{api}", domain):
         return this.getObjection(node, "volumeattachments", request);
       case "serviceaccounts":
@@ -117,7 +124,7 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   private tokenObjection(node: string, request: RequestInfo): string {
-    if (request.verb !== "create") {
+    if (request.verb !== "create" || request.name === "") {
       return "can only create tokens for individual service accounts";
     }
     return this.needObjection(node, "serviceaccounts", request);
@@ -128,19 +135,50 @@ export class NodeAuthorizer implements Authorizer {
     if (request.subresource !== "") return undefined;
     if (request.verb === "get") return this.getObjection(node, "pods", request);
     if (request.verb !== "list" && request.verb !== "watch") return undefined;
+    if (selectsNode(fieldTerms, node)) return "";
     if (request.name !== "") return this.needObjection(node, "pods", request);
-    const isOwn = fieldTerms.some(
-      ({ key, operator, values }) =>
-        key === "spec.nodeName" && operator === "In" && values.length === 1 && values[0] === node,
-    );
-    return isOwn ? "" : "can only list/watch pods with spec.nodeName field selector";
+    return "can only list/watch pods with spec.nodeName field selector";
+  }
+
+  /** Whose slice a new one is, and what an update makes of one, is for admission to see. */
+  private sliceObjection(node: string, { request, fieldTerms = [] }: Attributes): string {
+    const { verb, subresource } = request;
+    if (subresource !== "") return "cannot authorize ResourceSlice subresources";
+    if (verb === "create") return "";
+    if (["get", "update", "patch", "delete"].includes(verb)) {
+      return this.needObjection(node, "resourceslices", request);
+    }
+    if (["watch", "list", "deletecollection"].includes(verb)) {
+      if (selectsNode(fieldTerms, node)) return "";
+      return "can only list/watch/deletecollection resourceslices with nodeName field selector";
+    }
+    const verbs = "get, watch, list, create, update, patch, delete, deletecollection";
+    return `only the following verbs are allowed for a ResourceSlice: ${verbs}`;
+  }
+
+  /** Nodes have rules about these only while their feature gate is on. */
+  private certificateObjection(node: string, attributes: Attributes): string | undefined {
+    const { request, fieldTerms = [] } = attributes;
+    const { verb, subresource } = request;
+    if (subresource !== "" || !reading.includes(verb)) return undefined;
+    if (verb === "get") return this.needObjection(node, "podcertificaterequests", request);
+    if (selectsNode(fieldTerms, node)) return undefined;
+    return "can only list/watch podcertificaterequests with spec.nodeName field selector";
   }
 }
 
-/** The name of the node that a user is. */
+/** The name of the node that a user is; "" when it says it is one, but not which. */
 function nodeOf({ name, groups }: User): string | undefined {
-  const [, node] = /^system:node:(.+)$/s.exec(name) ?? [];
+  const [, node] = /^system:node:(.*)$/s.exec(name) ?? [];
   return groups.includes("system:nodes") ? node : undefined;
+}
+
+/** Narrowed to what is for one node. */
+function selectsNode(terms: readonly SelectorTerm[], node: string): boolean {
+  return terms.some(
+    ({ key, operator, values }) =>
+      key === "spec.nodeName" && operator === "In" && values.length === 1 && values[0] === node,
+  );
 }
 
 function refused(reason: string): Decision {

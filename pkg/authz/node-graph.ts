@@ -1,3 +1,4 @@
+import { type Domain, resolve } from "#meta";
 import type { Followed } from "./feed.ts";
 import { objectKey } from "./rbac-index.ts";
 
@@ -10,7 +11,14 @@ export type NeededKind =
   | "serviceaccounts"
   | "volumeattachments"
   | "resourceclaims"
+  | "resourceslices"
+  | "podcertificaterequests"
   | "pods";
+
+/** Kinds whose objects name the node that they are for. */
+const owned = ["volumeattachments", "resourceslices", "podcertificaterequests"] as const;
+
+type OwnedKind = (typeof owned)[number];
 
 /** A pod as the graph keeps it. */
 interface Placed {
@@ -36,21 +44,28 @@ export class NodeGraph {
   /** Need -> node -> number of its pods that have it. */
   private readonly counts = new Map<string, Map<string, number>>();
   private readonly volumes = new Map<string, Volume>();
-  private readonly attachments = new Map<string, string>();
+  /** Secret -> volumes that are mounted with it. */
+  private readonly mounting = new Map<string, Set<string>>();
+  /** Object -> its node. */
+  private readonly nodes: Readonly<Record<OwnedKind, Map<string, string>>> = {
+    volumeattachments: new Map(),
+    resourceslices: new Map(),
+    podcertificaterequests: new Map(),
+  };
 
   needs(node: string, kind: NeededKind, key: string): boolean {
-    if (kind === "volumeattachments") return this.attachments.get(key) === node;
-    if (kind === "persistentvolumes") return this.needsVolume(node, this.volumes.get(key));
+    const own = owned.find((each) => each === kind);
+    if (own !== undefined) return this.nodes[own].get(key) === node;
+    if (kind === "persistentvolumes") return this.needsVolume(node, key);
     if (this.hasPodWith(node, `${kind} ${key}`)) return true;
     if (kind !== "secrets") return false;
-    for (const volume of this.volumes.values()) {
-      if (volume.secrets.has(key) && this.needsVolume(node, volume)) return true;
-    }
-    return false;
+    const volumes = this.mounting.get(key) ?? [];
+    return Array.from(volumes).some((volume) => this.needsVolume(node, volume));
   }
 
-  /** What is to be followed to know of changes; `storage` is the resolved group of attachments. */
-  followed(storage: string): readonly Followed[] {
+  /** What is to be followed to know of changes. */
+  followed(domain: Domain): readonly Followed[] {
+    const group = (template: string) => resolve(template, domain);
     return [
       {
         group: "",
@@ -67,27 +82,58 @@ export class NodeGraph {
         version: "v1",
         plural: "persistentvolumes",
         kept: {
-          set: (volume) => this.volumes.set(keyOf(volume), volumeOf(volume)),
-          delete: (key) => this.volumes.delete(key),
+          set: (volume) => this.setVolume(volume),
+          delete: (key) => this.deleteVolume(key),
           keys: () => this.volumes.keys(),
         },
       },
-      {
-        group: storage,
-        version: "v1",
-        plural: "volumeattachments",
-        kept: {
-          set: (object) => this.attachments.set(keyOf(object), object.spec.nodeName),
-          delete: (key) => this.attachments.delete(key),
-          keys: () => this.attachments.keys(),
-        },
-      },
+      this.followedOwn("volumeattachments", { group: group("storage.{api}"), version: "v1" }),
+      this.followedOwn("resourceslices", { group: group("resource.{api}"), version: "v1" }),
+      this.followedOwn("podcertificaterequests", {
+        group: group("certificates.{api}"),
+        version: "v1alpha1",
+      }),
     ];
   }
 
-  private needsVolume(node: string, volume: Volume | undefined): boolean {
-    if (volume === undefined || volume.claim === "") return false;
-    return this.hasPodWith(node, `persistentvolumeclaims ${volume.claim}`);
+  private followedOwn(
+    plural: OwnedKind,
+    place: { readonly group: string; readonly version: string },
+  ): Followed {
+    const nodes = this.nodes[plural];
+    const kept = {
+      set: (object: any) => nodes.set(keyOf(object), object.spec.nodeName ?? ""),
+      delete: (key: string) => nodes.delete(key),
+      keys: () => nodes.keys(),
+    };
+    return { ...place, plural, kept };
+  }
+
+  private setVolume(object: any): void {
+    const key = keyOf(object);
+    this.deleteVolume(key);
+    const volume = volumeOf(object);
+    this.volumes.set(key, volume);
+    for (const secret of volume.secrets) {
+      const volumes = this.mounting.get(secret) ?? new Set<string>();
+      this.mounting.set(secret, volumes.add(key));
+    }
+  }
+
+  private deleteVolume(key: string): void {
+    const volume = this.volumes.get(key);
+    if (volume === undefined) return;
+    this.volumes.delete(key);
+    for (const secret of volume.secrets) {
+      const volumes = this.mounting.get(secret);
+      volumes?.delete(key);
+      if (volumes?.size === 0) this.mounting.delete(secret);
+    }
+  }
+
+  private needsVolume(node: string, key: string): boolean {
+    const claim = this.volumes.get(key)?.claim ?? "";
+    return claim !== "" && this.hasPodWith(node, `persistentvolumeclaims ${claim}`);
   }
 
   private hasPodWith(node: string, need: string): boolean {
@@ -126,22 +172,29 @@ function keyOf({ metadata }: any): string {
 }
 
 function volumeOf({ spec }: any): Volume {
-  const { claimRef } = spec;
-  const claim = claimRef === undefined ? "" : objectKey(claimRef.namespace, claimRef.name ?? "");
-  const secrets = new Set<string>();
-  walk(spec, (name, value) => {
-    if (!/secret(ref)?$/i.test(name) || typeof value !== "object" || value === null) return;
-    const { name: secret, namespace = claimRef?.namespace } = value as any;
-    if (typeof secret === "string") secrets.add(objectKey(namespace, secret));
-  });
-  return { claim, secrets };
+  const { claimRef, azureFile, csi, ...sources } = spec;
+  if (!claimRef) return { claim: "", secrets: new Set() };
+  // Secrets for the controller of a volume are no business of nodes.
+  const { nodePublishSecretRef, nodeStageSecretRef, nodeExpandSecretRef } = csi ?? {};
+  const references: readonly any[] = [
+    ...Object.values<any>(sources).map((source) => source?.secretRef),
+    { name: azureFile?.secretName, namespace: azureFile?.secretNamespace },
+    nodePublishSecretRef,
+    nodeStageSecretRef,
+    nodeExpandSecretRef,
+  ];
+  const named = references.filter((reference) => reference?.name);
+  const secrets = named.map(({ name, namespace }) =>
+    objectKey(namespace || claimRef.namespace, name),
+  );
+  return { claim: objectKey(claimRef.namespace, claimRef.name ?? ""), secrets: new Set(secrets) };
 }
 
 /** The pod itself and all that it names; a mirror pod names what the node knows already. */
-function needsOf({ metadata, spec }: any): ReadonlySet<string> {
-  const { namespace, name, annotations = {} } = metadata;
+function needsOf(pod: any): ReadonlySet<string> {
+  const { namespace, name, annotations = {} } = pod.metadata;
   const needs = new Set<string>();
-  const add = (kind: NeededKind, named: unknown) => {
+  const add: Add = (kind, named) => {
     if (typeof named === "string" && named !== "") {
       needs.add(`${kind} ${objectKey(namespace, named)}`);
     }
@@ -149,37 +202,54 @@ function needsOf({ metadata, spec }: any): ReadonlySet<string> {
   add("pods", name);
   const isMirror = Object.keys(annotations).some((key) => key.endsWith("/config.mirror"));
   if (isMirror) return needs;
-  add("serviceaccounts", spec.serviceAccountName);
-  for (const { name: secret } of spec.imagePullSecrets ?? []) add("secrets", secret);
-  for (const volume of spec.volumes ?? []) {
-    add("persistentvolumeclaims", volume.persistentVolumeClaim?.claimName);
-    if (volume.ephemeral !== undefined) add("persistentvolumeclaims", `${name}-${volume.name}`);
+  add("serviceaccounts", pod.spec.serviceAccountName);
+  for (const { name: secret } of pod.spec.imagePullSecrets ?? []) add("secrets", secret);
+  for (const volume of pod.spec.volumes ?? []) addVolume(volume, name, add);
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec;
+  for (const container of [...initContainers, ...containers, ...ephemeralContainers]) {
+    addContainer(container, add);
   }
-  for (const { resourceClaimName } of spec.resourceClaims ?? []) {
-    add("resourceclaims", resourceClaimName);
-  }
-  walk(spec, (field, value) => addReference(field, value, add));
+  addClaims(pod, add);
   return needs;
 }
 
-/** References look alike wherever they stand: in volumes, projections, environments. */
-function addReference(
-  field: string,
-  value: any,
-  add: (kind: NeededKind, name: unknown) => void,
-): void {
-  if (field === "secretName") return add("secrets", value);
-  if (typeof value !== "object" || value === null) return;
-  if (/^(secretRef|secretKeyRef|nodePublishSecretRef|secret)$/.test(field)) {
-    return add("secrets", value.name);
+type Add = (kind: NeededKind, name: unknown) => void;
+
+function addVolume(volume: any, pod: string, add: Add): void {
+  const { secret, configMap, projected, azureFile, csi, ephemeral, persistentVolumeClaim } = volume;
+  add("persistentvolumeclaims", persistentVolumeClaim?.claimName);
+  if (ephemeral) add("persistentvolumeclaims", `${pod}-${volume.name}`);
+  add("configmaps", configMap?.name);
+  for (const source of projected?.sources ?? []) {
+    add("secrets", source.secret?.name);
+    add("configmaps", source.configMap?.name);
   }
-  if (/^(configMapRef|configMapKeyRef|configMap)$/.test(field)) add("configmaps", value.name);
+  add("secrets", secret?.secretName);
+  add("secrets", azureFile?.secretName);
+  add("secrets", csi?.nodePublishSecretRef?.name);
+  // Other kinds of volumes name their Secret alike.
+  for (const source of Object.values<any>(volume)) add("secrets", source?.secretRef?.name);
 }
 
-function walk(value: unknown, visit: (field: string, value: unknown) => void): void {
-  if (typeof value !== "object" || value === null) return;
-  for (const [field, inner] of Object.entries(value)) {
-    visit(field, inner);
-    walk(inner, visit);
+function addContainer({ env, envFrom }: any, add: Add): void {
+  for (const { valueFrom } of env ?? []) {
+    add("secrets", valueFrom?.secretKeyRef?.name);
+    add("configmaps", valueFrom?.configMapKeyRef?.name);
   }
+  for (const { secretRef, configMapRef } of envFrom ?? []) {
+    add("secrets", secretRef?.name);
+    add("configmaps", configMapRef?.name);
+  }
+}
+
+/** Claims for devices: named, made from a template, or made for what containers ask for. */
+function addClaims({ spec, status = {} }: any, add: Add): void {
+  const made = new Map<string, string>();
+  for (const { name, resourceClaimName } of status.resourceClaimStatuses ?? []) {
+    made.set(name, resourceClaimName);
+  }
+  for (const { name, resourceClaimName } of spec.resourceClaims ?? []) {
+    add("resourceclaims", resourceClaimName ?? made.get(name));
+  }
+  add("resourceclaims", status.extendedResourceClaimStatus?.resourceClaimName);
 }
