@@ -21,7 +21,15 @@ export async function bundle(root) {
     target: "node20",
     conditions: ["source"],
     // Packages with native parts or files of their own, and those that only some starts load.
-    external: ["lmdb", "etcd3", "cockatiel", "@peculiar/x509", "reflect-metadata"],
+    external: [
+      "lmdb",
+      "etcd3",
+      "cockatiel",
+      "@grpc/grpc-js",
+      "@noble/ciphers",
+      "@peculiar/x509",
+      "reflect-metadata",
+    ],
     // CommonJS packages inside the bundle still call require() for Node's own modules.
     banner: {
       js: [

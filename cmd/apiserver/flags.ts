@@ -15,6 +15,12 @@ export const apiserverFlags = {
   "storage-media-type": flag("string", "application/json", "how objects are stored", {
     values: ["application/json", "application/vnd.kubernetes.protobuf"],
   }),
+  "encryption-provider-config": flag("string", "", "file that says what is encrypted at rest"),
+  "encryption-provider-config-automatic-reload": flag(
+    "bool",
+    false,
+    "take changes of that file over within a minute",
+  ),
   "event-ttl": flag("duration", 3_600_000, "how long events are kept"),
   "bind-address": flag("string", "0.0.0.0", "address to listen on"),
   "secure-port": flag("int", 6443, "port to serve HTTPS on; 0 = any free one", {

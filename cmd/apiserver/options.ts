@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ServiceNetwork } from "#registry";
 import {
@@ -65,6 +66,7 @@ export function startOptions(values: Values): StartOptions {
       enable: values["enable-admission-plugins"],
       disable: values["disable-admission-plugins"],
     },
+    ...optional("encryption", encryptionOf(values)),
     storageRoot: values["etcd-prefix"],
     storageMediaType: values["storage-media-type"] === "application/json" ? "json" : "protobuf",
     eventTtlSeconds: values["event-ttl"] / 1000,
@@ -101,6 +103,13 @@ function networkOf(values: Values): ServiceNetwork {
 
 function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]: V });
+}
+
+function encryptionOf(values: Values): StartOptions["encryption"] {
+  const configuration = readFlagFile(values, "encryption-provider-config");
+  if (configuration === undefined) return undefined;
+  if (!values["encryption-provider-config-automatic-reload"]) return { configuration };
+  return { configuration, reload: () => readFile(values["encryption-provider-config"], "utf8") };
 }
 
 function storageOptions(values: Values): StorageOptions {

@@ -5,6 +5,7 @@ import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
+import { EncryptionConfigurationFault } from "#storage";
 import { CodecError } from "../codec/codec.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
@@ -121,6 +122,7 @@ try {
   const faults = [
     AdmissionPluginError,
     CodecError,
+    EncryptionConfigurationFault,
     FeatureGateError,
     RuntimeConfigError,
     UsageError,

@@ -4,6 +4,7 @@ import type { KeyPair } from "#pki";
 import type { ServiceNetwork } from "#registry";
 import type { KubeletTls, Limits } from "#server";
 import type { AuthorizationMode } from "./access.ts";
+import type { EncryptionAtRest } from "./encryption.ts";
 import type { StorageOptions } from "./open-storage.ts";
 import type { ServiceAccountOptions } from "./service-accounts.ts";
 
@@ -38,6 +39,8 @@ export interface StartOptions {
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
   readonly storageRoot?: string;
+  /** Absent = values are stored as they are. */
+  readonly encryption?: EncryptionAtRest;
   readonly storageMediaType?: "json" | "protobuf";
   readonly eventTtlSeconds?: number;
   /** 0 = history is never forgotten. */

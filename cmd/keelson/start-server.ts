@@ -18,6 +18,7 @@ import { type Access, accessOf } from "./access.ts";
 import { noteTokenTracking, reconcileAccess } from "./access-bootstrap.ts";
 import { apiserver, bootstrap } from "./bootstrap.ts";
 import { type Credentials, ensureCredentials, ensureSigningKey } from "./credentials.ts";
+import { sealed } from "./encryption.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 import { defaultNetwork, reachableAddress } from "./network.ts";
@@ -56,13 +57,21 @@ async function withSigningKey(options: StartOptions): Promise<StartOptions> {
 }
 
 async function startOn(
-  storage: OpenStorage,
+  opened: OpenStorage,
   options: StartOptions,
   clock: Clock,
 ): Promise<RunningServer> {
   const gates = featureGates(options.featureGates ?? new Map());
   const domain = domainOf(options.apiDomain, options.labelDomain);
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
+  const values = await sealed(opened.backend, {
+    encryption: options.encryption,
+    root: options.storageRoot ?? "/registry",
+    catalog,
+    clock,
+    report: reporter(options),
+  });
+  const storage = { ...opened, backend: values.backend };
   const credentials = await credentialsOf(options, clock);
   const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
   const late = () => registry;
@@ -84,7 +93,7 @@ async function startOn(
     kubelet: options.kubelet ?? {},
     clock,
     limits: options.limits ?? {},
-    health: [storageCheck(storage.backend), defaultRolesCheck],
+    health: [storageCheck(storage.backend), values.check, defaultRolesCheck],
     log: (line) => reporter(options)("request", line),
   });
   const life = new AbortController();
@@ -98,7 +107,10 @@ async function startOn(
     await server.close({ graceMs: 0 });
     throw error;
   }
-  const background = runBackground(running, () => server.address.port);
+  const background = Promise.all([
+    runBackground(running, () => server.address.port),
+    values.follow(life.signal),
+  ]);
   const host = options.host ?? localhost;
   const url = credentials ? `https://${urlHost(host)}:${server.address.port}` : "";
   return {
@@ -260,7 +272,7 @@ async function runEndpoints(running: Running, listeningOn: () => number): Promis
 interface Parts {
   readonly server: KeelsonServer;
   readonly life: AbortController;
-  readonly background: Promise<void>;
+  readonly background: Promise<unknown>;
   readonly storage: OpenStorage;
 }
 

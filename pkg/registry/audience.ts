@@ -6,7 +6,7 @@ import type { Environment } from "./environment.ts";
 import { selectedEvent } from "./events.ts";
 import type { Follower } from "./follower.ts";
 import { type Group, Groups } from "./groups.ts";
-import { StoredItem } from "./stored.ts";
+import { isReadable, StoredItem } from "./stored.ts";
 
 /** Followers that are told in one go; then others get a turn. */
 const slice = 256;
@@ -180,6 +180,7 @@ export class Audience implements Subscriber {
       this.groups.concerned(
         change,
         ({ resource, valueOf }, entry) => {
+          if (!isReadable(entry)) return "";
           return valueOf(StoredItem.shared(this.#environment, resource, entry));
         },
         (group) => {

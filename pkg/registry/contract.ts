@@ -147,6 +147,8 @@ export interface DeleteOptions {
   readonly propagationPolicy: "Orphan" | "Background" | "Foreground" | undefined;
   readonly orphanDependents: boolean | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+  /** An object whose stored value cannot be read goes at once, whatever would wait for it. */
+  readonly ignoreReadError?: boolean;
 }
 
 export interface WriteAnswer {

@@ -4,7 +4,7 @@ import type { ObjectEvent } from "./contract.ts";
 import type { Environment } from "./environment.ts";
 import { faultError } from "./faults.ts";
 import type { Selection } from "./selection.ts";
-import { StoredItem } from "./stored.ts";
+import { isReadable, StoredItem } from "./stored.ts";
 
 /**
  * A change as a selection sees it: what comes into it is ADDED, what leaves it is DELETED. The same
@@ -19,7 +19,9 @@ export function selectedEvent(
   const { entry, previous, revision } = change;
   const itemOf = (stored: Entry): StoredItem => StoredItem.shared(environment, resource, stored);
   const matches = (stored: Entry | undefined): boolean =>
-    stored !== undefined && (selection.empty || selection.matches(itemOf(stored)));
+    stored !== undefined &&
+    isReadable(stored) &&
+    (selection.empty || selection.matches(itemOf(stored)));
   const now = matches(entry);
   const before = isUnknown(change) ? beforeUnknown(selection, now) : matches(previous);
   if (now) return sharedEvent(resource, change, { type: typeOf(before), item: itemOf(entry!) });

@@ -6,7 +6,7 @@ import type { Item, ItemList, ListOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
 import { checkListOptions, type ListVersion, listVersion } from "./list-options.ts";
 import { type Selection, selectionOf } from "./selection.ts";
-import { collectionPrefix, StoredItem } from "./stored.ts";
+import { collectionPrefix, isReadable, StoredItem } from "./stored.ts";
 import { parseVersion } from "./versions.ts";
 
 /** Entries looked at in one go. */
@@ -151,7 +151,7 @@ async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemLi
     limit: 1,
     after: undefined,
   });
-  const found = entries[0]?.key === key ? entries : [];
+  const found = entries[0]?.key === key ? entries.filter(isReadable) : [];
   const items = found.map((entry) => StoredItem.shared(environment, target.resource, entry));
   const { revision } = snapshot;
   return { ...delivered(items.filter(selection.matches)), revision, next: undefined };
@@ -219,6 +219,7 @@ async function* chunksOf(
 }
 
 function selected({ environment, target, selection }: Walk, entry: Entry): Item | undefined {
+  if (!isReadable(entry)) return undefined;
   const item = StoredItem.shared(environment, target.resource, entry);
   return selection.empty || selection.matches(item) ? item : undefined;
 }

@@ -352,7 +352,8 @@ async function swap(
   };
   const goes = mayGo(resource, object);
   if (dryRun) return answerWith({ key, value, modRevision });
-  if (!goes && Buffer.compare(value, entry.value) === 0) return answerWith(entry);
+  const isFresh = entry.seal?.stale !== true;
+  if (!goes && isFresh && Buffer.compare(value, entry.value) === 0) return answerWith(entry);
   const { store } = environment;
   const write = (fitting: Uint8Array): Promise<WriteOutcome> =>
     store.update(key, modRevision, fitting, lifeOf(environment, target));

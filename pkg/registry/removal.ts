@@ -8,6 +8,7 @@ import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
 import { successor, timestamp } from "./metadata.ts";
 import { releaseAll } from "./reservations.ts";
 import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
+import { canBeRead, removeUnreadable } from "./unreadable.ts";
 
 /**
  * Deletion. An object with finalizers is only marked (deletionTimestamp) and goes with its last
@@ -41,6 +42,13 @@ export async function remove(
     target.signal.throwIfAborted();
     if (entry === undefined) throw notFound(target.resource, target.name);
     const current = new StoredItem(environment, target, entry);
+    if (options.ignoreReadError === true && !canBeRead(current)) {
+      if (dryRun || (await removeUnreadable(environment, target, entry))) {
+        return { status: deleted(target, undefined) };
+      }
+      ({ entry } = await environment.store.get(key, { signal: target.signal }));
+      continue;
+    }
     for (const step of [...environment.mutating, ...environment.validating]) {
       await step({ ...attributes, old: current.object });
     }
@@ -188,16 +196,22 @@ async function eraseMarked(
 /** The object or a Success Status, as the kind has it. */
 function gone({ resource, name }: Target, item: StoredItem): DeleteAnswer {
   if (resource.kind.rules.deleteReturnsObject) return { item, pending: false };
-  const { group, plural } = resource;
-  const { uid } = item.object.metadata;
-  const status: Status = {
+  return { status: deleted({ resource, name }, item.object.metadata.uid) };
+}
+
+function deleted(
+  { resource, name }: Pick<Target, "resource" | "name">,
+  uid: string | undefined,
+): Status {
+  const { group, plural: kind } = resource;
+  const named = { name, ...(group === "" ? {} : { group }), kind };
+  return {
     kind: "Status",
     apiVersion: "v1",
     metadata: {},
     status: "Success",
-    details: { name, ...(group === "" ? {} : { group }), kind: plural, uid },
+    details: uid === undefined ? named : { ...named, uid },
   };
-  return { status };
 }
 
 /** Finalizers with those that the propagation policy wants and without those that it does not. */

@@ -99,6 +99,11 @@ export function setResourceVersion(object: any, revision: number): void {
   else delete object.metadata.resourceVersion;
 }
 
+/** False for values whose key is lost: they are in no list and no watch, and a GET tells why. */
+export function isReadable({ seal }: Pick<Entry, "seal">): boolean {
+  return seal?.fault === undefined;
+}
+
 /** As much of a target as the decoder needs. */
 type Addressed = Pick<Target, "resource" | "subresource">;
 
@@ -133,7 +138,7 @@ export class StoredItem implements Item, Kept {
   constructor(
     private readonly environment: Environment,
     private readonly target: Addressed,
-    private readonly entry: Pick<Entry, "key" | "value" | "modRevision">,
+    private readonly entry: Pick<Entry, "key" | "value" | "modRevision" | "seal">,
     known: Known = {},
   ) {
     this.revision = known.revision ?? entry.modRevision;
@@ -165,6 +170,7 @@ export class StoredItem implements Item, Kept {
     return this.entry.key;
   }
   get bytes(): Uint8Array {
+    this.#checkReadable();
     return this.entry.value;
   }
   get object(): any {
@@ -185,7 +191,12 @@ export class StoredItem implements Item, Kept {
   deletedAt(revision: number): StoredItem {
     return new StoredItem(this.environment, this.target, this.entry, { revision });
   }
+  #checkReadable(): void {
+    const fault = this.entry.seal?.fault;
+    if (fault !== undefined) throw faultError(new StoreFault({ kind: "corrupt", message: fault }));
+  }
   #decoded(): any {
+    this.#checkReadable();
     const { key, value } = this.entry;
     const { resource } = this.target;
     for (let { other } = this; other !== undefined; other = other.other) {

@@ -30,6 +30,7 @@ export function deleteOptionsOfBody(body: Uint8Array, format: Format): RawDelete
       orphanDependents: optional(options.orphanDependents, Boolean),
       dryRun: options.dryRun ?? [],
       preconditions: options.preconditions ?? undefined,
+      ignoreReadError: options.ignoreStoreReadErrorWithClusterBreakingPotential ?? false,
     };
   } catch (fault) {
     if (fault instanceof DecodeFault) throw plainFailure(fault.message);

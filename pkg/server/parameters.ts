@@ -114,7 +114,11 @@ export interface RawDeleteOptions {
   readonly orphanDependents: boolean | undefined;
   readonly dryRun: readonly string[];
   readonly preconditions: DeleteOptions["preconditions"];
+  readonly ignoreReadError: boolean;
 }
+
+/** Its name is its warning. */
+const ignoreReadError = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 export function deleteOptionsOfQuery(query: Query): RawDeleteOptions {
   const uid = query.get("uid");
@@ -129,6 +133,7 @@ export function deleteOptionsOfQuery(query: Query): RawDeleteOptions {
     orphanDependents: query.flag("orphanDependents"),
     dryRun: query.all("dryRun"),
     preconditions: Object.keys(preconditions).length === 0 ? undefined : preconditions,
+    ignoreReadError: query.flag(ignoreReadError) ?? false,
   };
 }
 
@@ -153,6 +158,7 @@ export function checkDeleteOptions(raw: RawDeleteOptions, domain: Domain): Delet
       problems.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
     }
   }
+  if (raw.ignoreReadError) checkIgnoringReadError(raw, problems);
   checkDryRun(raw.dryRun, problems);
   throwIfAny(problems, "DeleteOptions", domain);
   return {
@@ -161,7 +167,23 @@ export function checkDeleteOptions(raw: RawDeleteOptions, domain: Domain): Delet
     propagationPolicy: policy,
     orphanDependents,
     preconditions: raw.preconditions,
+    ignoreReadError: raw.ignoreReadError,
   };
+}
+
+/** What depends on the object cannot go together with not being able to read it. */
+function checkIgnoringReadError(raw: RawDeleteOptions, problems: Problems): void {
+  const names = [
+    "gracePeriodSeconds",
+    "preconditions",
+    "orphanDependents",
+    "propagationPolicy",
+  ] as const;
+  const path = Path.of(ignoreReadError);
+  for (const name of names) {
+    if (raw[name] === undefined) continue;
+    problems.invalid(path, true, `cannot be set together with .${name}`);
+  }
 }
 
 function throwIfAny(problems: Problems, kind: string, domain: Domain): void {

@@ -11,13 +11,14 @@ import type {
   WriteAnswer,
 } from "#registry";
 import { type Clock, Keeper, memoize } from "#base";
-import type { Query, RequestInfo, User } from "#request";
+import type { Authorizer, Query, RequestInfo, User } from "#request";
 import { answer, AnswerWriter, gzipAbove, warningHeader } from "./answer.ts";
 import { answerMemoryOf } from "./answer-memory.ts";
 import type { Closing } from "./closing.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
 import { itemPieces, partialPieces, partialTypeMeta, servedObject, statusBody } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
+import { forbidden } from "./failures.ts";
 import { Indenter } from "./indent.ts";
 import type { Limits } from "./limits.ts";
 import { noListRequested, writeList } from "./lists.ts";
@@ -47,6 +48,7 @@ import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
 export interface VerbParts {
   readonly catalog: Catalog;
   readonly registry: Registry;
+  readonly authorizer: Authorizer;
   readonly clock: Clock;
   readonly limits: Limits;
   /** A number in [0, 1), to spread the ends of watches. */
@@ -244,6 +246,7 @@ class VerbRun {
   private async delete(): Promise<void> {
     const negotiated = this.negotiate("object");
     const options = await this.deleteOptions();
+    if (options.ignoreReadError === true) await this.mayIgnoreReadErrors();
     const deleted = await this.parts.registry.delete(this.target, options);
     const status = isPending(deleted) && options.orphanDependents === false ? 202 : 200;
     const warnings = this.deletionWarnings(options);
@@ -254,6 +257,14 @@ class VerbRun {
     const headers = { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] };
     const body = statusBody(deleted.status, { ...negotiated, pretty });
     answer(this.request.exchange, { status, headers }, body);
+  }
+
+  /** Deleting unread what nobody can check is a permission of its own. */
+  private async mayIgnoreReadErrors(): Promise<void> {
+    const { user, info } = this.request;
+    const attributes = { user, request: { ...info, verb: "unsafe-delete-ignore-read-errors" } };
+    const { verdict, reason } = await this.parts.authorizer.authorize(attributes);
+    if (verdict !== "allow") throw forbidden(attributes, reason);
   }
 
   private deletionWarnings({ propagationPolicy, orphanDependents }: DeleteOptions): string[] {

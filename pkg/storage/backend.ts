@@ -17,6 +17,15 @@ export interface Entry {
    * cache have room for it: they are one object for all readers.
    */
   derived?: unknown;
+  /** Absent unless there is something to say of the value's encryption. */
+  readonly seal?: Seal;
+}
+
+export interface Seal {
+  /** Why the value cannot be read; it is empty then. */
+  readonly fault?: string;
+  /** Encrypted with an old key: writing the same value again is worth it. */
+  readonly stale: boolean;
 }
 
 export interface RangeOptions {

@@ -6,3 +6,4 @@ export { startCompactor } from "./compactor.ts";
 export { openEtcdBackend, openDurableBackend } from "./open.ts";
 export type { EtcdBackendOptions, EtcdTls } from "./etcd/index.ts";
 export * from "./embedded/index.ts";
+export * from "./encryption/index.ts";

@@ -156,12 +156,9 @@ function written(key: string, value: Uint8Array, revision: number): Entry {
 }
 
 function stripped(entry: Entry, length: number): Entry {
-  return {
-    key: entry.key.slice(length),
-    value: entry.value,
-    createRevision: entry.createRevision,
-    modRevision: entry.modRevision,
-  };
+  const { value, createRevision, modRevision, seal } = entry;
+  const relative = { key: entry.key.slice(length), value, createRevision, modRevision };
+  return seal === undefined ? relative : { ...relative, seal };
 }
 
 function strippedEvent(event: StoreEvent, length: number): StoreEvent {

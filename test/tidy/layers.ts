@@ -31,6 +31,8 @@ export const doors: Readonly<Record<string, readonly RegExp[]>> = {
   etcd3: [/^pkg\/storage\/etcd\//],
   cockatiel: [/^pkg\/storage\/etcd\//],
   lmdb: [/^pkg\/storage\/embedded\//],
+  "@grpc/grpc-js": [/^pkg\/storage\/(etcd|encryption)\//],
+  "@noble/ciphers": [/^pkg\/storage\/encryption\//],
   protobufjs: [/^pkg\/schema\/protobuf[^/]*\.ts$/],
   "js-yaml": [/^pkg\/meta\/yaml\.ts$/],
   re2js: [/^pkg\/cel\/library\/patterns\.ts$/],

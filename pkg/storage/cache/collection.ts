@@ -237,9 +237,10 @@ export class CachedCollection implements Collection, FeedSink {
 
 /** One object for each version, with room for what others make of it. */
 function cachedEntry(entry: Entry, root: number): Entry {
-  const { key, createRevision, modRevision } = entry;
+  const { key, createRevision, modRevision, seal } = entry;
   const value = ownBytes(entry.value);
-  return { key: key.slice(root), value, createRevision, modRevision, derived: undefined };
+  const own = { key: key.slice(root), value, createRevision, modRevision, derived: undefined };
+  return seal === undefined ? own : { ...own, seal };
 }
 
 function changeOf(event: StoreEvent, root: number): Change {

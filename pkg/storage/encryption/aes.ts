@@ -1,0 +1,94 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import { SealFault } from "./sealing.ts";
+
+/** Encrypts and decrypts bytes with one key. `key` is authenticated by those that can. */
+export interface Cipher {
+  seal(plain: Uint8Array, key: string): Buffer;
+  /** Throws SealFault. */
+  open(sealed: Uint8Array, key: string): Buffer;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+const blockBytes = 16;
+const infoBytes = 32;
+const tooShort = "the stored data was shorter than the required size";
+
+/**
+ * AES-GCM: nonce, ciphertext, tag. Random nonces of 12 bytes allow 2^32 values per key, after which
+ * it has to be rotated. `secret` has 16, 24 or 32 bytes.
+ */
+export function aesGcm(secret: Uint8Array): Cipher {
+  const algorithm = `aes-${secret.byteLength * 8}-gcm` as "aes-256-gcm";
+  return {
+    seal(plain, key) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv(algorithm, secret, nonce);
+      cipher.setAAD(Buffer.from(key));
+      return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+    },
+    open(sealed, key) {
+      if (sealed.byteLength < nonceBytes + tagBytes) throw new SealFault(tooShort);
+      const end = sealed.byteLength - tagBytes;
+      const nonce = sealed.subarray(0, nonceBytes);
+      const decipher = createDecipheriv(algorithm, secret, nonce, { authTagLength: tagBytes });
+      decipher.setAAD(Buffer.from(key));
+      decipher.setAuthTag(sealed.subarray(end));
+      const start = decipher.update(sealed.subarray(nonceBytes, end));
+      return Buffer.concat([start, lastOf(decipher, "cipher: message authentication failed")]);
+    },
+  };
+}
+
+/** AES-CBC with PKCS#7 padding: initialization vector, ciphertext. Authenticates nothing. */
+export function aesCbc(secret: Uint8Array): Cipher {
+  const algorithm = `aes-${secret.byteLength * 8}-cbc`;
+  return {
+    seal(plain) {
+      const vector = randomBytes(blockBytes);
+      const cipher = createCipheriv(algorithm, secret, vector);
+      return Buffer.concat([vector, cipher.update(plain), cipher.final()]);
+    },
+    open(sealed) {
+      if (sealed.byteLength < 2 * blockBytes) throw new SealFault(tooShort);
+      if (sealed.byteLength % blockBytes !== 0) {
+        throw new SealFault("the stored data is not a multiple of the block size");
+      }
+      const decipher = createDecipheriv(algorithm, secret, sealed.subarray(0, blockBytes));
+      const start = decipher.update(sealed.subarray(blockBytes));
+      return Buffer.concat([start, lastOf(decipher, "invalid padding on input")]);
+    },
+  };
+}
+
+/**
+ * AES-GCM with a key of its own for each value, derived from the seed and 32 random bytes that
+ * stand before the value: no number of values wears the seed out.
+ */
+export function seededGcm(seed: Uint8Array): Cipher {
+  return {
+    seal(plain, key) {
+      const info = randomBytes(infoBytes);
+      return Buffer.concat([info, aesGcm(derivedKey(seed, info)).seal(plain, key)]);
+    },
+    open(sealed, key) {
+      if (sealed.byteLength < infoBytes) throw new SealFault(tooShort);
+      const info = sealed.subarray(0, infoBytes);
+      return aesGcm(derivedKey(seed, info)).open(sealed.subarray(infoBytes), key);
+    },
+  };
+}
+
+/** One block of HKDF-Expand (RFC 5869, 2.3) with SHA-256; a random seed needs no extraction. */
+function derivedKey(seed: Uint8Array, info: Uint8Array): Buffer {
+  return createHmac("sha256", seed).update(info).update(Uint8Array.of(1)).digest();
+}
+
+function lastOf(decipher: { final(): Buffer }, message: string): Buffer {
+  try {
+    return decipher.final();
+  } catch {
+    // The library's own words are about its internals and differ between versions.
+    throw new SealFault(message);
+  }
+}

@@ -1,0 +1,190 @@
+import { type Clock, systemClock } from "#base";
+import type { Entry } from "../backend.ts";
+import { aesCbc, aesGcm } from "./aes.ts";
+import {
+  type EncryptionConfiguration,
+  groupResource,
+  type KmsConfiguration,
+  secretOf,
+  timeoutMs,
+} from "./configuration.ts";
+import { keyed } from "./keyed.ts";
+import { Keyring } from "./keyring.ts";
+import { Kms } from "./kms.ts";
+import { keyService } from "./kms-client.ts";
+import { identity, isSealed, type Opened, SealFault, type Sealer } from "./sealing.ts";
+
+interface EncryptionOptions {
+  /** Stands before every key, `/registry`. */
+  readonly root: string;
+  /** Group and resource by the prefix of the keys, `/secrets/`, of what is built in. */
+  readonly resources: ReadonlyMap<string, GroupResource>;
+  readonly clock?: Clock;
+  /** Told of values that cannot be opened, once each, and of trouble with key services. */
+  readonly report: (what: string, error: unknown) => void;
+}
+
+interface GroupResource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+interface Rule {
+  readonly names: readonly GroupResource[];
+  readonly keyring: Keyring;
+}
+
+/** Keys of values that could not be opened are remembered, so as to be reported once. */
+const mostReported = 1_000;
+const plainRing = new Keyring([identity]);
+
+/** Which values are sealed with which keys. Without a configuration nothing is. */
+export class Encryption {
+  readonly #options: EncryptionOptions;
+  #rules: readonly Rule[] = [];
+  #services: readonly Kms[] = [];
+  /** Ends the key services of the configuration in force. */
+  #life = new AbortController();
+  /** By the prefix of the keys. */
+  readonly #rings = new Map<string, Keyring>();
+  readonly #reported = new Set<string>();
+
+  constructor(options: EncryptionOptions) {
+    this.#options = options;
+  }
+
+  /** From now on this configuration is in force; values that are there stay as they are. */
+  async configure(configuration: EncryptionConfiguration): Promise<void> {
+    const life = new AbortController();
+    const services: Kms[] = [];
+    const rules: Rule[] = [];
+    for (const { resources, providers } of configuration.resources ?? []) {
+      const sealers: Sealer[] = [];
+      for (const provider of providers ?? []) {
+        if (provider.kms) services.push(this.#service(provider.kms, life.signal));
+        sealers.push(...(provider.kms ? services.slice(-1) : await sealersOf(provider)));
+      }
+      rules.push({ names: (resources ?? []).map(groupResource), keyring: new Keyring(sealers) });
+    }
+    this.#life.abort();
+    this.#life = life;
+    this.#services = services;
+    this.#rules = rules;
+    this.#rings.clear();
+    this.#reported.clear();
+  }
+
+  close(): void {
+    this.#life.abort();
+  }
+
+  /** Throws while a key service cannot be used. */
+  check(): void {
+    for (const { fault } of this.#services) if (fault !== undefined) throw new SealFault(fault);
+  }
+
+  /** Throws SealFault. */
+  seal(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
+    return this.#ringOf(key).seal(plain, key);
+  }
+
+  /**
+   * The entry with its value opened. A value that no key opens is left empty and `seal` says why:
+   * it must not keep others from being read.
+   */
+  open(entry: Entry): Entry | Promise<Entry> {
+    const { key, value } = entry;
+    if (this.#rules.length === 0 && !isSealed(value)) return entry;
+    try {
+      const opened = this.#ringOf(key).open(value, key);
+      if (!(opened instanceof Promise)) return withValue(entry, opened);
+      return opened.then(
+        (value) => withValue(entry, value),
+        (error: unknown) => this.#unopened(entry, error),
+      );
+    } catch (error) {
+      return this.#unopened(entry, error);
+    }
+  }
+
+  #unopened(entry: Entry, error: unknown): Entry {
+    if (!(error instanceof SealFault)) throw error;
+    const { key } = entry;
+    const fault = `unable to transform key ${JSON.stringify(key)}: ${error.message}`;
+    if (!this.#reported.has(key) && this.#reported.size < mostReported) {
+      this.#reported.add(key);
+      this.#options.report("encryption", fault);
+    }
+    return { ...entry, value: new Uint8Array(0), seal: { fault, stale: false } };
+  }
+
+  #service(configuration: KmsConfiguration, signal: AbortSignal): Kms {
+    const { name, endpoint } = configuration;
+    const { clock = systemClock, report } = this.#options;
+    return new Kms({
+      name,
+      service: keyService({ endpoint, timeoutMs: timeoutMs(configuration) }),
+      clock,
+      signal,
+      report: (error) => report(`key service ${name}`, error),
+    });
+  }
+
+  #ringOf(key: string): Keyring {
+    const relative = key.slice(this.#options.root.length);
+    const second = relative.indexOf("/", 1) + 1;
+    const short = relative.slice(0, second);
+    const known = this.#rings.get(short);
+    if (known !== undefined) return known;
+    const long = relative.slice(0, relative.indexOf("/", second) + 1 || second);
+    let ring = this.#rings.get(long);
+    if (ring === undefined) {
+      ring = this.#chosen(short, long);
+      // What follows the prefix of a namespaced resource is the namespace.
+      this.#rings.set(this.#resourceOf(short) === undefined ? long : short, ring);
+    }
+    return ring;
+  }
+
+  #chosen(short: string, long: string): Keyring {
+    const resource = this.#resourceOf(short) ?? this.#resourceOf(long);
+    if (resource === undefined) return plainRing;
+    const rule = this.#rules.find(({ names }) => names.some((name) => covers(name, resource)));
+    return rule?.keyring ?? plainRing;
+  }
+
+  /** Custom resources lie under their group and plural. */
+  #resourceOf(prefix: string): GroupResource | undefined {
+    const builtin = this.#options.resources.get(prefix);
+    if (builtin !== undefined) return builtin;
+    const [, group = "", resource = "", end] = prefix.split("/");
+    return end === "" && group.includes(".") ? { group, resource } : undefined;
+  }
+}
+
+function covers(name: GroupResource, { group, resource }: GroupResource): boolean {
+  if (name.group !== "*" && name.group !== group) return false;
+  return name.resource === "*" || name.resource === resource;
+}
+
+function withValue(entry: Entry, { value, stale }: Opened): Entry {
+  return stale ? { ...entry, value, seal: { stale } } : { ...entry, value };
+}
+
+type Provider = NonNullable<
+  NonNullable<EncryptionConfiguration["resources"]>[number]["providers"]
+>[number];
+
+/** Each key is a sealer of its own. */
+async function sealersOf(provider: Provider): Promise<readonly Sealer[]> {
+  const { aesgcm, aescbc, secretbox: box } = provider;
+  if (aesgcm) return keysOf(aesgcm).map(([name, key]) => keyed("aesgcm", name, aesGcm(key)));
+  if (aescbc) return keysOf(aescbc).map(([name, key]) => keyed("aescbc", name, aesCbc(key)));
+  if (!box) return [identity];
+  const { secretbox } = await import("./secretbox.ts");
+  return keysOf(box).map(([name, key]) => keyed("secretbox", name, secretbox(key)));
+}
+
+function keysOf({ keys }: NonNullable<Provider["aesgcm"]>): readonly (readonly [string, Buffer])[] {
+  return (keys ?? []).map(({ name, secret }) => [name, secretOf(secret)!]);
+}

@@ -1,0 +1,8 @@
+/** encryption: values that lie sealed in the store (EncryptionConfiguration). */
+export {
+  type EncryptionConfiguration,
+  EncryptionConfigurationFault,
+  parseEncryptionConfiguration,
+} from "./configuration.ts";
+export { Encryption } from "./encryption.ts";
+export { sealedBackend } from "./sealed-backend.ts";

@@ -1,0 +1,78 @@
+import type { Client } from "@grpc/grpc-js";
+import { fromProtobuf, type Infer, type StructType, toProtobuf } from "#schema";
+import {
+  decryptRequest,
+  decryptResponse,
+  encryptRequest,
+  encryptResponse,
+  statusRequest,
+  statusResponse,
+} from "./kms-messages.ts";
+import { SealFault } from "./sealing.ts";
+
+/** The three calls of a key management service. Each throws SealFault. */
+export interface KeyService {
+  status(): Promise<Infer<typeof statusResponse>>;
+  encrypt(request: Infer<typeof encryptRequest>): Promise<Infer<typeof encryptResponse>>;
+  decrypt(request: Infer<typeof decryptRequest>): Promise<Infer<typeof decryptResponse>>;
+  close(): void;
+}
+
+interface KeyServiceOptions {
+  /** `unix:///path/of/socket`. */
+  readonly endpoint: string;
+  /** A call that takes longer fails. */
+  readonly timeoutMs: number;
+}
+
+interface Method<Q extends StructType<any>, A extends StructType<any>> {
+  readonly name: "Status" | "Encrypt" | "Decrypt";
+  readonly request: Q;
+  readonly response: A;
+}
+
+/** Speaks gRPC over a local socket; connects at the first call and again whenever it has to. */
+export function keyService({ endpoint, timeoutMs }: KeyServiceOptions): KeyService {
+  let client: Promise<Client> | undefined;
+  let closed = false;
+
+  async function call<Q extends StructType<any>, A extends StructType<any>>(
+    { name, request, response }: Method<Q, A>,
+    message: Infer<Q>,
+  ): Promise<Infer<A>> {
+    if (closed) throw new SealFault("the key service is closed");
+    client ??= connect(endpoint);
+    const connected = await client;
+    return new Promise((resolve, reject) => {
+      connected.makeUnaryRequest(
+        `/v2.KeyManagementService/${name}`,
+        (value: Infer<Q>) => Buffer.from(toProtobuf(request, value)),
+        (bytes: Buffer) => fromProtobuf(response, bytes),
+        message,
+        { deadline: Date.now() + timeoutMs },
+        (error, answer) => {
+          if (answer !== undefined) resolve(answer);
+          else reject(new SealFault(error?.message ?? `${name} was answered with nothing`));
+        },
+      );
+    });
+  }
+
+  return {
+    status: () => call({ name: "Status", request: statusRequest, response: statusResponse }, {}),
+    encrypt: (request) =>
+      call({ name: "Encrypt", request: encryptRequest, response: encryptResponse }, request),
+    decrypt: (request) =>
+      call({ name: "Decrypt", request: decryptRequest, response: decryptResponse }, request),
+    close() {
+      closed = true;
+      void client?.then((connected) => connected.close());
+    },
+  };
+}
+
+/** The library is loaded by those who use it only. */
+async function connect(endpoint: string): Promise<Client> {
+  const { Client: GrpcClient, credentials } = await import("@grpc/grpc-js");
+  return new GrpcClient(endpoint, credentials.createInsecure());
+}
