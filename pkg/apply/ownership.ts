@@ -74,16 +74,18 @@ export interface Update {
 }
 
 /**
- * The entries after a create, replace or patch. An object without owners gets none by an update,
- * and one whose ownership cannot be followed loses it: neither is an error of the request.
+ * The entries after a create, replace or patch. An object without owners gets none by an update.
+ * Neither owners that cannot be read nor elements that cannot be told apart are an error of the
+ * request: the former are lost, with the latter owners stay as they were.
  */
 export function entriesAfterUpdate(write: Write, change: Update): readonly ManagedFieldsEntry[] {
+  const managers = managersBefore(write, change);
+  if (managers.size === 0 && !change.creation) return [];
+  const before = managers.entries();
   try {
-    const managers = managersBefore(write, change);
-    if (managers.size === 0 && !change.creation) return [];
     return updated(write, change, managers).entries();
   } catch (fault) {
-    if (fault instanceof OwnershipFault || fault instanceof ElementFault) return [];
+    if (fault instanceof ElementFault) return before;
     throw fault;
   }
 }

@@ -57,6 +57,8 @@ describe("ValidatingWebhookConfiguration", () => {
 describe("ValidatingAdmissionPolicy", () => {
   const spec = { matchConstraints: constraints, validations: [{ expression: "true" }] };
 
+  const configMaps = { apiVersion: "v1", kind: "ConfigMap" };
+
   it("fails closed and matches equivalents unless it says otherwise", () => {
     const { object, complaints } = created(validatingAdmissionPolicy, { spec });
     assert.deepEqual(complaints, []);
@@ -76,8 +78,39 @@ describe("ValidatingAdmissionPolicy", () => {
     ]);
   });
 
+  it("compiles expressions with what their place knows", () => {
+    const complaints = (more: Sketch) => {
+      const { complaints: found } = created(validatingAdmissionPolicy, {
+        spec: { ...spec, ...more },
+      });
+      return found.map((text) => text.split("\n")[0]);
+    };
+    const variables = [
+      { name: "first", expression: "object.spec.count + 1" },
+      { name: "second", expression: "variables.first > 1 ? 'many' : 'few'" },
+    ];
+    const validations = [{ expression: "variables.second == params.size" }];
+    assert.deepEqual(complaints({ variables, validations, paramKind: configMaps }), []);
+    assert.deepEqual(complaints({ variables: [...variables].reverse(), paramKind: configMaps }), [
+      `Invalid spec.variables[0].expression = "variables.first > 1 ? 'many' : 'few'": ` +
+        "compilation failed: ERROR: <input>:1:10: undefined field 'first'",
+    ]);
+    assert.deepEqual(complaints({ validations: [{ expression: "params.size == 1" }] }), [
+      'Invalid spec.validations[0].expression = "params.size == 1": ' +
+        "compilation failed: ERROR: <input>:1:1: " +
+        "undeclared reference to 'params' (in container '')",
+    ]);
+    assert.deepEqual(complaints({ auditAnnotations: [{ key: "a", valueExpression: "1" }] }), [
+      'Invalid spec.auditAnnotations[0].valueExpression = "1": ' +
+        "must evaluate to one of [string null_type] but got int",
+    ]);
+  });
+
   it("names variables as CEL does", () => {
-    const variables = [{ name: "a-b", expression: "1" }, { name: "c", expression: " " }];
+    const variables = [
+      { name: "a-b", expression: "1" },
+      { name: "c", expression: " " },
+    ];
     const { complaints } = created(validatingAdmissionPolicy, { spec: { ...spec, variables } });
     assert.match(complaints[0] ?? "", /^Invalid spec\.variables\[0\]\.name = "a-b": /);
     assert.match(complaints[1] ?? "", /^Required spec\.variables\[1\]\.expression/);
@@ -105,5 +138,26 @@ describe("MutatingAdmissionPolicy", () => {
     const { complaints } = created(mutatingAdmissionPolicy, { spec });
     assert.match(complaints.join("\n"), /^Required spec\.mutations\[0\]\.jsonPatch/);
     assert.match(complaints.join("\n"), /NotSupported spec\.mutations\[1\]\.patchType = "Other"/);
+  });
+
+  it("constructs objects and patches, of the type that it names", () => {
+    const apply = (expression: string) => ({
+      patchType: "ApplyConfiguration",
+      applyConfiguration: { expression },
+    });
+    const patch = (expression: string) => ({ patchType: "JSONPatch", jsonPatch: { expression } });
+    const spec = {
+      matchConstraints: constraints,
+      reinvocationPolicy: "Never",
+      mutations: [
+        apply("Object{spec: Object.spec{replicas: 3}}"),
+        patch("[JSONPatch{op: 'remove', path: '/spec/' + jsonpatch.escapeKey('a/b')}]"),
+        patch("Object{}"),
+      ],
+    };
+    assert.deepEqual(created(mutatingAdmissionPolicy, { spec }).complaints, [
+      'Invalid spec.mutations[2].jsonPatch.expression = "Object{}": ' +
+        "must evaluate to list(JSONPatch) but got Object",
+    ]);
   });
 });

@@ -83,11 +83,7 @@ export function checkMatchConditions(
   }
 }
 
-export function checkParamKind(
-  kind: ParamKind | undefined,
-  path: Path,
-  problems: Problems,
-): void {
+export function checkParamKind(kind: ParamKind | undefined, path: Path, problems: Problems): void {
   if (kind === undefined) return;
   checkApiVersion(kind.apiVersion ?? "", path.child("apiVersion"), problems);
   const name = kind.kind ?? "";
@@ -122,8 +118,9 @@ const reservedWords = new Set(
 );
 
 /**
- * The scope of expressions that come after the variables. Each sees those before it; of two with
- * one name the later one counts. One that does not compile may be anything to the others.
+ * The scope of expressions that come after the variables. Each sees those before it, and one that
+ * does not compile may be anything to them. A name occurs once: a later variable would silently
+ * replace the first.
  */
 export function checkVariables(
   variables: readonly Variable[],
@@ -138,14 +135,15 @@ export function checkVariables(
     if (name.trim() === "") problems.required(place.child("name"), "name is not specified");
     else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) || reservedWords.has(name)) {
       problems.invalid(place.child("name"), name, "must be a valid CEL identifier");
-    }
+    } else if (types.has(name)) problems.duplicate(place.child("name"), name);
     const at = place.child("expression");
-    if (expression.trim() === "") {
-      problems.required(at, "expression is not specified");
-      continue;
+    let type: CelType = dyn;
+    if (expression.trim() === "") problems.required(at, "expression is not specified");
+    else {
+      const rest = { place: "variable", scope: extended, problems } as const;
+      type = checkExpression(expression, at, rest).program?.type ?? dyn;
     }
-    const rest = { place: "variable", scope: extended, problems } as const;
-    types.set(name, checkExpression(expression, at, rest).program?.type ?? dyn);
+    types.set(name, type);
   }
   return extended;
 }

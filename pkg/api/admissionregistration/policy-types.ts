@@ -1,15 +1,5 @@
 /** Types of the variables that expressions of policies and webhooks see, as Kubernetes says. */
-import {
-  bool,
-  type CelType,
-  dyn,
-  int,
-  listOf,
-  mapOf,
-  objectOf,
-  string,
-  timestamp,
-} from "#cel";
+import { bool, type CelType, dyn, int, listOf, mapOf, objectOf, string, timestamp } from "#cel";
 
 /** An object with exactly these fields. Names of fields need no escaping here. */
 function declared(name: string, fields: Readonly<Record<string, CelType>>): CelType {

@@ -8,7 +8,10 @@ import { resourceSlice } from "./resource-slice.ts";
 
 const gates = ["DRAPrioritizedList", "DRAResourceClaimDeviceStatus"];
 const exactly = { deviceClassName: "c" };
-const requests = [{ name: "r", exactly }, { name: "s", firstAvailable: [ways("a"), ways("b")] }];
+const requests = [
+  { name: "r", exactly },
+  { name: "s", firstAvailable: [ways("a"), ways("b")] },
+];
 
 function ways(name: string): Sketch {
   return { name, deviceClassName: "c" };
@@ -120,6 +123,27 @@ describe("ResourceClaimTemplate", () => {
 });
 
 describe("DeviceClass", () => {
+  it("selects devices by expressions that are not too dear", () => {
+    const faults = (expression: string) => {
+      const spec = { selectors: [{ cel: { expression } }] };
+      return created(deviceClass, { spec }).complaints.map((text) => text.split("\n")[0]);
+    };
+    const place = "spec.selectors[0].cel.expression";
+    const memory = 'device.capacity["a.io"].memory.isGreaterThan(quantity("1Gi"))';
+    assert.deepEqual(faults(memory), []);
+    assert.deepEqual(faults('device.attributes["a.io"].shared'), []);
+    assert.deepEqual(faults("1"), [
+      `Invalid ${place} = "1": must evaluate to bool or the unknown type, not int`,
+    ]);
+    assert.deepEqual(faults("device.pool"), [
+      `Invalid ${place} = "device.pool": ` +
+        "compilation failed: ERROR: <input>:1:7: undefined field 'pool'",
+    ]);
+    const loop = (inner: string) => `[1,2,3,4,5,6,7,8,9].all(x, ${inner})`;
+    const dear = loop(loop(loop(loop(loop(loop("true"))))));
+    assert.deepEqual(faults(dear), [`Forbidden ${place}: too complex, exceeds cost limit`]);
+  });
+
   it("configures drivers with objects", () => {
     const config = [{ opaque: { driver: "D.com", parameters: [] } }, {}];
     assert.deepEqual(created(deviceClass, { spec: { config } }).complaints, [
@@ -176,24 +200,19 @@ describe("ResourceSlice", () => {
     const multiple = "value is not a multiple of a given step (4) from (2)";
     const complaints = (rest: Sketch) =>
       withDevice({ capacity: { memory }, ...rest }, write).complaints;
-    assert.deepEqual(complaints({}), [
-      `Forbidden ${place}: allowMultipleAllocations must be true`,
-    ]);
+    assert.deepEqual(complaints({}), [`Forbidden ${place}: allowMultipleAllocations must be true`]);
     assert.deepEqual(complaints({ allowMultipleAllocations: true }), [
       `Invalid ${place}.validRange.max = "12": max is larger than capacity value: 10`,
       `Invalid ${place}.validRange.step = "3": ${multiple}`,
       `Invalid ${place}.validRange.step = "12": ${multiple}`,
     ]);
     const values = { value: "10", requestPolicy: { default: "1", validValues: ["4", "2", "11"] } };
-    assert.deepEqual(
-      complaints({ allowMultipleAllocations: true, capacity: { memory: values } }),
-      [
-        `Invalid ${place}.validValues[1] = "2": values must be sorted in ascending order`,
-        `Invalid ${place}.validValues[2] = "11": option is larger than capacity value: 10`,
-        `Invalid ${place}.validValues = "1": ` +
-          "default value is not valid according to the requestPolicy",
-      ],
-    );
+    assert.deepEqual(complaints({ allowMultipleAllocations: true, capacity: { memory: values } }), [
+      `Invalid ${place}.validValues[1] = "2": values must be sorted in ascending order`,
+      `Invalid ${place}.validValues[2] = "11": option is larger than capacity value: 10`,
+      `Invalid ${place}.validValues = "1": ` +
+        "default value is not valid according to the requestPolicy",
+    ]);
   });
 
   it("draws on counters that it has", () => {
