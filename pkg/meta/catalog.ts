@@ -13,13 +13,15 @@ export interface Resource {
   readonly groupVersion: string;
   readonly plural: string;
   readonly struct: StructType<any>;
-  /** The stored group and version, and the struct of that. */
+  /** The hub's group and version, and the struct of that. */
   readonly hub: {
     readonly group: string;
     readonly version: string;
     readonly groupVersion: string;
     readonly struct: StructType<any>;
   };
+  /** What lies in the store: the hub, but for a custom resource stored in another version. */
+  readonly stored: KindVersion & { readonly groupVersion: string };
   /** Key prefix with slashes at both ends, below the storage root: `/configmaps/`. */
   readonly keyPrefix: string;
 }
@@ -30,13 +32,21 @@ export function groupVersionOf(group: string, version: string): string {
 }
 
 /**
- * The served resources, found by path parts and by kind. Immutable: custom resources will come as a
- * new catalog made from the old one.
+ * The served resources, found by path parts and by kind. Built-in kinds stay; custom resources come
+ * and go, each definition's together. Nothing that is asked per request depends on how many there
+ * are, and what is derived from the contents can be kept per group or per resource, which are
+ * values that do not change: a change of one group leaves the arrays of all others as they are.
  */
 export class Catalog {
-  readonly resources: readonly Resource[];
-  private readonly byPath = new Map<string, Resource>();
-  private readonly byKind = new Map<string, Resource>();
+  readonly #byPath = new Map<string, Resource>();
+  readonly #byKind = new Map<string, Resource>();
+  readonly #byGroup = new Map<string, readonly Resource[]>();
+  /** Custom resources by the name of their definition. */
+  readonly #custom = new Map<string, readonly Resource[]>();
+  readonly #leaving = new Map<Resource, Set<() => void>>();
+  readonly #listeners = new Set<() => void>();
+  #all: readonly Resource[] | undefined;
+  #content: object = {};
 
   /** `isServed` decides per group, version and plural (`--runtime-config`). */
   constructor(
@@ -48,33 +58,129 @@ export class Catalog {
       onByDefault,
     ) => onByDefault,
   ) {
-    this.resources = kinds.flatMap((kind) =>
+    const resources = kinds.flatMap((kind) =>
       kind.versions
         .map((served) => resourceOf(kind, served, domain))
         .filter((r) => isServed(r.groupVersion, r.plural, r.served.onByDefault)),
     );
-    for (const resource of this.resources) {
-      this.byPath.set(`${resource.groupVersion}/${resource.plural}`, resource);
-      this.byKind.set(`${resource.groupVersion}/${resource.kind.kind}`, resource);
+    const groups = new Map<string, Resource[]>();
+    for (const resource of resources) {
+      this.#enter(resource);
+      const group = groups.get(resource.group);
+      if (group === undefined) groups.set(resource.group, [resource]);
+      else group.push(resource);
     }
+    for (const [name, group] of groups) this.#byGroup.set(name, group);
   }
 
+  get resources(): readonly Resource[] {
+    this.#all ??= [...this.#byGroup.values()].flat();
+    return this.#all;
+  }
+  /** Another object whenever the contents are others: the key of what is derived from all. */
+  get content(): object {
+    return this.#content;
+  }
+  get groups(): Iterable<string> {
+    return this.#byGroup.keys();
+  }
+  /** The same array as long as nothing in the group changes; empty = nobody serves the group. */
+  inGroup(group: string): readonly Resource[] {
+    return this.#byGroup.get(group) ?? none;
+  }
   find(group: string, version: string, plural: string): Resource | undefined {
-    return this.byPath.get(`${groupVersionOf(group, version)}/${plural}`);
+    return this.#byPath.get(`${groupVersionOf(group, version)}/${plural}`);
   }
   findKind(groupVersion: string, kind: string): Resource | undefined {
-    return this.byKind.get(`${groupVersion}/${kind}`);
+    return this.#byKind.get(`${groupVersion}/${kind}`);
+  }
+  /** Whether the resource is served (still). */
+  serves(resource: Resource): boolean {
+    return this.#byPath.get(pathOf(resource)) === resource;
+  }
+
+  /**
+   * From now on the definition serves these resources, in one group, instead of those before; none
+   * = it serves nothing. A built-in resource is never replaced.
+   */
+  define(definition: string, resources: readonly Resource[]): void {
+    const before = this.#custom.get(definition) ?? none;
+    if (before.length + resources.length === 0) return;
+    for (const resource of before) this.#remove(resource);
+    const entered = resources.filter(({ group, version, plural }) => {
+      return this.find(group, version, plural) === undefined;
+    });
+    for (const resource of entered) this.#enter(resource);
+    if (entered.length === 0) this.#custom.delete(definition);
+    else this.#custom.set(definition, entered);
+    const [{ group } = { group: "" }] = [...before, ...entered];
+    const gone = new Set(before);
+    const members = [...this.inGroup(group).filter((each) => !gone.has(each)), ...entered];
+    if (members.length === 0) this.#byGroup.delete(group);
+    else this.#byGroup.set(group, members);
+    this.#all = undefined;
+    this.#content = {};
+    for (const resource of before) this.#tellLeaving(resource);
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Calls back, once, when the resource is served no more. Answers how to take that back. */
+  whenGone(resource: Resource, listener: () => void): () => void {
+    // Built-in kinds stay, and have a great many watchers.
+    if (resource.kind.custom === undefined) return () => undefined;
+    const listeners = this.#leaving.get(resource) ?? new Set();
+    this.#leaving.set(resource, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#leaving.get(resource) === listeners) {
+        this.#leaving.delete(resource);
+      }
+    };
+  }
+
+  /** Calls back after every change. Answers how to take that back. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #enter(resource: Resource): void {
+    this.#byPath.set(pathOf(resource), resource);
+    this.#byKind.set(kindOf(resource), resource);
+  }
+
+  #remove(resource: Resource): void {
+    this.#byPath.delete(pathOf(resource));
+    this.#byKind.delete(kindOf(resource));
+  }
+
+  #tellLeaving(resource: Resource): void {
+    const listeners = this.#leaving.get(resource);
+    this.#leaving.delete(resource);
+    for (const listener of listeners ?? []) listener();
   }
 }
 
-function resourceOf(kind: Kind, served: KindVersion, domain: Domain): Resource {
+const none: readonly Resource[] = [];
+
+function pathOf({ groupVersion, plural }: Resource): string {
+  return `${groupVersion}/${plural}`;
+}
+
+function kindOf({ groupVersion, kind }: Resource): string {
+  return `${groupVersion}/${kind.kind}`;
+}
+
+export function resourceOf(kind: Kind, served: KindVersion, domain: Domain): Resource {
   const group = resolve(served.group ?? kind.group, domain);
   const hubVersion = kind.versions.find((v) => v.convert === "hub");
   if (hubVersion === undefined) throw new Error(`${kind.kind} has no hub version`);
   const hubGroup = resolve(hubVersion.group ?? kind.group, domain);
+  const storageVersion = kind.custom?.storageVersion ?? hubVersion.version;
+  const stored = kind.versions.find((v) => v.version === storageVersion) ?? hubVersion;
   return {
     kind,
-    served: withResolvedWarning(served, domain),
+    served: kind.custom === undefined ? withResolvedWarning(served, domain) : served,
     group,
     version: served.version,
     groupVersion: groupVersionOf(group, served.version),
@@ -86,6 +192,7 @@ function resourceOf(kind: Kind, served: KindVersion, domain: Domain): Resource {
       groupVersion: groupVersionOf(hubGroup, hubVersion.version),
       struct: hubVersion.struct,
     },
+    stored: { ...stored, groupVersion: groupVersionOf(hubGroup, stored.version) },
     keyPrefix: `/${resolve(kind.storagePrefix, domain)}/`,
   };
 }

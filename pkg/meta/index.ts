@@ -9,7 +9,7 @@ export {
   resolve,
 } from "./domain.ts";
 export * from "./kind.ts";
-export { Catalog, groupVersionOf, type Resource } from "./catalog.ts";
+export { Catalog, groupVersionOf, type Resource, resourceOf } from "./catalog.ts";
 export { type Status, type StatusCause, type StatusDetails, StatusError } from "./status.ts";
 export {
   duration,

@@ -39,6 +39,37 @@ export interface Kind<Hub = any> {
    * Selectable fields beside metadata.name and metadata.namespace: label -> value of the object.
    */
   readonly selectableFields: Readonly<Record<string, (object: Hub) => string>>;
+  /** Present where the kind was defined at run time, in one version of a custom resource. */
+  readonly custom?: CustomKind;
+}
+
+/**
+ * What a custom resource adds. Each of its versions is a kind of its own, whose hub is that
+ * version, since everything about it may differ from version to version; the others are known for
+ * conversion.
+ */
+export interface CustomKind {
+  /** The definition is being removed: nothing new is created. Changes with the definition. */
+  readonly terminating: boolean;
+  /** The version that objects are stored in. */
+  readonly storageVersion: string;
+  /** The same text means the same kind, whoever compiled it. */
+  readonly fingerprint: string;
+  /** How objects get from version to version; absent = by the versions' `convert`. */
+  readonly conversion?: ObjectConversion;
+}
+
+/** Asks someone else. */
+export interface ObjectConversion {
+  /**
+   * JSON objects of one custom resource, in the version that each names, in the version
+   * `apiVersion`. Throws StatusError.
+   */
+  convert(
+    objects: readonly Readonly<Record<string, unknown>>[],
+    apiVersion: string,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 export type Verb =
@@ -283,6 +314,7 @@ export interface KindDeclaration<Hub>
   readonly hooks?: KindHooks<Hub>;
   readonly rowConditions?: (object: Hub) => readonly RowCondition[];
   readonly selectableFields?: Readonly<Record<string, (object: Hub) => string>>;
+  readonly custom?: CustomKind;
 }
 
 /** Declares a kind; `hub` fixes the type of the objects that hooks, columns and selectors see. */

@@ -12,6 +12,7 @@ import {
 import type { Body, Target, WriteOptions } from "./contract.ts";
 import { type Environment, hookContext } from "./environment.ts";
 import { noteCleared } from "./ownership.ts";
+import { checkCustomTypeMeta, nameIn } from "./custom.ts";
 import { cannotHandle, checkTypeMeta, jsonTypeMeta, type TypeMeta } from "./type-meta.ts";
 
 /** A client's object in hub form, defaulted, and what the client is to be warned of. */
@@ -64,10 +65,9 @@ function decodeText(
   const { resource } = target;
   const { parsed, repeated } = unrecognized(resource, body.bytes, () => parseText(body));
   const value = parsed.value ?? {};
-  const named = unrecognized(resource, body.bytes, () =>
-    completed(resource, jsonTypeMeta(value)),
-  );
-  checkTypeMeta(environment, resource, named);
+  const named = unrecognized(resource, body.bytes, () => namedIn(resource, value, body));
+  if (resource.kind.custom === undefined) checkTypeMeta(environment, resource, named);
+  else checkCustomTypeMeta(resource, named, nameIn(value));
   const unknown: string[] = [];
   const { literals = false } = parsed;
   const object = unhandled(resource, named, () =>
@@ -137,6 +137,14 @@ export function toHub(environment: Environment, target: Target, object: any): an
   const hub = served.convert === "hub" ? object : served.convert.up(object);
   kind.hooks.default?.(hub, hookContext(environment, target));
   return hub;
+}
+
+/** What the body says that it is. Custom resources must say it themselves. */
+function namedIn(resource: Resource, value: unknown, { bytes }: Body): TypeMeta {
+  const named = jsonTypeMeta(value);
+  if (resource.kind.custom === undefined) return completed(resource, named);
+  if (named.kind !== "") return named;
+  throw new DecodeFault(`Object 'Kind' is missing in '${Buffer.from(bytes).toString("utf8")}'`);
 }
 
 /** A body may leave out what the path says already. */

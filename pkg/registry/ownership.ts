@@ -79,7 +79,8 @@ function entriesOfNew(
 ): NonNullable<Entries> {
   const { resource, subresource } = target;
   const scope = scopeOf(resource.kind, subresource);
-  if (subresource !== "" || !("ignored" in scope)) {
+  const { open } = resource.struct;
+  if (subresource !== "" || !("ignored" in scope) || open !== undefined) {
     return entriesOfChanged(environment, target, { object, old: undefined, fieldManager });
   }
   const left = leftOut(scope.ignored);

@@ -26,8 +26,10 @@ import { type Decoded, toHub } from "./body.ts";
 import type { Body, Item, PatchOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
 import { inConverterWords } from "./converter-words.ts";
+import { checkSameKind } from "./custom.ts";
 import { jsonType } from "./json-type.ts";
 import { noteCleared } from "./ownership.ts";
+import { jsonTypeMeta } from "./type-meta.ts";
 
 /**
  * Patches work on the JSON of the current object in the version that the client speaks. The result
@@ -117,7 +119,9 @@ function decodePatched(
   const unknown: string[] = [];
   const isStrategic = request.options.patchType === "strategic";
   const decode = (): any => {
-    if (!isStrategic) checkStillOfKind(target, document);
+    if (target.resource.kind.custom !== undefined) {
+      checkSameKind(target.resource, jsonTypeMeta(document), target.name);
+    } else if (!isStrategic) checkStillOfKind(target, document);
     const options = { root: true, unknown, literals: parsed.literals };
     return fromJson(resource.struct, document ?? {}, options);
   };

@@ -12,6 +12,7 @@ import type { Attributes } from "./admission.ts";
 import { decodeBody, type Decoded } from "./body.ts";
 import type { Body, PatchOptions, Target, WriteAnswer, WriteOptions } from "./contract.ts";
 import { applied } from "./configuration.ts";
+import { refuseWhileTerminating } from "./custom.ts";
 import { dropEmpties } from "./empties.ts";
 import { type Environment, hookContext } from "./environment.ts";
 import { writeFitting } from "./fitting.ts";
@@ -51,6 +52,7 @@ export async function create(
 ): Promise<WriteAnswer> {
   const decoded = decodeBody(environment, target, body, options);
   const { dryRun, fieldManager } = options;
+  refuseWhileTerminating(target);
   return warned(decoded.warnings, () => {
     const { object } = decoded;
     wipeSystemFields(object.metadata);
@@ -161,7 +163,7 @@ async function nameTaken(
   if (generateName) return generatedNameTaken(target.resource, name);
   const key = keyOf(target, name);
   const { entry } = await environment.store.get(key, { signal: target.signal });
-  if (entry === undefined) return alreadyExists(target.resource, name);
+  if (entry === undefined || !isReadable(entry)) return alreadyExists(target.resource, name);
   const { metadata } = new StoredItem(environment, target, entry).object;
   return metadata.deletionTimestamp
     ? alreadyExistsDeleting(target.resource, name)
@@ -411,6 +413,9 @@ function itemOf(
   written: { readonly entry: Pick<Entry, "key" | "value" | "modRevision">; readonly object: any },
 ): StoredItem {
   const { entry, object } = written;
+  // What was stored in another version may come back as less than it was.
+  const { stored } = target.resource;
+  if (stored.convert !== "hub") return new StoredItem(environment, target, entry);
   setResourceVersion(object, entry.modRevision);
   return new StoredItem(environment, target, entry, { object });
 }

@@ -29,11 +29,12 @@ export function encodeStored(
   resource: Resource,
   object: any,
 ): Uint8Array {
-  const { struct, groupVersion } = resource.hub;
+  const { struct, groupVersion, convert } = resource.stored;
   const typeMeta = { kind: resource.kind.kind, apiVersion: groupVersion };
   const { resourceVersion: _version, selfLink: _link, ...metadata } = object.metadata;
-  const stored = { ...object, metadata };
-  return environment.storageMediaType === "protobuf"
+  const own = { ...object, metadata };
+  const stored = convert === "hub" ? own : convert.down(own);
+  return environment.storageMediaType === "protobuf" && struct.open === undefined
     ? wrapEnvelope(typeMeta, toProtobuf(struct, stored))
     : Buffer.from(toJson(struct, stored, typeMeta));
 }

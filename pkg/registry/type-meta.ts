@@ -67,9 +67,11 @@ function knownKind(
   const { apiVersion, kind: name } = named;
   const found = catalog.findKind(apiVersion, name) ?? spoken.findKind(apiVersion, name);
   if (found !== undefined) return found;
-  const former = catalog.resources.find((resource) => wasServed(resource, named));
+  const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
+  const related = catalog.inGroup(group);
+  const former = related.find((resource) => wasServed(resource, named));
   if (former !== undefined) return former;
-  const ofLists = catalog.resources.some(
+  const ofLists = related.some(
     ({ groupVersion, kind }) => groupVersion === named.apiVersion && kind.listKind === named.kind,
   );
   return ofLists || (named.kind === "List" && named.apiVersion === "v1") ? "list" : undefined;

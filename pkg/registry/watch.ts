@@ -73,6 +73,8 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   #past: AsyncGenerator<EventBatch, number, undefined> | undefined;
   #follower: Follower | undefined;
   #deadline = 0;
+  /** Stops asking whether the resource is still served. */
+  #stay: () => void = () => undefined;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -94,6 +96,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   readonly #end = (): void => {
     this.#life.abort();
     this.#parts.target.signal.removeEventListener("abort", this.#end);
+    this.#stay();
     this.#follower?.end();
   };
 
@@ -122,7 +125,8 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     this.#deadline = clock.now() + milliseconds;
     // The sleep fails only when the watch is over before.
     clock.sleep(milliseconds, this.#life.signal).then(this.#end, () => undefined);
-    if (target.signal.aborted) this.#end();
+    this.#stay = environment.catalog.whenGone(target.resource, this.#end);
+    if (target.signal.aborted || !isServed(environment, target)) this.#end();
     else target.signal.addEventListener("abort", this.#end, { once: true });
     this.#past = this.#pastOf();
   }
@@ -207,6 +211,11 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     if (fault instanceof StoreFault) return endOf(fault, this.#parts.asked);
     throw fault;
   }
+}
+
+/** A custom resource may have gone since the request came. */
+function isServed({ catalog }: Environment, { resource }: Target): boolean {
+  return resource.kind.custom === undefined || catalog.serves(resource);
 }
 
 /** About every minute, and shortly before the end. */

@@ -56,6 +56,8 @@ class Place {
   readonly unknown: string[] | undefined;
   readonly literals: boolean;
   root: boolean;
+  /** The field of an open struct that is being read: a value of its own to Go. */
+  inside = "";
   depth = 0;
   /** Digits of the number at hand, where they say more than its value. */
   literal: string | undefined = undefined;
@@ -74,7 +76,8 @@ class Place {
       if (typeof step === "number") path += `[${step}]`;
       else path += path === "" ? step : `.${typeof step === "string" ? step : step[0]}`;
     }
-    const full = path === "" ? name : `${path}.${name}`;
+    const inner = path === "" ? name : `${path}.${name}`;
+    const full = this.inside === "" ? inner : `${this.inside}.${inner}`;
     if (!unknown.includes(full)) unknown.push(full);
   }
 
@@ -315,7 +318,11 @@ function decodeStruct(type: StructType<any>): Decode {
         if (member === null || member === undefined) continue;
         if (place.literals) place.literal = literalAt(value, key);
         let result: unknown;
-        if (field.isNested) {
+        if (open !== undefined) {
+          place.inside = key;
+          result = field.decode(member, place);
+          place.inside = "";
+        } else if (field.isNested) {
           at = undefined;
           place.steps.push(key);
           result = field.decode(member, place);

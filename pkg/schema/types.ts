@@ -138,8 +138,8 @@ export interface StructType<F extends Fields = Fields> extends Shaped<InferField
  */
 export interface OpenMembers {
   /**
-   * Drops what the schema does not know, and adds the paths of that to `unknown`. Throws DecodeFault
-   * for what cannot be read at all.
+   * Drops what the schema does not know, and adds the paths of that to `unknown`. Throws
+   * DecodeFault for what cannot be read at all.
    */
   readonly prune: (object: Record<string, unknown>, unknown: string[] | undefined) => void;
   readonly applyDefaults: (object: Record<string, unknown>) => void;

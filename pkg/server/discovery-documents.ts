@@ -1,7 +1,8 @@
 /** The discovery documents as values, in Go's field order; discovery.ts serves them. */
 import { createHash } from "node:crypto";
+import { memoize } from "#base";
 import { type Catalog, type Resource, resolve } from "#meta";
-import { type ServedGroup, servedGroups, type ServedVersion } from "./group-order.ts";
+import { type ServedGroup, servedGroup, servedGroups, type ServedVersion } from "./group-order.ts";
 
 /**
  * An object on its way out: kind and apiVersion (absent in the oldest two documents) and its
@@ -15,7 +16,7 @@ export interface Document {
 
 /** `/api`: the versions of the core group. */
 export function apiVersions(catalog: Catalog): Document {
-  const core = servedGroups(catalog).find((group) => group.name === "");
+  const core = servedGroup(catalog, "");
   return {
     kind: "APIVersions",
     versions: (core?.versions ?? []).map((served) => served.version),
@@ -62,17 +63,22 @@ export function apiResourceList(served: ServedVersion, catalog: Catalog): Docume
   return { kind, apiVersion: "v1", groupVersion, resources };
 }
 
-function resourceEntry(resource: Resource) {
+const resourceEntry = memoize((resource: Resource) => {
   const { kind } = resource;
   return {
     name: resource.plural,
     singularName: kind.singular,
     namespaced: kind.scope === "Namespaced",
     kind: kind.kind,
-    verbs: [...kind.verbs].sort(),
+    verbs: verbsOf(resource),
     ...namesOf(resource),
     ...(isStored(resource) ? { storageVersionHash: storageVersionHash(resource) } : {}),
   };
+});
+
+/** Sorted, but for custom resources, whose verbs Kubernetes wrote down in an order of their own. */
+function verbsOf({ kind }: Resource): readonly string[] {
+  return kind.custom === undefined ? [...kind.verbs].sort() : kind.verbs;
 }
 
 function namesOf({ kind }: Resource) {
@@ -91,8 +97,9 @@ function isStored(resource: Resource): boolean {
  * Tells clients whether two servers of one cluster store the same version: 8 bytes of SHA-256,
  * Base64.
  */
-export function storageVersionHash({ hub, kind }: Resource): string {
-  const digest = createHash("sha256").update(`${hub.group}/${hub.version}/${kind.kind}`).digest();
+export function storageVersionHash({ hub, stored, kind }: Resource): string {
+  const name = `${hub.group}/${stored.version}/${kind.kind}`;
+  const digest = createHash("sha256").update(name).digest();
   return digest.subarray(0, 8).toString("base64");
 }
 
@@ -119,16 +126,40 @@ function subresources(resource: Resource, catalog: Catalog): SubresourceEntry[] 
 /** Aggregated discovery of `/api` (the core group alone) or `/apis` (all others). */
 export function groupDiscoveryList(catalog: Catalog, core: boolean): Document {
   const groups = servedGroups(catalog).filter((group) => (group.name === "") === core);
-  return {
-    kind: "APIGroupDiscoveryList",
-    apiVersion: `${discoveryGroup(catalog)}/v2`,
-    metadata: {},
-    items: groups.map((group) => ({
+  return listOf(catalog, groups.map((group) => groupDiscovery(group, catalog).value));
+}
+
+function listOf(catalog: Catalog, items: readonly unknown[]): Document {
+  const apiVersion = `${discoveryGroup(catalog)}/v2`;
+  return { kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items };
+}
+
+/** The same as JSON text, of which a change of one group makes only that group's part anew. */
+export function groupDiscoveryText(catalog: Catalog, core: boolean): string {
+  const groups = servedGroups(catalog).filter((group) => (group.name === "") === core);
+  const { items: _items, ...rest } = listOf(catalog, []);
+  const head = `${JSON.stringify(rest).slice(0, -1)},"items":[`;
+  return `${head}${groups.map((group) => groupDiscovery(group, catalog).text).join(",")}]}`;
+}
+
+interface Printed {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+function groupDiscovery(group: ServedGroup, catalog: Catalog): Printed {
+  return printedGroups(group)(catalog);
+}
+
+const printedGroups = memoize((group: ServedGroup) =>
+  memoize((catalog: Catalog): Printed => {
+    const value = {
       metadata: group.name === "" ? {} : { name: group.name },
       versions: group.versions.map((served) => versionDiscovery(served, catalog)),
-    })),
-  };
-}
+    };
+    return { value, text: JSON.stringify(value) };
+  }),
+);
 
 export function discoveryGroup(catalog: Catalog): string {
   return resolve("apidiscovery.{api}", catalog.domain);
@@ -154,7 +185,7 @@ function resourceDiscovery(resource: Resource, catalog: Catalog) {
     responseKind: { group: "", version: "", kind: kind.kind },
     scope: kind.scope,
     singularResource: kind.singular,
-    verbs: [...kind.verbs].sort(),
+    verbs: verbsOf(resource),
     ...namesOf(resource),
     ...(below.length > 0 ? { subresources: below } : {}),
   };

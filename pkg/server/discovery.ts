@@ -3,7 +3,6 @@
  * aggregated form.
  */
 import { createHash } from "node:crypto";
-import { memoize } from "#base";
 import type { Catalog } from "#meta";
 import {
   apiGroup,
@@ -13,11 +12,13 @@ import {
   type Document,
   discoveryGroup,
   groupDiscoveryList,
+  groupDiscoveryText,
 } from "./discovery-documents.ts";
 import { encodeDocument, jsonBytes } from "./document-encoding.ts";
 import type { DocumentAnswer } from "./documents.ts";
 import { notRepresentable } from "./failures.ts";
-import { servedGroups } from "./group-order.ts";
+import { servedGroup, servedGroups } from "./group-order.ts";
+import { memoizeContent } from "./memoize-parts.ts";
 import {
   covers,
   type Format,
@@ -74,7 +75,7 @@ function findDocument(catalog: Catalog, parts: readonly string[]): FoundDocument
   if ((prefix !== "api" && prefix !== "apis") || more.length > 0) return undefined;
   // The core group has no name by which it could be found below `/apis`.
   if (prefix === "apis" && groupName === "") return undefined;
-  const group = servedGroups(catalog).find((served) => served.name === groupName);
+  const group = servedGroup(catalog, groupName ?? "");
   if (group === undefined) return undefined;
   if (version === undefined) return { make: () => apiGroup(group), methods: "any" };
   const served = group.versions.find((candidate) => candidate.version === version);
@@ -106,7 +107,7 @@ interface AggregatedRequest {
 }
 
 function aggregatedAnswer(catalog: Catalog, request: AggregatedRequest): DocumentAnswer {
-  const { document, etag } = aggregated(catalog)[request.core ? "core" : "others"];
+  const { document, text, etag } = aggregated(catalog)[request.core ? "core" : "others"];
   const form = `g=${discoveryGroup(catalog)};v=v2;as=APIGroupDiscoveryList`;
   const headers = {
     "content-type": `${mediaTypes[request.format]};${form}`,
@@ -118,15 +119,19 @@ function aggregatedAnswer(catalog: Catalog, request: AggregatedRequest): Documen
   if (request.ifNoneMatch === etag) {
     return { status: 304, headers: { etag, vary: "Accept" }, body: new Uint8Array(), methods };
   }
-  return { status: 200, headers, body: encodeDocument(document, request.format), methods };
+  const { format } = request;
+  const body =
+    format === "json" ? Buffer.from(`${text}\n`) : encodeDocument(document(), format);
+  return { status: 200, headers, body, methods };
 }
 
 /** The tag is that of the content, whatever the form it is sent in. */
-const aggregated = memoize((catalog: Catalog) => {
+const aggregated = memoizeContent((catalog) => {
   const tagged = (core: boolean) => {
-    const document = groupDiscoveryList(catalog, core);
-    const digest = createHash("sha512").update(JSON.stringify(document)).digest("hex");
-    return { document, etag: `"${digest.toUpperCase()}"` };
+    const text = groupDiscoveryText(catalog, core);
+    const digest = createHash("sha512").update(text).digest("hex");
+    const document = () => groupDiscoveryList(catalog, core);
+    return { document, text, etag: `"${digest.toUpperCase()}"` };
   };
   return { core: tagged(true), others: tagged(false) };
 });

@@ -2,6 +2,7 @@
 import type { Catalog, Resource } from "#meta";
 import { groupVersionOf, resolve } from "#meta";
 import { memoize } from "#base";
+import { memoizeContent } from "./memoize-parts.ts";
 
 export interface ServedVersion {
   readonly group: string;
@@ -48,16 +49,27 @@ const builtinGroupOrder: readonly (readonly string[])[] = [
 ];
 
 /** The served groups with their versions and resources, in the order of discovery; core first. */
-export const servedGroups: (catalog: Catalog) => readonly ServedGroup[] = memoize((catalog) => {
+export const servedGroups = memoizeContent((catalog): readonly ServedGroup[] => {
   const rank = groupRank(catalog);
-  const byGroup = new Map<string, Map<string, Resource[]>>();
-  for (const resource of catalog.resources) {
-    const versions = entry(byGroup, resource.group, () => new Map<string, Resource[]>());
+  return [...catalog.groups]
+    .map((name) => groupOf(catalog.inGroup(name)))
+    .sort((a, b) => rank(a.name) - rank(b.name) || compareText(a.name, b.name));
+});
+
+/** Undefined for a group that is not served. */
+export function servedGroup(catalog: Catalog, name: string): ServedGroup | undefined {
+  const resources = catalog.inGroup(name);
+  return resources.length === 0 ? undefined : groupOf(resources);
+}
+
+/** A group is put in order when something in it has changed, not when others have. */
+const groupOf = memoize((resources: readonly Resource[]): ServedGroup => {
+  const versions = new Map<string, Resource[]>();
+  for (const resource of resources) {
     entry(versions, resource.version, (): Resource[] => []).push(resource);
   }
-  return [...byGroup]
-    .map(([name, versions]) => ({ name, versions: sortVersions(name, versions) }))
-    .sort((a, b) => rank(a.name) - rank(b.name) || compareText(a.name, b.name));
+  const name = resources[0]?.group ?? "";
+  return { name, versions: sortVersions(name, versions) };
 });
 
 function groupRank(catalog: Catalog): (group: string) => number {

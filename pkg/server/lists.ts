@@ -123,11 +123,12 @@ function shapeOf(view: ListView): ListShape {
   return jsonPartialList(view.as, view.metaGroup);
 }
 
+/** Go's unstructured lists, which those of custom resources are, always name where to go on. */
 function jsonList({ kind, groupVersion }: Resource): ListShape {
   return {
     head: (facts) =>
       `{"kind":"${kind.listKind}","apiVersion":"${groupVersion}",` +
-      `"metadata":${JSON.stringify(facts)},"items":[`,
+      `"metadata":${JSON.stringify(kind.custom ? { continue: "", ...facts } : facts)},"items":[`,
     item: (item) => itemJson(item, true),
     separator: ",",
     tail: () => "]}\n",

@@ -1,3 +1,5 @@
+import type { Catalog } from "#meta";
+
 /**
  * Keeps the result of `make` for a list of identical parts (same values, same order) as long as
  * all of
@@ -25,4 +27,17 @@ export function memoizeParts<V>(): (parts: readonly object[], make: () => V) => 
 interface Branch<V> {
   readonly next: WeakMap<object, Branch<V>>;
   made: { readonly value: V } | undefined;
+}
+
+/** Keeps the result of `make` as long as the contents of the catalog are what they are. */
+export function memoizeContent<V>(make: (catalog: Catalog) => V): (catalog: Catalog) => V {
+  const made = new WeakMap<object, { readonly value: V }>();
+  return (catalog) => {
+    let known = made.get(catalog.content);
+    if (known === undefined) {
+      known = { value: make(catalog) };
+      made.set(catalog.content, known);
+    }
+    return known.value;
+  };
 }

@@ -11,6 +11,7 @@ export const mediaTypes: Readonly<Record<Format, string>> = {
 };
 const formats: readonly Format[] = ["json", "yaml", "protobuf"];
 const streamFormats: readonly Format[] = ["json", "protobuf"];
+const textTypes = [mediaTypes.json, mediaTypes.yaml];
 const allTypes = formats.map((format) => mediaTypes[format]);
 const streamTypes = streamFormats.map((format) => `${mediaTypes[format]};stream=watch`);
 
@@ -53,7 +54,19 @@ export function negotiate(
     const streams = offer === "list" || offer === "watch" ? streamTypes : [];
     throw notRepresentable([...allTypes, ...streams]);
   }
-  const found = choose(accept, offer, metaGroup);
+  const found = choose(accept, { offer, metaGroup });
+  if (found === undefined) throw notAcceptable(offer === "watch" ? streamTypes : allTypes);
+  return found;
+}
+
+/** Custom resources have no Protobuf form; their metadata has. */
+function negotiateCustom(
+  accept: string | undefined,
+  offer: Offer,
+  metaGroup: string,
+): Negotiated {
+  const isText = ({ as, format }: Negotiated) => as !== undefined || format !== "protobuf";
+  const found = choose(accept, { offer, metaGroup, fits: isText });
   if (found === undefined) throw notAcceptable(offer === "watch" ? streamTypes : allTypes);
   return found;
 }
@@ -67,12 +80,13 @@ export class Negotiator {
 
   constructor(private readonly metaGroup: string) {}
 
-  /** As `negotiate`. */
-  negotiate(accept: string | undefined, offer: Offer): Negotiated {
-    const key = `${offer} ${accept ?? ""}`;
+  /** As `negotiate`, or for custom resources as `negotiateCustom`. */
+  negotiate(accept: string | undefined, offer: Offer, custom: boolean): Negotiated {
+    const key = `${custom ? "custom " : ""}${offer} ${accept ?? ""}`;
     let negotiated = this.known.get(key);
     if (negotiated === undefined) {
-      negotiated = negotiate(accept, offer, this.metaGroup);
+      const find = custom ? negotiateCustom : negotiate;
+      negotiated = find(accept, offer, this.metaGroup);
       if (this.known.size >= remembered) this.known.clear();
       this.known.set(key, negotiated);
     }
@@ -82,7 +96,8 @@ export class Negotiator {
 
 /** The format for an error: JSON when nothing else fits, since an error must reach the client. */
 export function negotiateFailure(accept: string | undefined): Negotiated {
-  return choose(accept, "status", "") ?? { format: "json", as: undefined, pretty: false };
+  const found = choose(accept, { offer: "status", metaGroup: "" });
+  return found ?? { format: "json", as: undefined, pretty: false };
 }
 
 /**
@@ -97,17 +112,26 @@ export function routeAccepts(accept: string | undefined, types: readonly string[
   });
 }
 
-function choose(accept: string | undefined, offer: Offer, metaGroup: string) {
+function choose(
+  accept: string | undefined,
+  { offer, metaGroup, fits = () => true }: Choice,
+): Negotiated | undefined {
   const offered = offer === "watch" ? streamFormats : formats;
   if (accept === undefined || accept === "") return plain(offered[0]!);
   for (const clause of parseAccept(accept)) {
     for (const format of offered) {
       if (!covers(clause, mediaTypes[format])) continue;
       const found = withParameters(clause, { format, offer, metaGroup });
-      if (found !== undefined) return found;
+      if (found !== undefined && fits(found)) return found;
     }
   }
   return undefined;
+}
+
+interface Choice {
+  readonly offer: Offer;
+  readonly metaGroup: string;
+  readonly fits?: (found: Negotiated) => boolean;
 }
 
 function plain(format: Format): Negotiated {
@@ -181,11 +205,12 @@ const mediaTypePattern = /^\s*([^\s;]+)\s*(?:;\s*[^\s;=]+=(?:"[^"]*"|[^\s;"]+)\s
  * The format of a request body; no Content-Type means JSON.
  * @throws StatusError 415
  */
-export function bodyFormat(contentType: string | undefined): Format {
+export function bodyFormat(contentType: string | undefined, custom = false): Format {
   if (contentType === undefined || contentType === "") return "json";
   const type = mediaTypePattern.exec(contentType)?.[1]?.toLowerCase();
   const format = formats.find((candidate) => mediaTypes[candidate] === type);
   if (format === undefined) throw unsupportedMediaType(allTypes);
+  if (custom && format === "protobuf") throw unsupportedMediaType(textTypes);
   return format;
 }
 
@@ -221,11 +246,20 @@ const patchTypes: ReadonlyMap<string, PatchType> = new Map([
   ["application/apply-patch+yaml", { patchType: "apply", format: "yaml" }],
 ]);
 
+/** Those of custom resources, whose lists have no strategy. */
+const customPatchTypes = [
+  "application/json-patch+json",
+  "application/merge-patch+json",
+  "application/apply-patch+yaml",
+];
+
 /**
  * @throws StatusError 415
  */
-export function patchTypeOf(contentType: string | undefined): PatchType {
-  const found = patchTypes.get((contentType ?? "").split(";", 1)[0]!.trim());
+export function patchTypeOf(contentType: string | undefined, custom: boolean): PatchType {
+  const type = (contentType ?? "").split(";", 1)[0]!.trim();
+  const found = patchTypes.get(type);
+  if (custom && !customPatchTypes.includes(type)) throw unsupportedMediaType(customPatchTypes);
   if (found === undefined) throw genericFailure(415);
   return found;
 }

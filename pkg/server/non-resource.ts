@@ -130,5 +130,7 @@ function belowServedPrefix(catalog: Catalog, path: string): boolean {
   if (path.startsWith("/api/") || path.startsWith("/version/")) return true;
   const [, first, group, version] = path.split("/");
   if (first !== "apis" || group === undefined || version === undefined) return false;
-  return catalog.resources.some((resource) => resource.group !== "" && resource.group === group);
+  // Custom resources are served by another server in Kubernetes, which says it in plain text.
+  const [resource] = group === "" ? [] : catalog.inGroup(group);
+  return resource !== undefined && resource.kind.custom === undefined;
 }

@@ -3,6 +3,7 @@
  * asks, and shared by every catalog that serves the same kinds in it.
  */
 import { createHash } from "node:crypto";
+import { memoize } from "#base";
 import {
   apiGroup,
   apiGroupList,
@@ -12,8 +13,7 @@ import {
   status,
   watchEvent,
 } from "#api";
-import { memoize } from "#base";
-import { type Catalog, type Domain, openApiName } from "#meta";
+import { type Domain, openApiName } from "#meta";
 import {
   type GroupVersionKind,
   type OpenApiRoot,
@@ -22,7 +22,7 @@ import {
   type StructType,
 } from "#schema";
 import { type ServedGroup, servedGroups, type ServedVersion } from "./group-order.ts";
-import { memoizeParts } from "./memoize-parts.ts";
+import { memoizeContent, memoizeParts } from "./memoize-parts.ts";
 import {
   capitalized,
   groupIdentifier,
@@ -49,6 +49,8 @@ export interface OpenApiDocument {
 
 /** The paths and roots of one document, before a dialect prints them. */
 interface Part {
+  /** Instead of the usual one. */
+  readonly title?: string;
   readonly paths: readonly PathItem[];
   readonly roots: readonly OpenApiRoot[];
 }
@@ -60,28 +62,60 @@ const bearerToken = {
   description: "A bearer token.",
 };
 
-/** Addresses below `/openapi/v3/` and what is found there, each built when it is first called. */
-export const openApiV3Documents: (
-  catalog: Catalog,
-) => ReadonlyMap<string, () => OpenApiDocument> = memoize((catalog) => {
+/** What is found at an address; built when it is first asked for. */
+interface OpenApiEntry {
+  readonly hash: () => string;
+  readonly document: () => OpenApiDocument;
+}
+
+/** Addresses below `/openapi/v3/` and what is found there. */
+export const openApiV3Documents = memoizeContent((catalog): ReadonlyMap<string, OpenApiEntry> => {
   const { domain } = catalog;
-  const found = new Map<string, () => OpenApiDocument>();
+  const found = new Map<string, OpenApiEntry>();
   const add = (address: string, part: () => Part) =>
-    found.set(address, lazily(() => printV3(part())));
+    found.set(address, entryOf(lazily(() => printV3(part()))));
   add("api", coreVersionsPart);
   add("apis", groupListPart);
   add("version", versionPart);
   for (const group of servedGroups(catalog)) {
     const base = group.name === "" ? "api" : `apis/${group.name}`;
-    if (group.name !== "") add(base, () => groupPart(group, domain));
+    if (group.name !== "" && !isCustom(group)) add(base, () => groupPart(group, domain));
     for (const served of group.versions) {
-      found.set(`${base}/${served.version}`, () =>
-        versionDocuments(identityOf(served, domain), () => printV3(versionedPart(served, domain))),
-      );
+      found.set(`${base}/${served.version}`, versionEntries(served)(domain));
     }
   }
   return found;
 });
+
+function isCustom({ versions }: ServedGroup): boolean {
+  return versions.every(({ resources }) => resources.every(({ kind }) => kind.custom));
+}
+
+function entryOf(document: () => OpenApiDocument): OpenApiEntry {
+  return { hash: () => document().hash, document };
+}
+
+const versionEntries = memoize((served: ServedVersion) =>
+  memoize((domain: Domain): OpenApiEntry => {
+    const print = () => printV3(versionedPart(served, domain));
+    const [first] = served.resources;
+    if (first?.kind.custom === undefined) {
+      return entryOf(() => versionDocuments(identityOf(served, domain), print));
+    }
+    const hash = lazily(() => customHash(served));
+    return { hash, document: () => ({ ...print(), hash: hash() }) };
+  }),
+);
+
+/**
+ * Documents of custom resources are many and change often: each is named by what it is made of, so
+ * that the index need not make it, and none is kept, since clients keep it by that name.
+ */
+function customHash({ resources }: ServedVersion): string {
+  const parts = resources.map(({ kind }) => kind.custom?.fingerprint ?? kind.kind);
+  const made = JSON.stringify([versionInfo().gitVersion, ...parts]);
+  return createHash("sha512").update(made).digest("hex").toUpperCase();
+}
 
 /** A group version's document depends on these values and on nothing else. */
 function identityOf(served: ServedVersion, domain: Domain): readonly object[] {
@@ -91,10 +125,10 @@ function identityOf(served: ServedVersion, domain: Domain): readonly object[] {
 const versionDocuments = memoizeParts<OpenApiDocument>();
 const versionPartsV2 = memoizeParts<PrintedPart>();
 
-function printV3({ paths, roots }: Part): OpenApiDocument {
+function printV3({ paths, roots, title }: Part): OpenApiDocument {
   const value = {
     openapi: "3.0.0",
-    info: infoOf(),
+    info: { ...infoOf(), ...(title === undefined ? {} : { title }) },
     paths: Object.fromEntries(paths.map((item) => [item.path, pathV3(item)])),
     components: {
       schemas: openApiV3(roots, openApiName),
@@ -115,7 +149,7 @@ function documentOf(value: Readonly<Record<string, unknown>>, shape: Shape): Ope
 }
 
 /** The whole API in one Swagger 2.0 document, put together from parts that are kept. */
-export const openApiV2Document: (catalog: Catalog) => OpenApiDocument = memoize((catalog) => {
+export const openApiV2Document = memoizeContent((catalog): OpenApiDocument => {
   const { domain } = catalog;
   const served = servedGroups(catalog).flatMap((group) => group.versions);
   const parts = [
@@ -190,9 +224,12 @@ function versionedPart(served: ServedVersion, domain: Domain): Part {
     answer: apiResourceList,
   });
   const base = group === "" ? "/api" : "/apis";
+  const custom = resources.every(({ kind }) => kind.custom !== undefined);
+  const root = { path: `${base}/${groupVersion}/`, parameters: [], operations: [list] };
   return {
+    ...(custom ? { title: "Kubernetes CRD Swagger" } : {}),
     paths: [
-      { path: `${base}/${groupVersion}/`, parameters: [], operations: [list] },
+      ...(custom ? [] : [root]),
       ...resources.flatMap((resource) => pathsOf(resource, domain)),
     ],
     roots: [

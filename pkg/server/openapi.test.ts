@@ -58,7 +58,7 @@ describe("openapi v3", () => {
   });
 
   it("resolves every reference within the document", () => {
-    for (const [address, document] of openApiV3Documents(catalog)) {
+    for (const [address, { document }] of openApiV3Documents(catalog)) {
       const text = JSON.stringify(document().value);
       const { components } = document().value as any;
       for (const [, name] of text.matchAll(/#\/components\/schemas\/([^"]+)"/g)) {
@@ -147,7 +147,7 @@ describe("openapi v3", () => {
 describe("openapi documents of a growing catalog", () => {
   it("keep those of untouched group versions, and rebuild the touched one", () => {
     const grown = toyCatalog(lateKind("example.com"), lateKind("toys.{api}"));
-    const built = (on: Catalog, address: string) => openApiV3Documents(on).get(address)?.();
+    const built = (on: Catalog, address: string) => openApiV3Documents(on).get(address)?.document();
     for (const untouched of ["api/v1", "apis/toys.k8s.io/v1beta1"]) {
       assert.equal(built(grown, untouched), built(catalog, untouched));
     }

@@ -31,14 +31,15 @@ export function openApiAnswer(
   if (path === V3 || path === `${V3}/`) return indexAnswer(catalog);
   if (!path.startsWith(`${V3}/`)) return undefined;
   const address = path.slice(V3.length + 1);
-  const document = openApiV3Documents(catalog).get(address)?.();
-  if (document === undefined) return answer(404, {});
+  const entry = openApiV3Documents(catalog).get(address);
+  if (entry === undefined) return answer(404, {});
   const hash = query.get("hash") ?? "";
-  if (hash !== "" && hash !== document.hash) {
-    return answer(301, { "content-type": JSON_MEDIA, location: addressOf(address, document) });
+  if (hash !== "" && hash !== entry.hash()) {
+    const location = addressOf(address, entry.hash());
+    return answer(301, { "content-type": JSON_MEDIA, location });
   }
   const caching: Record<string, string> = hash === "" ? {} : { "cache-control": IMMUTABLE };
-  return contentAnswer(document, { version: "v3", headers, caching });
+  return contentAnswer(entry.document(), { version: "v3", headers, caching });
 }
 
 function answer(
@@ -49,18 +50,15 @@ function answer(
   return { status, headers, body, methods: "any" };
 }
 
-function addressOf(address: string, document: OpenApiDocument): string {
-  return `${V3}/${address}?hash=${document.hash}`;
+function addressOf(address: string, hash: string): string {
+  return `${V3}/${address}?hash=${hash}`;
 }
 
 /** Always plain text, whatever is asked for: clients parse it as JSON without looking. */
 function indexAnswer(catalog: Catalog): DocumentAnswer {
   const entries = [...openApiV3Documents(catalog)]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([address, document]) => [
-      address,
-      { serverRelativeURL: addressOf(address, document()) },
-    ]);
+    .map(([address, { hash }]) => [address, { serverRelativeURL: addressOf(address, hash()) }]);
   const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(entries) }));
   return answer(200, { "content-type": "text/plain; charset=utf-8" }, body);
 }

@@ -3,6 +3,8 @@ import {
   type Catalog,
   genericFailure,
   goQuote,
+  methodNotSupported,
+  notFound,
   type Resource,
   type Verb,
 } from "#meta";
@@ -28,7 +30,10 @@ export interface Route {
 export function findRoute(catalog: Catalog, method: string, info: RequestInfo): Route {
   const resource = catalog.find(info.group, info.version, info.resource);
   if (resource === undefined) throw genericFailure(404);
-  const place = placeOf(resource, info);
+  const place =
+    resource.kind.custom === undefined
+      ? placeOf(resource, info)
+      : customPlace(resource, method, placeOf(resource, info));
   const allowed = methodsOf(resource, place);
   if (allowed.size === 0) throw genericFailure(404);
   const verb = allowed.get(method);
@@ -112,6 +117,29 @@ function placeOf({ kind, plural }: Resource, info: RequestInfo): Place {
       (namespaced ? scoped || own.length === 1 : !scoped),
     everywhere: namespaced && info.namespace === "",
   };
+}
+
+/**
+ * Kubernetes serves custom resources by verbs and names rather than by paths, so that some paths
+ * that it does not have are answered otherwise: a POST to an object creates one.
+ * @throws StatusError
+ */
+function customPlace(resource: Resource, method: string, place: Place): Place {
+  const { name, subresource } = place;
+  if (subresource !== "") {
+    const found = resource.kind.subresources.find((each) => each.name === subresource);
+    if (found === undefined) throw notFound(resource, name);
+    const verb = subresourceMethods.find(([each]) => each === method)?.[1];
+    if (verb !== undefined && !found.verbs.some((each) => each === verb)) {
+      throw methodNotSupported(resource, verb);
+    }
+    return place;
+  }
+  if (method === "POST") return { ...place, name: "" };
+  if (name === "" && (method === "PUT" || method === "PATCH")) {
+    throw badRequest("name must be provided");
+  }
+  return place;
 }
 
 const none: ReadonlyMap<string, Verb> = new Map();

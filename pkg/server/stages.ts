@@ -320,7 +320,7 @@ function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified, 
   return {
     name: "dispatch",
     run: async ({ exchange, info, query, user }) => {
-      if (info.isResource && servesGroup(parts.catalog, info)) {
+      if (info.isResource && servesPath(parts.catalog, info)) {
         const stream = findStream(parts.catalog, exchange.method, info);
         if (stream !== undefined) return runStream(parts, { exchange, info, query, user, stream });
         const route = findRoute(parts.catalog, exchange.method, info);
@@ -331,7 +331,19 @@ function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified, 
   };
 }
 
-/** Paths of groups that nobody serves are no paths of the API. */
-function servesGroup({ resources }: Catalog, { path, group }: RequestInfo): boolean {
-  return !path.startsWith("//") && (group === "" || resources.some((r) => r.group === group));
+/**
+ * Paths of groups that nobody serves are no paths of the API, and neither are those of custom
+ * resources that do not exist.
+ */
+function servesPath(catalog: Catalog, info: RequestInfo): boolean {
+  const { path, group, version, resource, namespace, verb } = info;
+  if (path.startsWith("//")) return false;
+  const found = catalog.find(group, version, resource);
+  if (found?.kind.custom === undefined) {
+    // Built-in resources come first in their group.
+    const [first] = catalog.inGroup(group);
+    return group === "" || (first !== undefined && first.kind.custom === undefined);
+  }
+  const everywhere = verb === "list" || verb === "watch";
+  return found.kind.scope === "Namespaced" ? namespace !== "" || everywhere : namespace === "";
 }

@@ -205,7 +205,7 @@ class VerbRun {
   private async write(verb: "create" | "update"): Promise<void> {
     const { exchange, query } = this.request;
     const negotiated = this.negotiate(this.isQuestion ? "status" : "object");
-    const body = await this.body(bodyFormat(exchange.header("content-type")));
+    const body = await this.body(bodyFormat(exchange.header("content-type"), this.isCustom));
     const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
     const options = writeOptions(query, { kind, domain: this.domain });
     this.tableView(negotiated);
@@ -227,7 +227,7 @@ class VerbRun {
 
   private async patch(): Promise<void> {
     const { exchange, query } = this.request;
-    const { patchType, format } = patchTypeOf(exchange.header("content-type"));
+    const { patchType, format } = patchTypeOf(exchange.header("content-type"), this.isCustom);
     const negotiated = this.negotiate("object");
     const body = await this.body(format);
     const options: PatchOptions = {
@@ -299,7 +299,13 @@ class VerbRun {
 
   private negotiate(offer: Offer): Negotiated {
     const negotiator = negotiatorOf(this.parts.catalog);
-    return negotiator.negotiate(this.request.exchange.header("accept"), offer);
+    // A Scale is no custom resource, whatever it is the scale of.
+    const custom = this.isCustom && this.target.subresource !== "scale";
+    return negotiator.negotiate(this.request.exchange.header("accept"), offer, custom);
+  }
+
+  private get isCustom(): boolean {
+    return this.target.resource.kind.custom !== undefined;
   }
 
   private pretty(negotiated: Negotiated): boolean {
