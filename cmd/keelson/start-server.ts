@@ -83,19 +83,9 @@ async function startOn(
     access,
     gates,
   });
-  const server = createServer({
-    catalog,
-    registry,
-    authenticator: access.authenticator,
-    authorizer: access.authorizer,
-    documents: access.documents,
-    tls: credentials && tlsOf(options, credentials),
-    kubelet: options.kubelet ?? {},
-    clock,
-    limits: options.limits ?? {},
-    health: [storageCheck(storage.backend), values.check, defaultRolesCheck],
-    log: (line) => reporter(options)("request", line),
-  });
+  const health = [storageCheck(storage.backend), values.check, defaultRolesCheck];
+  const parts = { catalog, registry, access, clock, health };
+  const server = serverOf(options, parts, credentials && tlsOf(options, credentials));
   const life = new AbortController();
   // Every watch of every controller listens to it.
   setMaxListeners(0, life.signal);
@@ -124,6 +114,31 @@ async function startOn(
     },
     close: (closeOptions) => closeAll({ server, life, background, storage }, closeOptions),
   };
+}
+
+interface ServerParts {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly health: readonly HealthCheck[];
+}
+
+function serverOf(
+  options: StartOptions,
+  { access, ...parts }: ServerParts,
+  tls: TlsOptions | undefined,
+): KeelsonServer {
+  return createServer({
+    ...parts,
+    authenticator: access.authenticator,
+    authorizer: access.authorizer,
+    documents: access.documents,
+    tls,
+    kubelet: options.kubelet ?? {},
+    limits: options.limits ?? {},
+    log: (line) => reporter(options)("request", line),
+  });
 }
 
 interface Unready extends Running {

@@ -31,7 +31,7 @@ import { applyPatch } from "./patch.ts";
 import { keepTimes, own, ownersOf, restoreOwners } from "./ownership.ts";
 import { mayGo } from "./removal.ts";
 import { type Hold, holding, releaseAll } from "./reservations.ts";
-import { encodeStored, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
+import { encodeStored, isReadable, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
 import { validateCreate, validateUpdate } from "./validate.ts";
 import { checkPreconditions, checkVersion } from "./versions.ts";
 

@@ -53,7 +53,8 @@ describe("encryption at rest, over HTTP", () => {
   }
   const create = (name: string) =>
     call("POST", secrets, { metadata: { name }, stringData: { password: "hidden" } });
-  const names = async () => (await call("GET", secrets)).body.items.map((i: any) => i.metadata.name);
+  const names = async () =>
+    (await call("GET", secrets)).body.items.map((item: any) => item.metadata.name);
 
   it("writes the same object again with the new key, once", async () => {
     await start(1);

@@ -1,4 +1,4 @@
-import { duration, parseDuration, parseYaml, YamlFault } from "#meta";
+import { duration, kubernetes, parseDuration, parseYaml, resolve, YamlFault } from "#meta";
 import {
   always,
   DecodeFault,
@@ -56,6 +56,8 @@ type Provider = Infer<typeof providerStruct>;
 type Keys = Infer<typeof keysStruct>;
 export type KmsConfiguration = Infer<typeof kmsStruct>;
 
+const configurationVersion = resolve("apiserver.config.{api}/v1", kubernetes);
+const eventsGroup = resolve("events.{api}", kubernetes);
 const defaultTimeoutMs = 3_000;
 const aesSizes = [16, 24, 32];
 const secretboxSizes = [32];
@@ -79,9 +81,9 @@ function decoded(text: string): EncryptionConfiguration {
   try {
     const { value, duplicates } = parseYaml(text);
     const { apiVersion, kind } = (value ?? {}) as Record<string, unknown>;
-    if (apiVersion !== "apiserver.config.k8s.io/v1" || kind !== "EncryptionConfiguration") {
+    if (apiVersion !== configurationVersion || kind !== "EncryptionConfiguration") {
       throw new EncryptionConfigurationFault(
-        "expected apiVersion apiserver.config.k8s.io/v1 and kind EncryptionConfiguration",
+        `expected apiVersion ${configurationVersion} and kind EncryptionConfiguration`,
       );
     }
     const unknown: string[] = [];
@@ -161,9 +163,9 @@ function nameFault(name: string): string | undefined {
   if (["apiserveripinfo", "serviceipallocations", "servicenodeportallocations"].includes(name)) {
     return "resources which do not have REST API/s cannot be encrypted";
   }
-  if (group === "events.k8s.io") {
+  if (group === eventsGroup) {
     return (
-      "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use 'events' " +
+      `'*.${eventsGroup}' objects are stored using the 'events' API group in etcd. Use 'events' ` +
       "instead in the config file"
     );
   }

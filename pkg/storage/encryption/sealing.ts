@@ -1,7 +1,7 @@
 /** What every way of encrypting values shares. */
 
 /** Stands before every encrypted value; values that are not encrypted begin otherwise. */
-export const sealedMark = "k8s:enc:";
+const sealedMark = "k8s:enc:";
 
 /** Why a value cannot be opened, or one cannot be sealed now. */
 export class SealFault extends Error {
