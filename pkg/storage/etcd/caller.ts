@@ -1,11 +1,9 @@
-import type { Etcd3 } from "etcd3";
 import type { Clock } from "#base";
 import { StoreFault } from "../backend.ts";
+import type { CallOptions } from "./channel.ts";
+import type { EtcdClient } from "./client.ts";
 import { failureOf, faultOf, isConnectionTrouble, type Failure } from "./failures.ts";
 import type { Link, Links } from "./links.ts";
-
-/** What a call carries; the shape of gRPC's call options as far as it is used here. */
-export type CallOptions = NonNullable<Parameters<Etcd3["kv"]["range"]>[1]>;
 
 interface CallerOptions {
   readonly links: Links;
@@ -27,7 +25,7 @@ export interface Call<T> {
   /** A write is repeated only when it is certain that it was not applied. */
   readonly write: boolean;
   readonly signal: AbortSignal | undefined;
-  readonly send: (etcd: Etcd3, options: CallOptions) => Promise<T>;
+  readonly send: (etcd: EtcdClient, options: CallOptions) => Promise<T>;
 }
 
 /** A failure that the backend itself knows how to go on from; everything else is a StoreFault. */
@@ -116,16 +114,9 @@ export class Caller {
 }
 
 async function send<T>(call: Call<T>, link: Link, timeoutMs: number): Promise<T> {
-  call.signal?.throwIfAborted();
-  const { options, handle } = callOptions(timeoutMs);
-  call.signal?.addEventListener("abort", handle.cancel, { once: true });
-  try {
-    const answer = await call.send(link.etcd, options);
-    link.proven = true;
-    return answer;
-  } finally {
-    call.signal?.removeEventListener("abort", handle.cancel);
-  }
+  const answer = await call.send(link.etcd, { timeoutMs, signal: call.signal });
+  link.proven = true;
+  return answer;
 }
 
 /** A last try that had no time left says less than the one before it, if they mean the same. */
@@ -140,52 +131,4 @@ function repeatable({ what }: Failure, write: boolean): boolean {
 
 function numbered({ what }: Failure): boolean {
   return what === "compacted" || what === "future-revision" || what === "lease-gone";
-}
-
-/** The parts of gRPC's interceptors that are needed; the package itself stays behind etcd3. */
-interface InterceptedCall {
-  start(metadata: { set(key: string, value: string): void }, listener?: unknown): void;
-  cancelWithStatus(status: number, details: string): void;
-}
-
-type Interceptor = (
-  options: unknown,
-  next: (options: unknown) => InterceptedCall,
-) => InterceptedCall;
-
-interface Cancel {
-  /** Cancels the call on the wire, or as soon as it would get there. */
-  cancel(): void;
-}
-
-/**
- * `hasleader` makes a member that lost its leader say so at once instead of holding the call.
- * Answers the options of one call, and the handle that cancels it.
- */
-export function callOptions(timeoutMs: number | undefined): {
-  readonly options: CallOptions;
-  readonly handle: Cancel;
-} {
-  let running: InterceptedCall | undefined;
-  let canceled = false;
-  const interceptor: Interceptor = (options, next) => {
-    const call = next(options);
-    const start = call.start.bind(call);
-    call.start = (metadata, listener) => {
-      metadata.set("hasleader", "true");
-      start(metadata, listener);
-      if (canceled) call.cancelWithStatus(1, "aborted");
-    };
-    running = call;
-    return call;
-  };
-  const options: CallOptions = {
-    ...(timeoutMs === undefined ? {} : { deadline: Date.now() + Math.max(1, timeoutMs) }),
-    interceptors: [interceptor as unknown as NonNullable<CallOptions["interceptors"]>[number]],
-  };
-  const cancel = (): void => {
-    canceled = true;
-    running?.cancelWithStatus(1, "aborted");
-  };
-  return { options, handle: { cancel } };
 }

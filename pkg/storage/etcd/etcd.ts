@@ -1,4 +1,3 @@
-import type { IKeyValue, IRequestOp, ITxnRequest, ITxnResponse } from "etcd3";
 import { systemClock, type Clock } from "#base";
 import {
   StoreFault,
@@ -10,10 +9,8 @@ import {
   type TransactionResult,
   type WatchBatch,
   type WatchOptions,
-  type WriteOperation,
 } from "../backend.ts";
 import { Caller, CallFailure, type Call } from "./caller.ts";
-import { entryOf, revisionOf } from "./convert.ts";
 import { faultOf } from "./failures.ts";
 import { Follower } from "./follower.ts";
 import { GroupRead } from "./group-read.ts";
@@ -113,37 +110,24 @@ class EtcdBackend implements Backend {
   }
 
   async range(options: RangeOptions): Promise<RangeResult> {
-    const { from, to, limit = 0, revision = 0, keysOnly = false, signal } = options;
-    const request = {
-      key: Buffer.from(from),
-      ...(to === undefined ? {} : { range_end: Buffer.from(to) }),
-      limit: String(limit),
-      revision: String(revision),
-      keys_only: keysOnly,
-    };
-    const answer = await this.#call({
+    const { signal } = options;
+    return this.#call({
       write: false,
       signal,
-      send: (etcd, callOptions) => etcd.kv.range(request, callOptions),
+      send: (etcd, callOptions) => etcd.range(options, callOptions),
     });
-    return {
-      entries: answer.kvs.map(entryOf),
-      count: Number(answer.count),
-      revision: revisionOf(answer.header.revision),
-    };
   }
 
   async txn(transaction: Transaction): Promise<TransactionResult> {
     while (this.#starting.size > 0) await Promise.allSettled(this.#starting);
     for (let attempt = 0; ; attempt += 1) {
-      const request = await this.#request(transaction);
+      const leases = await this.#leasesOf(transaction);
       try {
-        const answer = await this.#call({
+        return await this.#call({
           write: transaction.then.length > 0,
           signal: transaction.signal,
-          send: (etcd, callOptions) => etcd.kv.txn(request, callOptions),
+          send: (etcd, callOptions) => etcd.txn(transaction, leases, callOptions),
         });
-        return resultOf(answer, transaction);
       } catch (error) {
         // The lease ended between its last use and this one; nothing was applied.
         if (!(error instanceof CallFailure)) throw error;
@@ -164,13 +148,12 @@ class EtcdBackend implements Backend {
   }
 
   async compact(revision: number): Promise<void> {
-    const request = { revision: String(revision) };
     try {
       await this.#call({
         // Twice is as good as once, so it may be repeated like a read.
         write: false,
         signal: undefined,
-        send: (etcd, callOptions) => etcd.kv.compact(request, callOptions),
+        send: (etcd, callOptions) => etcd.compact(revision, callOptions),
       });
     } catch (error) {
       if (!(error instanceof StoreFault) || error.detail.kind !== "compacted") throw error;
@@ -212,26 +195,21 @@ class EtcdBackend implements Backend {
     return start;
   }
 
-  /** Linearizable, of a key that never exists, so that nothing but the header is sent. */
   async #readRevision(): Promise<number> {
-    const request = { key: Buffer.from([0]), count_only: true };
-    const answer = await this.#call({
+    return this.#call({
       write: false,
       signal: undefined,
-      send: (etcd, callOptions) => etcd.kv.range(request, callOptions),
+      send: (etcd, callOptions) => etcd.revision(callOptions),
     });
-    return revisionOf(answer.header.revision);
   }
 
   async #grant(seconds: number): Promise<string> {
-    const request = { TTL: String(seconds) };
-    const answer = await this.#call({
+    return this.#call({
       // A lease that nobody knows of goes away by itself.
       write: false,
       signal: undefined,
-      send: (etcd, callOptions) => etcd.leaseClient.leaseGrant(request, callOptions),
+      send: (etcd, callOptions) => etcd.grantLease(seconds, callOptions),
     });
-    return answer.ID;
   }
 
   /** As the caller's, with the faults that carry a number completed; `lease-gone` passes. */
@@ -264,50 +242,16 @@ class EtcdBackend implements Backend {
     return 1;
   }
 
-  async #request({ compare, then, otherwise }: Transaction): Promise<ITxnRequest> {
-    const success = await Promise.all(then.map((operation) => this.#operation(operation)));
-    return {
-      compare: compare.map(({ key, modRevision }) => ({
-        result: "Equal",
-        target: "Mod",
-        key: Buffer.from(key),
-        mod_revision: String(modRevision),
-      })),
-      success,
-      failure: otherwise.map((key) => ({ request_range: { key: Buffer.from(key) } })),
-    };
+  /** By the place of the put that asks for one. */
+  async #leasesOf({ then }: Transaction): Promise<readonly (string | undefined)[]> {
+    if (!then.some((operation) => "put" in operation && operation.ttlSeconds)) return [];
+    return Promise.all(
+      then.map((operation) => {
+        const seconds = "put" in operation ? operation.ttlSeconds : undefined;
+        return seconds === undefined ? undefined : this.#leases.idFor(seconds);
+      }),
+    );
   }
-
-  async #operation(operation: WriteOperation): Promise<IRequestOp> {
-    if ("delete" in operation) {
-      return { request_delete_range: { key: Buffer.from(operation.delete), prev_kv: true } };
-    }
-    const { put, value, ttlSeconds } = operation;
-    const lease = ttlSeconds === undefined ? "0" : await this.#leases.idFor(ttlSeconds);
-    // A view without a copy; the library insists on a Buffer.
-    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    return { request_put: { key: Buffer.from(put), value: bytes, lease } };
-  }
-}
-
-function resultOf(answer: ITxnResponse, transaction: Transaction): TransactionResult {
-  const revision = revisionOf(answer.header.revision);
-  if (!answer.succeeded) {
-    const read = answer.responses.map(({ response_range }) => firstOf(response_range.kvs));
-    return { succeeded: false, revision, read };
-  }
-  const deleted: Entry[] = [];
-  transaction.then.forEach((operation, index) => {
-    if (!("delete" in operation)) return;
-    const entry = firstOf(answer.responses[index]?.response_delete_range.prev_kvs ?? []);
-    if (entry !== undefined) deleted.push(entry);
-  });
-  return { succeeded: true, revision, read: [], deleted };
-}
-
-function firstOf(kvs: readonly IKeyValue[]): Entry | undefined {
-  const [kv] = kvs;
-  return kv && entryOf(kv);
 }
 
 function withoutPrevious({ events, revision }: WatchBatch): WatchBatch {

@@ -2,6 +2,8 @@ import { setMaxListeners } from "node:events";
 import type { Etcd3 } from "etcd3";
 import { assert } from "#base";
 import { StoreFault } from "../backend.ts";
+import { Channel } from "./channel.ts";
+import { EtcdClient } from "./client.ts";
 
 export interface EtcdTls {
   /** PEM; absent = the system's roots. */
@@ -20,7 +22,7 @@ interface LinkOptions {
 
 /** One connection to one member. Never reused after it was suspected. */
 export interface Link {
-  readonly etcd: Etcd3;
+  readonly etcd: EtcdClient;
   readonly endpoint: string;
   /** Aborts when the link is given up, so that streams on it end. */
   readonly dropped: AbortSignal;
@@ -89,11 +91,13 @@ export class Links {
     const drop = new AbortController();
     // One listener per open stream.
     setMaxListeners(0, drop.signal);
-    const etcd = this.#client(endpoint, libraries);
+    const library = this.#library(endpoint, libraries);
+    const channel = new Channel(library, libraries.etcd3.castGrpcError);
+    const etcd = new EtcdClient(channel, () => library.close());
     return { link: { etcd, endpoint, dropped: drop.signal, proven: false }, drop };
   }
 
-  #client(endpoint: string, { etcd3, cockatiel: { noop } }: Libraries): Etcd3 {
+  #library(endpoint: string, { etcd3, cockatiel: { noop } }: Libraries): Etcd3 {
     const { tls, keepAliveMs } = this.#options;
     this.#serial += 1;
     return new etcd3.Etcd3({
@@ -110,6 +114,10 @@ export class Links {
         "grpc.keepalive_timeout_ms": Math.ceil(keepAliveMs / 2),
         "grpc.initial_reconnect_backoff_ms": 100,
         "grpc.max_reconnect_backoff_ms": 2_000,
+        // Work per call for what nobody asks for: the caller repeats calls where that is safe.
+        "grpc.enable_retries": 0,
+        "grpc.enable_channelz": 0,
+        "grpc.service_config_disable_resolution": 1,
         // Channels with equal options share TCP connections in the process: a new link must not.
         "keelson.link": `${process.pid}-${this.#serial}-${performance.now()}`,
       },

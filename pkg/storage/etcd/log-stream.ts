@@ -1,9 +1,9 @@
-import type { IEvent, IWatchRequest, IWatchResponse } from "etcd3";
 import type { StoreEvent } from "../backend.ts";
-import { callOptions, CallFailure } from "./caller.ts";
-import { eventOf, revisionOf, revisionOfEvent } from "./convert.ts";
+import { CallFailure } from "./caller.ts";
+import { revisionOfEvent } from "./convert.ts";
 import { failureOf } from "./failures.ts";
 import type { Link } from "./links.ts";
+import type { WatchResponse } from "./messages.ts";
 
 /** A stretch of the store's history: whole revisions, in order. */
 export interface LogChunk {
@@ -22,15 +22,6 @@ export class LogCompacted extends Error {
   }
 }
 
-/** Every key there is: the range from the zero byte to "no end". */
-const everything = Buffer.from([0]);
-
-type Stream = AsyncIterable<IWatchResponse> & {
-  write(request: IWatchRequest): void;
-  cancel(): void;
-  on(event: "error", listener: (error: Error) => void): unknown;
-};
-
 /**
  * Reads the log of ALL keys from `fromRevision` on, until the signal aborts (it then returns) or
  * the stream breaks (it then throws). Paced by its reader. Because every transaction that writes
@@ -44,15 +35,14 @@ export async function* readLog(
   signal: AbortSignal,
 ): AsyncGenerator<LogChunk, void, undefined> {
   if (signal.aborted) return;
-  const { options } = callOptions(undefined);
-  const stream = (await link.etcd.watchClient.watch(options)) as unknown as Stream;
-  // Errors reach the reader through the iteration; a later one (of the cancelling) is expected.
-  stream.on("error", () => {});
+  const stream = await link.etcd.watch(fromRevision).catch((error: unknown) => {
+    throw new CallFailure(failureOf(error));
+  });
   const cancel = (): void => stream.cancel();
+  if (signal.aborted || link.dropped.aborted) cancel();
   signal.addEventListener("abort", cancel, { once: true });
   link.dropped.addEventListener("abort", cancel, { once: true });
   try {
-    stream.write({ create_request: createRequest(fromRevision) });
     yield* chunks(stream, fromRevision);
   } catch (error) {
     if (signal.aborted) return;
@@ -64,29 +54,18 @@ export async function* readLog(
   }
 }
 
-function createRequest(fromRevision: number): NonNullable<IWatchRequest["create_request"]> {
-  return {
-    key: everything,
-    range_end: everything,
-    start_revision: String(fromRevision),
-    prev_kv: true,
-    progress_notify: true,
-    fragment: true,
-  };
-}
-
 async function* chunks(
-  stream: Stream,
+  stream: AsyncIterable<WatchResponse>,
   fromRevision: number,
 ): AsyncGenerator<LogChunk, void, undefined> {
-  let fragments: IEvent[] = [];
+  let fragments: readonly StoreEvent[] = [];
   let through = fromRevision - 1;
   for await (const response of stream) {
     if (response.canceled) throw canceled(response);
     if (response.created) continue;
     if (response.events.length === 0) {
       // Progress of this very watcher (never asked for by hand), so it is in order with its events.
-      through = Math.max(through, revisionOf(response.header.revision));
+      through = Math.max(through, response.revision);
       yield { events: [], revision: through, bytes: 0 };
       continue;
     }
@@ -101,17 +80,16 @@ async function* chunks(
   throw new Error("the watch stream ended");
 }
 
-function canceled({ compact_revision, cancel_reason }: IWatchResponse): Error {
-  const oldest = revisionOf(compact_revision);
-  return oldest > 0 ? new LogCompacted(oldest) : new Error(`watch canceled: ${cancel_reason}`);
+function canceled({ compactRevision, cancelReason }: WatchResponse): Error {
+  if (compactRevision > 0) return new LogCompacted(compactRevision);
+  return new Error(`watch canceled: ${cancelReason}`);
 }
 
 /** Undefined when all of it was seen before. */
-function chunkOf(events: readonly IEvent[], through: number): LogChunk | undefined {
+function chunkOf(events: readonly StoreEvent[], through: number): LogChunk | undefined {
   const fresh: StoreEvent[] = [];
   let bytes = 0;
-  for (const raw of events) {
-    const event = eventOf(raw);
+  for (const event of events) {
     if (revisionOfEvent(event) <= through) continue;
     fresh.push(event);
     bytes += sizeOf(event);
