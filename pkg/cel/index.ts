@@ -16,6 +16,7 @@
 export { Environment, type EnvironmentOptions } from "./environment.ts";
 export { compile, type Compilation, type Outcome, type Program } from "./program.ts";
 export * from "./types.ts";
+export { compilePattern } from "./library/patterns.ts";
 export { escapeProperty, unescapeProperty } from "./escape.ts";
 export type { CompileIssue } from "./source.ts";
 export {

@@ -1,11 +1,351 @@
-import type { Problems } from "#schema";
+import { goQuote, printJson } from "#meta";
+import type { FieldProblem, Problems } from "#schema";
+import { patternOf } from "./patterns.ts";
 import type { CompiledSchema } from "./compiled-schema.ts";
+import { Correlated } from "./correlated.ts";
+import { formatCheck } from "./formats.ts";
+import { isInteger, isJsonInteger, numberFaults } from "./number-rules.ts";
 
-/** Checks a value against its schema, as far as rules in CEL are not concerned. */
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Checks a value against its schema, as far as rules in CEL are not concerned. Kinds of faults come
+ * in the order in which the reference looks for them; each fault is told once.
+ */
 export function checkValue(
   value: unknown,
   schema: CompiledSchema,
-  context: { readonly problems: Problems; readonly old?: unknown; readonly path: string },
+  { path, old, problems }: {
+    readonly path: string;
+    /** What the value was before an update; faults in what is the same are forgiven. */
+    readonly old?: unknown;
+    readonly problems: Problems;
+  },
 ): void {
-  void [value, schema, context];
+  const walk = new ValueWalk(path);
+  walk.check(value, schema, undefined);
+  if (walk.found.length === 0) return;
+  if (old === undefined) return tell(walk.found, problems);
+  // Most updates have no fault, so that it does not pay to compare on the way.
+  const again = new ValueWalk(path);
+  const correlated = new Correlated(value, old, schema);
+  again.check(value, schema, correlated);
+  if (!correlated.isUnchanged) tell(again.found, problems);
+}
+
+function tell(found: readonly FieldProblem[], problems: Problems): void {
+  const told = new Set<string>();
+  for (const problem of found) {
+    const text = `${problem.field}\n${problem.type}\n${problem.detail}`;
+    if (told.has(text)) continue;
+    told.add(text);
+    problems.add(problem);
+  }
+}
+
+/**
+ * `check` and its parts give the number of things that were right: of several schemas one of which
+ * must hold, the one with the most is the one that is told about.
+ */
+class ValueWalk {
+  readonly found: FieldProblem[] = [];
+  private readonly steps: (string | number)[] = [];
+
+  constructor(private readonly root: string) {}
+
+  check(value: unknown, schema: CompiledSchema, old: Correlated | undefined): number {
+    if (value === null) return this.checkNull(schema);
+    let right = 5 + this.checkType(value, schema);
+    if (schema.hasJunctors) right += this.checkJunctors(value, schema, old);
+    switch (typeof value) {
+      case "string":
+        right += this.checkText(value, schema);
+        break;
+      case "number":
+      case "bigint":
+        right += this.checkNumber(value, schema);
+        break;
+      case "object":
+        if (Array.isArray(value)) right += this.checkItems(value, schema, old);
+        break;
+      default:
+    }
+    if (schema.source.enum !== undefined) this.checkEnum(value, schema);
+    if (typeof value === "object" && !Array.isArray(value)) {
+      right += this.checkFields(value as JsonObject, schema, old);
+    }
+    return right;
+  }
+
+  private checkNull(schema: CompiledSchema): number {
+    const isFit = schema.types.length === 0 || schema.isNullable;
+    if (!isFit) this.typeFault(schema.types.join(","), "null");
+    if (schema.source.enum !== undefined) this.checkEnum(null, schema);
+    return isFit ? 1 : 0;
+  }
+
+  private checkType(value: unknown, schema: CompiledSchema): number {
+    const { types, format } = schema;
+    if (types.length === 0 && format === "") return 0;
+    const type = jsonTypeOf(value);
+    const isNumeric = types.includes("number") || types.includes("integer");
+    const isFit =
+      types.includes(type) ||
+      (type === "integer" && types.includes("number")) ||
+      (typeof value === "number" && types.includes("integer") && isJsonInteger(value));
+    if (isFit) return 1;
+    const isTextual = type === "string" || type === "array";
+    // What has a format is looked at only where the format looks at it.
+    if (format !== "" && isTextual && !isNumeric) return 1;
+    if (format !== "" && !isTextual) this.typeFault(format, goFormats[type] ?? "");
+    else this.typeFault(types.join(","), type);
+    return 0;
+  }
+
+  private checkText(text: string, schema: CompiledSchema): number {
+    this.checkTextRules(text, schema);
+    const isFormatted = schema.format === "" ? undefined : formatCheck(schema.format);
+    if (isFormatted === undefined || isFormatted(text)) return 1;
+    this.typeFault(schema.format, text);
+    return 1;
+  }
+
+  /** Only the first fault is told. */
+  private checkTextRules(text: string, schema: CompiledSchema): void {
+    const { maxLength, minLength, pattern } = schema.source;
+    if (maxLength !== undefined && isLonger(text, Number(maxLength))) {
+      const detail = `may not be more than ${maxLength} bytes`;
+      this.tell({ type: "FieldValueTooLong", value: text, detail });
+    } else if (minLength !== undefined && !isLonger(text, Number(minLength) - 1)) {
+      this.invalid(text, `should be at least ${minLength} chars long`);
+    } else if (pattern) {
+      const fault = patternOf(schema.source).fault(text);
+      if (fault !== undefined) this.invalid(text, `should match '${fault}'`);
+    }
+  }
+
+  private checkNumber(value: number | bigint, { source }: CompiledSchema): number {
+    for (const fault of numberFaults(value, source)) this.invalid(value, `should ${fault}`);
+    return 2;
+  }
+
+  private checkItems(
+    list: readonly unknown[],
+    schema: CompiledSchema,
+    old: Correlated | undefined,
+  ): number {
+    const { items, source } = schema;
+    let right = 2;
+    if (items !== undefined) {
+      for (let index = 0; index < list.length; index++) {
+        right += this.checkBelow(index, list[index], items, old?.item(index));
+      }
+    }
+    const { length } = list;
+    if (source.minItems !== undefined && length < source.minItems) {
+      this.invalid(length, `should have at least ${source.minItems} items`);
+    }
+    if (source.maxItems !== undefined && length > source.maxItems) {
+      this.tooMany(length, source.maxItems);
+    }
+    return right;
+  }
+
+  private checkFields(
+    object: JsonObject,
+    schema: CompiledSchema,
+    old: Correlated | undefined,
+  ): number {
+    const { minProperties, maxProperties, required } = schema.source;
+    let right = 1;
+    const names = Object.keys(object);
+    if (minProperties !== undefined && names.length < minProperties) {
+      this.invalid(names.length, `should have at least ${minProperties} properties`);
+    }
+    if (maxProperties !== undefined && names.length > maxProperties) {
+      this.tooMany(names.length, maxProperties);
+    }
+    for (const name of names) {
+      const field = schema.field(name);
+      const value = object[name];
+      if (field === undefined || value === undefined) continue;
+      right += this.checkBelow(name, value, field, old?.field(name));
+    }
+    for (const name of required ?? []) {
+      if (Object.hasOwn(object, name)) continue;
+      this.steps.push(name);
+      this.tell({ type: "FieldValueRequired", detail: "" });
+      this.steps.pop();
+    }
+    return right;
+  }
+
+  private checkBelow(
+    step: string | number,
+    value: unknown,
+    schema: CompiledSchema,
+    old: Correlated | undefined,
+  ): number {
+    const before = this.found.length;
+    this.steps.push(step);
+    const right = this.check(value, schema, old);
+    this.steps.pop();
+    if (this.found.length > before && old?.isUnchanged === true) this.found.length = before;
+    return right;
+  }
+
+  private checkEnum(value: unknown, schema: CompiledSchema): void {
+    if (schema.isOneOfEnum(value)) return;
+    const values = (schema.source.enum ?? []).map((each) => goQuote(enumText(each)));
+    const detail = `supported values: ${values.join(", ")}`;
+    this.tell({ type: "FieldValueNotSupported", value, detail });
+  }
+
+  private checkJunctors(
+    value: unknown,
+    schema: CompiledSchema,
+    old: Correlated | undefined,
+  ): number {
+    let right = 0;
+    const anyOf = schema.junctor("anyOf");
+    if (anyOf.length > 0) {
+      const { best, valid } = this.tryAll(anyOf, value, { old, stopsAtFirst: true });
+      if (valid === 0) this.junctorFault("validate at least one schema (anyOf)");
+      right += this.take(best);
+    }
+    const oneOf = schema.junctor("oneOf");
+    if (oneOf.length > 0) {
+      const { best, valid } = this.tryAll(oneOf, value, { old, stopsAtFirst: false });
+      if (valid !== 1) {
+        const count = valid === 0 ? "none valid" : `${valid} valid alternatives`;
+        this.junctorFault(`validate one and only one schema (oneOf). Found ${count}`);
+      }
+      if (valid <= 1) right += this.take(best);
+    }
+    right += this.checkAllOf(value, schema.junctor("allOf"), old);
+    for (const schemaOfNot of schema.junctor("not")) {
+      if (this.try(value, schemaOfNot, old).found.length > 0) continue;
+      this.junctorFault("not validate the schema (not)");
+    }
+    return right;
+  }
+
+  private checkAllOf(
+    value: unknown,
+    schemas: readonly CompiledSchema[],
+    old: Correlated | undefined,
+  ): number {
+    let right = 0;
+    let valid = 0;
+    for (const schema of schemas) {
+      const attempt = this.try(value, schema, old);
+      if (attempt.found.length === 0) valid++;
+      right += this.take(attempt);
+    }
+    if (valid < schemas.length) {
+      const none = valid === 0 ? ". None validated" : "";
+      this.junctorFault(`validate all the schemas (allOf)${none}`);
+    }
+    return right;
+  }
+
+  /** The first that holds or else the one that fits best, and how many hold. */
+  private tryAll(
+    schemas: readonly CompiledSchema[],
+    value: unknown,
+    { old, stopsAtFirst }: { readonly old: Correlated | undefined; readonly stopsAtFirst: boolean },
+  ): { readonly best: Attempt | undefined; readonly valid: number } {
+    let best: Attempt | undefined;
+    let valid = 0;
+    for (const schema of schemas) {
+      const attempt = this.try(value, schema, old);
+      if (attempt.found.length === 0) {
+        valid++;
+        if (valid === 1) best = attempt;
+        if (stopsAtFirst) break;
+      } else if (valid === 0 && (best === undefined || attempt.right > best.right)) {
+        best = attempt;
+      }
+    }
+    return { best, valid };
+  }
+
+  private try(value: unknown, schema: CompiledSchema, old: Correlated | undefined): Attempt {
+    const before = this.found.length;
+    const right = this.check(value, schema, old);
+    return { right, found: this.found.splice(before) };
+  }
+
+  private take(attempt: Attempt | undefined): number {
+    for (const problem of attempt?.found ?? []) this.found.push(problem);
+    return attempt?.right ?? 0;
+  }
+
+  private tell(problem: Omit<FieldProblem, "field">): void {
+    this.found.push({ ...problem, field: this.path });
+  }
+
+  private invalid(value: unknown, fault: string): void {
+    const detail = `${this.path} in body ${fault}`;
+    this.tell({ type: "FieldValueInvalid", value, detail });
+  }
+
+  private tooMany(actual: number, most: number | bigint): void {
+    const detail = `must have at most ${most} items`;
+    this.tell({ type: "FieldValueTooMany", value: actual, detail });
+  }
+
+  private typeFault(expected: string, actual: string): void {
+    const detail = `${this.path} in body must be of type ${expected}: ${goQuote(actual)}`;
+    this.tell({ type: "FieldValueTypeInvalid", value: actual, detail });
+  }
+
+  /** Told of no field, but with the path inside. */
+  private junctorFault(must: string): void {
+    const detail = `"${this.path}" must ${must}`;
+    this.found.push({ type: "FieldValueInvalid", field: "", value: "", detail });
+  }
+
+  private get path(): string {
+    let path = this.root;
+    for (const step of this.steps) {
+      if (typeof step === "number") path += `[${step}]`;
+      else path += path === "" ? step : `.${step}`;
+    }
+    return path;
+  }
+}
+
+interface Attempt {
+  readonly right: number;
+  readonly found: readonly FieldProblem[];
+}
+
+/** Formats of Go's types, which the reference names where a format stands for a type. */
+const goFormats: Readonly<Record<string, string>> = { integer: "int64", number: "float64" };
+
+function jsonTypeOf(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return typeof value;
+    case "number":
+    case "bigint":
+      return isInteger(value) ? "integer" : "number";
+    default:
+      return Array.isArray(value) ? "array" : "object";
+  }
+}
+
+/** Whether a text has more than so many characters (code points). */
+function isLonger(text: string, most: number): boolean {
+  if (text.length <= most) return false;
+  if (text.length > 2 * most) return true;
+  let count = 0;
+  for (const _ of text) if (++count > most) return true;
+  return false;
+}
+
+function enumText(value: unknown): string {
+  return typeof value === "string" ? value : printJson(value);
 }

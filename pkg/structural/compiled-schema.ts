@@ -1,3 +1,5 @@
+import { formatCheck } from "./formats.ts";
+import { identity } from "./identity.ts";
 import type { JsonSchema, SchemaMap } from "./json-schema.ts";
 
 type Junctor = "allOf" | "anyOf" | "oneOf" | "not";
@@ -11,6 +13,8 @@ const none: readonly CompiledSchema[] = [];
 export class CompiledSchema {
   /** Types that values may have; none = any. */
   readonly types: readonly string[];
+  /** Of texts; "" where it means nothing. */
+  readonly format: string;
   readonly isNullable: boolean;
   /** Unknown fields are kept. */
   readonly keepsUnknown: boolean;
@@ -26,6 +30,7 @@ export class CompiledSchema {
   private value: CompiledSchema | undefined;
   private alternatives: Partial<Record<Junctor, readonly CompiledSchema[]>> | undefined;
   private withDefaults: readonly (readonly [name: string, field: CompiledSchema])[] | undefined;
+  private enum: ReadonlySet<unknown> | undefined;
   private isDefaulting: boolean | undefined;
   private isEmbedding: boolean | undefined;
   private isListing: boolean | undefined;
@@ -35,6 +40,7 @@ export class CompiledSchema {
     const { type } = source;
     const isIntOrString = source["x-kubernetes-int-or-string"] === true;
     this.types = isIntOrString ? ["integer", "string"] : type ? [type] : [];
+    this.format = source.format && formatCheck(source.format) ? source.format : "";
     this.isNullable = source.nullable === true;
     this.keepsUnknown = source["x-kubernetes-preserve-unknown-fields"] === true;
     this.isEmbedded = source["x-kubernetes-embedded-resource"] === true;
@@ -124,6 +130,17 @@ export class CompiledSchema {
     if (!items || Array.isArray(items)) return undefined;
     this.item ??= new CompiledSchema(items as JsonSchema);
     return this.item;
+  }
+
+  get hasJunctors(): boolean {
+    const { allOf, anyOf, oneOf, not } = this.source;
+    return (allOf ?? anyOf ?? oneOf ?? not) !== undefined;
+  }
+
+  /** Null is never one, though it may be listed. */
+  isOneOfEnum(value: unknown): boolean {
+    this.enum ??= new Set((this.source.enum ?? []).map(identity));
+    return value !== null && this.enum.has(identity(value));
   }
 
   /** What must hold beside this. */

@@ -1,8 +1,7 @@
 /** Sets have no element twice, and lists of type map no two elements with the same keys. */
-import { compareUtf8 } from "#base";
-import { printJson } from "#meta";
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
+import { identity } from "./identity.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -50,7 +49,7 @@ function checkMap(
 }
 
 /** The part of an element that tells it apart from others. */
-function keyOf(item: JsonObject | null, names: readonly string[]): JsonObject {
+export function keyOf(item: JsonObject | null, names: readonly string[]): JsonObject {
   const there = names.filter((name) => item !== null && Object.hasOwn(item, name));
   return Object.fromEntries(there.map((name) => [name, item?.[name]]));
 }
@@ -67,17 +66,4 @@ function repeated(list: readonly unknown[]): readonly number[] {
     if (count === 2) found.push(index);
   }
   return found;
-}
-
-/** The same for equal values only. A text of its own is no text of an object. */
-export function identity(value: unknown): unknown {
-  return typeof value === "object" && value !== null ? `\0${printJson(sorted(value))}` : value;
-}
-
-function sorted(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  const object = value as JsonObject;
-  const names = Object.keys(object).sort(compareUtf8);
-  return names.map((name) => [name, sorted(object[name])]).concat([["\0"]]);
 }

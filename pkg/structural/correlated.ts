@@ -1,0 +1,94 @@
+import { deepEqual } from "#base";
+import type { CompiledSchema } from "./compiled-schema.ts";
+import { identity } from "./identity.ts";
+import { keyOf } from "./list-types.ts";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A value together with what it was before an update. */
+export class Correlated {
+  private unchanged: boolean | undefined;
+  private byKey: Map<unknown, unknown> | undefined;
+
+  constructor(
+    readonly value: unknown,
+    readonly old: unknown,
+    private readonly schema: CompiledSchema,
+  ) {}
+
+  /** As equal as the schema has it: the order of sets, and of lists of type map, does not matter. */
+  get isUnchanged(): boolean {
+    this.unchanged ??= isSame(this.value, this.old, this.schema);
+    return this.unchanged;
+  }
+
+  field(name: string): Correlated | undefined {
+    const schema = this.schema.field(name);
+    if (schema === undefined || !isObject(this.value) || !isObject(this.old)) return undefined;
+    return new Correlated(own(this.value, name), own(this.old, name), schema);
+  }
+
+  /** Only items of lists of type map are known again; one that is new has no old value. */
+  item(index: number): Correlated | undefined {
+    const { items, listType } = this.schema;
+    if (items === undefined || listType !== "map") return undefined;
+    if (!Array.isArray(this.value) || !Array.isArray(this.old)) return undefined;
+    const item: unknown = this.value[index];
+    this.byKey ??= keyed(this.old, this.schema.listKeys);
+    const before = this.byKey.get(keyText(item, this.schema.listKeys));
+    return before === undefined ? undefined : new Correlated(item, before, items);
+  }
+}
+
+function own(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function keyText(item: unknown, names: readonly string[]): unknown {
+  return isObject(item) ? identity(keyOf(item, names)) : undefined;
+}
+
+/** Of items with the same keys, the first counts. */
+function keyed(list: readonly unknown[], names: readonly string[]): Map<unknown, unknown> {
+  const found = new Map<unknown, unknown>();
+  for (const item of list) {
+    const key = keyText(item, names);
+    if (key !== undefined && !found.has(key)) found.set(key, item);
+  }
+  return found;
+}
+
+function isSame(value: unknown, old: unknown, schema: CompiledSchema | undefined): boolean {
+  if (value === old) return true;
+  if (schema?.hasListTypes !== true) return deepEqual(value, old);
+  if (Array.isArray(value)) return Array.isArray(old) && isSameList(value, old, schema);
+  if (!isObject(value) || !isObject(old)) return false;
+  const names = Object.keys(value);
+  if (names.length !== Object.keys(old).length) return false;
+  return names.every(
+    (name) => Object.hasOwn(old, name) && isSame(value[name], old[name], schema.field(name)),
+  );
+}
+
+function isSameList(
+  list: readonly unknown[],
+  old: readonly unknown[],
+  schema: CompiledSchema,
+): boolean {
+  if (list.length !== old.length) return false;
+  const { items, listType, listKeys } = schema;
+  if (listType === "set") {
+    const before = new Set(old.map(identity));
+    return list.every((item) => before.has(identity(item)));
+  }
+  if (listType !== "map") return list.every((item, index) => isSame(item, old[index], items));
+  const before = keyed(old, listKeys);
+  return list.every((item) => {
+    const match = before.get(keyText(item, listKeys));
+    return match !== undefined && isSame(item, match, items);
+  });
+}

@@ -1,0 +1,169 @@
+/** The formats of texts that schemas may ask for. Others mean nothing. */
+import { isIPv4, isIPv6 } from "node:net";
+import { parseDuration } from "#meta";
+import { ScalarFault } from "#schema";
+import { isEmailAddress } from "./email-address.ts";
+import { isCreditCard, isIsbn10, isIsbn13 } from "./check-digits.ts";
+
+/** Whether a text has the format. */
+export type FormatCheck = (text: string) => boolean;
+
+/** The check for a format, or undefined for one that means nothing. Hyphens do not count. */
+export function formatCheck(name: string): FormatCheck | undefined {
+  return formats.get(name.replaceAll("-", ""));
+}
+
+function pattern(expression: RegExp): FormatCheck {
+  return (text) => expression.test(text);
+}
+
+function uuid(version: string, variant: string): FormatCheck {
+  const parts = ["[0-9a-f]{8}", "[0-9a-f]{4}", `${version}[0-9a-f]{3}`, `${variant}[0-9a-f]{3}`];
+  return pattern(new RegExp(`^${parts.join("-?")}-?[0-9a-f]{12}$`, "i"));
+}
+
+const HEX = "[0-9a-f]";
+const DNS_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
+const COLOR = "\\s*(?:0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])\\s*";
+
+/** Letters of names; symbols are letters, too. */
+const LETTER = "[a-zA-Z0-9\\p{S}\\p{L}]";
+const singleLabel = new RegExp(`^${LETTER}(?:-?${LETTER}{0,62})?$`, "u");
+const dottedLabels = new RegExp(
+  `^(?:${LETTER}(?:[-a-zA-Z0-9\\p{S}\\p{L}]{0,61}${LETTER})?\\.)+\\p{L}{2,63}$`,
+  "u",
+);
+
+function isHostname(text: string): boolean {
+  if (Buffer.byteLength(text) > 255) return false;
+  if (!singleLabel.test(text) && !dottedLabels.test(text)) return false;
+  return text.split(".").every((label) => Buffer.byteLength(label) <= 63);
+}
+
+/** An absolute URL, one that starts with a scheme, or an absolute path. */
+function isRequestUri(text: string): boolean {
+  // Neither control characters nor blanks before the query.
+  if (/[\0-\x1f\x7f]/.test(text) || /^[^?]* /.test(text)) return false;
+  if (text === "*") return true;
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[0] ?? "";
+  const rest = text.slice(scheme.length).replace(/\?.*$/s, "");
+  if (!rest.startsWith("/")) return scheme !== "";
+  const authority = scheme === "" ? undefined : /^\/\/([^/]*)/.exec(rest)?.[1];
+  const path = authority === undefined ? rest : rest.slice(2 + authority.length);
+  if (/%(?![0-9A-Fa-f]{2})/.test(path)) return false;
+  return authority === undefined || isAuthority(authority);
+}
+
+function isAuthority(text: string): boolean {
+  const host = text.slice(text.lastIndexOf("@") + 1);
+  if (host.startsWith("[")) return /^\[[^\]]*\](?::\d*)?$/.test(host);
+  return /^[^:[\]<>"\s%]*(?:%[0-9A-Fa-f]{2}[^:[\]<>"\s%]*)*(?::\d*)?$/.test(host);
+}
+
+/** Go once took leading zeros in addresses, so Kubernetes still does. */
+function withoutLeadingZeros(text: string): string {
+  return text.replace(/(?<![0-9a-fA-F:.])0+(?=\d)|(?<=\.)0+(?=\d)|(?<=:)0+(?=\d+\.)/g, "");
+}
+
+function isAddress(text: string): boolean {
+  return isIPv4(withoutLeadingZeros(text)) || isAddress6(withoutLeadingZeros(text));
+}
+
+function isAddress6(text: string): boolean {
+  return isIPv6(text) && !text.includes("%");
+}
+
+function isNetwork(text: string): boolean {
+  const [, address = "", length = ""] = /^([^/]*)\/(\d{1,3})$/.exec(text) ?? [];
+  if (!isAddress(address)) return false;
+  return Number(length) <= (address.includes(":") ? 128 : 32);
+}
+
+/** 6, 8 or 20 bytes: `00:00:5e:00:53:01`, `00-00-5e-00-53-01`, `0000.5e00.5301`. */
+const hardwareAddress = new RegExp(
+  `^(?:${HEX}{2}(?:(?::${HEX}{2}){5}|(?::${HEX}{2}){7}|(?::${HEX}{2}){19}` +
+    `|(?:-${HEX}{2}){5}|(?:-${HEX}{2}){7}|(?:-${HEX}{2}){19})` +
+    `|${HEX}{4}(?:(?:\\.${HEX}{4}){2}|(?:\\.${HEX}{4}){3}|(?:\\.${HEX}{4}){9}))$`,
+  "i",
+);
+
+function isBase64(text: string): boolean {
+  return text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]{2,}={0,2}$/.test(text);
+}
+
+function isDate(text: string): boolean {
+  const [, year = 0, month = 0, day = 0] = (/^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []).map(Number);
+  if (month < 1 || month > 12 || day < 1) return false;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month, 0);
+  return day <= date.getUTCDate();
+}
+
+function isDateTime(text: string): boolean {
+  const [date = "", time] = text.toLowerCase().split("t");
+  if (time === undefined || !isDate(date)) return false;
+  const parts = /^(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)$/.exec(time);
+  if (parts === null) return false;
+  const [hour = 0, minute = 0, second = 0] = parts.slice(1).map(Number);
+  return hour <= 23 && minute <= 59 && second <= 59;
+}
+
+/** Units by their names; of the longer ones only the beginning counts. */
+const unit = new RegExp(
+  "^(?:ns|us|µs|ms|s|m|h|hr|d|w|wk|nano.*|micro.*|milli.*|sec.*|min.*|hour.*|day.*|week.*)$",
+);
+const LARGEST_FACTOR = 2n ** 63n - 1n;
+
+/** A duration as Go writes it, or counts of units somewhere in the text: `5 days`, `3w`. */
+function isDuration(text: string): boolean {
+  if (isGoDuration(text)) return true;
+  let isFound = false;
+  for (const [, factor = "", name = ""] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) {
+    if (factor.length > 19 || BigInt(factor) > LARGEST_FACTOR) return false;
+    if (unit.test(name.toLowerCase())) isFound = true;
+  }
+  return isFound;
+}
+
+function isGoDuration(text: string): boolean {
+  try {
+    parseDuration(text);
+    return true;
+  } catch (error) {
+    if (error instanceof ScalarFault) return false;
+    throw error;
+  }
+}
+
+const formats: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
+  ["bsonobjectid", pattern(/^[0-9a-f]{24}$/i)],
+  ["uri", isRequestUri],
+  ["email", isEmailAddress],
+  ["hostname", isHostname],
+  ["ipv4", (text) => text.includes(".") && isAddress(text)],
+  ["ipv6", isAddress6],
+  ["cidr", isNetwork],
+  ["mac", pattern(hardwareAddress)],
+  ["uuid", uuid(HEX, HEX)],
+  ["uuid3", uuid("3", HEX)],
+  ["uuid4", uuid("4", "[89ab]")],
+  ["uuid5", uuid("5", "[89ab]")],
+  ["isbn", (text) => isIsbn10(text) || isIsbn13(text)],
+  ["isbn10", isIsbn10],
+  ["isbn13", isIsbn13],
+  ["creditcard", isCreditCard],
+  ["ssn", (text) => text.length === 11 && /^\d{3}[- ]?\d{2}[- ]?\d{4}$/.test(text)],
+  ["hexcolor", pattern(/^#?(?:[0-9a-fA-F]{3}){1,2}$/)],
+  ["rgbcolor", pattern(new RegExp(`^rgb\\(${COLOR},${COLOR},${COLOR}\\)$`))],
+  ["byte", isBase64],
+  ["password", () => true],
+  ["date", isDate],
+  ["duration", isDuration],
+  ["datetime", isDateTime],
+  ["k8sshortname", (text) => text.length <= 63 && new RegExp(`^${DNS_LABEL}$`).test(text)],
+  ["k8slongname", (text) => text.length <= 253 && isDottedName(text)],
+]);
+
+function isDottedName(text: string): boolean {
+  return text.split(".").every((label) => new RegExp(`^${DNS_LABEL}$`).test(label));
+}

@@ -1,0 +1,20 @@
+import { compareUtf8 } from "#base";
+import { printJson } from "#meta";
+
+/**
+ * The same for equal JSON values, and only for those: a scalar itself, a text of its own for
+ * objects and lists.
+ */
+export function identity(value: unknown): unknown {
+  if (typeof value === "string") return `"${value}`;
+  return typeof value === "object" && value !== null ? printJson(sorted(value)) : value;
+}
+
+/** Objects become lists of what is in them, by name. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return { list: value.map(sorted) };
+  const object = value as Readonly<Record<string, unknown>>;
+  const names = Object.keys(object).sort(compareUtf8);
+  return names.map((name) => [name, sorted(object[name])]);
+}
