@@ -7,6 +7,7 @@ import {
   JsonFault,
   parseJson,
   type ParsedJson,
+  toJson,
   unwrapEnvelope,
 } from "#schema";
 import type { Body, Target, WriteOptions } from "./contract.ts";
@@ -31,9 +32,23 @@ export function decodeBody(
   body: Body,
   options: WriteOptions,
 ): Decoded {
-  return body.format === "protobuf"
-    ? decodeProtobuf(environment, target, body.bytes)
-    : decodeText(environment, target, { body, options });
+  const decoded =
+    body.format === "protobuf"
+      ? decodeProtobuf(environment, target, body.bytes)
+      : decodeText(environment, target, { body, options });
+  noteSent(target, decoded.object);
+  return decoded;
+}
+
+/** For the record: the object in the version that the client speaks. */
+function noteSent({ notes, resource }: Target, object: any): void {
+  if (notes === undefined) return;
+  const { struct, served, groupVersion, kind } = resource;
+  const json = (): string => {
+    const spoken = served.convert === "hub" ? object : served.convert.down(object);
+    return toJson(struct, spoken, { kind: kind.kind, apiVersion: groupVersion });
+  };
+  notes.sent({ metadata: object.metadata, json });
 }
 
 function decodeProtobuf(environment: Environment, target: Target, bytes: Uint8Array): Decoded {

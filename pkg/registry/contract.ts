@@ -1,5 +1,5 @@
 import type { Resource, Status } from "#meta";
-import type { User } from "#request";
+import type { RequestNotes, User } from "#request";
 import type { RepairReport } from "./allocation/repair.ts";
 import type { ConnectRequest, Destination } from "./connect/destination.ts";
 
@@ -41,6 +41,8 @@ export interface Target {
   readonly signal: AbortSignal;
   /** First part of the user agent, for managedFields. */
   readonly userAgent: string;
+  /** Where what matters for the record of the request is noted; absent when nobody records it. */
+  readonly notes?: RequestNotes | undefined;
 }
 
 /** A stored object: its bytes as they lie in the store, parsed on demand. */

@@ -1,6 +1,15 @@
 /** request: the words of a request and the contracts of those who judge it. */
 export type * from "./types.ts";
-export { Query } from "./query.ts";
+export {
+  type AuditedAnswer,
+  type AuditedRequest,
+  AuditFault,
+  type Auditor,
+  type AuditTrail,
+  type RequestNotes,
+  type SentBody,
+} from "./audit.ts";
+export { Query, unescapeKey } from "./query.ts";
 export { parseRequestInfo, parseTarget, pathParts, type RequestTarget } from "./request-info.ts";
 export {
   type Endpoint,
@@ -10,3 +19,9 @@ export {
   webhookClient,
   WebhookFault,
 } from "./webhook/index.ts";
+export {
+  type Instruments,
+  type MetricDefinition,
+  type MetricLabels,
+  noInstruments,
+} from "./instruments.ts";

@@ -5,23 +5,27 @@ import { StatusError } from "#meta";
 import { AnswerWriter } from "./answer.ts";
 import { AnswerMemory } from "./answer-memory.ts";
 import type { AnswerHeaders, Sink } from "./exchange.ts";
+import { CountingSink } from "./sink.ts";
 
 /** Keeps what is written; every write is to be waited for when `slow`. */
-class TestSink implements Sink {
+class TestSink extends CountingSink {
   readonly chunks: Uint8Array[] = [];
   headers: AnswerHeaders = {};
-  started = false;
   ended = false;
   waiting = 0;
 
-  constructor(private readonly slow = false) {}
+  constructor(private readonly slow = false) {
+    super();
+  }
 
-  start(_status: number, headers: AnswerHeaders): void {
-    this.started = true;
+  get closed(): boolean {
+    return this.ended;
+  }
+  begin(_status: number, headers: AnswerHeaders): void {
     this.headers = headers;
   }
   flush(): void {}
-  write(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
+  put(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
     assert.equal(this.waiting, 0, "nothing is written while there is no room");
     this.chunks.push(Uint8Array.from(chunk));
     // Whoever sends may use the memory again: nobody else may look at it.
@@ -42,7 +46,7 @@ class TestSink implements Sink {
       });
     });
   }
-  end(chunk?: Uint8Array): void {
+  finish(chunk?: Uint8Array): void {
     if (chunk !== undefined) this.chunks.push(Uint8Array.from(chunk));
     this.ended = true;
   }

@@ -25,6 +25,8 @@ export interface Exchange {
    * @throws StatusError 413 above `limit` bytes.
    */
   body(limit: number): Promise<Uint8Array>;
+  /** Address of the other end of the connection; absent for a call inside the process. */
+  readonly remoteAddress?: string | undefined;
   readonly sink: Sink;
   /** Names and values in turn, as sent; absent for a call inside the process. */
   readonly rawHeaders?: readonly string[];
@@ -50,8 +52,16 @@ export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>
  */
 export interface Sink {
   readonly started: boolean;
+  /** Of the answer; undefined until it has started. */
+  readonly status: number | undefined;
+  /** Bytes of the body so far, as they were written. */
+  readonly sent: number;
+  /** Hears of everything that is sent from now on. */
+  observer: SinkObserver | undefined;
   /** Sets status and headers, which leave with the first bytes; a second call does nothing. */
   start(status: number, headers: AnswerHeaders): void;
+  /** Somebody else answers, on the connection itself. */
+  handOver(status: number): void;
   /** Sends the headers now, for streams whose first byte may be long in coming. */
   flush(): void;
   /**
@@ -62,6 +72,12 @@ export interface Sink {
   end(chunk?: Uint8Array, free?: () => void): void;
   /** Cuts a half-sent answer off, so that the client sees that it is incomplete. */
   destroy(): void;
+}
+
+export interface SinkObserver {
+  started(status: number, headers: AnswerHeaders): void;
+  /** The memory of the chunk may be used anew later. */
+  wrote(chunk: Uint8Array): void;
 }
 
 /** Why a request ended early: nobody is there to read an answer. */

@@ -1,10 +1,17 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { Credentials } from "#request";
+import { memoize } from "#base";
+import type { PeerCertificate } from "#request";
 import { type AnswerHeaders, ClientGone, type Exchange, type Sink } from "./exchange.ts";
 import { bodyTooLarge } from "./failures.ts";
 import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming.ts";
+import { CountingSink } from "./sink.ts";
 
 interface Arriving {
   readonly stream: ServerHttp2Stream;
@@ -40,10 +47,12 @@ interface Http2ExchangeOptions {
   readonly common: AnswerHeaders;
 }
 
-type Certificate = Credentials["certificate"];
+/** Node makes the socket of a session anew whenever it is asked for. */
+const sessionCertificate = memoize((session: Http2Session) =>
+  certificateOf(session.socket as TLSSocket),
+);
 
-/** What a connection has shown never changes; reading it again costs much. */
-const certificates = new WeakMap<object, { readonly certificate: Certificate }>();
+const sessionAddress = memoize((session: Http2Session) => session.socket.remoteAddress);
 
 /** An exchange over a stream of an HTTP/2 connection. */
 export class Http2Exchange implements Exchange {
@@ -83,15 +92,14 @@ export class Http2Exchange implements Exchange {
     return this.request.rawHeaders;
   }
 
-  get certificate(): Certificate {
+  get remoteAddress(): string | undefined {
     const { session } = this.request.stream;
-    if (session === undefined) return undefined;
-    let known = certificates.get(session);
-    if (known === undefined) {
-      known = { certificate: certificateOf(session.socket as TLSSocket) };
-      certificates.set(session, known);
-    }
-    return known.certificate;
+    return session === undefined ? undefined : sessionAddress(session);
+  }
+
+  get certificate(): PeerCertificate | undefined {
+    const { session } = this.request.stream;
+    return session === undefined ? undefined : sessionCertificate(session);
   }
 
   header(name: string): string | undefined {
@@ -129,22 +137,19 @@ export class Http2Exchange implements Exchange {
 }
 
 /** Writes to the stream itself; status and headers leave with the first bytes. */
-class Http2Sink implements Sink {
+class Http2Sink extends CountingSink {
   ended = false;
   private headers: Record<string, string | number | readonly string[]> | undefined;
-  private sent = false;
+  private hasResponded = false;
 
   constructor(
     private readonly stream: ServerHttp2Stream,
     private readonly common: AnswerHeaders,
-  ) {}
-
-  get started(): boolean {
-    return this.headers !== undefined;
+  ) {
+    super();
   }
 
-  start(status: number, headers: AnswerHeaders): void {
-    if (this.started || this.closed) return;
+  protected begin(status: number, headers: AnswerHeaders): void {
     this.headers = { ":status": status, ...this.common, ...headers };
   }
 
@@ -152,9 +157,8 @@ class Http2Sink implements Sink {
     if (!this.closed) this.respond(false);
   }
 
-  write(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
+  protected put(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
     const { stream } = this;
-    if (this.closed) return undefined;
     this.respond(false);
     if (stream.write(chunk, whenSent(free))) return undefined;
     return new Promise((resolve) => {
@@ -168,8 +172,7 @@ class Http2Sink implements Sink {
     });
   }
 
-  end(chunk?: Uint8Array, free?: () => void): void {
-    if (this.closed) return;
+  protected finish(chunk?: Uint8Array, free?: () => void): void {
     this.ended = true;
     const empty = chunk === undefined || chunk.byteLength === 0;
     this.respond(empty);
@@ -185,13 +188,13 @@ class Http2Sink implements Sink {
 
   /** `endStream`: nothing follows the headers. */
   private respond(endStream: boolean): void {
-    if (this.sent) return;
-    this.sent = true;
+    if (this.hasResponded) return;
+    this.hasResponded = true;
     const { headers = { ":status": 200 } } = this;
     this.stream.respond(headers as Record<string, string>, { endStream });
   }
 
-  private get closed(): boolean {
+  protected get closed(): boolean {
     return this.ended || this.stream.destroyed || this.stream.closed;
   }
 }

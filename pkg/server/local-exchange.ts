@@ -1,6 +1,7 @@
 import type { AnswerHeaders, Exchange, Sink } from "./exchange.ts";
 import { ClientGone } from "./exchange.ts";
 import { bodyTooLarge } from "./failures.ts";
+import { CountingSink } from "./sink.ts";
 
 /** A request made inside the process. */
 export interface LocalRequest {
@@ -92,31 +93,29 @@ interface LocalSinkOptions {
 }
 
 /** Hands pieces over one by one. */
-class LocalSink implements Sink {
-  private hasStarted = false;
+class LocalSink extends CountingSink {
   private ended = false;
   private cut = false;
   private pieces: Uint8Array[] = [];
   private wakeReader: (() => void) | undefined;
   private wakeWriter: (() => void) | undefined;
 
-  constructor(private readonly options: LocalSinkOptions) {}
-
-  get started(): boolean {
-    return this.hasStarted;
+  constructor(private readonly options: LocalSinkOptions) {
+    super();
   }
 
-  start(status: number, headers: AnswerHeaders): void {
-    if (this.hasStarted) return;
-    this.hasStarted = true;
+  protected get closed(): boolean {
+    return this.ended;
+  }
+
+  protected begin(status: number, headers: AnswerHeaders): void {
     const all = { ...this.options.common, ...headers };
     this.options.begin({ status, headers: all, body: this.read() });
   }
 
   flush(): void {}
 
-  write(chunk: Uint8Array): Promise<void> | undefined {
-    if (this.ended) return undefined;
+  protected put(chunk: Uint8Array): Promise<void> | undefined {
     this.pieces.push(chunk);
     this.wakeReader?.();
     return new Promise((resolve) => {
@@ -124,8 +123,7 @@ class LocalSink implements Sink {
     });
   }
 
-  end(chunk?: Uint8Array): void {
-    if (this.ended) return;
+  protected finish(chunk?: Uint8Array): void {
     if (chunk !== undefined && chunk.byteLength > 0) this.pieces.push(chunk);
     this.ended = true;
     this.wakeReader?.();

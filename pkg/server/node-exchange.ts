@@ -11,6 +11,7 @@ import {
 } from "./exchange.ts";
 import { bodyTooLarge } from "./failures.ts";
 import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming.ts";
+import { CountingSink } from "./sink.ts";
 
 interface NodeExchangeOptions {
   readonly bodyTimeout: number;
@@ -70,6 +71,10 @@ export class NodeExchange implements Exchange {
     return this.request.rawHeaders;
   }
 
+  get remoteAddress(): string | undefined {
+    return this.request.socket.remoteAddress;
+  }
+
   get upgrade(): Upgrade | undefined {
     return this.options.upgrade;
   }
@@ -99,22 +104,18 @@ export class NodeExchange implements Exchange {
   }
 }
 
-class NodeSink implements Sink {
-  private hasStarted = false;
+class NodeSink extends CountingSink {
   private ended = false;
 
   constructor(
     private readonly response: ServerResponse,
     private readonly common: AnswerHeaders,
-  ) {}
-
-  get started(): boolean {
-    return this.hasStarted;
+  ) {
+    super();
   }
 
-  start(status: number, headers: AnswerHeaders): void {
-    if (this.hasStarted || this.closed) return;
-    this.hasStarted = true;
+  protected begin(status: number, headers: AnswerHeaders): void {
+    if (this.closed) return;
     const { response } = this;
     response.statusCode = status;
     for (const [name, value] of Object.entries({ ...this.common, ...headers })) {
@@ -126,8 +127,7 @@ class NodeSink implements Sink {
     if (!this.closed) this.response.flushHeaders();
   }
 
-  write(chunk: Uint8Array): Promise<void> | undefined {
-    if (this.closed) return undefined;
+  protected put(chunk: Uint8Array): Promise<void> | undefined {
     const { response } = this;
     if (response.write(chunk)) return undefined;
     return new Promise((resolve) => {
@@ -141,8 +141,7 @@ class NodeSink implements Sink {
     });
   }
 
-  end(chunk?: Uint8Array): void {
-    if (this.closed) return;
+  protected finish(chunk?: Uint8Array): void {
     this.ended = true;
     const { response } = this;
     if (chunk === undefined || chunk.byteLength === 0) response.end();
@@ -155,7 +154,7 @@ class NodeSink implements Sink {
     this.response.destroy();
   }
 
-  private get closed(): boolean {
+  protected get closed(): boolean {
     return this.ended || this.response.destroyed || this.response.writableEnded;
   }
 }

@@ -118,7 +118,7 @@ export interface RawDeleteOptions {
 }
 
 /** Its name is its warning. */
-const ignoreReadError = "ignoreStoreReadErrorWithClusterBreakingPotential";
+export const ignoreReadErrorField = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 export function deleteOptionsOfQuery(query: Query): RawDeleteOptions {
   const uid = query.get("uid");
@@ -133,7 +133,7 @@ export function deleteOptionsOfQuery(query: Query): RawDeleteOptions {
     orphanDependents: query.flag("orphanDependents"),
     dryRun: query.all("dryRun"),
     preconditions: Object.keys(preconditions).length === 0 ? undefined : preconditions,
-    ignoreReadError: query.flag(ignoreReadError) ?? false,
+    ignoreReadError: query.flag(ignoreReadErrorField) ?? false,
   };
 }
 
@@ -179,7 +179,7 @@ function checkIgnoringReadError(raw: RawDeleteOptions, problems: Problems): void
     "orphanDependents",
     "propagationPolicy",
   ] as const;
-  const path = Path.of(ignoreReadError);
+  const path = Path.of(ignoreReadErrorField);
   for (const name of names) {
     if (raw[name] === undefined) continue;
     problems.invalid(path, true, `cannot be set together with .${name}`);

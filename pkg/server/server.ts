@@ -12,7 +12,7 @@ import Koa from "koa";
 import { type Clock, systemClock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
-import type { Authenticator, Authorizer } from "#request";
+import type { Auditor, Authenticator, Authorizer } from "#request";
 import { Closing } from "./closing.ts";
 import type { Exchange, Upgrade } from "./exchange.ts";
 import { Health, type HealthCheck } from "./health.ts";
@@ -40,6 +40,8 @@ export interface ServerOptions {
   readonly registry: Registry;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  /** Absent = nothing is recorded. */
+  readonly auditor?: Auditor | undefined;
   /** Documents beside those of the API, by path. */
   readonly documents?: ReadonlyMap<string, ServerDocument>;
   /** How kubelets are spoken to; without an authority their certificates are not checked. */
@@ -96,12 +98,13 @@ class HttpServer implements KeelsonServer {
     this.limits = { ...defaultLimits, ...options.limits };
     this.metrics = options.metrics ?? new PrometheusMetrics();
     this.log = options.log ?? ((line) => console.error(line));
-    const { catalog, registry, authenticator, authorizer } = options;
+    const { catalog, registry, authenticator, authorizer, auditor } = options;
     const chain = requestPath({
       catalog,
       registry,
       authenticator,
       authorizer,
+      auditor,
       clock: options.clock ?? systemClock,
       limits: this.limits,
       metrics: this.metrics,

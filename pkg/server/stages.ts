@@ -3,6 +3,8 @@ import type { Clock } from "#base";
 import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
 import {
   type Attributes,
+  type Auditor,
+  type AuditTrail,
   type Authenticator,
   type Authorizer,
   parseRequestInfo,
@@ -14,6 +16,7 @@ import {
 } from "#request";
 import { type Registry, streamMethods } from "#registry";
 import { answer, answerText, warningHeader } from "./answer.ts";
+import { audit, auditRefusal, noteDecision } from "./auditing.ts";
 import { Chain, type Stage } from "./chain.ts";
 import type { Closing } from "./closing.ts";
 import { statusBody } from "./encode.ts";
@@ -37,6 +40,8 @@ export interface ServerParts {
   readonly registry: Registry;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  /** Absent = nothing is recorded. */
+  readonly auditor?: Auditor | undefined;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly metrics: MetricsSink;
@@ -65,6 +70,10 @@ interface Identified {
   readonly user: User;
 }
 
+interface Audited {
+  readonly trail: AuditTrail | undefined;
+}
+
 type Nothing = Readonly<Record<never, never>>;
 
 /** The path of every request, top to bottom. */
@@ -74,7 +83,7 @@ export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Unders
     .then(requestInfo(parts))
     .then(deadline(parts))
     .then(authenticate(parts))
-    .then(audit)
+    .then(audit(parts))
     .then(impersonate(parts))
     .then(flowControl(parts))
     .then(authorize(parts))
@@ -189,42 +198,39 @@ function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood,
   };
 }
 
-function authenticate({ authenticator, log }: ServerParts): Stage<Arrived, Identified> {
+function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identified> {
+  const { authenticator, log } = parts;
   return {
     name: "authenticate",
-    run: async ({ exchange, id }, next) => {
+    run: async (context, next) => {
+      const { exchange, id, info } = context;
       const { authorization, certificate } = exchange;
       const header = (name: string) => exchange.header(name);
       let user: User | undefined;
       try {
         user = await authenticator.authenticate({ authorization, certificate, header });
       } catch (error) {
-        if (error instanceof StatusError) throw error;
+        if (error instanceof StatusError) throw auditRefusal(parts, context, error);
         log(`request ${id} could not be authenticated: ${String(error)}`);
       }
-      if (user === undefined) throw unauthorized();
+      if (user === undefined) throw auditRefusal(parts, context, unauthorized());
       return next({ user });
     },
   };
 }
 
-/** Audit events begin here: the user is known, nothing has been decided. */
-const audit: Stage<Arrived & Understood & Identified, Nothing> = {
-  name: "audit",
-  run: (_context, next) => next({}),
-};
-
 /** Replaces the user, for those who may act as another. */
 function impersonate(
   { authorizer, catalog }: ServerParts,
-): Stage<Arrived & Understood & Identified, Identified> {
+): Stage<Arrived & Understood & Identified & Audited, Identified> {
   return {
     name: "impersonate",
-    run: async ({ exchange, info, user, record }, next) => {
+    run: async ({ exchange, info, user, record, trail }, next) => {
       const { domain } = catalog;
       const request = { exchange, path: info.path };
       const acting = await actingUser(user, request, { authorizer, domain });
       if (acting !== undefined) return next({ user: acting });
+      if (acting !== undefined && acting !== user) trail?.actsAs(acting);
       record.code = 500;
     },
   };
@@ -277,13 +283,15 @@ function seatKind(verb: string): SeatKind {
 }
 
 function authorize(
-  { authorizer }: ServerParts,
-): Stage<Arrived & Understood & Identified, Nothing> {
+  { authorizer, catalog }: ServerParts,
+): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "authorize",
-    run: async ({ info, user, query }, next) => {
+    run: async ({ info, user, query, trail }, next) => {
       const attributes = { user, request: info, ...selectorsOf(info, query) };
-      const { verdict, reason } = await authorizer.authorize(attributes);
+      const decision = await authorizer.authorize(attributes);
+      noteDecision(trail, decision, catalog);
+      const { verdict, reason } = decision;
       if (verdict !== "allow") throw forbidden(attributes, reason);
       return next({});
     },
@@ -316,15 +324,17 @@ function termsOf(
   }
 }
 
-function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified, Nothing> {
+function dispatch(
+  parts: ServerParts,
+): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "dispatch",
-    run: async ({ exchange, info, query, user }) => {
+    run: async ({ exchange, info, query, user, trail: notes }) => {
       if (info.isResource && servesPath(parts.catalog, info)) {
         const stream = findStream(parts.catalog, exchange.method, info);
         if (stream !== undefined) return runStream(parts, { exchange, info, query, user, stream });
         const route = findRoute(parts.catalog, exchange.method, info);
-        return runVerb(parts, { exchange, info, query, user, route });
+        return runVerb(parts, { exchange, info, query, user, route, notes });
       }
       await answerNonResource(parts, { exchange, info, query });
     },

@@ -270,6 +270,7 @@ async function join(answer: Upgraded, exchange: Exchange): Promise<void> {
     throw internalError("the backend speaks another protocol unasked");
   }
   const near = upgrade.socket;
+  exchange.sink.handOver(message.statusCode ?? 101);
   near.write(switching(message));
   near.write(head);
   far.write(upgrade.head);

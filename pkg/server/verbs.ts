@@ -11,7 +11,7 @@ import type {
   WriteAnswer,
 } from "#registry";
 import { type Clock, Keeper, memoize } from "#base";
-import type { Authorizer, Query, RequestInfo, User } from "#request";
+import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
 import { answer, AnswerWriter, gzipAbove, warningHeader } from "./answer.ts";
 import { answerMemoryOf } from "./answer-memory.ts";
 import type { Closing } from "./closing.ts";
@@ -41,6 +41,7 @@ import {
   writeOptions,
 } from "./parameters.ts";
 import type { Route } from "./routes.ts";
+import { bodyJson, deleteOptionsJson } from "./sent-body.ts";
 import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "./table.ts";
 import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
 
@@ -63,6 +64,8 @@ export interface VerbRequest {
   readonly query: Query;
   readonly user: User;
   readonly route: Route;
+  /** Absent when nobody records the request. */
+  readonly notes?: RequestNotes | undefined;
 }
 
 /** Carries a verb out on the registry and writes the answer. */
@@ -86,7 +89,7 @@ class VerbRun {
     private readonly parts: VerbParts,
     private readonly request: VerbRequest,
   ) {
-    const { route, user, exchange } = request;
+    const { route, user, exchange, notes } = request;
     this.domain = parts.catalog.domain;
     this.metaGroup = metaGroupOf(this.domain);
     this.target = {
@@ -95,6 +98,7 @@ class VerbRun {
       name: route.name,
       subresource: route.subresource,
       user,
+      notes,
       // Made when somebody wants it, which is not so for most reads.
       get signal() {
         return exchange.signal;
@@ -230,6 +234,7 @@ class VerbRun {
     const { patchType, format } = patchTypeOf(exchange.header("content-type"), this.isCustom);
     const negotiated = this.negotiate("object");
     const body = await this.body(format);
+    this.request.notes?.sent({ json: () => bodyJson(body) });
     const options: PatchOptions = {
       ...writeOptions(query, {
         kind: "PatchOptions",
@@ -253,6 +258,7 @@ class VerbRun {
     if ("item" in deleted) {
       return this.sendItem(deleted.item, { status, negotiated, warnings });
     }
+    this.request.notes?.answeredStatus(deleted.status);
     const pretty = this.pretty(negotiated);
     const headers = { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] };
     const body = statusBody(deleted.status, { ...negotiated, pretty });
@@ -290,6 +296,7 @@ class VerbRun {
       body.byteLength === 0
         ? deleteOptionsOfQuery(query)
         : deleteOptionsOfBody(body, bodyFormat(exchange.header("content-type")));
+    if (body.byteLength > 0) this.request.notes?.sent({ json: () => deleteOptionsJson(raw) });
     return checkDeleteOptions(raw, this.domain);
   }
 

@@ -38,8 +38,11 @@ export interface WebhookClient {
    * @throws WebhookFault, or the signal's reason
    */
   post(body: object, signal?: AbortSignal): Promise<unknown>;
-  /** Sends a body whose answer does not matter beyond its status; throws as `post` does. */
-  send(body: object, signal?: AbortSignal): Promise<void>;
+  /**
+   * Sends a body, or the JSON text of one, whose answer does not matter beyond its status; throws
+   * as `post` does.
+   */
+  send(body: object | string, signal?: AbortSignal): Promise<void>;
   /** Lets go of connections that are kept open. */
   close(): void;
 }
@@ -78,7 +81,7 @@ class Webhook implements WebhookClient {
     }
   }
 
-  async send(body: object, signal?: AbortSignal): Promise<void> {
+  async send(body: object | string, signal?: AbortSignal): Promise<void> {
     await this.insistently(body, signal);
   }
 
@@ -87,10 +90,10 @@ class Webhook implements WebhookClient {
   }
 
   /** Tries again while a failure is one that may pass. */
-  private async insistently(body: object, signal?: AbortSignal): Promise<string> {
+  private async insistently(body: object | string, signal?: AbortSignal): Promise<string> {
     const { clock, tries = defaultTries, initialBackoffMs = defaultBackoffMs } = this.options;
     const { isPassing = (fault) => fault.isPassing, random = Math.random } = this.options;
-    const bytes = Buffer.from(JSON.stringify(body));
+    const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
     let wait = initialBackoffMs;
     for (let rest = tries - 1; ; rest--) {
       try {

@@ -1,0 +1,187 @@
+import type { Clock } from "#base";
+import { type Domain, resolve } from "#meta";
+import type {
+  AuditedRequest,
+  Auditor,
+  AuditTrail,
+  Endpoint,
+  Instruments,
+  MetricDefinition,
+} from "#request";
+import { webhookClient } from "#request";
+import { all, type Backend, forgiving, type OnLoss } from "./backend.ts";
+import { Batches, type BatchOptions } from "./batch.ts";
+import { type LineSink, LogBackend, streamSink } from "./log.ts";
+import { judgeOf } from "./policy.ts";
+import { readPolicy } from "./policy-file.ts";
+import { RotatingFile, type RotationOptions } from "./rotating-file.ts";
+import { Trail } from "./trail.ts";
+import { type TruncateOptions, truncating } from "./truncate.ts";
+import { WebhookBackend } from "./webhook.ts";
+
+/** How long requests wait for their events, and what a lost event means for them. */
+export type AuditMode = "batch" | "blocking" | "blocking-strict";
+
+interface Delivery {
+  readonly mode: AuditMode;
+  /** For the mode `batch`. */
+  readonly batch: BatchOptions;
+  /** Absent = events of any size are kept. */
+  readonly truncate?: TruncateOptions | undefined;
+}
+
+export interface LogDelivery extends Delivery {
+  /** A file, or a stream to write to. */
+  readonly to: string | NodeJS.WritableStream;
+  readonly format: "json" | "legacy";
+  readonly rotation: RotationOptions;
+}
+
+export interface WebhookDelivery extends Delivery {
+  readonly endpoint: Endpoint;
+  readonly initialBackoffMs: number;
+}
+
+export interface AuditorOptions {
+  /** Text of an `audit.k8s.io/v1` policy. */
+  readonly policy: string;
+  readonly log?: LogDelivery | undefined;
+  readonly webhook?: WebhookDelivery | undefined;
+  readonly domain: Domain;
+  readonly clock: Clock;
+  readonly instruments: Instruments;
+  /** Told of events that were lost, and of old logs that could not be tidied up. */
+  readonly report: (error: unknown) => void;
+}
+
+export interface RunningAuditor extends Auditor {
+  /** Keeps all events that were taken, and gives up what cannot be kept within `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+const webhookTimeoutMs = 30_000;
+
+const levelTotal = "apiserver_audit_level_total";
+const eventTotal = "apiserver_audit_event_total";
+const errorTotal = "apiserver_audit_error_total";
+const rejectedTotal = "apiserver_audit_requests_rejected_total";
+
+/** To be defined to the instruments. */
+export const auditMetrics: readonly MetricDefinition[] = [
+  {
+    name: eventTotal,
+    kind: "counter",
+    help: "Audit events that were made and handed to the backends.",
+    labels: [],
+  },
+  {
+    name: errorTotal,
+    kind: "counter",
+    help: "Audit events that a plugin has lost.",
+    labels: ["plugin"],
+  },
+  {
+    name: levelTotal,
+    kind: "counter",
+    help: "Requests by the level that the audit policy gives them.",
+    labels: ["level"],
+  },
+  {
+    name: rejectedTotal,
+    kind: "counter",
+    help: "Requests refused because their first audit event could not be kept.",
+    labels: [],
+  },
+];
+
+/**
+ * Starts to record requests as a policy says.
+ * @throws PolicyFault; and what the file system throws when the log cannot be opened
+ */
+export async function startAuditor(options: AuditorOptions): Promise<RunningAuditor> {
+  const { clock, domain, instruments } = options;
+  const judge = judgeOf(readPolicy(options.policy, domain));
+  const givenUp = new AbortController();
+  const backend = await backendOf(options, givenUp.signal);
+  const parts = {
+    backend,
+    clock,
+    domain,
+    onEvent: () => instruments.add(eventTotal, {}, 1),
+    onRefusal: () => instruments.add(rejectedTotal, {}, 1),
+  };
+  return {
+    begin(request: AuditedRequest): AuditTrail | undefined {
+      const verdict = judge(request.info, request.user);
+      const { level } = verdict;
+      instruments.add(levelTotal, { level }, 1);
+      return level === "None" ? undefined : new Trail(request, verdict, parts);
+    },
+    close: (graceMs) => closing(backend, givenUp, graceMs),
+  };
+}
+
+async function closing(
+  backend: Backend,
+  givenUp: AbortController,
+  graceMs: number,
+): Promise<void> {
+  const late = new Error("the server is shutting down");
+  const timer = setTimeout(() => givenUp.abort(late), graceMs);
+  try {
+    await backend.close();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function backendOf(options: AuditorOptions, givenUp: AbortSignal): Promise<Backend> {
+  const { clock, domain, log, webhook, instruments, report } = options;
+  const onLoss: OnLoss = (plugin, error, count) => {
+    instruments.add(errorTotal, { plugin }, count);
+    report(new Error(`${plugin} has lost ${count} events`, { cause: error }));
+  };
+  const apiVersion = resolve("audit.{api}/v1", domain);
+  const backends: Backend[] = [];
+  if (log !== undefined) {
+    const sink = await sinkOf(log, options);
+    const written = new LogBackend(sink, { format: log.format, apiVersion, onLoss });
+    backends.push(delivered(written, log, { ...options, onLoss }));
+  }
+  if (webhook !== undefined) {
+    const client = webhookClient({
+      endpoint: webhook.endpoint,
+      timeoutMs: webhookTimeoutMs,
+      clock,
+      initialBackoffMs: webhook.initialBackoffMs,
+      isPassing: () => true,
+    });
+    const sent = new WebhookBackend(client, { apiVersion, onLoss, signal: givenUp });
+    backends.push(delivered(sent, webhook, { ...options, onLoss }));
+  }
+  return all(backends);
+}
+
+async function sinkOf(
+  { to, rotation }: LogDelivery,
+  { clock, report }: AuditorOptions,
+): Promise<LineSink> {
+  if (typeof to !== "string") return streamSink(to);
+  return RotatingFile.open(to, rotation, { clock, onFault: report });
+}
+
+function delivered(
+  backend: Backend,
+  { mode, batch, truncate }: Delivery,
+  parts: { readonly clock: Clock; readonly domain: Domain; readonly onLoss: OnLoss },
+): Backend {
+  const cut = truncate === undefined ? backend : truncating(backend, truncate, parts);
+  switch (mode) {
+    case "batch":
+      return new Batches(cut, batch, parts);
+    case "blocking":
+      return forgiving(cut);
+    case "blocking-strict":
+      return cut;
+  }
+}

@@ -1,0 +1,10 @@
+/** audit: the record of requests: policies, events, and where they are kept. */
+export { PolicyFault } from "./policy-file.ts";
+export {
+  type AuditMode,
+  auditMetrics,
+  type LogDelivery,
+  type RunningAuditor,
+  startAuditor,
+  type WebhookDelivery,
+} from "./auditor.ts";

@@ -1,0 +1,159 @@
+import { type Domain, isDns1123Subdomain, parseYaml, problemText, resolve, YamlFault } from "#meta";
+import {
+  bool,
+  DecodeFault,
+  fromJson,
+  type Infer,
+  list,
+  oneOf,
+  optional,
+  Path,
+  plain,
+  Problems,
+  string,
+  structs,
+} from "#schema";
+
+/** A policy file that cannot be used, in one sentence. */
+export class PolicyFault extends Error {
+  override readonly name = "PolicyFault";
+}
+
+export const levels = ["None", "Metadata", "Request", "RequestResponse"] as const;
+export type Level = (typeof levels)[number];
+
+const stages = ["RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"] as const;
+export type Stage = (typeof stages)[number];
+
+const v1 = structs("apiserver/pkg/apis/audit/v1");
+
+const groupResources = v1("GroupResources", "Resources of one API group.", {
+  group: plain(1, string, "Name of the group; empty for the core group."),
+  resources: plain(2, list(string), "Resources and subresources; none = all of the group."),
+  resourceNames: plain(3, list(string), "Names of objects; none = all."),
+});
+
+const policyRule = v1("PolicyRule", "What is kept of the requests that match.", {
+  level: plain(1, string, "How much is kept."),
+  users: plain(2, list(string), "Names of users; none = all."),
+  userGroups: plain(3, list(string), "Groups of users; none = all."),
+  verbs: plain(4, list(string), "Verbs; none = all."),
+  resources: plain(5, list(groupResources), "Resources; none = all."),
+  namespaces: plain(6, list(string), "Namespaces, empty = none; no entry = all."),
+  nonResourceURLs: plain(7, list(string), "Paths that are no resources; an asterisk may end them."),
+  omitStages: plain(8, list(string), "Stages that are left out."),
+  omitManagedFields: optional(9, bool, "Whether bodies are kept without managed fields."),
+});
+
+const policyV1 = v1("Policy", "Which requests are recorded, and how much of them.", {
+  apiVersion: plain(1, string, "Version of the format."),
+  kind: plain(2, oneOf("Policy"), "Kind of the document."),
+  metadata: plain(3, v1("PolicyMetadata", "Name of the policy.", {
+    name: plain(1, string, "Has no meaning here."),
+    creationTimestamp: optional(2, string, "Has no meaning here."),
+  }), "Name of the policy."),
+  rules: plain(4, list(policyRule), "The first that matches decides; none matches = no record."),
+  omitStages: plain(5, list(string), "Stages that are left out everywhere."),
+  omitManagedFields: plain(6, bool, "Whether bodies are kept without managed fields."),
+});
+
+export type PolicyRule = Infer<typeof policyRule>;
+export type Policy = Infer<typeof policyV1>;
+
+/**
+ * Reads the text of an `audit.k8s.io/v1` policy: YAML or JSON, without unknown or repeated fields.
+ * @throws PolicyFault
+ */
+export function readPolicy(text: string, domain: Domain): Policy {
+  const policy = decode(text);
+  const expected = resolve("audit.{api}/v1", domain);
+  if (policy.apiVersion !== expected || policy.kind !== "Policy") {
+    const found = `${policy.apiVersion || "no version"}, ${policy.kind || "no kind"}`;
+    throw new PolicyFault(`the audit policy must be of ${expected}, Policy, not ${found}`);
+  }
+  const problems = new Problems();
+  validate(policy, problems);
+  if (!problems.empty) {
+    const texts = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
+    throw new PolicyFault(texts.join("; "));
+  }
+  if ((policy.rules ?? []).length === 0) throw new PolicyFault("the audit policy has no rules");
+  return policy;
+}
+
+function decode(text: string): Policy {
+  try {
+    const { value, duplicates } = parseYaml(text);
+    if (duplicates.length > 0) throw new PolicyFault(duplicates.join(", "));
+    const unknown: string[] = [];
+    const policy = fromJson(policyV1, value ?? {}, { unknown });
+    const named = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
+    if (named.length > 0) throw new PolicyFault(named.join(", "));
+    return policy;
+  } catch (fault) {
+    if (!(fault instanceof YamlFault) && !(fault instanceof DecodeFault)) throw fault;
+    throw new PolicyFault(fault.message);
+  }
+}
+
+function validate(policy: Policy, problems: Problems): void {
+  checkStages(policy.omitStages, Path.of("omitStages"), problems);
+  for (const [index, rule] of (policy.rules ?? []).entries()) {
+    checkRule(rule, Path.of("rules").index(index), problems);
+  }
+}
+
+function checkRule(rule: PolicyRule, path: Path, problems: Problems): void {
+  const { level = "" } = rule;
+  if (level === "") problems.required(path.child("level"));
+  else if (!isLevel(level)) problems.notSupported(path.child("level"), level, levels);
+  const urls = rule.nonResourceURLs ?? [];
+  const at = path.child("nonResourceURLs");
+  for (const [index, url] of urls.entries()) checkUrl(url, at.index(index), problems);
+  checkResources(rule, path, problems);
+  checkStages(rule.omitStages, path.child("omitStages"), problems);
+  const elsewhere = (rule.resources ?? []).length + (rule.namespaces ?? []).length;
+  if (urls.length > 0 && elsewhere > 0) {
+    const detail = "rules cannot apply to both regular resources and non-resource URLs";
+    problems.invalid(at, urls, detail);
+  }
+}
+
+function checkUrl(url: string, path: Path, problems: Problems): void {
+  if (url === "*") return;
+  if (!url.startsWith("/")) {
+    problems.invalid(path, url, "non-resource URL rules must begin with a '/' character");
+  }
+  if (url.slice(0, -1).includes("*")) {
+    const detail = "non-resource URL wildcards '*' must be the final character of the rule";
+    problems.invalid(path, url, detail);
+  }
+}
+
+function checkResources({ resources }: PolicyRule, path: Path, problems: Problems): void {
+  for (const { group = "", resources: plurals, resourceNames: names } of resources ?? []) {
+    const at = path.child("resources");
+    const wrong = group === "" ? [] : isDns1123Subdomain(group);
+    if (wrong.length > 0) problems.invalid(at.child("group"), group, wrong.join(","));
+    if ((names ?? []).length > 0 && (plurals ?? []).length === 0) {
+      const detail = "using resourceNames requires at least one resource";
+      problems.invalid(at.child("resourceNames"), names, detail);
+    }
+  }
+}
+
+function checkStages(
+  omitted: readonly string[] | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  const known = stages.toSorted();
+  for (const [index, stage] of (omitted ?? []).entries()) {
+    if (known.some((name) => name === stage)) continue;
+    problems.invalid(path.index(index), stage, `allowed stages are ${known.join(",")}`);
+  }
+}
+
+function isLevel(text: string): text is Level {
+  return levels.some((level) => level === text);
+}

@@ -1,0 +1,197 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import path from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { Clock } from "#base";
+import type { LineSink } from "./log.ts";
+
+export interface RotationOptions {
+  /** Bytes after which a new file is begun; 0 = 100 MiB. */
+  readonly maxBytes: number;
+  /** Days after which an old file is removed; 0 = never. */
+  readonly maxAgeDays: number;
+  /** Old files that are kept; 0 = all. */
+  readonly maxBackups: number;
+  /** Old files are compressed. */
+  readonly compress: boolean;
+}
+
+interface RotationParts {
+  readonly clock: Clock;
+  /** Told when old files cannot be compressed or removed. */
+  readonly onFault: (error: unknown) => void;
+}
+
+const defaultBytes = 100 * 1024 * 1024;
+const dayMs = 86_400_000;
+/** Bytes that one call to the file system writes. */
+const mostAtOnce = 4 * 1024 * 1024;
+
+interface Waiting {
+  readonly lines: Buffer;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * A log file with a bounded size. Old files stand beside it as `audit-2026-01-02T03-04-05.678.log`,
+ * the names that tools for Kubernetes' audit log know. Lines that come while others are written
+ * leave together.
+ */
+export class RotatingFile implements LineSink {
+  private waiting: Waiting[] = [];
+  private writing: Promise<void> | undefined;
+  private tidying: Promise<void> = Promise.resolve();
+  private size: number;
+
+  private constructor(
+    private readonly file: string,
+    private readonly options: RotationOptions,
+    private readonly parts: RotationParts & { handle: FileHandle; readonly size: number },
+  ) {
+    this.size = parts.size;
+  }
+
+  /** Opens or makes the file, and its folder; throws what the file system throws. */
+  static async open(
+    file: string,
+    options: RotationOptions,
+    parts: RotationParts,
+  ): Promise<RotatingFile> {
+    await mkdir(path.dirname(file), { recursive: true });
+    const handle = await openLog(file);
+    const { size } = await handle.stat();
+    return new RotatingFile(file, options, { ...parts, handle, size });
+  }
+
+  append(lines: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ lines, resolve, reject });
+      this.writing ??= this.writeAll().finally(() => {
+        this.writing = undefined;
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.writing;
+    await this.tidying;
+    await this.parts.handle.close();
+  }
+
+  private async writeAll(): Promise<void> {
+    while (this.waiting.length > 0) {
+      try {
+        if (this.size > 0 && this.size + this.waiting[0]!.lines.byteLength > this.most) {
+          await this.rotate();
+        }
+      } catch (error) {
+        this.waiting.shift()!.reject(error);
+        continue;
+      }
+      const batch = this.take();
+      const bytes = batch.length === 1 ? batch[0]!.lines : Buffer.concat(batch.map(linesOf));
+      try {
+        await this.parts.handle.appendFile(bytes);
+        this.size += bytes.byteLength;
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+        // Half a line would spoil the next one.
+        await this.parts.handle.truncate(this.size).catch(this.parts.onFault);
+      }
+    }
+  }
+
+  private get most(): number {
+    return this.options.maxBytes || defaultBytes;
+  }
+
+  /** As many as fit into the file, one at least. */
+  private take(): readonly Waiting[] {
+    const room = Math.min(this.most - this.size, mostAtOnce);
+    let bytes = 0;
+    let count = 0;
+    for (const { lines } of this.waiting) {
+      bytes += lines.byteLength;
+      if (count > 0 && bytes > room) break;
+      count++;
+    }
+    return this.waiting.splice(0, count);
+  }
+
+  /** The file gets the name of a backup and a new one takes its place. */
+  private async rotate(): Promise<void> {
+    const { parts, file } = this;
+    await rename(file, await this.freeBackupName());
+    const handle = await openLog(file);
+    await parts.handle.close();
+    parts.handle = handle;
+    this.size = 0;
+    this.tidying = this.tidying.then(() => this.tidy()).catch(parts.onFault);
+  }
+
+  /** Two rotations in one millisecond must not overwrite each other. */
+  private async freeBackupName(): Promise<string> {
+    const taken = new Set((await this.backups()).map(({ time }) => time));
+    let time = this.parts.clock.now();
+    while (taken.has(time)) time++;
+    const { dir, name, ext } = path.parse(this.file);
+    return path.join(dir, `${name}-${stamp(time)}${ext}`);
+  }
+
+  private async tidy(): Promise<void> {
+    const { maxAgeDays, maxBackups, compress } = this.options;
+    const oldest = maxAgeDays === 0 ? -Infinity : this.parts.clock.now() - maxAgeDays * dayMs;
+    const backups = await this.backups();
+    for (const [index, { file, time }] of backups.entries()) {
+      const isTooMany = maxBackups > 0 && index >= maxBackups;
+      if (isTooMany || time < oldest) await rm(file, { force: true });
+      else if (compress && !file.endsWith(compressed)) await compressFile(file);
+    }
+  }
+
+  /** The youngest first. */
+  private async backups(): Promise<readonly { readonly file: string; readonly time: number }[]> {
+    const { dir, name, ext } = path.parse(this.file);
+    const found: { file: string; time: number }[] = [];
+    for (const entry of await readdir(dir === "" ? "." : dir)) {
+      const plain = entry.endsWith(compressed) ? entry.slice(0, -compressed.length) : entry;
+      if (!plain.startsWith(`${name}-`) || !plain.endsWith(ext)) continue;
+      const time = timeOf(plain.slice(name.length + 1, plain.length - ext.length));
+      if (time !== undefined) found.push({ file: path.join(dir, entry), time });
+    }
+    return found.sort((a, b) => b.time - a.time);
+  }
+}
+
+const compressed = ".gz";
+
+function linesOf({ lines }: Waiting): Buffer {
+  return lines;
+}
+
+/** What is logged is for the owner only. */
+function openLog(file: string): Promise<FileHandle> {
+  return open(file, "a", 0o600);
+}
+
+/** `2026-01-02T03-04-05.678` */
+function stamp(time: number): string {
+  return new Date(time).toISOString().slice(0, -1).replaceAll(":", "-");
+}
+
+function timeOf(text: string): number | undefined {
+  const match = /^(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d\.\d{3})$/.exec(text);
+  if (match === null) return undefined;
+  const time = Date.parse(`${match[1]}${match[2]}:${match[3]}:${match[4]}Z`);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+async function compressFile(file: string): Promise<void> {
+  const target = `${file}${compressed}`;
+  const into = createWriteStream(target, { mode: 0o600 });
+  await pipeline(createReadStream(file), createGzip(), into);
+  await rm(file, { force: true });
+}

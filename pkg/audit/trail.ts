@@ -1,0 +1,196 @@
+import type { Clock } from "#base";
+import { type Domain, formatDuration, printJson, resolve, type Status } from "#meta";
+import {
+  AuditFault,
+  type AuditedAnswer,
+  type AuditedRequest,
+  type AuditTrail,
+  type SentBody,
+  type User,
+} from "#request";
+import { parseJson } from "#schema";
+import type { Backend } from "./backend.ts";
+import { type AuditEvent, type EventResponse, truncatedKey } from "./event.ts";
+import { reaches, type Verdict } from "./policy.ts";
+import type { Stage } from "./policy-file.ts";
+
+export interface TrailParts {
+  readonly backend: Backend;
+  readonly clock: Clock;
+  readonly domain: Domain;
+  readonly onEvent: () => void;
+  readonly onRefusal: () => void;
+}
+
+const longestUserAgent = 1024;
+/** Requests that take longer say so. */
+const slowMicros = 500_000;
+const nothing: ReadonlyMap<string, string> = new Map();
+
+/** What an event says before anything has happened. */
+function beginning(request: AuditedRequest, { level }: Verdict, received: number): AuditEvent {
+  const { id, url, info, user, userAgent, sourceAddresses } = request;
+  const isLong = userAgent.length > longestUserAgent;
+  return {
+    level,
+    stage: "RequestReceived",
+    id,
+    url: withoutTokens(url),
+    info,
+    user,
+    actingAs: undefined,
+    sourceAddresses,
+    userAgent: isLong ? `${userAgent.slice(0, longestUserAgent)}...TRUNCATED` : userAgent,
+    object: { namespace: "", name: "", uid: "", resourceVersion: "" },
+    response: undefined,
+    requestObject: undefined,
+    responseObject: undefined,
+    received,
+    reached: received,
+    annotations: nothing,
+  };
+}
+
+/** The record of one request. */
+export class Trail implements AuditTrail {
+  readonly keepsAnswer: boolean;
+  private event: AuditEvent;
+  private readonly annotations = new Map<string, string>();
+  /** Of answers that began while nobody could wait. */
+  private pending: Promise<void> | undefined;
+  private isLong = false;
+
+  constructor(
+    request: AuditedRequest,
+    private readonly verdict: Verdict,
+    private readonly parts: TrailParts,
+  ) {
+    this.keepsAnswer = reaches(verdict.level, "RequestResponse");
+    this.event = beginning(request, verdict, parts.clock.nowMicros());
+  }
+
+  annotate(key: string, value: string): void {
+    if (!this.annotations.has(key)) this.annotations.set(key, value);
+  }
+
+  actsAs(user: User): void {
+    this.event = { ...this.event, actingAs: user };
+  }
+
+  sent({ metadata = {}, json }: SentBody): void {
+    const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
+    const object = { namespace, name, uid, resourceVersion };
+    const keepsBody = reaches(this.verdict.level, "Request");
+    const body = keepsBody ? json() : undefined;
+    const requestObject = body === undefined ? undefined : this.shown(body);
+    this.event = { ...this.event, object, requestObject };
+  }
+
+  answeredStatus({ status, message, reason, details, code }: Status): void {
+    this.event = { ...this.event, response: { status, message, reason, details, code } };
+  }
+
+  received(): Promise<void> | undefined {
+    return this.write("RequestReceived")?.catch(() => {
+      this.parts.onRefusal();
+      throw new AuditFault("failed to store audit event");
+    });
+  }
+
+  started(code: number): void {
+    this.isLong = true;
+    this.setCode(code);
+    this.pending = this.write("ResponseStarted")?.catch(lost);
+  }
+
+  async completed({ code, status, body, cut = false }: AuditedAnswer): Promise<void> {
+    await this.pending;
+    if (status !== undefined) this.answeredStatus(status);
+    if (code !== undefined) this.setCode(code);
+    else if (this.event.response === undefined) this.setResponse(closedEarly);
+    if (this.keepsAnswer && body !== undefined) {
+      this.event = { ...this.event, responseObject: this.shown(body) };
+    }
+    if (cut) this.annotate(resolve(truncatedKey, this.parts.domain), "true");
+    this.noteSlowness();
+    await this.write("ResponseComplete")?.catch(lost);
+  }
+
+  async panicked(message: string): Promise<void> {
+    await this.pending;
+    const failure = { status: "Failure", reason: "InternalError", code: 500 } as const;
+    this.setResponse({ ...failure, message: `APIServer panic'd: ${message}` });
+    await this.write("Panic")?.catch(lost);
+  }
+
+  private setCode(code: number): void {
+    this.setResponse({ ...this.event.response, code });
+  }
+
+  private setResponse(response: EventResponse): void {
+    this.event = { ...this.event, response };
+  }
+
+  private noteSlowness(): void {
+    const micros = this.parts.clock.nowMicros() - this.event.received;
+    if (this.isLong || micros <= slowMicros) return;
+    const key = resolve("apiserver.latency.{api}/total", this.parts.domain);
+    this.annotate(key, formatDuration(BigInt(Math.round(micros)) * 1000n));
+  }
+
+  private shown(json: string): string {
+    return this.verdict.omitsManagedFields ? withoutManagedFields(json) : json;
+  }
+
+  private write(stage: Stage): Promise<void> | undefined {
+    if (this.verdict.omitted.has(stage)) return undefined;
+    const { clock, backend, onEvent } = this.parts;
+    const reached = stage === "RequestReceived" ? this.event.received : clock.nowMicros();
+    const annotations = this.annotations.size === 0 ? nothing : new Map(this.annotations);
+    onEvent();
+    return backend.write([{ ...this.event, stage, reached, annotations }]);
+  }
+}
+
+const closedEarly: EventResponse = {
+  status: "Success",
+  message: "Connection closed early",
+  code: 200,
+};
+
+/** What is lost now has been counted, and the answer is on its way already. */
+function lost(): void {}
+
+/** Parameters of paths behind a proxy that carry credentials. */
+const secretParameter = /([?&](?:access_token|id_token|token)=)[^&]*/gi;
+
+function withoutTokens(url: string): string {
+  return url.replace(secretParameter, "$1REDACTED");
+}
+
+/** Of an object, of the members of a list and of the objects in a table. */
+function withoutManagedFields(json: string): string {
+  if (!json.includes('"managedFields"')) return json;
+  const { value } = parseJson(json);
+  for (const object of objectsIn(value)) {
+    const { metadata } = object;
+    if (isRecord(metadata)) delete metadata["managedFields"];
+  }
+  return printJson(value);
+}
+
+type JsonRecord = Record<string, unknown>;
+
+function objectsIn(value: unknown): readonly JsonRecord[] {
+  if (!isRecord(value)) return [];
+  const { items, rows } = value;
+  const members = Array.isArray(items) ? items : [];
+  const shown = Array.isArray(rows)
+    ? rows.map((row: unknown) => (isRecord(row) ? row["object"] : undefined))
+    : [];
+  return [value, ...members, ...shown].filter(isRecord);
+}
+
+function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,30 @@
+import { parseYaml, printJson, YamlFault } from "#meta";
+import type { Body } from "#registry";
+import { JsonFault, parseJson } from "#schema";
+import { ignoreReadErrorField, type RawDeleteOptions } from "./parameters.ts";
+
+/**
+ * What a client sent, as JSON without line breaks for the record of its request; undefined when it
+ * is neither JSON nor YAML, which the client is told elsewhere.
+ */
+export function bodyJson({ bytes, format }: Body): string | undefined {
+  try {
+    if (format === "json") return printJson(parseJson(bytes).value);
+    if (format === "yaml") return printJson(parseYaml(Buffer.from(bytes).toString("utf8")).value);
+    return undefined;
+  } catch (fault) {
+    if (fault instanceof JsonFault || fault instanceof YamlFault) return undefined;
+    throw fault;
+  }
+}
+
+export function deleteOptionsJson(options: RawDeleteOptions): string {
+  const { dryRun, ignoreReadError, ...others } = options;
+  return JSON.stringify({
+    kind: "DeleteOptions",
+    apiVersion: "v1",
+    ...others,
+    ...(dryRun.length === 0 ? {} : { dryRun }),
+    ...(ignoreReadError ? { [ignoreReadErrorField]: true } : {}),
+  });
+}

@@ -1,0 +1,57 @@
+import type { AnswerHeaders, Sink, SinkObserver } from "./exchange.ts";
+
+/** What all sinks have in common: they know what they have sent. */
+export abstract class CountingSink implements Sink {
+  observer: SinkObserver | undefined;
+  private code: number | undefined;
+  private count = 0;
+
+  get started(): boolean {
+    return this.code !== undefined;
+  }
+
+  get status(): number | undefined {
+    return this.code;
+  }
+
+  get sent(): number {
+    return this.count;
+  }
+
+  start(status: number, headers: AnswerHeaders): void {
+    if (this.code !== undefined) return;
+    this.code = status;
+    this.begin(status, headers);
+    this.observer?.started(status, headers);
+  }
+
+  handOver(status: number): void {
+    if (this.code !== undefined) return;
+    this.code = status;
+    this.observer?.started(status, {});
+  }
+
+  write(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
+    if (this.closed) return undefined;
+    this.note(chunk);
+    return this.put(chunk, free);
+  }
+
+  end(chunk?: Uint8Array, free?: () => void): void {
+    if (this.closed) return;
+    if (chunk !== undefined) this.note(chunk);
+    this.finish(chunk, free);
+  }
+
+  abstract flush(): void;
+  abstract destroy(): void;
+  protected abstract readonly closed: boolean;
+  protected abstract begin(status: number, headers: AnswerHeaders): void;
+  protected abstract put(chunk: Uint8Array, free?: () => void): Promise<void> | undefined;
+  protected abstract finish(chunk?: Uint8Array, free?: () => void): void;
+
+  private note(chunk: Uint8Array): void {
+    this.count += chunk.byteLength;
+    this.observer?.wrote(chunk);
+  }
+}
