@@ -26,27 +26,22 @@ export interface CredentialOptions {
   readonly hosts: readonly string[];
 }
 
+/** An authority, or a certificate that is issued by one. */
+export interface PairOptions extends Pick<CredentialOptions, "directory" | "now"> {
+  /** Of the files, without their endings. */
+  readonly name: string;
+}
+
 /**
  * Reads the credentials of `directory`, and makes those that are missing, expiring or for other
  * hosts.
  */
 export async function ensureCredentials(options: CredentialOptions): Promise<Credentials> {
-  const { now } = options;
-  const authority = await ensurePair(options, "ca", async () => {
-    const { createAuthority } = await import("#pki");
-    return createAuthority("keelson-ca", { validDays: authorityDays, now });
-  });
+  const { directory, now } = options;
+  const authority = await ensureAuthority({ directory, now, name: "ca" });
   const hosts = [...new Set([...localHosts(), ...options.hosts])].sort();
   const leaf = (name: string, leafOptions: Omit<LeafOptions, "validDays" | "now">) =>
-    ensurePair(
-      options,
-      name,
-      async () => {
-        const { issueCertificate } = await import("#pki");
-        return issueCertificate(authority, { ...leafOptions, validDays: leafDays, now });
-      },
-      (certificate) => isIssuedFor(certificate, authority, leafOptions.hosts ?? []),
-    );
+    ensureLeaf({ directory, now, name }, authority, leafOptions);
   return {
     authority,
     serving: await leaf("apiserver", { commonName: "kube-apiserver", hosts, usage: "server" }),
@@ -59,9 +54,33 @@ export async function ensureCredentials(options: CredentialOptions): Promise<Cre
   };
 }
 
+/** Reads an authority, and makes it if it is missing or expiring. */
+export function ensureAuthority(options: PairOptions): Promise<KeyPair> {
+  return ensurePair(options, async () => {
+    const { createAuthority } = await import("#pki");
+    const { name, now } = options;
+    return createAuthority(`keelson-${name}`, { validDays: authorityDays, now });
+  });
+}
+
+/** Reads a certificate, and makes it if it is missing, expiring or another one than is wanted. */
+export function ensureLeaf(
+  options: PairOptions,
+  authority: KeyPair,
+  leaf: Omit<LeafOptions, "validDays" | "now">,
+): Promise<KeyPair> {
+  return ensurePair(
+    options,
+    async () => {
+      const { issueCertificate } = await import("#pki");
+      return issueCertificate(authority, { ...leaf, validDays: leafDays, now: options.now });
+    },
+    (certificate) => isIssuedFor(certificate, authority, leaf.hosts ?? []),
+  );
+}
+
 async function ensurePair(
-  { directory, now }: CredentialOptions,
-  name: string,
+  { directory, now, name }: PairOptions,
   make: () => Promise<KeyPair>,
   isUsable: (certificate: X509Certificate) => boolean = () => true,
 ): Promise<KeyPair> {
@@ -97,7 +116,7 @@ function isIssuedFor(
  * Names and addresses under which this machine can be reached, with those of the service
  * `kubernetes`.
  */
-function localHosts(): readonly string[] {
+export function localHosts(): readonly string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return [
     "localhost",

@@ -1,7 +1,16 @@
-import type { Credentials } from "./credentials.ts";
+import type { KeyPair } from "#pki";
 
-/** A kubeconfig for the user `admin`, who authenticates with a client certificate. */
-export function kubeconfig(url: string, { authority, admin }: Credentials): string {
+interface KubeconfigOptions {
+  readonly url: string;
+  /** Of the server's certificate. */
+  readonly authority: KeyPair;
+  /** What the user is called in the file; the certificate says who that is. */
+  readonly user: string;
+  readonly client: KeyPair;
+}
+
+/** A kubeconfig for a user who authenticates with a client certificate. */
+export function kubeconfig({ url, authority, user, client }: KubeconfigOptions): string {
   const data = (text: string) => Buffer.from(text).toString("base64");
   return [
     "apiVersion: v1",
@@ -12,15 +21,15 @@ export function kubeconfig(url: string, { authority, admin }: Credentials): stri
     `    server: ${url}`,
     `    certificate-authority-data: ${data(authority.certificate)}`,
     "users:",
-    "- name: admin",
+    `- name: ${user}`,
     "  user:",
-    `    client-certificate-data: ${data(admin.certificate)}`,
-    `    client-key-data: ${data(admin.privateKey)}`,
+    `    client-certificate-data: ${data(client.certificate)}`,
+    `    client-key-data: ${data(client.privateKey)}`,
     "contexts:",
     "- name: keelson",
     "  context:",
     "    cluster: keelson",
-    "    user: admin",
+    `    user: ${user}`,
     "current-context: keelson",
     "preferences: {}",
     "",

@@ -3,9 +3,11 @@ import path from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
+import { AuthorizationConfigurationFault } from "#authz";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
 import { EncryptionConfigurationFault } from "#storage";
+import { certificatesFlags, runCertificates } from "../certificates/main.ts";
 import { CodecError } from "../codec/codec.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
@@ -32,6 +34,11 @@ const commands: Readonly<Record<string, Command>> = {
     caption: "a stateless API server over etcd",
     flags: apiserverFlags,
     run: runApiserver,
+  },
+  certificates: {
+    caption: "makes the certificates, keys and kubeconfigs of a cluster",
+    flags: certificatesFlags,
+    run: runCertificates,
   },
   codec: {
     caption: "converts objects between json, yaml, protobuf and the stored form",
@@ -76,7 +83,7 @@ async function untilSignalled(server: RunningServer, delayMs: number): Promise<v
 
 function usage(): string {
   const list = Object.entries(commands).map(
-    ([name, { caption }]) => `  ${name.padEnd(12)} ${caption}`,
+    ([name, { caption }]) => `  ${name.padEnd(19)} ${caption}`,
   );
   return [
     "keelson serves the Kubernetes API.",
@@ -121,6 +128,7 @@ try {
 } catch (error) {
   const faults = [
     AdmissionPluginError,
+    AuthorizationConfigurationFault,
     CodecError,
     EncryptionConfigurationFault,
     FeatureGateError,

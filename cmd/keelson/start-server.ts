@@ -6,8 +6,10 @@ import { feed } from "#authz";
 import { type Clock, systemClock } from "#base";
 import {
   ensureKubernetesService,
+  ensureServerObjects,
   runControllers,
   runServerEndpoints,
+  runServerObjects,
   runServiceRepair,
 } from "#controllers";
 import { type Catalog, domainOf } from "#meta";
@@ -64,19 +66,20 @@ async function startOn(
   const gates = featureGates(options.featureGates ?? new Map());
   const domain = domainOf(options.apiDomain, options.labelDomain);
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
+  const report = reporter(options);
   const values = await sealed(opened.backend, {
     encryption: options.encryption,
     root: options.storageRoot ?? "/registry",
     catalog,
     clock,
-    report: reporter(options),
+    report,
   });
   const storage = { ...opened, backend: values.backend };
   const credentials = await credentialsOf(options, clock);
   const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
   const late = () => registry;
   const adminToken = token;
-  const access = accessOf({ options, adminToken, catalog, clock, gates, registry: late });
+  const access = accessOf({ options, adminToken, catalog, clock, gates, report, registry: late });
   const registry: Registry = registryOf(storage.backend, catalog, {
     options,
     clock,
@@ -100,13 +103,14 @@ async function startOn(
   const background = Promise.all([
     runBackground(running, () => server.address.port),
     values.follow(life.signal),
+    access.follow(life.signal),
   ]);
   const host = options.host ?? localhost;
   const url = credentials ? `https://${urlHost(host)}:${server.address.port}` : "";
   return {
     url,
     token,
-    kubeconfig: credentials ? kubeconfig(url, credentials) : "",
+    kubeconfig: credentials ? adminConfig(url, credentials) : "",
     fetch: (path, init) => fetchInside(server, path, { ...init, token }),
     fork: async (changed = {}) => {
       if (storage.fork === undefined) throw new Error("only a server in memory can be forked");
@@ -155,6 +159,7 @@ async function makeReady(unready: Unready): Promise<void> {
   await reconcileAccess({ registry, catalog, signal, gates });
   await noteTokenTracking({ registry, catalog, signal, gates }, clock.now());
   const report = reporter(options);
+  await ensureServerObjects({ registry, catalog, clock, signal, report });
   await feed(access.followed, { registry, catalog, clock, user: apiserver, signal, report });
   const { host = localhost, port } = options;
   if (port !== undefined) await server.listen({ host, port });
@@ -222,6 +227,10 @@ function tlsOf(options: StartOptions, { serving, authority }: Credentials): TlsO
   };
 }
 
+function adminConfig(url: string, { authority, admin }: Credentials): string {
+  return kubeconfig({ url, authority, user: "admin", client: admin });
+}
+
 function isEverywhere(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
@@ -267,6 +276,7 @@ async function runBackground(running: Running, port: () => number): Promise<void
   signal.addEventListener("abort", () => void compactor?.[Symbol.asyncDispose]());
   await Promise.all([
     runServiceRepair({ registry, clock, signal, report }),
+    runServerObjects({ registry, catalog, clock, signal, report }),
     runEndpoints(running, port),
     options.controllers === false
       ? undefined

@@ -14,12 +14,19 @@ export interface LeafOptions {
   readonly organizations?: readonly string[];
   /** DNS names and IP addresses of a serving certificate. */
   readonly hosts?: readonly string[];
-  readonly usage: "server" | "client";
+  /** A peer is both, as a member of an etcd cluster is. */
+  readonly usage: "server" | "client" | "peer";
   readonly validDays: number;
   readonly now: number;
 }
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const { serverAuth, clientAuth } = x509.ExtendedKeyUsage;
+const usages = {
+  server: [serverAuth],
+  client: [clientAuth],
+  peer: [serverAuth, clientAuth],
+} as const;
 const dayMs = 86_400_000;
 /** Clocks of clients may be behind: certificates are valid a little before they are made. */
 const backdateMs = 5 * 60_000;
@@ -66,9 +73,7 @@ export async function issueCertificate(authority: KeyPair, options: LeafOptions)
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([
-        x509.ExtendedKeyUsage[options.usage === "server" ? "serverAuth" : "clientAuth"],
-      ]),
+      new x509.ExtendedKeyUsageExtension(usages[options.usage]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       ...(hosts.length > 0 ? [new x509.SubjectAlternativeNameExtension(hosts.map(hostName))] : []),
     ],
