@@ -1,4 +1,5 @@
 import { flag } from "../flags/parse.ts";
+import { authorizationFlags } from "./authorization-flags.ts";
 
 /** Flags of `keelson apiserver`, named as kube-apiserver names them. */
 export const apiserverFlags = {
@@ -62,11 +63,7 @@ export const apiserverFlags = {
   ),
   "api-audiences": flag("list", [], "what the server stands for in tokens (default the issuers)"),
   "anonymous-auth": flag("bool", true, "let requests without credentials be system:anonymous"),
-  "authorization-mode": flag(
-    "list",
-    ["RBAC"],
-    "who decides, in order: RBAC, Node, AlwaysAllow, AlwaysDeny; system:masters may do all",
-  ),
+  ...authorizationFlags,
   "enable-admission-plugins": flag(
     "list",
     [],

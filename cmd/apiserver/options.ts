@@ -9,9 +9,9 @@ import {
   type FlagValues,
   UsageError,
 } from "../flags/parse.ts";
-import { type AuthorizationMode, authorizationModes } from "../keelson/access.ts";
 import { NetworkFlagError, serviceNetworkOf } from "../keelson/network.ts";
 import type { StartOptions, StorageOptions } from "../keelson/index.ts";
+import { authorizationOptions } from "./authorization-flags.ts";
 import { apiserverFlags } from "./flags.ts";
 
 type Values = FlagValues<typeof apiserverFlags>;
@@ -61,7 +61,7 @@ export function startOptions(values: Values): StartOptions {
       jwksUri: values["service-account-jwks-uri"],
       ...optional("signingKey", readFlagFile(values, "service-account-signing-key-file")),
     },
-    authorization: checkModes(values["authorization-mode"]),
+    ...authorizationOptions(values),
     admissionPlugins: {
       enable: values["enable-admission-plugins"],
       disable: values["disable-admission-plugins"],
@@ -139,15 +139,6 @@ function etcdTls(values: Values): { readonly tls?: { ca?: string; cert?: string;
   }
   if (ca === undefined && cert === undefined) return {};
   return { tls: { ...optional("ca", ca), ...optional("cert", cert), ...optional("key", key) } };
-}
-
-function checkModes(names: readonly string[]): readonly AuthorizationMode[] {
-  return names.map((name) => {
-    const mode = authorizationModes.find((candidate) => candidate === name);
-    if (mode !== undefined) return mode;
-    const choice = authorizationModes.join(", ");
-    throw new UsageError(`--authorization-mode: ${JSON.stringify(name)} is not one of ${choice}`);
-  });
 }
 
 function readFlagFile(

@@ -15,13 +15,9 @@ import {
 import {
   type AccessKind,
   accessReviews,
-  alwaysAllow,
-  alwaysDeny,
   createRight,
   escalationCheck,
-  firstOpinion,
   type Followed,
-  masters,
   NodeAuthorizer,
   Rbac,
 } from "#authz";
@@ -30,13 +26,10 @@ import { type Catalog, type Domain, resolve } from "#meta";
 import type { Admit, Answerer, Registry } from "#registry";
 import type { Authenticator, Authorizer } from "#request";
 import type { ServerDocument } from "#server";
+import { ConfiguredAuthorizers } from "./authorization.ts";
 import { apiserver } from "./bootstrap.ts";
 import type { StartOptions } from "./options.ts";
 import { type AccountKeys, accountKeys, issuerDocuments } from "./service-accounts.ts";
-
-export const authorizationModes = ["RBAC", "Node", "AlwaysAllow", "AlwaysDeny"] as const;
-
-export type AuthorizationMode = (typeof authorizationModes)[number];
 
 /** Everything about access that the parts of a server share. */
 export interface Access {
@@ -47,6 +40,8 @@ export interface Access {
   readonly mutating: readonly Admit[];
   readonly answerers: ReadonlyMap<string, Answerer>;
   readonly documents: ReadonlyMap<string, ServerDocument>;
+  /** Takes changes of configuration files over until the signal aborts. */
+  readonly follow: (signal: AbortSignal) => Promise<void>;
 }
 
 export interface AccessOptions {
@@ -56,6 +51,8 @@ export interface AccessOptions {
   readonly clock: Clock;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
+  /** Told of what went wrong behind the requests. */
+  readonly report: (what: string, error: unknown) => void;
   /** Asked for when the first request comes: the registry needs parts of access itself. */
   readonly registry: () => Registry;
 }
@@ -64,10 +61,9 @@ export function accessOf(from: AccessOptions): Access {
   const { options, catalog, gates } = from;
   const { domain } = catalog;
   const rbac = rbacWithDefaults(domain, gates);
-  const { authorization = ["RBAC"] } = options;
   const nodes = nodeAuthorizer(rbac, domain);
-  const authorizer = authorizerOf(authorization, { rbac, nodes });
-  const ofNodes = authorization.includes("Node") ? nodes.followed() : [];
+  const authorizer = authorizersOf(from, { rbac, nodes });
+  const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
   const keys = accountKeys(options.serviceAccounts);
   const tokens = tokensOf(from, keys);
   return {
@@ -85,6 +81,7 @@ export function accessOf(from: AccessOptions): Access {
       ["/serviceaccounts/token", tokenRequest({ ...keys, read: readerOf(from), domain })],
     ]),
     documents: issuerDocuments(keys),
+    follow: (signal) => authorizer.follow(signal),
   };
 }
 
@@ -124,15 +121,16 @@ function nodeAuthorizer(rbac: Rbac, domain: Domain): NodeAuthorizer {
   return new NodeAuthorizer({ domain, rules: rbac.referred(role, "") ?? [] });
 }
 
-function authorizerOf(
-  modes: readonly AuthorizationMode[],
+function authorizersOf(
+  { options, clock, catalog, report }: AccessOptions,
   { rbac, nodes }: { readonly rbac: Rbac; readonly nodes: NodeAuthorizer },
-): Authorizer {
-  const known: Readonly<Record<AuthorizationMode, Authorizer>> = {
-    RBAC: rbac,
-    Node: nodes,
-    AlwaysAllow: alwaysAllow,
-    AlwaysDeny: alwaysDeny,
+): ConfiguredAuthorizers {
+  const { authorization, authorizationWebhook, authorizationConfiguration } = options;
+  const chosen = {
+    ...(authorization && { modes: authorization }),
+    ...(authorizationWebhook && { webhook: authorizationWebhook }),
+    ...(authorizationConfiguration && { file: authorizationConfiguration }),
   };
-  return firstOpinion([masters, ...modes.map((mode) => known[mode])]);
+  const { domain } = catalog;
+  return new ConfiguredAuthorizers(chosen, { clock, domain, rbac, nodes, report });
 }

@@ -1,9 +1,10 @@
 import type { PluginSwitches } from "#admission";
+import type { AuthorizationMode } from "#authz";
 import type { Clock } from "#base";
 import type { KeyPair } from "#pki";
 import type { ServiceNetwork } from "#registry";
 import type { KubeletTls, Limits } from "#server";
-import type { AuthorizationMode } from "./access.ts";
+import type { AuthorizationFile, AuthorizationWebhook } from "./authorization.ts";
 import type { EncryptionAtRest } from "./encryption.ts";
 import type { StorageOptions } from "./open-storage.ts";
 import type { ServiceAccountOptions } from "./service-accounts.ts";
@@ -34,6 +35,10 @@ export interface StartOptions {
   readonly anonymous?: boolean;
   /** In order; default RBAC. Members of `system:masters` may do everything in every mode. */
   readonly authorization?: readonly AuthorizationMode[];
+  /** What the mode Webhook asks. */
+  readonly authorizationWebhook?: AuthorizationWebhook;
+  /** In place of `authorization`. */
+  readonly authorizationConfiguration?: AuthorizationFile;
   /** Admission plugins switched on or off by Kubernetes' names; default as in 1.34. */
   readonly admissionPlugins?: PluginSwitches;
   /** Run the controllers in this process; default true. */

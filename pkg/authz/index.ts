@@ -1,4 +1,11 @@
 /** authz: who may do what. */
+export {
+  AuthorizationConfigurationFault,
+  type AuthorizationMode,
+  authorizationModes,
+  type ConfiguredAuthorizer,
+  parseAuthorizationConfiguration,
+} from "./configuration.ts";
 export { createRight } from "./create-right.ts";
 export { escalationCheck } from "./escalation.ts";
 export { feed, type FeedOptions, type Followed } from "./feed.ts";
@@ -7,4 +14,5 @@ export { NodeAuthorizer } from "./node-authorizer.ts";
 export { type AccessKind, Rbac } from "./rbac.ts";
 export { accessReviews } from "./reviews.ts";
 export { missingRules } from "./rules.ts";
+export { WebhookAuthorizer } from "./webhook.ts";
 export { fieldTermsOf, labelTermsOf } from "./selector-terms.ts";

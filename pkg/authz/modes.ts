@@ -6,6 +6,14 @@ const noOpinion: Decision = { verdict: "no-opinion", reason: "" };
 /** Everything is allowed (`--authorization-mode=AlwaysAllow`). */
 export const alwaysAllow: Authorizer = {
   authorize: async () => ({ verdict: "allow", reason: "" }),
+  rules: () => ({
+    rules: [
+      { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+      { verbs: ["*"], nonResourceURLs: ["*"] },
+    ],
+    incomplete: false,
+    error: "",
+  }),
 };
 
 /** Nothing is allowed (`--authorization-mode=AlwaysDeny`). */
@@ -29,7 +37,7 @@ export function firstOpinion(authorizers: readonly Authorizer[]): Authorizer {
         const decision = await authorizer.authorize(attributes);
         const { verdict, reason, error = "" } = decision;
         if (error !== "") errors.push(error);
-        if (verdict !== "no-opinion") return { ...decision, ...errorOf(errors) };
+        if (verdict !== "no-opinion") return decision;
         if (reason !== "") reasons.push(reason);
       }
       return { verdict: "no-opinion", reason: reasons.join("\n"), ...errorOf(errors) };
@@ -39,10 +47,7 @@ export function firstOpinion(authorizers: readonly Authorizer[]): Authorizer {
       return {
         rules: known.flatMap(({ rules }) => rules),
         incomplete: known.some(({ incomplete }) => incomplete),
-        error: known
-          .map(({ error }) => error)
-          .filter(Boolean)
-          .join(", "),
+        error: aggregate(known.map(({ error }) => error).filter(Boolean)),
       };
     },
   };

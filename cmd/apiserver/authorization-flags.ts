@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { type AuthorizationMode, authorizationModes } from "#authz";
+import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
+import type { StartOptions } from "../keelson/index.ts";
+
+const defaultModes = ["RBAC"];
+const defaultVersion = "v1beta1";
+const defaultAuthorizedMs = 300_000;
+const defaultUnauthorizedMs = 30_000;
+
+/** Who decides, as kube-apiserver names it. */
+export const authorizationFlags = {
+  "authorization-mode": flag(
+    "list",
+    defaultModes,
+    `who decides, in order: ${authorizationModes.join(", ")}; system:masters may do all`,
+  ),
+  "authorization-config": flag(
+    "string",
+    "",
+    "file with an AuthorizationConfiguration, in place of the mode; read again when it changes",
+  ),
+  "authorization-webhook-config-file": flag(
+    "string",
+    "",
+    "kubeconfig of the server that the mode Webhook asks",
+  ),
+  "authorization-webhook-version": flag(
+    "string",
+    defaultVersion,
+    "version of the SubjectAccessReview that it is sent",
+    { values: ["v1", "v1beta1"] },
+  ),
+  "authorization-webhook-cache-authorized-ttl": flag(
+    "duration",
+    defaultAuthorizedMs,
+    "how long what it allows stays allowed",
+  ),
+  "authorization-webhook-cache-unauthorized-ttl": flag(
+    "duration",
+    defaultUnauthorizedMs,
+    "how long what it does not allow stays so",
+  ),
+} as const;
+
+type Values = FlagValues<typeof authorizationFlags>;
+type Authorization = Pick<
+  StartOptions,
+  "authorization" | "authorizationConfiguration" | "authorizationWebhook"
+>;
+
+/** @throws UsageError for modes and files that do not go together. */
+export function authorizationOptions(values: Values): Authorization {
+  const file = values["authorization-config"];
+  const kubeconfig = values["authorization-webhook-config-file"];
+  if (file !== "") {
+    if (usesModes(values)) {
+      throw new UsageError(
+        "--authorization-config can not be specified when --authorization-mode or " +
+          "--authorization-webhook-* flags are defined",
+      );
+    }
+    const configuration = readNow(file);
+    const reload = () => readFile(file, "utf8");
+    return { authorizationConfiguration: { configuration, reload } };
+  }
+  const authorization = checkModes(values["authorization-mode"]);
+  const asks = authorization.includes("Webhook");
+  if (asks && kubeconfig === "") {
+    throw new UsageError("authorization-mode Webhook's authorization config file not passed");
+  }
+  if (!asks && kubeconfig !== "") {
+    const which = "--authorization-webhook-config-file";
+    throw new UsageError(`cannot specify ${which} without mode Webhook`);
+  }
+  if (!asks) return { authorization };
+  const authorizationWebhook = {
+    kubeconfigFile: path.resolve(kubeconfig),
+    version: values["authorization-webhook-version"] === "v1" ? "v1" : "v1beta1",
+    authorizedMs: values["authorization-webhook-cache-authorized-ttl"],
+    unauthorizedMs: values["authorization-webhook-cache-unauthorized-ttl"],
+  } as const;
+  return { authorization, authorizationWebhook };
+}
+
+function usesModes(values: Values): boolean {
+  return (
+    values["authorization-mode"].join() !== defaultModes.join() ||
+    values["authorization-webhook-config-file"] !== "" ||
+    values["authorization-webhook-version"] !== defaultVersion ||
+    values["authorization-webhook-cache-authorized-ttl"] !== defaultAuthorizedMs ||
+    values["authorization-webhook-cache-unauthorized-ttl"] !== defaultUnauthorizedMs
+  );
+}
+
+function checkModes(names: readonly string[]): readonly AuthorizationMode[] {
+  if (names.length === 0) throw new UsageError("at least one authorization-mode must be passed");
+  if (new Set(names).size < names.length) {
+    const shown = names.map((name) => JSON.stringify(name)).join(" ");
+    throw new UsageError(`authorization-mode [${shown}] has mode specified more than once`);
+  }
+  return names.map((name) => {
+    const mode = authorizationModes.find((candidate) => candidate === name);
+    if (mode !== undefined) return mode;
+    const choice = authorizationModes.join(", ");
+    throw new UsageError(`--authorization-mode: ${JSON.stringify(name)} is not one of ${choice}`);
+  });
+}
+
+function readNow(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new UsageError(`--authorization-config: ${file} cannot be read (${reason})`);
+  }
+}

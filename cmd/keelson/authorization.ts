@@ -1,0 +1,213 @@
+/** Who decides, as start options or a configuration file say it. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import {
+  alwaysAllow,
+  alwaysDeny,
+  AuthorizationConfigurationFault,
+  type AuthorizationMode,
+  type ConfiguredAuthorizer,
+  firstOpinion,
+  masters,
+  parseAuthorizationConfiguration,
+  WebhookAuthorizer,
+} from "#authz";
+import type { Clock } from "#base";
+import type { Domain } from "#meta";
+import {
+  type Attributes,
+  type Authorizer,
+  KubeconfigFault,
+  parseKubeconfig,
+  type User,
+  type WebhookClient,
+  webhookClient,
+} from "#request";
+
+export interface AuthorizationFile {
+  /** Text of an AuthorizationConfiguration (apiserver.config/v1), YAML or JSON. */
+  readonly configuration: string;
+  /** Asked every minute for a newer text, if there. */
+  readonly reload?: () => Promise<string>;
+}
+
+export interface AuthorizationWebhook {
+  readonly kubeconfigFile: string;
+  /** Version of the SubjectAccessReview that is sent; default v1beta1, as in Kubernetes. */
+  readonly version?: "v1" | "v1beta1";
+  /** Milliseconds; default 5 minutes. */
+  readonly authorizedMs?: number;
+  /** Milliseconds; default 30 seconds. */
+  readonly unauthorizedMs?: number;
+}
+
+export interface AuthorizationOptions {
+  /** In order; default RBAC. */
+  readonly modes?: readonly AuthorizationMode[];
+  /** What the mode Webhook asks. */
+  readonly webhook?: AuthorizationWebhook;
+  /** In place of modes. */
+  readonly file?: AuthorizationFile;
+}
+
+export interface AuthorizerParts {
+  readonly clock: Clock;
+  readonly domain: Domain;
+  /** The authorizers that know from memory. */
+  readonly rbac: Authorizer;
+  readonly nodes: Authorizer;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+const reloadMs = 60_000;
+/** What is being asked when a webhook is replaced gets its answer. */
+const lingerMs = 60_000;
+const webhookTimeoutMs = 30_000;
+const defaultAuthorizedMs = 300_000;
+const defaultUnauthorizedMs = 30_000;
+
+/** The authorizers in force; a changed configuration takes their place. */
+export class ConfiguredAuthorizers implements Authorizer {
+  private inForce: Authorizer;
+  private clients: readonly WebhookClient[] = [];
+  /** Besides webhooks. Their knowledge is followed from the start, so they cannot change. */
+  readonly types: ReadonlySet<string>;
+
+  /** @throws AuthorizationConfigurationFault */
+  constructor(
+    private readonly options: AuthorizationOptions,
+    private readonly parts: AuthorizerParts,
+  ) {
+    const { file } = options;
+    const configured = file === undefined ? flagged(options) : this.parsed(file.configuration);
+    this.types = typesOf(configured);
+    this.inForce = this.made(configured);
+  }
+
+  authorize(attributes: Attributes): ReturnType<Authorizer["authorize"]> {
+    return this.inForce.authorize(attributes);
+  }
+
+  rules(user: User, namespace: string) {
+    const nothing = { rules: [], incomplete: true, error: "" };
+    return this.inForce.rules?.(user, namespace) ?? nothing;
+  }
+
+  /** Takes changes of the file over until the signal aborts, then lets go of connections. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { options, parts } = this;
+    const { reload, configuration = "" } = options.file ?? {};
+    let current = configuration;
+    signal.addEventListener("abort", () => close(this.clients), { once: true });
+    while (reload !== undefined && !signal.aborted) {
+      await parts.clock.sleep(reloadMs, signal, { background: true }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        const text = await reload();
+        if (text !== current) this.replace(text, signal);
+        current = text;
+      } catch (error) {
+        // What is in force stays so.
+        const isFault = error instanceof AuthorizationConfigurationFault;
+        parts.report("reload of the authorization configuration", isFault ? error.message : error);
+      }
+    }
+  }
+
+  private replace(text: string, signal: AbortSignal): void {
+    const configured = this.parsed(text);
+    const types = typesOf(configured);
+    if (types.size !== this.types.size || [...types].some((type) => !this.types.has(type))) {
+      throw new AuthorizationConfigurationFault(
+        "authorizers other than webhooks cannot come or go while the server runs",
+      );
+    }
+    const old = this.clients;
+    this.inForce = this.made(configured);
+    const linger = this.parts.clock.sleep(lingerMs, signal, { background: true });
+    linger.then(
+      () => close(old),
+      () => close(old),
+    );
+  }
+
+  private parsed(text: string): readonly ConfiguredAuthorizer[] {
+    return parseAuthorizationConfiguration(text, this.parts.domain);
+  }
+
+  private made(configured: readonly ConfiguredAuthorizer[]): Authorizer {
+    const { rbac, nodes } = this.parts;
+    const clients: WebhookClient[] = [];
+    const authorizers = configured.map((each): Authorizer => {
+      switch (each.type) {
+        case "AlwaysAllow":
+          return alwaysAllow;
+        case "AlwaysDeny":
+          return alwaysDeny;
+        case "Node":
+          return nodes;
+        case "RBAC":
+          return rbac;
+        case "Webhook":
+          return this.webhook(each, clients);
+      }
+    });
+    this.clients = clients;
+    return firstOpinion([masters, ...authorizers]);
+  }
+
+  private webhook(
+    { name, webhook }: Extract<ConfiguredAuthorizer, { readonly type: "Webhook" }>,
+    clients: WebhookClient[],
+  ): Authorizer {
+    const { clock, domain, report } = this.parts;
+    const endpoint = endpointOf(webhook.kubeconfigFile);
+    const client = webhookClient({ endpoint, timeoutMs: webhook.timeoutMs, clock });
+    clients.push(client);
+    const told = (error: unknown) => report(`authorization webhook ${name}`, error);
+    return new WebhookAuthorizer({ ...webhook, client, clock, domain, report: told });
+  }
+}
+
+function typesOf(configured: readonly ConfiguredAuthorizer[]): ReadonlySet<string> {
+  return new Set(configured.map(({ type }) => type).filter((type) => type !== "Webhook"));
+}
+
+function close(clients: readonly WebhookClient[]): void {
+  for (const client of clients) client.close();
+}
+
+/** Modes as a configuration. */
+function flagged({ modes = ["RBAC"], webhook }: AuthorizationOptions) {
+  return modes.map((type): ConfiguredAuthorizer => {
+    const name = type.toLowerCase();
+    if (type !== "Webhook") return { type, name };
+    if (webhook === undefined) {
+      const story = "authorization-mode Webhook's authorization config file not passed";
+      throw new AuthorizationConfigurationFault(story);
+    }
+    const settings = {
+      kubeconfigFile: webhook.kubeconfigFile,
+      version: webhook.version ?? "v1beta1",
+      timeoutMs: webhookTimeoutMs,
+      authorizedMs: webhook.authorizedMs ?? defaultAuthorizedMs,
+      unauthorizedMs: webhook.unauthorizedMs ?? defaultUnauthorizedMs,
+      onFailure: "no-opinion",
+      conditions: [],
+    } as const;
+    return { type, name, webhook: settings };
+  });
+}
+
+/** Files that a kubeconfig names lie beside it unless their paths are absolute. */
+function endpointOf(file: string) {
+  try {
+    const folder = path.dirname(file);
+    const text = readFileSync(file, "utf8");
+    return parseKubeconfig(text, (named) => readFileSync(path.resolve(folder, named), "utf8"));
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (code === "" && !(error instanceof KubeconfigFault)) throw error;
+    throw new AuthorizationConfigurationFault(`${file}: ${message}`);
+  }
+}

@@ -1,0 +1,265 @@
+/** The file that says which authorizers decide, in order: an AuthorizationConfiguration. */
+import type { Program } from "#cel";
+import {
+  type Domain,
+  duration,
+  isDns1123Subdomain,
+  parseDuration,
+  parseYaml,
+  problemText,
+  resolve,
+  YamlFault,
+} from "#meta";
+import {
+  always,
+  bool,
+  DecodeFault,
+  fromJson,
+  type Infer,
+  list,
+  optional,
+  Path,
+  plain,
+  Problems,
+  string,
+  structs,
+} from "#schema";
+import { type CompileCondition, conditionCompiler } from "./match-conditions.ts";
+
+const v1 = structs("apiserver/pkg/apis/apiserver/v1");
+
+const connectionInfo = v1("WebhookConnectionInfo", "How the webhook is reached.", {
+  type: always(1, string, "KubeConfigFile."),
+  kubeConfigFile: optional(2, string, "Path of a kubeconfig."),
+});
+
+const matchCondition = v1("WebhookMatchCondition", "A condition for asking the webhook.", {
+  expression: always(1, string, "CEL about `request`, the spec of a SubjectAccessReview."),
+});
+
+const webhookStruct = v1("WebhookConfiguration", "A server that is asked.", {
+  authorizedTTL: always(1, duration, "How long what it allows stays allowed; 5m if absent."),
+  cacheAuthorizedRequests: optional(9, bool, "Whether that is remembered at all; true if absent."),
+  unauthorizedTTL: always(2, duration, "How long the rest stays so; 30s if absent."),
+  cacheUnauthorizedRequests: optional(10, bool, "Whether that is remembered; true if absent."),
+  timeout: always(3, duration, "Longest time of a call, at most 30s."),
+  subjectAccessReviewVersion: always(4, string, "v1 or v1beta1."),
+  matchConditionSubjectAccessReviewVersion: always(5, string, "v1."),
+  failurePolicy: always(6, string, "NoOpinion or Deny."),
+  connectionInfo: always(7, connectionInfo, "How it is reached."),
+  matchConditions: plain(8, list(matchCondition), "All must hold for it to be asked."),
+});
+
+const authorizerStruct = v1("AuthorizerConfiguration", "One authorizer.", {
+  type: always(1, string, "Node, RBAC, Webhook, AlwaysAllow or AlwaysDeny."),
+  name: always(2, string, "A name of its own, for metrics and messages."),
+  webhook: optional(3, webhookStruct, "Needed by webhooks."),
+});
+
+const configurationStruct = v1("AuthorizationConfiguration", "Who decides.", {
+  authorizers: plain(1, list(authorizerStruct), "The first with an opinion decides."),
+});
+
+type Configuration = Infer<typeof configurationStruct>;
+type Webhook = Infer<typeof webhookStruct>;
+
+export const authorizationModes = ["AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"] as const;
+
+export type AuthorizationMode = (typeof authorizationModes)[number];
+
+export interface WebhookSettings {
+  readonly kubeconfigFile: string;
+  readonly version: "v1" | "v1beta1";
+  readonly timeoutMs: number;
+  /** 0 = not remembered. */
+  readonly authorizedMs: number;
+  /** 0 = not remembered. */
+  readonly unauthorizedMs: number;
+  readonly onFailure: "no-opinion" | "deny";
+  readonly conditions: readonly Program[];
+}
+
+/** One authorizer of a configuration that has been checked. */
+export type ConfiguredAuthorizer =
+  | { readonly type: Exclude<AuthorizationMode, "Webhook">; readonly name: string }
+  | { readonly type: "Webhook"; readonly name: string; readonly webhook: WebhookSettings };
+
+/** What is wrong with the file, all of it in one text. */
+export class AuthorizationConfigurationFault extends Error {
+  override readonly name = "AuthorizationConfigurationFault";
+}
+
+/** @throws AuthorizationConfigurationFault */
+export function parseAuthorizationConfiguration(
+  text: string,
+  domain: Domain,
+): readonly ConfiguredAuthorizer[] {
+  const { authorizers = [] } = decoded(text, domain);
+  const check = new Check(conditionCompiler());
+  const configured = check.all(authorizers);
+  if (check.problems.empty) return configured;
+  const texts = check.problems.list.map((each) => `${each.field}: ${problemText(each)}`);
+  throw new AuthorizationConfigurationFault(texts.join("; "));
+}
+
+function decoded(text: string, domain: Domain): Configuration {
+  try {
+    const { value, duplicates } = parseYaml(text);
+    const { apiVersion, kind } = (value ?? {}) as Record<string, unknown>;
+    const versions = ["v1", "v1beta1", "v1alpha1"];
+    const known = versions.map((version) => resolve(`apiserver.config.{api}/${version}`, domain));
+    if (!known.includes(String(apiVersion)) || kind !== "AuthorizationConfiguration") {
+      const expected = `apiVersion ${known[0]} and kind AuthorizationConfiguration`;
+      throw new AuthorizationConfigurationFault(`expected ${expected}`);
+    }
+    const unknown: string[] = [];
+    const configuration = fromJson(configurationStruct, value, { root: true, unknown });
+    const strange = [...duplicates, ...unknown.map((path) => `unknown field "${path}"`)];
+    if (strange.length === 0) return configuration;
+    throw new AuthorizationConfigurationFault(`strict decoding error: ${strange.join(", ")}`);
+  } catch (error) {
+    if (error instanceof YamlFault || error instanceof DecodeFault) {
+      throw new AuthorizationConfigurationFault(error.message);
+    }
+    throw error;
+  }
+}
+
+const mostConditions = 64;
+const longestCallMs = 30_000;
+const defaultAuthorizedMs = 300_000;
+const defaultUnauthorizedMs = 30_000;
+
+/** Rules and words are those of Kubernetes. */
+class Check {
+  readonly problems = new Problems();
+
+  constructor(private readonly compile: CompileCondition) {}
+
+  all(authorizers: readonly Infer<typeof authorizerStruct>[]): readonly ConfiguredAuthorizer[] {
+    const path = Path.of("authorizers");
+    if (authorizers.length === 0) {
+      this.problems.required(path, "at least one authorization mode must be defined");
+    }
+    const types = new Set<string>();
+    const names = new Set<string>();
+    return authorizers.flatMap(({ type, name, webhook }, index) => {
+      const place = path.index(index);
+      const mode = this.mode(type, types, place.child("type"));
+      this.name(name, names, place.child("name"));
+      if (mode === "Webhook") {
+        if (webhook !== undefined) {
+          return { type: mode, name, webhook: this.webhook(webhook, place.child("webhook")) };
+        }
+        this.problems.required(place.child("webhook"), "required when type=Webhook");
+        return [];
+      }
+      if (webhook !== undefined) {
+        const detail = "may only be specified when type=Webhook";
+        this.problems.invalid(place.child("webhook"), "non-null", detail);
+      }
+      return mode === undefined ? [] : { type: mode, name };
+    });
+  }
+
+  private mode(type: string, seen: Set<string>, path: Path): AuthorizationMode | undefined {
+    const mode = authorizationModes.find((known) => known === type);
+    if (type === "") this.problems.required(path);
+    else if (mode === undefined) this.problems.notSupported(path, type, authorizationModes);
+    else if (mode !== "Webhook" && seen.has(mode)) this.problems.duplicate(path, type);
+    seen.add(type);
+    return mode;
+  }
+
+  private name(name: string, seen: Set<string>, path: Path): void {
+    const faults = isDns1123Subdomain(name);
+    if (name === "") this.problems.required(path);
+    else if (seen.has(name)) this.problems.duplicate(path, name);
+    else if (faults.length > 0) {
+      const detail = `authorizer name is invalid: ${faults.join(", ")}`;
+      this.problems.invalid(path, name, detail);
+    }
+    seen.add(name);
+  }
+
+  private webhook(webhook: Webhook, path: Path): WebhookSettings {
+    const authorized = milliseconds(webhook.authorizedTTL) || defaultAuthorizedMs;
+    const unauthorized = milliseconds(webhook.unauthorizedTTL) || defaultUnauthorizedMs;
+    const timeoutMs = milliseconds(webhook.timeout);
+    const { subjectAccessReviewVersion, failurePolicy } = webhook;
+    this.timeout(webhook.timeout, path.child("timeout"));
+    this.positive(authorized, webhook.authorizedTTL, path.child("authorizedTTL"));
+    this.positive(unauthorized, webhook.unauthorizedTTL, path.child("unauthorizedTTL"));
+    const version = path.child("subjectAccessReviewVersion");
+    this.oneOf(subjectAccessReviewVersion, ["v1", "v1beta1"], version);
+    const conditions = this.conditions(webhook, path);
+    this.oneOf(failurePolicy, ["NoOpinion", "Deny"], path.child("failurePolicy"));
+    return {
+      kubeconfigFile: this.connection(webhook, path.child("connectionInfo")),
+      version: subjectAccessReviewVersion === "v1beta1" ? "v1beta1" : "v1",
+      timeoutMs,
+      authorizedMs: (webhook.cacheAuthorizedRequests ?? true) ? authorized : 0,
+      unauthorizedMs: (webhook.cacheUnauthorizedRequests ?? true) ? unauthorized : 0,
+      onFailure: failurePolicy === "Deny" ? "deny" : "no-opinion",
+      conditions,
+    };
+  }
+
+  private timeout(text: string, path: Path): void {
+    const value = milliseconds(text);
+    if (value === 0) this.problems.required(path);
+    else if (value < 0 || value > longestCallMs) {
+      this.problems.invalid(path, text, "must be > 0s and <= 30s");
+    }
+  }
+
+  private positive(value: number, text: string, path: Path): void {
+    if (value <= 0) this.problems.invalid(path, text, "must be > 0s");
+  }
+
+  private oneOf(value: string, known: readonly string[], path: Path): void {
+    if (value === "") this.problems.required(path);
+    else if (!known.includes(value)) this.problems.notSupported(path, value, known);
+  }
+
+  private connection({ connectionInfo: { type, kubeConfigFile } }: Webhook, path: Path): string {
+    const file = path.child("kubeConfigFile");
+    this.oneOf(type, ["KubeConfigFile"], path.child("type"));
+    if (type !== "KubeConfigFile") return "";
+    if (!kubeConfigFile) this.problems.required(file);
+    else if (!kubeConfigFile.startsWith("/")) {
+      this.problems.invalid(file, kubeConfigFile, "must be an absolute path");
+    }
+    return kubeConfigFile ?? "";
+  }
+
+  private conditions(webhook: Webhook, path: Path): readonly Program[] {
+    const { matchConditions = [], matchConditionSubjectAccessReviewVersion } = webhook;
+    const version = path.child("matchConditionSubjectAccessReviewVersion");
+    if (matchConditions.length > 0 || matchConditionSubjectAccessReviewVersion !== "") {
+      this.oneOf(matchConditionSubjectAccessReviewVersion, ["v1"], version);
+    }
+    const place = path.child("matchConditions");
+    if (matchConditions.length > mostConditions) {
+      this.problems.tooMany(place, matchConditions.length, mostConditions);
+      return [];
+    }
+    const seen = new Set<string>();
+    return matchConditions.flatMap(({ expression }, index) => {
+      const at = place.index(index).child("expression");
+      if (expression.trim() === "") this.problems.required(at);
+      else if (seen.has(expression)) this.problems.duplicate(at, expression);
+      else {
+        seen.add(expression);
+        const compiled = this.compile(expression);
+        if (compiled.program !== undefined) return [compiled.program];
+        this.problems.invalid(at, expression, compiled.fault);
+      }
+      return [];
+    });
+  }
+}
+
+function milliseconds(text: string): number {
+  return Number(parseDuration(text)) / 1_000_000;
+}
