@@ -1,6 +1,6 @@
 import { formatCheck } from "./formats.ts";
 import { identity } from "./identity.ts";
-import type { JsonSchema, SchemaMap } from "./json-schema.ts";
+import type { JsonSchema, SchemaMap, ValidationRule } from "./json-schema.ts";
 
 type Junctor = "allOf" | "anyOf" | "oneOf" | "not";
 
@@ -130,6 +130,11 @@ export class CompiledSchema {
     if (!items || Array.isArray(items)) return undefined;
     this.item ??= new CompiledSchema(items as JsonSchema);
     return this.item;
+  }
+
+  /** Rules in CEL for values of this schema. */
+  get rules(): readonly ValidationRule[] {
+    return this.source["x-kubernetes-validations"] ?? [];
   }
 
   get hasJunctors(): boolean {

@@ -1,0 +1,76 @@
+import type { CompiledSchema } from "./compiled-schema.ts";
+
+/** A place that a path leads to. */
+export interface FoundField {
+  readonly names: readonly string[];
+  /** As problems name it: `spec.labels[a.b]`. */
+  readonly text: string;
+  readonly schema: CompiledSchema;
+}
+
+/**
+ * Follows a path of fields, `.spec.labels['a.b']`, through a schema. Gives what is wrong with the
+ * path if it leads nowhere.
+ */
+export function followFieldPath(
+  path: string,
+  root: CompiledSchema,
+  { brackets }: { readonly brackets: boolean },
+): FoundField | string {
+  const names: string[] = [];
+  let text = "";
+  let schema = root;
+  const tokens = tokensOf(path);
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at] ?? "";
+    if (token !== "." && token !== "[") return `expected [ or . but got: ${token}`;
+    if (token === "[" && !brackets) return "array notation is not allowed";
+    const spelt = tokens[++at];
+    if (spelt === undefined) return "unexpected end of JSON path";
+    const name = token === "." ? spelt : unquoted(spelt);
+    if (typeof name !== "string") return name.fault;
+    const isNamed = schema.source.properties !== undefined;
+    const next = isNamed ? schema.property(name) : schema.values;
+    if (next === undefined) return "does not refer to a valid field";
+    if (token === "[") {
+      const closing = tokens[++at];
+      if (closing === undefined) return "unexpected end of JSON path";
+      if (closing !== "]") return `expected ] but got ${closing}`;
+    }
+    text += isNamed ? `${text === "" ? "" : "."}${name}` : `[${name}]`;
+    names.push(name);
+    schema = next;
+  }
+  return { names, text, schema };
+}
+
+/** Delimiters by themselves, and what is between them. Quotes hide delimiters. */
+function tokensOf(path: string): readonly string[] {
+  return path.match(/[.[\]]|'(?:\\.|[^'\\])*'|[^.[\]]+/gs) ?? [];
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "'": "'",
+  "\\": "\\",
+};
+
+function unquoted(text: string): string | { readonly fault: string } {
+  if (text.length < 2 || !text.startsWith("'") || !text.endsWith("'")) {
+    return { fault: `expected single quoted string but got ${text}` };
+  }
+  let wrong: string | undefined;
+  const name = text.slice(1, -1).replace(/\\./gs, (pair) => {
+    const character = escapes[pair.charAt(1)];
+    if (character === undefined) wrong ??= pair;
+    return character ?? "";
+  });
+  if (wrong === undefined) return name;
+  return { fault: `invalid string literal: invalid escape char ${wrong}` };
+}
