@@ -1,4 +1,5 @@
 import { flag } from "../flags/parse.ts";
+import { auditFlags } from "./audit-flags.ts";
 import { authorizationFlags } from "./authorization-flags.ts";
 
 /** Flags of `keelson apiserver`, named as kube-apiserver names them. */
@@ -95,5 +96,6 @@ export const apiserverFlags = {
   }),
   "request-timeout": flag("duration", 60_000, "longest time for a request that is no watch"),
   "min-request-timeout": flag("duration", 1_800_000, "shortest default time of a watch"),
+  ...auditFlags,
   "shutdown-delay-duration": flag("duration", 0, "how long to go on serving after SIGTERM"),
 } as const;

@@ -12,6 +12,7 @@ import {
 import { NetworkFlagError, serviceNetworkOf } from "../keelson/network.ts";
 import type { StartOptions, StorageOptions } from "../keelson/index.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
+import { auditOptions } from "./audit-flags.ts";
 import { apiserverFlags } from "./flags.ts";
 
 type Values = FlagValues<typeof apiserverFlags>;
@@ -82,6 +83,7 @@ export function startOptions(values: Values): StartOptions {
     },
     allowPrivileged: values["allow-privileged"],
     featureGates: values["feature-gates"],
+    audit: auditOptions(values),
     limits: {
       readsInFlight: values["max-requests-inflight"] || Infinity,
       writesInFlight: values["max-mutating-requests-inflight"] || Infinity,

@@ -11,6 +11,7 @@ import { certificatesFlags, runCertificates } from "../certificates/main.ts";
 import { CodecError } from "../codec/codec.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
+import { AuditConfigurationError } from "./audit.ts";
 import { writeWhole } from "./files.ts";
 import { type RunningServer, startServer } from "./index.ts";
 import { RuntimeConfigError } from "./served.ts";
@@ -128,6 +129,7 @@ try {
 } catch (error) {
   const faults = [
     AdmissionPluginError,
+    AuditConfigurationError,
     AuthorizationConfigurationFault,
     CodecError,
     EncryptionConfigurationFault,

@@ -1,4 +1,5 @@
 import type { PluginSwitches } from "#admission";
+import type { AuditOptions } from "./audit.ts";
 import type { AuthorizationMode } from "#authz";
 import type { Clock } from "#base";
 import type { KeyPair } from "#pki";
@@ -70,6 +71,8 @@ export interface StartOptions {
   readonly report?: (what: string, error: unknown) => void;
 }
 
+  /** What is recorded of requests, and where; default: nothing. */
+  readonly audit?: AuditOptions | undefined;
 export interface RunningServer {
   /** `https://host:port`; "" when it listens nowhere. */
   readonly url: string;

@@ -14,9 +14,16 @@ import {
 } from "#controllers";
 import { type Catalog, domainOf } from "#meta";
 import { createRegistry, type Registry } from "#registry";
-import { createServer, type HealthCheck, type KeelsonServer, type TlsOptions } from "#server";
+import {
+  createServer,
+  type HealthCheck,
+  type KeelsonServer,
+  PrometheusMetrics,
+  type TlsOptions,
+} from "#server";
 import { type Backend, objectStore, startCompactor } from "#storage";
 import { type Access, accessOf } from "./access.ts";
+import { type Auditing, auditingOf } from "./audit.ts";
 import { noteTokenTracking, reconcileAccess } from "./access-bootstrap.ts";
 import { apiserver, bootstrap } from "./bootstrap.ts";
 import { type Credentials, ensureCredentials, ensureSigningKey } from "./credentials.ts";
@@ -87,17 +94,19 @@ async function startOn(
     gates,
   });
   const health = [storageCheck(storage.backend), values.check, defaultRolesCheck];
-  const parts = { catalog, registry, access, clock, health };
-  const server = serverOf(options, parts, credentials && tlsOf(options, credentials));
-  const life = new AbortController();
-  // Every watch of every controller listens to it.
-  setMaxListeners(0, life.signal);
-  const running = { storage, registry, catalog, options, clock, life };
+  const metrics = new PrometheusMetrics();
+  const auditing = await auditingOf(options, { domain, clock, metrics, report });
+  const parts = { catalog, registry, access, clock, health, metrics, auditor: auditing.auditor };
+  const renew = (tls: TlsOptions) => server.renewTls(tls);
+  const tls = credentials && followedTls(options, credentials, { files, renew });
+  const server: KeelsonServer = serverOf(options, parts, tls);
+  const rootCa = credentials?.authority.certificate ?? "";
+  const running = { storage, registry, catalog, options, clock, life, rootCa };
   try {
     await makeReady({ ...running, server, access, gates });
   } catch (error) {
     life.abort();
-    await server.close({ graceMs: 0 });
+    await closeServer({ server, auditing }, { graceMs: 0 });
     throw error;
   }
   const background = Promise.all([
@@ -116,7 +125,8 @@ async function startOn(
       if (storage.fork === undefined) throw new Error("only a server in memory can be forked");
       return startOn(storage.fork(), { ...options, ...changed }, clock);
     },
-    close: (closeOptions) => closeAll({ server, life, background, storage }, closeOptions),
+    close: (closeOptions) =>
+      closeAll({ server, auditing, life, background, storage }, closeOptions),
   };
 }
 
@@ -143,6 +153,8 @@ function serverOf(
     limits: options.limits ?? {},
     log: (line) => reporter(options)("request", line),
   });
+  readonly metrics: PrometheusMetrics;
+  readonly auditor: Auditing["auditor"];
 }
 
 interface Unready extends Running {
@@ -294,23 +306,36 @@ async function runEndpoints(running: Running, listeningOn: () => number): Promis
   await runServerEndpoints({ ...running, ...own, report: reporter(options) });
 }
 
-interface Parts {
+interface Ending {
   readonly server: KeelsonServer;
   readonly life: AbortController;
   readonly background: Promise<unknown>;
   readonly storage: OpenStorage;
 }
 
-async function closeAll(
-  { server, life, background, storage }: Parts,
+/** What the last requests left to be recorded is kept, too. */
+async function closeServer(
+  { server, auditing }: Ending,
   options?: { readonly graceMs?: number },
 ): Promise<void> {
   await server.close(options);
   life.abort();
   await background;
   await storage.backend[Symbol.asyncDispose]();
+  readonly auditing: Auditing;
+}
+
+interface Parts extends Ending {
 }
 
 function reporter(options: StartOptions): (what: string, error: unknown) => void {
   return options.report ?? ((what, error) => console.error(`keelson: ${what}: ${String(error)}`));
 }
+  await auditing.close();
+}
+
+async function closeAll(
+  { server, auditing, life, background, storage }: Parts,
+  options?: { readonly graceMs?: number },
+): Promise<void> {
+  await closeServer({ server, auditing }, options);

@@ -3,6 +3,7 @@ export { PolicyFault } from "./policy-file.ts";
 export {
   type AuditMode,
   auditMetrics,
+  type AuditorOptions,
   type LogDelivery,
   type RunningAuditor,
   startAuditor,

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from "prom-client";
 import type { StageObserver } from "./chain.ts";
+import { ServerInstruments } from "./metrics/instruments.ts";
 
 /** What is known of a request when it is over; names are "" where the path led to no resource. */
 export interface RequestRecord {
@@ -84,6 +85,8 @@ interface RequestSums {
 /** Metrics by prom-client, in a registry of its own. */
 export class PrometheusMetrics implements MetricsSink {
   private readonly registry = new Registry();
+  /** For the figures of other parts of the server. */
+  readonly instruments = new ServerInstruments(this.registry);
   private readonly inFlight = new Gauge({
     name: "apiserver_current_inflight_requests",
     help: "Requests at work now, by kind.",
@@ -214,6 +217,7 @@ export class PrometheusMetrics implements MetricsSink {
   }
 
   text(): Promise<string> {
+    this.instruments.refresh();
     return this.registry.metrics();
   }
 }

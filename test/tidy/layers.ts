@@ -36,7 +36,7 @@ export const doors: Readonly<Record<string, readonly RegExp[]>> = {
   protobufjs: [/^pkg\/schema\/protobuf[^/]*\.ts$/],
   "js-yaml": [/^pkg\/meta\/yaml\.ts$/],
   re2js: [/^pkg\/cel\/library\/patterns\.ts$/],
-  "prom-client": [/^pkg\/server\/metrics\.ts$/],
+  "prom-client": [/^pkg\/server\/metrics[./]/],
   "@peculiar/x509": [/^pkg\/pki\//],
   "reflect-metadata": [/^pkg\/pki\//],
 };
