@@ -1,17 +1,6 @@
 /** Who may come in and what they may do, as start options say it. */
 import { accessDefaults } from "#api";
-import {
-  BootstrapTokens,
-  clientCertificate,
-  selfReview,
-  ServiceAccountTokens,
-  storedObjects,
-  TokenFile,
-  tokenRequest,
-  tokenReview,
-  Tokens,
-  Union,
-} from "#authn";
+import { selfReview, storedObjects, tokenRequest, tokenReview } from "#authn";
 import {
   type AccessKind,
   accessReviews,
@@ -26,10 +15,12 @@ import { type Catalog, type Domain, resolve } from "#meta";
 import type { Admit, Answerer, Registry } from "#registry";
 import type { Authenticator, Authorizer } from "#request";
 import type { ServerDocument } from "#server";
+import { authenticationOf } from "./authentication.ts";
 import { ConfiguredAuthorizers } from "./authorization.ts";
 import { apiserver } from "./bootstrap.ts";
+import type { FollowedFiles } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
-import { type AccountKeys, accountKeys, issuerDocuments } from "./service-accounts.ts";
+import { accountKeys, issuerDocuments } from "./service-accounts.ts";
 
 /** Everything about access that the parts of a server share. */
 export interface Access {
@@ -47,12 +38,17 @@ export interface Access {
 export interface AccessOptions {
   readonly options: StartOptions;
   readonly adminToken: string;
+  /** PEM of the authority whose certificates the first start makes; absent = none listens. */
+  readonly ownAuthority: string | undefined;
+  readonly files: FollowedFiles;
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
   /** Told of what went wrong behind the requests. */
   readonly report: (what: string, error: unknown) => void;
+  /** Aborts when the server ends. */
+  readonly life: AbortSignal;
   /** Asked for when the first request comes: the registry needs parts of access itself. */
   readonly registry: () => Registry;
 }
@@ -65,12 +61,10 @@ export function accessOf(from: AccessOptions): Access {
   const authorizer = authorizersOf(from, { rbac, nodes });
   const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
   const keys = accountKeys(options.serviceAccounts);
-  const tokens = tokensOf(from, keys);
+  const read = storedObjects(from.registry, { catalog, user: apiserver });
+  const { authenticator, tokens } = authenticationOf({ ...from, keys, read });
   return {
-    authenticator: new Union({
-      authenticators: [clientCertificate, tokens],
-      anonymous: options.anonymous ?? true,
-    }),
+    authenticator,
     authorizer,
     followed: [...rbac.followed(), ...ofNodes],
     mutating: [createRight(authorizer), escalationCheck({ rbac, authorizer, domain })],
@@ -78,7 +72,7 @@ export function accessOf(from: AccessOptions): Access {
       ...accessReviews(authorizer, domain),
       ["/selfsubjectreviews/", selfReview],
       ["/tokenreviews/", tokenReview(tokens)],
-      ["/serviceaccounts/token", tokenRequest({ ...keys, read: readerOf(from), domain })],
+      ["/serviceaccounts/token", tokenRequest({ ...keys, read, domain })],
     ]),
     documents: issuerDocuments(keys),
     follow: (signal) => authorizer.follow(signal),
@@ -92,28 +86,6 @@ function rbacWithDefaults(domain: Domain, gate: (name: string) => boolean): Rbac
     rbac.set(kind.kind as AccessKind, object);
   }
   return rbac;
-}
-
-/** The generated admin token, the token file, those of service accounts and of joining nodes. */
-function tokensOf(from: AccessOptions, keys: AccountKeys): Tokens {
-  const { options, adminToken, clock, catalog } = from;
-  const { domain } = catalog;
-  const read = readerOf(from);
-  const admin = new TokenFile(`${adminToken},admin,admin,"system:masters"`);
-  const listed = options.tokens === undefined ? [] : [new TokenFile(options.tokens)];
-  const accounts = new ServiceAccountTokens({
-    issuers: keys.issuers,
-    keys: keys.accepted,
-    read,
-    clock,
-    domain,
-  });
-  const joining = options.bootstrapTokens ? [new BootstrapTokens({ read, clock, domain })] : [];
-  return new Tokens([admin, ...listed, accounts, ...joining], keys.audiences);
-}
-
-function readerOf({ registry, catalog }: AccessOptions): ReturnType<typeof storedObjects> {
-  return storedObjects(registry, { catalog, user: apiserver });
 }
 
 function nodeAuthorizer(rbac: Rbac, domain: Domain): NodeAuthorizer {

@@ -2,9 +2,10 @@ import type { PluginSwitches } from "#admission";
 import type { AuditOptions } from "./audit.ts";
 import type { AuthorizationMode } from "#authz";
 import type { Clock } from "#base";
-import type { KeyPair } from "#pki";
 import type { ServiceNetwork } from "#registry";
 import type { KubeletTls, Limits } from "#server";
+import type { FrontProxyOptions, OidcOptions, TokenWebhookOptions } from "./authentication.ts";
+import type { Source } from "./followed-files.ts";
 import type { AuthorizationFile, AuthorizationWebhook } from "./authorization.ts";
 import type { EncryptionAtRest } from "./encryption.ts";
 import type { StorageOptions } from "./open-storage.ts";
@@ -23,15 +24,20 @@ export interface StartOptions {
   /** Folder that keeps generated certificates and the admin token; absent = made anew each time. */
   readonly certificateDirectory?: string;
   /** Serving certificate (PEM); absent = one is made. */
-  readonly serving?: KeyPair;
+  readonly serving?: { readonly certificate: Source; readonly privateKey: Source };
   /** Authorities of client certificates beside the generated one (PEM). */
-  readonly clientCa?: string;
+  readonly clientCa?: Source;
+  readonly frontProxy?: FrontProxyOptions;
   readonly tlsMinVersion?: "TLSv1.2" | "TLSv1.3";
   /** Lines of `token,user,uid,"group1,group2"`. */
   readonly tokens?: string;
   /** Nodes may join with the tokens that lie in Secrets of kube-system; default false. */
   readonly bootstrapTokens?: boolean;
   readonly serviceAccounts?: ServiceAccountOptions;
+  readonly oidc?: OidcOptions;
+  /** An AuthenticationConfiguration (YAML or JSON): issuers of tokens, and who is anonymous. */
+  readonly authentication?: Source;
+  readonly tokenWebhook?: TokenWebhookOptions;
   /** Requests without credentials become `system:anonymous`; default true. */
   readonly anonymous?: boolean;
   /** In order; default RBAC. Members of `system:masters` may do everything in every mode. */
@@ -65,14 +71,14 @@ export interface StartOptions {
   readonly allowPrivileged?: boolean;
   /** `--feature-gates`: switched on ("true") or off ("false") by name. */
   readonly featureGates?: ReadonlyMap<string, string>;
+  /** What is recorded of requests, and where; default: nothing. */
+  readonly audit?: AuditOptions | undefined;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
   /** Told of what went wrong behind the scenes; default: one line on standard error. */
   readonly report?: (what: string, error: unknown) => void;
 }
 
-  /** What is recorded of requests, and where; default: nothing. */
-  readonly audit?: AuditOptions | undefined;
 export interface RunningServer {
   /** `https://host:port`; "" when it listens nowhere. */
   readonly url: string;

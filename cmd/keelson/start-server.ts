@@ -7,7 +7,6 @@ import { type Clock, systemClock } from "#base";
 import {
   ensureKubernetesService,
   ensureServerObjects,
-  runControllers,
   runServerEndpoints,
   runServerObjects,
   runServiceRepair,
@@ -23,17 +22,20 @@ import {
 } from "#server";
 import { type Backend, objectStore, startCompactor } from "#storage";
 import { type Access, accessOf } from "./access.ts";
-import { type Auditing, auditingOf } from "./audit.ts";
 import { noteTokenTracking, reconcileAccess } from "./access-bootstrap.ts";
+import { type Auditing, auditingOf } from "./audit.ts";
 import { apiserver, bootstrap } from "./bootstrap.ts";
 import { type Credentials, ensureCredentials, ensureSigningKey } from "./credentials.ts";
 import { sealed } from "./encryption.ts";
+import { FollowedFiles } from "./followed-files.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
+import { runIdentity, runLocalControllers } from "./local-controllers.ts";
 import { defaultNetwork, reachableAddress } from "./network.ts";
 import { type OpenStorage, openStorage } from "./open-storage.ts";
 import type { RunningServer, StartOptions } from "./options.ts";
 import { servedCatalog } from "./served.ts";
+import { followedTls } from "./tls.ts";
 
 const localhost = "127.0.0.1";
 /** What the service `kubernetes` leads to when nobody listens. */
@@ -85,8 +87,22 @@ async function startOn(
   const credentials = await credentialsOf(options, clock);
   const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
   const late = () => registry;
-  const adminToken = token;
-  const access = accessOf({ options, adminToken, catalog, clock, gates, report, registry: late });
+  const life = new AbortController();
+  // Every watch of every controller listens to it.
+  setMaxListeners(0, life.signal);
+  const files = new FollowedFiles({ clock, report });
+  const access = accessOf({
+    options,
+    adminToken: token,
+    ownAuthority: credentials?.authority.certificate,
+    files,
+    catalog,
+    clock,
+    gates,
+    report,
+    life: life.signal,
+    registry: late,
+  });
   const registry: Registry = registryOf(storage.backend, catalog, {
     options,
     clock,
@@ -113,6 +129,7 @@ async function startOn(
     runBackground(running, () => server.address.port),
     values.follow(life.signal),
     access.follow(life.signal),
+    files.follow(life.signal),
   ]);
   const host = options.host ?? localhost;
   const url = credentials ? `https://${urlHost(host)}:${server.address.port}` : "";
@@ -136,6 +153,8 @@ interface ServerParts {
   readonly access: Access;
   readonly clock: Clock;
   readonly health: readonly HealthCheck[];
+  readonly metrics: PrometheusMetrics;
+  readonly auditor: Auditing["auditor"];
 }
 
 function serverOf(
@@ -153,8 +172,6 @@ function serverOf(
     limits: options.limits ?? {},
     log: (line) => reporter(options)("request", line),
   });
-  readonly metrics: PrometheusMetrics;
-  readonly auditor: Auditing["auditor"];
 }
 
 interface Unready extends Running {
@@ -229,20 +246,6 @@ async function credentialsOf(
   });
 }
 
-function tlsOf(options: StartOptions, { serving, authority }: Credentials): TlsOptions {
-  const { certificate, privateKey } = options.serving ?? serving;
-  return {
-    cert: certificate,
-    key: privateKey,
-    clientCa: [authority.certificate, options.clientCa ?? ""].join("\n"),
-    minVersion: options.tlsMinVersion ?? "TLSv1.2",
-  };
-}
-
-function adminConfig(url: string, { authority, admin }: Credentials): string {
-  return kubeconfig({ url, authority, user: "admin", client: admin });
-}
-
 function isEverywhere(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
@@ -274,6 +277,8 @@ interface Running {
   readonly options: StartOptions;
   readonly clock: Clock;
   readonly life: AbortController;
+  /** Authority of the serving certificate (PEM); "" without one. */
+  readonly rootCa: string;
 }
 
 /** What goes on behind the requests until `life` ends. */
@@ -292,7 +297,15 @@ async function runBackground(running: Running, port: () => number): Promise<void
     runEndpoints(running, port),
     options.controllers === false
       ? undefined
-      : runControllers({ registry, catalog, clock, signal, report }),
+      : runLocalControllers({
+          ...running,
+          signal,
+          report,
+          serviceAccounts: options.serviceAccounts,
+          bootstrapTokens: options.bootstrapTokens ?? false,
+          isShared: options.storage?.kind === "etcd",
+        }),
+    options.port === undefined ? undefined : runIdentity({ ...running, signal, report }, port()),
   ]);
 }
 
@@ -308,6 +321,10 @@ async function runEndpoints(running: Running, listeningOn: () => number): Promis
 
 interface Ending {
   readonly server: KeelsonServer;
+  readonly auditing: Auditing;
+}
+
+interface Parts extends Ending {
   readonly life: AbortController;
   readonly background: Promise<unknown>;
   readonly storage: OpenStorage;
@@ -319,18 +336,6 @@ async function closeServer(
   options?: { readonly graceMs?: number },
 ): Promise<void> {
   await server.close(options);
-  life.abort();
-  await background;
-  await storage.backend[Symbol.asyncDispose]();
-  readonly auditing: Auditing;
-}
-
-interface Parts extends Ending {
-}
-
-function reporter(options: StartOptions): (what: string, error: unknown) => void {
-  return options.report ?? ((what, error) => console.error(`keelson: ${what}: ${String(error)}`));
-}
   await auditing.close();
 }
 
@@ -339,3 +344,11 @@ async function closeAll(
   options?: { readonly graceMs?: number },
 ): Promise<void> {
   await closeServer({ server, auditing }, options);
+  life.abort();
+  await background;
+  await storage.backend[Symbol.asyncDispose]();
+}
+
+function reporter(options: StartOptions): (what: string, error: unknown) => void {
+  return options.report ?? ((what, error) => console.error(`keelson: ${what}: ${String(error)}`));
+}

@@ -40,7 +40,6 @@ describe("bootstrap tokens", () => {
       "system:bootstrappers",
       "system:bootstrappers:a",
       "system:bootstrappers:z",
-      "system:authenticated",
     ]);
   });
 

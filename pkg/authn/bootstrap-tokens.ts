@@ -36,7 +36,7 @@ export class BootstrapTokens implements TokenAuthenticator {
       user: {
         name: `system:bootstrap:${id}`,
         uid: "",
-        groups: [...groups, "system:authenticated"],
+        groups,
         extra: new Map(),
       },
     };

@@ -1,5 +1,17 @@
 /** authn: who is asking. */
+export { CertificateAuthorities } from "./authorities.ts";
 export { BootstrapTokens } from "./bootstrap-tokens.ts";
+export { CachedTokens } from "./cached-tokens.ts";
+export { ClientCertificates } from "./client-certificates.ts";
+export { FrontProxy, type ProxyHeaders } from "./front-proxy.ts";
+export {
+  AuthenticationConfigurationFault,
+  type JwtConfiguration,
+  jwtIssuerOptions,
+  readAuthenticationConfiguration,
+} from "./issuers/configuration.ts";
+export { JwtIssuers } from "./issuers/jwt-issuers.ts";
+export { signToken } from "./jwt.ts";
 export { selfReview } from "./self-review.ts";
 export { ServiceAccountTokens } from "./service-account-tokens.ts";
 export {
@@ -10,9 +22,10 @@ export {
   type SigningKey,
   type VerifyingKey,
 } from "./signing-keys.ts";
-export { storedObjects } from "./stored-objects.ts";
+export { type ReadObject, secretLabels, storedObjects } from "./stored-objects.ts";
 export { TokenFile } from "./token-file.ts";
 export { tokenRequest } from "./token-request.ts";
 export { tokenReview } from "./token-review.ts";
-export { Tokens } from "./token.ts";
-export { clientCertificate, Union, type UnionOptions } from "./union.ts";
+export { TokenWebhook } from "./token-webhook.ts";
+export { type TokenAuthenticator, Tokens } from "./token.ts";
+export { Union } from "./union.ts";

@@ -1,18 +1,17 @@
 /** JSON Web Tokens in their compact form (RFC 7515, 7519). */
 import { sign, verify } from "node:crypto";
-import type { SigningKey, VerifyingKey } from "./signing-keys.ts";
+import { schemes, type SigningKey, type VerifyingKey } from "./signing-keys.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-const hashes = { RS256: "sha256", ES256: "sha256", ES384: "sha384", ES512: "sha512" } as const;
 /** Tokens are read before they are believed. */
 const longestToken = 64 * 1024;
 
 export function signToken(claims: Claims, key: SigningKey): string {
   const { algorithm, id, privateKey } = key;
   const payload = `${encode({ alg: algorithm, kid: id })}.${encode(claims)}`;
-  const options = { key: privateKey, dsaEncoding: "ieee-p1363" } as const;
-  const signature = sign(hashes[algorithm], Buffer.from(payload), options);
+  const { hash, options } = schemes[algorithm];
+  const signature = sign(hash, Buffer.from(payload), { key: privateKey, ...options });
   return `${payload}.${signature.toString("base64url")}`;
 }
 
@@ -35,8 +34,8 @@ export function verifyToken(token: string, keys: readonly VerifyingKey[]): Claim
     ({ id, algorithm }) => algorithm === head["alg"] && (kid === undefined || kid === id),
   );
   const isGenuine = usable.some(({ algorithm, publicKey }) => {
-    const options = { key: publicKey, dsaEncoding: "ieee-p1363" } as const;
-    return verify(hashes[algorithm], Buffer.from(payload), options, signature);
+    const { hash, options } = schemes[algorithm];
+    return verify(hash, Buffer.from(payload), { key: publicKey, ...options }, signature);
   });
   return isGenuine ? claims : undefined;
 }

@@ -64,6 +64,7 @@ export function readLegacyClaims(claims: Claims, label: string): LegacyClaims | 
   const uid = own("service-account.uid");
   const secretName = own("secret.name");
   if (!namespace || !name || !uid || !secretName) return undefined;
+  if (claims["sub"] !== `system:serviceaccount:${namespace}:${name}`) return undefined;
   return { namespace, account: { name, uid }, secretName };
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "#base";
 import { type Domain, goQuote, resolve } from "#meta";
 import { verifyToken } from "./jwt.ts";
@@ -11,57 +10,37 @@ import {
   readLegacyClaims,
 } from "./service-account-claims.ts";
 import type { VerifyingKey } from "./signing-keys.ts";
-import type { ObjectName, ReadObject } from "./stored-objects.ts";
+import type { LabelSecret, ObjectName, ReadObject } from "./stored-objects.ts";
 import { type TokenAuthenticator, TokenFault, type TokenOwner } from "./token.ts";
 
 export interface ServiceAccountTokenOptions {
   readonly issuers: readonly string[];
   readonly keys: readonly VerifyingKey[];
   readonly read: ReadObject;
+  /** Sets a label of a Secret; what goes wrong on the way is its own affair. */
+  readonly labelSecret: LabelSecret;
   readonly clock: Clock;
   readonly domain: Domain;
 }
 
-/** How long a good token is believed without a look at what it depends on. */
-const freshMilliseconds = 500;
-const capacity = 10_000;
 /** Objects on their way out count for so long. */
 const leewayMilliseconds = 60_000;
-
-interface Believed {
-  readonly owner: TokenOwner;
-  readonly until: number;
-}
 
 /**
  * Tokens of service accounts. A token is good while its signature, issuer, audience and times are,
  * and while the account and the object that it is bound to are the ones that it was made for.
  */
 export class ServiceAccountTokens implements TokenAuthenticator {
-  private readonly believed = new Map<string, Believed>();
-
   constructor(private readonly options: ServiceAccountTokenOptions) {}
 
   async owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined> {
-    const now = this.options.clock.now();
-    const key = createHash("sha256").update(`${audiences.join(" ")} ${token}`).digest("base64");
-    const known = this.believed.get(key);
-    if (known !== undefined && known.until > now) return known.owner;
     const issuer = issuerOf(token);
     if (issuer === undefined) return undefined;
-    const isLegacy = issuer === legacyIssuer;
-    if (!isLegacy && !this.options.issuers.includes(issuer)) return undefined;
-    const owner = isLegacy ? await this.legacy(token) : await this.bound(token, audiences);
-    if (owner === undefined) return undefined;
-    if (this.believed.size >= capacity) this.believed.clear();
-    this.believed.set(key, { owner, until: now + freshMilliseconds });
-    return owner;
+    if (issuer === legacyIssuer) return this.legacy(token);
+    return this.options.issuers.includes(issuer) ? this.bound(token, audiences) : undefined;
   }
 
-  private async bound(
-    token: string,
-    wanted: readonly string[],
-  ): Promise<TokenOwner | undefined> {
+  private async bound(token: string, wanted: readonly string[]): Promise<TokenOwner | undefined> {
     const { keys, domain } = this.options;
     const verified = verifyToken(token, keys);
     const claims = verified && readClaims(verified, domain.label);
@@ -140,7 +119,30 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const holds = stored !== undefined && Buffer.from(stored, "base64").toString() === token;
     if (!holds || secret.metadata.deletionTimestamp) throw invalidated();
     await this.checkAccount(namespace, account);
+    this.noteUse(secret);
+    this.checkMarked(secret, account);
     return { user: accountUser(namespace, account, new Map()) };
+  }
+
+  /** Secrets show the day on which their token was last used; those without use are removed. */
+  private noteUse({ metadata }: any): void {
+    const { clock, domain, labelSecret } = this.options;
+    const key = resolve("{label}/legacy-token-last-used", domain);
+    const today = new Date(clock.now()).toISOString().slice(0, "2006-01-02".length);
+    if (metadata.labels?.[key] !== today) labelSecret(metadata, { key, value: today });
+  }
+
+  /** A token that was not used for long is first marked, then removed. */
+  private checkMarked({ metadata }: any, account: NamedObject): void {
+    const { namespace, name, labels } = metadata;
+    const key = resolve("{label}/legacy-token-invalid-since", this.options.domain);
+    if (!labels?.[key]) return;
+    throw new TokenFault(
+      `the token in secret ${namespace}/${name} for service account ` +
+        `${namespace}/${account.name} has been marked invalid. Use tokens from the TokenRequest ` +
+        `API or manually created secret-based tokens, or remove the '${key}' label from the ` +
+        "secret to temporarily allow use of this token",
+    );
   }
 
   private userOf({ namespace, account, id, pod, node }: AccountClaims): TokenOwner["user"] {
@@ -163,8 +165,7 @@ function accountUser(
   { name, uid }: NamedObject,
   extra: ReadonlyMap<string, readonly string[]>,
 ): TokenOwner["user"] {
-  const own = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
-  const groups = [...own, "system:authenticated"];
+  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
   return { name: `system:serviceaccount:${namespace}:${name}`, uid, groups, extra };
 }
 

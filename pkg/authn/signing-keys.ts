@@ -1,5 +1,6 @@
 /** Keys that sign and verify the tokens of service accounts. */
 import {
+  constants,
   createHash,
   createPrivateKey,
   createPublicKey,
@@ -8,7 +9,25 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 
-type Algorithm = "RS256" | "ES256" | "ES384" | "ES512";
+export type Algorithm = keyof typeof schemes;
+
+const pss = {
+  padding: constants.RSA_PKCS1_PSS_PADDING,
+  saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+};
+
+/** How Node signs by each algorithm of RFC 7518 that takes a pair of keys. */
+export const schemes = {
+  RS256: { hash: "sha256", options: {} },
+  RS384: { hash: "sha384", options: {} },
+  RS512: { hash: "sha512", options: {} },
+  PS256: { hash: "sha256", options: pss },
+  PS384: { hash: "sha384", options: pss },
+  PS512: { hash: "sha512", options: pss },
+  ES256: { hash: "sha256", options: { dsaEncoding: "ieee-p1363" } },
+  ES384: { hash: "sha384", options: { dsaEncoding: "ieee-p1363" } },
+  ES512: { hash: "sha512", options: { dsaEncoding: "ieee-p1363" } },
+} as const;
 
 /** A public key with the one algorithm that it is used with: no token can choose another. */
 export interface VerifyingKey {
@@ -22,6 +41,7 @@ export interface SigningKey extends VerifyingKey {
   readonly privateKey: KeyObject;
 }
 
+const rsaAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
 const ecAlgorithms: Readonly<Record<string, Algorithm>> = {
   prime256v1: "ES256",
   secp384r1: "ES384",
@@ -58,17 +78,25 @@ export function parseVerifyingKeys(pem: string): readonly VerifyingKey[] {
 function verifyingKey(publicKey: KeyObject): VerifyingKey {
   const der = publicKey.export({ type: "spki", format: "der" });
   const id = createHash("sha256").update(der).digest("base64url");
-  return { id, algorithm: algorithmOf(publicKey), publicKey };
+  const [algorithm] = algorithmsOf(publicKey);
+  return { id, algorithm, publicKey };
 }
 
-function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Algorithm {
+/**
+ * What a key can be used with, the usual algorithm first.
+ * @throws Error for a key that is too weak, or of a kind that is not used for tokens
+ */
+export function algorithmsOf({
+  asymmetricKeyType,
+  asymmetricKeyDetails,
+}: KeyObject): readonly [Algorithm, ...Algorithm[]] {
   if (asymmetricKeyType === "rsa") {
     const bits = asymmetricKeyDetails?.modulusLength ?? 0;
-    if (bits >= minimumRsaBits) return "RS256";
+    if (bits >= minimumRsaBits) return rsaAlgorithms;
     throw new Error(`an RSA key of ${bits} bits is too weak`);
   }
   const found = ecAlgorithms[asymmetricKeyDetails?.namedCurve ?? ""];
-  if (asymmetricKeyType === "ec" && found !== undefined) return found;
+  if (asymmetricKeyType === "ec" && found !== undefined) return [found];
   throw new Error(`keys of type ${asymmetricKeyType} do not sign tokens`);
 }
 

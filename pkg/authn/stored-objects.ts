@@ -31,3 +31,33 @@ export function storedObjects(
     }
   };
 }
+
+/** Sets a label of a Secret behind the back of whoever uses its token. */
+export type LabelSecret = (
+  secret: { readonly namespace: string; readonly name: string },
+  label: { readonly key: string; readonly value: string },
+) => void;
+
+interface LabellingOptions {
+  readonly catalog: Catalog;
+  readonly user: User;
+  /** Told of what went wrong. */
+  readonly report: (error: unknown) => void;
+}
+
+export function secretLabels(
+  registry: () => Registry,
+  { catalog, user, report }: LabellingOptions,
+): LabelSecret {
+  return ({ namespace, name }, { key, value }) => {
+    const resource = catalog.find("", "v1", "secrets");
+    if (resource === undefined) return;
+    const { signal } = new AbortController();
+    const who = { user, signal, userAgent: "keelson" };
+    const target = { resource, namespace, name, subresource: "", ...who };
+    const bytes = Buffer.from(JSON.stringify({ metadata: { labels: { [key]: value } } }));
+    const options = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
+    const patch = { ...options, patchType: "merge", force: undefined } as const;
+    registry().patch(target, { bytes, format: "json" }, patch).catch(report);
+  };
+}

@@ -34,7 +34,7 @@ function tokenUser(record: readonly string[], line: number): readonly [string, U
     .split(",")
     .map((group) => group.trim())
     .filter(Boolean);
-  const user = { name, uid, groups: [...listed, "system:authenticated"], extra: new Map() };
+  const user = { name, uid, groups: listed, extra: new Map() };
   return [digest(token), user];
 }
 

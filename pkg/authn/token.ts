@@ -1,5 +1,9 @@
+import type { Domain } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
 import { bearerToken } from "./bearer.ts";
+import { badCredentials } from "./fault.ts";
+import { asAuthenticated } from "./known-user.ts";
+import { webSocketToken } from "./websocket-bearer.ts";
 
 /** Whose a token is. */
 export interface TokenOwner {
@@ -34,12 +38,15 @@ export class Tokens implements Authenticator {
   constructor(
     private readonly kinds: readonly TokenAuthenticator[],
     private readonly audiences: readonly string[],
+    private readonly domain: Domain,
   ) {}
 
   async authenticate(credentials: Credentials): Promise<User | undefined> {
-    const token = bearerToken(credentials);
+    const token = bearerToken(credentials) ?? webSocketToken(credentials, this.domain);
     if (token === undefined) return undefined;
-    return (await this.review(token, [])).owner?.user;
+    const { owner } = await this.review(token, []);
+    if (owner === undefined) throw badCredentials();
+    return owner.user;
   }
 
   /** Judges a token for others; no audiences = those of the API server. */
@@ -50,7 +57,8 @@ export class Tokens implements Authenticator {
       const found = await this.ask(kind, token, { audiences, faults });
       if (found === undefined) continue;
       const common = found.audiences ?? audiences.filter((each) => this.audiences.includes(each));
-      if (common.length > 0) return { owner: { user: found.user, audiences: common }, faults: [] };
+      if (common.length === 0) continue;
+      return { owner: { user: asAuthenticated(found.user), audiences: common }, faults: [] };
     }
     return { owner: undefined, faults };
   }

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import { StatusError } from "#meta";
-import type { Credentials } from "#request";
+import { kubernetes, StatusError, unauthorized } from "#meta";
+import type { Authenticator } from "#request";
+import { sent } from "./testing.ts";
 import { TokenFile } from "./token-file.ts";
 import { Tokens } from "./token.ts";
 import { Union } from "./union.ts";
 
-function sent(...authorization: string[]): Credentials {
-  return { authorization, certificate: undefined, header: () => undefined };
-}
+const bearer = (...values: string[]) => sent({ authorization: values });
+const is401 = (error: unknown) => error instanceof StatusError && error.code === 401;
 
 describe("the union of authenticators", () => {
   const tokenFile = new TokenFile('secret,alice,u1,"devs,ops"');
-  const authenticators = [new Tokens([tokenFile], ["api"])];
-  const union = new Union({ authenticators, anonymous: true });
+  const authenticators = [new Tokens([tokenFile], ["api"], kubernetes)];
+  const union = new Union({ authenticators, anonymous: () => true });
 
   for (const [header, name] of [
     ["Bearer secret", "alice"],
@@ -27,23 +27,50 @@ describe("the union of authenticators", () => {
     ["", "system:anonymous"],
   ] as const) {
     it(`takes ${JSON.stringify(header)} for ${name}`, async () => {
-      assert.equal((await union.authenticate(sent(header))).name, name);
+      assert.equal((await union.authenticate(bearer(header))).name, name);
     });
   }
 
   it("gives the groups of the file and one for all who are known", async () => {
-    const { groups } = await union.authenticate(sent("Bearer secret"));
+    const { groups } = await union.authenticate(bearer("Bearer secret"));
     assert.deepEqual(groups, ["devs", "ops", "system:authenticated"]);
   });
 
   it("refuses a token that nobody knows, and two headers", async () => {
-    const is401 = (error: unknown) => error instanceof StatusError && error.code === 401;
-    await assert.rejects(union.authenticate(sent("Bearer wrong")), is401);
-    await assert.rejects(union.authenticate(sent("Bearer secret", "Bearer secret")), is401);
+    await assert.rejects(union.authenticate(bearer("Bearer wrong")), is401);
+    await assert.rejects(union.authenticate(bearer("Bearer secret", "Bearer secret")), is401);
   });
 
   it("refuses everybody without a credential where nobody may be anonymous", async () => {
-    const strict = new Union({ authenticators, anonymous: false });
-    await assert.rejects(strict.authenticate(sent()));
+    const strict = new Union({ authenticators, anonymous: (path) => path === "/healthz" });
+    await assert.rejects(strict.authenticate(sent({ path: "/api" })), is401);
+    await assert.rejects(strict.authenticate(sent({ path: "/healthz/" })), is401);
+    assert.equal((await strict.authenticate(sent({ path: "/healthz" }))).name, "system:anonymous");
+  });
+
+  it("asks the others after one that refused, and refuses if none of them knows", async () => {
+    const refusing: Authenticator = { authenticate: () => Promise.reject(unauthorized()) };
+    const both = new Union({
+      authenticators: [refusing, ...authenticators],
+      anonymous: () => true,
+    });
+    assert.equal((await both.authenticate(bearer("Bearer secret"))).name, "alice");
+    await assert.rejects(both.authenticate(sent({})), is401);
+  });
+
+  it("takes the token of a browser's WebSocket, which needs another subprotocol", async () => {
+    const prefix = `base64url.bearer.authorization.${kubernetes.api}.`;
+    const token = `${prefix}${Buffer.from("secret").toString("base64url")}`;
+    const ask = (protocols: string, more: Readonly<Record<string, string>> = {}) => {
+      const upgrade = { connection: "keep-alive, Upgrade", upgrade: "WebSocket" };
+      const headers = { ...upgrade, "sec-websocket-protocol": protocols, ...more };
+      return union.authenticate(sent({ headers }));
+    };
+    assert.equal((await ask(`v4.channel, ${token}`)).name, "alice");
+    assert.equal((await ask(`v4.channel,${prefix}`)).name, "system:anonymous");
+    assert.equal((await ask(`x,${token}`, { upgrade: "h2c" })).name, "system:anonymous");
+    for (const bad of [token, `x,${token},${token}`, `x,${prefix}c2VjcmV0=`, `x,${prefix}_w`]) {
+      await assert.rejects(ask(bad), is401, bad);
+    }
   });
 });

@@ -65,6 +65,11 @@ export function unescapePercent(text: string): string | undefined {
   }
 }
 
+/** The key at the end of a header's name, where what no name may hold is escaped. */
+export function unescapeKey(text: string): string {
+  return unescapePercent(text) ?? text;
+}
+
 function latin1OfEscapes(text: string): string {
   const bytes = Buffer.from(text, "utf8").toString("latin1");
   return bytes.replace(/%([0-9a-fA-F]{2})/g, (_escape, hex: string) =>

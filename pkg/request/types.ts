@@ -1,4 +1,5 @@
 /** The words of a request; authorization and dispatch read the same parsed RequestInfo. */
+import type { X509Certificate } from "node:crypto";
 
 export interface RequestInfo {
   /** True below `/api/<version>/` and `/apis/<group>/<version>/` when a resource is named. */
@@ -29,20 +30,22 @@ export interface User {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/**
- * What authenticators look at. Header values are as sent; `certificate` only if the TLS layer
- * verified the chain.
- */
+/** What a client showed of itself in the TLS handshake: one object for all its requests. */
+export interface PeerCertificate {
+  /** Its own first, then those that it sent along. */
+  readonly chain: readonly X509Certificate[];
+  /** Whether the TLS layer found a path to any authority that the server listens with. */
+  readonly isVerified: boolean;
+}
+
+/** What authenticators look at. Header values are as sent, names in lower case. */
 export interface Credentials {
   readonly authorization: readonly string[];
-  readonly certificate:
-    | {
-        readonly commonName: string;
-        readonly organizations: readonly string[];
-        readonly raw: Uint8Array;
-      }
-    | undefined;
-  readonly header: (name: string) => string | undefined;
+  readonly certificate: PeerCertificate | undefined;
+  /** The values of each header whose name begins so. */
+  readonly headersBelow: (prefix: string) => ReadonlyMap<string, readonly string[]>;
+  /** Decoded path of the request. */
+  readonly path: string;
 }
 
 /** undefined = no opinion; throws when a credential was given and is wrong. */

@@ -1,5 +1,5 @@
 import type { Duplex, Readable } from "node:stream";
-import type { Credentials } from "#request";
+import type { PeerCertificate } from "#request";
 
 /**
  * One request and the place for its answer, whatever carries them: HTTP/2, HTTP/1.1 or a call
@@ -14,7 +14,7 @@ export interface Exchange {
   /** By lower-case name, each value as it was sent: the headers whose names begin so. */
   headersBelow(prefix: string): ReadonlyMap<string, readonly string[]>;
   readonly authorization: readonly string[];
-  readonly certificate: Credentials["certificate"];
+  readonly certificate: PeerCertificate | undefined;
   /** Aborts when the client goes away, or with the reason given to `abort`. */
   readonly signal: AbortSignal;
   /** Why it has aborted; undefined while it has not. Cheaper than to ask the signal. */

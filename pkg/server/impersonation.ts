@@ -1,5 +1,5 @@
 import { goQuote, isDns1123Label, isDns1123Subdomain, type Domain, resolve } from "#meta";
-import type { Authorizer, RequestInfo, User } from "#request";
+import { type Authorizer, type RequestInfo, unescapeKey, type User } from "#request";
 import { answerText } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 import { forbidden } from "./failures.ts";
@@ -70,19 +70,12 @@ function rolesOf(headers: ReadonlyMap<string, readonly string[]>): readonly Role
     ...(name === "" ? [] : [accountOf(name) ?? role("User", name)]),
     ...valuesOf("group").map((group) => role("Group", group)),
     ...extras.flatMap(([header, values]) =>
-      values.map((value) => role("UserExtra", value, extraKey(header))),
+      values.map((value) =>
+        role("UserExtra", value, unescapeKey(header.slice(extraPrefix.length))),
+      ),
     ),
     ...(uid === "" ? [] : [role("UID", uid)]),
   ];
-}
-
-function extraKey(header: string): string {
-  const key = header.slice(extraPrefix.length);
-  try {
-    return decodeURIComponent(key).toLowerCase();
-  } catch {
-    return key;
-  }
 }
 
 /** A user name that is a service account's. */

@@ -1,6 +1,8 @@
+import type { X509Certificate } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { Credentials } from "#request";
+import { memoize } from "#base";
+import type { PeerCertificate } from "#request";
 import { bodyTooLarge, deadlineExceeded } from "./failures.ts";
 
 /**
@@ -63,16 +65,19 @@ export function valuesBelow(
   return found;
 }
 
-/** The client's certificate, if the TLS layer has verified its chain. */
-export function certificateOf(socket: TLSSocket): Credentials["certificate"] {
-  if (socket.authorized !== true) return undefined;
-  const certificate = socket.getPeerCertificate?.();
-  if (certificate?.subject === undefined) return undefined;
-  const { CN, O } = certificate.subject as unknown as Record<string, string | string[] | undefined>;
-  const organizations = O === undefined ? [] : Array.isArray(O) ? O : [O];
-  const commonName = (Array.isArray(CN) ? CN[0] : CN) ?? "";
-  return { commonName, organizations, raw: certificate.raw };
-}
+/** More than any real chain has; what a client sends beyond that is not looked at. */
+const longestChain = 10;
+
+/** The certificate of a client. A connection keeps the one that it began with. */
+export const certificateOf = memoize((socket: TLSSocket): PeerCertificate | undefined => {
+  const chain: X509Certificate[] = [];
+  let next = socket.getPeerX509Certificate?.();
+  while (next !== undefined && chain.length < longestChain) {
+    chain.push(next);
+    next = next.issuerCertificate;
+  }
+  return chain.length === 0 ? undefined : { chain, isVerified: socket.authorized };
+});
 
 interface GatherOptions {
   /** In bytes. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { Credentials } from "#request";
+import type { PeerCertificate } from "#request";
 import {
   type AnswerHeaders,
   ClientGone,
@@ -50,7 +50,7 @@ export class NodeExchange implements Exchange {
     return this.life.reason;
   }
 
-  get certificate(): Credentials["certificate"] {
+  get certificate(): PeerCertificate | undefined {
     return certificateOf(this.request.socket as TLSSocket);
   }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { constants, randomUUID } from "node:crypto";
 import { createServer as createHttpServer, type IncomingMessage, ServerResponse } from "node:http";
 import {
   createSecureServer,
@@ -8,6 +8,7 @@ import {
 } from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Server as TlsServer } from "node:tls";
 import Koa from "koa";
 import { type Clock, systemClock } from "#base";
 import type { Catalog } from "#meta";
@@ -66,6 +67,8 @@ export interface KeelsonServer {
    * what is left after `graceMs` milliseconds.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
+  /** Certificates for connections to come; throws Error for what cannot be used. */
+  renewTls(tls: TlsOptions): void;
   /** Where it listens. */
   readonly address: { readonly host: string; readonly port: number };
   /** A request without a connection; it passes through all the same stages. */
@@ -133,6 +136,10 @@ class HttpServer implements KeelsonServer {
         resolve();
       });
     });
+  }
+
+  renewTls(tls: TlsOptions): void {
+    (this.server as TlsServer).setSecureContext(secureContext(tls));
   }
 
   async handle(request: LocalRequest): Promise<LocalAnswer> {
@@ -227,19 +234,15 @@ class HttpServer implements KeelsonServer {
 
   private secure(handler: (request: any, response: any) => void): Server {
     const { limits } = this;
-    const { cert, key, clientCa, minVersion = "TLSv1.2" } = this.options.tls!;
+    const tls = this.options.tls!;
     const http1 = { maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersTimeout };
     const server = createSecureServer(
       {
         ...http1,
-        cert: pem(cert),
-        key: pem(key),
-        ...(clientCa === undefined
-          ? {}
-          : { ca: pem(clientCa), requestCert: true, rejectUnauthorized: false }),
+        ...secureContext(tls),
+        ...(tls.clientCa === undefined ? {} : { requestCert: true, rejectUnauthorized: false }),
         allowHTTP1: true,
         handshakeTimeout: limits.handshakeTimeout,
-        minVersion,
         settings: {
           maxConcurrentStreams: limits.streamsPerConnection,
           maxHeaderListSize: limits.headerBytes,
@@ -377,6 +380,21 @@ function requestId(sent: string | string[] | undefined): string {
 
 function isPlainId(text: string): boolean {
   return text.length <= LONGEST_ID && /^[\w.-]+$/.test(text);
+}
+
+/**
+ * Sessions are not resumed: a resumed one forgets which certificates the client sent along, and was
+ * verified by authorities that may be gone.
+ */
+function secureContext({ cert, key, clientCa, minVersion = "TLSv1.2" }: TlsOptions) {
+  const ca = clientCa === undefined ? {} : { ca: pem(clientCa) };
+  return {
+    cert: pem(cert),
+    key: pem(key),
+    ...ca,
+    minVersion,
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  };
 }
 
 function pem(text: string | Uint8Array): string {

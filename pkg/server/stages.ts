@@ -205,10 +205,11 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
     run: async (context, next) => {
       const { exchange, id, info } = context;
       const { authorization, certificate } = exchange;
-      const header = (name: string) => exchange.header(name);
+      const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
+      const credentials = { authorization, certificate, headersBelow, path: info.path };
       let user: User | undefined;
       try {
-        user = await authenticator.authenticate({ authorization, certificate, header });
+        user = await authenticator.authenticate(credentials);
       } catch (error) {
         if (error instanceof StatusError) throw auditRefusal(parts, context, error);
         log(`request ${id} could not be authenticated: ${String(error)}`);
@@ -229,8 +230,8 @@ function impersonate(
       const { domain } = catalog;
       const request = { exchange, path: info.path };
       const acting = await actingUser(user, request, { authorizer, domain });
-      if (acting !== undefined) return next({ user: acting });
       if (acting !== undefined && acting !== user) trail?.actsAs(acting);
+      if (acting !== undefined) return next({ user: acting });
       record.code = 500;
     },
   };

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { Clock } from "#base";
+
+/** A text, or the file that holds it, whose changes are taken over while the server runs. */
+export type Source = string | { readonly file: string };
+
+export interface FollowedFilesOptions {
+  readonly clock: Clock;
+  /** Told of files that cannot be read any more, and of texts that cannot be used. */
+  readonly report: (what: string, error: unknown) => void;
+}
+
+interface Followed {
+  readonly sources: readonly Source[];
+  readonly apply: (...texts: readonly string[]) => void;
+  texts: readonly string[];
+}
+
+/** Files are asked rather than watched: mounted ones are replaced by turning a link elsewhere. */
+const betweenLooksMs = 2_000;
+
+/** Configuration that may change while the server runs. */
+export class FollowedFiles {
+  private readonly followed: Followed[] = [];
+
+  constructor(private readonly options: FollowedFilesOptions) {}
+
+  /**
+   * Uses the texts now, and again whenever one of them has changed. What fails later leaves in
+   * force what was; a pair of files may change one after the other.
+   * @throws what reading or `apply` throws now
+   */
+  use(sources: readonly Source[], apply: (...texts: readonly string[]) => void): void {
+    const read = (source: Source) =>
+      typeof source === "string" ? source : readFileSync(source.file, "utf8");
+    const texts = sources.map(read);
+    apply(...texts);
+    const isFixed = sources.every((source) => typeof source === "string");
+    if (!isFixed) this.followed.push({ sources, apply, texts });
+  }
+
+  /** Takes changes over until the signal aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    while (this.followed.length > 0 && !signal.aborted) {
+      await clock.sleep(betweenLooksMs, signal, { background: true }).catch(() => undefined);
+      if (!signal.aborted) await this.look();
+    }
+  }
+
+  private async look(): Promise<void> {
+    for (const followed of this.followed) {
+      const names = followed.sources.flatMap((each) => (typeof each === "string" ? [] : each.file));
+      try {
+        const texts = await Promise.all(followed.sources.map(textOf));
+        if (texts.every((text, index) => text === followed.texts[index])) continue;
+        followed.texts = texts;
+        followed.apply(...texts);
+      } catch (error) {
+        this.options.report(`reload of ${names.join(", ")}`, error);
+      }
+    }
+  }
+}
+
+async function textOf(source: Source): Promise<string> {
+  return typeof source === "string" ? source : readFile(source.file, "utf8");
+}

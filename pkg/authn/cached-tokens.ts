@@ -1,0 +1,76 @@
+import { createHmac, randomBytes } from "node:crypto";
+import type { Clock } from "#base";
+import type { TokenAuthenticator, TokenOwner } from "./token.ts";
+
+export interface CacheOptions {
+  readonly clock: Clock;
+  /** How long a token that was taken is believed, in milliseconds. */
+  readonly goodMs: number;
+  /** How long one that was none of this kind is not asked about again; default 0. */
+  readonly badMs?: number;
+}
+
+interface Answer {
+  readonly owner: TokenOwner | undefined;
+  readonly until: number;
+}
+
+/** Of each, the good and the bad: a flood of made-up tokens drives out no real ones. */
+const capacity = 10_000;
+
+/**
+ * Remembers answers about tokens for a short time, and asks once where many wait for the same
+ * answer. Faults are not remembered. Tokens are kept as digests under a key of this process, so
+ * that its memory does not give them away.
+ */
+export class CachedTokens implements TokenAuthenticator {
+  private readonly good = new Map<string, Answer>();
+  private readonly bad = new Map<string, Answer>();
+  private readonly asked = new Map<string, Promise<TokenOwner | undefined>>();
+  private readonly key = randomBytes(32);
+
+  constructor(
+    private readonly inner: TokenAuthenticator,
+    private readonly options: CacheOptions,
+  ) {}
+
+  owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined> {
+    const digest = createHmac("sha256", this.key)
+      .update(JSON.stringify([token, audiences]))
+      .digest("base64");
+    const known = this.good.get(digest) ?? this.bad.get(digest);
+    if (known !== undefined && known.until > this.options.clock.now()) {
+      return Promise.resolve(known.owner);
+    }
+    let question = this.asked.get(digest);
+    if (question === undefined) {
+      question = this.ask(digest, token, audiences).finally(() => this.asked.delete(digest));
+      this.asked.set(digest, question);
+    }
+    return question;
+  }
+
+  private async ask(
+    digest: string,
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenOwner | undefined> {
+    this.good.delete(digest);
+    this.bad.delete(digest);
+    const { clock, goodMs, badMs = 0 } = this.options;
+    const asked = clock.now();
+    const owner = await this.inner.owner(token, audiences);
+    const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
+    if (milliseconds > 0) keep(answers, digest, { owner, until: asked + milliseconds });
+    return owner;
+  }
+}
+
+/** The eldest makes room. */
+function keep(answers: Map<string, Answer>, digest: string, answer: Answer): void {
+  if (answers.size >= capacity) {
+    const [eldest] = answers.keys();
+    if (eldest !== undefined) answers.delete(eldest);
+  }
+  answers.set(digest, answer);
+}

@@ -1,0 +1,227 @@
+import { type Domain, parseYaml, problemText, resolve, YamlFault } from "#meta";
+import {
+  always,
+  bool,
+  DecodeFault,
+  fromJson,
+  type Infer,
+  list,
+  optional,
+  Path,
+  plain,
+  Problems,
+  string,
+  structs,
+} from "#schema";
+import { compileRules, Environments, type Rules } from "./expressions.ts";
+import { checkIssuer } from "./check-issuer.ts";
+
+/** A configuration that cannot be used, in one sentence that says all that is wrong with it. */
+export class AuthenticationConfigurationFault extends Error {
+  override readonly name = "AuthenticationConfigurationFault";
+}
+
+const v1 = structs("apiserver/pkg/apis/apiserver/v1");
+
+const issuerStruct = v1("Issuer", "Who signs tokens, and for whom.", {
+  url: plain(1, string, "What tokens say in iss; the discovery document lies below it."),
+  discoveryURL: plain(2, string, "Where the discovery document is, if elsewhere."),
+  certificateAuthority: plain(3, string, "PEM of the authorities of that place."),
+  audiences: plain(4, list(string), "Tokens must be for one of them."),
+  audienceMatchPolicy: plain(5, string, "MatchAny."),
+  egressSelectorType: plain(6, string, "Not supported: there are no egress selectors."),
+});
+
+const claimRule = v1("ClaimValidationRule", "What tokens must claim.", {
+  claim: plain(1, string, "Name of a claim."),
+  requiredValue: plain(2, string, "Its value."),
+  expression: plain(3, string, "CEL over claims, which must be true."),
+  message: plain(4, string, "What is said when it is not."),
+});
+
+const prefixed = v1("PrefixedClaimOrExpression", "How a part of the user is found.", {
+  claim: plain(1, string, "Name of a claim."),
+  prefix: optional(2, string, "Stands before its value; may be empty."),
+  expression: plain(3, string, "CEL over claims."),
+});
+
+const claimMappings = v1("ClaimMappings", "How claims become a user.", {
+  username: plain(1, prefixed, "The name."),
+  groups: plain(2, prefixed, "The groups."),
+  uid: plain(
+    3,
+    v1("ClaimOrExpression", "How the uid is found.", {
+      claim: plain(1, string, "Name of a claim."),
+      expression: plain(2, string, "CEL over claims."),
+    }),
+    "The uid.",
+  ),
+  extra: plain(
+    4,
+    list(
+      v1("ExtraMapping", "How an extra is found.", {
+        key: plain(1, string, "Key of the extra, a path below a domain."),
+        valueExpression: plain(2, string, "CEL over claims."),
+      }),
+    ),
+    "The extras.",
+  ),
+});
+
+const userRule = v1("UserValidationRule", "What users must be.", {
+  expression: plain(1, string, "CEL over user, which must be true."),
+  message: plain(2, string, "What is said when it is not."),
+});
+
+const jwtStruct = v1("JWTAuthenticator", "Tokens of one issuer.", {
+  issuer: always(1, issuerStruct, "Who signs them."),
+  claimValidationRules: plain(2, list(claimRule), "What they must claim."),
+  claimMappings: always(3, claimMappings, "How their claims become a user."),
+  userValidationRules: plain(4, list(userRule), "What that user must be."),
+});
+
+const anonymousStruct = v1("AnonymousAuthConfig", "Requests without credentials.", {
+  enabled: always(1, bool, "Whether they become system:anonymous."),
+  conditions: plain(
+    2,
+    list(
+      v1("AnonymousAuthCondition", "Where they do.", {
+        path: always(1, string, "The path of the request, exactly."),
+      }),
+    ),
+    "Where they do; none = everywhere.",
+  ),
+});
+
+const configurationStruct = v1("AuthenticationConfiguration", "Who may come in.", {
+  jwt: plain(1, list(jwtStruct), "Issuers of tokens."),
+  anonymous: optional(2, anonymousStruct, "Requests without credentials."),
+});
+
+export type JwtConfiguration = Infer<typeof jwtStruct>;
+export type ClaimMapping = Infer<typeof prefixed>;
+
+/** An issuer of tokens with its expressions compiled. */
+export interface JwtIssuerOptions {
+  readonly configuration: JwtConfiguration;
+  readonly rules: Rules;
+  /** Algorithms that tokens may be signed with; absent = all that are known and not symmetric. */
+  readonly algorithms?: readonly string[];
+}
+
+export interface AnonymousOptions {
+  readonly enabled: boolean;
+  /** Where it is; empty = everywhere. */
+  readonly paths: readonly string[];
+}
+
+export interface AuthenticationConfiguration {
+  readonly issuers: readonly JwtIssuerOptions[];
+  /** Absent = as `--anonymous-auth` says. */
+  readonly anonymous: AnonymousOptions | undefined;
+}
+
+const versions = ["v1", "v1beta1", "v1alpha1"];
+const mostIssuers = 64;
+
+export interface CheckOptions {
+  readonly domain: Domain;
+  /** Issuers of service account tokens, which no file may claim to be. */
+  readonly ownIssuers: readonly string[];
+}
+
+/**
+ * Reads the text of an AuthenticationConfiguration: YAML or JSON, without unknown or repeated
+ * fields.
+ * @throws AuthenticationConfigurationFault
+ */
+export function readAuthenticationConfiguration(
+  text: string,
+  options: CheckOptions,
+): AuthenticationConfiguration {
+  const { jwt, anonymous } = decode(text, options.domain);
+  const problems = new Problems();
+  const issuers = checkJwt(jwt ?? [], problems, options);
+  if (anonymous && !anonymous.enabled && anonymous.conditions?.length) {
+    const path = Path.of("anonymous.conditions");
+    problems.invalid(path, anonymous.conditions, "need anonymous.enabled to be true");
+  }
+  refuse(problems);
+  const paths = (anonymous?.conditions ?? []).map(({ path }) => path);
+  return { issuers, anonymous: anonymous && { enabled: anonymous.enabled, paths } };
+}
+
+/**
+ * One issuer, as flags describe it.
+ * @throws AuthenticationConfigurationFault
+ */
+export function jwtIssuerOptions(
+  configuration: JwtConfiguration,
+  options: CheckOptions,
+): JwtIssuerOptions {
+  const problems = new Problems();
+  const [issuer] = checkJwt([configuration], problems, options);
+  refuse(problems);
+  return issuer!;
+}
+
+function decode(text: string, domain: Domain): Infer<typeof configurationStruct> {
+  try {
+    const { value, duplicates } = parseYaml(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    const { apiVersion, kind, ...fields } = (isObject ? value : {}) as Record<string, unknown>;
+    const known = versions.map((version) => resolve(`apiserver.config.{api}/${version}`, domain));
+    if (kind !== "AuthenticationConfiguration" || !known.includes(String(apiVersion))) {
+      throw new AuthenticationConfigurationFault(
+        `expected kind AuthenticationConfiguration of ${known.join(", ")}, ` +
+          `found kind ${JSON.stringify(kind ?? "")} of ${JSON.stringify(apiVersion ?? "")}`,
+      );
+    }
+    const unknown: string[] = [];
+    const decoded = fromJson(configurationStruct, fields, { unknown });
+    const strange = [...duplicates, ...unknown.map((path) => `unknown field "${path}"`)];
+    if (strange.length > 0) throw new AuthenticationConfigurationFault(strange.join("; "));
+    return decoded;
+  } catch (error) {
+    if (error instanceof YamlFault || error instanceof DecodeFault) {
+      throw new AuthenticationConfigurationFault(error.message);
+    }
+    throw error;
+  }
+}
+
+function refuse(problems: Problems): void {
+  if (problems.empty) return;
+  const texts = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
+  throw new AuthenticationConfigurationFault(texts.join("; "));
+}
+
+function checkJwt(
+  issuers: readonly JwtConfiguration[],
+  problems: Problems,
+  options: CheckOptions,
+): readonly JwtIssuerOptions[] {
+  const root = Path.of("jwt");
+  if (issuers.length > mostIssuers) {
+    problems.tooMany(root, issuers.length, mostIssuers);
+    return [];
+  }
+  const urls = new Set<string>();
+  const discoveryUrls = new Set<string>();
+  const environments = new Environments();
+  return issuers.map((configuration, index) => {
+    const path = root.index(index);
+    const { issuer } = configuration;
+    checkIssuer(issuer, { path: path.child("issuer"), problems, ...options });
+    const { url = "", discoveryURL = "" } = issuer;
+    if (url !== "" && urls.has(url)) problems.duplicate(path.child("issuer", "url"), url);
+    if (discoveryURL !== "" && discoveryUrls.has(discoveryURL)) {
+      problems.duplicate(path.child("issuer", "discoveryURL"), discoveryURL);
+    }
+    urls.add(url);
+    discoveryUrls.add(discoveryURL);
+    const checking = { path, problems, environments, domain: options.domain };
+    const rules = compileRules(configuration, checking);
+    return { configuration, rules };
+  });
+}

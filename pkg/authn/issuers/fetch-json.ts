@@ -1,0 +1,65 @@
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+
+export interface FetchOptions {
+  /** PEM of the authorities that may vouch for the place; absent = those of the system. */
+  readonly ca: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const timeoutMs = 10_000;
+const longestDocument = 1024 * 1024;
+
+/**
+ * A small JSON document over HTTPS. Redirections are not followed: keys come from where the
+ * configuration says.
+ * @throws Error in one sentence that names the place
+ */
+export async function fetchJson(url: string, options: FetchOptions): Promise<unknown> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), timeoutMs);
+  const leave = () => limit.abort();
+  options.signal.addEventListener("abort", leave, { once: true });
+  try {
+    options.signal.throwIfAborted();
+    const answer = await begin(url, options.ca, limit.signal);
+    const { statusCode } = answer;
+    if (statusCode !== 200) {
+      answer.destroy();
+      throw new Error(`the server answered with status ${statusCode}`);
+    }
+    return JSON.parse(await textOf(answer)) as unknown;
+  } catch (error) {
+    const isLate = limit.signal.aborted && !options.signal.aborted;
+    const story = isLate ? "no answer in time" : (error as Error).message;
+    throw new Error(`Get ${JSON.stringify(url)}: ${story}`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+    options.signal.removeEventListener("abort", leave);
+  }
+}
+
+function begin(url: string, ca: string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
+  const headers = { accept: "application/json" };
+  // Keys are fetched so seldom that no connection is kept for them.
+  const trust = ca === undefined ? {} : { ca };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { headers, signal, agent: false, ...trust }, resolve);
+    outgoing.once("error", reject);
+    outgoing.end();
+  });
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of answer as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > longestDocument) {
+      answer.destroy();
+      throw new Error(`the document is longer than ${longestDocument} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size).toString("utf8");
+}
