@@ -1,4 +1,5 @@
-import { type Domain, resolve } from "#meta";
+import { memoize } from "#base";
+import { type Domain, resolve, type Resource } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import type { Amounts } from "./amounts.ts";
 import { annotation } from "./default-class.ts";
@@ -33,15 +34,15 @@ export function meterFor(
   if (isFor(attributes, "", "services")) return serviceMeter;
   if (isFor(attributes, "", "persistentvolumeclaims")) return claimMeter(domain);
   if (subresource !== "" || !isNew || resource.kind.rules.expires) return undefined;
-  return objectMeter(resource.plural, resource.group);
+  return objectMeter(resource);
 }
 
-function objectMeter(plural: string, group: string): Meter {
+const objectMeter = memoize(({ plural, group }: Resource): Meter => {
   const count = `count/${group === "" ? plural : `${plural}.${group}`}`;
   const names = group === "" && plainlyCounted.includes(plural) ? [count, plural] : [count];
   const amounts = Object.fromEntries(names.map((name) => [name, "1"]));
   return { counts: (name) => names.includes(name), usage: () => amounts };
-}
+});
 
 const serviceNames = ["services", "services.nodeports", "services.loadbalancers", "count/services"];
 

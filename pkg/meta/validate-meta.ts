@@ -202,6 +202,7 @@ const SUBRESOURCE_LENGTH = 256;
 /** The name of a field manager, in managedFields and as the option `fieldManager`. */
 export function checkManager(manager: string, path: Path, problems: Problems): void {
   if (Buffer.byteLength(manager) > MANAGER_LENGTH) problems.tooLong(path, manager, MANAGER_LENGTH);
+  if (/^[ -~]*$/.test(manager)) return;
   let position = 0;
   for (const character of manager) {
     if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) {

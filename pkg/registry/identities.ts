@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { Random } from "#base";
 
 /** What the server makes up: uids, name suffixes, jitter. */
@@ -18,7 +18,7 @@ const longestName = 63;
 
 /** Without `random`, from the operating system. */
 export function identitiesOf(random?: Random): Identities {
-  const below = random ? (limit: number) => random.below(limit) : systemBelow;
+  const below = random ? (limit: number) => random.below(limit) : randomInt;
   return {
     uid: () => (random ? uuidOf(random) : randomUUID()),
     name: (prefix) => prefix.slice(0, longestName - suffixLength) + suffix(below),
@@ -39,10 +39,4 @@ function uuidOf(random: Random): string {
   const hex = digits.join("");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)]
     .join("-");
-}
-
-/** The bias of the remainder is below one in a hundred million for the limits used here. */
-function systemBelow(limit: number): number {
-  if (limit === 2 ** 32) return randomBytes(4).readUInt32BE();
-  return randomBytes(6).readUIntBE(0, 6) % limit;
 }

@@ -58,6 +58,7 @@ export function matchName(target: Target, metadata: any): void {
 /** An owner named twice counts once; the client is warned. */
 export function dropRepeatedOwners(metadata: any, warnings: string[]): void {
   const owners: { readonly uid: string }[] = metadata.ownerReferences ?? [];
+  if (owners.length === 0) return;
   const seen = new Map<string, unknown[]>();
   const repeated = new Set<string>();
   const kept = owners.filter((owner) => {

@@ -395,7 +395,9 @@ async function mutate(
 ): Promise<void> {
   await namespaceLifecycle(environment, attributes);
   const owners = ownersOf(attributes);
-  for (const step of environment.mutating) warnings.push(...(await step(attributes)));
+  for (const step of environment.mutating) {
+    for (const warning of await step(attributes)) warnings.push(warning);
+  }
   warnings.push(...restoreOwners(attributes, owners));
 }
 
@@ -404,7 +406,9 @@ async function admit(
   attributes: Attributes,
   warnings: string[],
 ): Promise<void> {
-  for (const step of environment.validating) warnings.push(...(await step(attributes)));
+  for (const step of environment.validating) {
+    for (const warning of await step(attributes)) warnings.push(warning);
+  }
 }
 
 function itemOf(

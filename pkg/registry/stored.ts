@@ -31,12 +31,20 @@ export function encodeStored(
 ): Uint8Array {
   const { struct, groupVersion, convert } = resource.stored;
   const typeMeta = { kind: resource.kind.kind, apiVersion: groupVersion };
-  const { resourceVersion: _version, selfLink: _link, ...metadata } = object.metadata;
-  const own = { ...object, metadata };
+  const own = withoutVersion(object);
   const stored = convert === "hub" ? own : convert.down(own);
   return environment.storageMediaType === "protobuf" && struct.open === undefined
     ? wrapEnvelope(typeMeta, toProtobuf(struct, stored))
     : Buffer.from(toJson(struct, stored, typeMeta));
+}
+
+/** New objects have no version yet, and need no copy. */
+function withoutVersion(object: any): any {
+  if (object.metadata.resourceVersion === undefined && object.metadata.selfLink === undefined) {
+    return object;
+  }
+  const { resourceVersion: _version, selfLink: _link, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 /**

@@ -45,22 +45,31 @@ export function parseRequestInfo(method: string, target: RequestTarget): Request
   }
   const group = grouped ? parts[1]! : "";
   const version = parts[grouped ? 2 : 1]!;
-  let rest = parts.slice(grouped ? 3 : 2);
+  let at = grouped ? 3 : 2;
   let verb = verbOfMethod.get(method) ?? "";
-  const special = specialVerbs.has(rest[0]!) && rest.length > 1;
-  if (special) {
-    verb = rest[0]!;
-    rest = rest.slice(1);
+  if (specialVerbs.has(parts[at]!) && parts.length > at + 1) {
+    verb = parts[at]!;
+    at += 1;
   }
   let namespace = "";
-  if (rest[0] === "namespaces" && rest.length > 1) {
-    namespace = rest[1]!;
-    if (rest.length > 2 && !namespaceSubresources.has(rest[2]!)) rest = rest.slice(2);
+  if (parts[at] === "namespaces" && parts.length > at + 1) {
+    namespace = parts[at + 1]!;
+    if (parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!)) at += 2;
   }
-  const [resource = "", name = "", subresource = ""] = rest;
-  const common = { isResource: true, path, apiPrefix, group, version, namespace, resource };
-  const info = { ...common, verb, name, subresource, rest: rest.slice(3) };
-  return name === "" ? collectionInfo(info, target.query) : info;
+  const info: RequestInfo = {
+    isResource: true,
+    path,
+    verb,
+    apiPrefix,
+    group,
+    version,
+    namespace,
+    resource: parts[at] ?? "",
+    subresource: parts[at + 2] ?? "",
+    name: parts[at + 1] ?? "",
+    rest: parts.slice(at + 3),
+  };
+  return info.name === "" ? collectionInfo(info, target.query) : info;
 }
 
 /** The parts of a path between its slashes; those at both ends do not count. */

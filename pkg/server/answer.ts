@@ -80,11 +80,9 @@ export class AnswerWriter {
   async end(): Promise<void> {
     const { status, headers, gzipAbove = Infinity } = this.options;
     if (!this.sink.started && this.size + this.at <= gzipAbove) {
-      const { chunk } = this;
       const body = this.take();
       this.sink.start(status, { ...headers, "content-length": `${body.byteLength}` });
-      this.sink.end(body, () => this.options.memory.give(chunk));
-      return;
+      return this.sink.end(body);
     }
     await this.flush();
     if (this.gzip === undefined) return this.sink.end();

@@ -69,7 +69,7 @@ export interface Sink {
    * is called if and when the memory of the chunk can be used anew.
    */
   write(chunk: Uint8Array, free?: () => void): Promise<void> | undefined;
-  end(chunk?: Uint8Array, free?: () => void): void;
+  end(chunk?: Uint8Array): void;
   /** Cuts a half-sent answer off, so that the client sees that it is incomplete. */
   destroy(): void;
 }

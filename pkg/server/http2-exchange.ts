@@ -172,11 +172,13 @@ class Http2Sink extends CountingSink {
     });
   }
 
-  protected finish(chunk?: Uint8Array, free?: () => void): void {
+  protected finish(chunk?: Uint8Array): void {
     this.ended = true;
     const empty = chunk === undefined || chunk.byteLength === 0;
     this.respond(empty);
-    if (!empty) this.stream.end(chunk, whenSent(free));
+    // Without a callback: the stream is gone before it could be called, and Node makes an error of
+    // that, with a stack, for every answer.
+    if (!empty) this.stream.end(chunk);
     else if (!this.stream.writableEnded) this.stream.end();
   }
 

@@ -37,10 +37,10 @@ export abstract class CountingSink implements Sink {
     return this.put(chunk, free);
   }
 
-  end(chunk?: Uint8Array, free?: () => void): void {
+  end(chunk?: Uint8Array): void {
     if (this.closed) return;
     if (chunk !== undefined) this.note(chunk);
-    this.finish(chunk, free);
+    this.finish(chunk);
   }
 
   abstract flush(): void;
@@ -48,7 +48,7 @@ export abstract class CountingSink implements Sink {
   protected abstract readonly closed: boolean;
   protected abstract begin(status: number, headers: AnswerHeaders): void;
   protected abstract put(chunk: Uint8Array, free?: () => void): Promise<void> | undefined;
-  protected abstract finish(chunk?: Uint8Array, free?: () => void): void;
+  protected abstract finish(chunk?: Uint8Array): void;
 
   private note(chunk: Uint8Array): void {
     this.count += chunk.byteLength;

@@ -37,7 +37,8 @@ const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   // The request carries `hasleader`, so this is said before anything is proposed.
   [/etcdserver: no leader/, "not-applied"],
   [/No connection established|Waiting for LB pick|Name resolution failed/, "not-applied"],
-  [/Channel (closed before call started|has been shut down)|Failed to start HTTP\/2 stream/, "not-applied"],
+  [/Channel closed before call started|Channel has been shut down/, "not-applied"],
+  [/Failed to start HTTP\/2 stream/, "not-applied"],
   [/ClientClosedError|client was already closed/, "not-applied"],
   [/corrupt|GRPCDataLossError|WireFault/i, "corrupt"],
   [/PermissionDenied|Unauthenticated|AuthenticationFailed|InvalidAuthToken/, "refused"],
