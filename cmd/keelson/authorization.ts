@@ -97,9 +97,10 @@ export class ConfiguredAuthorizers implements Authorizer {
   async follow(signal: AbortSignal): Promise<void> {
     const { options, parts } = this;
     const { reload, configuration = "" } = options.file ?? {};
-    let current = configuration;
     signal.addEventListener("abort", () => close(this.clients), { once: true });
-    while (reload !== undefined && !signal.aborted) {
+    if (reload === undefined) return;
+    let current = configuration;
+    while (!signal.aborted) {
       await parts.clock.sleep(reloadMs, signal, { background: true }).catch(() => undefined);
       if (signal.aborted) return;
       try {

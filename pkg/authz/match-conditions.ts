@@ -1,8 +1,16 @@
 /** Conditions in CEL under which a webhook is asked at all. */
-import { builtinKinds } from "#api";
-import { assert } from "#base";
-import { bool, compile, costLimits, Environment, type Program, structType } from "#cel";
-import { type StructType } from "#schema";
+import {
+  bool,
+  type CelType,
+  compile,
+  costLimits,
+  Environment,
+  listOf,
+  mapOf,
+  objectOf,
+  type Program,
+  string,
+} from "#cel";
 
 /** The spec of a SubjectAccessReview as JSON. */
 export type ReviewSpec = Readonly<Record<string, unknown>>;
@@ -12,13 +20,39 @@ export type CompileCondition = (
   expression: string,
 ) => { readonly program: Program } | { readonly program?: undefined; readonly fault: string };
 
+/** Names stand as they are: `namespace`, which elsewhere has to be escaped, is one of them. */
+function fields(name: string, types: Readonly<Record<string, CelType>>): CelType {
+  const known = new Map(Object.entries(types).map(([key, type]) => [key, { key, type }]));
+  return objectOf({ name, field: (key) => known.get(key) });
+}
+
+function texts(...names: readonly string[]): Readonly<Record<string, CelType>> {
+  return Object.fromEntries(names.map((name) => [name, string]));
+}
+
+const requirement = fields("kubernetes.SelectorRequirement", {
+  ...texts("key", "operator"),
+  values: listOf(string),
+});
+const selector = fields("kubernetes.SelectorAttributes", {
+  rawSelector: string,
+  requirements: listOf(requirement),
+});
+const requestType = fields("kubernetes.SubjectAccessReviewSpec", {
+  resourceAttributes: fields("kubernetes.ResourceAttributes", {
+    ...texts("namespace", "verb", "group", "version", "resource", "subresource", "name"),
+    fieldSelector: selector,
+    labelSelector: selector,
+  }),
+  nonResourceAttributes: fields("kubernetes.NonResourceAttributes", texts("path", "verb")),
+  ...texts("user", "uid"),
+  groups: listOf(string),
+  extra: mapOf(string, listOf(string)),
+});
+
 /** Makes a compiler of conditions about `request`, the spec of a SubjectAccessReview. */
 export function conditionCompiler(): CompileCondition {
-  const review = builtinKinds.find(({ kind }) => kind === "SubjectAccessReview");
-  const spec = review?.versions[0]?.struct.fields["spec"]?.type;
-  assert(spec?.tag === "struct", "reviews have specs");
-  const request = structType(spec as StructType<any>);
-  const environment = Environment.kubernetes({ variables: { request } });
+  const environment = Environment.kubernetes({ variables: { request: requestType } });
   return (expression) => {
     const { program, error } = compile(expression, environment);
     if (program === undefined) return { fault: `compilation failed: ${error}` };
