@@ -8,6 +8,7 @@ import { runServiceAccountController } from "./service-account.ts";
 export { runServerEndpoints } from "./server-endpoints.ts";
 export { runServiceRepair } from "./service-repair.ts";
 export { ensureKubernetesService } from "./kubernetes-service.ts";
+export { ensureServerObjects, runServerObjects } from "./server-objects.ts";
 export type { ControllerOptions } from "./access.ts";
 
 /** Runs every controller until the signal aborts. */

@@ -9,6 +9,8 @@ import { checkConditions } from "./conditions.ts";
 import { checkRule } from "./flow-schema-rules.ts";
 import { type FlowSchema, flowSchemaSpec, flowSchemaV1 } from "./flow-schema-types.ts";
 
+export type { FlowSchema };
+
 const path = Path.of("spec");
 const HIGHEST_PRECEDENCE = 10_000;
 const EXEMPT = "exempt";
@@ -31,7 +33,7 @@ const allRequests = {
 const everyoneIn = (name: string) => ({ kind: "Group", group: { name } });
 
 /** The schemas without which there would be requests that no schema fits: they cannot change. */
-const fixedSpecs: Readonly<Record<string, FlowSchema["spec"]>> = {
+export const fixedFlowSchemas: Readonly<Record<string, FlowSchema["spec"]>> = {
   exempt: {
     priorityLevelConfiguration: { name: EXEMPT },
     matchingPrecedence: 1,
@@ -80,7 +82,7 @@ function validate(schema: FlowSchema, problems: Problems): void {
   for (const [index, rule] of rules.entries()) {
     checkRule(rule, path.child("rules").index(index), problems);
   }
-  const fixed = entry(fixedSpecs, metadata.name ?? "");
+  const fixed = entry(fixedFlowSchemas, metadata.name ?? "");
   if (fixed !== undefined && !deepEqual(spec, fixed)) {
     const detail = `spec of '${metadata.name}' must equal the fixed value`;
     problems.invalid(path, goShape(flowSchemaSpec, spec), detail);

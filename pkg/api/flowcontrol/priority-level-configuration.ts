@@ -103,6 +103,7 @@ const priorityLevelConfigurationV1 = v1(
 );
 
 type Level = Infer<typeof priorityLevelConfigurationV1>;
+export type PriorityLevel = Level;
 type Spec = Level["spec"];
 type Limited = NonNullable<Spec["limited"]>;
 type Queuing = Infer<typeof queuingConfiguration>;
@@ -118,7 +119,6 @@ const zeroSharesAnnotation = `flowcontrol.${kubernetes.api}/${zeroShares}`;
 const NOT_NEGATIVE = "must be a non-negative integer";
 const PERCENTAGE = "must be between 0 and 100, inclusive";
 
-/** What every cluster needs to have as it is. */
 const fixedCatchAll: Spec = {
   type: "Limited",
   limited: {
@@ -126,6 +126,12 @@ const fixedCatchAll: Spec = {
     limitResponse: { type: "Reject" },
     lendablePercent: 0,
   },
+};
+
+/** What every cluster needs to have as it is, but for what `exempt` sets aside. */
+export const fixedLevels: Readonly<Record<string, Spec>> = {
+  [EXEMPT]: { type: "Exempt", exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } },
+  [CATCH_ALL]: fixedCatchAll,
 };
 
 function checkPercentage(value: number | undefined, place: Path, problems: Problems): void {

@@ -1,0 +1,67 @@
+import { deepEqual } from "#base";
+import type { Resource } from "#meta";
+import {
+  type ControllerOptions,
+  everything,
+  isConflict,
+  isNotFound,
+  plainDelete,
+  serverTarget,
+} from "./access.ts";
+
+/** Objects of one kind, without a namespace, that the server keeps. */
+export interface Defaults {
+  readonly resource: Resource;
+  readonly wanted: readonly any[];
+  readonly fieldManager: string;
+  /** What becomes of one that is there. */
+  readonly repaired: (present: any, wanted: any) => any;
+  /** True for one that is there and not wanted, and that the server itself has made. */
+  readonly isObsolete: (present: any) => boolean;
+}
+
+/**
+ * Makes those objects, repairs them, and deletes obsolete ones. Another replica may be doing the
+ * same at the same moment: it wants the same.
+ */
+export async function ensureDefaults(
+  options: ControllerOptions,
+  defaults: Defaults,
+): Promise<void> {
+  const { registry, signal } = options;
+  const { resource, wanted, fieldManager } = defaults;
+  const present = new Map<string, any>();
+  const list = await registry.list(serverTarget(resource, {}, signal), everything);
+  for await (const { object } of list.items) present.set(object.metadata.name, object);
+  const write = { dryRun: false, fieldManager, fieldValidation: "Ignore" } as const;
+  const typeMeta = { apiVersion: resource.groupVersion, kind: resource.kind.kind };
+  const body = (object: any) => {
+    const bytes = Buffer.from(JSON.stringify({ ...typeMeta, ...object }));
+    return { bytes, format: "json" } as const;
+  };
+  const one = async (object: any): Promise<unknown> => {
+    const { name } = object.metadata;
+    const found = present.get(name);
+    if (found === undefined) {
+      return registry.create(serverTarget(resource, {}, signal), body(object), write);
+    }
+    const repaired = defaults.repaired(found, object);
+    if (deepEqual(repaired, found)) return undefined;
+    return registry.update(serverTarget(resource, { name }, signal), body(repaired), write);
+  };
+  const names = new Set(wanted.map(({ metadata }) => metadata.name));
+  const obsolete = [...present.values()].filter(
+    (object) => !names.has(object.metadata.name) && defaults.isObsolete(object),
+  );
+  const remove = ({ metadata: { name, uid } }: any) => {
+    const preconditions = { uid, resourceVersion: undefined };
+    const target = serverTarget(resource, { name }, signal);
+    return registry.delete(target, { ...plainDelete, preconditions });
+  };
+  const work = [...wanted.map(one), ...obsolete.map(remove)];
+  await Promise.all(work.map((each) => each.catch(ignoreOthers)));
+}
+
+function ignoreOthers(error: unknown): void {
+  if (!isConflict(error) && !isNotFound(error)) throw error;
+}
