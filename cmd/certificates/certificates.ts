@@ -1,6 +1,11 @@
 import path from "node:path";
 import type { KeyPair, LeafOptions } from "#pki";
-import { ensureAuthority, ensureLeaf, ensureSigningKey, localHosts } from "../keelson/credentials.ts";
+import {
+  ensureAuthority,
+  ensureLeaf,
+  ensureSigningKey,
+  localHosts,
+} from "../keelson/credentials.ts";
 import { writeWhole } from "../keelson/files.ts";
 import { kubeconfig } from "../keelson/kubeconfig.ts";
 

@@ -8,6 +8,8 @@ import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
 import { EncryptionConfigurationFault } from "#storage";
 import { certificatesFlags, runCertificates } from "../certificates/main.ts";
+import { MissingProgramError } from "../cluster/cluster.ts";
+import { clusterFlags, runCluster } from "../cluster/main.ts";
 import { CodecError } from "../codec/codec.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
@@ -40,6 +42,11 @@ const commands: Readonly<Record<string, Command>> = {
     caption: "makes the certificates, keys and kubeconfigs of a cluster",
     flags: certificatesFlags,
     run: runCertificates,
+  },
+  cluster: {
+    caption: "etcd, API servers, controller managers and a balancer on this machine",
+    flags: clusterFlags,
+    run: runCluster,
   },
   codec: {
     caption: "converts objects between json, yaml, protobuf and the stored form",
@@ -134,6 +141,7 @@ try {
     CodecError,
     EncryptionConfigurationFault,
     FeatureGateError,
+    MissingProgramError,
     RuntimeConfigError,
     UsageError,
   ];

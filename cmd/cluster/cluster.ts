@@ -1,0 +1,262 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "#base";
+import { makeCertificates } from "../certificates/certificates.ts";
+import { Addresses, numbered } from "./addresses.ts";
+import { LocalProcess } from "./local-process.ts";
+import { type ClientFiles, untilServed } from "./serving.ts";
+
+export interface ClusterOptions {
+  /** Certificates, data and logs; what is there from before is used again. */
+  readonly directory: string;
+  /** Of the balancer; 0 = any free one. */
+  readonly port: number;
+  /** More flags for every API server. */
+  readonly apiserverFlags?: readonly string[];
+  readonly managerFlags?: readonly string[];
+}
+
+/** The topology of docker-compose.yml as processes of this machine. */
+export interface Cluster {
+  /** Of the balancer. */
+  readonly url: string;
+  readonly kubeconfig: string;
+  readonly directory: string;
+  readonly members: readonly LocalProcess[];
+  readonly servers: readonly (LocalProcess & { readonly url: string })[];
+  readonly managers: readonly LocalProcess[];
+  readonly balancer: LocalProcess;
+  /** Absent where Prometheus is not installed. */
+  readonly prometheus: (LocalProcess & { readonly url: string }) | undefined;
+  /** In the order of a shutdown. */
+  close(): Promise<void>;
+}
+
+/** A program that the cluster needs and that is not there; one sentence for the user. */
+export class MissingProgramError extends Error {
+  override readonly name = "MissingProgramError";
+}
+
+const graceMs = 15_000;
+
+/** Starts everything; resolves when the balancer serves and a controller manager runs. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const etcd = required("etcd", "etcd-server");
+  const haproxy = required("haproxy", "haproxy");
+  const builder = new Builder(options, await Addresses.free(options.port));
+  await builder.prepare();
+  const members = numbered("etcd", 3).map((name) => builder.etcd(name, etcd));
+  const servers = numbered("apiserver", 3).map((name) => builder.apiserver(name));
+  const managers = numbered("controller-manager", 2).map((name) => builder.manager(name));
+  const balancer = await builder.balancer(haproxy);
+  const prometheus = await builder.prometheus(found("prometheus"));
+  const layers = [members, servers, [balancer], managers, prometheus ? [prometheus] : []];
+  const close = async (): Promise<void> => {
+    for (const layer of [...layers].reverse()) {
+      await Promise.all(layer.map((each) => each.stop(graceMs)));
+    }
+  };
+  try {
+    for (const layer of layers) await Promise.all(layer.map((each) => each.start()));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const { url } = builder;
+  const kubeconfig = builder.pki("admin.kubeconfig");
+  const { directory } = options;
+  return { url, kubeconfig, directory, members, servers, managers, balancer, prometheus, close };
+}
+
+/** Makes the processes; each is given what `docker-compose.yml` gives its container. */
+class Builder {
+  readonly #options: ClusterOptions;
+  readonly #addresses: Addresses;
+  readonly #keelson = program();
+
+  constructor(options: ClusterOptions, addresses: Addresses) {
+    this.#options = options;
+    this.#addresses = addresses;
+  }
+
+  get url(): string {
+    return `https://localhost:${this.#addresses.port("balancer:6443")}`;
+  }
+
+  pki(file: string): string {
+    return path.join(this.#options.directory, "pki", file);
+  }
+
+  async prepare(): Promise<void> {
+    const { directory } = this.#options;
+    await mkdir(path.join(directory, "log"), { recursive: true, mode: 0o700 });
+    const hosts: readonly string[] = [];
+    const now = systemClock.now();
+    await makeCertificates({ directory: this.pki(""), hosts, url: this.url, now });
+  }
+
+  etcd(name: string, executable: string): LocalProcess {
+    const client = `https://${this.#addresses.of(`${name}:2379`)}`;
+    const peer = `https://${this.#addresses.of(`${name}:2380`)}`;
+    const cluster = numbered("etcd", 3).map(
+      (each) => `${each}=https://${this.#addresses.of(`${each}:2380`)}`,
+    );
+    const words = [
+      `--name=${name}`,
+      `--data-dir=${path.join(this.#options.directory, name)}`,
+      `--initial-cluster=${cluster.join(",")}`,
+      `--initial-advertise-peer-urls=${peer}`,
+      `--listen-peer-urls=${peer}`,
+      `--advertise-client-urls=${client}`,
+      `--listen-client-urls=${client}`,
+      `--trusted-ca-file=${this.pki("etcd-ca.crt")}`,
+      `--cert-file=${this.pki("etcd.crt")}`,
+      `--key-file=${this.pki("etcd.key")}`,
+      "--client-cert-auth",
+      `--peer-trusted-ca-file=${this.pki("etcd-ca.crt")}`,
+      `--peer-cert-file=${this.pki("etcd.crt")}`,
+      `--peer-key-file=${this.pki("etcd.key")}`,
+      "--peer-client-cert-auth",
+      "--logger=zap",
+      "--log-level=warn",
+    ];
+    const cert = this.pki("etcd-client.crt");
+    const files = { ca: this.pki("etcd-ca.crt"), cert, key: this.pki("etcd-client.key") };
+    return this.#process(name, { executable, words, url: `${client}/health`, files });
+  }
+
+  apiserver(name: string): LocalProcess & { readonly url: string } {
+    const { directory, apiserverFlags = [] } = this.#options;
+    const url = `https://${this.#addresses.of(`${name}:6443`)}`;
+    const etcds = numbered("etcd", 3).map((each) => this.#addresses.of(`${each}:2379`));
+    const words = [
+      this.#keelson,
+      "apiserver",
+      `--etcd-servers=${etcds.map((address) => `https://${address}`).join(",")}`,
+      `--etcd-cafile=${this.pki("etcd-ca.crt")}`,
+      `--etcd-certfile=${this.pki("etcd-client.crt")}`,
+      `--etcd-keyfile=${this.pki("etcd-client.key")}`,
+      "--bind-address=127.0.0.1",
+      `--secure-port=${this.#addresses.port(`${name}:6443`)}`,
+      `--cert-dir=${path.join(directory, name)}`,
+      `--tls-cert-file=${this.pki("apiserver.crt")}`,
+      `--tls-private-key-file=${this.pki("apiserver.key")}`,
+      `--client-ca-file=${this.pki("ca.crt")}`,
+      `--requestheader-client-ca-file=${this.pki("front-proxy-ca.crt")}`,
+      "--requestheader-allowed-names=front-proxy-client",
+      "--requestheader-username-headers=X-Remote-User",
+      "--requestheader-group-headers=X-Remote-Group",
+      "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+      `--service-account-signing-key-file=${this.pki("sa.key")}`,
+      "--enable-bootstrap-token-auth",
+      "--authorization-mode=Node,RBAC",
+      "--shutdown-delay-duration=3s",
+      ...apiserverFlags,
+    ];
+    const files = { ca: this.pki("ca.crt") };
+    const executable = process.execPath;
+    const server = this.#process(name, { executable, words, url: `${url}/readyz`, files });
+    return Object.assign(server, { url });
+  }
+
+  manager(name: string): LocalProcess {
+    const port = this.#addresses.port(`${name}:10257`);
+    const words = [
+      this.#keelson,
+      "controller-manager",
+      `--kubeconfig=${this.pki("controller-manager.kubeconfig")}`,
+      `--root-ca-file=${this.pki("ca.crt")}`,
+      `--service-account-private-key-file=${this.pki("sa.key")}`,
+      `--tls-cert-file=${this.pki("apiserver.crt")}`,
+      `--tls-private-key-file=${this.pki("apiserver.key")}`,
+      "--bind-address=127.0.0.1",
+      `--secure-port=${port}`,
+      "--leader-elect",
+      ...(this.#options.managerFlags ?? []),
+    ];
+    const url = `https://127.0.0.1:${port}/healthz`;
+    const files = { ca: this.pki("ca.crt") };
+    return this.#process(name, { executable: process.execPath, words, url, files });
+  }
+
+  async balancer(executable: string): Promise<LocalProcess> {
+    const file = await this.#adapted("haproxy.cfg");
+    const url = `${this.url}/readyz`;
+    const files = { ca: this.pki("ca.crt") };
+    return this.#process("balancer", { executable, words: ["-db", "-f", file], url, files });
+  }
+
+  async prometheus(
+    executable: string | undefined,
+  ): Promise<(LocalProcess & { readonly url: string }) | undefined> {
+    if (executable === undefined) return undefined;
+    const url = `http://${this.#addresses.of("prometheus:9090")}`;
+    const words = [
+      `--config.file=${await this.#adapted("prometheus.yml")}`,
+      `--storage.tsdb.path=${path.join(this.#options.directory, "prometheus")}`,
+      `--web.listen-address=${this.#addresses.of("prometheus:9090")}`,
+      "--log.level=warn",
+    ];
+    const ready = `${url}/-/ready`;
+    const started = this.#process("prometheus", { executable, words, url: ready });
+    return Object.assign(started, { url });
+  }
+
+  /** A file of `deploy/` for this machine, under the directory. */
+  async #adapted(name: string): Promise<string> {
+    const text = readFileSync(path.join(root(), "deploy", name), "utf8");
+    const file = path.join(this.#options.directory, name);
+    const adapted = this.#addresses.replaced(text).replaceAll("/pki/", `${this.pki("")}/`);
+    await writeFile(file, adapted);
+    return file;
+  }
+
+  #process(
+    name: string,
+    {
+      executable,
+      words,
+      url,
+      files,
+    }: {
+      readonly executable: string;
+      readonly words: readonly string[];
+      readonly url: string;
+      readonly files?: ClientFiles;
+    },
+  ): LocalProcess {
+    const log = path.join(this.#options.directory, "log", `${name}.log`);
+    const ready = (signal: AbortSignal): Promise<void> => untilServed(url, files, signal);
+    return new LocalProcess({ name, program: executable, words, log, ready });
+  }
+}
+
+/** The project's folder, from the sources and from the bundle. */
+function root(): string {
+  let folder = path.dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(path.join(folder, "deploy", "haproxy.cfg"))) {
+    const parent = path.dirname(folder);
+    if (parent === folder) throw new Error("the folder deploy/ of the package is missing");
+    folder = parent;
+  }
+  return folder;
+}
+
+function program(): string {
+  return path.join(root(), "dist", "keelson.js");
+}
+
+function required(name: string, packageName: string): string {
+  const executable = found(name);
+  if (executable !== undefined) return executable;
+  throw new MissingProgramError(
+    `${name} was not found on PATH: install it (Debian: apt-get install ${packageName})`,
+  );
+}
+
+function found(name: string): string | undefined {
+  return spawnSync(name, ["--help"], { stdio: "ignore" }).error === undefined ? name : undefined;
+}

@@ -1,0 +1,46 @@
+import { readFile } from "node:fs/promises";
+import { request as plainRequest } from "node:http";
+import { request } from "node:https";
+import { setTimeout } from "node:timers/promises";
+
+/** Files with PEM texts. */
+export interface ClientFiles {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+const pauseMs = 100;
+const answerMs = 2_000;
+
+/** Resolves once the URL is answered with 200; throws the signal's reason when it aborts before. */
+export async function untilServed(
+  url: string,
+  files: ClientFiles | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!(await isServed(url, files))) {
+    signal.throwIfAborted();
+    await setTimeout(pauseMs);
+    signal.throwIfAborted();
+  }
+}
+
+async function isServed(url: string, files: ClientFiles | undefined): Promise<boolean> {
+  const tls = files && {
+    ca: await readFile(files.ca),
+    ...(files.cert && files.key
+      ? { cert: await readFile(files.cert), key: await readFile(files.key) }
+      : {}),
+  };
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(answerMs);
+    const ask = url.startsWith("https:") ? request : plainRequest;
+    ask(url, { ...tls, agent: false, signal }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    })
+      .on("error", () => resolve(false))
+      .end();
+  });
+}

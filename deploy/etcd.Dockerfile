@@ -1,0 +1,7 @@
+FROM debian:bookworm-slim
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends etcd-server \
+  && rm -rf /var/lib/apt/lists/* \
+  && mkdir /data && chown 65532:65532 /data && chmod 700 /data
+USER 65532:65532
+ENTRYPOINT ["etcd"]
