@@ -18,11 +18,7 @@ export interface Checked {
  * Everything that a schema says of a resource, but for its metadata. Both objects are whole, with
  * apiVersion, kind and metadata. Faults in what did not change since `old` are forgiven.
  */
-export function checkObject(
-  object: JsonObject,
-  schema: CompiledSchema,
-  old?: JsonObject,
-): Checked {
+export function checkObject(object: JsonObject, schema: CompiledSchema, old?: JsonObject): Checked {
   const problems = new Problems();
   const warnings: string[] = [];
   checkValue(object, schema, { problems, old, path: "" });

@@ -15,7 +15,11 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export function checkValue(
   value: unknown,
   schema: CompiledSchema,
-  { path, old, problems }: {
+  {
+    path,
+    old,
+    problems,
+  }: {
     readonly path: string;
     /** What the value was before an update; faults in what is the same are forgiven. */
     readonly old?: unknown;

@@ -97,8 +97,9 @@ export class CompiledSchema {
 
   /** Whether it, or anything in it, is a list whose items are told apart. */
   get hasListTypes(): boolean {
-    this.isListing ??= somewhere(this.source, ({ "x-kubernetes-list-type": type = "atomic" }) =>
-      type !== "atomic"
+    this.isListing ??= somewhere(
+      this.source,
+      ({ "x-kubernetes-list-type": type = "atomic" }) => type !== "atomic",
     );
     return this.isListing;
   }

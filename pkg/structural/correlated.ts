@@ -16,7 +16,7 @@ export class Correlated {
     private readonly schema: CompiledSchema,
   ) {}
 
-  /** As equal as the schema has it: the order of sets, and of lists of type map, does not matter. */
+  /** The order of sets, and of lists of type map, does not matter. */
   get isUnchanged(): boolean {
     this.unchanged ??= isSame(this.value, this.old, this.schema);
     return this.unchanged;

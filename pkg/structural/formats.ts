@@ -43,7 +43,7 @@ function isHostname(text: string): boolean {
 /** An absolute URL, one that starts with a scheme, or an absolute path. */
 function isRequestUri(text: string): boolean {
   // Neither control characters nor blanks before the query.
-  if (/[\0-\x1f\x7f]/.test(text) || /^[^?]* /.test(text)) return false;
+  if (/\p{Cc}/u.test(text) || /^[^?]* /.test(text)) return false;
   if (text === "*") return true;
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[0] ?? "";
   const rest = text.slice(scheme.length).replace(/\?.*$/s, "");

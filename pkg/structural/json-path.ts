@@ -1,15 +1,133 @@
+/** JSONPath as printer columns use it: kubectl's dialect, without its braces. */
+import { compareUtf8 } from "#base";
+import { type Comparison, PathFault, type PathStep, readPath } from "./json-path-reader.ts";
+
 /** A path like `.spec.containers[0].image` or `.status.conditions[?(@.type=="Ready")].status`. */
 export class JsonPath {
-  private constructor(private readonly text: string) {}
+  private constructor(private readonly steps: readonly PathStep[]) {}
 
   /** Undefined for what is no path. */
   static parse(text: string): JsonPath | undefined {
-    return new JsonPath(text);
+    try {
+      return new JsonPath(readPath(text));
+    } catch (fault) {
+      if (fault instanceof PathFault) return undefined;
+      throw fault;
+    }
   }
 
-  /** All values that the path leads to, in order. */
+  /** All values that the path leads to, in order; names of objects are sorted. */
   find(value: unknown): readonly unknown[] {
-    void [value, this.text];
-    return [];
+    return follow([value], this.steps);
   }
+}
+
+/** Of one step: `..` after `..` would find values again and again. */
+const MOST_FOUND = 10_000;
+
+function follow(values: readonly unknown[], steps: readonly PathStep[]): readonly unknown[] {
+  let found = values;
+  for (const step of steps) {
+    const next: unknown[] = [];
+    for (const value of found) {
+      if (next.length < MOST_FOUND) collect(value, step, next);
+    }
+    found = next;
+  }
+  return found;
+}
+
+function collect(value: unknown, step: PathStep, found: unknown[]): void {
+  switch (step.tag) {
+    case "field":
+      if (isObject(value) && Object.hasOwn(value, step.name)) found.push(value[step.name]);
+      break;
+    case "all":
+      found.push(...childrenOf(value).slice(0, MOST_FOUND));
+      break;
+    case "descend":
+      descend(value, found);
+      break;
+    case "slice":
+      if (Array.isArray(value)) found.push(...sliceOf(value, step).slice(0, MOST_FOUND));
+      break;
+    case "filter":
+      if (Array.isArray(value)) {
+        found.push(...value.filter((item) => holds(item, step.test)).slice(0, MOST_FOUND));
+      }
+      break;
+    case "union":
+      for (const part of step.parts) collect(value, part, found);
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function childrenOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (!isObject(value)) return [];
+  return Object.keys(value)
+    .sort(compareUtf8)
+    .map((name) => value[name]);
+}
+
+/** The value and all in it, from the outside to the inside. */
+function descend(root: unknown, found: unknown[]): void {
+  const waiting: unknown[] = [root];
+  while (waiting.length > 0 && found.length < MOST_FOUND) {
+    const value = waiting.pop();
+    found.push(value);
+    const children = childrenOf(value);
+    for (let index = children.length - 1; index >= 0; index--) waiting.push(children[index]);
+  }
+}
+
+type Slice = Extract<PathStep, { readonly tag: "slice" }>;
+
+function sliceOf(list: readonly unknown[], { start, end, step }: Slice): readonly unknown[] {
+  const last = list.length;
+  const fromEnd = (index: number) => (index < 0 ? index + last : index);
+  const first = fromEnd(start);
+  const limit = Math.min(end === undefined ? last : fromEnd(end), last);
+  const found: unknown[] = [];
+  for (let index = first; index >= 0 && index < limit; index += step) found.push(list[index]);
+  return found;
+}
+
+function holds(item: unknown, { left, operator, right }: Comparison): boolean {
+  const [a] = "path" in left ? follow([item], left.path) : [left.value];
+  if (operator === "exists") return a !== undefined;
+  const [b] = "path" in right ? follow([item], right.path) : [right.value];
+  if (a === undefined || b === undefined) return false;
+  switch (operator) {
+    case "==":
+      return isSame(a, b);
+    case "!=":
+      return !isSame(a, b);
+    default:
+      return isOrdered(a, b, operator);
+  }
+}
+
+type Scalar = number | bigint | string;
+
+function isScalar(value: unknown): value is Scalar {
+  return typeof value === "number" || typeof value === "bigint" || typeof value === "string";
+}
+
+/** Literals are no bigints. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (typeof a === "bigint" && typeof b === "number") return Number(a) === b;
+  return a === b;
+}
+
+function isOrdered(a: unknown, b: unknown, operator: "<" | "<=" | ">" | ">="): boolean {
+  if (!isScalar(a) || !isScalar(b) || (typeof a === "string") !== (typeof b === "string")) {
+    return false;
+  }
+  if (operator === "<") return a < b;
+  if (operator === "<=") return a <= b;
+  return operator === ">" ? a > b : a >= b;
 }

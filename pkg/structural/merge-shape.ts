@@ -1,9 +1,99 @@
-import { deduced } from "#apply";
+import { deduced, rootShape } from "#apply";
+import { memoize } from "#base";
+import { objectMeta } from "#meta";
 import type { MergeShape } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
 
+const text: MergeShape = { scalar: "string" };
+const untyped: MergeShape = { scalar: "untyped" };
+
 /** How values of a schema merge under server-side apply. */
 export function mergeShape(schema: CompiledSchema): MergeShape {
-  void schema;
-  return deduced;
+  return known(schema);
+}
+
+const known = memoize((schema: CompiledSchema) => shapeOf(schema, false));
+/** Of what is inside of a schema that keeps unknown fields. */
+const lenient = memoize((schema: CompiledSchema) => shapeOf(schema, true));
+
+function shapeOf(schema: CompiledSchema, isLenient: boolean): MergeShape {
+  const keeps = isLenient || schema.keepsUnknown;
+  const inner = keeps ? lenient : known;
+  if (schema.source["x-kubernetes-int-or-string"] === true) return untyped;
+  switch (schema.source.type) {
+    case "string":
+      return isPlain(schema.source.format) ? text : untyped;
+    case "integer":
+    case "number":
+      return { scalar: "numeric" };
+    case "boolean":
+      return { scalar: "boolean" };
+    case "array":
+      return { list: listShape(schema, inner) };
+    case "object":
+      return { map: mapShape(schema, { keeps, inner }) };
+    default:
+      return deduced;
+  }
+}
+
+/** Other formats stand for types of Go that are no texts. */
+function isPlain(format: string | undefined): boolean {
+  return !format || format === "byte";
+}
+
+type Inner = (schema: CompiledSchema) => MergeShape;
+
+function listShape(schema: CompiledSchema, inner: Inner): MergeShape["list"] {
+  const { items, listType, listKeys } = schema;
+  const relation = listType === "set" || listType === "map" ? listType : "atomic";
+  const names = relation === "map" ? [...listKeys].sort() : [];
+  const keys = names.map((name) => [name, items?.property(name)?.default] as const);
+  return {
+    relation,
+    keys,
+    get element() {
+      return items === undefined ? deduced : inner(items);
+    },
+  };
+}
+
+function mapShape(
+  schema: CompiledSchema,
+  { keeps, inner }: { readonly keeps: boolean; readonly inner: Inner },
+): MergeShape["map"] {
+  const { names, values, allowsAny, source } = schema;
+  let fields: ReadonlyMap<string, MergeShape> | undefined;
+  return {
+    atomic: source["x-kubernetes-map-type"] === "atomic",
+    get fields() {
+      fields ??= new Map([
+        ...names.flatMap((name) => {
+          const property = schema.property(name);
+          return property === undefined ? [] : [[name, inner(property)] as const];
+        }),
+        ...(schema.isEmbedded ? embeddedFields() : []),
+      ]);
+      return fields;
+    },
+    get element() {
+      if (values !== undefined) return inner(values);
+      const isOpen = allowsAny || keeps || (names.length === 0 && !schema.isEmbedded);
+      return isOpen && source.additionalProperties !== false ? deduced : undefined;
+    },
+  };
+}
+
+/** What every resource has. */
+function embeddedFields(): readonly (readonly [string, MergeShape])[] {
+  const { map } = rootShape(objectMeta);
+  const fields = new Map(map?.fields);
+  fields.delete("apiVersion");
+  fields.delete("kind");
+  const metadata = { map: { atomic: false, fields, element: undefined } };
+  return [
+    ["apiVersion", text],
+    ["kind", text],
+    ["metadata", metadata],
+  ];
 }

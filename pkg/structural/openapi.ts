@@ -1,13 +1,114 @@
-import type { JsonSchema } from "./json-schema.ts";
+import type { JsonSchema, SchemaMap } from "./json-schema.ts";
+
+type OpenApi = Readonly<Record<string, unknown>>;
+
+interface Dialect {
+  readonly version: "v2" | "v3";
+  /** What stands for the metadata of resources inside of others. */
+  readonly metadata: OpenApi;
+}
 
 /**
- * A schema as OpenAPI shows it. Version 2 leaves out what it cannot express, and what old clients
- * would stumble over.
+ * A schema as OpenAPI shows it, without what only this server can use. Version 2 leaves out what it
+ * cannot express, and what old clients would stumble over.
  */
 export function publishedSchema(
   source: JsonSchema,
-  dialect: "v2" | "v3",
-): Readonly<Record<string, unknown>> {
-  void dialect;
-  return source as Readonly<Record<string, unknown>>;
+  version: "v2" | "v3",
+  metadata: OpenApi = { type: "object" },
+): OpenApi {
+  return published(source, { version, metadata });
+}
+
+const junctors = ["allOf", "anyOf", "oneOf"] as const;
+/** Unsupported, or of no use to clients. */
+const hidden: ReadonlySet<string> = new Set(["$schema", "$ref", "id", "example"]);
+
+function published(source: JsonSchema, dialect: Dialect): OpenApi {
+  const shown = dialect.version === "v2" ? simplified(source) : unfolded(source);
+  const { items, properties, additionalProperties: values } = shown;
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(shown)) {
+    if (value !== undefined && !hidden.has(name)) result[name] = value;
+  }
+  if (values !== undefined) {
+    result["additionalProperties"] =
+      typeof values === "object" ? published(values, dialect) : values;
+  }
+  if (items) result["items"] = published(items as JsonSchema, dialect);
+  if (properties !== undefined) result["properties"] = publishedMap(properties, dialect);
+  return shown["x-kubernetes-embedded-resource"] === true ? embedding(result, dialect) : result;
+}
+
+function publishedMap(properties: SchemaMap, dialect: Dialect): OpenApi {
+  const entries = Object.entries(properties);
+  return Object.fromEntries(entries.map(([name, each]) => [name, published(each, dialect)]));
+}
+
+const intOrString: readonly JsonSchema[] = [{ type: "integer" }, { type: "string" }];
+
+/** Says in the words of JSON Schema what an integer or a text is. */
+function unfolded(source: JsonSchema): JsonSchema {
+  const { anyOf, allOf = [] } = source;
+  if (source["x-kubernetes-int-or-string"] !== true) return source;
+  if ([anyOf, allOf[0]?.anyOf].some(isIntOrString)) return source;
+  if (anyOf === undefined) return { ...source, anyOf: intOrString };
+  const { anyOf: _, ...rest } = source;
+  return { ...rest, allOf: [{ anyOf: intOrString }, { anyOf }, ...allOf] };
+}
+
+function isIntOrString(anyOf: readonly JsonSchema[] | undefined): boolean {
+  return anyOf?.length === 2 && anyOf.every(({ type }, index) => type === intOrString[index]?.type);
+}
+
+/** What version 2 and its clients can cope with. */
+function simplified(source: JsonSchema): JsonSchema {
+  const keepsUnknown = source["x-kubernetes-preserve-unknown-fields"] === true;
+  const isBare = keepsUnknown || source.nullable === true;
+  const dropped = new Set<string>([...junctors, "not", "nullable"]);
+  if (isBare) for (const name of ["items", "properties"]) dropped.add(name);
+  const hasNoItems = isBare || !source.items;
+  const isUntyped =
+    source.nullable === true ||
+    (source.type === "array" && hasNoItems) ||
+    (source.type === "object" && keepsUnknown);
+  if (isUntyped) dropped.add("type");
+  const kept = Object.entries(source).filter(([name]) => !dropped.has(name));
+  return { ...Object.fromEntries(kept), ...requiredOf(source, dropped.has("properties")) };
+}
+
+/** Nullable fields are not required of clients that do not know null. */
+function requiredOf(
+  source: JsonSchema,
+  isWithoutProperties: boolean,
+): Pick<JsonSchema, "required"> {
+  const { required, properties = {}, additionalProperties: values } = source;
+  if (required === undefined) return {};
+  const isNullableMap = typeof values === "object" && values.nullable === true;
+  const left = required.filter((name) => {
+    if (isNullableMap) return false;
+    const isNullable = Object.hasOwn(properties, name) && properties[name]?.nullable === true;
+    return isWithoutProperties || !isNullable;
+  });
+  return { required: left };
+}
+
+const typeMeta = {
+  apiVersion: { description: "Group and version of the object inside.", type: "string" },
+  kind: { description: "Kind of the object inside.", type: "string" },
+} as const;
+
+/** What a resource inside of another has beside what its schema says. */
+function embedding(schema: Record<string, unknown>, { version, metadata }: Dialect): OpenApi {
+  if (version === "v2" && schema["x-kubernetes-preserve-unknown-fields"] === true) return schema;
+  const { properties, required } = schema as {
+    readonly properties?: OpenApi;
+    readonly required?: readonly string[];
+  };
+  const missing = ["kind", "apiVersion"].filter((name) => required?.includes(name) !== true);
+  return {
+    ...schema,
+    properties: { ...properties, ...typeMeta, metadata },
+    required: [...(required ?? []), ...missing],
+  };
 }
