@@ -246,6 +246,10 @@ async function credentialsOf(
   });
 }
 
+function adminConfig(url: string, { authority, admin }: Credentials): string {
+  return kubeconfig({ url, authority, user: "admin", client: admin });
+}
+
 function isEverywhere(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
