@@ -1,4 +1,5 @@
 import { flag } from "../flags/parse.ts";
+import { authenticationFlags } from "./authentication-flags.ts";
 import { auditFlags } from "./audit-flags.ts";
 import { authorizationFlags } from "./authorization-flags.ts";
 
@@ -63,6 +64,7 @@ export const apiserverFlags = {
     "where others find the keys (default below the issuer)",
   ),
   "api-audiences": flag("list", [], "what the server stands for in tokens (default the issuers)"),
+  ...authenticationFlags,
   "anonymous-auth": flag("bool", true, "let requests without credentials be system:anonymous"),
   ...authorizationFlags,
   "enable-admission-plugins": flag(

@@ -11,6 +11,7 @@ import {
 } from "../flags/parse.ts";
 import { NetworkFlagError, serviceNetworkOf } from "../keelson/network.ts";
 import type { StartOptions, StorageOptions } from "../keelson/index.ts";
+import { authenticationOptions, followed } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
 import { auditOptions } from "./audit-flags.ts";
 import { apiserverFlags } from "./flags.ts";
@@ -34,11 +35,6 @@ function withDefault<T extends FlagType>(flag: Flag<T>, value: FlagValue<T>): Fl
  * read.
  */
 export function startOptions(values: Values): StartOptions {
-  const certificate = readFlagFile(values, "tls-cert-file");
-  const privateKey = readFlagFile(values, "tls-private-key-file");
-  if ((certificate === undefined) !== (privateKey === undefined)) {
-    throw new UsageError("--tls-cert-file and --tls-private-key-file must be given together");
-  }
   const inMemory = values["storage-backend"] === "memory";
   const pki = values["cert-dir"] || path.join(values["data-dir"], "pki");
   return {
@@ -46,8 +42,8 @@ export function startOptions(values: Values): StartOptions {
     ...(inMemory && values["cert-dir"] === "" ? {} : { certificateDirectory: pki }),
     host: values["bind-address"],
     port: values["secure-port"],
-    ...(certificate && privateKey ? { serving: { certificate, privateKey } } : {}),
-    ...optional("clientCa", readFlagFile(values, "client-ca-file")),
+    ...certificateOptions(values),
+    ...authenticationOptions(values),
     ...optional("tokens", readFlagFile(values, "token-auth-file")),
     ...optional("labelDomain", values["label-domain"] || undefined),
     tlsMinVersion: values["tls-min-version"] === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2",
@@ -90,6 +86,26 @@ export function startOptions(values: Values): StartOptions {
       requestTimeout: values["request-timeout"],
       watchTimeout: values["min-request-timeout"],
     },
+  };
+}
+
+/** Certificates that may be replaced while the server runs. */
+function certificateOptions(values: Values): Pick<StartOptions, "serving" | "clientCa"> {
+  const {
+    "tls-cert-file": certificate,
+    "tls-private-key-file": privateKey,
+    "client-ca-file": authorities,
+  } = values;
+  if ((certificate === "") !== (privateKey === "")) {
+    throw new UsageError("--tls-cert-file and --tls-private-key-file must be given together");
+  }
+  const serving = certificate !== "" && {
+    certificate: followed(certificate, "tls-cert-file"),
+    privateKey: followed(privateKey, "tls-private-key-file"),
+  };
+  return {
+    ...(serving && { serving }),
+    ...(authorities === "" ? {} : { clientCa: followed(authorities, "client-ca-file") }),
   };
 }
 

@@ -3,6 +3,7 @@ import path from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
+import { AuthenticationConfigurationFault } from "#authn";
 import { AuthorizationConfigurationFault } from "#authz";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
@@ -137,6 +138,7 @@ try {
   const faults = [
     AdmissionPluginError,
     AuditConfigurationError,
+    AuthenticationConfigurationFault,
     AuthorizationConfigurationFault,
     CodecError,
     EncryptionConfigurationFault,
