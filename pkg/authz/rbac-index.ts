@@ -1,5 +1,6 @@
 import { goQuote } from "#meta";
 import type { AccessRule, RequestInfo, User } from "#request";
+import { allowsPath, allowsResource, pathPrefix, ruleSize } from "./rules.ts";
 
 /** A role as the index keeps it. */
 interface Role {
@@ -42,6 +43,11 @@ interface PrefixGrant {
   readonly grant: Grant;
 }
 
+interface WideGrant {
+  readonly rule: AccessRule;
+  readonly grant: Grant;
+}
+
 /** What one subject got in one scope, ready for look-ups. */
 interface Compiled {
   /** By `ruleKey`, as the rules spell it. */
@@ -50,6 +56,8 @@ interface Compiled {
   readonly paths: ReadonlyMap<string, Grant>;
   /** Verbs, and the path without the star at the end. */
   readonly prefixes: readonly PrefixGrant[];
+  /** Rules that come to so many keys that each is looked at instead. */
+  readonly wide: readonly WideGrant[];
   readonly dangling: readonly string[];
 }
 
@@ -139,9 +147,10 @@ export class RbacIndex {
     const dangling: string[] = [];
     const keys = request.isResource ? resourceKeys(request) : [];
     for (const compiled of this.compiledOf(user, request.isResource ? request.namespace : "")) {
-      const grant = request.isResource
-        ? findResource(compiled, keys, request.name)
-        : findPath(compiled, request);
+      const grant =
+        (request.isResource
+          ? findResource(compiled, keys, request.name)
+          : findPath(compiled, request)) ?? findWide(compiled, request);
       if (grant !== undefined) return grant.bound;
       dangling.push(...compiled.dangling);
     }
@@ -262,10 +271,14 @@ function subjectKey({ kind, name, namespace }: Subject, own: string): string | u
   return `user system:serviceaccount:${home}:${name}`;
 }
 
+/** Three lists of a thousand words each would make a billion keys. */
+const mostKeys = 10_000;
+
 function compile(grants: Grants, roles: ReadonlyMap<string, Role>): Compiled {
   const resources = new Map<string, Grant[]>();
   const paths = new Map<string, Grant>();
   const prefixes: PrefixGrant[] = [];
+  const wide: WideGrant[] = [];
   const dangling: string[] = [];
   for (const bound of grants.bounds.values()) {
     const role = roles.get(bound.role);
@@ -273,15 +286,19 @@ function compile(grants: Grants, roles: ReadonlyMap<string, Role>): Compiled {
     for (const rule of role?.rules ?? []) {
       const names = rule.resourceNames ?? [];
       const grant: Grant = { names: names.length === 0 ? undefined : new Set(names), bound };
+      if (ruleSize({ ...rule, resourceNames: [] }) > mostKeys) {
+        wide.push({ rule, grant });
+        continue;
+      }
       for (const key of ruleKeys(rule)) orMake(resources, key, () => []).push(grant);
       for (const url of rule.nonResourceURLs ?? []) {
-        if (url.endsWith("*")) {
-          prefixes.push({ verbs: new Set(rule.verbs), prefix: url.slice(0, -1), grant });
-        } else for (const verb of rule.verbs) orMake(paths, `${verb} ${url}`, () => grant);
+        const prefix = pathPrefix(url);
+        if (prefix !== undefined) prefixes.push({ verbs: new Set(rule.verbs), prefix, grant });
+        else for (const verb of rule.verbs) orMake(paths, `${verb} ${url}`, () => grant);
       }
     }
   }
-  return { resources, paths, prefixes, dangling };
+  return { resources, paths, prefixes, wide, dangling };
 }
 
 function ruleKeys({ verbs, apiGroups = [], resources = [] }: AccessRule): readonly string[] {
@@ -325,6 +342,11 @@ function findPath({ paths, prefixes }: Compiled, { path, verb }: RequestInfo): G
     ({ verbs, prefix }) => path.startsWith(prefix) && (verbs.has(verb) || verbs.has("*")),
   );
   return found?.grant;
+}
+
+function findWide({ wide }: Compiled, request: RequestInfo): Grant | undefined {
+  const allows = request.isResource ? allowsResource : allowsPath;
+  return wide.find(({ rule }) => allows(rule, request))?.grant;
 }
 
 function orMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {

@@ -158,4 +158,24 @@ describe("role-based access control", () => {
     assert.deepEqual(known.rules, [{ verbs: ["get"], nonResourceURLs: ["/a", "/b/*"] }, ...rules]);
     assert.deepEqual(bound().rules(user("u"), "other").rules, []);
   });
+
+  it("answers from rules that name a billion things at once", async () => {
+    const rbac = new Rbac("rbac.example.org");
+    const words = (letter: string) => Array.from({ length: 1000 }, (_, n) => `${letter}${n}`);
+    const wide = { verbs: words("v"), apiGroups: words("g"), resources: words("r") };
+    const paths = { verbs: words("v"), nonResourceURLs: [...words("/p"), "/q/**"] };
+    rbac.set("ClusterRole", { metadata: { name: "wide" }, rules: [wide, paths] });
+    const role = { kind: "ClusterRole", name: "wide" };
+    rbac.set("ClusterRoleBinding", binding("wide", undefined, role, "User u"));
+    for (const [text, expected] of [
+      ["v7 g999/r0", "allow"],
+      ["v7 g1000/r0", "no-opinion"],
+      ["v7 path /p3", "allow"],
+      ["v7 path /q/x", "allow"],
+      ["v1000 path /p3", "no-opinion"],
+    ] as const) {
+      const { verdict } = await rbac.authorize({ user: user("u"), request: asked(text) });
+      assert.equal(verdict, expected, text);
+    }
+  });
 });

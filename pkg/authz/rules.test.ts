@@ -56,6 +56,15 @@ describe("rules that include others", () => {
       '{NonResourceURLs:["*"], Verbs:["*"]}',
     ],
   ];
+  it("are told apart, however many things a rule names", () => {
+    const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join(" ");
+    const many = rule(words(1000), words(1000), words(1000));
+    assert.deepEqual(missingRules(held, [many]), [many]);
+    assert.deepEqual(missingRules([...held, rule("*", "*", "*")], [many]), []);
+    const small = rule("list", "core", "pods");
+    assert.deepEqual(missingRules(held, [many, small]), [many]);
+  });
+
   for (const [what, wanted, missing] of cases) {
     it(missing === "" ? `include ${what}` : `miss ${what}`, () => {
       assert.equal(listRules(missingRules(held, [wanted])), missing);

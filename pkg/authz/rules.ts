@@ -2,9 +2,15 @@
 import { goQuote } from "#meta";
 import type { AccessRule, RequestInfo } from "#request";
 
+/** What a path must begin with; undefined when it must be the same. */
+export function pathPrefix(pattern: string): string | undefined {
+  return pattern.endsWith("*") ? pattern.replace(/\*+$/, "") : undefined;
+}
+
 /** A path covers itself; one that ends in `*` covers everything that begins with the rest. */
 function pathCovers(pattern: string, path: string): boolean {
-  return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+  const prefix = pathPrefix(pattern);
+  return prefix === undefined ? path === pattern : path.startsWith(prefix);
 }
 
 /** Whether a rule about resources allows a request about one. */
@@ -20,9 +26,15 @@ export function allowsResource(rule: AccessRule, request: RequestInfo): boolean 
   );
 }
 
-/** `wanted` as rules of one verb for one thing each; names stay together. */
-function breakDown(wanted: readonly AccessRule[]): readonly AccessRule[] {
-  return wanted.flatMap((rule) => (rule.verbs ?? []).flatMap((verb) => atoms(rule, verb)));
+/** Whether a rule about paths allows a request for one. */
+export function allowsPath(rule: AccessRule, { path, verb }: RequestInfo): boolean {
+  const patterns = rule.nonResourceURLs ?? [];
+  return holds(rule.verbs, [verb]) && patterns.some((pattern) => pathCovers(pattern, path));
+}
+
+/** A rule as rules of one verb for one thing each. */
+function breakDown(rule: AccessRule): readonly AccessRule[] {
+  return (rule.verbs ?? []).flatMap((verb) => atoms(rule, verb));
 }
 
 function atoms(rule: AccessRule, verb: string): readonly AccessRule[] {
@@ -41,12 +53,31 @@ function atoms(rule: AccessRule, verb: string): readonly AccessRule[] {
   return [...resources, ...paths];
 }
 
+/** Rules that come to more atoms are taken whole: three lists of a thousand make a billion. */
+const mostAtoms = 10_000;
+
 /** The atoms of `wanted` that `held` does not include. */
 export function missingRules(
   held: readonly AccessRule[],
   wanted: readonly AccessRule[],
 ): readonly AccessRule[] {
-  return breakDown(wanted).filter((atom) => !held.some((rule) => includes(rule, atom)));
+  const isHeld = (atom: AccessRule) => held.some((rule) => includes(rule, atom));
+  const rest = wanted.filter((rule) => !isHeld(rule));
+  let room = mostAtoms;
+  const parts = rest.flatMap((rule) => {
+    room -= ruleSize(rule);
+    return room < 0 ? [rule] : breakDown(rule);
+  });
+  return parts.filter((atom) => !isHeld(atom));
+}
+
+/** How many atoms a rule comes to. */
+export function ruleSize(rule: AccessRule): number {
+  const { verbs = [], apiGroups = [], resources = [], resourceNames = [] } = rule;
+  const { nonResourceURLs = [] } = rule;
+  const named = Math.max(resourceNames.length, 1);
+  const places = apiGroups.length * resources.length * named + nonResourceURLs.length;
+  return verbs.length * places;
 }
 
 /** Whether a rule allows everything that an atom allows. */
