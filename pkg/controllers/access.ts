@@ -4,6 +4,8 @@ import type { DeleteOptions, Item, ItemEvent, ListOptions, Registry, Target } fr
 import type { User } from "#request";
 import type { Clock } from "#base";
 
+export { isConflict, isNotFound } from "./context.ts";
+
 /** What every controller of the single process is given. */
 export interface ControllerOptions {
   readonly registry: Registry;
@@ -61,28 +63,6 @@ const apiserver: User = { ...controllerUser, name: "system:apiserver" };
 /** A request of the API server itself. */
 export function serverTarget(resource: Resource, place: Place, signal: AbortSignal): Target {
   return { ...targetOf(resource, place, signal), user: apiserver, userAgent: "kube-apiserver" };
-}
-
-/**
- * One resource per stored kind that can be watched and deleted: what controllers of all objects
- * look at.
- */
-export function collectableResources(catalog: Catalog): readonly Resource[] {
-  const byPrefix = new Map<string, Resource>();
-  for (const resource of catalog.resources) {
-    const { verbs } = resource.kind;
-    if (!verbs.includes("watch") || !verbs.includes("delete")) continue;
-    if (!byPrefix.has(resource.keyPrefix)) byPrefix.set(resource.keyPrefix, resource);
-  }
-  return [...byPrefix.values()];
-}
-
-export function isNotFound(error: unknown): boolean {
-  return error instanceof StatusError && error.code === 404;
-}
-
-export function isConflict(error: unknown): boolean {
-  return error instanceof StatusError && error.code === 409;
 }
 
 export interface Observer {

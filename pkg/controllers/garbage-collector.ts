@@ -1,84 +1,88 @@
-import type { Item } from "#registry";
-import {
-  collectableResources,
-  type ControllerOptions,
-  isNotFound,
-  observe,
-  plainDelete,
-  targetOf,
-} from "./access.ts";
-import { type Node, nodeOf, type OwnerReference, OwnershipGraph } from "./ownership-graph.ts";
-import { WorkQueue } from "./work-queue.ts";
+import { type Handle, type OwnerReference, TryAgain, type WorkQueue } from "#client";
+import { Collectable } from "./collectable.ts";
+import { type ControllerContext, ignoreNotFound, queueOf } from "./context.ts";
+import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
 
 const foreground = "foregroundDeletion";
 const orphan = "orphan";
+const workers = 20;
+/** Until all resources are known. */
+const incompleteMs = 200;
 
 /**
  * Deletes objects whose owners are all gone, and carries out the propagation finalizers: `orphan`
  * (dependents lose their reference first) and `foregroundDeletion` (dependents go first). Decisions
  * rest on fresh reads; the graph, fed by watches, only says where to look.
  */
-export async function runGarbageCollector(options: ControllerOptions): Promise<void> {
-  const collector = new GarbageCollector(options);
-  await collector.run();
+export async function runGarbageCollector(context: ControllerContext): Promise<void> {
+  await new GarbageCollector(context).run();
 }
 
 class GarbageCollector {
   private readonly graph = new OwnershipGraph();
   private readonly queue: WorkQueue;
-  private unsynced = new Set<string>();
+  private readonly collectable: Collectable;
 
-  constructor(private readonly options: ControllerOptions) {
-    this.queue = new WorkQueue({ ...options, work: (uid) => this.process(uid) });
+  constructor(private readonly context: ControllerContext) {
+    this.queue = queueOf(context, "garbage_collector_attempt_to_delete");
+    this.collectable = new Collectable(context, {
+      sinkOf: (resource) => ({
+        replaced: (objects) => {
+          const nodes = objects.map((object) => nodeOf(resource, object));
+          const present = new Set(nodes.map(({ uid }) => uid));
+          for (const node of this.graph.of(resource)) if (!present.has(node.uid)) this.gone(node);
+          for (const node of nodes) this.changed(node);
+        },
+        changed: (type, object) => {
+          const node = nodeOf(resource, object);
+          if (type === "DELETED") this.gone(node);
+          else this.changed(node);
+        },
+      }),
+      gone: (resource) => this.graph.of(resource).forEach((node) => this.gone(node)),
+    });
   }
 
   async run(): Promise<void> {
-    const resources = collectableResources(this.options.catalog);
-    this.unsynced = new Set(resources.map((resource) => resource.keyPrefix));
-    const observers = resources.map((resource) => {
-      let forgotten: readonly Node[] = [];
-      return observe(this.options, resource, {
-        restarted: () => (forgotten = this.graph.clear(resource)),
-        synced: () => {
-          this.unsynced.delete(resource.keyPrefix);
-          for (const node of forgotten) if (!this.graph.get(node.uid)) this.ownerGone(node.uid);
-        },
-        changed: (item, type) => this.changed(item, type),
-      });
-    });
-    await Promise.all([this.queue.run(), ...observers]);
+    await Promise.all([
+      this.collectable.run(),
+      this.queue.run((uid) => this.process(uid), { workers }),
+    ]);
   }
 
-  private changed(item: Item, type: string): void {
-    const node = nodeOf(item);
+  private changed(node: Node): void {
     const before = this.graph.get(node.uid);
-    if (type === "DELETED") {
-      this.graph.remove(node.uid);
-      this.ownerGone(node.uid);
-    } else {
-      this.graph.set(node);
-      const orphaned = node.owners.some((owner) => this.graph.get(owner.uid) === undefined);
-      if (orphaned || hasPropagation(node)) this.queue.add(node.uid);
-    }
-    // A foreground deletion waits for its dependents.
+    this.graph.set(node);
+    const orphaned = node.owners.some((owner) => this.graph.get(owner.uid) === undefined);
+    if (orphaned || hasPropagation(node)) this.queue.add(node.uid);
+    this.tellOwners(node, before);
+  }
+
+  private gone(node: Node): void {
+    const before = this.graph.get(node.uid);
+    this.graph.remove(node.uid);
+    for (const dependent of this.graph.dependentsOf(node.uid)) this.queue.add(dependent.uid);
+    this.tellOwners(node, before);
+  }
+
+  /** A foreground deletion waits for its dependents. */
+  private tellOwners(node: Node, before: Node | undefined): void {
     for (const owner of [...node.owners, ...(before?.owners ?? [])]) {
       if (this.graph.get(owner.uid)?.deleting) this.queue.add(owner.uid);
     }
   }
 
-  private ownerGone(uid: string): void {
-    for (const dependent of this.graph.dependentsOf(uid)) this.queue.add(dependent.uid);
-  }
-
   private async process(uid: string): Promise<void> {
     const known = this.graph.get(uid);
     if (known === undefined) return;
-    if (this.unsynced.size > 0) throw new Error("not all resources are known yet");
-    const node = await this.read(known);
+    const node = await this.read(known.resource, known);
     if (node === undefined || node.uid !== uid) return;
     if (node.deleting) {
+      if (!hasPropagation(node)) return;
+      // Dependents that nobody has seen yet would be left behind.
+      if (!this.collectable.isWhole) throw new TryAgain("not all is known yet", incompleteMs);
       if (node.finalizers.includes(orphan)) await this.orphanDependents(node);
-      else if (node.finalizers.includes(foreground)) await this.deleteDependents(node);
+      else await this.deleteDependents(node);
     } else if (node.owners.length > 0) {
       await this.checkOwners(node);
     }
@@ -100,11 +104,12 @@ class GarbageCollector {
     node: Node,
     owner: OwnerReference,
   ): Promise<"solid" | "waiting" | "gone"> {
-    const resource = this.options.catalog.findKind(owner.apiVersion, owner.kind);
-    // An owner of a kind that is not served cannot be looked up: leave its dependents alone.
-    if (resource === undefined) return "solid";
-    const namespace = resource.kind.scope === "Namespaced" ? node.namespace : "";
-    const found = await this.read({ resource, namespace, name: owner.name });
+    const resource = this.collectable.find(owner.apiVersion, owner.kind);
+    // An owner of a kind that is not served cannot be looked up, nor one in a namespace that an
+    // object of cluster scope does not name: leave their dependents alone.
+    if (resource === undefined || (resource.namespaced && node.namespace === "")) return "solid";
+    const namespace = resource.namespaced ? node.namespace : "";
+    const found = await this.read(resource, { namespace, name: owner.name });
     if (found === undefined || found.uid !== owner.uid) return "gone";
     return found.deleting && found.finalizers.includes(foreground) ? "waiting" : "solid";
   }
@@ -121,7 +126,7 @@ class GarbageCollector {
 
   private async orphanDependents(node: Node): Promise<void> {
     for (const dependent of this.graph.dependentsOf(node.uid)) {
-      const current = await this.read(dependent);
+      const current = await this.read(dependent.resource, dependent);
       if (current === undefined || current.uid !== dependent.uid) continue;
       const ownerReferences = current.owners.filter((owner) => owner.uid !== node.uid);
       if (ownerReferences.length < current.owners.length) {
@@ -135,43 +140,29 @@ class GarbageCollector {
     return this.patch(node, { finalizers: node.finalizers.filter((name) => name !== finalizer) });
   }
 
-  private async read(at: Pick<Node, "resource" | "namespace" | "name">): Promise<Node | undefined> {
-    const target = targetOf(at.resource, at, this.options.signal);
-    try {
-      return nodeOf(await this.options.registry.get(target, { resourceVersion: "" }));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+  private async read(
+    resource: Handle,
+    { namespace, name }: Pick<Node, "namespace" | "name">,
+  ): Promise<Node | undefined> {
+    const object = await this.context.client
+      .get(resource, { namespace, name }, { metadataOnly: true })
+      .catch(ignoreNotFound);
+    return object && nodeOf(resource, object);
   }
 
   private async patch(node: Node, metadata: object): Promise<void> {
-    const { uid, resourceVersion } = node;
-    const body = JSON.stringify({ metadata: { uid, resourceVersion, ...metadata } });
-    const target = targetOf(node.resource, node, this.options.signal);
-    const written = this.options.registry.patch(
-      target,
-      { bytes: Buffer.from(body), format: "json" },
-      {
-        patchType: "merge",
-        force: undefined,
-        dryRun: false,
-        fieldManager: "",
-        fieldValidation: "Ignore",
-      },
-    );
-    await written.catch(ignoreNotFound);
+    const { uid, resourceVersion, namespace, name, resource } = node;
+    const body = { metadata: { uid, resourceVersion, ...metadata } };
+    await this.context.client
+      .patch(resource, { namespace, name }, { type: "merge", body })
+      .catch(ignoreNotFound);
   }
 
   private async delete(node: Node, propagationPolicy: "Foreground" | "Background") {
-    const target = targetOf(node.resource, node, this.options.signal);
-    const options = { ...plainDelete, propagationPolicy, preconditions: { uid: node.uid } };
-    await this.options.registry.delete(target, options).catch(ignoreNotFound);
+    const { uid, namespace, name, resource } = node;
+    const options = { propagationPolicy, preconditions: { uid } };
+    await this.context.client.delete(resource, { namespace, name }, options).catch(ignoreNotFound);
   }
-}
-
-function ignoreNotFound(error: unknown): void {
-  if (!isNotFound(error)) throw error;
 }
 
 function hasPropagation(node: Node): boolean {

@@ -1,22 +1,13 @@
 /** controllers: what keeps objects in order behind the API. */
-import type { ControllerOptions } from "./access.ts";
-import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
-import { runGarbageCollector } from "./garbage-collector.ts";
-import { runNamespaceController } from "./namespace.ts";
-import { runServiceAccountController } from "./service-account.ts";
-
+export type { ControllerContext } from "./context.ts";
+export {
+  type Controller,
+  controllers,
+  type ControllerSettings,
+  selectControllers,
+} from "./controllers.ts";
 export { runServerEndpoints } from "./server-endpoints.ts";
+export { runServerIdentity } from "./server-identity.ts";
+export { ensureServerObjects, runServerObjects } from "./server-objects.ts";
 export { runServiceRepair } from "./service-repair.ts";
 export { ensureKubernetesService } from "./kubernetes-service.ts";
-export { ensureServerObjects, runServerObjects } from "./server-objects.ts";
-export type { ControllerOptions } from "./access.ts";
-
-/** Runs every controller until the signal aborts. */
-export async function runControllers(options: ControllerOptions): Promise<void> {
-  await Promise.all([
-    runNamespaceController(options),
-    runServiceAccountController(options),
-    runGarbageCollector(options),
-    runClusterRoleAggregation(options),
-  ]);
-}

@@ -1,7 +1,8 @@
 import type { Clock } from "#base";
 import { type Catalog, resolve, type Resource } from "#meta";
 import { firstAddress, type Item, type Registry, type ServiceNetwork } from "#registry";
-import { isConflict, isNotFound, serverTarget } from "./access.ts";
+import { serverTarget } from "./access.ts";
+import { isConflict, isNotFound } from "./context.ts";
 
 /** What the service `kubernetes` and the default networks are made from. */
 export interface KubernetesService {

@@ -1,87 +1,84 @@
-import type { Resource } from "#meta";
-import type { Item } from "#registry";
-import {
-  collectableResources,
-  type ControllerOptions,
-  everything,
-  isNotFound,
-  observe,
-  plainDelete,
-  targetOf,
-} from "./access.ts";
-import { WorkQueue } from "./work-queue.ts";
+import { TryAgain } from "#client";
+import { formatSeconds } from "#meta";
+import { type ControllerContext, enqueue, ignoreNotFound, queueOf } from "./context.ts";
+import { type Namespace, namespaces } from "./kinds.ts";
+import { observations, withObservations } from "./namespace-conditions.ts";
+import { emptyNamespace } from "./namespace-content.ts";
 
 /** The finalizer in `spec.finalizers` that this controller takes away when a namespace is empty. */
 const kubernetesFinalizer = "kubernetes";
+/** While objects wait for others to let them go. */
+const firstLookMs = 100;
+const longestLookMs = 10_000;
+const workers = 5;
+
+export interface NamespaceOptions {
+  /**
+   * How long other servers may take a namespace that is being deleted for a living one, and let
+   * objects be made in it: before that it is not let go.
+   */
+  readonly settleMs: number;
+}
 
 /** Empties namespaces that are being deleted, then lets them go. */
-export async function runNamespaceController(options: ControllerOptions): Promise<void> {
-  const resource = options.catalog.find("", "v1", "namespaces");
-  if (resource === undefined) return;
-  const queue = new WorkQueue({
-    ...options,
-    work: (name) => finish(options, resource, name),
+export async function runNamespaceController(
+  context: ControllerContext,
+  { settleMs }: NamespaceOptions,
+): Promise<void> {
+  const delays = { firstMs: firstLookMs, longestMs: longestLookMs };
+  const queue = queueOf({ ...context, delays }, "namespace");
+  const seen = new Map<string, number>();
+  const all = context.informers.of(namespaces);
+  enqueue(queue, all, ({ type, object }) => {
+    const { name, uid, deletionTimestamp } = object.metadata;
+    if (type === "deleted") seen.delete(uid);
+    else if (deletionTimestamp !== undefined && !seen.has(uid)) seen.set(uid, context.clock.now());
+    return deletionTimestamp === undefined || type === "deleted" ? [] : [name];
   });
-  const changed = (item: Item, type: string) => {
-    const { metadata } = item.object;
-    if (type !== "DELETED" && metadata.deletionTimestamp) queue.add(metadata.name);
+  const work = async (name: string) => {
+    const namespace = await context.client.get(namespaces, { name }).catch(ignoreNotFound);
+    if (namespace?.metadata.deletionTimestamp === undefined) return;
+    const since = seen.get(namespace.metadata.uid) ?? context.clock.now();
+    await finish(context, namespace, since + settleMs);
   };
-  await Promise.all([queue.run(), observe(options, resource, { restarted: () => {}, changed })]);
+  await queue.run(work, { workers });
 }
 
-async function finish(options: ControllerOptions, resource: Resource, name: string): Promise<void> {
-  const { registry, signal } = options;
-  const item = await registry
-    .get(targetOf(resource, { name }, signal), { resourceVersion: "" })
-    .catch(ignoreNotFound);
-  if (item === undefined || !item.object.metadata.deletionTimestamp) return;
-  const finalizers: readonly string[] = item.object.spec?.finalizers ?? [];
+async function finish(
+  context: ControllerContext,
+  namespace: Namespace,
+  settledAt: number,
+): Promise<void> {
+  const { client, clock } = context;
+  const { name, uid } = namespace.metadata;
+  const finalizers = namespace.spec?.finalizers ?? [];
   if (finalizers.includes(kubernetesFinalizer)) {
-    const remaining = await emptyNamespace(options, name);
-    if (remaining !== undefined) throw new Error(`${name} still has ${remaining}`);
-    await finalize(options, item);
+    const emptying = await emptyNamespace(context, name);
+    const told = await tell(context, namespace, emptying);
+    const { failures, remaining, discoveryFailures } = emptying;
+    if (failures.length + discoveryFailures.length > 0) {
+      throw new Error([...discoveryFailures, ...failures].join("; "));
+    }
+    if (remaining.size > 0) throw new TryAgain(`${name} is not empty`);
+    const settling = settledAt - clock.now();
+    if (settling > 0) throw new TryAgain(`${name} may get more`, settling);
+    const left = finalizers.filter((finalizer) => finalizer !== kubernetesFinalizer);
+    const final = { ...told, spec: { ...told.spec, finalizers: left } };
+    await client.update(namespaces, final, { subresource: "finalize" });
   }
-  await registry
-    .delete(targetOf(resource, { name }, signal), {
-      ...plainDelete,
-      preconditions: { uid: item.object.metadata.uid },
-    })
-    .catch(ignoreNotFound);
+  await client.delete(namespaces, { name }, { preconditions: { uid } }).catch(ignoreNotFound);
 }
 
-function ignoreNotFound(error: unknown): undefined {
-  if (!isNotFound(error)) throw error;
-}
-
-/** Deletes all objects of all kinds; answers the plural of a kind that still has some. */
-async function emptyNamespace(
-  { registry, catalog, signal }: ControllerOptions,
-  namespace: string,
-): Promise<string | undefined> {
-  let remaining: string | undefined;
-  for (const resource of collectableResources(catalog)) {
-    if (resource.kind.scope !== "Namespaced") continue;
-    const target = targetOf(resource, { namespace }, signal);
-    const deleted = await registry.deleteCollection(target, everything, plainDelete);
-    for await (const item of deleted.items) void item;
-    const left = await registry.list(target, { ...everything, limit: 1 });
-    for await (const item of left.items) remaining = item.resource.plural;
-  }
-  return remaining;
-}
-
-async function finalize({ registry, signal }: ControllerOptions, item: Item): Promise<void> {
-  const { object, resource } = item;
-  const finalizers = object.spec.finalizers.filter((name: string) => name !== kubernetesFinalizer);
-  const body = {
-    kind: resource.kind.kind,
-    apiVersion: resource.groupVersion,
-    ...object,
-    spec: { ...object.spec, finalizers },
-  };
-  await registry.update(
-    targetOf(resource, { name: object.metadata.name, subresource: "finalize" }, signal),
-    { bytes: Buffer.from(JSON.stringify(body)), format: "json" },
-    { dryRun: false, fieldManager: "", fieldValidation: "Ignore" },
-  );
+/** Writes what was observed into the namespace's conditions, unless it is there already. */
+async function tell(
+  { client, clock }: ControllerContext,
+  namespace: Namespace,
+  emptying: Parameters<typeof observations>[0],
+): Promise<Namespace> {
+  const now = formatSeconds({ seconds: Math.floor(clock.now() / 1000), nanos: 0 });
+  const before = namespace.status?.conditions ?? [];
+  const conditions = withObservations(before, observations(emptying), now);
+  if (conditions === before) return namespace;
+  const next = { ...namespace, status: { ...namespace.status, conditions } };
+  return client.update(namespaces, next, { subresource: "status" });
 }

@@ -1,18 +1,9 @@
-import type { Resource } from "#meta";
-import type { Item } from "#registry";
-
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly blockOwnerDeletion?: boolean;
-}
+import type { ApiObject, Handle, OwnerReference } from "#client";
 
 /** What the garbage collector remembers of an object. */
 export interface Node {
   readonly uid: string;
-  readonly resource: Resource;
+  readonly resource: Handle;
   readonly namespace: string;
   readonly name: string;
   readonly owners: readonly OwnerReference[];
@@ -22,17 +13,18 @@ export interface Node {
   readonly resourceVersion: string;
 }
 
-export function nodeOf({ object, resource, revision }: Item): Node {
-  const { metadata } = object;
+const none: readonly never[] = [];
+
+export function nodeOf(resource: Handle, { metadata }: ApiObject): Node {
   return {
     uid: metadata.uid,
     resource,
     namespace: metadata.namespace ?? "",
     name: metadata.name,
-    owners: metadata.ownerReferences ?? [],
-    finalizers: metadata.finalizers ?? [],
-    deleting: Boolean(metadata.deletionTimestamp),
-    resourceVersion: String(revision),
+    owners: metadata.ownerReferences ?? none,
+    finalizers: metadata.finalizers ?? none,
+    deleting: metadata.deletionTimestamp !== undefined,
+    resourceVersion: metadata.resourceVersion,
   };
 }
 
@@ -46,7 +38,7 @@ export class OwnershipGraph {
   }
 
   dependentsOf(uid: string): readonly Node[] {
-    return [...(this.dependents.get(uid) ?? [])].flatMap((dependent) => {
+    return [...(this.dependents.get(uid) ?? none)].flatMap((dependent) => {
       const node = this.nodes.get(dependent);
       return node === undefined ? [] : [node];
     });
@@ -73,10 +65,8 @@ export class OwnershipGraph {
     }
   }
 
-  /** Forgets all objects of one resource; answers what was known. */
-  clear(resource: Resource): readonly Node[] {
-    const known = [...this.nodes.values()].filter((node) => node.resource === resource);
-    for (const node of known) this.remove(node.uid);
-    return known;
+  /** Everything that is known of one resource. */
+  of(resource: Handle): readonly Node[] {
+    return [...this.nodes.values()].filter((node) => node.resource === resource);
   }
 }

@@ -2,7 +2,8 @@ import { type Clock, deepEqual } from "#base";
 import { type Catalog, resolve, type Resource } from "#meta";
 import type { Registry } from "#registry";
 import type { ObjectStore } from "#storage";
-import { isConflict, isNotFound, serverTarget } from "./access.ts";
+import { serverTarget } from "./access.ts";
+import { isConflict, isNotFound } from "./context.ts";
 
 /**
  * Endpoints of the service `kubernetes`: every replica keeps a lease with its address in the store,

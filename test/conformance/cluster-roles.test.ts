@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
 import { type TestRegistry, testRegistry } from "../../pkg/registry/testing.ts";
+import { contextOn } from "../../pkg/controllers/testing.ts";
 import { runClusterRoleAggregation } from "../../pkg/controllers/cluster-role-aggregation.ts";
 
 const group = "rbac.authorization.k8s.io/v1";
@@ -30,11 +31,11 @@ describe("aggregation of cluster roles", () => {
     const { registry, catalog } = test;
     const { signal } = life;
     const report = (what: string, error: unknown) => troubles.push(`${what}: ${String(error)}`);
-    const options = { registry, catalog, clock: systemClock, signal, report };
+    const parts = { registry, catalog, clock: systemClock, signal, report };
     await post(part("b", ["pods", "nodes"], "one"));
     await post(part("a", ["nodes"], "one"));
     await post(whole("sum", "one", "two"));
-    replicas = Promise.all([1, 2, 3].map(() => runClusterRoleAggregation(options)));
+    replicas = Promise.all([1, 2, 3].map(() => runClusterRoleAggregation(contextOn(parts))));
   });
   afterEach(async () => {
     life.abort();

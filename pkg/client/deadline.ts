@@ -1,0 +1,46 @@
+import type { Clock } from "#base";
+
+/** Work that was not done in time. */
+class DeadlineExceeded extends Error {
+  override readonly name = "DeadlineExceeded";
+  constructor(ms: number) {
+    super(`not done within ${ms} ms`);
+  }
+}
+
+export interface Deadline {
+  readonly clock: Clock;
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
+/** Runs `work` with a signal that aborts with the given one, and with DeadlineExceeded in time. */
+export async function withDeadline<T>(
+  { clock, ms, signal }: Deadline,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const life = new AbortController();
+  const leave = () => life.abort(signal.reason);
+  if (signal.aborted) leave();
+  signal.addEventListener("abort", leave, { once: true });
+  const over = new AbortController();
+  const background = { background: true };
+  const timeout = clock.sleep(ms, over.signal, background).then(
+    () => life.abort(new DeadlineExceeded(ms)),
+    () => undefined,
+  );
+  try {
+    return await Promise.race([work(life.signal), rejected(life.signal)]);
+  } finally {
+    over.abort();
+    signal.removeEventListener("abort", leave);
+    await timeout;
+  }
+}
+
+function rejected(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

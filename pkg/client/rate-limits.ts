@@ -1,0 +1,50 @@
+import { assert, type Clock } from "#base";
+
+/** Lets so many things happen per second in the long run, and so many at once. */
+export class TokenBucket {
+  private tokens: number;
+  private filledAt: number;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly rate: { readonly perSecond: number; readonly burst: number },
+  ) {
+    assert(rate.perSecond > 0 && rate.burst >= 1, "a bucket lets something through");
+    this.tokens = rate.burst;
+    this.filledAt = clock.now();
+  }
+
+  /** Takes a token that is there, or will be; answers in how many milliseconds it will. */
+  take(): number {
+    const { perSecond, burst } = this.rate;
+    const now = this.clock.now();
+    // A wall clock that is set back fills nothing.
+    const passed = Math.max(0, now - this.filledAt) / 1000;
+    this.filledAt = now;
+    this.tokens = Math.min(burst, this.tokens + passed * perSecond) - 1;
+    return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / perSecond) * 1000);
+  }
+}
+
+/** Delays of a key that fails again and again: each twice the one before. */
+export class Backoff {
+  private readonly failures = new Map<string, number>();
+
+  constructor(private readonly limits: { readonly firstMs: number; readonly longestMs: number }) {}
+
+  /** Milliseconds until the next attempt. */
+  next(key: string): number {
+    const failed = this.failures.get(key) ?? 0;
+    this.failures.set(key, failed + 1);
+    const { firstMs, longestMs } = this.limits;
+    return Math.min(longestMs, firstMs * 2 ** Math.min(failed, 50));
+  }
+
+  failed(key: string): number {
+    return this.failures.get(key) ?? 0;
+  }
+
+  forget(key: string): void {
+    this.failures.delete(key);
+  }
+}

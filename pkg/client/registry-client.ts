@@ -1,0 +1,215 @@
+import { type Catalog, notFound, type Resource } from "#meta";
+import type { Item, ItemEvent, Registry, Target } from "#registry";
+import type { User } from "#request";
+import type {
+  ApiObject,
+  CallOptions,
+  Client,
+  DeleteOptions,
+  DiscoveredResource,
+  Discovery,
+  Draft,
+  GetOptions,
+  Handle,
+  ListOptions,
+  Page,
+  Patch,
+  Place,
+  Selection,
+  UpdateOptions,
+  WatchEvent,
+  WatchOptions,
+} from "./contract.ts";
+
+export interface RegistryClientOptions {
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly user: User;
+  readonly userAgent: string;
+  /** The life of the client: calls under way end with it. */
+  readonly signal: AbortSignal;
+}
+
+const writing = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
+
+/**
+ * The API without a connection: the verbs of the registry in this process. Objects are those that
+ * the caches of the server hold, so they cost no memory of their own.
+ */
+export class RegistryClient implements Client {
+  constructor(private readonly options: RegistryClientOptions) {}
+
+  get domain(): Catalog["domain"] {
+    return this.options.catalog.domain;
+  }
+
+  onServed(listener: () => void): () => void {
+    return this.options.catalog.onChange(listener);
+  }
+
+  discover(): Promise<Discovery> {
+    const { resources } = this.options.catalog;
+    return Promise.resolve({ resources: resources.map(discovered), failures: new Map() });
+  }
+
+  async get<T extends ApiObject>(
+    resource: Handle<T>,
+    at: Place,
+    options: GetOptions = {},
+  ): Promise<T> {
+    const { resourceVersion = "", metadataOnly } = options;
+    const target = this.target(resource, at, options);
+    const item = await this.options.registry.get(target, { resourceVersion });
+    return shown(target, item, metadataOnly);
+  }
+
+  async list<T extends ApiObject>(
+    resource: Handle<T>,
+    options: ListOptions = {},
+  ): Promise<Page<T>> {
+    const target = this.target(resource, placeOf(options), options);
+    const list = await this.options.registry.list(target, listOptions(options));
+    const items: T[] = [];
+    for await (const chunk of list.chunks) {
+      for (const item of chunk) items.push(shown(target, item, options.metadataOnly));
+    }
+    const continueToken = list.next?.continueToken ?? "";
+    return { items, resourceVersion: String(list.revision), continueToken };
+  }
+
+  async *watch<T extends ApiObject>(
+    resource: Handle<T>,
+    options: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>> {
+    const { sendInitialEvents, timeoutSeconds, metadataOnly } = options;
+    const target = this.target(resource, placeOf(options), options);
+    const events = this.options.registry.watch(target, {
+      ...listOptions(options),
+      resourceVersionMatch: sendInitialEvents === true ? "NotOlderThan" : "",
+      allowBookmarks: true,
+      sendInitialEvents,
+      timeoutSeconds,
+    });
+    for await (const event of events) yield shownEvent(target, event, metadataOnly);
+  }
+
+  async create<T extends ApiObject>(
+    resource: Handle<T>,
+    object: Draft<T>,
+    call: CallOptions = {},
+  ): Promise<T> {
+    const { namespace = "" } = object.metadata;
+    const target = this.target(resource, { namespace }, call);
+    const body = bodyOf({ ...typeMeta(resource), ...object });
+    return shown(target, (await this.options.registry.create(target, body, writing)).item);
+  }
+
+  async update<T extends ApiObject>(
+    resource: Handle<T>,
+    object: Draft<T>,
+    options: UpdateOptions = {},
+  ): Promise<T> {
+    const { namespace = "", name = "" } = object.metadata;
+    const { subresource = "" } = options;
+    const target = this.target(resource, { namespace, name, subresource }, options);
+    const body = bodyOf({ ...typeMeta(resource), ...object });
+    return shown(target, (await this.options.registry.update(target, body, writing)).item);
+  }
+
+  async patch<T extends ApiObject>(resource: Handle<T>, at: Place, patch: Patch): Promise<T> {
+    const target = this.target(resource, at, patch);
+    const applied = patch.type === "apply" ? patch : { fieldManager: "", force: undefined };
+    const { fieldManager, force } = applied;
+    const options = { ...writing, patchType: patch.type, fieldManager, force };
+    const { item } = await this.options.registry.patch(target, bodyOf(patch.body), options);
+    return shown(target, item);
+  }
+
+  async delete(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {
+    const target = this.target(resource, at, options);
+    await this.options.registry.delete(target, deleteOptions(options));
+  }
+
+  async deleteCollection(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {
+    const target = this.target(resource, at, options);
+    const { registry } = this.options;
+    const deleted = await registry.deleteCollection(
+      target,
+      listOptions({}),
+      deleteOptions(options),
+    );
+    for await (const chunk of deleted.chunks) void chunk;
+  }
+
+  private target(handle: Handle, at: Place, { signal }: CallOptions): Target {
+    const { catalog, user, userAgent, signal: life } = this.options;
+    const { group, version, plural } = handle;
+    const resource = catalog.find(group, version, plural);
+    const { namespace = "", name = "", subresource = "" } = at;
+    if (resource === undefined) throw notFound({ group, plural }, name);
+    const asking = { user, userAgent, signal: signal ?? life };
+    return { resource, namespace, name, subresource, ...asking };
+  }
+}
+
+function discovered({ group, version, plural, kind }: Resource): DiscoveredResource {
+  const namespaced = kind.scope === "Namespaced";
+  return { group, version, plural, kind: kind.kind, namespaced, verbs: kind.verbs };
+}
+
+function placeOf({ namespace = "" }: Selection): Place {
+  return { namespace };
+}
+
+function typeMeta({ group, version, kind }: Handle): object {
+  return { apiVersion: group === "" ? version : `${group}/${version}`, kind };
+}
+
+function bodyOf(value: unknown): { readonly bytes: Uint8Array; readonly format: "json" } {
+  return { bytes: Buffer.from(JSON.stringify(value)), format: "json" };
+}
+
+function listOptions(options: ListOptions) {
+  return {
+    labelSelector: options.labelSelector ?? "",
+    fieldSelector: options.fieldSelector ?? "",
+    resourceVersion: options.resourceVersion ?? "",
+    resourceVersionMatch: options.resourceVersionMatch ?? "",
+    limit: options.limit ?? 0,
+    continueToken: options.continueToken ?? "",
+  };
+}
+
+function deleteOptions({ propagationPolicy, preconditions }: DeleteOptions) {
+  return {
+    dryRun: false,
+    gracePeriodSeconds: undefined,
+    propagationPolicy,
+    orphanDependents: undefined,
+    preconditions,
+  };
+}
+
+/** The object in the version that was asked for. */
+function shown<T extends ApiObject>(
+  { resource }: Target,
+  { object }: Item,
+  metadataOnly = false,
+): T {
+  const { convert } = resource.served;
+  if (metadataOnly) return { metadata: object.metadata } as T;
+  return convert === "hub" ? object : convert.down(object);
+}
+
+function shownEvent<T extends ApiObject>(
+  target: Target,
+  event: ItemEvent,
+  metadataOnly = false,
+): WatchEvent<T> {
+  if (event.type === "ERROR") return event;
+  if (event.type === "BOOKMARK") {
+    const { revision, initialEventsEnd } = event;
+    return { type: event.type, resourceVersion: String(revision), initialEventsEnd };
+  }
+  return { type: event.type, object: shown(target, event.item, metadataOnly) };
+}

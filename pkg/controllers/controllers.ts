@@ -1,0 +1,102 @@
+import { type AccountTokenOptions, runAccountTokens } from "./account-tokens.ts";
+import { runBootstrapSigner } from "./bootstrap-signer.ts";
+import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
+import type { ControllerContext } from "./context.ts";
+import { runGarbageCollector } from "./garbage-collector.ts";
+import { type NamespaceOptions, runNamespaceController } from "./namespace.ts";
+import { runRootCaPublisher } from "./root-ca-publisher.ts";
+import { runServiceAccountController } from "./service-account.ts";
+import { runTokenCleaner } from "./token-cleaner.ts";
+
+/** What some controllers need beside the API. */
+export interface ControllerSettings extends NamespaceOptions {
+  /** Authorities of the API server (PEM); "" = nobody is told of them. */
+  readonly rootCa: string;
+  /** Signs tokens that lie in Secrets; absent = nobody fills such Secrets. */
+  readonly signToken?: AccountTokenOptions["sign"];
+}
+
+export interface Controller {
+  readonly name: string;
+  /** An older name, which is still understood. */
+  readonly alias: string;
+  /** Runs unless it is taken out; the others must be asked for. */
+  readonly onByDefault: boolean;
+  /** Until the signal of the context aborts. Resolves at once where a setting is missing. */
+  readonly run: (context: ControllerContext, settings: ControllerSettings) => Promise<void>;
+}
+
+export const controllers: readonly Controller[] = [
+  {
+    name: "namespace-controller",
+    alias: "namespace",
+    onByDefault: true,
+    run: runNamespaceController,
+  },
+  {
+    name: "garbage-collector-controller",
+    alias: "garbagecollector",
+    onByDefault: true,
+    run: runGarbageCollector,
+  },
+  {
+    name: "serviceaccount-controller",
+    alias: "serviceaccount",
+    onByDefault: true,
+    run: runServiceAccountController,
+  },
+  {
+    name: "serviceaccount-token-controller",
+    alias: "serviceaccount-token",
+    onByDefault: true,
+    run: async (context, { signToken: sign, rootCa: authorities }) => {
+      if (sign !== undefined) await runAccountTokens(context, { sign, authorities });
+    },
+  },
+  {
+    name: "root-ca-certificate-publisher-controller",
+    alias: "root-ca-cert-publisher",
+    onByDefault: true,
+    run: async (context, { rootCa }) => {
+      if (rootCa !== "") await runRootCaPublisher(context, rootCa);
+    },
+  },
+  {
+    name: "clusterrole-aggregation-controller",
+    alias: "clusterrole-aggregation",
+    onByDefault: true,
+    run: runClusterRoleAggregation,
+  },
+  {
+    name: "bootstrap-signer-controller",
+    alias: "bootstrapsigner",
+    onByDefault: false,
+    run: runBootstrapSigner,
+  },
+  {
+    name: "token-cleaner-controller",
+    alias: "tokencleaner",
+    onByDefault: false,
+    run: runTokenCleaner,
+  },
+];
+
+/**
+ * The controllers that `--controllers` asks for: `*` is all that are on by default, `name` one
+ * more, `-name` one less. Throws a RangeError that names an unknown controller.
+ */
+export function selectControllers(words: readonly string[]): readonly Controller[] {
+  const names = new Set(words.map(fullName));
+  return controllers.filter(({ name, onByDefault }) => {
+    if (names.has(`-${name}`)) return false;
+    return names.has(name) || (onByDefault && names.has("*"));
+  });
+}
+
+function fullName(word: string): string {
+  if (word === "*") return word;
+  const [, sign = "", name = ""] = /^(-?)(.*)$/.exec(word) ?? [];
+  const found = controllers.find((each) => each.name === name || each.alias === name);
+  if (found === undefined) throw new RangeError(`${JSON.stringify(name)} is no known controller`);
+  return `${sign}${found.name}`;
+}

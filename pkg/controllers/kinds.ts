@@ -1,0 +1,40 @@
+/** The kinds that controllers know, as far as they know them. */
+import type { ApiObject, Handle } from "#client";
+
+interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly lastTransitionTime?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface Namespace extends ApiObject {
+  readonly spec?: { readonly finalizers?: readonly string[] };
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly Condition[] };
+}
+
+export interface ConfigMap extends ApiObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export interface Secret extends ApiObject {
+  readonly type?: string;
+  /** Base64. */
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export interface ServiceAccount extends ApiObject {
+  readonly secrets?: readonly { readonly name?: string }[];
+}
+
+function core<T extends ApiObject>(plural: string, kind: string, namespaced = true): Handle<T> {
+  return { group: "", version: "v1", plural, kind, namespaced };
+}
+
+export const namespaces = core<Namespace>("namespaces", "Namespace", false);
+export const configMaps = core<ConfigMap>("configmaps", "ConfigMap");
+export const secrets = core<Secret>("secrets", "Secret");
+export const serviceAccounts = core<ServiceAccount>("serviceaccounts", "ServiceAccount");
+
+export type { Condition };

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import type { Clock, Random } from "#base";
+import { type Client, type Handle, type Lease, microsText } from "#client";
+import { resolve } from "#meta";
+import { ignoreNotFound, isConflict } from "./context.ts";
+
+/**
+ * Every API server keeps a Lease in kube-system that says that it is there. Leases of servers that
+ * have been gone for an hour are removed by whoever looks next.
+ */
+
+export interface ServerIdentity {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Name of this machine, and the port that tells servers on one machine apart. */
+  readonly hostname: string;
+  readonly port: number;
+  readonly signal: AbortSignal;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+const namespace = "kube-system";
+const renewMs = 10_000;
+const leaseSeconds = 3600;
+const component = "kube-apiserver";
+
+/** Keeps the Lease of this server, and removes those that have expired, until the signal aborts. */
+export async function runServerIdentity(options: ServerIdentity): Promise<void> {
+  const { clock, signal, report, random } = options;
+  const holder = `${nameOf(options)}_${random.uuid()}`;
+  let lookAt = clock.now();
+  while (!signal.aborted) {
+    try {
+      await renew(options, holder);
+      if (clock.now() >= lookAt) {
+        await removeExpired(options);
+        lookAt = clock.now() + leaseSeconds * 1000;
+      }
+    } catch (error) {
+      if (!signal.aborted) report("identity lease of the API server", error);
+    }
+    await clock.sleep(renewMs, signal, { background: true }).catch(() => undefined);
+  }
+}
+
+function leasesOf({ client }: ServerIdentity): Handle<Lease> {
+  const group = resolve("coordination.{api}", client.domain);
+  return { group, version: "v1", plural: "leases", kind: "Lease", namespaced: true };
+}
+
+/** The same after a restart, and another for every other server. */
+function nameOf({ hostname, port }: ServerIdentity): string {
+  const digest = createHash("sha256").update(`${hostname}:${port}`).digest("hex");
+  return `apiserver-${digest.slice(0, 26)}`;
+}
+
+async function renew(options: ServerIdentity, holderIdentity: string): Promise<void> {
+  const { client, clock, hostname } = options;
+  const leases = leasesOf(options);
+  const name = nameOf(options);
+  const renewTime = microsText(clock);
+  const spec = { holderIdentity, leaseDurationSeconds: leaseSeconds, renewTime };
+  const labels = {
+    [identityLabel(client)]: component,
+    [resolve("{label}/hostname", client.domain)]: hostname,
+  };
+  const present = await client.get(leases, { namespace, name }).catch(ignoreNotFound);
+  if (present === undefined) {
+    const draft = { metadata: { namespace, name, labels }, spec };
+    await client.create(leases, draft).catch(ignoreConflict);
+    return;
+  }
+  const metadata = { ...present.metadata, labels: { ...present.metadata.labels, ...labels } };
+  await client.update(leases, { ...present, metadata, spec }).catch(ignoreConflict);
+}
+
+/** Whoever was faster wrote the same; the next renewal is not far. */
+function ignoreConflict(error: unknown): undefined {
+  if (!isConflict(error)) throw error;
+}
+
+async function removeExpired(options: ServerIdentity): Promise<void> {
+  const { client, clock } = options;
+  const leases = leasesOf(options);
+  const labelSelector = `${identityLabel(client)}=${component}`;
+  const { items } = await client.list(leases, { namespace, labelSelector });
+  for (const { metadata, spec = {} } of items) {
+    const { renewTime = metadata.creationTimestamp ?? "", leaseDurationSeconds = 0 } = spec;
+    if (Date.parse(renewTime) + leaseDurationSeconds * 1000 > clock.now()) continue;
+    const { name, uid, resourceVersion } = metadata;
+    const preconditions = { uid, resourceVersion };
+    await client
+      .delete(leases, { namespace, name }, { preconditions })
+      .catch((error: unknown) => (isConflict(error) ? undefined : ignoreNotFound(error)));
+  }
+}
+
+function identityLabel({ domain }: Client): string {
+  return resolve("apiserver.{label}/identity", domain);
+}
