@@ -21,6 +21,8 @@ const everything = {
   limit: 0,
   continueToken: "",
 };
+/** How often an object is looked at again that others change at the same time. */
+const attempts = 10;
 const writeOptions = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
 
 /**
@@ -74,13 +76,28 @@ class Reconciliation {
     await Promise.all(wanted.map((object) => this.one(object, present.get(keyOf(object)))));
   }
 
-  /** Unharmed by another replica that was faster: that one wanted the same. */
+  /** Who was faster may be another replica, which wanted the same, or somebody else. */
   private async one(wanted: any, present: any): Promise<void> {
+    for (let attempt = 1, known = present; ; attempt++) {
+      try {
+        if (known === undefined) await this.create(wanted);
+        else await this.repair(wanted, known);
+        return;
+      } catch (error) {
+        const isOutdated = error instanceof StatusError && [404, 409].includes(error.code);
+        if (!isOutdated || attempt === attempts) throw error;
+      }
+      known = await this.current(wanted);
+    }
+  }
+
+  private async current({ metadata }: any): Promise<any> {
     try {
-      if (present === undefined) await this.create(wanted);
-      else await this.repair(wanted, present);
+      const target = this.target(metadata);
+      return (await this.options.registry.get(target, { resourceVersion: "" })).object;
     } catch (error) {
-      if (!(error instanceof StatusError && [404, 409].includes(error.code))) throw error;
+      if (error instanceof StatusError && error.code === 404) return undefined;
+      throw error;
     }
   }
 
