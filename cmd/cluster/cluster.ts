@@ -131,11 +131,11 @@ class Builder {
   apiserver(name: string): LocalProcess & { readonly url: string } {
     const { directory, apiserverFlags = [] } = this.#options;
     const url = `https://${this.#addresses.of(`${name}:6443`)}`;
-    const etcds = numbered("etcd", 3).map((each) => this.#addresses.of(`${each}:2379`));
+    const etcds = numbered("etcd", 3).map((each) => this.#addresses.port(`${each}:2379`));
     const words = [
       this.#keelson,
       "apiserver",
-      `--etcd-servers=${etcds.map((address) => `https://${address}`).join(",")}`,
+      `--etcd-servers=${etcds.map((port) => `https://localhost:${port}`).join(",")}`,
       `--etcd-cafile=${this.pki("etcd-ca.crt")}`,
       `--etcd-certfile=${this.pki("etcd-client.crt")}`,
       `--etcd-keyfile=${this.pki("etcd-client.key")}`,
