@@ -4,6 +4,7 @@ import { defaultAdmission, enabledPlugins } from "#admission";
 import { builtinKinds, featureGates } from "#api";
 import { feed } from "#authz";
 import { type Clock, systemClock } from "#base";
+import { serveDefinitions, type ServedDefinitions } from "#crd";
 import {
   ensureKubernetesService,
   ensureServerObjects,
@@ -25,6 +26,7 @@ import { type Access, accessOf } from "./access.ts";
 import { noteTokenTracking, reconcileAccess } from "./access-bootstrap.ts";
 import { type Auditing, auditingOf } from "./audit.ts";
 import { apiserver, bootstrap } from "./bootstrap.ts";
+import { publishTrust } from "./cluster-trust.ts";
 import { type Credentials, ensureCredentials, ensureSigningKey } from "./credentials.ts";
 import { sealed } from "./encryption.ts";
 import { FollowedFiles } from "./followed-files.ts";
@@ -118,8 +120,9 @@ async function startOn(
   const server: KeelsonServer = serverOf(options, parts, tls);
   const rootCa = credentials?.authority.certificate ?? "";
   const running = { storage, registry, catalog, options, clock, life, rootCa };
+  const definitions = serveDefinitions({ registry, catalog, clock, signal: life.signal, report });
   try {
-    await makeReady({ ...running, server, access, gates });
+    await makeReady({ ...running, server, access, gates, definitions });
   } catch (error) {
     life.abort();
     await closeServer({ server, auditing }, { graceMs: 0 });
@@ -127,8 +130,10 @@ async function startOn(
   }
   const background = Promise.all([
     runBackground(running, () => server.address.port),
+    definitions.done,
     values.follow(life.signal),
     access.follow(life.signal),
+    publishTrust({ ...running, ownAuthority: rootCa, files, report }, life.signal),
     files.follow(life.signal),
   ]);
   const host = options.host ?? localhost;
@@ -175,6 +180,7 @@ function serverOf(
 }
 
 interface Unready extends Running {
+  readonly definitions: ServedDefinitions;
   readonly server: KeelsonServer;
   readonly access: Access;
   readonly gates: (name: string) => boolean;
@@ -183,6 +189,7 @@ interface Unready extends Running {
 /** Makes the objects that every server has, listens, and tells the store where. */
 async function makeReady(unready: Unready): Promise<void> {
   const { registry, catalog, options, clock, life, server, access, gates } = unready;
+  const { definitions } = unready;
   const { signal } = life;
   await bootstrap(registry, catalog, signal);
   await reconcileAccess({ registry, catalog, signal, gates });
@@ -190,6 +197,7 @@ async function makeReady(unready: Unready): Promise<void> {
   const report = reporter(options);
   await ensureServerObjects({ registry, catalog, clock, signal, report });
   await feed(access.followed, { registry, catalog, clock, user: apiserver, signal, report });
+  await definitions.ready;
   const { host = localhost, port } = options;
   if (port !== undefined) await server.listen({ host, port });
   const network = options.serviceNetwork ?? defaultNetwork;

@@ -2,6 +2,7 @@
 export { CertificateAuthorities } from "./authorities.ts";
 export { BootstrapTokens } from "./bootstrap-tokens.ts";
 export { CachedTokens } from "./cached-tokens.ts";
+export { type ClusterTrust, publishedTrust } from "./cluster-trust.ts";
 export { ClientCertificates } from "./client-certificates.ts";
 export { FrontProxy, type ProxyHeaders } from "./front-proxy.ts";
 export {
