@@ -13,6 +13,8 @@ import { MissingProgramError } from "../cluster/cluster.ts";
 import { clusterFlags, runCluster } from "../cluster/main.ts";
 import { CodecError } from "../codec/codec.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
+import { controllerManagerFlags } from "../controller-manager/flags.ts";
+import { runControllerManager } from "../controller-manager/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
 import { AuditConfigurationError } from "./audit.ts";
 import { writeWhole } from "./files.ts";
@@ -38,6 +40,11 @@ const commands: Readonly<Record<string, Command>> = {
     caption: "a stateless API server over etcd",
     flags: apiserverFlags,
     run: runApiserver,
+  },
+  "controller-manager": {
+    caption: "the controllers, for API servers that do not run them",
+    flags: controllerManagerFlags,
+    run: runControllerManager,
   },
   certificates: {
     caption: "makes the certificates, keys and kubeconfigs of a cluster",

@@ -23,17 +23,17 @@ export interface Client {
     resource: Handle<T>,
     options: WatchOptions,
   ): AsyncIterable<WatchEvent<T>>;
-  /** The namespace is that of the object. */
+  /** The namespace is that of the object, and its name is who a subresource belongs to. */
   create<T extends ApiObject>(
     resource: Handle<T>,
     object: Draft<T>,
-    call?: CallOptions,
+    options?: WriteOptions,
   ): Promise<T>;
   /** Name, namespace and version are those of the object. */
   update<T extends ApiObject>(
     resource: Handle<T>,
     object: Draft<T>,
-    options?: UpdateOptions,
+    options?: WriteOptions,
   ): Promise<T>;
   patch<T extends ApiObject>(resource: Handle<T>, at: Place, patch: Patch): Promise<T>;
   delete(resource: Handle, at: Place, options?: DeleteOptions): Promise<void>;
@@ -121,7 +121,7 @@ export interface GetOptions extends Reading {
   readonly metadataOnly?: boolean;
 }
 
-export interface UpdateOptions extends CallOptions {
+export interface WriteOptions extends CallOptions {
   readonly subresource?: string;
 }
 

@@ -2,7 +2,6 @@ import type { Clock } from "#base";
 import { type Domain, groupVersionOf, resolve, type Status, StatusError } from "#meta";
 import type {
   ApiObject,
-  CallOptions,
   Client,
   DeleteOptions,
   Discovery,
@@ -14,7 +13,7 @@ import type {
   Patch,
   Place,
   Selection,
-  UpdateOptions,
+  WriteOptions,
   WatchEvent,
   WatchOptions,
 } from "./contract.ts";
@@ -133,17 +132,18 @@ export class HttpClient implements Client {
   create<T extends ApiObject>(
     resource: Handle<T>,
     object: Draft<T>,
-    { signal }: CallOptions = {},
+    { signal, subresource = "" }: WriteOptions = {},
   ): Promise<T> {
-    const { namespace = "" } = object.metadata;
+    const { namespace = "", name = "" } = object.metadata;
+    const at = subresource === "" ? { namespace } : { namespace, name, subresource };
     const body = { ...typeMeta(resource), ...object };
-    return this.object({ method: "POST", path: pathOf(resource, { namespace }), body, signal });
+    return this.object({ method: "POST", path: pathOf(resource, at), body, signal });
   }
 
   update<T extends ApiObject>(
     resource: Handle<T>,
     object: Draft<T>,
-    { signal, subresource = "" }: UpdateOptions = {},
+    { signal, subresource = "" }: WriteOptions = {},
   ): Promise<T> {
     const { namespace = "", name = "" } = object.metadata;
     const path = pathOf(resource, { namespace, name, subresource });

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Clock, deepEqual, type Random } from "#base";
 import { formatMicros, resolve, StatusError } from "#meta";
 import { type Instruments, noInstruments } from "#request";
@@ -103,6 +104,8 @@ class Election {
     if (since === undefined) return;
     this.showLeading(true);
     const term = new AbortController();
+    // Everything that a leader does listens to it.
+    setMaxListeners(0, term.signal);
     const leading = this.options.lead(term.signal);
     try {
       // Work that ends by itself, or fails, ends the term as well.

@@ -16,7 +16,7 @@ import type {
   Patch,
   Place,
   Selection,
-  UpdateOptions,
+  WriteOptions,
   WatchEvent,
   WatchOptions,
 } from "./contract.ts";
@@ -96,10 +96,12 @@ export class RegistryClient implements Client {
   async create<T extends ApiObject>(
     resource: Handle<T>,
     object: Draft<T>,
-    call: CallOptions = {},
+    options: WriteOptions = {},
   ): Promise<T> {
-    const { namespace = "" } = object.metadata;
-    const target = this.target(resource, { namespace }, call);
+    const { namespace = "", name = "" } = object.metadata;
+    const { subresource = "" } = options;
+    const at = subresource === "" ? { namespace } : { namespace, name, subresource };
+    const target = this.target(resource, at, options);
     const body = bodyOf({ ...typeMeta(resource), ...object });
     return shown(target, (await this.options.registry.create(target, body, writing)).item);
   }
@@ -107,7 +109,7 @@ export class RegistryClient implements Client {
   async update<T extends ApiObject>(
     resource: Handle<T>,
     object: Draft<T>,
-    options: UpdateOptions = {},
+    options: WriteOptions = {},
   ): Promise<T> {
     const { namespace = "", name = "" } = object.metadata;
     const { subresource = "" } = options;

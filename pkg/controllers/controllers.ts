@@ -20,6 +20,8 @@ export interface Controller {
   readonly name: string;
   /** An older name, which is still understood. */
   readonly alias: string;
+  /** Its service account in kube-system; absent = it works as the program itself. */
+  readonly account?: string;
   /** Runs unless it is taken out; the others must be asked for. */
   readonly onByDefault: boolean;
   /** Until the signal of the context aborts. Resolves at once where a setting is missing. */
@@ -30,18 +32,21 @@ export const controllers: readonly Controller[] = [
   {
     name: "namespace-controller",
     alias: "namespace",
+    account: "namespace-controller",
     onByDefault: true,
     run: runNamespaceController,
   },
   {
     name: "garbage-collector-controller",
     alias: "garbagecollector",
+    account: "generic-garbage-collector",
     onByDefault: true,
     run: runGarbageCollector,
   },
   {
     name: "serviceaccount-controller",
     alias: "serviceaccount",
+    account: "service-account-controller",
     onByDefault: true,
     run: runServiceAccountController,
   },
@@ -56,6 +61,7 @@ export const controllers: readonly Controller[] = [
   {
     name: "root-ca-certificate-publisher-controller",
     alias: "root-ca-cert-publisher",
+    account: "root-ca-cert-publisher",
     onByDefault: true,
     run: async (context, { rootCa }) => {
       if (rootCa !== "") await runRootCaPublisher(context, rootCa);
@@ -64,18 +70,21 @@ export const controllers: readonly Controller[] = [
   {
     name: "clusterrole-aggregation-controller",
     alias: "clusterrole-aggregation",
+    account: "clusterrole-aggregation-controller",
     onByDefault: true,
     run: runClusterRoleAggregation,
   },
   {
     name: "bootstrap-signer-controller",
     alias: "bootstrapsigner",
+    account: "bootstrap-signer",
     onByDefault: false,
     run: runBootstrapSigner,
   },
   {
     name: "token-cleaner-controller",
     alias: "tokencleaner",
+    account: "token-cleaner",
     onByDefault: false,
     run: runTokenCleaner,
   },

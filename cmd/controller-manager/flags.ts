@@ -1,0 +1,50 @@
+import { flag } from "../flags/parse.ts";
+
+/** Names, meanings and defaults are those of kube-controller-manager. */
+export const controllerManagerFlags = {
+  kubeconfig: flag("string", "", "file that says where the API is and who this program is there"),
+  master: flag("string", "", "URL of the API, instead of the one in the kubeconfig"),
+  controllers: flag(
+    "list",
+    [],
+    "which controllers run: * = the usual ones, foo = also foo, -foo = not foo (default *)",
+  ),
+  "leader-elect": flag("bool", true, "run controllers only while holding a Lease"),
+  "leader-elect-lease-duration": flag(
+    "duration",
+    15_000,
+    "how long others wait after the last renewal before they take the Lease",
+  ),
+  "leader-elect-renew-deadline": flag(
+    "duration",
+    10_000,
+    "how long a leader tries to renew the Lease before it stops leading",
+  ),
+  "leader-elect-retry-period": flag("duration", 2_000, "between attempts to take or renew it"),
+  "leader-elect-resource-lock": flag("string", "leases", "what is held", { values: ["leases"] }),
+  "leader-elect-resource-name": flag("string", "kube-controller-manager", "name of the Lease"),
+  "leader-elect-resource-namespace": flag("string", "kube-system", "namespace of the Lease"),
+  "use-service-account-credentials": flag(
+    "bool",
+    false,
+    "every controller works as a service account of its own",
+  ),
+  "root-ca-file": flag("string", "", "authorities of the API, told to all namespaces"),
+  "service-account-private-key-file": flag(
+    "string",
+    "",
+    "key that signs the tokens that lie in Secrets",
+  ),
+  "kube-api-qps": flag("int", 20, "requests to the API per second in the long run", { minimum: 1 }),
+  "kube-api-burst": flag("int", 30, "requests to the API at once", { minimum: 1 }),
+  "bind-address": flag("string", "0.0.0.0", "address for health and metrics"),
+  "secure-port": flag("int", 10_257, "port for health and metrics; 0 = none", {
+    minimum: 0,
+    maximum: 65_535,
+  }),
+  "tls-cert-file": flag("string", "", "serving certificate; without it one is made"),
+  "tls-private-key-file": flag("string", "", "key of the serving certificate"),
+  "client-ca-file": flag("string", "", "authorities of clients that come with certificates"),
+  "api-domain": flag("string", "k8s.io", "suffix of API group names"),
+  "label-domain": flag("string", "", "suffix of labels; default: follows from --api-domain"),
+} as const;
