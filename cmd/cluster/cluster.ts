@@ -174,6 +174,8 @@ class Builder {
       `--tls-private-key-file=${this.pki("apiserver.key")}`,
       "--bind-address=127.0.0.1",
       `--secure-port=${port}`,
+      `--client-ca-file=${this.pki("ca.crt")}`,
+      "--use-service-account-credentials",
       "--leader-elect",
       ...(this.#options.managerFlags ?? []),
     ];

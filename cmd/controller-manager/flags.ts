@@ -1,3 +1,4 @@
+import { usualTimes } from "#client";
 import { flag } from "../flags/parse.ts";
 
 /** Names, meanings and defaults are those of kube-controller-manager. */
@@ -12,15 +13,19 @@ export const controllerManagerFlags = {
   "leader-elect": flag("bool", true, "run controllers only while holding a Lease"),
   "leader-elect-lease-duration": flag(
     "duration",
-    15_000,
+    usualTimes.leaseDurationMs,
     "how long others wait after the last renewal before they take the Lease",
   ),
   "leader-elect-renew-deadline": flag(
     "duration",
-    10_000,
+    usualTimes.renewDeadlineMs,
     "how long a leader tries to renew the Lease before it stops leading",
   ),
-  "leader-elect-retry-period": flag("duration", 2_000, "between attempts to take or renew it"),
+  "leader-elect-retry-period": flag(
+    "duration",
+    usualTimes.retryPeriodMs,
+    "between attempts to take or renew it",
+  ),
   "leader-elect-resource-lock": flag("string", "leases", "what is held", { values: ["leases"] }),
   "leader-elect-resource-name": flag("string", "kube-controller-manager", "name of the Lease"),
   "leader-elect-resource-namespace": flag("string", "kube-system", "namespace of the Lease"),
