@@ -183,6 +183,11 @@ export interface KindRules {
   readonly namedInFieldFaults?: boolean;
   /** Made up on every read; nothing is stored. */
   readonly computed?: boolean;
+  /**
+   * An annotation that stands for a field of old versions: objects reduced to their metadata go
+   * without it, as in Kubernetes, where it is a field inside the server.
+   */
+  readonly fieldAnnotation?: string;
 }
 
 /** What a hook may know beside the object: time and switches, never I/O. */
@@ -248,6 +253,8 @@ export interface KindHooks<Hub = any> {
    * for. Kinds without it go at once.
    */
   readonly gracePeriod?: (object: Hub, asked: number | undefined) => number;
+  /** Of objects to be created, before `prepareCreate`; told even where they are refused. */
+  readonly earlyWarnings?: (object: Hub, context: HookContext) => readonly string[];
   readonly warnings?: (
     object: Hub,
     old: Hub | undefined,

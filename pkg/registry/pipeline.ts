@@ -72,7 +72,9 @@ async function createNamed(
   for (let attempt = 1; ; attempt++) {
     const candidate = generates ? deepClone(object) : object;
     const creation = { object: candidate, warnings: [...warnings], dryRun };
-    const answer = await attemptCreation(environment, target, creation);
+    const answer = await warned(creation.warnings, () =>
+      attemptCreation(environment, target, creation),
+    );
     if (answer !== undefined) return answer;
     if (generates && attempt < nameAttempts) continue;
     throw await nameTaken(environment, target, creation);
@@ -118,6 +120,7 @@ async function prepareCreation(
     metadata.name = environment.identities.name(metadata.generateName);
   }
   startGeneration(kind.rules, metadata);
+  warnings.push(...(kind.hooks.earlyWarnings?.(object, context) ?? []));
   kind.hooks.prepareCreate?.(object, context);
   await hold.reserve(environment, attributes);
 

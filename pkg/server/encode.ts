@@ -26,6 +26,15 @@ export function servedObject(item: Item): any {
   return convert === "hub" ? item.object : convert.down(item.object);
 }
 
+/** What is left of an object that is reduced to its metadata. */
+export function metadataAlone(item: Item): any {
+  const { metadata } = servedObject(item);
+  const { fieldAnnotation: hidden } = item.resource.kind.rules;
+  if (hidden === undefined || metadata.annotations === undefined) return metadata;
+  const { [hidden]: _field, ...annotations } = metadata.annotations;
+  return { ...metadata, annotations };
+}
+
 export function typeMetaOf(resource: Resource): TypeMeta {
   return { kind: resource.kind.kind, apiVersion: resource.groupVersion };
 }
@@ -173,11 +182,7 @@ export function partialTypeMeta(as: Transform, metaGroup: string): TypeMeta {
 }
 
 /** PartialObjectMetadata of an object. */
-export function partialPieces(
-  metadata: unknown,
-  typeMeta: TypeMeta,
-  format: Format,
-): Pieces {
+export function partialPieces(metadata: unknown, typeMeta: TypeMeta, format: Format): Pieces {
   switch (format) {
     case "json":
       return [partialJson(metadata, typeMeta)];
@@ -217,10 +222,9 @@ export function statusBody(status: Status, { format, pretty }: Negotiated): stri
     case "yaml":
       return printYaml(status);
     case "protobuf":
-      return structEnvelope(
-        statusStruct,
-        fromJson(statusStruct, status, { root: true }),
-        { kind: status.kind, apiVersion: status.apiVersion },
-      );
+      return structEnvelope(statusStruct, fromJson(statusStruct, status, { root: true }), {
+        kind: status.kind,
+        apiVersion: status.apiVersion,
+      });
   }
 }

@@ -15,6 +15,7 @@ import {
   partialTypeMeta,
   partialValue,
   type Pieces,
+  metadataAlone,
   servedObject,
 } from "./encode.ts";
 import { Indenter } from "./indent.ts";
@@ -141,7 +142,7 @@ function jsonPartialList(as: Transform, metaGroup: string): ListShape {
     head: (facts, empty) =>
       `{"kind":"${as.kind}","apiVersion":"${typeMeta.apiVersion}",` +
       `"metadata":${JSON.stringify(facts)},"items":${empty ? "null" : "["}`,
-    item: (item) => [partialJson(servedObject(item).metadata, typeMeta)],
+    item: (item) => [partialJson(metadataAlone(item), typeMeta)],
     separator: ",",
     tail: (_facts, empty) => (empty ? "}\n" : "]}\n"),
   };
@@ -185,7 +186,7 @@ function yamlShape(view: ListView): ListShape {
       const value =
         partial === undefined
           ? toJsonValue(resource.struct, object)
-          : partialValue(object.metadata, partial);
+          : partialValue(metadataAlone(item), partial);
       return [printYaml([value])];
     },
     separator: "",
@@ -208,7 +209,7 @@ async function writeProtobufList(
   const messageOf = (item: Item): Uint8Array =>
     view.as === undefined
       ? itemMessage(item, view.messages)
-      : toProtobuf(partialObjectMetadata, { metadata: servedObject(item).metadata });
+      : toProtobuf(partialObjectMetadata, { metadata: metadataAlone(item) });
   const turn = turns();
   const items: Item[] = [];
   let size = 0;

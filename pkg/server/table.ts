@@ -1,7 +1,7 @@
 import { escapeHtml, type Resource } from "#meta";
 import type { Item } from "#registry";
 import { toJson } from "#schema";
-import { itemJson, partialJson, partialTypeMeta, servedObject, typeMetaOf } from "./encode.ts";
+import { itemJson, partialJson, partialTypeMeta, metadataAlone, typeMetaOf } from "./encode.ts";
 import type { IncludeObject, Transform } from "./negotiation.ts";
 
 export interface TableView {
@@ -49,7 +49,7 @@ export function rowJson(item: Item, view: TableView): string {
     case "Object":
       return `{"cells":${cells},"object":${joinPieces(itemJson(item, false))}}`;
     case "Metadata":
-      return metadataRow(cells, servedObject(item).metadata, view);
+      return metadataRow(cells, metadataAlone(item), view);
   }
 }
 

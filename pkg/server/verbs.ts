@@ -16,7 +16,7 @@ import { answer, AnswerWriter, gzipAbove, warningHeader } from "./answer.ts";
 import { answerMemoryOf } from "./answer-memory.ts";
 import type { Closing } from "./closing.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
-import { itemPieces, partialPieces, partialTypeMeta, servedObject, statusBody } from "./encode.ts";
+import { itemPieces, partialPieces, partialTypeMeta, metadataAlone, statusBody } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { forbidden } from "./failures.ts";
 import { Indenter } from "./indent.ts";
@@ -371,7 +371,7 @@ class VerbRun {
     const table = this.tableView(negotiated);
     if (table === undefined) {
       const typeMeta = partialTypeMeta(as, this.metaGroup);
-      return partialPieces(servedObject(item).metadata, typeMeta, format);
+      return partialPieces(metadataAlone(item), typeMeta, format);
     }
     const { resourceVersion } = item.object.metadata;
     const metadata = resourceVersion ? { resourceVersion } : {};

@@ -8,7 +8,7 @@ import {
   partialPieces,
   partialTypeMeta,
   type Pieces,
-  servedObject,
+  metadataAlone,
   statusBody,
   structEnvelope,
   typeMetaOf,
@@ -102,8 +102,7 @@ class EventEncoder {
       return partialPieces(object.metadata, partialTypeMeta(as, metaGroup), "json");
     }
     if (as === undefined) return itemJson(event.item, false);
-    const { metadata } = servedObject(event.item);
-    return partialPieces(metadata, partialTypeMeta(as, metaGroup), "json");
+    return partialPieces(metadataAlone(event.item), partialTypeMeta(as, metaGroup), "json");
   }
 
   private tableOf(event: Exclude<ItemEvent, { type: "ERROR" }>, view: TableView): string {
@@ -124,8 +123,9 @@ class EventEncoder {
       return bytesOf(statusBody(event.status, negotiated));
     }
     if (as !== undefined) {
-      const object = event.type === "BOOKMARK" ? this.bookmark(event) : servedObject(event.item);
-      return onlyPiece(partialPieces(object.metadata, partialTypeMeta(as, metaGroup), "protobuf"));
+      const metadata =
+        event.type === "BOOKMARK" ? this.bookmark(event).metadata : metadataAlone(event.item);
+      return onlyPiece(partialPieces(metadata, partialTypeMeta(as, metaGroup), "protobuf"));
     }
     if (event.type === "BOOKMARK") {
       return structEnvelope(resource.struct, this.bookmark(event), typeMetaOf(resource));
@@ -246,7 +246,10 @@ async function roomInTime(full: Promise<void>, options: StreamOptions): Promise<
     timer = setTimeout(() => resolve(false), patience);
   });
   try {
-    const room = orEnded(full.then(() => true), ended).then((value) => value === true);
+    const room = orEnded(
+      full.then(() => true),
+      ended,
+    ).then((value) => value === true);
     return await Promise.race([room, late]);
   } finally {
     clearTimeout(timer);

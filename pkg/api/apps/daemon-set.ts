@@ -118,11 +118,11 @@ function setGeneration({ metadata }: DaemonSet, generation: bigint): void {
   assign(metadata.annotations, TEMPLATE_GENERATION, String(generation));
 }
 
-function fillDefaults(daemonSet: DaemonSet): void {
+function fillDefaults(daemonSet: DaemonSet, { gate }: HookContext): void {
   const { template, updateStrategy: how } = daemonSet.spec;
   // Part of every object as clients see it, so that whoever creates one owns it.
   setGeneration(daemonSet, generationOf(daemonSet));
-  defaultPodSpec(template.spec);
+  defaultPodSpec(template.spec, gate);
   if (how.type === "RollingUpdate") {
     how.rollingUpdate ??= {};
     how.rollingUpdate.maxUnavailable ??= 1;
@@ -222,7 +222,7 @@ export const daemonSet = kind(daemonSetV1, {
   scope: "Namespaced",
   versions: [{ version: "v1", struct: daemonSetV1, onByDefault: true, convert: "hub" }],
   subresources: [statusSubresource],
-  rules: { generation: true },
+  rules: { generation: true, fieldAnnotation: TEMPLATE_GENERATION },
   hooks: {
     default: fillDefaults,
     prepareCreate: (object, context) => {

@@ -125,8 +125,9 @@ const deploymentV1 = v1("Deployment", "Keeps pods running, and replaces them whe
 type Deployment = Infer<typeof deploymentV1>;
 type Spec = Deployment["spec"];
 
-function fillDefaults({ spec: { strategy: how, template } }: Deployment): void {
-  defaultPodSpec(template.spec);
+function fillDefaults({ spec }: Deployment, { gate }: HookContext): void {
+  const { strategy: how, template } = spec;
+  defaultPodSpec(template.spec, gate);
   if (how.type !== "RollingUpdate") return;
   how.rollingUpdate ??= {};
   how.rollingUpdate.maxUnavailable ??= "25%";

@@ -122,7 +122,7 @@ export const replicaSet = kind(replicaSetV1, {
   subresources: [scaleSubresource, statusSubresource],
   rules: { generation: true },
   hooks: {
-    default: ({ spec: { template } }) => defaultPodSpec(template.spec),
+    default: ({ spec: { template } }, { gate }) => defaultPodSpec(template.spec, gate),
     prepareCreate: (object, context) => {
       divided.prepareCreate(object, context);
       dropGatedPodFields(object.spec.template.spec, undefined, context.gate);

@@ -26,8 +26,8 @@ import {
 type StatefulSet = Infer<typeof statefulSetV1>;
 type Spec = StatefulSet["spec"];
 
-function fillDefaults({ spec }: StatefulSet): void {
-  defaultPodSpec(spec.template.spec);
+function fillDefaults({ spec }: StatefulSet, { gate }: HookContext): void {
+  defaultPodSpec(spec.template.spec, gate);
   const { updateStrategy: how } = spec;
   if (!how.type) {
     how.type = "RollingUpdate";

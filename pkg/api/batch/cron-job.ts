@@ -149,7 +149,7 @@ export const cronJob = kind(cronJobV1, {
   subresources: [statusSubresource],
   rules: { generation: true },
   hooks: {
-    default: (object) => defaultPodSpec(podSpecOf(object)),
+    default: (object, { gate }) => defaultPodSpec(podSpecOf(object), gate),
     prepareCreate: (object, context) => {
       divided.prepareCreate(object, context);
       dropGatedPodFields(podSpecOf(object), undefined, context.gate);

@@ -3,7 +3,6 @@ import { Path, type Problems } from "#schema";
 import { type HookContext, isDns1123Label, kind, resolve } from "#meta";
 import {
   checkMatch,
-  checkNotNegative,
   containersColumn,
   imagesColumn,
   nameWarnings,
@@ -19,22 +18,16 @@ import { dropGatedPodFields } from "../core/pod-gates.ts";
 import type { PodTemplateSpec } from "../core/pod-spec.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector } from "../label-selector.ts";
-import {
-  ageColumn,
-  ageOf,
-  column,
-  humanDuration,
-  nameColumn,
-  nameOf,
-} from "../printing.ts";
+import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, mustNotChange } from "../strategy.ts";
 import { checkJobSpec } from "./job-rules.ts";
+import { checkJobStatus, hasCondition } from "./job-status-rules.ts";
 import { type Job, type JobSpec, jobV1 } from "./job-structs.ts";
 
 const BACKOFF_LIMIT = 6;
 const LARGEST_INT32 = 2 ** 31 - 1;
 
-function fillDefaults({ metadata, spec }: Job): void {
+function fillDefaults({ metadata, spec }: Job, { gate }: HookContext): void {
   if (spec.completions === undefined && spec.parallelism === undefined) {
     spec.completions = 1;
     spec.parallelism = 1;
@@ -49,7 +42,7 @@ function fillDefaults({ metadata, spec }: Job): void {
   const isTold = spec.podFailurePolicy !== undefined;
   spec.podReplacementPolicy ??= isTold ? "Failed" : "TerminatingOrFailed";
   spec.manualSelector ??= false;
-  defaultPodSpec(spec.template.spec);
+  defaultPodSpec(spec.template.spec, gate);
 }
 
 /** Labels of a job's pods: key template -> what it holds. */
@@ -189,15 +182,6 @@ function moved(before: PodTemplateSpec, now: PodTemplateSpec): PodTemplateSpec {
   return { metadata, spec };
 }
 
-function checkStatus({ status }: Job, problems: Problems): void {
-  const place = Path.of("status");
-  const { active, succeeded, failed, ready, terminating } = status;
-  checkNotNegative({ active, succeeded, failed, ready, terminating }, place, problems);
-}
-
-const hasCondition = ({ status }: Job, type: string): boolean =>
-  status.conditions?.some((each) => each.type === type && each.status === "True") ?? false;
-
 function stateOf(job: Job): string {
   for (const type of ["Complete", "Failed"]) if (hasCondition(job, type)) return type;
   if (job.metadata.deletionTimestamp) return "Terminating";
@@ -250,7 +234,7 @@ export const job = kind(jobV1, {
     },
     validate,
     validateUpdate: (object, old, problems, context) => {
-      if (context.subresource === "status") checkStatus(object, problems);
+      if (context.subresource === "status") checkJobStatus(object, old, problems);
       else validateUpdate(object, old, { problems, context });
     },
     warnings: (object, old, context) => [

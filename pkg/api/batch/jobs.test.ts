@@ -30,9 +30,7 @@ describe("Job", () => {
 
   it("counts completions when they are indexed", () => {
     const { complaints } = make({ completionMode: "Indexed", parallelism: 2 });
-    assert.deepEqual(complaints, [
-      "Required spec.completions: when completion mode is Indexed",
-    ]);
+    assert.deepEqual(complaints, ["Required spec.completions: when completion mode is Indexed"]);
   });
 
   it("keeps its template", () => {
@@ -46,6 +44,69 @@ describe("Job", () => {
       complaints.map((each) => each.replace(/ = .*: /, ": ")),
       ["Invalid spec.template: field is immutable"],
     );
+  });
+});
+
+describe("Job status", () => {
+  const started = { active: 1, succeeded: 2, startTime: "2024-01-01T00:00:00Z" };
+  const inStatus = { subresource: "status" };
+  const holds = (...types: readonly string[]) =>
+    types.map((type) => ({ type, status: "True", lastTransitionTime: null }));
+  const after = (status: Sketch, spec: Sketch = {}, before: Sketch = started) => {
+    const old = updated(
+      job,
+      make(spec),
+      { metadata, spec: { template }, status: before },
+      inStatus,
+    );
+    const sketch = { metadata, spec: { template }, status };
+    return updated(job, old, sketch, inStatus).complaints;
+  };
+
+  it("ends for a reason, in order, and with nothing left running", () => {
+    const conditions = holds("SuccessCriteriaMet", "Complete");
+    const completionTime = "2024-01-01T00:00:09Z";
+    const done = { ...started, active: 0, conditions, completionTime };
+    assert.deepEqual(after(done), []);
+    assert.deepEqual(after({ ...started, conditions: holds("Complete") }), [
+      "Required status.completionTime: completionTime is required for Complete jobs",
+      "Invalid status.conditions: " +
+        "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+      "Invalid status.active = 1: active>0 is invalid for finished job",
+    ]);
+    assert.deepEqual(after({ ...done, completionTime: "2023-01-01T00:00:00Z" }), [
+      'Invalid status.completionTime = "2023-01-01T00:00:00Z": ' +
+        "completionTime cannot be set before startTime",
+    ]);
+    assert.deepEqual(after({ ...done, conditions: holds("SuccessCriteriaMet") }, {}, done), [
+      'Invalid status.completionTime = "2024-01-01T00:00:09Z": ' +
+        "cannot set completionTime when there is no Complete=True condition",
+      "Invalid status.conditions: cannot disable the terminal Complete=True condition",
+    ]);
+  });
+
+  it("counts up", () => {
+    assert.deepEqual(after({ ...started, succeeded: 1 }), [
+      "Invalid status.succeeded = 1: cannot decrease the succeeded counter",
+    ]);
+  });
+
+  it("names indexes that there are, each once", () => {
+    const indexed = { completionMode: "Indexed", completions: 9, backoffLimitPerIndex: 1 };
+    const indexes = (completedIndexes: string, failedIndexes?: string) =>
+      after({ ...started, completedIndexes, ...(failedIndexes ? { failedIndexes } : {}) }, indexed);
+    assert.deepEqual(indexes("0,2-4,8", "5-7"), []);
+    assert.deepEqual(indexes("0-9"), [
+      'Invalid status.completedIndexes = "0-9": ' +
+        'error parsing completedIndexes: too large index: "9"',
+    ]);
+    assert.deepEqual(indexes("1-4", "4-6"), [
+      'Invalid status.failedIndexes = "4-6": ' +
+        "failedIndexes and completedIndexes overlap at index: 4",
+    ]);
+    assert.match(indexes("3,2").join(), /non-increasing order, previous: 3, current: 2/);
+    assert.match(indexes("1-2-3").join(), /at most two parts separated by '-'$/);
+    assert.match(indexes("x").join(), /cannot convert string to integer for index: "x"$/);
   });
 });
 

@@ -1,5 +1,6 @@
 /** What pods and pod templates get that say nothing. */
 import { assign } from "#base";
+import type { HookContext } from "#meta";
 import { entry } from "../strategy.ts";
 import type { Container } from "./containers.ts";
 import type { EnvVar } from "./environment.ts";
@@ -19,7 +20,7 @@ const CERTIFICATE_SECONDS = 86_400;
 const GRACE_SECONDS = 30;
 
 /** Defaults that pods and templates share; the fields' own defaults come before. */
-export function defaultPodSpec(spec: PodSpec): void {
+export function defaultPodSpec(spec: PodSpec, gate: HookContext["gate"]): void {
   spec.dnsPolicy ||= "ClusterFirst";
   spec.restartPolicy ||= "Always";
   spec.securityContext ??= {};
@@ -29,7 +30,7 @@ export function defaultPodSpec(spec: PodSpec): void {
   roundAmounts(spec.overhead);
   roundAmounts(spec.resources?.limits);
   roundAmounts(spec.resources?.requests);
-  for (const volume of spec.volumes ?? []) defaultVolume(volume);
+  for (const volume of spec.volumes ?? []) defaultVolume(volume, gate);
   for (const container of allContainers(spec)) defaultContainer(container);
 }
 
@@ -133,7 +134,7 @@ function defaultRequest(request: HttpGetAction | undefined): void {
   request.scheme ||= "HTTP";
 }
 
-function defaultVolume(volume: Volume): void {
+function defaultVolume(volume: Volume, gate: HookContext["gate"]): void {
   // A volume that names no source is an empty directory.
   if (Object.keys(volume).every((field) => field === "name")) volume.emptyDir = {};
   const { hostPath, secret, configMap, downwardAPI, projected, image, ephemeral } = volume;
@@ -143,7 +144,10 @@ function defaultVolume(volume: Volume): void {
   }
   defaultFiles(downwardAPI?.items);
   if (projected !== undefined) defaultProjected(projected);
-  if (image !== undefined) image.pullPolicy ||= pullPolicyOf(image.reference ?? "");
+  // What will be dropped gets nothing: whoever sent it would own that.
+  if (image !== undefined && gate("ImageVolume")) {
+    image.pullPolicy ||= pullPolicyOf(image.reference ?? "");
+  }
   if (ephemeral?.volumeClaimTemplate !== undefined) {
     defaultClaimSpec(ephemeral.volumeClaimTemplate.spec);
   }

@@ -30,7 +30,7 @@ export const podTemplate = kind(podTemplateV1, {
   versions: [{ version: "v1", struct: podTemplateV1, onByDefault: true, convert: "hub" }],
   rules: { generation: true, deleteReturnsObject: true },
   hooks: {
-    default: ({ template }) => defaultPodSpec(template.spec),
+    default: ({ template }, { gate }) => defaultPodSpec(template.spec, gate),
     prepareCreate: ({ template }, context) =>
       dropGatedPodFields(template.spec, undefined, context.gate),
     prepareUpdate: ({ template }, old: PodTemplate, context) =>

@@ -6,7 +6,6 @@ import { entry } from "../strategy.ts";
 import type { Container } from "./containers.ts";
 import { claimWarnings } from "./persistent-volume-claim-rules.ts";
 import { annotationKeys } from "./pod-annotations.ts";
-import { profileOfAnnotation } from "./pod-preparation.ts";
 import { allContainers, eachContainer } from "./pod-containers.ts";
 import { portWarnings } from "./port-warnings.ts";
 import type { PodSpec, PodTemplateSpec } from "./pod-spec.ts";
@@ -27,7 +26,6 @@ export function podWarnings(
   const { spec } = template;
   const place = root.child("spec");
   return [
-    ...(path === undefined ? appArmorWarnings(template, root, domain) : []),
     ...labelWarnings(spec, place, domain),
     ...annotationWarnings(template, root, domain),
     ...(spec.volumes ?? []).flatMap((volume, index) =>
@@ -138,18 +136,19 @@ function annotationWarnings({ metadata }: Template, path: Path, domain: Domain) 
 const NO_SECCOMP = `non-functional in v1.27+; use the "seccompProfile" field instead`;
 const OLD_APP_ARMOR = `deprecated since v1.30; use the "appArmorProfile" field instead`;
 
-/** Of pods, where the field is filled from the annotation. */
-function appArmorWarnings({ metadata, spec }: Template, path: Path, domain: Domain) {
+/** Of new pods, before the field is filled from the annotation. */
+export function appArmorWarnings(
+  { metadata, spec }: Template,
+  { domain }: Pick<HookContext, "domain">,
+): readonly string[] {
   if (spec.os?.name === "windows") return [];
   const { appArmor } = annotationKeys(domain);
   return allContainers(spec).flatMap(({ name, securityContext }) => {
     const key = appArmor + name;
-    const annotation = entry(metadata.annotations, key);
-    if (annotation === undefined) return [];
-    const profile = profileOfAnnotation(annotation);
-    const own = securityContext?.appArmorProfile;
-    if (own !== undefined && own.type !== profile?.type) return [];
-    return [`${path.child("metadata", "annotations").key(key)}: ${OLD_APP_ARMOR}`];
+    const isFilled =
+      entry(metadata.annotations, key) !== undefined &&
+      securityContext?.appArmorProfile === undefined;
+    return isFilled ? [`${Path.of("metadata.annotations").key(key)}: ${OLD_APP_ARMOR}`] : [];
   });
 }
 

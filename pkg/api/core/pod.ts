@@ -22,7 +22,7 @@ import { validatePodSpec } from "./pod-spec-rules.ts";
 import { checkPodStatus } from "./pod-status-rules.ts";
 import { type Pod, podV1 } from "./pod-types.ts";
 import { checkEphemeralChange, checkSpecChange } from "./pod-update-rules.ts";
-import { podWarnings } from "./pod-warnings.ts";
+import { appArmorWarnings, podWarnings } from "./pod-warnings.ts";
 
 const specPath = Path.of("spec");
 const annotationsPath = Path.of("metadata.annotations");
@@ -188,8 +188,8 @@ export const pod = kind(podV1, {
     },
   },
   hooks: {
-    default: (object) => {
-      defaultPodSpec(object.spec);
+    default: (object, { gate }) => {
+      defaultPodSpec(object.spec, gate);
       defaultPod(object.spec);
       mirrorAddress(object);
     },
@@ -198,6 +198,7 @@ export const pod = kind(podV1, {
     validate,
     validateUpdate,
     gracePeriod,
+    earlyWarnings: appArmorWarnings,
     warnings: (object, old, context) =>
       old === undefined ? podWarnings(object, undefined, context) : [],
   },

@@ -69,10 +69,10 @@ type ReplicationController = Infer<typeof replicationControllerV1>;
 
 const isEmpty = (labels: object | undefined) => Object.keys(labels ?? {}).length === 0;
 
-function fillDefaults({ metadata, spec }: ReplicationController): void {
+function fillDefaults({ metadata, spec }: ReplicationController, { gate }: HookContext): void {
   const { template } = spec;
   if (template === undefined) return;
-  defaultPodSpec(template.spec);
+  defaultPodSpec(template.spec, gate);
   const { labels } = template.metadata;
   if (labels === undefined) return;
   if (isEmpty(spec.selector)) spec.selector = { ...labels };
