@@ -41,6 +41,8 @@ export class LogBackend implements Backend {
 
 /** Standard output, which is never closed. */
 export function streamSink(stream: NodeJS.WritableStream): LineSink {
+  // Whoever writes is told of it; without a listener it would end the process.
+  stream.on("error", () => undefined);
   return {
     append: (lines) =>
       new Promise((resolve, reject) => {

@@ -41,7 +41,8 @@ interface Waiting {
  */
 export class RotatingFile implements LineSink {
   private waiting: Waiting[] = [];
-  private writing: Promise<void> | undefined;
+  private isWriting = false;
+  private written: Promise<void> = Promise.resolve();
   private tidying: Promise<void> = Promise.resolve();
   private size: number;
 
@@ -68,19 +69,18 @@ export class RotatingFile implements LineSink {
   append(lines: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ lines, resolve, reject });
-      this.writing ??= this.writeAll().finally(() => {
-        this.writing = undefined;
-      });
+      if (!this.isWriting) this.written = this.writeAll();
     });
   }
 
   async close(): Promise<void> {
-    await this.writing;
+    await this.written;
     await this.tidying;
     await this.parts.handle.close();
   }
 
   private async writeAll(): Promise<void> {
+    this.isWriting = true;
     while (this.waiting.length > 0) {
       try {
         if (this.size > 0 && this.size + this.waiting[0]!.lines.byteLength > this.most) {
@@ -102,6 +102,7 @@ export class RotatingFile implements LineSink {
         await this.parts.handle.truncate(this.size).catch(this.parts.onFault);
       }
     }
+    this.isWriting = false;
   }
 
   private get most(): number {
@@ -124,7 +125,7 @@ export class RotatingFile implements LineSink {
   /** The file gets the name of a backup and a new one takes its place. */
   private async rotate(): Promise<void> {
     const { parts, file } = this;
-    await rename(file, await this.freeBackupName());
+    await rename(file, await this.nextBackupName());
     const handle = await openLog(file);
     await parts.handle.close();
     parts.handle = handle;
@@ -132,11 +133,10 @@ export class RotatingFile implements LineSink {
     this.tidying = this.tidying.then(() => this.tidy()).catch(parts.onFault);
   }
 
-  /** Two rotations in one millisecond must not overwrite each other. */
-  private async freeBackupName(): Promise<string> {
-    const taken = new Set((await this.backups()).map(({ time }) => time));
-    let time = this.parts.clock.now();
-    while (taken.has(time)) time++;
+  /** Names keep the order of the files, also of two in one millisecond. */
+  private async nextBackupName(): Promise<string> {
+    const [youngest] = await this.backups();
+    const time = Math.max(this.parts.clock.now(), (youngest?.time ?? 0) + 1);
     const { dir, name, ext } = path.parse(this.file);
     return path.join(dir, `${name}-${stamp(time)}${ext}`);
   }

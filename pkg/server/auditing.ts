@@ -58,6 +58,7 @@ export function audit(parts: AuditParts): Stage<Auditable & { readonly user: Use
         await fail(trail, context, error);
         throw error;
       } finally {
+        exchange.sink.observer = undefined;
         recorder.forget();
       }
     },
