@@ -2,18 +2,11 @@
  * A stock kubectl against a live server: what a user does in a first session, mistakes included.
  */
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type RunningServer, startServer, type StorageOptions } from "../../cmd/keelson/index.ts";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
-
-interface Outcome {
-  readonly status: number | null;
-  readonly out: string;
-  readonly error: string;
-}
+import { Kubectl } from "./kubectl.ts";
 
 for (const store of ["memory", "etcd"] as const) {
   describe(`kubectl, objects in ${store}`, function () {
@@ -24,47 +17,27 @@ for (const store of ["memory", "etcd"] as const) {
 
 function firstSession(store: "memory" | "etcd"): void {
   let server: RunningServer;
+  let client: Kubectl;
   let folder: string;
   let etcd: EtcdCluster | undefined;
 
   before(async function () {
-    if (spawnSync("kubectl", ["version", "--client"]).error) this.skip();
+    if (!Kubectl.isThere) this.skip();
     if (store === "etcd") etcd = await startEtcd();
     const storage: StorageOptions =
       etcd === undefined ? { kind: "memory" } : { kind: "etcd", endpoints: etcd.endpoints };
     server = await startServer({ port: 0, storage });
-    folder = mkdtempSync(path.join(tmpdir(), "keelson-kubectl-"));
-    writeFileSync(path.join(folder, "kubeconfig"), server.kubeconfig);
+    client = new Kubectl(server.kubeconfig);
+    ({ folder } = client);
   });
   after(async () => {
     await server?.close();
     await etcd?.[Symbol.asyncDispose]();
-    if (folder) rmSync(folder, { recursive: true, force: true });
+    client?.[Symbol.dispose]();
   });
 
-  function environment() {
-    return { ...process.env, KUBECONFIG: path.join(folder, "kubeconfig"), HOME: folder };
-  }
-
-  /** Runs kubectl; the words are split at blanks. */
-  function attempt(words: string, input?: string): Promise<Outcome> {
-    return new Promise((resolve, reject) => {
-      const child = spawn("kubectl", words.split(" "), { cwd: folder, env: environment() });
-      let out = "";
-      let error = "";
-      child.stdout.on("data", (chunk) => (out += chunk));
-      child.stderr.on("data", (chunk) => (error += chunk));
-      child.on("error", reject);
-      child.on("close", (status) => resolve({ status, out, error }));
-      child.stdin.end(input);
-    });
-  }
-
-  async function kubectl(words: string, input?: string): Promise<string> {
-    const { status, out, error } = await attempt(words, input);
-    assert.equal(status, 0, `kubectl ${words}: ${error}`);
-    return out;
-  }
+  const attempt = (words: string, input?: string) => client.attempt(words, input);
+  const kubectl = (words: string, input?: string) => client.ok(words, input);
 
   it("asks for the version and the resources", async () => {
     assert.match(await kubectl("version"), /Server Version: v1\.34/);
