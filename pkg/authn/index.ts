@@ -30,3 +30,4 @@ export { tokenReview } from "./token-review.ts";
 export { TokenWebhook } from "./token-webhook.ts";
 export { type TokenAuthenticator, Tokens } from "./token.ts";
 export { Union } from "./union.ts";
+export { withoutToken } from "./websocket-bearer.ts";

@@ -11,7 +11,7 @@ import { badCredentials } from "./fault.ts";
 export function webSocketToken({ headersBelow }: Credentials, domain: Domain): string | undefined {
   const offered = headersBelow(header).get(header);
   if (offered === undefined || !asksForWebSocket(headersBelow)) return undefined;
-  const prefix = resolve("base64url.bearer.authorization.{api}.", domain);
+  const prefix = prefixOf(domain);
   const protocols = offered.flatMap((line) => line.split(",")).map((each) => each.trim());
   const tokens = protocols.filter((each) => each.startsWith(prefix));
   if (tokens.length === 0) return undefined;
@@ -22,7 +22,17 @@ export function webSocketToken({ headersBelow }: Credentials, domain: Domain): s
   return token;
 }
 
+/** The subprotocols without the token, for those to whom a request is passed on. */
+export function withoutToken(protocols: string, domain: Domain): string {
+  const offered = protocols.split(",").map((each) => each.trim());
+  return offered.filter((each) => !each.startsWith(prefixOf(domain))).join(", ");
+}
+
 const header = "sec-websocket-protocol";
+
+function prefixOf(domain: Domain): string {
+  return resolve("base64url.bearer.authorization.{api}.", domain);
+}
 
 function asksForWebSocket(headersBelow: Credentials["headersBelow"]): boolean {
   const says = (name: string, word: string) =>

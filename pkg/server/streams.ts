@@ -1,8 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex, Readable } from "node:stream";
+import { withoutToken } from "#authn";
 import {
   badRequest,
   type Catalog,
+  type Domain,
   internalError,
   plainFailure,
   serviceUnavailable,
@@ -98,11 +100,11 @@ interface Passing {
   readonly resource: StreamRoute;
 }
 
-async function opened({ tunnels }: StreamParts, passing: Passing): Promise<TunnelAnswer> {
+async function opened({ tunnels, catalog }: StreamParts, passing: Passing): Promise<TunnelAnswer> {
   const { exchange, to } = passing;
   const { method, signal } = exchange;
   try {
-    const headers = forwarded(passing);
+    const headers = forwarded(passing, catalog.domain);
     const hasBody = exchange.upgrade === undefined && !["GET", "HEAD"].includes(method);
     const body: Readable | undefined = hasBody ? exchange.stream?.() : undefined;
     return await tunnels.open(to, { method, headers, body, signal });
@@ -135,7 +137,10 @@ const ownHeaders = new Set([
 ]);
 const ownPrefixes = [":", "impersonate-", "x-remote-", "x-forwarded-"];
 
-function forwarded({ exchange, to, prefix }: Passing): Record<string, string | string[]> {
+function forwarded(
+  { exchange, to, prefix }: Passing,
+  domain: Domain,
+): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   const raw = exchange.rawHeaders ?? [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
@@ -143,6 +148,10 @@ function forwarded({ exchange, to, prefix }: Passing): Record<string, string | s
     if (ownHeaders.has(name) || ownPrefixes.some((start) => name.startsWith(start))) continue;
     const before = headers[name];
     headers[name] = before === undefined ? raw[at + 1]! : [before, raw[at + 1]!].flat();
+  }
+  const protocols = headers["sec-websocket-protocol"];
+  if (protocols !== undefined) {
+    headers["sec-websocket-protocol"] = withoutToken([protocols].flat().join(","), domain);
   }
   if (exchange.upgrade !== undefined) {
     headers["connection"] = "Upgrade";

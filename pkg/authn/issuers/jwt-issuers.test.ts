@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { kubernetes } from "#meta";
+import { createAuthority, issueCertificate, type KeyPair } from "#pki";
+import { signToken } from "../jwt.ts";
+import { generateSigningKey, keySet, parseSigningKey, type SigningKey } from "../signing-keys.ts";
+import { TokenFault } from "../token.ts";
+import { jwtIssuerOptions } from "./configuration.ts";
+import { JwtIssuers } from "./jwt-issuers.ts";
+import { webKeys } from "./web-keys.ts";
+
+const start = Date.parse("2026-01-01T00:00:00Z");
+const seconds = start / 1000;
+
+describe("tokens of other issuers", () => {
+  let now: number;
+  let authority: KeyPair;
+  let serving: KeyPair;
+  let rsa: SigningKey;
+  let ec: SigningKey;
+  let server: Server;
+  let url: string;
+  /** What lies where; a function may answer as it likes. */
+  let documents: Map<string, unknown>;
+  let fetched: string[];
+  let reported: string[];
+  let issuers: JwtIssuers;
+  let life: AbortController;
+
+  before(async () => {
+    const validity = { validDays: 1, now: Date.now() };
+    authority = await createAuthority("authority", validity);
+    const leaf = { commonName: "issuer", hosts: ["127.0.0.1"], usage: "server" } as const;
+    serving = await issueCertificate(authority, { ...leaf, ...validity });
+    rsa = parseSigningKey(await generateSigningKey("RS256"));
+    ec = parseSigningKey(await generateSigningKey("ES256"));
+  });
+
+  beforeEach(async () => {
+    now = start;
+    fetched = [];
+    reported = [];
+    documents = new Map();
+    life = new AbortController();
+    const tls = { cert: serving.certificate, key: serving.privateKey };
+    server = createServer(tls, (request, response) => {
+      fetched.push(request.url!);
+      const document = documents.get(request.url!);
+      if (typeof document === "function") return document(response);
+      if (document === undefined) response.writeHead(404);
+      response.end(typeof document === "string" ? document : JSON.stringify(document ?? {}));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    documents.set("/.well-known/openid-configuration", { issuer: url, jwks_uri: `${url}/keys` });
+    documents.set("/keys", keySet([rsa]));
+    issuers = new JwtIssuers({
+      clock: { now: () => now } as any,
+      signal: life.signal,
+      report: (error) => void reported.push(String(error)),
+    });
+    configure({});
+  });
+
+  afterEach(() => {
+    life.abort();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  function configure(changed: object, algorithms?: readonly string[]): void {
+    const certificateAuthority = authority.certificate;
+    const options = jwtIssuerOptions(
+      {
+        issuer: { url, audiences: ["keelson"], certificateAuthority, ...changed },
+        claimMappings: { username: { claim: "sub", prefix: "x:" }, groups: {}, uid: {} },
+      },
+      { domain: kubernetes, ownIssuers: [] },
+    );
+    issuers.replace([algorithms === undefined ? options : { ...options, algorithms }]);
+  }
+
+  function token(changed: object = {}, key = rsa): string {
+    const claims = { iss: url, sub: "alice", aud: "keelson", exp: seconds + 60, ...changed };
+    return signToken(claims, key);
+  }
+
+  const nameOf = async (text: string) => (await issuers.owner(text))?.user.name;
+  const refused = (text: string, message: RegExp) =>
+    assert.rejects(issuers.owner(text), (error: unknown) => {
+      assert.ok(error instanceof TokenFault, String(error));
+      assert.match(error.message, message);
+      return true;
+    });
+
+  it("are taken with the keys that the issuer publishes, fetched once", async () => {
+    const both = await Promise.all([nameOf(token()), nameOf(token({ sub: "bob" }))]);
+    assert.deepEqual(both, ["x:alice", "x:bob"]);
+    assert.deepEqual(fetched, ["/.well-known/openid-configuration", "/keys"]);
+    assert.equal(await nameOf(token({ aud: ["other", "keelson"] })), "x:alice");
+  });
+
+  it("are none of ours from anybody else, and cost that one nothing", async () => {
+    for (const iss of ["https://elsewhere.example.org", `${url}/`, undefined, 7]) {
+      assert.equal(await nameOf(token({ iss })), undefined);
+    }
+    assert.deepEqual(fetched, []);
+  });
+
+  it("are for their audience and for their time", async () => {
+    await refused(token({ aud: "other" }), /expected audience in \["keelson"\] got \["other"\]/);
+    await refused(token({ aud: undefined }), /got \[\]/);
+    await refused(token({ exp: seconds }), /token is expired/);
+    await refused(token({ exp: undefined }), /token is expired/);
+    await refused(token({ exp: "9999999999" }), /token is expired/);
+    assert.equal(await nameOf(token({ nbf: seconds + 299 })), "x:alice");
+    await refused(token({ nbf: seconds + 301 }), /not valid yet/);
+  });
+
+  it("do not choose how they are verified", async () => {
+    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const claims = part({ iss: url, sub: "root", aud: "keelson", exp: seconds + 60 });
+    const bad = /failed to verify id token signature/;
+    await refused(`${part({ alg: "none", kid: rsa.id })}.${claims}.AA`, bad);
+    // The public key taken for a shared secret, in every form in which it can be had.
+    const { publicKey } = rsa;
+    const forms = [
+      publicKey.export({ type: "spki", format: "pem" }),
+      publicKey.export({ type: "spki", format: "der" }),
+      JSON.stringify(keySet([rsa])),
+    ];
+    for (const form of forms) {
+      const payload = `${part({ alg: "HS256", kid: rsa.id })}.${claims}`;
+      const mac = createHmac("sha256", form).update(payload).digest("base64url");
+      await refused(`${payload}.${mac}`, bad);
+    }
+    const own = parseSigningKey(await generateSigningKey("ES256"));
+    const jwk = own.publicKey.export({ format: "jwk" });
+    const head = { alg: "ES256", kid: own.id, jwk, jku: `${url}/evil`, x5u: `${url}/evil` };
+    const [, body, signature] = token({}, own).split(".");
+    await refused(`${part(head)}.${body}.${signature}`, bad);
+    for (const kid of ["../../dev/null", "' or 1=1", "", 7, { a: 1 }, "__proto__"]) {
+      const [, rest, mark] = token().split(".");
+      await refused(`${part({ alg: "RS256", kid })}.${rest}.${mark}`, bad);
+    }
+    assert.ok(!fetched.includes("/evil"));
+  });
+
+  it("are signed with what flags allow only", async () => {
+    configure({}, ["ES256"]);
+    await refused(token(), /failed to verify/);
+    documents.set("/keys", keySet([ec]));
+    now += 2_001;
+    assert.equal(await nameOf(token({}, ec)), "x:alice");
+  });
+
+  it("follow the keys of the issuer, without asking for every odd token", async () => {
+    assert.equal(await nameOf(token()), "x:alice");
+    documents.set("/keys", keySet([ec]));
+    now += 1_000;
+    await refused(token({}, ec), /failed to verify/);
+    assert.equal(fetched.length, 2);
+    now += 1_001;
+    assert.equal(await nameOf(token({}, ec)), "x:alice");
+    await refused(token(), /failed to verify/);
+    assert.equal(fetched.length, 3);
+  });
+
+  it("are refused while there are no keys, and taken once there are", async () => {
+    const keys = documents.get("/keys");
+    const lies: readonly (readonly [string, unknown])[] = [
+      ["/keys", "<html>"],
+      ["/keys", { keys: "none" }],
+      ["/keys", `"${"x".repeat(2 * 1024 * 1024)}"`],
+      ["/keys", undefined],
+      ["/.well-known/openid-configuration", { issuer: "https://evil", jwks_uri: `${url}/keys` }],
+      ["/.well-known/openid-configuration", { issuer: url, jwks_uri: "http://127.0.0.1/keys" }],
+      ["/.well-known/openid-configuration", { issuer: url }],
+      ["/.well-known/openid-configuration", []],
+    ];
+    const discovery = documents.get("/.well-known/openid-configuration");
+    for (const [path, lie] of lies) {
+      documents.set("/.well-known/openid-configuration", discovery).set("/keys", keys);
+      documents.set(path, lie);
+      now += 10_001;
+      const before = reported.length;
+      await refused(token(), /not initialized/);
+      await refused(token(), /not initialized/);
+      assert.equal(reported.length, before + 1, "an issuer that fails is not asked at once again");
+    }
+    documents.set("/.well-known/openid-configuration", discovery).set("/keys", keys);
+    now += 10_001;
+    assert.equal(await nameOf(token({ exp: now / 1000 + 60 })), "x:alice");
+    // Keys that were good outlive an issuer that is down.
+    documents.clear();
+    now += 11 * 60_000;
+    assert.equal(await nameOf(token({ exp: now / 1000 + 60 })), "x:alice");
+  });
+
+  it("of an issuer that never answers end with the server", async () => {
+    documents.set("/keys", () => undefined);
+    const asked = refused(token(), /not initialized/);
+    while (!fetched.includes("/keys")) await new Promise((resolve) => setImmediate(resolve));
+    life.abort();
+    await asked;
+    assert.deepEqual(reported, []);
+  });
+
+  it("come from a server with a certificate of the right authority", async () => {
+    configure({ certificateAuthority: undefined });
+    await refused(token(), /not initialized/);
+    assert.match(reported[0]!, /certificate/);
+  });
+
+  it("may have their discovery document elsewhere", async () => {
+    const document = documents.get("/.well-known/openid-configuration");
+    documents.delete("/.well-known/openid-configuration");
+    documents.set("/elsewhere", document);
+    configure({ discoveryURL: `${url}/elsewhere` });
+    assert.equal(await nameOf(token()), "x:alice");
+  });
+
+  it("are verified by no symmetric, weak, encrypting or broken key", () => {
+    const jwk = rsa.publicKey.export({ format: "jwk" });
+    const odd: unknown[] = [
+      { kty: "oct", k: "c2VjcmV0", alg: "HS256" },
+      { ...jwk, use: "enc" },
+      { ...jwk, alg: "RSA-OAEP" },
+      { ...jwk, n: "AQAB" },
+      { kty: "EC", crv: "secp256k1", x: "AA", y: "AA" },
+      null,
+      "key",
+    ];
+    assert.deepEqual(webKeys({ keys: odd }, ["RS256", "HS256", "ES256"]), []);
+    const [key, ...more] = webKeys({ keys: [{ ...jwk, kid: "a" }] }, ["RS256"]);
+    assert.deepEqual([key?.id, key?.algorithm, more.length], ["a", "RS256", 0]);
+  });
+});
