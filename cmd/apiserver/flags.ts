@@ -2,6 +2,7 @@ import { flag } from "../flags/parse.ts";
 import { authenticationFlags } from "./authentication-flags.ts";
 import { auditFlags } from "./audit-flags.ts";
 import { authorizationFlags } from "./authorization-flags.ts";
+import { sharingFlags } from "./sharing-flags.ts";
 
 /** Flags of `keelson apiserver`, named as kube-apiserver names them. */
 export const apiserverFlags = {
@@ -92,10 +93,7 @@ export const apiserverFlags = {
     new Map(),
     "features on or off: HPAScaleToZero=true,AllAlpha=true",
   ),
-  "max-requests-inflight": flag("int", 400, "reads served at a time; 0 = no limit", { minimum: 0 }),
-  "max-mutating-requests-inflight": flag("int", 200, "writes served at a time; 0 = no limit", {
-    minimum: 0,
-  }),
+  ...sharingFlags,
   "request-timeout": flag("duration", 60_000, "longest time for a request that is no watch"),
   "min-request-timeout": flag("duration", 1_800_000, "shortest default time of a watch"),
   ...auditFlags,

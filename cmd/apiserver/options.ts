@@ -15,6 +15,7 @@ import { authenticationOptions, followed } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
 import { auditOptions } from "./audit-flags.ts";
 import { apiserverFlags } from "./flags.ts";
+import { checkWorkers, sharedLimits } from "./sharing-flags.ts";
 
 type Values = FlagValues<typeof apiserverFlags>;
 
@@ -35,6 +36,7 @@ function withDefault<T extends FlagType>(flag: Flag<T>, value: FlagValue<T>): Fl
  * read.
  */
 export function startOptions(values: Values): StartOptions {
+  checkWorkers(values);
   const inMemory = values["storage-backend"] === "memory";
   const pki = values["cert-dir"] || path.join(values["data-dir"], "pki");
   return {
@@ -81,8 +83,7 @@ export function startOptions(values: Values): StartOptions {
     featureGates: values["feature-gates"],
     audit: auditOptions(values),
     limits: {
-      readsInFlight: values["max-requests-inflight"] || Infinity,
-      writesInFlight: values["max-mutating-requests-inflight"] || Infinity,
+      ...sharedLimits(values),
       requestTimeout: values["request-timeout"],
       watchTimeout: values["min-request-timeout"],
     },

@@ -58,6 +58,8 @@ describe("keelson", function () {
     ],
     ["start --runtime-config=nonsense/v1=true", /unknown group version "nonsense\/v1"\n$/],
     ["start --authorization-mode=Rbac", /--authorization-mode: "Rbac" is not one of/],
+    ["start --workers=2", /--workers: start is one process; keelson apiserver may be several\n$/],
+    ["apiserver --workers=2 --storage-backend=memory", /--workers: several processes share only/],
     ["start --feature-gates=ServerSideApply=false", /the feature is locked to true\n$/],
   ];
   for (const [words, sentence] of mistakes) {

@@ -20,6 +20,7 @@ import { AuditConfigurationError } from "./audit.ts";
 import { writeWhole } from "./files.ts";
 import { type RunningServer, startServer } from "./index.ts";
 import { RuntimeConfigError } from "./served.ts";
+import { isWorker, leave, runWorkers, tellReady, WorkerFault } from "./workers.ts";
 
 /** How long accepted requests may take after the signal to end. */
 const graceMs = 5000;
@@ -65,6 +66,9 @@ const commands: Readonly<Record<string, Command>> = {
 
 async function runStart(words: readonly string[]): Promise<void> {
   const values = parseFlags(startFlags, words);
+  if (values.workers > 1) {
+    throw new UsageError("--workers: start is one process; keelson apiserver may be several");
+  }
   const server = await startServer({ ...startOptions(values), controllers: true });
   if (values["storage-backend"] === "memory") {
     console.log(server.kubeconfig);
@@ -82,19 +86,40 @@ async function runStart(words: readonly string[]): Promise<void> {
 
 async function runApiserver(words: readonly string[]): Promise<void> {
   const values = parseFlags(apiserverFlags, words);
-  const server = await startServer({ ...startOptions(values), controllers: false });
-  console.log(`keelson: API server ready on ${server.url}`);
+  const options = { ...startOptions(values), controllers: false };
+  const ready = (url: string) => console.log(`keelson: API server ready on ${url}`);
+  if (values.workers > 1 && !isWorker()) return runWorkersUntilSignalled(values.workers, ready);
+  const server = await startServer(options);
+  if (isWorker()) tellReady(server.url);
+  else ready(server.url);
   await untilSignalled(server, values["shutdown-delay-duration"]);
 }
 
-/** Serves until SIGTERM or SIGINT; a second signal ends the process at once. */
+function runWorkersUntilSignalled(count: number, ready: (url: string) => void): Promise<void> {
+  const log = (line: string) => console.error(`keelson: ${line}`);
+  const onReady = (url: string, processes: readonly number[]) => {
+    log(`workers ${processes.join(", ")}`);
+    ready(url);
+  };
+  return runWorkers({ count, onReady, log, signalled: signalled() });
+}
+
+/** Serves until it is told to end. */
 async function untilSignalled(server: RunningServer, delayMs: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
-  });
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1));
+  await signalled();
   if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
   await server.close({ graceMs });
+}
+
+/** Resolves at SIGTERM or SIGINT; a second signal ends the process at once. */
+async function signalled(): Promise<void> {
+  // A terminal sends SIGINT to workers, too, which wait for their turn.
+  if (isWorker()) process.on("SIGINT", () => undefined);
+  const signals = isWorker() ? (["SIGTERM"] as const) : (["SIGTERM", "SIGINT"] as const);
+  await new Promise<void>((resolve) => {
+    for (const signal of signals) process.once(signal, () => resolve());
+  });
+  for (const signal of signals) process.once(signal, () => process.exit(1));
 }
 
 function usage(): string {
@@ -153,10 +178,13 @@ try {
     MissingProgramError,
     RuntimeConfigError,
     UsageError,
+    WorkerFault,
   ];
   const expected = faults.some((fault) => error instanceof fault);
   console.error(`keelson: ${expected ? (error as Error).message : explain(error)}`);
   process.exitCode = 1;
+} finally {
+  if (isWorker()) leave();
 }
 
 /**
