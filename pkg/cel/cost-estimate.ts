@@ -33,7 +33,16 @@ class Estimator {
   private readonly declared = new Map<Expression, CelType>();
   private readonly locals: Local[] = [];
 
-  constructor(private readonly checked: Checked) {}
+  /** Type of the value that rules are about; undefined where the expression does not use it. */
+  private readonly self: CelType | undefined;
+
+  constructor(private readonly checked: Checked) {
+    for (const [node, { kind }] of checked.references) {
+      if (kind !== "variable" || node.kind !== "identifier" || node.name !== "self") continue;
+      this.self = checked.types.get(node);
+      break;
+    }
+  }
 
   cost(node: Expression): Range {
     switch (node.kind) {
@@ -67,6 +76,8 @@ class Estimator {
   private named(node: Expression, name: string): void {
     const reference = this.checked.references.get(node);
     if (reference?.kind === "variable") this.declare(node, this.type(node));
+    // Kubernetes takes every name for that of the value at hand when it asks for sizes.
+    if (reference?.kind === "type") this.declare(node, this.self);
     if (reference?.kind !== "local") return;
     const local = this.locals.findLast((one) => one.name === name);
     this.declare(node, local?.declared);

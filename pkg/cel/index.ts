@@ -35,7 +35,12 @@ export {
 } from "./values.ts";
 export { CelFault } from "./values.ts";
 export { costLimits } from "./limits.ts";
-export { structuralType, type StructuralSchema } from "./structural.ts";
+export {
+  mostInRequest,
+  smallestSize,
+  structuralType,
+  type StructuralSchema,
+} from "./structural.ts";
 export { kindType, structType } from "./struct-types.ts";
 export { adapt } from "./json-values.ts";
 export { plainJson } from "./plain-json.ts";

@@ -62,6 +62,16 @@ export function structuralType(schema: StructuralSchema, isRoot = false): CelTyp
   return sizedType(schema, isRoot)?.type;
 }
 
+/** The fewest bytes that a value takes in JSON; undefined where rules see nothing. */
+export function smallestSize(schema: StructuralSchema, isRoot = false): number | undefined {
+  return sizedType(schema, isRoot)?.least;
+}
+
+/** How many values of that size a request has room for, with a comma behind each. */
+export function mostInRequest(size: number): number {
+  return Math.floor(REQUEST / (size + 1));
+}
+
 function sizedType(schema: StructuralSchema, isRoot: boolean): Sized | undefined {
   if (schema["x-kubernetes-int-or-string"] === true) {
     return { type: bounded(dyn, REQUEST - ENCLOSED), least: 1 };

@@ -21,7 +21,7 @@ export interface Checked {
 export function checkObject(object: JsonObject, schema: CompiledSchema, old?: JsonObject): Checked {
   const problems = new Problems();
   const warnings: string[] = [];
-  checkValue(object, schema, { problems, old, path: "" });
+  checkValue(object, schema, { problems, old });
   checkEmbedded(object, schema, Path.root, problems);
   checkUniqueness(object, schema, { old, problems });
   if (!schema.hasRules) return { problems, warnings };

@@ -16,22 +16,23 @@ export function checkValue(
   value: unknown,
   schema: CompiledSchema,
   {
-    path,
+    prefix = "",
     old,
     problems,
   }: {
-    readonly path: string;
+    /** What comes before the path in fields of problems, though not in their texts. */
+    readonly prefix?: string;
     /** What the value was before an update; faults in what is the same are forgiven. */
     readonly old?: unknown;
     readonly problems: Problems;
   },
 ): void {
-  const walk = new ValueWalk(path);
+  const walk = new ValueWalk(prefix);
   walk.check(value, schema, undefined);
   if (walk.found.length === 0) return;
   if (old === undefined) return tell(walk.found, problems);
   // Most updates have no fault, so that it does not pay to compare on the way.
-  const again = new ValueWalk(path);
+  const again = new ValueWalk(prefix);
   const correlated = new Correlated(value, old, schema);
   again.check(value, schema, correlated);
   if (!correlated.isUnchanged) tell(again.found, problems);
@@ -55,7 +56,7 @@ class ValueWalk {
   readonly found: FieldProblem[] = [];
   private readonly steps: (string | number)[] = [];
 
-  constructor(private readonly root: string) {}
+  constructor(private readonly prefix: string) {}
 
   check(value: unknown, schema: CompiledSchema, old: Correlated | undefined): number {
     if (value === null) return this.checkNull(schema);
@@ -286,7 +287,9 @@ class ValueWalk {
   }
 
   private tell(problem: Omit<FieldProblem, "field">): void {
-    this.found.push({ ...problem, field: this.path });
+    const { path, prefix } = this;
+    const field = prefix === "" || path === "" ? prefix + path : `${prefix}.${path}`;
+    this.found.push({ ...problem, field });
   }
 
   private invalid(value: unknown, fault: string): void {
@@ -307,11 +310,11 @@ class ValueWalk {
   /** Told of no field, but with the path inside. */
   private junctorFault(must: string): void {
     const detail = `"${this.path}" must ${must}`;
-    this.found.push({ type: "FieldValueInvalid", field: "", value: "", detail });
+    this.found.push({ type: "FieldValueInvalid", field: this.prefix, value: "", detail });
   }
 
   private get path(): string {
-    let path = this.root;
+    let path = "";
     for (const step of this.steps) {
       if (typeof step === "number") path += `[${step}]`;
       else path += path === "" ? step : `.${step}`;

@@ -12,6 +12,9 @@
  * const replicas = valueAt(object, parseSimplePath(".spec.replicas")); // scale
  * ```
  *
+ * Of definitions: `checkDefaults` and `checkRuleDefinitions` say whether the defaults of a schema
+ * fit it, and whether its rules compile and are cheap enough.
+ *
  * Values are JSON as it was parsed. Compiled schemas are immutable to their users and never go
  * stale: another schema is another value.
  */
@@ -19,6 +22,14 @@ export type { JsonSchema, SchemaMap, ValidationRule } from "./json-schema.ts";
 export { CompiledSchema } from "./compiled-schema.ts";
 export { pruneObject } from "./prune-object.ts";
 export { applyDefaults } from "./defaults.ts";
+export { checkDefaults } from "./default-checks.ts";
+export {
+  cardinalityBelow,
+  checkRuleDefinitions,
+  RuleCosts,
+  type RulePlace,
+} from "./rule-definitions.ts";
+export { followFieldPath } from "./field-path.ts";
 export { type Checked, checkObject } from "./check-object.ts";
 export { mergeShape } from "./merge-shape.ts";
 export { publishedSchema } from "./openapi.ts";

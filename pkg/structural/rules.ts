@@ -13,6 +13,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /**
  * Evaluates the rules of a schema and of all below it that a value reaches, until one costs too
  * much. Rules that do not hold for a value which is what it was are warnings.
+ *
+ * @returns the cost units that are left; negative when they have run out
  */
 export function checkRules(
   value: unknown,
@@ -23,13 +25,18 @@ export function checkRules(
     /** What the value was before an update. */
     readonly old?: unknown;
     readonly problems: Problems;
-    readonly warnings: string[];
+    /** Absent: what did not change is not forgiven. */
+    readonly warnings?: string[];
+    /** Cost units; absent: as many as an object may spend. */
+    readonly budget?: number;
   },
-): void {
-  const { path, isRoot, old, problems, warnings } = options;
-  const walk = new RuleWalk(problems, warnings);
-  const node = old === undefined ? undefined : new Correlated(value, old, schema);
+): number {
+  const { path, isRoot, old, problems, warnings, budget = costLimits.object } = options;
+  const walk = new RuleWalk(problems, warnings ?? [], budget);
+  const isForgiving = old !== undefined && warnings !== undefined;
+  const node = isForgiving ? new Correlated(value, old, schema) : undefined;
   walk.check({ value, schema, path, isRoot, old, node, ancestor: undefined });
+  return walk.left;
 }
 
 /** A value on the way, and what is known of its past. */
@@ -47,14 +54,18 @@ interface Visit {
 }
 
 class RuleWalk {
-  private budget: number = costLimits.object;
   /** False once rules have become too costly: none is evaluated any more. */
   private isOn = true;
 
   constructor(
     private readonly problems: Problems,
     private readonly warnings: string[],
+    private budget: number,
   ) {}
+
+  get left(): number {
+    return this.isOn ? this.budget : -1;
+  }
 
   check(visit: Visit): void {
     const { value, schema } = visit;

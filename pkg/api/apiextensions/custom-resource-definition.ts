@@ -38,6 +38,7 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
   categories: ["api-extensions"],
   scope: "Cluster",
   storagePrefix: "apiextensions.{api}/customresourcedefinitions",
+  formerVersions: ["v1beta1"],
   versions: [
     { version: "v1", struct: customResourceDefinitionV1, onByDefault: true, convert: "hub" },
   ],

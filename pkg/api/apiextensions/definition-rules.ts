@@ -2,6 +2,7 @@
 import { deepEqual } from "#base";
 import { Path, type Problems } from "#schema";
 import { type HookContext, isDns1035Label, isDns1123Subdomain } from "#meta";
+import type { JsonSchema } from "#structural";
 import { parseGoUrl } from "../go-url.ts";
 import { entry, mustNotChange } from "../strategy.ts";
 import { checkClientConfig } from "../webhook-client.ts";
@@ -13,6 +14,15 @@ import type {
 } from "./definition-structs.ts";
 import { checkSchema } from "./schema-rules.ts";
 import { checkSelectableFields } from "./selectable-fields.ts";
+import {
+  isBundle,
+  isEstablished,
+  knowsReviews,
+  somewhere,
+  strict,
+  type Tolerance,
+  toleranceFor,
+} from "./tolerance.ts";
 
 /** What versions say, either each or, where all say the same, once for all. */
 type Parts = Pick<
@@ -75,7 +85,7 @@ export function checkDefinition(
     const detail = 'must be spec.names.plural+"."+spec.group';
     problems.invalid(Path.of("metadata.name"), metadata.name, detail);
   }
-  checkSpec(definition.spec, problems);
+  checkSpec(definition.spec, strict, problems);
   checkStatus(definition, problems);
   checkStoredVersions(definition, problems);
   checkApproval(definition, { problems, context, before: undefined });
@@ -87,12 +97,9 @@ export function checkDefinitionUpdate(
   old: CustomResourceDefinition,
   { problems, context }: { readonly problems: Problems; readonly context: HookContext },
 ): void {
-  checkSpec(definition.spec, problems);
+  checkSpec(definition.spec, toleranceFor(definition, old), problems);
   const { scope, names, group } = definition.spec;
-  const isEstablished = old.status.conditions?.some(
-    ({ type, status }) => type === "Established" && status === "True",
-  );
-  if (isEstablished) {
+  if (isEstablished(old)) {
     mustNotChange(problems, spec.child("scope"), { now: scope, before: old.spec.scope });
     const kinds = { now: names.kind, before: old.spec.names.kind };
     mustNotChange(problems, spec.child("names", "kind"), kinds);
@@ -119,17 +126,18 @@ function checkPreserving(definition: DefinitionSpec, problems: Problems): void {
   problems.invalid(spec.child("preserveUnknownFields"), true, detail);
 }
 
-function checkSpec(definition: DefinitionSpec, problems: Problems): void {
+function checkSpec(definition: DefinitionSpec, given: Tolerance, problems: Problems): void {
   checkGroup(definition.group, problems);
   checkEnumerated(definition.scope, spec.child("scope"), {
     supported: ["Cluster", "Namespaced"],
     problems,
   });
   const { common, versions } = hoisted(definition.versions ?? []);
+  const tolerance = narrowed(given, definition);
   if (common.schema?.openAPIV3Schema === undefined) {
-    for (const [index, { schema }] of versions.entries()) {
-      if (schema?.openAPIV3Schema !== undefined) continue;
-      problems.required(spec.child("versions").index(index).child("schema", "openAPIV3Schema"));
+    const isLenient = given.missingSchemas;
+    if (!isLenient || !definition.preserveUnknownFields) {
+      checkHasSchemas(versions, { isLenient, problems });
     }
   }
   for (const [index, version] of versions.entries()) {
@@ -138,15 +146,47 @@ function checkSpec(definition: DefinitionSpec, problems: Problems): void {
     checkDeprecation(version, place.child("deprecationWarning"), problems);
     const subresources = version.subresources ?? common.subresources;
     const hasStatus = subresources?.status !== undefined;
-    checkParts(version, { path: place, schema: "schema", hasStatus, problems });
+    const { name } = version;
+    checkParts(version, { path: place, schema: "schema", name, hasStatus, tolerance, problems });
   }
   checkVersions(definition, versions, problems);
   checkRequiredNames(definition.names, problems);
   checkNames(definition.names, spec.child("names"), problems);
   const hasStatus = definition.versions?.some((each) => each.subresources?.status !== undefined);
-  const isOn = hasStatus ?? false;
-  checkParts(common, { path: spec, schema: "validation", hasStatus: isOn, problems });
-  checkConversion(definition.conversion, problems);
+  checkParts(common, {
+    path: spec,
+    schema: "validation",
+    name: versions[0]?.name ?? "",
+    hasStatus: hasStatus ?? false,
+    tolerance,
+    problems,
+  });
+  checkConversion(definition.conversion, tolerance, problems);
+}
+
+/** Where unknown fields are pruned, or anything depends on it, schemas must be structural. */
+function narrowed(given: Tolerance, definition: DefinitionSpec): Tolerance {
+  if (!given.nonStructural) return given;
+  const needsStructure = (definition.versions ?? []).some(
+    ({ schema }) =>
+      schema?.openAPIV3Schema !== undefined && somewhere(schema.openAPIV3Schema, isDemanding),
+  );
+  return { ...given, nonStructural: definition.preserveUnknownFields === true && !needsStructure };
+}
+
+function isDemanding(schema: JsonSchema): boolean {
+  return Object.keys(schema).some((name) => name === "default" || name.startsWith("x-kubernetes-"));
+}
+
+function checkHasSchemas(
+  versions: readonly DefinitionVersion[],
+  { isLenient, problems }: { readonly isLenient: boolean; readonly problems: Problems },
+): void {
+  for (const [index, { schema, served }] of versions.entries()) {
+    if (schema?.openAPIV3Schema !== undefined || (isLenient && !served)) continue;
+    const place = spec.child("versions").index(index).child("schema", "openAPIV3Schema");
+    problems.required(place, isLenient ? "because otherwise all fields are pruned" : "");
+  }
 }
 
 function checkGroup(group: string, problems: Problems): void {
@@ -215,25 +255,33 @@ interface PartsPlace {
   readonly path: Path;
   /** What holds the schema there. */
   readonly schema: string;
+  /** Of the version. */
+  readonly name: string;
   readonly hasStatus: boolean;
+  readonly tolerance: Tolerance;
   readonly problems: Problems;
 }
 
-function checkParts(parts: Parts, { path, schema, hasStatus, problems }: PartsPlace): void {
+function checkParts(parts: Parts, place: PartsPlace): void {
+  const { path, schema, name, tolerance, problems } = place;
   const openApi = parts.schema?.openAPIV3Schema;
-  if (openApi !== undefined) checkSchema(openApi, path.child(schema), { hasStatus, problems });
+  if (openApi !== undefined) {
+    checkSchema(openApi, path.child(schema), { ...place, toleratesCosts: tolerance.costs(name) });
+  }
   const { scale } = parts.subresources ?? {};
   if (scale !== undefined) checkScale(scale, path.child("subresources", "scale"), problems);
   for (const [index, column] of (parts.additionalPrinterColumns ?? []).entries()) {
     checkColumn(column, path.child("additionalPrinterColumns").index(index), problems);
   }
   const fields = parts.selectableFields ?? [];
-  const place = path.child("selectableFields");
+  const fieldsPath = path.child("selectableFields");
   if (fields.length === 0) return;
-  if (openApi !== undefined) checkSelectableFields(fields, openApi, { path: place, problems });
-  else {
+  if (openApi !== undefined) {
+    const allowsMany = tolerance.selectableFields(name);
+    checkSelectableFields(fields, openApi, { path: fieldsPath, problems, allowsMany });
+  } else {
     const missing = schema === "schema" ? "version.schema.openAPIV3Schema" : "validations.schema";
-    problems.invalid(place, "", `may only be set when \`${missing}\` is not included`);
+    problems.invalid(fieldsPath, "", `may only be set when \`${missing}\` is not included`);
   }
 }
 
@@ -316,7 +364,11 @@ function checkNames(names: DefinitionNames, path: Path, problems: Problems): voi
   }
 }
 
-function checkConversion(conversion: DefinitionSpec["conversion"], problems: Problems): void {
+function checkConversion(
+  conversion: DefinitionSpec["conversion"],
+  tolerance: Tolerance,
+  problems: Problems,
+): void {
   if (conversion === undefined) return;
   const path = spec.child("conversion");
   checkEnumerated(conversion.strategy, path.child("strategy"), {
@@ -329,8 +381,14 @@ function checkConversion(conversion: DefinitionSpec["conversion"], problems: Pro
   if (conversion.strategy === "Webhook") {
     if (clientConfig === undefined) {
       problems.required(client, "required when strategy is set to Webhook");
-    } else checkClientConfig(clientConfig, client, problems);
-    checkReviewVersions(conversionReviewVersions ?? [], reviews, problems);
+    } else {
+      checkClientConfig(clientConfig, client, problems);
+      if (!tolerance.certificates && !isBundle(clientConfig.caBundle ?? "")) {
+        const detail = "unable to load root certificates: unable to parse bytes as PEM block";
+        problems.invalid(client.child("caBundle"), clientConfig.caBundle, detail);
+      }
+    }
+    checkReviewVersions(conversionReviewVersions ?? [], reviews, { tolerance, problems });
     return;
   }
   const detail = "should not be set when strategy is not set to Webhook";
@@ -338,14 +396,18 @@ function checkConversion(conversion: DefinitionSpec["conversion"], problems: Pro
   if ((conversionReviewVersions ?? []).length > 0) problems.forbidden(reviews, detail);
 }
 
-function checkReviewVersions(versions: readonly string[], path: Path, problems: Problems): void {
+function checkReviewVersions(
+  versions: readonly string[],
+  path: Path,
+  { tolerance, problems }: { readonly tolerance: Tolerance; readonly problems: Problems },
+): void {
   if (versions.length === 0) return problems.required(path);
   for (const [index, version] of versions.entries()) {
     const place = path.index(index);
     if (versions.indexOf(version) < index) problems.invalid(place, version, "duplicate version");
     else checkLabel(version, place, problems);
   }
-  if (versions.includes("v1") || versions.includes("v1beta1")) return;
+  if (tolerance.reviewVersions || knowsReviews(versions)) return;
   problems.invalid(path, versions, "must include at least one of v1, v1beta1");
 }
 

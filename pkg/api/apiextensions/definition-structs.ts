@@ -14,7 +14,8 @@ import {
 import { objectMeta, rawExtension, time } from "#meta";
 import { status } from "../meta/index.ts";
 import { webhookClientConfigOf } from "../webhook-client.ts";
-import { type JsonSchema, jsonSchemaProps } from "./json-schema.ts";
+import type { JsonSchema } from "#structural";
+import { jsonSchemaProps } from "./json-schema.ts";
 
 const v1 = structs("apiextensions-apiserver/pkg/apis/apiextensions/v1");
 const atomic = { listType: "atomic" } as const;

@@ -1,10 +1,20 @@
 /** Which JSON schemas custom resources may have. */
-import type { Path, Problems } from "#schema";
-import { entry, sortedKeys, unsupported } from "../strategy.ts";
-import type { JsonSchema, ValidationRule } from "./json-schema.ts";
+import { type Path, Problems } from "#schema";
+import {
+  cardinalityBelow,
+  checkDefaults,
+  checkRuleDefinitions,
+  CompiledSchema,
+  followFieldPath,
+  type JsonSchema,
+  RuleCosts,
+  type RulePlace,
+  type ValidationRule,
+} from "#structural";
+import { entry, sortedKeys } from "../strategy.ts";
+import { checkListItems, checkListMap, checkMergeExtensions } from "./list-rules.ts";
 import { checkStructural } from "./structural-rules.ts";
-
-const types = ["array", "boolean", "integer", "number", "object", "string"];
+import { isJsonType, jsonTypes, type Tolerance } from "./tolerance.ts";
 
 /** Fields that the root may have when there is a status endpoint, by the names of Go's struct. */
 const allowedAtRoot: Readonly<Record<string, string>> = {
@@ -32,19 +42,68 @@ const allowedAtRoot: Readonly<Record<string, string>> = {
   "x-kubernetes-validations": "XValidations",
 };
 
+/** How a schema is looked at. */
+interface SchemaOptions {
+  readonly hasStatus: boolean;
+  readonly problems: Problems;
+  readonly tolerance: Tolerance;
+  /** Rules may each cost whatever they do. */
+  readonly toleratesCosts: boolean;
+}
+
+/** Deeper schemas are no schemas of anything, and take more stack than there is. */
+const DEEPEST = 500;
+
 /** `path` is that of what holds `openAPIV3Schema`. */
-export function checkSchema(
-  schema: JsonSchema,
-  path: Path,
-  { hasStatus, problems }: { readonly hasStatus: boolean; readonly problems: Problems },
-): void {
+export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptions): void {
+  const { hasStatus, problems, tolerance } = options;
   const place = path.child("openAPIV3Schema");
+  if (isDeeper(schema, DEEPEST)) {
+    return problems.forbidden(place, `must not be nested more than ${DEEPEST} levels deep`);
+  }
   if (hasStatus) checkRootFields(schema, place, problems);
   if (schema.nullable) {
     problems.forbidden(place.child("nullable"), "nullable cannot be true at the root");
   }
-  checkStructural(schema, place, problems);
-  checkBelow(schema, place, { problems, isRoot: true });
+  const costs = new RuleCosts();
+  const isSound = tolerance.nonStructural || checkShape(schema, place, options);
+  const expressions = isSound && !tolerance.nonStructural ? new Problems() : undefined;
+  const rules: RuleScope | undefined = expressions && {
+    costs,
+    problems: expressions,
+    limitsEach: !options.toleratesCosts,
+    cardinality: 1,
+    unrelated: undefined,
+  };
+  checkBelow(schema, place, { problems, tolerance, isRoot: true, rules });
+  for (const problem of expressions?.list ?? []) problems.add(problem);
+  costs.check(place, problems);
+}
+
+/** Whether it is structural, and its defaults fit it; rules are looked at only then. */
+function checkShape(schema: JsonSchema, path: Path, { problems, tolerance }: SchemaOptions) {
+  const before = problems.list.length;
+  checkStructural(schema, path, problems);
+  if (problems.list.length > before) return false;
+  const allowsUnknown = tolerance.unprunedDefaults;
+  checkDefaults(new CompiledSchema(schema), path, { problems, allowsUnknown });
+  return problems.list.length === before;
+}
+
+/** Without recursion, as it may be very deep. */
+function isDeeper(root: JsonSchema, most: number): boolean {
+  let level: readonly unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true;
+    level = level.flatMap((value) => {
+      const { properties, items, additionalProperties, ...rest } = value as JsonSchema;
+      const { not, allOf, anyOf, oneOf } = rest;
+      const below = [items, additionalProperties, not, allOf, anyOf, oneOf].flat();
+      const all = [...below, ...Object.values(properties ?? {})];
+      return all.filter((each) => typeof each === "object" && each !== null);
+    });
+  }
+  return false;
 }
 
 function checkRootFields(schema: JsonSchema, place: Path, problems: Problems): void {
@@ -65,8 +124,16 @@ function checkRootFields(schema: JsonSchema, place: Path, problems: Problems): v
   }
 }
 
+/** What rules in CEL depend on; absent where none are allowed or none can be looked at. */
+interface RuleScope extends Omit<RulePlace, "path" | "isRoot"> {
+  readonly cardinality: number | undefined;
+}
+
 interface Context {
+  /** Of all but the expressions of rules. */
   readonly problems: Problems;
+  readonly tolerance: Tolerance;
+  readonly rules: RuleScope | undefined;
   readonly isRoot?: boolean;
   /** Inside of apiVersion, kind or metadata of an object. */
   readonly inMetadata?: boolean;
@@ -78,14 +145,37 @@ const metaFields = ["apiVersion", "kind", "metadata"];
 
 function checkBelow(schema: JsonSchema, path: Path, context: Context): void {
   const { problems } = context;
+  const before = problems.list.length;
   checkSupported(schema, path, context);
-  const inner: Context = { ...context, isRoot: false };
   if (schema.uniqueItems) {
     const detail =
       "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
     problems.forbidden(path.child("uniqueItems"), detail);
   }
+  const inner: Context = { ...context, isRoot: false, rules: scopeBelow(schema, context.rules) };
   checkAdditionalProperties(schema, path, inner);
+  checkProperties(schema, path, context.isRoot === true ? { ...inner, isRoot: true } : inner);
+  const nested: Context = { ...inner, rules: undefined };
+  if (schema.not !== undefined) checkBelow(schema.not, path.child("not"), nested);
+  for (const junctor of ["allOf", "oneOf", "anyOf"] as const) {
+    schema[junctor]?.forEach((each, index) =>
+      checkBelow(each, path.child(junctor).index(index), nested),
+    );
+  }
+  checkItems(schema, path, inner);
+  checkMergeExtensions(schema, path, problems);
+  checkListMap(schema, path, problems);
+  if (!context.tolerance.listItems) checkListItems(schema, path, problems);
+  checkRules(schema, path, { context, isSound: problems.list.length === before });
+}
+
+function scopeBelow(schema: JsonSchema, rules: RuleScope | undefined): RuleScope | undefined {
+  return rules && { ...rules, cardinality: cardinalityBelow(schema, rules.cardinality) };
+}
+
+/** `context` is that of the properties, but for whether the schema is the root. */
+function checkProperties(schema: JsonSchema, path: Path, context: Context): void {
+  const inner: Context = { ...context, isRoot: false };
   for (const name of sortedKeys(schema.properties)) {
     const isMeta = context.isRoot || schema["x-kubernetes-embedded-resource"] === true;
     const property = path.child("properties").key(name);
@@ -96,27 +186,34 @@ function checkBelow(schema: JsonSchema, path: Path, context: Context): void {
     }
     checkBelow(entry(schema.properties, name) ?? {}, property, below);
   }
-  if (schema.not !== undefined) checkBelow(schema.not, path.child("not"), inner);
-  for (const junctor of ["allOf", "oneOf", "anyOf"] as const) {
-    schema[junctor]?.forEach((each, index) =>
-      checkBelow(each, path.child(junctor).index(index), inner),
-    );
-  }
-  checkItems(schema, path, inner);
-  checkExtensions(schema, path, problems);
-  checkListMap(schema, path, problems);
-  checkListItems(schema, path, problems);
-  schema["x-kubernetes-validations"]?.forEach((rule, index) =>
-    checkRule(rule, path.child("x-kubernetes-validations").index(index), problems),
-  );
+}
+
+/** The expressions of rules are looked at where nothing else is wrong here or below. */
+function checkRules(
+  schema: JsonSchema,
+  path: Path,
+  { context, isSound }: { readonly context: Context; readonly isSound: boolean },
+): void {
+  const all = schema["x-kubernetes-validations"] ?? [];
+  if (all.length === 0) return;
+  const { problems, rules, isRoot = false } = context;
+  const before = problems.list.length;
+  const compiled = new CompiledSchema(schema);
+  all.forEach((rule, index) => {
+    const place = path.child("x-kubernetes-validations").index(index);
+    checkRule(rule, place, { schema: compiled, problems });
+  });
+  if (!isSound || problems.list.length > before || rules === undefined) return;
+  const isResource = isRoot || compiled.isEmbedded;
+  checkRuleDefinitions(compiled, { ...rules, path, isRoot: isResource });
 }
 
 /** Words of JSON Schema that Kubernetes does not take. */
 function checkSupported(schema: JsonSchema, path: Path, context: Context): void {
-  const { problems, noDefaults, inMetadata } = context;
+  const { problems, noDefaults, inMetadata, tolerance } = context;
   const { type = "" } = schema;
-  if (type !== "" && type !== "null" && !types.includes(type)) {
-    problems.notSupported(path.child("type"), type, types);
+  if (type !== "null" && !isJsonType(type) && !tolerance.types) {
+    problems.notSupported(path.child("type"), type, jsonTypes);
   }
   const refuse = (field: keyof JsonSchema, isThere: boolean) => {
     if (isThere) problems.forbidden(path.child(field), `${field} is not supported`);
@@ -152,134 +249,24 @@ function checkAdditionalProperties(schema: JsonSchema, path: Path, context: Cont
     const detail = "additionalProperties and properties are mutual exclusive";
     context.problems.forbidden(place, detail);
   }
-  if (typeof values === "object") checkBelow(values, place, context);
+  if (typeof values !== "object") return;
+  const below = context.inMetadata
+    ? { ...context, noDefaults: "inside additionalProperties applying to object metadata" }
+    : context;
+  checkBelow(values, place, below);
 }
 
-function checkItems({ items }: JsonSchema, path: Path, context: Context): void {
+function checkItems(schema: JsonSchema, path: Path, { rules, ...rest }: Context): void {
+  const { items } = schema;
   if (!items) return;
   const place = path.child("items");
+  // Items of other lists are not known again after an update.
+  const isRelated = schema["x-kubernetes-list-type"] === "map";
+  const unrelated = rules?.unrelated ?? (isRelated ? undefined : path);
+  const context: Context = { ...rest, rules: rules && { ...rules, unrelated } };
   if ("length" in items && Array.isArray(items)) {
     items.forEach((each, index) => checkBelow(each, place.index(index), context));
   } else checkBelow(items as JsonSchema, place, context);
-}
-
-const LIST_TYPE = "x-kubernetes-list-type";
-const LIST_KEYS = "x-kubernetes-list-map-keys";
-const MAP_TYPE = "x-kubernetes-map-type";
-
-function checkExtensions(schema: JsonSchema, path: Path, problems: Problems): void {
-  const preserve = "x-kubernetes-preserve-unknown-fields";
-  if (schema[preserve] === false) {
-    problems.invalid(path.child(preserve), false, "must be true or undefined");
-  }
-  const needsType = (type: string, reason: string) => {
-    if (schema.type === type) return true;
-    const detail = `must be ${type} if ${reason} is specified`;
-    if (!schema.type) problems.required(path.child("type"), detail);
-    else problems.invalid(path.child("type"), schema.type, detail);
-    return false;
-  };
-  const mapType = schema[MAP_TYPE];
-  if (mapType !== undefined) {
-    needsType("object", MAP_TYPE);
-    const supported = ["atomic", "granular"];
-    if (!supported.includes(mapType)) {
-      unsupported(problems, path.child(MAP_TYPE), { value: mapType, supported });
-    }
-  }
-  const listType = schema[LIST_TYPE];
-  const listTypes = ["atomic", "set", "map"];
-  if (listType !== undefined && needsType("array", LIST_TYPE) && !listTypes.includes(listType)) {
-    unsupported(problems, path.child(LIST_TYPE), { value: listType, supported: listTypes });
-  }
-  if ((schema[LIST_KEYS] ?? []).length === 0) return;
-  const detail = "must be map if x-kubernetes-list-map-keys is non-empty";
-  if (listType === undefined) problems.required(path.child(LIST_TYPE), detail);
-  else if (listType !== "map") problems.invalid(path.child(LIST_TYPE), listType, detail);
-}
-
-/** The keys of a list of type map are scalar properties of its items. */
-function checkListMap(schema: JsonSchema, path: Path, problems: Problems): void {
-  if (schema[LIST_TYPE] !== "map") return;
-  const keys = schema[LIST_KEYS] ?? [];
-  const items = path.child("items");
-  if (keys.length === 0) {
-    const detail = "must not be empty if x-kubernetes-list-type is map";
-    problems.required(path.child(LIST_KEYS), detail);
-  }
-  if (!schema.items) {
-    problems.required(items, "must have a schema if x-kubernetes-list-type is map");
-    return;
-  }
-  const item = itemOf(schema);
-  if (item === undefined) {
-    const detail = "must only have a single schema if x-kubernetes-list-type is map";
-    problems.invalid(items, schema.items, detail);
-  } else if (item.type === "object") checkKeys(keys, item, { path, problems });
-  else {
-    const detail = "must be object if parent array's x-kubernetes-list-type is map";
-    problems.invalid(items.child("type"), item.type ?? "", detail);
-  }
-}
-
-function itemOf({ items }: JsonSchema): JsonSchema | undefined {
-  return items && !Array.isArray(items) ? (items as JsonSchema) : undefined;
-}
-
-interface Place {
-  readonly path: Path;
-  readonly problems: Problems;
-}
-
-function checkKeys(keys: readonly string[], item: JsonSchema, { path, problems }: Place): void {
-  for (const [index, key] of keys.entries()) {
-    const property = entry(item.properties, key);
-    if (property === undefined) {
-      const detail = "entries must all be names of item properties";
-      problems.invalid(path.child(LIST_KEYS), keys, detail);
-    } else if (property.type === "array" || property.type === "object") {
-      const place = path.child("items", "properties").key(key).child("type");
-      const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-      problems.invalid(place, property.type, detail);
-    }
-    if (keys.indexOf(key) < index) {
-      problems.invalid(path.child(LIST_KEYS), keys, "must not contain duplicate entries");
-    }
-  }
-}
-
-/** Items of sets and maps can be told apart as a whole. */
-function checkListItems(schema: JsonSchema, path: Path, problems: Problems): void {
-  const listType = schema[LIST_TYPE];
-  const item = itemOf(schema);
-  if (item === undefined || (listType !== "set" && listType !== "map")) return;
-  const items = path.child("items");
-  if (item.nullable) {
-    const detail = `cannot be nullable when x-kubernetes-list-type is ${listType}`;
-    problems.forbidden(items.child("nullable"), detail);
-  }
-  if (listType === "map") {
-    for (const key of schema[LIST_KEYS] ?? []) checkKeyValue(key, item, { path: items, problems });
-    return;
-  }
-  const field = item.type === "object" ? MAP_TYPE : item.type === "array" ? LIST_TYPE : undefined;
-  if (field === undefined || item[field] === "atomic") return;
-  const detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
-  problems.invalid(items.child(field), item[field] ?? null, detail);
-}
-
-function checkKeyValue(key: string, item: JsonSchema, { path, problems }: Place): void {
-  const property = entry(item.properties, key);
-  if (property === undefined) return;
-  const place = path.child("properties").key(key);
-  const reason = "this property is in x-kubernetes-list-map-keys, so it";
-  if (property.default === undefined && !item.required?.includes(key)) {
-    const detail = `${reason} must have a default or be a required property`;
-    problems.required(place.child("default"), detail);
-  }
-  if (property.nullable) {
-    problems.forbidden(place.child("nullable"), `${reason} cannot be nullable`);
-  }
 }
 
 const reasons = [
@@ -292,7 +279,11 @@ const reasons = [
 const hasLineBreak = (text: string): boolean => /[\n\r]/.test(text);
 
 /** The shape of a rule; its expressions are another matter. */
-function checkRule(rule: ValidationRule, path: Path, problems: Problems): void {
+function checkRule(
+  rule: ValidationRule,
+  path: Path,
+  { schema, problems }: { readonly schema: CompiledSchema; readonly problems: Problems },
+): void {
   const { message = "", messageExpression = "", fieldPath = "", reason } = rule;
   const text = message.trim();
   if (rule.rule.trim() === "") problems.required(path.child("rule"), "rule is not specified");
@@ -317,6 +308,10 @@ function checkRule(rule: ValidationRule, path: Path, problems: Problems): void {
   if (hasLineBreak(fieldPath)) {
     problems.invalid(path.child("fieldPath"), fieldPath, "must not contain line breaks");
   }
+  if (fieldPath === "") return;
+  const found = followFieldPath(fieldPath, schema, { brackets: true });
+  if (typeof found !== "string") return;
+  problems.invalid(path.child("fieldPath"), fieldPath, "must be a valid path");
 }
 
 const formats = new Set(

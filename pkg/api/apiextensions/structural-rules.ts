@@ -5,7 +5,7 @@
 import { compareUtf8 } from "#base";
 import { type FieldProblem, type Path, Problems } from "#schema";
 import { regexpFault } from "./go-regexp.ts";
-import type { JsonSchema } from "./json-schema.ts";
+import type { JsonSchema } from "#structural";
 import { entry } from "../strategy.ts";
 
 type Level = "root" | "item" | "field";

@@ -1,0 +1,125 @@
+/** Lists whose elements are told apart, and maps that are merged. */
+import type { Path, Problems } from "#schema";
+import type { JsonSchema } from "#structural";
+import { entry, unsupported } from "../strategy.ts";
+
+const LIST_TYPE = "x-kubernetes-list-type";
+const LIST_KEYS = "x-kubernetes-list-map-keys";
+const MAP_TYPE = "x-kubernetes-map-type";
+
+export function checkMergeExtensions(schema: JsonSchema, path: Path, problems: Problems): void {
+  const preserve = "x-kubernetes-preserve-unknown-fields";
+  if (schema[preserve] === false) {
+    problems.invalid(path.child(preserve), false, "must be true or undefined");
+  }
+  const needsType = (type: string, reason: string) => {
+    if (schema.type === type) return;
+    const detail = `must be ${type} if ${reason} is specified`;
+    if (!schema.type) problems.required(path.child("type"), detail);
+    else problems.invalid(path.child("type"), schema.type, detail);
+  };
+  const mapType = schema[MAP_TYPE];
+  if (mapType !== undefined) {
+    needsType("object", MAP_TYPE);
+    const supported = ["atomic", "granular"];
+    if (!supported.includes(mapType)) {
+      unsupported(problems, path.child(MAP_TYPE), { value: mapType, supported });
+    }
+  }
+  const listType = schema[LIST_TYPE];
+  const listTypes = ["atomic", "set", "map"];
+  if (listType !== undefined) needsType("array", LIST_TYPE);
+  if (listType !== undefined && !listTypes.includes(listType)) {
+    unsupported(problems, path.child(LIST_TYPE), { value: listType, supported: listTypes });
+  }
+  if ((schema[LIST_KEYS] ?? []).length === 0) return;
+  const detail = "must be map if x-kubernetes-list-map-keys is non-empty";
+  if (listType === undefined) problems.required(path.child(LIST_TYPE), detail);
+  else if (listType !== "map") problems.invalid(path.child(LIST_TYPE), listType, detail);
+}
+
+/** The keys of a list of type map are scalar properties of its items. */
+export function checkListMap(schema: JsonSchema, path: Path, problems: Problems): void {
+  if (schema[LIST_TYPE] !== "map") return;
+  const keys = schema[LIST_KEYS] ?? [];
+  const items = path.child("items");
+  if (keys.length === 0) {
+    const detail = "must not be empty if x-kubernetes-list-type is map";
+    problems.required(path.child(LIST_KEYS), detail);
+  }
+  if (!schema.items) {
+    problems.required(items, "must have a schema if x-kubernetes-list-type is map");
+    return;
+  }
+  const item = itemOf(schema);
+  if (item === undefined) {
+    const detail = "must only have a single schema if x-kubernetes-list-type is map";
+    problems.invalid(items, schema.items, detail);
+  } else if (item.type === "object") checkKeys(keys, item, { path, problems });
+  else {
+    const detail = "must be object if parent array's x-kubernetes-list-type is map";
+    problems.invalid(items.child("type"), item.type ?? "", detail);
+  }
+}
+
+function itemOf({ items }: JsonSchema): JsonSchema | undefined {
+  return items && !Array.isArray(items) ? (items as JsonSchema) : undefined;
+}
+
+interface Place {
+  readonly path: Path;
+  readonly problems: Problems;
+}
+
+function checkKeys(keys: readonly string[], item: JsonSchema, { path, problems }: Place): void {
+  for (const [index, key] of keys.entries()) {
+    const property = entry(item.properties, key);
+    if (property === undefined) {
+      const detail = "entries must all be names of item properties";
+      problems.invalid(path.child(LIST_KEYS), keys, detail);
+    } else if (property.type === "array" || property.type === "object") {
+      const place = path.child("items", "properties").key(key).child("type");
+      const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
+      problems.invalid(place, property.type, detail);
+    }
+    if (keys.indexOf(key) < index) {
+      problems.invalid(path.child(LIST_KEYS), keys, "must not contain duplicate entries");
+    }
+  }
+}
+
+/** Items of sets and maps can be told apart as a whole. */
+export function checkListItems(schema: JsonSchema, path: Path, problems: Problems): void {
+  const listType = schema[LIST_TYPE];
+  const item = itemOf(schema);
+  if (item === undefined || (listType !== "set" && listType !== "map")) return;
+  const items = path.child("items");
+  if (item.nullable) {
+    const detail = `cannot be nullable when x-kubernetes-list-type is ${listType}`;
+    problems.forbidden(items.child("nullable"), detail);
+  }
+  if (listType === "map") {
+    for (const key of schema[LIST_KEYS] ?? []) checkKeyValue(key, item, { path: items, problems });
+    return;
+  }
+  // Lists are atomic unless they say otherwise, objects are not.
+  const isList = item.type === "array" && (item[LIST_TYPE] ?? "atomic") !== "atomic";
+  const isObject = item.type === "object" && item[MAP_TYPE] !== "atomic";
+  if (!isList && !isObject) return;
+  const detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
+  problems.invalid(items.child(isList ? LIST_TYPE : MAP_TYPE), item[LIST_TYPE] ?? null, detail);
+}
+
+function checkKeyValue(key: string, item: JsonSchema, { path, problems }: Place): void {
+  const property = entry(item.properties, key);
+  if (property === undefined) return;
+  const place = path.child("properties").key(key);
+  const reason = "this property is in x-kubernetes-list-map-keys, so it";
+  if (property.default === undefined && !item.required?.includes(key)) {
+    const detail = `${reason} must have a default or be a required property`;
+    problems.required(place.child("default"), detail);
+  }
+  if (property.nullable) {
+    problems.forbidden(place.child("nullable"), `${reason} cannot be nullable`);
+  }
+}
