@@ -74,55 +74,14 @@ async function startOn(
   options: StartOptions,
   clock: Clock,
 ): Promise<RunningServer> {
-  const gates = featureGates(options.featureGates ?? new Map());
-  const domain = domainOf(options.apiDomain, options.labelDomain);
-  const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
-  const report = reporter(options);
-  const values = await sealed(opened.backend, {
-    encryption: options.encryption,
-    root: options.storageRoot ?? "/registry",
-    catalog,
-    clock,
-    report,
-  });
-  const storage = { ...opened, backend: values.backend };
-  const credentials = await credentialsOf(options, clock);
-  const token = credentials?.adminToken ?? randomBytes(24).toString("base64url");
-  const late = () => registry;
-  const life = new AbortController();
-  // Every watch of every controller listens to it.
-  setMaxListeners(0, life.signal);
-  const files = new FollowedFiles({ clock, report });
-  const access = accessOf({
-    options,
-    adminToken: token,
-    ownAuthority: credentials?.authority.certificate,
-    files,
-    catalog,
-    clock,
-    gates,
-    report,
-    life: life.signal,
-    registry: late,
-  });
-  const registry: Registry = registryOf(storage.backend, catalog, {
-    options,
-    clock,
-    access,
-    gates,
-  });
-  const health = [storageCheck(storage.backend), values.check, defaultRolesCheck];
-  const metrics = new PrometheusMetrics();
-  const auditing = await auditingOf(options, { domain, clock, metrics, report });
-  const parts = { catalog, registry, access, clock, health, metrics, auditor: auditing.auditor };
-  const renew = (tls: TlsOptions) => server.renewTls(tls);
-  const tls = credentials && followedTls(options, credentials, { files, renew });
-  const server: KeelsonServer = serverOf(options, parts, tls);
+  const prepared = await prepare(opened, options, clock);
+  const { storage, values, credentials, token, life, files, report } = prepared;
+  const assembled = await assemble(prepared);
+  const { server, auditing, access, definitions } = assembled;
   const rootCa = credentials?.authority.certificate ?? "";
-  const running = { storage, registry, catalog, options, clock, life, rootCa };
-  const definitions = serveDefinitions({ registry, catalog, clock, signal: life.signal, report });
+  const running = { ...prepared, ...assembled, rootCa };
   try {
-    await makeReady({ ...running, server, access, gates, definitions });
+    await makeReady(running);
   } catch (error) {
     life.abort();
     await closeServer({ server, auditing }, { graceMs: 0 });
@@ -150,6 +109,56 @@ async function startOn(
     close: (closeOptions) =>
       closeAll({ server, auditing, life, background, storage }, closeOptions),
   };
+}
+
+/** What the parts of a server stand on. */
+async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock) {
+  const domain = domainOf(options.apiDomain, options.labelDomain);
+  const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
+  const report = reporter(options);
+  const root = options.storageRoot ?? "/registry";
+  const { encryption } = options;
+  const values = await sealed(opened.backend, { encryption, root, catalog, clock, report });
+  const credentials = await credentialsOf(options, clock);
+  const life = new AbortController();
+  // Every watch of every controller listens to it.
+  setMaxListeners(0, life.signal);
+  return {
+    options,
+    clock,
+    catalog,
+    report,
+    values,
+    credentials,
+    life,
+    gates: featureGates(options.featureGates ?? new Map()),
+    storage: { ...opened, backend: values.backend },
+    token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
+    files: new FollowedFiles({ clock, report }),
+  };
+}
+
+/** The parts of a server, put together; nothing runs yet. */
+async function assemble(prepared: Awaited<ReturnType<typeof prepare>>) {
+  const { options, clock, catalog, report, values, credentials, life, files, storage } = prepared;
+  const access = accessOf({
+    ...prepared,
+    adminToken: prepared.token,
+    ownAuthority: credentials?.authority.certificate,
+    life: life.signal,
+    registry: () => registry,
+  });
+  const registry: Registry = registryOf(storage.backend, catalog, { ...prepared, access });
+  const health = [storageCheck(storage.backend), values.check, defaultRolesCheck];
+  const metrics = new PrometheusMetrics();
+  const { domain } = catalog;
+  const auditing = await auditingOf(options, { domain, clock, metrics, report });
+  const parts = { catalog, registry, access, clock, health, metrics, auditor: auditing.auditor };
+  const renew = (tls: TlsOptions) => server.renewTls(tls);
+  const tls = credentials && followedTls(options, credentials, { files, renew });
+  const server: KeelsonServer = serverOf(options, parts, tls);
+  const definitions = serveDefinitions({ registry, catalog, clock, signal: life.signal, report });
+  return { access, registry, auditing, server, definitions };
 }
 
 interface ServerParts {
