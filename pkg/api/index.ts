@@ -119,6 +119,17 @@ export const builtinKinds: readonly Kind[] = [
   storageVersionMigration,
 ];
 
+export {
+  cleanupFinalizer,
+  conditionOf,
+  type DefinitionCondition,
+  withCondition,
+} from "./apiextensions/definition-conditions.ts";
+export type {
+  CustomResourceDefinition,
+  DefinitionNames,
+  DefinitionVersion,
+} from "./apiextensions/definition-structs.ts";
 export { checkScale } from "./autoscaling/scale.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
@@ -135,7 +146,7 @@ export {
   needsNodePort,
   type Service,
 } from "./core/service-types.ts";
-export { humanDuration } from "./printing.ts";
+export { humanDuration, nameColumn } from "./printing.ts";
 export { subresourceKinds } from "./subresource-kinds.ts";
 export { wireKinds, type WireKind } from "./wire-kinds.ts";
 export { FeatureGateError, featureGates } from "./feature-gates.ts";

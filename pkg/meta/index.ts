@@ -10,6 +10,7 @@ export {
 } from "./domain.ts";
 export * from "./kind.ts";
 export { Catalog, groupVersionOf, type Resource, resourceOf } from "./catalog.ts";
+export { compareVersions } from "./version-order.ts";
 export { type Status, type StatusCause, type StatusDetails, StatusError } from "./status.ts";
 export {
   duration,

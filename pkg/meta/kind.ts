@@ -253,6 +253,14 @@ export interface KindHooks<Hub = any> {
    * for. Kinds without it go at once.
    */
   readonly gracePeriod?: (object: Hub, asked: number | undefined) => number;
+  /**
+   * Of kinds whose first deletion only marks them: what is done to the object beside that, such as
+   * a finalizer of the kind's own. `now` is an RFC 3339 time.
+   */
+  readonly markDeleting?: (
+    object: Hub,
+    moment: { readonly api: string; readonly now: string },
+  ) => void;
   /** Of objects to be created, before `prepareCreate`; told even where they are refused. */
   readonly earlyWarnings?: (object: Hub, context: HookContext) => readonly string[];
   readonly warnings?: (

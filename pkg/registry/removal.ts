@@ -1,3 +1,4 @@
+import { deepClone } from "#base";
 import { conflict, invalid, notFound, type Resource, type Status } from "#meta";
 import { Path, Problems } from "#schema";
 import type { Entry } from "#storage";
@@ -52,11 +53,8 @@ export async function remove(
     for (const step of [...environment.mutating, ...environment.validating]) {
       await step({ ...attributes, old: current.object });
     }
-    if (isNamespace(target.resource)) checkNamespacePreconditions(target, current, options);
-    else checkDeletePreconditions(target, current, options);
-    const outcome = isNamespace(target.resource)
-      ? await removeNamespace(environment, target, { options, entry, current })
-      : await removeObject(environment, target, { options, entry, current });
+    checkPreconditions(target, current, options);
+    const outcome = await removeOnce(environment, target, { options, entry, current });
     if ("answer" in outcome) return outcome.answer;
     entry = outcome.current;
   }
@@ -78,6 +76,30 @@ interface Marked {
 /** Someone else was faster; this stands there now. */
 interface Outdated {
   readonly current: Entry | undefined;
+}
+
+function removeOnce(
+  environment: Environment,
+  target: Target,
+  removal: Removal,
+): Promise<Outcome> {
+  const { kind } = target.resource;
+  const isFirst = !removal.current.object.metadata.deletionTimestamp;
+  if (isNamespace(target.resource)) return removeNamespace(environment, target, removal);
+  if (kind.hooks.markDeleting !== undefined && isFirst) {
+    return markOnly(environment, target, removal);
+  }
+  return removeObject(environment, target, removal);
+}
+
+/** The kind has its own way of going: whoever carries it out takes the kind's finalizer away. */
+function markOnly(environment: Environment, target: Target, removal: Removal): Promise<Outcome> {
+  const object = deepClone(removal.current.object);
+  const now = timestamp(environment.clock.now());
+  object.metadata.deletionTimestamp = now;
+  const { api } = environment.catalog.domain;
+  target.resource.kind.hooks.markDeleting?.(object, { api, now });
+  return store(environment, target, { ...removal, object });
 }
 
 async function removeObject(
@@ -298,12 +320,13 @@ export function checkDeletePreconditions(
   );
 }
 
-/** Namespaces have words of their own for the same. */
-function checkNamespacePreconditions(
-  { resource, name }: Target,
-  current: StoredItem,
-  { preconditions }: DeleteOptions,
-): void {
+/** Kinds whose deletion begins with a mark have words of their own for the same. */
+function checkPreconditions(target: Target, current: StoredItem, options: DeleteOptions): void {
+  const { resource, name } = target;
+  const { preconditions } = options;
+  if (!isNamespace(resource) && resource.kind.hooks.markDeleting === undefined) {
+    return checkDeletePreconditions(target, current, options);
+  }
   const expected = [
     ["UID", preconditions?.uid, current.object.metadata.uid],
     ["ResourceVersion", preconditions?.resourceVersion, String(current.revision)],

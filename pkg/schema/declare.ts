@@ -11,6 +11,7 @@ import type {
   LazyType,
   ListType,
   MapType,
+  OpenMembers,
   ScalarType,
   StringType,
   StructType,
@@ -70,6 +71,7 @@ export function lazy<T>(resolve: () => Type): LazyType<T> {
 
 export interface StructOptions {
   readonly atomic?: boolean;
+  readonly open?: OpenMembers;
 }
 
 /**

@@ -7,10 +7,9 @@ import {
   apiResourceList,
   apiVersions,
 } from "#api";
-import { type Status, StatusError } from "#meta";
+import { compareVersions, type Status, StatusError } from "#meta";
 import { fromProtobuf, type StructType, toJsonValue, unwrapEnvelope } from "#schema";
 import { discoveryAnswer } from "./discovery.ts";
-import { compareVersions } from "./group-order.ts";
 import { lateKind, toyCatalog } from "./toy-catalog.ts";
 
 const catalog = toyCatalog();

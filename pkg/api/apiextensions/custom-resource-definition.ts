@@ -5,6 +5,7 @@ import {
   type CustomResourceDefinition,
   customResourceDefinitionV1,
 } from "./definition-structs.ts";
+import { markDeleting } from "./definition-conditions.ts";
 import { unknownFormats } from "./schema-rules.ts";
 
 /** Names that follow from the kind. */
@@ -49,7 +50,11 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    default: fillNames,
+    default: (object) => {
+      fillNames(object);
+      if ((object.status.storedVersions ?? []).length === 0) noteStorageVersion(object);
+    },
+    markDeleting,
     prepareCreate: (object) => {
       const acceptedNames = { plural: "", kind: "" };
       object.status = { conditions: null, acceptedNames, storedVersions: null };

@@ -1,0 +1,50 @@
+import type { CustomResourceDefinition } from "./definition-structs.ts";
+
+export type DefinitionCondition = NonNullable<
+  CustomResourceDefinition["status"]["conditions"]
+>[number];
+
+type Status = CustomResourceDefinition["status"];
+
+/** Deletes all objects of a definition before it goes itself. */
+export const cleanupFinalizer = "customresourcecleanup.apiextensions.{api}";
+
+export function conditionOf(
+  status: Status,
+  type: DefinitionCondition["type"],
+): DefinitionCondition | undefined {
+  return status.conditions?.find((condition) => condition.type === type);
+}
+
+/** The conditions with this one; its time moves only when its status does. */
+export function withCondition(
+  conditions: readonly DefinitionCondition[],
+  condition: Omit<DefinitionCondition, "lastTransitionTime">,
+  now: string,
+): readonly DefinitionCondition[] {
+  const known = conditions.find(({ type }) => type === condition.type);
+  if (known === undefined) return [...conditions, { ...condition, lastTransitionTime: now }];
+  const isSame = known.status === condition.status && known.lastTransitionTime;
+  const lastTransitionTime = isSame ? known.lastTransitionTime : now;
+  const changed = { ...condition, ...(lastTransitionTime ? { lastTransitionTime } : {}) };
+  return conditions.map((each) => (each === known ? changed : each));
+}
+
+/** What the first deletion makes of a definition: its objects have to go before. */
+export function markDeleting(
+  definition: CustomResourceDefinition,
+  { api, now }: { readonly api: string; readonly now: string },
+): void {
+  const { metadata, status } = definition;
+  const finalizer = cleanupFinalizer.replace("{api}", api);
+  const finalizers: readonly string[] = metadata.finalizers ?? [];
+  if (!finalizers.includes(finalizer)) metadata.finalizers = [...finalizers, finalizer];
+  const terminating = {
+    type: "Terminating",
+    status: "True",
+    reason: "InstanceDeletionPending",
+    message:
+      "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+  } as const;
+  status.conditions = [...withCondition(status.conditions ?? [], terminating, now)];
+}

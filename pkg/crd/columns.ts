@@ -1,0 +1,83 @@
+import { type DefinitionVersion, humanDuration, nameColumn } from "#api";
+import type { Cell, Column, RowContext } from "#meta";
+import { JsonPath } from "#structural";
+
+type PrinterColumn = NonNullable<DefinitionVersion["additionalPrinterColumns"]>[number];
+
+const usual: readonly PrinterColumn[] = [
+  {
+    name: "Age",
+    type: "date",
+    description: "Time since the object was created.",
+    jsonPath: ".metadata.creationTimestamp",
+  },
+];
+
+/** The columns of a version, and how a row is read from an object. */
+export function tableOf({ additionalPrinterColumns }: DefinitionVersion): {
+  readonly columns: readonly Column[];
+  readonly row: (object: any, context: RowContext) => readonly Cell[];
+} {
+  const columns = additionalPrinterColumns?.length ? additionalPrinterColumns : usual;
+  let cells: readonly ((object: unknown, context: RowContext) => Cell)[] | undefined;
+  return {
+    columns: [nameColumn, ...columns.map(columnOf)],
+    row: (object, context) => {
+      cells ??= columns.map(cellOf);
+      return [object.metadata.name ?? "", ...cells.map((cell) => cell(object, context))];
+    },
+  };
+}
+
+function columnOf({ name, type, format, description, priority }: PrinterColumn): Column {
+  return {
+    name,
+    type: type as Column["type"],
+    format: format ?? "",
+    description: description || `Custom resource definition column (in JSONPath format)`,
+    priority: priority ?? 0,
+  };
+}
+
+/** Only the first value that the path leads to is shown. */
+function cellOf({ type, jsonPath }: PrinterColumn): (object: unknown, context: RowContext) => Cell {
+  const path = JsonPath.parse(jsonPath);
+  return (object, { now }) => {
+    const [value] = path?.find(object) ?? [];
+    if (value === undefined) return null;
+    if (type === "string") return textCell(value);
+    return type === "date" ? dateCell(value, now) : plainCell(type, value);
+  };
+}
+
+/** As Go's template printer writes a value; null is none. */
+function textCell(value: unknown): string {
+  if (value === null) return "<no value>";
+  return typeof value === "object" ? JSON.stringify(value, bigintAsNumber) : String(value);
+}
+
+function bigintAsNumber(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}
+
+function dateCell(value: unknown, now: number): Cell {
+  if (typeof value !== "string") return null;
+  if (value === "") return "<unknown>";
+  const time = Date.parse(value);
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(value);
+  return isTime && Number.isFinite(time) ? humanDuration(now - time) : "<invalid>";
+}
+
+/** Null for a value of another type. */
+function plainCell(type: string, value: unknown): Cell {
+  switch (type) {
+    case "integer":
+      if (typeof value === "bigint") return Number(value);
+      return typeof value === "number" ? Math.trunc(value) : null;
+    case "number":
+      if (typeof value === "bigint") return Number(value);
+      return typeof value === "number" ? value : null;
+    default:
+      return typeof value === "boolean" ? value : null;
+  }
+}

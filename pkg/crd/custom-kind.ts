@@ -1,0 +1,241 @@
+import { createHash } from "node:crypto";
+import type { CustomResourceDefinition, DefinitionVersion } from "#api";
+import { deepEqual } from "#base";
+import {
+  compareVersions,
+  type CustomKind,
+  type Domain,
+  kind,
+  type Kind,
+  type KindHooks,
+  type KindVersion,
+  type ObjectConversion,
+  type Resource,
+  resourceOf,
+  type Subresource,
+  type Verb,
+} from "#meta";
+import { checkObject, JsonPath } from "#structural";
+import { tableOf } from "./columns.ts";
+import { scaleSubresource } from "./scale.ts";
+import { type VersionSchema, versionSchema } from "./version-schema.ts";
+
+export interface Compiling {
+  readonly domain: Domain;
+  /** Whether the definition is being removed, at any time. */
+  readonly isTerminating: () => boolean;
+  /** Present where versions are converted by a webhook. */
+  readonly conversion: ObjectConversion | undefined;
+}
+
+/** In the order in which Kubernetes lists them. */
+const verbs: readonly Verb[] = [
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "create",
+  "update",
+  "watch",
+];
+
+/** The resources that a definition serves: one for each served version, each with its own kind. */
+export function customResources(
+  definition: CustomResourceDefinition,
+  compiling: Compiling,
+): readonly Resource[] {
+  const { spec, status, metadata } = definition;
+  const { acceptedNames } = status;
+  const versions = spec.versions ?? [];
+  const named = { group: spec.group, kind: acceptedNames.kind };
+  const schemas = versions.map((version) => versionSchema(version, named));
+  const { uid, generation } = metadata;
+  const said = JSON.stringify([uid, String(generation), acceptedNames]);
+  const custom: CustomKind = {
+    get terminating() {
+      return compiling.isTerminating();
+    },
+    storageVersion: versions.find(({ storage }) => storage)?.name ?? "",
+    fingerprint: createHash("sha256").update(said).digest("base64"),
+    ...(compiling.conversion === undefined ? {} : { conversion: compiling.conversion }),
+  };
+  return versions
+    .map((version, index) => ({ version, schema: schemas[index] as VersionSchema }))
+    .filter(({ version }) => version.served)
+    .map(({ version, schema }) => {
+      const others = schemas.filter((each) => each !== schema);
+      const served = servedVersion(definition, version, schema);
+      const made = kindOf(definition, version, { schema, others, served, custom });
+      return resourceOf(made, served, compiling.domain);
+    });
+}
+
+function servedVersion(
+  { spec }: CustomResourceDefinition,
+  version: DefinitionVersion,
+  { struct }: VersionSchema,
+): KindVersion {
+  const served: KindVersion = {
+    version: version.name,
+    struct,
+    onByDefault: true,
+    convert: "hub",
+  };
+  if (!version.deprecated) return served;
+  const deprecationWarning = version.deprecationWarning ?? usualWarning(spec, version.name);
+  return { ...served, deprecationWarning };
+}
+
+function usualWarning(spec: CustomResourceDefinition["spec"], version: string): string {
+  const { group, names } = spec;
+  const [better] = (spec.versions ?? [])
+    .filter((each) => each.served && !each.deprecated)
+    .map(({ name }) => name)
+    .filter((name) => compareVersions(name, version) < 0)
+    .sort(compareVersions);
+  const text = `${group}/${version} ${names.kind} is deprecated`;
+  return better === undefined ? text : `${text}; use ${group}/${better} ${names.kind}`;
+}
+
+interface Parts {
+  readonly schema: VersionSchema;
+  readonly others: readonly VersionSchema[];
+  readonly served: KindVersion;
+  readonly custom: CustomKind;
+}
+
+function kindOf(
+  { spec, status }: CustomResourceDefinition,
+  version: DefinitionVersion,
+  { schema, others, served, custom }: Parts,
+): Kind {
+  const { plural, singular, shortNames, categories, listKind, ...names } = status.acceptedNames;
+  return kind(schema.struct, {
+    group: spec.group,
+    kind: names.kind,
+    plural,
+    ...(singular ? { singular } : {}),
+    ...(listKind ? { listKind } : {}),
+    shortNames: shortNames ?? [],
+    categories: categories ?? [],
+    scope: spec.scope === "Cluster" ? "Cluster" : "Namespaced",
+    storagePrefix: `${spec.group}/${plural}`,
+    verbs,
+    versions: [served, ...others.map((other) => otherVersion(other, schema))],
+    subresources: subresourcesOf(version),
+    rules: {
+      generation: true,
+      unconditionalUpdate: false,
+      resets: { status: ["metadata", "spec"] },
+    },
+    hooks: hooksOf(version, schema, `${spec.group}/${version.name}`),
+    ...tableOf(version),
+    selectableFields: selectableFieldsOf(version),
+    custom,
+  });
+}
+
+/** Without a webhook, objects of other versions only lose what the version does not know. */
+function otherVersion(other: VersionSchema, own: VersionSchema): KindVersion {
+  return {
+    version: other.name,
+    struct: other.struct,
+    onByDefault: true,
+    convert: { up: own.adopted, down: other.adopted },
+  };
+}
+
+const statusSubresource: Subresource = { name: "status", verbs: ["get", "patch", "update"] };
+
+function subresourcesOf({ subresources }: DefinitionVersion): readonly Subresource[] {
+  const { status, scale } = subresources ?? {};
+  return [
+    ...(status === undefined ? [] : [statusSubresource]),
+    ...(scale === undefined ? [] : [scaleSubresource(scale)]),
+  ];
+}
+
+function selectableFieldsOf(
+  { selectableFields }: DefinitionVersion,
+): Readonly<Record<string, (object: any) => string>> {
+  const entries = (selectableFields ?? []).map(({ jsonPath }) => {
+    const path = JsonPath.parse(jsonPath);
+    const read = (object: unknown): string => {
+      const [value] = path?.find(object) ?? [];
+      return value === undefined || value === null ? "" : String(value);
+    };
+    return [jsonPath.replace(/^\./, ""), read] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function hooksOf(version: DefinitionVersion, schema: VersionSchema, apiVersion: string): KindHooks {
+  const hasStatus = version.subresources?.status !== undefined;
+  // Checking finds the warnings, too, which are asked for right after it.
+  const warned = new WeakMap<object, readonly string[]>();
+  const whole = (object: any) => ({ apiVersion, kind: schema.struct.name, ...object });
+  const check = (object: any, old: any): ReturnType<typeof checkObject> => {
+    const before = old === undefined ? undefined : whole(old);
+    const checked = checkObject(whole(object), schema.schema, before);
+    warned.set(object, checked.warnings);
+    return checked;
+  };
+  return {
+    prepareCreate: (object) => {
+      if (hasStatus) delete object.status;
+    },
+    prepareUpdate: (object, old, { subresource }) => {
+      if (subresource === "status") keepAllButStatus(object, old);
+      else if (hasStatus) keepMember(object, old, "status");
+      else countStatus(object, old);
+    },
+    validate: (object, problems) => {
+      for (const problem of check(object, undefined).problems.list) problems.add(problem);
+    },
+    validateUpdate: (object, old, problems) => {
+      for (const problem of check(object, old).problems.list) problems.add(problem);
+    },
+    warnings: (object, old) => [
+      ...finalizerWarnings(object, old),
+      ...(warned.get(object) ?? []),
+    ],
+  };
+}
+
+function keepMember(object: any, old: any, name: string): void {
+  if (old[name] === undefined) delete object[name];
+  else object[name] = old[name];
+}
+
+/** A write of the status changes nothing else but who owns what. */
+function keepAllButStatus(object: any, old: any): void {
+  const { managedFields, resourceVersion } = object.metadata;
+  for (const name of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (name !== "status") keepMember(object, old, name);
+  }
+  object.metadata = { ...old.metadata, resourceVersion };
+  if (managedFields === undefined) delete object.metadata.managedFields;
+  else object.metadata.managedFields = managedFields;
+}
+
+/** Without an endpoint of its own the status is as much a wish as the rest. */
+function countStatus(object: any, old: any): void {
+  if (deepEqual(object.status, old.status)) return;
+  object.metadata.generation = Number(old.metadata.generation ?? 0) + 1;
+}
+
+const knownFinalizers = ["orphan", "foregroundDeletion"];
+
+function finalizerWarnings(object: any, old: any): readonly string[] {
+  const before: readonly string[] = old?.metadata.finalizers ?? [];
+  const now: readonly string[] = object.metadata.finalizers ?? [];
+  return now
+    .filter((name) => !name.includes("/") && !before.includes(name))
+    .filter((name) => !knownFinalizers.includes(name))
+    .map(
+      (name) =>
+        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name ` +
+        "to avoid accidental conflicts with other finalizer writers",
+    );
+}

@@ -1,0 +1,2 @@
+/** crd: serves what CustomResourceDefinitions define. */
+export { serveDefinitions, type ServedDefinitions } from "./definitions.ts";

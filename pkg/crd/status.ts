@@ -1,0 +1,29 @@
+import type { CustomResourceDefinition } from "#api";
+import type { Resource } from "#meta";
+import { toJson } from "#schema";
+import { type DefinitionOptions, targetOf } from "./access.ts";
+
+/** RFC 3339 in whole seconds. */
+export function timestamp(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+/**
+ * Writes the status over the version that the definition names; answers the definition as it is
+ * then. Throws StatusError 409 if somebody else was faster.
+ */
+export async function writeStatus(
+  { registry, signal }: DefinitionOptions,
+  resource: Resource,
+  definition: CustomResourceDefinition,
+): Promise<CustomResourceDefinition> {
+  const { name = "" } = definition.metadata;
+  const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
+  const body = toJson(resource.struct, definition, typeMeta);
+  const { item } = await registry.update(
+    targetOf(resource, { name, subresource: "status" }, signal),
+    { bytes: Buffer.from(body), format: "json" },
+    { dryRun: false, fieldManager: "", fieldValidation: "Ignore" },
+  );
+  return item.object;
+}

@@ -1,0 +1,63 @@
+import { deepClone } from "#base";
+import { objectMeta } from "#meta";
+import { type OpenMembers, plain, structs, type StructType } from "#schema";
+import {
+  applyDefaults,
+  CompiledSchema,
+  type JsonSchema,
+  mergeShape,
+  pruneObject,
+  publishedSchema,
+} from "#structural";
+import type { DefinitionVersion } from "#api";
+
+/** One version of a custom resource: its schema, and the struct that all folds read. */
+export interface VersionSchema {
+  readonly name: string;
+  readonly schema: CompiledSchema;
+  readonly struct: StructType<any>;
+  /** A copy of an object without what this version does not know. */
+  readonly adopted: (object: any) => any;
+}
+
+interface Named {
+  readonly group: string;
+  readonly kind: string;
+}
+
+const anything: JsonSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+/** Cheap: nothing of the schema is compiled before it is needed. */
+export function versionSchema(version: DefinitionVersion, { group, kind }: Named): VersionSchema {
+  const source = (version.schema?.openAPIV3Schema ?? anything) as JsonSchema;
+  const schema = new CompiledSchema(source);
+  const doc = source.description ?? "";
+  const fields = { metadata: plain(1, objectMeta, "Standard object metadata.") };
+  const open = openMembers(schema);
+  return {
+    name: version.name,
+    schema,
+    struct: structs(`${group}/${version.name}`)(kind, doc, fields, { open }),
+    adopted: (object) => {
+      const copy = deepClone(object);
+      pruneObject(copy, schema);
+      return copy;
+    },
+  };
+}
+
+function openMembers(schema: CompiledSchema): OpenMembers {
+  return {
+    prune: (object, unknown) => {
+      const dropped = pruneObject(object, schema);
+      unknown?.push(...dropped);
+    },
+    applyDefaults: (object) => applyDefaults(object, schema),
+    mergeShape: () => mergeShape(schema),
+    openApi: (dialect, metadata) => {
+      const published = publishedSchema(schema.source, dialect);
+      const { properties } = published as { readonly properties?: object };
+      return { ...published, type: "object", properties: { ...properties, metadata } };
+    },
+  };
+}

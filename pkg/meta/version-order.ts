@@ -1,0 +1,30 @@
+/**
+ * Most preferred first: stable before beta before alpha, then higher numbers first, and names of
+ * any other shape last in alphabetical order: v10, v2, v1, v11beta2, v10beta3, v3beta1,
+ * v12alpha1, foo.
+ */
+export function compareVersions(a: string, b: string): number {
+  const left = versionParts(a);
+  const right = versionParts(b);
+  if (left === undefined || right === undefined) {
+    if (left !== undefined) return -1;
+    return right !== undefined ? 1 : compareText(a, b);
+  }
+  return (
+    right.stability - left.stability || right.major - left.major || right.minor - left.minor
+  );
+}
+
+const stabilities = ["alpha", "beta"];
+
+function versionParts(version: string) {
+  const match = /^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$/.exec(version);
+  if (match === null) return undefined;
+  const [, major, stage, minor] = match;
+  const stability = stage === undefined ? stabilities.length : stabilities.indexOf(stage);
+  return { stability, major: Number(major), minor: Number(minor ?? 0) };
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
