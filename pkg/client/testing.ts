@@ -1,0 +1,65 @@
+import type { Clock } from "#base";
+
+interface Sleeper {
+  readonly at: number;
+  readonly wake: () => void;
+}
+
+/** Time moves only by `pass`; whoever wakes up has done what it can before time goes on. */
+export class SlowClock implements Clock {
+  private time = Date.parse("2030-01-01T00:00:00Z");
+  private readonly sleepers = new Set<Sleeper>();
+
+  now(): number {
+    return this.time;
+  }
+
+  nowMicros(): number {
+    return this.time * 1000;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const leave = () => {
+        this.sleepers.delete(sleeper);
+        reject(signal?.reason);
+      };
+      const wake = () => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const sleeper: Sleeper = { at: this.time + ms, wake };
+      this.sleepers.add(sleeper);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  async pass(ms: number): Promise<void> {
+    const end = this.time + ms;
+    await settled();
+    for (;;) {
+      const [next] = [...this.sleepers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+      if (next === undefined) break;
+      this.time = Math.max(this.time, next.at);
+      this.sleepers.delete(next);
+      next.wake();
+      await settled();
+    }
+    this.time = end;
+  }
+}
+
+/** The same clock, but wrong. */
+export function skewed(clock: Clock, byMs: number): Clock {
+  return {
+    now: () => clock.now() + byMs,
+    nowMicros: () => clock.nowMicros() + byMs * 1000,
+    sleep: (ms, signal, options) => clock.sleep(ms, signal, options),
+  };
+}
+
+/** What was ready to go on has gone on. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { seededRandom } from "#base";
+import { SlowClock } from "./testing.ts";
+import { TryAgain, WorkQueue } from "./work-queue.ts";
+
+describe("work queue", () => {
+  let clock: SlowClock;
+  let life: AbortController;
+  let queue: WorkQueue;
+  let reported: string[];
+
+  beforeEach(() => {
+    clock = new SlowClock();
+    life = new AbortController();
+    reported = [];
+    const report = (what: string) => void reported.push(what);
+    queue = new WorkQueue({ name: "test", clock, signal: life.signal, report });
+  });
+  afterEach(() => life.abort());
+
+  it("works on a key once, however often it was added, and once more if added meanwhile", async () => {
+    const done: string[] = [];
+    for (let times = 0; times < 3; times++) queue.add("a");
+    const running = queue.run(async (key) => {
+      done.push(key);
+      if (done.length === 1) {
+        queue.add("a");
+        queue.add("a");
+      }
+      await clock.sleep(10);
+    });
+    await clock.pass(100);
+    assert.deepEqual(done, ["a", "a"]);
+    life.abort();
+    await running;
+  });
+
+  it("comes back to failures after delays that double, and forgets them on success", async () => {
+    const times: number[] = [];
+    const start = clock.now();
+    queue.add("a");
+    void queue.run(async () => {
+      times.push(clock.now() - start);
+      if (times.length !== 6) throw new Error("no");
+    });
+    await clock.pass(10_000);
+    assert.deepEqual(times, [0, 5, 15, 35, 75, 155]);
+    assert.deepEqual(reported, ["test: a", "test: a"]);
+    queue.add("a");
+    await clock.pass(5);
+    assert.deepEqual(times.slice(6), [10_000, 10_005]);
+  });
+
+  it("never waits longer than 1000 seconds", async () => {
+    let attempts = 0;
+    queue.add("a");
+    void queue.run(async () => {
+      attempts += 1;
+      throw new Error("never");
+    });
+    await clock.pass(2_000_000);
+    const before = attempts;
+    await clock.pass(10_000_000);
+    assert.equal(attempts - before, 10);
+  });
+
+  it("lets all keys together fail only so often", async () => {
+    let attempts = 0;
+    for (let key = 0; key < 500; key++) queue.add(String(key));
+    void queue.run(async () => {
+      attempts += 1;
+      throw new TryAgain("not yet");
+    });
+    await clock.pass(1_000);
+    // Every key once at first, then 100 at once and 10 per second. Keys wait for a token of their
+    // own, so that those of the burst come back a few times more.
+    assert.ok(attempts < 500 + 100 + 20, String(attempts));
+    assert.ok(attempts >= 500 + 100, String(attempts));
+  });
+
+  it("keeps the earlier of two delays, and times that the work itself asks for", async () => {
+    const times: number[] = [];
+    const start = clock.now();
+    queue.addAfter("a", 500);
+    queue.addAfter("a", 100);
+    queue.addAfter("a", 900);
+    void queue.run(async () => {
+      times.push(clock.now() - start);
+      if (times.length === 1) throw new TryAgain("later", 3_000);
+    });
+    await clock.pass(10_000);
+    assert.deepEqual(times, [100, 3_100]);
+  });
+
+  it("never loses a key nor works on one twice at a time, with many workers", async () => {
+    const random = seededRandom(3);
+    const atWork = new Set<string>();
+    /** By key: how often it was added, and how often that had been when work last began. */
+    const added = new Map<string, number>();
+    const seen = new Map<string, number>();
+    void queue.run(
+      async (key) => {
+        assert.ok(!atWork.has(key), `${key} twice at a time`);
+        atWork.add(key);
+        const noticed = added.get(key) ?? 0;
+        await clock.sleep(random.below(30));
+        atWork.delete(key);
+        if (random.below(4) === 0) throw new Error("bad luck");
+        seen.set(key, noticed);
+      },
+      { workers: 4 },
+    );
+    for (let step = 0; step < 400; step++) {
+      const key = String(random.below(12));
+      added.set(key, (added.get(key) ?? 0) + 1);
+      if (random.below(3) === 0) queue.addAfter(key, random.below(200));
+      else queue.add(key);
+      await clock.pass(random.below(10));
+    }
+    await clock.pass(3_000_000);
+    assert.deepEqual([...seen].sort(), [...added].sort());
+  });
+
+  it("ends when its life ends, after what is at work", async () => {
+    let ended = false;
+    queue.add("a");
+    queue.add("b");
+    const done: string[] = [];
+    const running = queue.run(async (key) => {
+      await clock.sleep(100);
+      done.push(key);
+    });
+    void running.then(() => (ended = true));
+    await clock.pass(50);
+    life.abort();
+    await clock.pass(10);
+    assert.equal(ended, false);
+    await clock.pass(100);
+    assert.equal(ended, true);
+    assert.deepEqual(done, ["a"]);
+  });
+});
