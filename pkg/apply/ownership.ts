@@ -85,6 +85,7 @@ export function entriesAfterUpdate(write: Write, change: Update): readonly Manag
   try {
     return updated(write, change, managers).entries();
   } catch (fault) {
+    if (fault instanceof OwnershipFault) return [];
     if (fault instanceof ElementFault) return before;
     throw fault;
   }

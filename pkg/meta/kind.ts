@@ -23,6 +23,8 @@ export interface Kind<Hub = any> {
    * one.
    */
   readonly versions: readonly KindVersion<Hub>[];
+  /** Versions in which another server may have stored objects although nobody serves them. */
+  readonly readableVersions?: readonly ReadableVersion<Hub>[];
   /** Versions that are served no more; bodies in them are refused as such. */
   readonly formerVersions?: readonly string[];
   /** Key prefix below `/registry/`, without slashes at the ends: `services/specs`. Template. */
@@ -100,6 +102,13 @@ export interface KindVersion<Hub = any> {
    * here.
    */
   readonly validate?: (object: any, problems: Problems, context: HookContext) => void;
+}
+
+/** Only the way up to the hub is needed. */
+export interface ReadableVersion<Hub = any> {
+  readonly version: string;
+  readonly struct: StructType<any>;
+  readonly up: (object: any) => Hub;
 }
 
 export interface Subresource {
@@ -323,6 +332,7 @@ export interface KindDeclaration<Hub>
   readonly categories?: readonly string[];
   readonly verbs?: readonly Verb[];
   readonly storagePrefix?: string;
+  readonly readableVersions?: readonly ReadableVersion<Hub>[];
   readonly formerVersions?: readonly string[];
   readonly subresources?: readonly Subresource[];
   readonly rules?: Partial<KindRules>;

@@ -81,24 +81,32 @@ function parseStored(resource: Resource, bytes: Uint8Array, context: HookContext
   return brought(resource, version, object, context);
 }
 
-type StoredVersion = Pick<Resource["served"], "struct" | "convert">;
+interface StoredVersion {
+  readonly struct: Resource["served"]["struct"];
+  /** Absent = it is the hub. */
+  readonly up?: (object: any) => any;
+}
 
 /** The hub, unless the value says that it was written in another version of the kind. */
 function storedVersion(resource: Resource, apiVersion: string, domain: Domain): StoredVersion {
-  if (apiVersion === "" || apiVersion === resource.hub.groupVersion) {
-    return { struct: resource.hub.struct, convert: "hub" };
-  }
-  const { group: ownGroup, versions } = resource.kind;
+  const { struct, groupVersion } = resource.hub;
+  if (apiVersion === "" || apiVersion === groupVersion) return { struct };
+  const { group: ownGroup, versions, readableVersions = [] } = resource.kind;
   const named = versions.find(
     (v) => groupVersionOf(resolve(v.group ?? ownGroup, domain), v.version) === apiVersion,
   );
-  return named ?? { struct: resource.hub.struct, convert: "hub" };
+  if (named !== undefined) {
+    return { struct: named.struct, ...(named.convert === "hub" ? {} : { up: named.convert.up }) };
+  }
+  const group = resolve(ownGroup, domain);
+  const readable = readableVersions.find((v) => groupVersionOf(group, v.version) === apiVersion);
+  return readable ?? { struct };
 }
 
 /** Into the hub version, with defaults. */
 function brought(resource: Resource, from: StoredVersion, object: any, context: HookContext): any {
   applyDefaults(from.struct, object);
-  const hub = from.convert === "hub" ? object : from.convert.up(object);
+  const hub = from.up === undefined ? object : from.up(object);
   resource.kind.hooks.default?.(hub, context);
   return hub;
 }

@@ -6,6 +6,7 @@ import {
   customResourceDefinitionV1,
 } from "./definition-structs.ts";
 import { markDeleting } from "./definition-conditions.ts";
+import { customResourceDefinitionV1beta1, definitionFromV1beta1 } from "./definition-v1beta1.ts";
 import { unknownFormats } from "./schema-rules.ts";
 
 /** Names that follow from the kind. */
@@ -43,6 +44,9 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
   versions: [
     { version: "v1", struct: customResourceDefinitionV1, onByDefault: true, convert: "hub" },
   ],
+  readableVersions: [
+    { version: "v1beta1", struct: customResourceDefinitionV1beta1, up: definitionFromV1beta1 },
+  ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
     unconditionalUpdate: false,
@@ -79,9 +83,6 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
         .map((format) => `unrecognized format ${JSON.stringify(format)}`);
     },
   },
-  columns: [
-    nameColumn,
-    column("Created At", "When the object was created.", { type: "date" }),
-  ],
+  columns: [nameColumn, column("Created At", "When the object was created.", { type: "date" })],
   row: (object) => [nameOf(object), object.metadata.creationTimestamp ?? null],
 });

@@ -79,7 +79,11 @@ const definitionNames = v1("CustomResourceDefinitionNames", "What the resource i
 });
 
 const validation = v1("CustomResourceValidation", "What objects look like.", {
-  openAPIV3Schema: optional(1, lazy<JsonSchema>(() => jsonSchemaProps), "The schema."),
+  openAPIV3Schema: optional(
+    1,
+    lazy<JsonSchema>(() => jsonSchemaProps),
+    "The schema.",
+  ),
 });
 
 const statusSubresource = v1("CustomResourceSubresourceStatus", "Has no settings.", {});
@@ -116,11 +120,7 @@ const version = v1("CustomResourceDefinitionVersion", "One version of the resour
 const spec = v1("CustomResourceDefinitionSpec", "What is defined.", {
   group: always(1, string, "API group."),
   names: always(3, definitionNames, "What the resource is called."),
-  scope: always(
-    4,
-    named("v1.ResourceScope", "Cluster", "Namespaced"),
-    "Cluster or Namespaced.",
-  ),
+  scope: always(4, named("v1.ResourceScope", "Cluster", "Namespaced"), "Cluster or Namespaced."),
   versions: always(7, list(version), "All versions.", atomic),
   conversion: optional(9, conversion, "How objects get from version to version.", {
     default: { strategy: "None" },
@@ -163,6 +163,15 @@ const definitionStatus = v1("CustomResourceDefinitionStatus", "What has become o
     required: false,
   }),
 });
+
+/** What definitions of every version are made of. */
+export const definitionParts = {
+  names: definitionNames,
+  validation,
+  subresources,
+  selectableField,
+  status: definitionStatus,
+} as const;
 
 export const customResourceDefinitionV1 = v1(
   "CustomResourceDefinition",
