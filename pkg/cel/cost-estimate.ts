@@ -3,7 +3,8 @@ import type { CallNode, ComprehensionNode, Expression, SelectNode } from "./ast.
 import type { Checked } from "./checker.ts";
 import { callEstimate, type CallEstimate, type Sized } from "./cost-calls.ts";
 import { exactly, nothing, plus, type Range, times, unbounded, union, unit } from "./cost-range.ts";
-import { type CelType, dyn, parameterOf } from "./types.ts";
+import { codePoints } from "./source.ts";
+import { type CelType, dyn, isOptional, parameterOf } from "./types.ts";
 
 const scalars: ReadonlySet<string> = new Set([
   "bool",
@@ -13,6 +14,11 @@ const scalars: ReadonlySet<string> = new Set([
   "timestamp",
   "uint",
 ]);
+
+/** Whether values of the type all have one size. */
+function isScalar(type: CelType): boolean {
+  return scalars.has(isOptional(type) ? parameterOf(type).kind : type.kind);
+}
 
 /** The least and the most that an evaluation spends. */
 export function estimateCost(checked: Checked): Range {
@@ -102,7 +108,7 @@ class Estimator {
   }
 
   size(node: Expression): Range {
-    return this.knownSize(node) ?? (scalars.has(this.type(node).kind) ? unit : unbounded);
+    return this.knownSize(node) ?? (isScalar(this.type(node)) ? unit : unbounded);
   }
 
   private knownSize(node: Expression): Range | undefined {
@@ -230,15 +236,13 @@ function declaredSize(type: CelType): Range {
   return scalars.has(type.kind) ? nothing : unbounded;
 }
 
-function literalSize(node: Extract<Expression, { kind: "literal" }>): Range | undefined {
+function literalSize(node: Extract<Expression, { kind: "literal" }>): Range {
   const { literal } = node;
   switch (literal.type) {
     case "string":
-      return exactly(Buffer.byteLength(literal.value));
+      return exactly(codePoints(literal.value));
     case "bytes":
       return exactly(literal.value.length);
-    case "null":
-      return undefined;
     default:
       return unit;
   }
