@@ -37,9 +37,16 @@ export function compilePattern(text: string): RE2JS {
   try {
     return RE2JS.compile(text);
   } catch (error) {
-    if (error instanceof RE2JSSyntaxException) throw new CelFault(error.message);
+    if (error instanceof RE2JSSyntaxException) throw new CelFault(goWords(error.message));
     throw error;
   }
+}
+
+/** The package words two faults in a way of its own. */
+function goWords(message: string): string {
+  return message
+    .replace(/(trailing backslash at end of expression)$/, "$1: ``")
+    .replace("duplicate capture group name", "invalid named capture");
 }
 
 /** Repeats of ten or more. */
