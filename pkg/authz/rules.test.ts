@@ -61,6 +61,8 @@ describe("rules that include others", () => {
     const many = rule(words(1000), words(1000), words(1000));
     assert.deepEqual(missingRules(held, [many]), [many]);
     assert.deepEqual(missingRules([...held, rule("*", "*", "*")], [many]), []);
+    const bare = { ...many, verbs: null as unknown as string[] };
+    assert.deepEqual(missingRules(held, [bare]), []);
     const small = rule("list", "core", "pods");
     assert.deepEqual(missingRules(held, [many, small]), [many]);
   });

@@ -73,11 +73,12 @@ export function missingRules(
 
 /** How many atoms a rule comes to. */
 export function ruleSize(rule: AccessRule): number {
-  const { verbs = [], apiGroups = [], resources = [], resourceNames = [] } = rule;
-  const { nonResourceURLs = [] } = rule;
-  const named = Math.max(resourceNames.length, 1);
-  const places = apiGroups.length * resources.length * named + nonResourceURLs.length;
-  return verbs.length * places;
+  const lengths = [rule.apiGroups, rule.resources].map((list) => list?.length ?? 0);
+  const [groups = 0, resources = 0] = lengths;
+  const names = Math.max(rule.resourceNames?.length ?? 0, 1);
+  const paths = rule.nonResourceURLs?.length ?? 0;
+  // What has not been validated may lack its verbs.
+  return (rule.verbs?.length ?? 0) * (groups * resources * names + paths);
 }
 
 /** Whether a rule allows everything that an atom allows. */
@@ -93,8 +94,11 @@ function includes(rule: AccessRule, atom: AccessRule): boolean {
   );
 }
 
-function holds(owned: readonly string[] = [], wanted: readonly string[] = []): boolean {
-  return owned.includes("*") || wanted.every((each) => owned.includes(each));
+type Words = readonly string[] | null | undefined;
+
+function holds(owned: Words, wanted: Words): boolean {
+  const all = owned ?? [];
+  return all.includes("*") || (wanted ?? []).every((each) => all.includes(each));
 }
 
 function holdsResource(owned: readonly string[], resource: string): boolean {
