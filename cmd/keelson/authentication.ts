@@ -135,8 +135,8 @@ function frontProxy({ options, files, clock }: AuthenticationParts): readonly Au
 function clientCertificates(parts: AuthenticationParts): readonly Authenticator[] {
   const { options, ownAuthority, files, clock, catalog } = parts;
   if (ownAuthority === undefined) return [];
-  const sources = [ownAuthority, options.clientCa ?? ""];
-  const authorities = followedAuthorities(files, sources, clock);
+  const given = options.clientCa === undefined ? [] : [options.clientCa];
+  const authorities = followedAuthorities(files, [ownAuthority, ...given], clock);
   return [new ClientCertificates({ authorities, domain: catalog.domain })];
 }
 
@@ -146,7 +146,7 @@ function followedAuthorities(
   clock: Clock,
 ): CertificateAuthorities {
   const authorities = new CertificateAuthorities(clock);
-  files.use(sources, (...texts) => authorities.replace(texts.join("\n")));
+  files.use(sources, (...texts) => authorities.replace(...texts));
   return authorities;
 }
 

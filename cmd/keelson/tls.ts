@@ -1,3 +1,4 @@
+import { parseCertificates } from "#authn";
 import type { TlsOptions } from "#server";
 import type { Credentials } from "./credentials.ts";
 import type { FollowedFiles } from "./followed-files.ts";
@@ -13,9 +14,10 @@ export function followedTls(
   { files, renew }: { readonly files: FollowedFiles; readonly renew: (tls: TlsOptions) => void },
 ): TlsOptions {
   const { certificate, privateKey } = options.serving ?? serving;
-  const sources = [certificate, privateKey, options.clientCa ?? "", options.frontProxy?.ca ?? ""];
+  const trusted = [options.clientCa ?? [], options.frontProxy?.ca ?? []].flat();
   let first: TlsOptions | undefined;
-  files.use(sources, (cert = "", key = "", ...authorities) => {
+  files.use([certificate, privateKey, ...trusted], (cert = "", key = "", ...authorities) => {
+    for (const text of authorities) parseCertificates(text);
     const clientCa = [authority.certificate, ...authorities].join("\n");
     const tls = { cert, key, clientCa, minVersion: options.tlsMinVersion ?? "TLSv1.2" };
     if (first === undefined) first = tls;

@@ -34,8 +34,8 @@ export class CertificateAuthorities {
    * From now on these count, for open connections too.
    * @throws Error for a text without certificates, or with one that cannot be read
    */
-  replace(pem: string): void {
-    this.anchors = parseCertificates(pem);
+  replace(...pems: readonly string[]): void {
+    this.anchors = pems.flatMap(parseCertificates);
     this.known = new WeakMap();
   }
 

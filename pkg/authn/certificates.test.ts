@@ -47,7 +47,7 @@ describe("certificates of clients", () => {
 
   function authorities(...pems: readonly string[]): CertificateAuthorities {
     const made = new CertificateAuthorities(clock);
-    made.replace(pems.join("\n"));
+    made.replace(...pems);
     return made;
   }
 
@@ -89,7 +89,8 @@ describe("certificates of clients", () => {
       assert.ok(await ask(alice));
       trusted.replace(proxies.certificate);
       await assert.rejects(ask(alice), is401);
-      assert.throws(() => trusted.replace("nothing"), /no PEM block/);
+      assert.throws(() => trusted.replace(users.certificate, "nothing"), /no PEM block/);
+      await assert.rejects(ask(alice), is401);
       trusted.replace(`${proxies.certificate}\n${users.certificate}`);
       assert.ok(await ask(alice));
     });

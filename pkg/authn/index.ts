@@ -1,5 +1,5 @@
 /** authn: who is asking. */
-export { CertificateAuthorities } from "./authorities.ts";
+export { CertificateAuthorities, parseCertificates } from "./authorities.ts";
 export { BootstrapTokens } from "./bootstrap-tokens.ts";
 export { CachedTokens } from "./cached-tokens.ts";
 export { type ClusterTrust, publishedTrust } from "./cluster-trust.ts";
