@@ -31,6 +31,7 @@ describe("access, with kubectl", function () {
       tokens: 'alicetoken,alice,alice-uid,"devs"\n',
       bootstrapTokens: true,
       authorization: ["Node", "RBAC"],
+      admissionPlugins: { enable: ["NodeRestriction"] },
     });
     writeFileSync(path.join(folder, "kubeconfig"), server.kubeconfig);
     await ok("create namespace team");
@@ -136,6 +137,50 @@ describe("access, with kubectl", function () {
     await ok(words.join(" "));
     const who = await ok(`auth whoami ${withToken("abcdef.0123456789abcdef")}`);
     assert.match(who, /^Username +system:bootstrap:abcdef$/m);
+  });
+
+  it("reconciles roles and bindings: what is missing is added, what is too much only on demand", async () => {
+    const rule = (verb: string) => ({ verbs: [verb], apiGroups: [""], resources: ["secrets"] });
+    const role = (...verbs: readonly string[]) =>
+      JSON.stringify({
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "Role",
+        metadata: { name: "kept", namespace: "team" },
+        rules: verbs.map(rule),
+      });
+    const verbs = async () =>
+      ok("get role kept -n team -o jsonpath={.rules[*].verbs[*]}").then((out) => out.split(" "));
+    await ok("auth reconcile -f -", role("get"));
+    await ok("auth reconcile -f -", role("list"));
+    assert.deepEqual((await verbs()).sort(), ["get", "list"]);
+    await ok("auth reconcile --remove-extra-permissions -f -", role("watch"));
+    assert.deepEqual(await verbs(), ["watch"]);
+  });
+
+  it("says to nodes that only their own Node is theirs", async () => {
+    const files = ["-keyout", "node.key", "-out", "node.csr"];
+    const subject = ["-subj", "/O=system:nodes/CN=system:node:n1"];
+    await run("openssl", ["req", "-newkey", "rsa:2048", "-nodes", ...files, ...subject]);
+    const authority = ["-CA", "pki/ca.crt", "-CAkey", "pki/ca.key", "-CAcreateserial"];
+    const request = ["x509", "-req", "-in", "node.csr", "-days", "1", "-out", "node.crt"];
+    assert.equal((await run("openssl", [...request, ...authority])).status, 0);
+    const own =
+      `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null ` +
+      `--client-certificate=${folder}/node.crt --client-key=${folder}/node.key`;
+    const node = (name: string, labels: object = {}) =>
+      JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name, labels } });
+    await ok(`create -f - ${own}`, node("n1"));
+    const other = await attempt(`create -f - ${own}`, node("n2"));
+    assert.match(other.error, /node "n1" is not allowed to modify node "n2"$/m);
+    const label = "label node n1 node-restriction.kubernetes.io/x=y";
+    const labelled = await attempt(`${label} ${own}`);
+    assert.match(labelled.error, /is not allowed to modify labels: node-restriction/);
+    await ok(label);
+    assert.match(await ok(`get node n1 -o name ${own}`), /node\/n1/);
+    const all = await attempt(`get nodes ${own}`);
+    assert.match(all.error, /node 'n1' cannot read all nodes, only its own Node object/);
+    const deleted = await attempt(`delete node n1 ${own}`);
+    assert.match(deleted.error, /User "system:node:n1" cannot delete resource "nodes"/);
   });
 
   it("takes a right back at once", async () => {
@@ -268,7 +313,7 @@ describe("access, within the process", () => {
   });
 });
 
-describe("access, on two replicas over etcd", function () {
+describe("access, on three replicas over etcd", function () {
   this.timeout(60_000);
   let etcd: EtcdCluster;
   let servers: readonly RunningServer[];
@@ -277,11 +322,13 @@ describe("access, on two replicas over etcd", function () {
     if (spawnSync("etcd", ["--version"]).error) this.skip();
     etcd = await startEtcd();
     const storage = { kind: "etcd", endpoints: etcd.endpoints } as const;
-    const signingKey = generateKeyPairSync("ec", { namedCurve: "P-256" })
-      .privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+    const signingKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({
+      type: "pkcs8",
+      format: "pem",
+    }) as string;
     const options = { storage, controllers: false, serviceAccounts: { signingKey } };
-    // Both make the default roles at the same moment.
-    servers = await Promise.all([startServer(options), startServer(options)]);
+    // All make the default roles at the same moment.
+    servers = await Promise.all([1, 2, 3].map(() => startServer(options)));
   });
   after(async () => {
     await Promise.all((servers ?? []).map((server) => server.close()));
@@ -308,11 +355,30 @@ describe("access, on two replicas over etcd", function () {
     }
   }
 
-  it("has all default roles on both", async () => {
-    for (const server of servers) {
-      const answer = await server.fetch(`${rbac}/clusterroles/view`);
-      assert.equal(answer.status, 200);
+  it("has all default roles and bindings, as one server alone makes them", async () => {
+    const alone = await startServer({ controllers: false });
+    for (const kinds of ["clusterroles", "clusterrolebindings", "roles", "rolebindings"]) {
+      const shown = async (server: RunningServer) => {
+        const { items } = (await (await server.fetch(`${rbac}/${kinds}`)).json()) as any;
+        return items.map(({ metadata, rules, subjects, roleRef, aggregationRule }: any) => {
+          const { name, namespace, labels, annotations } = metadata;
+          return {
+            name,
+            namespace,
+            labels,
+            annotations,
+            rules,
+            subjects,
+            roleRef,
+            aggregationRule,
+          };
+        });
+      };
+      const expected = await shown(alone);
+      assert.ok(expected.length > 2);
+      for (const server of servers) assert.deepEqual(await shown(server), expected);
     }
+    await alone.close();
   });
 
   it("grants and takes back on the other within a second", async () => {
