@@ -18,7 +18,7 @@ describe("work queue", () => {
   });
   afterEach(() => life.abort());
 
-  it("works on a key once, however often it was added, and once more if added meanwhile", async () => {
+  it("works on a key once, and once more if it was added meanwhile", async () => {
     const done: string[] = [];
     for (let times = 0; times < 3; times++) queue.add("a");
     const running = queue.run(async (key) => {

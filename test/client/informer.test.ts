@@ -1,15 +1,24 @@
 /** The laws of informers, against a whole server. */
 import assert from "node:assert/strict";
+import { setMaxListeners } from "node:events";
 import { type Random, seededRandom, systemClock } from "#base";
-import { domainOf } from "#meta";
 import { noInstruments, parseKubeconfig } from "#request";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
-import { connections } from "./connections.ts";
-import type { ApiObject, Client, Handle } from "./contract.ts";
-import { HttpClient } from "./http-client.ts";
-import { type Change, Informer } from "./informer.ts";
-import { retrying } from "./retries.ts";
-import { ConnectionFault, type Incoming, type Outgoing, type Send } from "./sending.ts";
+import { domainOf } from "#meta";
+import {
+  type ApiObject,
+  type Change,
+  type Client,
+  ConnectionFault,
+  connections,
+  type Handle,
+  HttpClient,
+  type Incoming,
+  Informer,
+  type Outgoing,
+  retrying,
+  type Send,
+} from "#client";
 
 interface ConfigMap extends ApiObject {
   readonly data?: { readonly count?: string };
@@ -30,6 +39,7 @@ describe("informer", function () {
     const listening = port === undefined ? {} : { port };
     server = await startServer({ controllers: false, ...listening });
     life = new AbortController();
+    setMaxListeners(0, life.signal);
   };
   afterEach(async () => {
     life.abort();

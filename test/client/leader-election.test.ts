@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { type Clock, seededRandom } from "#base";
-import { type TestRegistry, testRegistry } from "../registry/testing.ts";
-import type { Client } from "./contract.ts";
-import { runElection, timesFault, usualTimes } from "./leader-election.ts";
-import { RegistryClient } from "./registry-client.ts";
-import { ConnectionFault } from "./sending.ts";
-import { SlowClock, skewed } from "./testing.ts";
+import {
+  type Client,
+  ConnectionFault,
+  RegistryClient,
+  runElection,
+  timesFault,
+  usualTimes,
+} from "#client";
+import { skewed, SlowClock } from "../../pkg/client/testing.ts";
+import { type TestRegistry, testRegistry } from "../../pkg/registry/testing.ts";
 
 interface Candidate {
   readonly name: string;

@@ -1,0 +1,114 @@
+/** Two controller managers of one API server, as processes. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { root } from "../../test/tidy/source.ts";
+import { type RunningServer, startServer } from "../keelson/index.ts";
+
+const program = path.join(root, "dist", "keelson.js");
+const leasePath =
+  "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";
+
+describe("keelson controller-manager", function () {
+  this.timeout(60_000);
+  let folder: string;
+  let server: RunningServer;
+  const managers: Manager[] = [];
+
+  interface Manager {
+    readonly child: ChildProcess;
+    readonly ended: Promise<number | null>;
+    text(): string;
+  }
+
+  before(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), "keelson-manager-"));
+    server = await startServer({ port: 0, controllers: false, authorization: ["RBAC"] });
+    writeFileSync(path.join(folder, "kubeconfig"), server.kubeconfig, { mode: 0o600 });
+  });
+  after(async () => {
+    for (const { child } of managers) child.kill("SIGKILL");
+    await Promise.all(managers.map(({ ended }) => ended));
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function manager(...more: readonly string[]): Manager {
+    const words = [
+      "controller-manager",
+      `--kubeconfig=${path.join(folder, "kubeconfig")}`,
+      "--secure-port=0",
+      "--use-service-account-credentials",
+      "--leader-elect-lease-duration=3s",
+      "--leader-elect-renew-deadline=2s",
+      "--leader-elect-retry-period=500ms",
+      ...more,
+    ];
+    const child = spawn(process.execPath, [program, ...words], { cwd: folder });
+    let text = "";
+    child.stdout.on("data", (chunk) => (text += chunk));
+    child.stderr.on("data", (chunk) => (text += chunk));
+    const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+    const made = { child, ended, text: () => text };
+    managers.push(made);
+    return made;
+  }
+
+  async function until(what: () => boolean | Promise<boolean>, told: () => string): Promise<void> {
+    for (let tries = 0; !(await what()); tries++) {
+      assert.ok(tries < 600, told());
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  const leads = ({ text }: Manager) => text().includes("keelson: leading");
+
+  async function holder(): Promise<string> {
+    const answer = await server.fetch(leasePath);
+    const { spec } = (await answer.json()) as { spec?: { holderIdentity?: string } };
+    return spec?.holderIdentity ?? "";
+  }
+
+  /** A namespace goes when somebody empties it. */
+  async function cleansUp(name: string): Promise<void> {
+    const headers = { "content-type": "application/json" };
+    const post = (url: string, object: object) =>
+      server.fetch(url, { method: "POST", headers, body: JSON.stringify(object) });
+    await post("/api/v1/namespaces", { metadata: { name } });
+    await post(`/api/v1/namespaces/${name}/configmaps`, { metadata: { name: "a" } });
+    await server.fetch(`/api/v1/namespaces/${name}`, { method: "DELETE" });
+    const gone = async () => (await server.fetch(`/api/v1/namespaces/${name}`)).status === 404;
+    await until(gone, () => managers.map(({ text }) => text()).join("\n"));
+  }
+
+  it("one leads; when it is killed the other does, and gives the lead back when it leaves", async () => {
+    const first = manager();
+    await until(() => leads(first), first.text);
+    await cleansUp("one");
+    const second = manager();
+    await until(() => second.text().includes(" leads"), second.text);
+    assert.equal(leads(second), false);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    await until(() => leads(second), second.text);
+    await cleansUp("two");
+    second.child.kill("SIGTERM");
+    assert.equal(await second.ended, 0, second.text());
+    assert.equal(await holder(), "");
+  });
+
+  it("says in one sentence what is wrong", async () => {
+    const mistakes: readonly (readonly [string, RegExp])[] = [
+      ["--controllers=*,nonsense", /^keelson: --controllers: "nonsense" is no known controller\n$/],
+      ["--kubeconfig=missing", /^keelson: --kubeconfig: missing cannot be read \(ENOENT\)\n$/],
+      ["--leader-elect-renew-deadline=9s", /^keelson: --leader-elect: leaseDuration must be/],
+    ];
+    for (const [word, sentence] of mistakes) {
+      const made = manager(word);
+      assert.equal(await made.ended, 1, word);
+      assert.match(made.text(), sentence);
+    }
+  });
+});
