@@ -5,6 +5,7 @@ import {
   compareVersions,
   type CustomKind,
   type Domain,
+  type HookContext,
   kind,
   type Kind,
   type KindHooks,
@@ -15,9 +16,10 @@ import {
   type Subresource,
   type Verb,
 } from "#meta";
+import type { Problems } from "#schema";
 import { checkObject, JsonPath } from "#structural";
 import { tableOf } from "./columns.ts";
-import { scaleSubresource } from "./scale.ts";
+import { checkScaleFields, scaleSubresource } from "./scale.ts";
 import { type VersionSchema, versionSchema } from "./version-schema.ts";
 
 export interface Compiling {
@@ -127,7 +129,6 @@ function kindOf(
     rules: {
       generation: true,
       unconditionalUpdate: false,
-      resets: { status: ["metadata", "spec"] },
     },
     hooks: hooksOf(version, schema, `${spec.group}/${version.name}`),
     ...tableOf(version),
@@ -172,14 +173,14 @@ function selectableFieldsOf(
 
 function hooksOf(version: DefinitionVersion, schema: VersionSchema, apiVersion: string): KindHooks {
   const hasStatus = version.subresources?.status !== undefined;
-  // Checking finds the warnings, too, which are asked for right after it.
-  const warned = new WeakMap<object, readonly string[]>();
+  const scale = version.subresources?.scale;
   const whole = (object: any) => ({ apiVersion, kind: schema.struct.name, ...object });
-  const check = (object: any, old: any): ReturnType<typeof checkObject> => {
+  const check = (object: any, old: any, { problems, context }: Checking): void => {
     const before = old === undefined ? undefined : whole(old);
     const checked = checkObject(whole(object), schema.schema, before);
-    warned.set(object, checked.warnings);
-    return checked;
+    for (const problem of checked.problems.list) problems.add(problem);
+    for (const warning of checked.warnings) context.warn?.(warning);
+    if (scale !== undefined) checkScaleFields(scale, object, problems);
   };
   return {
     prepareCreate: (object) => {
@@ -190,17 +191,15 @@ function hooksOf(version: DefinitionVersion, schema: VersionSchema, apiVersion: 
       else if (hasStatus) keepMember(object, old, "status");
       else countStatus(object, old);
     },
-    validate: (object, problems) => {
-      for (const problem of check(object, undefined).problems.list) problems.add(problem);
-    },
-    validateUpdate: (object, old, problems) => {
-      for (const problem of check(object, old).problems.list) problems.add(problem);
-    },
-    warnings: (object, old) => [
-      ...finalizerWarnings(object, old),
-      ...(warned.get(object) ?? []),
-    ],
+    validate: (object, problems, context) => check(object, undefined, { problems, context }),
+    validateUpdate: (object, old, problems, context) => check(object, old, { problems, context }),
+    warnings: finalizerWarnings,
   };
+}
+
+interface Checking {
+  readonly problems: Problems;
+  readonly context: HookContext;
 }
 
 function keepMember(object: any, old: any, name: string): void {

@@ -1,5 +1,5 @@
 import type { DefinitionVersion } from "#api";
-import { internalError, invalid, type Subresource } from "#meta";
+import { invalid, type Subresource } from "#meta";
 import { Path, Problems } from "#schema";
 import { parseSimplePath, setValueAt, valueAt } from "#structural";
 
@@ -16,17 +16,16 @@ export function scaleSubresource(scale: Scale): Subresource {
     verbs: ["get", "patch", "update"],
     represents: { group: "autoscaling", version: "v1", kind: "Scale" },
     scale: {
-      get: (object) => {
-        const replicas = valueAt(object, wanted);
-        if (replicas === undefined) {
-          throw internalError(`the spec replicas field "${specReplicasPath}" does not exist`);
-        }
-        return {
-          replicas: wholeNumber(replicas),
-          observed: wholeNumber(valueAt(object, observed)),
-          selector: selector === undefined ? "" : text(valueAt(object, selector)),
-        };
-      },
+      get: (object) => ({
+        replicas: wholeNumber(valueAt(object, wanted)),
+        observed: wholeNumber(valueAt(object, observed)),
+        selector: selector === undefined ? "" : text(valueAt(object, selector)),
+      }),
+      missing: (object) =>
+        valueAt(object, wanted) === undefined
+          ? `the spec replicas field "${specReplicasPath}" does not exist`
+          : undefined,
+      checksItself: true,
       set: (object, replicas) => {
         if (setValueAt(object, wanted, replicas)) return;
         const problems = new Problems();
@@ -36,6 +35,56 @@ export function scaleSubresource(scale: Scale): Subresource {
       path: wanted.join("."),
     },
   };
+}
+
+const largest = 2 ** 31 - 1;
+
+/** What must hold of the fields that the scale endpoint shows, beside the schema. */
+export function checkScaleFields(scale: Scale, object: object, problems: Problems): void {
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
+  for (const path of [specReplicasPath, statusReplicasPath]) checkNumber(path, object, problems);
+  if (!labelSelectorPath) return;
+  const value = valueAt(object, parseSimplePath(labelSelectorPath));
+  if (value === undefined || typeof value === "string") return;
+  const detail = accessFault(labelSelectorPath, value, "string");
+  problems.add({ type: "FieldValueInvalid", field: labelSelectorPath, value: "", detail });
+}
+
+function checkNumber(path: string, object: object, problems: Problems): void {
+  const value = valueAt(object, parseSimplePath(path));
+  if (value === undefined) return;
+  const add = (shown: number, detail: string): void =>
+    problems.add({ type: "FieldValueInvalid", field: path, value: shown, detail });
+  if (typeof value !== "bigint" && !Number.isInteger(value)) {
+    add(0, accessFault(path, value, "int64"));
+    return;
+  }
+  const number = Number(value);
+  if (number < 0) add(number, "should be a non-negative integer");
+  else if (number > largest) add(number, `should be less than or equal to ${largest}`);
+}
+
+/** How Go tells that a value is of another type. */
+function accessFault(path: string, value: unknown, expected: string): string {
+  const shown = typeof value === "object" ? JSON.stringify(value) : String(value);
+  return `${path} accessor error: ${shown} is of the type ${goType(value)}, expected ${expected}`;
+}
+
+function goType(value: unknown): string {
+  if (value === null) return "<nil>";
+  if (Array.isArray(value)) return "[]interface {}";
+  switch (typeof value) {
+    case "boolean":
+      return "bool";
+    case "bigint":
+      return "int64";
+    case "number":
+      return Number.isInteger(value) ? "int64" : "float64";
+    case "object":
+      return "map[string]interface {}";
+    default:
+      return typeof value;
+  }
 }
 
 function wholeNumber(value: unknown): number {

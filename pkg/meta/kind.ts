@@ -139,6 +139,10 @@ export interface ScaleAccess<Hub = any> {
   };
   /** Changes the object in place. */
   readonly set: (object: Hub, replicas: number) => void;
+  /** Why there is nothing to show of an object that has no number yet; undefined if there is. */
+  readonly missing?: (object: Hub) => string | undefined;
+  /** The object's own validation judges the number. */
+  readonly checksItself?: boolean;
   /** Where the number is, in dots; absent: `spec.replicas`. */
   readonly path?: string;
 }
@@ -218,6 +222,8 @@ export interface HookContext {
   };
   /** Families of the cluster's service addresses, the preferred one first; absent = IPv4. */
   readonly ipFamilies?: readonly string[];
+  /** Tells the client of something, whether the write succeeds or not; absent where nobody asks. */
+  readonly warn?: (warning: string) => void;
   /** Containers may ask for all rights of the host (`--allow-privileged`); absent = no. */
   readonly allowPrivileged?: boolean;
 }

@@ -2,6 +2,7 @@ import { deepClone } from "#base";
 import {
   alreadyExists,
   alreadyExistsDeleting,
+  type HookContext,
   generatedNameTaken,
   notFound,
   plainFailure,
@@ -108,7 +109,7 @@ async function prepareCreation(
   target: Target,
   { object, warnings, dryRun, hold }: Creation & { readonly hold: Hold },
 ): Promise<void> {
-  const context = hookContext(environment, target);
+  const context = warning(hookContext(environment, target), warnings);
   const { kind } = target.resource;
   const attributes: Attributes = { target, operation: "create", dryRun, object, old: undefined };
   await mutate(environment, attributes, warnings);
@@ -315,7 +316,7 @@ async function prepareReplacement(
 ): Promise<void> {
   const { resource } = target;
   const { hooks } = resource.kind;
-  const context = hookContext(environment, target);
+  const context = warning(hookContext(environment, target), warnings);
   const attributes: Attributes = { target, operation: "update", dryRun, object, old };
   await mutate(environment, attributes, warnings);
   dropRepeatedOwners(object.metadata, warnings);
@@ -369,6 +370,10 @@ async function swap(
   noteNamespace(environment, target, object);
   if (goes) await releaseAll(environment, target, object);
   return answerWith(goes ? { key, value, modRevision } : outcome.entry);
+}
+
+function warning(context: HookContext, warnings: string[]): HookContext {
+  return { ...context, warn: (text) => warnings.push(text) };
 }
 
 /** A request that fails tells what it would have warned of, too. */

@@ -44,8 +44,12 @@ export function validateUpdate(
 }
 
 function checkMetadata(resource: Resource, object: any, problems: Problems): void {
-  const { scope, rules } = resource.kind;
-  const options = { namespaced: scope === "Namespaced", name: rules.name };
+  const { scope, rules, custom } = resource.kind;
+  const options = {
+    namespaced: scope === "Namespaced",
+    name: rules.name,
+    qualifiedFinalizers: custom === undefined,
+  };
   checkObjectMeta(object.metadata, options, metadataPath, problems);
 }
 

@@ -255,6 +255,20 @@ function nests(type: Type): boolean {
   return tag === "struct" || tag === "list" || tag === "map" || tag === "lazy";
 }
 
+/** Throws for a number that is too large for any type of Go. */
+function checkFinite(holder: object, key: string | number): void {
+  const value = (holder as Readonly<Record<string | number, unknown>>)[key];
+  if (typeof value === "object" && value !== null) {
+    if (Array.isArray(value)) value.forEach((_item, index) => checkFinite(value, index));
+    else for (const name of Object.keys(value)) checkFinite(value, name);
+  } else if (typeof value === "number" && !Number.isFinite(value)) {
+    const literal = literalAt(holder, key) ?? String(value);
+    throw new DecodeFault(
+      `json: cannot unmarshal number ${literal} into Go value of type float64`,
+    );
+  }
+}
+
 interface FieldDecoder {
   readonly decode: Decode;
   readonly isNested: boolean;
@@ -311,7 +325,10 @@ function decodeStruct(type: StructType<any>): Decode {
         if (field === undefined) {
           if (isRoot && (key === "apiVersion" || key === "kind")) continue;
           if (open === undefined) place.addUnknown(key);
-          else if (source[key] !== undefined) assign(decoded, key, source[key]);
+          else if (source[key] !== undefined) {
+            if (place.literals) checkFinite(source, key);
+            assign(decoded, key, source[key]);
+          }
           continue;
         }
         const member = source[key];

@@ -111,16 +111,16 @@ interface SubresourceEntry {
 }
 
 function subresources(resource: Resource, catalog: Catalog): SubresourceEntry[] {
-  return resource.kind.subresources
-    .map(({ name, verbs, represents }) => {
-      const kind = represents?.kind ?? resource.kind.kind;
-      const group = resolve(represents?.group ?? resource.group, catalog.domain);
-      const version = represents?.version ?? resource.version;
-      const own = group === resource.group && version === resource.version;
-      const shown = own ? { group: "", version: "", kind } : { group, version, kind };
-      return { name, verbs: [...verbs].sort(), represents: shown };
-    })
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const { subresources: declared, custom } = resource.kind;
+  const entries = declared.map(({ name, verbs, represents }) => {
+    const kind = represents?.kind ?? resource.kind.kind;
+    const group = resolve(represents?.group ?? resource.group, catalog.domain);
+    const version = represents?.version ?? resource.version;
+    const own = group === resource.group && version === resource.version;
+    const shown = own ? { group: "", version: "", kind } : { group, version, kind };
+    return { name, verbs: [...verbs].sort(), represents: shown };
+  });
+  return custom === undefined ? entries.sort((a, b) => (a.name < b.name ? -1 : 1)) : entries;
 }
 
 /** Aggregated discovery of `/api` (the core group alone) or `/apis` (all others). */

@@ -42,12 +42,13 @@ export function typeMetaOf(resource: Resource): TypeMeta {
 /**
  * JSON of an item, by splicing the version into the stored bytes where those are JSON of the served
  * version, as Keelson and kube-apiserver write them (kind, apiVersion, metadata first); else by
- * encoding. Members of a list go without kind and apiVersion.
+ * encoding. Members of a list go without kind and apiVersion, but for custom resources.
  */
 export function itemJson(item: Item, inList: boolean): Pieces {
-  const spliced = spliceJson(item, inList);
+  const bare = inList && item.resource.kind.custom === undefined;
+  const spliced = spliceJson(item, bare);
   if (spliced !== undefined) return spliced;
-  const typeMeta = inList ? undefined : typeMetaOf(item.resource);
+  const typeMeta = bare ? undefined : typeMetaOf(item.resource);
   return [toJson(item.resource.struct, servedObject(item), typeMeta)];
 }
 
@@ -75,7 +76,7 @@ const QUOTE = 0x22;
  */
 export function writeMember(item: Item, into: Buffer, start: number): number {
   const encoding = encodingOf(item);
-  if (encoding.from === 0 || item.revision === 0) return 0;
+  if (encoding.from === 0 || item.revision === 0 || item.resource.kind.custom) return 0;
   encoding.rest ??= item.bytes.subarray(encoding.from, encoding.end);
   const { rest } = encoding;
   into.set(MEMBER_HEAD, start);
@@ -122,8 +123,10 @@ function encodingOf(item: Item): Encoding {
   return item.encoded as Encoding;
 }
 
-function findSplice({ resource, bytes }: Item): Encoding {
+function findSplice(item: Item): Encoding {
+  const { resource, bytes } = item;
   const nowhere = new Encoding(0, 0);
+  if (resource.kind.custom !== undefined && !isAsStored(item)) return nowhere;
   if (resource.served.convert !== "hub" || bytes[0] !== OPEN_BRACE) return nowhere;
   const view = toBuffer(bytes);
   const head = headOf(resource);
@@ -133,6 +136,13 @@ function findSplice({ resource, bytes }: Item): Encoding {
   let end = bytes.byteLength;
   while (bytes[end - 1] === 0x0a) end--;
   return new Encoding(at + METADATA.length, end);
+}
+
+/** What was stored under another schema may have other defaults and other fields now. */
+function isAsStored({ resource, bytes, object }: Item): boolean {
+  const { resourceVersion: _version, ...metadata } = object.metadata;
+  const text = toJson(resource.struct, { ...object, metadata }, typeMetaOf(resource));
+  return toBuffer(bytes).equals(Buffer.from(text));
 }
 
 const headOf = memoize((resource: Resource): string => {

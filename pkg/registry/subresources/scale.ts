@@ -3,6 +3,7 @@ import { checkScale } from "#api";
 import { OwnershipFault, parentEntries, type Replicas, scaleEntries } from "#apply";
 import {
   groupVersionOf,
+  internalError,
   invalid,
   notFound,
   plainFailure,
@@ -52,6 +53,8 @@ async function getScale(
   { options, access }: { readonly options: GetOptions; readonly access: ScaleAccess },
 ): Promise<Item> {
   const item = await get(environment, target, options);
+  const missing = access.missing?.(item.object);
+  if (missing !== undefined) throw internalError(missing);
   return scaleItem(scaleResource(environment), item, access);
 }
 
@@ -152,7 +155,7 @@ function scaled(
 ): Decoded {
   const { metadata, spec } = wanted.object;
   const problems = new Problems();
-  checkScale(wanted.object, problems);
+  if (access.checksItself !== true) checkScale(wanted.object, problems);
   const kind = { group: "autoscaling", kind: "Scale" };
   if (!problems.empty) throw invalid(kind, metadata.name, problems);
   const object = deepClone(there.object);
