@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { AuthorizationConfigurationFault } from "#authz";
+import { type Clock, systemClock } from "#base";
+import { startServer } from "./index.ts";
+
+const refused = 'pods is forbidden: User "u" cannot list resource "pods" in API group "" at the';
+
+describe("servers that ask a webhook who may do what", function () {
+  this.timeout(20_000);
+  let folder: string;
+  let hook: Server;
+  let heard: any[];
+  let file: string;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), "keelson-webhook-"));
+    heard = [];
+    hook = createServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk) => (body += chunk));
+      request.on("end", () => {
+        const review = JSON.parse(body);
+        heard.push(review);
+        const { user, resourceAttributes } = review.spec;
+        const allowed = user === "u" && resourceAttributes?.verb === "list";
+        const denied = user === "blocked";
+        response.end(JSON.stringify({ status: { allowed, denied, reason: `it was ${user}` } }));
+      });
+    });
+    await new Promise<void>((resolve) => hook.listen(0, "127.0.0.1", resolve));
+    const { port } = hook.address() as AddressInfo;
+    file = path.join(folder, "hook.json");
+    const cluster = { name: "c", cluster: { server: `http://127.0.0.1:${port}/` } };
+    writeFileSync(file, JSON.stringify({ clusters: [cluster] }));
+  });
+  afterEach(() => {
+    hook.closeAllConnections();
+    hook.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  type Running = Awaited<ReturnType<typeof startServer>>;
+
+  async function listing(server: Running, user: string): Promise<readonly [number, string]> {
+    const answer = await server.fetch("/api/v1/pods", { headers: { "impersonate-user": user } });
+    const text = await answer.text();
+    return [answer.status, text.startsWith("{") ? JSON.parse(text).message : text];
+  }
+
+  function configuration(...authorizers: readonly object[]): string {
+    const head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\n";
+    return `${head}authorizers: ${JSON.stringify(authorizers)}\n`;
+  }
+  const webhook = (changes: object = {}) => ({
+    type: "Webhook",
+    name: "hook",
+    webhook: {
+      timeout: "3s",
+      subjectAccessReviewVersion: "v1",
+      failurePolicy: "NoOpinion",
+      connectionInfo: { type: "KubeConfigFile", kubeConfigFile: file },
+      ...changes,
+    },
+  });
+  const rbac = { type: "RBAC", name: "rbac" };
+
+  it("as the mode Webhook does", async () => {
+    const server = await startServer({
+      controllers: false,
+      authorization: ["Webhook", "RBAC"],
+      authorizationWebhook: { kubeconfigFile: file, version: "v1" },
+    });
+    assert.equal((await listing(server, "u"))[0], 200);
+    const [status, message] = await listing(server, "blocked");
+    assert.equal(status, 403);
+    assert.match(message, /: it was blocked$/);
+    const { spec } = heard[0];
+    assert.deepEqual(spec.groups, ["system:authenticated"]);
+    await server.close();
+  });
+
+  it("not without a file that leads to it", async () => {
+    for (const authorizationWebhook of [undefined, { kubeconfigFile: `${file}.none` }]) {
+      const asking = { authorization: ["Webhook"] as const, controllers: false };
+      const options = { ...asking, ...(authorizationWebhook && { authorizationWebhook }) };
+      await assert.rejects(startServer(options), AuthorizationConfigurationFault);
+    }
+  });
+
+  it("by a configuration that is followed, and kept when it becomes wrong", async () => {
+    const conditions = {
+      matchConditionSubjectAccessReviewVersion: "v1",
+      matchConditions: [{ expression: "request.user != 'u'" }],
+    };
+    let text = configuration(webhook(conditions), rbac);
+    const told: string[] = [];
+    const sleepers = new Set<() => void>();
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal, options) => {
+        if (ms < 60_000) return systemClock.sleep(ms, signal, options);
+        return new Promise((resolve, reject) => {
+          sleepers.add(resolve);
+          signal?.addEventListener("abort", reject, { once: true });
+        });
+      },
+    };
+    const server = await startServer({
+      controllers: false,
+      clock,
+      authorizationConfiguration: { configuration: text, reload: async () => text },
+      report: (what, error) => told.push(`${what}: ${String(error)}`),
+    });
+    const follow = async (changed: string) => {
+      text = changed;
+      for (const wake of sleepers) wake();
+      sleepers.clear();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    const [status, message] = await listing(server, "u");
+    assert.equal(status, 403);
+    assert.ok(message.startsWith(refused), message);
+    assert.deepEqual(heard, []);
+
+    await follow("nonsense");
+    await follow(configuration(webhook()));
+    assert.equal((await listing(server, "u"))[0], 403);
+    assert.match(told[0]!, /^reload of the authorization configuration: expected apiVersion/);
+    assert.match(told[1]!, /authorizers other than webhooks cannot come or go/);
+
+    await follow(configuration(webhook(), rbac));
+    assert.equal((await listing(server, "u"))[0], 200);
+    await follow(configuration(rbac));
+    assert.equal((await listing(server, "u"))[0], 403);
+    await server.close();
+  });
+});
