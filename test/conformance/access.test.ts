@@ -139,7 +139,7 @@ describe("access, with kubectl", function () {
     assert.match(who, /^Username +system:bootstrap:abcdef$/m);
   });
 
-  it("reconciles roles and bindings: what is missing is added, what is too much only on demand", async () => {
+  it("reconciles roles: adds what is missing, takes away on demand", async () => {
     const rule = (verb: string) => ({ verbs: [verb], apiGroups: [""], resources: ["secrets"] });
     const role = (...verbs: readonly string[]) =>
       JSON.stringify({
