@@ -1,3 +1,4 @@
+import { withoutToken } from "#authn";
 import { badRequest, type Catalog, type Domain, printYaml, StatusError } from "#meta";
 import type {
   Body,
@@ -17,13 +18,14 @@ import { answerMemoryOf } from "./answer-memory.ts";
 import type { Closing } from "./closing.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
 import { itemPieces, partialPieces, partialTypeMeta, metadataAlone, statusBody } from "./encode.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, Sink } from "./exchange.ts";
 import { forbidden } from "./failures.ts";
 import { Indenter } from "./indent.ts";
 import type { Limits } from "./limits.ts";
 import { noListRequested, writeList } from "./lists.ts";
 import {
   bodyFormat,
+  type Format,
   includeObject,
   mediaTypes,
   type Negotiated,
@@ -44,6 +46,7 @@ import type { Route } from "./routes.ts";
 import { bodyJson, deleteOptionsJson } from "./sent-body.ts";
 import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "./table.ts";
 import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
+import { WebSocketSink, webSocketOf } from "./websocket.ts";
 
 /** What carrying out a verb takes beside the request. */
 export interface VerbParts {
@@ -187,7 +190,7 @@ class VerbRun {
     events: ReturnType<Registry["watchBatches"]>,
     { view, ended }: { readonly view: WatchView; readonly ended: AbortSignal },
   ): Promise<void> {
-    const { sink } = this.request.exchange;
+    const sink = this.eventSink(view.format);
     const headers = { ...this.headers([]), "content-type": watchContentType(view.format) };
     const start = () => {
       if (sink.started) return;
@@ -198,6 +201,16 @@ class VerbRun {
     await streamEvents(sink, events, { view, ended, start, patience });
     start();
     sink.end();
+  }
+
+  /** Events go over a WebSocket where the client asks for one. */
+  private eventSink(format: Format): Sink {
+    const { exchange } = this.request;
+    const upgrade = webSocketOf(exchange);
+    if (upgrade === undefined) return exchange.sink;
+    const offered = exchange.header("sec-websocket-protocol") ?? "";
+    const protocols = withoutToken(offered, this.domain);
+    return new WebSocketSink(exchange, upgrade, { format, protocols });
   }
 
   private watchMilliseconds(timeoutSeconds: number | undefined): number {
