@@ -172,10 +172,14 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtIssuers): Tokens {
     ...(options.tokens === undefined ? [] : [new TokenFile(options.tokens)]),
     new CachedTokens(accounts, { clock, goodMs: accountGoodMs }),
     ...(options.bootstrapTokens ? [new BootstrapTokens({ read, clock, domain })] : []),
-    new CachedTokens(issuers, { clock, goodMs }),
+    ...(hasIssuers(options) ? [new CachedTokens(issuers, { clock, goodMs })] : []),
     ...tokenWebhook(parts),
   ];
   return new Tokens(kinds, keys.audiences, domain);
+}
+
+function hasIssuers({ oidc, authentication }: StartOptions): boolean {
+  return oidc !== undefined || authentication !== undefined;
 }
 
 function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[] {
