@@ -81,9 +81,10 @@ const nothing: RequestInfo = {
   rest: [],
 };
 
+/** Without a version, all are meant. */
 function requestOf(attributes: any): RequestInfo {
   const { verb, group, version, namespace, resource, subresource, name } = attributes;
-  const asked = { verb, group, version, namespace, resource, subresource, name };
+  const asked = { verb, group, version: version || "*", namespace, resource, subresource, name };
   const known = Object.entries(asked).filter(([, value]) => value !== undefined);
   return { ...nothing, isResource: true, ...Object.fromEntries(known) };
 }

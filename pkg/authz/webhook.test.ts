@@ -3,7 +3,7 @@ import { systemClock } from "#base";
 import { kubernetes } from "#meta";
 import { type Attributes, type Decision, type RequestInfo, WebhookFault } from "#request";
 import { conditionCompiler } from "./match-conditions.ts";
-import { firstOpinion } from "./modes.ts";
+import { alwaysAllow, firstOpinion } from "./modes.ts";
 import { WebhookAuthorizer, type WebhookAuthorizerOptions } from "./webhook.ts";
 
 const request: RequestInfo = {
@@ -217,5 +217,15 @@ describe("the webhook authorizer", () => {
     const { rules, incomplete, error } = nobody.rules!(user, "ns");
     assert.deepEqual([rules, incomplete], [[], true]);
     assert.equal(error, "webhook authorizer does not support user rule resolution");
+  });
+
+  it("is not heard of where another decides, for or against", async () => {
+    const says = (decision: Decision) => ({ authorize: async () => decision });
+    status = new WebhookFault("down", undefined, true);
+    const refusal: Decision = { verdict: "deny", reason: "never", error: "own" };
+    const row = firstOpinion([authorizer(), says(refusal), alwaysAllow]);
+    assert.deepEqual(await row.authorize({ user, request }), refusal);
+    const { rules, incomplete } = firstOpinion([alwaysAllow]).rules!(user, "ns");
+    assert.deepEqual([rules.length, incomplete], [2, false]);
   });
 });
