@@ -60,6 +60,17 @@ export async function fill(aim: Aim, count: number): Promise<number> {
   return count / ((performance.now() - start) / 1000);
 }
 
+/** Creates a second of a floor. */
+export async function creates(aim: Aim, seconds: number): Promise<number> {
+  const connection = new Connection(aim);
+  const create = (n: number) =>
+    connection.call("POST", floorPaths.create, { body: configMap(`object-${n}`) });
+  await rate(seconds / 2, 32, create);
+  const created = await rate(seconds, 32, create);
+  connection.close();
+  return created;
+}
+
 export async function reads(aim: Aim, paths: Paths, seconds: number): Promise<Reads> {
   const connections = Array.from({ length: 4 }, () => new Connection(aim));
   const get = (path: string, inFlight: number, accept = "application/json") =>

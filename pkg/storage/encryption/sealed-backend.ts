@@ -37,11 +37,8 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
       };
     },
 
-    async *watch(options): AsyncGenerator<WatchBatch, void, undefined> {
-      for await (const { events, revision } of backend.watch(options)) {
-        yield { events: await all(events, (event) => opened(event, encryption)), revision };
-      }
-    },
+    // Called here and not at the first `next()`: "from now on" means the moment of this call.
+    watch: (options) => openedBatches(backend.watch(options), encryption),
 
     requestProgress: () => backend.requestProgress(),
     compact: (revision) => backend.compact(revision),
@@ -54,6 +51,15 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
       await backend[Symbol.asyncDispose]();
     },
   };
+}
+
+async function* openedBatches(
+  batches: AsyncIterable<WatchBatch>,
+  encryption: Encryption,
+): AsyncGenerator<WatchBatch, void, undefined> {
+  for await (const { events, revision } of batches) {
+    yield { events: await all(events, (event) => opened(event, encryption)), revision };
+  }
 }
 
 /** Nearly all are opened without waiting for anything. */
