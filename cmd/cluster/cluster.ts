@@ -25,6 +25,8 @@ export interface Cluster {
   readonly url: string;
   readonly kubeconfig: string;
   readonly directory: string;
+  /** How etcd is reached; files with PEM texts. */
+  readonly store: { readonly endpoints: readonly string[]; readonly files: Required<ClientFiles> };
   readonly members: readonly LocalProcess[];
   readonly servers: readonly (LocalProcess & { readonly url: string })[];
   readonly managers: readonly LocalProcess[];
@@ -68,7 +70,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { url } = builder;
   const kubeconfig = builder.pki("admin.kubeconfig");
   const { directory } = options;
-  return { url, kubeconfig, directory, members, servers, managers, balancer, prometheus, close };
+  const processes = { members, servers, managers, balancer, prometheus };
+  return { url, kubeconfig, directory, store: builder.store, ...processes, close };
 }
 
 /** Makes the processes; each is given what `docker-compose.yml` gives its container. */
@@ -84,6 +87,13 @@ class Builder {
 
   get url(): string {
     return `https://localhost:${this.#addresses.port("balancer:6443")}`;
+  }
+
+  get store(): Cluster["store"] {
+    const ports = numbered("etcd", 3).map((name) => this.#addresses.port(`${name}:2379`));
+    const cert = this.pki("etcd-client.crt");
+    const files = { ca: this.pki("etcd-ca.crt"), cert, key: this.pki("etcd-client.key") };
+    return { endpoints: ports.map((port) => `https://localhost:${port}`), files };
   }
 
   pki(file: string): string {
@@ -123,19 +133,17 @@ class Builder {
       "--logger=zap",
       "--log-level=warn",
     ];
-    const cert = this.pki("etcd-client.crt");
-    const files = { ca: this.pki("etcd-ca.crt"), cert, key: this.pki("etcd-client.key") };
+    const { files } = this.store;
     return this.#process(name, { executable, words, url: `${client}/health`, files });
   }
 
   apiserver(name: string): LocalProcess & { readonly url: string } {
     const { directory, apiserverFlags = [] } = this.#options;
     const url = `https://${this.#addresses.of(`${name}:6443`)}`;
-    const etcds = numbered("etcd", 3).map((each) => this.#addresses.port(`${each}:2379`));
     const words = [
       this.#keelson,
       "apiserver",
-      `--etcd-servers=${etcds.map((port) => `https://localhost:${port}`).join(",")}`,
+      `--etcd-servers=${this.store.endpoints.join(",")}`,
       `--etcd-cafile=${this.pki("etcd-ca.crt")}`,
       `--etcd-certfile=${this.pki("etcd-client.crt")}`,
       `--etcd-keyfile=${this.pki("etcd-client.key")}`,

@@ -1,0 +1,65 @@
+import { type Backend, prefixEnd } from "#storage";
+import type { Change } from "./history.ts";
+
+interface WitnessOptions {
+  readonly backend: Backend;
+  readonly prefix: string;
+  /** What follows the prefix in the keys that matter. */
+  readonly names: readonly string[];
+}
+
+/** Reads from the store itself what happens below a prefix. */
+export class Witness {
+  readonly changes: Change[] = [];
+  readonly #options: WitnessOptions;
+  readonly #stop = new AbortController();
+  #reading: Promise<void> = Promise.resolve();
+  #position = 0;
+
+  private constructor(options: WitnessOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when it knows what is there, and will see everything that happens from then on. */
+  static async begin(options: WitnessOptions): Promise<Witness> {
+    const { backend, prefix } = options;
+    const witness = new Witness(options);
+    const { entries, revision } = await backend.range({ from: prefix, to: prefixEnd(prefix) });
+    for (const entry of entries) witness.#note(entry.key, entry.modRevision, entry.value);
+    witness.changes.sort((a, b) => a.revision - b.revision);
+    witness.#position = revision;
+    witness.#reading = witness.#read(revision + 1);
+    return witness;
+  }
+
+  /** All changes up to this moment. */
+  async finish(): Promise<readonly Change[]> {
+    const revision = await this.#options.backend.revision();
+    while (this.#position < revision) await new Promise((resolve) => setTimeout(resolve, 20));
+    this.#stop.abort();
+    await this.#reading;
+    return this.changes;
+  }
+
+  async #read(fromRevision: number): Promise<void> {
+    const { backend, prefix } = this.#options;
+    const range = { from: prefix, to: prefixEnd(prefix), fromRevision };
+    for await (const batch of backend.watch({ ...range, signal: this.#stop.signal })) {
+      for (const event of batch.events) {
+        if (event.type === "delete") this.#note(event.key, event.revision, undefined);
+        else this.#note(event.entry.key, event.entry.modRevision, event.entry.value);
+      }
+      this.#position = Math.max(this.#position, batch.revision);
+    }
+  }
+
+  #note(path: string, revision: number, bytes: Uint8Array | undefined): void {
+    const key = path.slice(this.#options.prefix.length);
+    if (!this.#options.names.includes(key)) return;
+    this.changes.push({ revision, key, value: bytes && valueOf(bytes) });
+  }
+}
+
+function valueOf(bytes: Uint8Array): string {
+  return JSON.parse(Buffer.from(bytes).toString()).data?.value ?? "";
+}
