@@ -2,7 +2,7 @@
  * Types of structural schemas. Sizes without a declared bound are as large as a request allows:
  * cost estimates follow Kubernetes' figures to the byte.
  */
-import { escapeProperty } from "./escape.ts";
+import { escapeProperty, unescapeProperty } from "./escape.ts";
 import {
   bool,
   bounded,
@@ -130,7 +130,7 @@ function escaped(name: string): string {
 }
 
 const text: StructuralSchema = { type: "string" };
-const identity: Readonly<Record<string, StructuralSchema>> = {
+const identity: Properties = {
   apiVersion: text,
   kind: text,
   metadata: { type: "object", properties: { name: text, generateName: text } },
@@ -147,20 +147,41 @@ function objectType(schema: StructuralSchema, isRoot: boolean): Sized | undefine
     // Names of entries count nothing in estimates.
     return { type: bounded(mapOf(bounded(string, 0), value.type), most), least: ENCLOSED };
   }
-  const fields = new Map<string, ObjectField>();
-  const required = new Set(schema.required ?? []);
-  let least = ENCLOSED;
   const properties = isRoot ? { ...schema.properties, ...identity } : (schema.properties ?? {});
-  for (const [key, property] of Object.entries(properties)) {
+  return {
+    type: objectOf({ name: "object", field: fieldsOf(properties) }),
+    least: ENCLOSED + leastMembers(properties, schema.required ?? []),
+  };
+}
+
+type Properties = Readonly<Record<string, StructuralSchema>>;
+
+/** Most fields of a large schema are never asked for, so each is made when it first is. */
+function fieldsOf(properties: Properties): (name: string) => ObjectField | undefined {
+  const known = new Map<string, ObjectField>();
+  return (name) => {
+    const made = known.get(name);
+    if (made !== undefined) return made;
+    const key = unescapeProperty(name);
+    const property = key !== undefined && Object.hasOwn(properties, key) && properties[key];
+    const member = property ? nested(property) : undefined;
+    const field =
+      key === undefined || member === undefined ? undefined : { key, type: member.type };
+    if (field !== undefined) known.set(name, field);
+    return field;
+  };
+}
+
+/** Bytes of the members that must be there. */
+function leastMembers(properties: Properties, required: readonly string[]): number {
+  let least = 0;
+  for (const key of new Set(required)) {
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (property === undefined || property.default !== undefined) continue;
     const member = nested(property);
-    if (member === undefined) continue;
-    const name = escapeProperty(key);
-    if (name !== undefined) fields.set(name, { key, type: member.type });
-    if (required.has(key) && property.default === undefined) {
-      least += Buffer.byteLength(key) + member.least + 4;
-    }
+    if (member !== undefined) least += Buffer.byteLength(key) + member.least + 4;
   }
-  return { type: objectOf({ name: "object", field: (name) => fields.get(name) }), least };
+  return least;
 }
 
 function textType(schema: StructuralSchema): Sized {

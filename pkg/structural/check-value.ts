@@ -55,6 +55,8 @@ function tell(found: readonly FieldProblem[], problems: Problems): void {
 class ValueWalk {
   readonly found: FieldProblem[] = [];
   private readonly steps: (string | number)[] = [];
+  /** More than 0: it only matters whether there are faults. */
+  private quiet = 0;
 
   constructor(private readonly prefix: string) {}
 
@@ -64,18 +66,20 @@ class ValueWalk {
     if (schema.hasJunctors) right += this.checkJunctors(value, schema, old);
     switch (typeof value) {
       case "string":
-        right += this.checkText(value, schema);
+        if (schema.hasTextRules || schema.format !== "") this.checkText(value, schema);
+        right += 1;
         break;
       case "number":
       case "bigint":
-        right += this.checkNumber(value, schema);
+        if (schema.hasNumberRules) this.checkNumber(value, schema);
+        right += 2;
         break;
       case "object":
         if (Array.isArray(value)) right += this.checkItems(value, schema, old);
         break;
       default:
     }
-    if (schema.source.enum !== undefined) this.checkEnum(value, schema);
+    if (schema.hasEnum) this.checkEnum(value, schema);
     if (typeof value === "object" && !Array.isArray(value)) {
       right += this.checkFields(value as JsonObject, schema, old);
     }
@@ -85,7 +89,7 @@ class ValueWalk {
   private checkNull(schema: CompiledSchema): number {
     const isFit = schema.types.length === 0 || schema.isNullable;
     if (!isFit) this.typeFault(schema.types.join(","), "null");
-    if (schema.source.enum !== undefined) this.checkEnum(null, schema);
+    if (schema.hasEnum) this.checkEnum(null, schema);
     return isFit ? 1 : 0;
   }
 
@@ -107,12 +111,10 @@ class ValueWalk {
     return 0;
   }
 
-  private checkText(text: string, schema: CompiledSchema): number {
-    this.checkTextRules(text, schema);
+  private checkText(text: string, schema: CompiledSchema): void {
+    if (schema.hasTextRules) this.checkTextRules(text, schema);
     const isFormatted = schema.format === "" ? undefined : formatCheck(schema.format);
-    if (isFormatted === undefined || isFormatted(text)) return 1;
-    this.typeFault(schema.format, text);
-    return 1;
+    if (isFormatted?.(text) === false) this.typeFault(schema.format, text);
   }
 
   /** Only the first fault is told. */
@@ -120,7 +122,7 @@ class ValueWalk {
     const { maxLength, minLength, pattern } = schema.source;
     if (maxLength !== undefined && isLonger(text, Number(maxLength))) {
       const detail = `may not be more than ${maxLength} bytes`;
-      this.tell({ type: "FieldValueTooLong", value: text, detail });
+      this.tell(() => ({ type: "FieldValueTooLong", value: text, detail }));
     } else if (minLength !== undefined && !isLonger(text, Number(minLength) - 1)) {
       this.invalid(text, `should be at least ${minLength} chars long`);
     } else if (pattern) {
@@ -129,9 +131,8 @@ class ValueWalk {
     }
   }
 
-  private checkNumber(value: number | bigint, { source }: CompiledSchema): number {
+  private checkNumber(value: number | bigint, { source }: CompiledSchema): void {
     for (const fault of numberFaults(value, source)) this.invalid(value, `should ${fault}`);
-    return 2;
   }
 
   private checkItems(
@@ -179,7 +180,7 @@ class ValueWalk {
     for (const name of required ?? []) {
       if (Object.hasOwn(object, name)) continue;
       this.steps.push(name);
-      this.tell({ type: "FieldValueRequired", detail: "" });
+      this.tell(() => ({ type: "FieldValueRequired", detail: "" }));
       this.steps.pop();
     }
     return right;
@@ -201,9 +202,11 @@ class ValueWalk {
 
   private checkEnum(value: unknown, schema: CompiledSchema): void {
     if (schema.isOneOfEnum(value)) return;
-    const values = (schema.source.enum ?? []).map((each) => goQuote(enumText(each)));
-    const detail = `supported values: ${values.join(", ")}`;
-    this.tell({ type: "FieldValueNotSupported", value, detail });
+    this.tell(() => {
+      const values = (schema.source.enum ?? []).map((each) => goQuote(enumText(each)));
+      const detail = `supported values: ${values.join(", ")}`;
+      return { type: "FieldValueNotSupported", value, detail };
+    });
   }
 
   private checkJunctors(
@@ -229,7 +232,7 @@ class ValueWalk {
     }
     right += this.checkAllOf(value, schema.junctor("allOf"), old);
     for (const schemaOfNot of schema.junctor("not")) {
-      if (this.try(value, schemaOfNot, old).found.length > 0) continue;
+      if (this.tryQuietly(value, schemaOfNot, old).found.length > 0) continue;
       this.junctorFault("not validate the schema (not)");
     }
     return right;
@@ -254,31 +257,43 @@ class ValueWalk {
     return right;
   }
 
-  /** The first that holds or else the one that fits best, and how many hold. */
+  /**
+   * The first that holds or else the one that fits best, and how many hold. Most values fit one of
+   * several schemas, so that faults are put into words only when none does.
+   */
   private tryAll(
     schemas: readonly CompiledSchema[],
     value: unknown,
     { old, stopsAtFirst }: { readonly old: Correlated | undefined; readonly stopsAtFirst: boolean },
   ): { readonly best: Attempt | undefined; readonly valid: number } {
-    let best: Attempt | undefined;
+    let best: { readonly schema: CompiledSchema; readonly right: number } | undefined;
     let valid = 0;
     for (const schema of schemas) {
-      const attempt = this.try(value, schema, old);
-      if (attempt.found.length === 0) {
+      const { right, found } = this.tryQuietly(value, schema, old);
+      if (found.length === 0) {
         valid++;
-        if (valid === 1) best = attempt;
+        if (valid === 1) best = { schema, right };
         if (stopsAtFirst) break;
-      } else if (valid === 0 && (best === undefined || attempt.right > best.right)) {
-        best = attempt;
+      } else if (valid === 0 && (best === undefined || right > best.right)) {
+        best = { schema, right };
       }
     }
-    return { best, valid };
+    if (best === undefined || valid > 0) return { best: best && { ...best, found: nothing }, valid };
+    return { best: this.try(value, best.schema, old), valid };
+  }
+
+  private tryQuietly(value: unknown, schema: CompiledSchema, old: Correlated | undefined): Attempt {
+    this.quiet++;
+    const attempt = this.try(value, schema, old);
+    this.quiet--;
+    return attempt;
   }
 
   private try(value: unknown, schema: CompiledSchema, old: Correlated | undefined): Attempt {
     const before = this.found.length;
     const right = this.check(value, schema, old);
-    return { right, found: this.found.splice(before) };
+    const found = this.found.length > before ? this.found.splice(before) : nothing;
+    return { right, found };
   }
 
   private take(attempt: Attempt | undefined): number {
@@ -286,31 +301,42 @@ class ValueWalk {
     return attempt?.right ?? 0;
   }
 
-  private tell(problem: Omit<FieldProblem, "field">): void {
+  private tell(problem: (path: string) => Problem): void {
+    if (this.quiet > 0) {
+      this.found.push(somethingWrong);
+      return;
+    }
     const { path, prefix } = this;
     const field = prefix === "" || path === "" ? prefix + path : `${prefix}.${path}`;
-    this.found.push({ ...problem, field });
+    this.found.push({ field, ...problem(path) });
   }
 
   private invalid(value: unknown, fault: string): void {
-    const detail = `${this.path} in body ${fault}`;
-    this.tell({ type: "FieldValueInvalid", value, detail });
+    const type = "FieldValueInvalid";
+    this.tell((path) => ({ type, value, detail: `${path} in body ${fault}` }));
   }
 
   private tooMany(actual: number, most: number | bigint): void {
     const detail = `must have at most ${most} items`;
-    this.tell({ type: "FieldValueTooMany", value: actual, detail });
+    this.tell(() => ({ type: "FieldValueTooMany", value: actual, detail }));
   }
 
   private typeFault(expected: string, actual: string): void {
-    const detail = `${this.path} in body must be of type ${expected}: ${goQuote(actual)}`;
-    this.tell({ type: "FieldValueTypeInvalid", value: actual, detail });
+    this.tell((path) => ({
+      type: "FieldValueTypeInvalid",
+      value: actual,
+      detail: `${path} in body must be of type ${expected}: ${goQuote(actual)}`,
+    }));
   }
 
   /** Told of no field, but with the path inside. */
   private junctorFault(must: string): void {
-    const detail = `"${this.path}" must ${must}`;
-    this.found.push({ type: "FieldValueInvalid", field: this.prefix, value: "", detail });
+    this.tell((path) => ({
+      field: this.prefix,
+      type: "FieldValueInvalid",
+      value: "",
+      detail: `"${path}" must ${must}`,
+    }));
   }
 
   private get path(): string {
@@ -322,6 +348,13 @@ class ValueWalk {
     return path;
   }
 }
+
+/** Told of the value at hand unless it names a field. */
+type Problem = Omit<FieldProblem, "field"> & Partial<Pick<FieldProblem, "field">>;
+
+const somethingWrong: FieldProblem = { type: "FieldValueInvalid", field: "", detail: "" };
+
+const nothing: readonly FieldProblem[] = [];
 
 interface Attempt {
   readonly right: number;

@@ -1,6 +1,7 @@
 import { formatCheck } from "./formats.ts";
 import { identity } from "./identity.ts";
 import type { JsonSchema, SchemaMap, ValidationRule } from "./json-schema.ts";
+import { traits, traitsOf } from "./traits.ts";
 
 type Junctor = "allOf" | "anyOf" | "oneOf" | "not";
 
@@ -25,16 +26,18 @@ export class CompiledSchema {
   readonly listKeys: readonly string[];
   /** Fields are unknown but allowed, as `additionalProperties: true` has it. */
   readonly allowsAny: boolean;
+  readonly hasTextRules: boolean;
+  readonly hasNumberRules: boolean;
+  readonly hasEnum: boolean;
+  /** Other schemas must hold, or not. */
+  readonly hasJunctors: boolean;
   private known: Map<string, CompiledSchema> | undefined;
   private item: CompiledSchema | undefined;
   private value: CompiledSchema | undefined;
   private alternatives: Partial<Record<Junctor, readonly CompiledSchema[]>> | undefined;
   private withDefaults: readonly (readonly [name: string, field: CompiledSchema])[] | undefined;
   private enum: ReadonlySet<unknown> | undefined;
-  private isDefaulting: boolean | undefined;
-  private isEmbedding: boolean | undefined;
-  private isListing: boolean | undefined;
-  private isRuled: boolean | undefined;
+  private traits: number | undefined;
 
   constructor(readonly source: JsonSchema) {
     const { type } = source;
@@ -47,6 +50,11 @@ export class CompiledSchema {
     this.listType = source["x-kubernetes-list-type"] ?? "";
     this.listKeys = source["x-kubernetes-list-map-keys"] ?? [];
     this.allowsAny = source.additionalProperties === true;
+    this.hasTextRules = (source.pattern ?? source.maxLength ?? source.minLength) !== undefined;
+    const { minimum, maximum, multipleOf, allOf, anyOf, oneOf, not } = source;
+    this.hasNumberRules = (minimum ?? maximum ?? multipleOf) !== undefined;
+    this.hasEnum = source.enum !== undefined;
+    this.hasJunctors = (allOf ?? anyOf ?? oneOf ?? not) !== undefined;
   }
 
   /** Undefined for null: a default that says nothing. */
@@ -82,35 +90,27 @@ export class CompiledSchema {
 
   /** Whether there is a default anywhere in it. */
   get hasDefaults(): boolean {
-    this.isDefaulting ??= somewhere(this.source, (each) => each.default !== undefined);
-    return this.isDefaulting;
+    return this.has(traits.default);
   }
 
   /** Whether it, or anything in it, is an embedded resource. */
   get hasEmbedded(): boolean {
-    this.isEmbedding ??= somewhere(
-      this.source,
-      (each) => each["x-kubernetes-embedded-resource"] === true,
-    );
-    return this.isEmbedding;
+    return this.has(traits.embedded);
   }
 
   /** Whether it, or anything in it, is a list whose items are told apart. */
   get hasListTypes(): boolean {
-    this.isListing ??= somewhere(
-      this.source,
-      ({ "x-kubernetes-list-type": type = "atomic" }) => type !== "atomic",
-    );
-    return this.isListing;
+    return this.has(traits.listType);
   }
 
   /** Whether it, or anything in it, has rules in CEL. */
   get hasRules(): boolean {
-    this.isRuled ??= somewhere(
-      this.source,
-      ({ "x-kubernetes-validations": rules = [] }) => rules.length > 0,
-    );
-    return this.isRuled;
+    return this.has(traits.rules);
+  }
+
+  private has(trait: number): boolean {
+    this.traits ??= traitsOf(this.source);
+    return (this.traits & trait) !== 0;
   }
 
   /** Of the values of an object that has no declared fields. */
@@ -138,11 +138,6 @@ export class CompiledSchema {
     return this.source["x-kubernetes-validations"] ?? [];
   }
 
-  get hasJunctors(): boolean {
-    const { allOf, anyOf, oneOf, not } = this.source;
-    return (allOf ?? anyOf ?? oneOf ?? not) !== undefined;
-  }
-
   /** Null is never one, though it may be listed. */
   isOneOfEnum(value: unknown): boolean {
     this.enum ??= new Set((this.source.enum ?? []).map(identity));
@@ -161,13 +156,4 @@ export class CompiledSchema {
 /** Own property or undefined; safe for names such as `constructor`. */
 export function entry(map: SchemaMap | undefined, name: string): JsonSchema | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
-}
-
-/** Looks through the source, so that nothing is compiled for it. */
-function somewhere(source: JsonSchema, holds: (each: JsonSchema) => boolean): boolean {
-  if (holds(source)) return true;
-  const { items, additionalProperties: values, properties } = source;
-  if (items && !Array.isArray(items) && somewhere(items as JsonSchema, holds)) return true;
-  if (typeof values === "object" && somewhere(values, holds)) return true;
-  return Object.values(properties ?? {}).some((each) => somewhere(each, holds));
 }

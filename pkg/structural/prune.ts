@@ -32,7 +32,9 @@ function pruneValue(
   if (schema?.keepsUnknown === true) keepUnknown(value, schema, walk, isResource);
   else if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
-      below(walk, index, () => pruneValue(value[index], schema?.items, walk));
+      walk.steps.push(index);
+      pruneValue(value[index], schema?.items, walk);
+      walk.steps.pop();
     }
   } else pruneFields(value as JsonObject, schema, walk, isResource);
 }
@@ -50,7 +52,9 @@ function pruneFields(
       walk.dropped.push(pathOf(walk.steps, name));
       delete object[name];
     } else if (isBranch(object[name])) {
-      below(walk, name, () => pruneValue(object[name], known, walk));
+      walk.steps.push(name);
+      pruneValue(object[name], known, walk);
+      walk.steps.pop();
     }
   }
 }
@@ -69,7 +73,9 @@ function keepUnknown(
     for (let index = 0; index < value.length; index++) {
       const item: unknown = value[index];
       if (!isBranch(item)) continue;
-      below(walk, index, () => keepUnknown(item, items, walk, items.isEmbedded));
+      walk.steps.push(index);
+      keepUnknown(item, items, walk, items.isEmbedded);
+      walk.steps.pop();
     }
     return;
   }
@@ -78,18 +84,14 @@ function keepUnknown(
     if (!isBranch(object[name]) || (isResource && metaFields.has(name))) continue;
     const known = schema.field(name);
     if (known === undefined && !schema.allowsAny) continue;
-    below(walk, name, () => pruneValue(object[name], known, walk));
+    walk.steps.push(name);
+    pruneValue(object[name], known, walk);
+    walk.steps.pop();
   }
 }
 
 function isBranch(value: unknown): value is object {
   return typeof value === "object" && value !== null;
-}
-
-function below(walk: Walk, step: string | number, visit: () => void): void {
-  walk.steps.push(step);
-  visit();
-  walk.steps.pop();
 }
 
 function pathOf(steps: readonly (string | number)[], name: string): string {
