@@ -83,7 +83,7 @@ describe("keelson controller-manager", function () {
     await until(gone, () => managers.map(({ text }) => text()).join("\n"));
   }
 
-  it("one leads; when it is killed the other does, and gives the lead back when it leaves", async () => {
+  it("one leads, then the other, which gives the lead back when it leaves", async () => {
     const first = manager();
     await until(() => leads(first), first.text);
     await cleansUp("one");

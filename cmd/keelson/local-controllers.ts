@@ -2,13 +2,20 @@
 import { hostname } from "node:os";
 import { signToken } from "#authn";
 import { type Clock, cryptoRandom } from "#base";
-import { Informers, RegistryClient } from "#client";
-import { runServerIdentity, selectControllers } from "#controllers";
+import { clientMetrics, Informers, RegistryClient } from "#client";
+import {
+  type ControllerContext,
+  runServerIdentity,
+  runServerObjects,
+  selectControllers,
+} from "#controllers";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
-import { noInstruments, type User } from "#request";
+import type { User } from "#request";
+import type { PrometheusMetrics } from "#server";
 import { apiserver } from "./bootstrap.ts";
-import { accountKeys, type ServiceAccountOptions } from "./service-accounts.ts";
+import type { StartOptions } from "./options.ts";
+import { accountKeys } from "./service-accounts.ts";
 
 /** Who the controllers are to the API. */
 const controllerUser: User = { ...apiserver, name: "system:kube-controller-manager" };
@@ -22,39 +29,49 @@ export interface LocalControllers {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly report: (what: string, error: unknown) => void;
+  readonly metrics: PrometheusMetrics;
+  readonly options: StartOptions;
   /** Authorities of this server (PEM); "" = it has no certificate. */
   readonly rootCa: string;
-  readonly serviceAccounts: ServiceAccountOptions | undefined;
-  /** Nodes may join with tokens, which are to be signed with and cleaned up. */
-  readonly bootstrapTokens: boolean;
-  /** Other servers may use the same store. */
-  readonly isShared: boolean;
+  /** Where the server listens; undefined = nowhere. */
+  readonly port: number | undefined;
 }
 
-/** Runs every controller until the signal aborts. */
+/**
+ * Runs what every server keeps for itself and, unless the options say that others do, every
+ * controller until the signal aborts.
+ */
 export async function runLocalControllers(local: LocalControllers): Promise<void> {
-  const { clock, signal, report, rootCa, serviceAccounts, bootstrapTokens, isShared } = local;
-  const userAgent = "kube-controller-manager";
-  const client = new RegistryClient({ ...local, user: controllerUser, userAgent });
-  const common = { client, clock, random: cryptoRandom, signal, report };
-  const informers = new Informers(common);
-  const context = { ...common, informers, instruments: noInstruments };
-  const { key } = accountKeys(serviceAccounts);
+  const { metrics, options, port } = local;
+  metrics.instruments.define(clientMetrics);
+  const context = contextOf(local, apiserver, "kube-apiserver");
+  const server = { ...context, hostname: hostname(), port: port ?? 0 };
+  await Promise.all([
+    runServerObjects(local, context),
+    port === undefined ? undefined : runServerIdentity(server),
+    options.controllers === false ? undefined : runControllers(local),
+  ]);
+  await context.informers.ended();
+}
+
+async function runControllers(local: LocalControllers): Promise<void> {
+  const { rootCa, options } = local;
+  const context = contextOf(local, controllerUser, "kube-controller-manager");
+  const { key } = accountKeys(options.serviceAccounts);
   const settings = {
-    settleMs: isShared ? settleMs : 0,
+    settleMs: options.storage?.kind === "etcd" ? settleMs : 0,
     rootCa,
     signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),
   };
-  const names = bootstrapTokens ? ["*", "bootstrapsigner", "tokencleaner"] : ["*"];
-  await Promise.all(selectControllers(names).map(({ run }) => run(context, settings)));
-  await informers.ended();
+  // Tokens with which nodes join are signed with, and cleaned up, where they are taken.
+  const ofTokens = options.bootstrapTokens ? ["bootstrapsigner", "tokencleaner"] : [];
+  await Promise.all(selectControllers(["*", ...ofTokens]).map(({ run }) => run(context, settings)));
+  await context.informers.ended();
 }
 
-/** Keeps the Lease by which the others know this server; `port`: where it listens. */
-export async function runIdentity(
-  local: Pick<LocalControllers, "registry" | "catalog" | "clock" | "signal" | "report">,
-  port: number,
-): Promise<void> {
-  const client = new RegistryClient({ ...local, user: apiserver, userAgent: "kube-apiserver" });
-  await runServerIdentity({ ...local, client, random: cryptoRandom, hostname: hostname(), port });
+function contextOf(local: LocalControllers, user: User, userAgent: string): ControllerContext {
+  const { clock, signal, report, metrics } = local;
+  const client = new RegistryClient({ ...local, user, userAgent });
+  const common = { client, clock, random: cryptoRandom, signal, report };
+  return { ...common, informers: new Informers(common), instruments: metrics.instruments };
 }

@@ -9,7 +9,6 @@ import {
   ensureKubernetesService,
   ensureServerObjects,
   runServerEndpoints,
-  runServerObjects,
   runServiceRepair,
 } from "#controllers";
 import { type Catalog, domainOf } from "#meta";
@@ -32,7 +31,7 @@ import { sealed } from "./encryption.ts";
 import { FollowedFiles } from "./followed-files.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
-import { runIdentity, runLocalControllers } from "./local-controllers.ts";
+import { runLocalControllers } from "./local-controllers.ts";
 import { defaultNetwork, reachableAddress } from "./network.ts";
 import { type OpenStorage, openStorage } from "./open-storage.ts";
 import type { RunningServer, StartOptions } from "./options.ts";
@@ -158,7 +157,7 @@ async function assemble(prepared: Awaited<ReturnType<typeof prepare>>) {
   const tls = credentials && followedTls(options, credentials, { files, renew });
   const server: KeelsonServer = serverOf(options, parts, tls);
   const definitions = serveDefinitions({ registry, catalog, clock, signal: life.signal, report });
-  return { access, registry, auditing, server, definitions };
+  return { access, registry, auditing, server, definitions, metrics };
 }
 
 interface ServerParts {
@@ -298,13 +297,14 @@ interface Running {
   readonly options: StartOptions;
   readonly clock: Clock;
   readonly life: AbortController;
+  readonly metrics: PrometheusMetrics;
   /** Authority of the serving certificate (PEM); "" without one. */
   readonly rootCa: string;
 }
 
 /** What goes on behind the requests until `life` ends. */
 async function runBackground(running: Running, port: () => number): Promise<void> {
-  const { storage, registry, catalog, options, clock, life } = running;
+  const { storage, registry, options, clock, life } = running;
   const report = reporter(options);
   const intervalMs = options.compactionIntervalMs ?? defaultCompactionMs;
   const onFault = (error: unknown) => report("compaction", error);
@@ -314,19 +314,13 @@ async function runBackground(running: Running, port: () => number): Promise<void
   signal.addEventListener("abort", () => void compactor?.[Symbol.asyncDispose]());
   await Promise.all([
     runServiceRepair({ registry, clock, signal, report }),
-    runServerObjects({ registry, catalog, clock, signal, report }),
     runEndpoints(running, port),
-    options.controllers === false
-      ? undefined
-      : runLocalControllers({
-          ...running,
-          signal,
-          report,
-          serviceAccounts: options.serviceAccounts,
-          bootstrapTokens: options.bootstrapTokens ?? false,
-          isShared: options.storage?.kind === "etcd",
-        }),
-    options.port === undefined ? undefined : runIdentity({ ...running, signal, report }, port()),
+    runLocalControllers({
+      ...running,
+      signal,
+      report,
+      port: options.port === undefined ? undefined : port(),
+    }),
   ]);
 }
 

@@ -1,6 +1,6 @@
 import { apiRanks } from "#api";
 import { resolve } from "#meta";
-import type { ControllerOptions } from "./access.ts";
+import type { ServerAccess } from "./access.ts";
 import { ensureDefaults } from "./defaults.ts";
 
 /** Of an object that is made when the server starts, and let alone afterwards. */
@@ -10,7 +10,7 @@ const ON_START = "onstart";
  * Registers every group and version that this server itself serves. Somebody who takes away the
  * label that marks these objects has them for his own.
  */
-export async function ensureLocalApiServices(options: ControllerOptions): Promise<void> {
+export async function ensureLocalApiServices(options: ServerAccess): Promise<void> {
   const { catalog } = options;
   const { domain } = catalog;
   const resource = catalog.find(resolve("apiregistration.{api}", domain), "v1", "apiservices");

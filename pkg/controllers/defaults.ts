@@ -1,13 +1,7 @@
 import { deepEqual } from "#base";
 import type { Resource } from "#meta";
-import {
-  type ControllerOptions,
-  everything,
-  isConflict,
-  isNotFound,
-  plainDelete,
-  serverTarget,
-} from "./access.ts";
+import { type ServerAccess, everything, plainDelete, serverTarget } from "./access.ts";
+import { isConflict, isNotFound } from "./context.ts";
 
 /** Objects of one kind, without a namespace, that the server keeps. */
 export interface Defaults {
@@ -24,10 +18,7 @@ export interface Defaults {
  * Makes those objects, repairs them, and deletes obsolete ones. Another replica may be doing the
  * same at the same moment: it wants the same.
  */
-export async function ensureDefaults(
-  options: ControllerOptions,
-  defaults: Defaults,
-): Promise<void> {
+export async function ensureDefaults(options: ServerAccess, defaults: Defaults): Promise<void> {
   const { registry, signal } = options;
   const { resource, wanted, fieldManager } = defaults;
   const present = new Map<string, any>();

@@ -1,14 +1,14 @@
 import { type FlowControlDefault, flowControlDefaults } from "#api";
 import { deepEqual } from "#base";
 import { resolve } from "#meta";
-import type { ControllerOptions } from "./access.ts";
+import type { ServerAccess } from "./access.ts";
 import { ensureDefaults } from "./defaults.ts";
 
 const intervalMs = 60_000;
 const fieldManager = "api-priority-and-fairness-config-producer-v1";
 
 /** Keeps the flow schemas and priority levels that every server has until the signal aborts. */
-export async function runFlowControlDefaults(options: ControllerOptions): Promise<void> {
+export async function runFlowControlDefaults(options: ServerAccess): Promise<void> {
   const { clock, signal, report } = options;
   while (!signal.aborted) {
     await clock.sleep(intervalMs, signal).catch(() => undefined);
@@ -23,7 +23,7 @@ export async function runFlowControlDefaults(options: ControllerOptions): Promis
  * Makes and repairs them. The annotation says whether the server may set the spec of one: always
  * for mandatory ones, and else until somebody says `false` or, without a word, changes the spec.
  */
-export async function ensureFlowControlDefaults(options: ControllerOptions): Promise<void> {
+export async function ensureFlowControlDefaults(options: ServerAccess): Promise<void> {
   const { domain } = options.catalog;
   const { levels, schemas } = flowControlDefaults(domain);
   const annotation = resolve("apf.{label}/autoupdate-spec", domain);

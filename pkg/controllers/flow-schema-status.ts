@@ -1,6 +1,6 @@
-import { resolve, type Resource } from "#meta";
-import { type ControllerOptions, isConflict, isNotFound, observe, serverTarget } from "./access.ts";
-import { WorkQueue } from "./work-queue.ts";
+import type { ApiObject, Handle } from "#client";
+import { groupVersionOf, resolve } from "#meta";
+import { type ControllerContext, enqueue, isConflict, isNotFound, queueOf } from "./context.ts";
 
 const fieldManager = "api-priority-and-fairness-config-consumer-v1";
 const TYPE = "Dangling";
@@ -13,8 +13,7 @@ interface Condition {
   readonly lastTransitionTime: string;
 }
 
-interface FlowSchema {
-  readonly metadata: { readonly name: string };
+interface FlowSchema extends ApiObject {
   readonly spec: { readonly priorityLevelConfiguration: { readonly name: string } };
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
@@ -23,60 +22,37 @@ interface FlowSchema {
  * Says in the status of every flow schema whether its priority level is there. Any number of
  * replicas may run it: they agree, and what is already said is not written again.
  */
-export async function runFlowSchemaStatus(options: ControllerOptions): Promise<void> {
-  const { catalog } = options;
-  const group = resolve("flowcontrol.apiserver.{api}", catalog.domain);
-  const resource = catalog.find(group, "v1", "flowschemas");
-  const levelResource = catalog.find(group, "v1", "prioritylevelconfigurations");
-  if (resource === undefined || levelResource === undefined) return;
-  const schemas = new Map<string, FlowSchema>();
-  const levels = new Set<string>();
+export async function runFlowSchemaStatus(context: ControllerContext): Promise<void> {
+  const { client, informers, clock } = context;
+  const group = resolve("flowcontrol.apiserver.{api}", client.domain);
+  const served = { group, version: "v1", namespaced: false };
+  const resource: Handle<FlowSchema> = { ...served, plural: "flowschemas", kind: "FlowSchema" };
+  const kind = "PriorityLevelConfiguration";
+  const levelResource: Handle = { ...served, plural: "prioritylevelconfigurations", kind };
+  const schemas = informers.of(resource);
+  const levels = informers.of(levelResource);
+  const queue = queueOf(context, "flow_schema_status");
   // Half a list of levels must not pass for all of them.
-  let isWhole = false;
-  const queue = new WorkQueue({
-    ...options,
-    work: async (name) => {
-      const schema = schemas.get(name);
-      if (schema === undefined || !isWhole) return;
-      const isThere = levels.has(schema.spec.priorityLevelConfiguration.name);
-      const condition = conditionOf(schema, isThere, options.clock.now());
-      if (condition !== undefined) await write(options, resource, { name, condition });
-    },
+  await Promise.all([schemas.untilSynced(), levels.untilSynced()]);
+  enqueue(queue, schemas, ({ object }) => [object.metadata.name]);
+  enqueue(queue, levels, ({ type }) =>
+    type === "updated" ? [] : [...schemas.all()].map(({ metadata }) => metadata.name),
+  );
+  await queue.run(async (name) => {
+    const schema = schemas.get(name);
+    if (schema === undefined) return;
+    const isThere = levels.get(schema.spec.priorityLevelConfiguration.name) !== undefined;
+    const condition = conditionOf(schema, isThere, clock.now());
+    if (condition === undefined) return;
+    const apiVersion = groupVersionOf(group, "v1");
+    const status = { conditions: [condition] };
+    const body = { apiVersion, kind: resource.kind, metadata: { name }, status };
+    const apply = { type: "apply", body, fieldManager, force: true } as const;
+    await client.patch(resource, { name, subresource: "status" }, apply).catch((error: unknown) => {
+      // Gone, or changed meanwhile: either comes back as an event.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
   });
-  const reconsider = () => {
-    for (const name of schemas.keys()) queue.add(name);
-  };
-  await Promise.all([
-    queue.run(),
-    observe(options, levelResource, {
-      restarted: () => {
-        isWhole = false;
-        levels.clear();
-      },
-      synced: () => {
-        isWhole = true;
-        reconsider();
-      },
-      changed: ({ object }, type) => {
-        const { name } = object.metadata;
-        if (type === "DELETED") levels.delete(name);
-        else if (levels.has(name)) return;
-        else levels.add(name);
-        if (isWhole) reconsider();
-      },
-    }),
-    observe(options, resource, {
-      restarted: () => schemas.clear(),
-      changed: ({ object }, type) => {
-        const { name } = object.metadata;
-        if (type === "DELETED") schemas.delete(name);
-        else {
-          schemas.set(name, object);
-          queue.add(name);
-        }
-      },
-    }),
-  ]);
 }
 
 /** The condition that the schema should have; undefined if it has it. */
@@ -102,23 +78,4 @@ function conditionOf(
   const { reason, message, lastTransitionTime } = present;
   if (reason === wanted.reason && message === wanted.message) return undefined;
   return { ...wanted, lastTransitionTime };
-}
-
-async function write(
-  { registry, signal }: ControllerOptions,
-  resource: Resource,
-  { name, condition }: { readonly name: string; readonly condition: Condition },
-): Promise<void> {
-  const { groupVersion: apiVersion, kind } = resource;
-  const status = { conditions: [condition] };
-  const object = { apiVersion, kind: kind.kind, metadata: { name }, status };
-  const body = { bytes: Buffer.from(JSON.stringify(object)), format: "json" } as const;
-  const target = serverTarget(resource, { name, subresource: "status" }, signal);
-  const options = { dryRun: false, fieldManager, fieldValidation: "Ignore" } as const;
-  try {
-    await registry.patch(target, body, { ...options, patchType: "apply", force: true });
-  } catch (error) {
-    // Gone, or changed meanwhile: either comes back as an event.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
 }
