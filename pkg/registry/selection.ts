@@ -57,7 +57,7 @@ export function selectionOf(target: Target, options: ListOptions): Selection {
   for (const { field } of fields.requirements) {
     if (!known(field)) throw unknownField(field, own, resource);
   }
-  const reader = (field: string) => keyFields[field] ?? (({ object }) => own[field]!(object));
+  const reader = (field: string) => keyFields[field] ?? ((item) => item.field(field, own[field]!));
   const tests = fields.requirements.map(({ field, operator, value }) => {
     const [read, wanted] = [reader(field), operator !== "!="];
     return (item: StoredItem): boolean => (read(item) === value) === wanted;

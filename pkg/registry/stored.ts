@@ -151,6 +151,7 @@ export class StoredItem implements Item, Kept {
   readonly other: StoredItem | undefined;
   #object: any;
   #labels: Labels | undefined;
+  #fields: Map<string, string> | undefined;
 
   constructor(
     private readonly environment: Environment,
@@ -199,6 +200,18 @@ export class StoredItem implements Item, Kept {
     if (this.#object !== undefined) return this.#object.metadata.labels ?? {};
     this.#labels = labelsIn(this.entry.value) ?? this.object.metadata.labels ?? {};
     return this.#labels!;
+  }
+  /**
+   * The value of a field that lists are selected by: read from the object once, so that the lists
+   * of a thousand kubelets look at each pod's bytes once and at a short text from then on.
+   */
+  field(name: string, read: (object: any) => string): string {
+    const known = this.#fields?.get(name);
+    if (known !== undefined) return known;
+    const value = read(this.object);
+    this.#fields ??= new Map();
+    this.#fields.set(name, value);
+    return value;
   }
   /** Lets go of what can be had again from the bytes. */
   forget(): void {
