@@ -20,7 +20,7 @@ export interface Instruments {
   /** For a histogram. */
   observe(metric: string, labels: MetricLabels, value: number): void;
   /** `refresh` is called before figures are read out, for gauges that change by themselves. */
-  beforeRead(refresh: () => void): void;
+  beforeRead(refresh: () => void | Promise<void>): void;
 }
 
 /** Nobody is interested. */

@@ -13,7 +13,7 @@ import { answerText } from "./answer.ts";
 import { AnswerRecorder, RecordingMemory } from "./answer-recorder.ts";
 import type { Stage } from "./chain.ts";
 import { ClientGone, type Exchange } from "./exchange.ts";
-import type { RequestRecord } from "./metrics.ts";
+import type { RequestRecord } from "./metrics/requests.ts";
 
 interface Audited {
   /** Absent when nobody records the request. */
@@ -118,10 +118,10 @@ async function isReceived(
 
 async function complete(
   { catalog }: AuditParts,
-  { exchange, info }: Auditable,
+  { exchange, info, record }: Auditable,
   { trail, recorder }: { readonly trail: AuditTrail; readonly recorder: AnswerRecorder },
 ): Promise<void> {
-  noteDeprecation(trail, catalog, info);
+  noteDeprecation(trail, catalog, record);
   const resource = catalog.find(info.group, info.version, info.resource);
   const body = await recorder.json(catalog.domain, resource);
   await trail.completed({ code: exchange.sink.status, body, cut: recorder.cut });
@@ -145,16 +145,15 @@ async function fail(
   await trail.completed({ code: code ?? error.code, status, body: JSON.stringify(status) });
 }
 
-const removedIn = /unavailable in v(\d+\.\d+)\+/;
-
-function noteDeprecation(trail: AuditTrail, catalog: Catalog, info: RequestInfo): void {
-  const found = catalog.find(info.group, info.version, info.resource);
-  const warning = found?.served.deprecationWarning;
-  if (warning === undefined) return;
-  trail.annotate(resolve("{api}/deprecated", catalog.domain), "true");
-  const release = removedIn.exec(warning)?.[1];
-  if (release === undefined) return;
-  trail.annotate(resolve("{api}/removed-release", catalog.domain), release);
+function noteDeprecation(
+  trail: AuditTrail,
+  { domain }: Catalog,
+  { removedRelease }: RequestRecord,
+): void {
+  if (removedRelease === undefined) return;
+  trail.annotate(resolve("{api}/deprecated", domain), "true");
+  if (removedRelease === "") return;
+  trail.annotate(resolve("{api}/removed-release", domain), removedRelease);
 }
 
 /** Answers to these are objects; documents of other paths are in nobody's interest. */

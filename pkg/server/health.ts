@@ -1,7 +1,9 @@
-import type { Query } from "#request";
+import type { Clock } from "#base";
+import type { Instruments, Query } from "#request";
 import { answerText } from "./answer.ts";
 import type { Closing } from "./closing.ts";
 import type { Exchange } from "./exchange.ts";
+import { healthMetrics } from "./metrics/definitions.ts";
 
 /** A condition of the server, or of something that it cannot do without. */
 export interface HealthCheck {
@@ -16,20 +18,34 @@ export type HealthEndpoint = "healthz" | "livez" | "readyz";
 
 const endpoints: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"];
 const fine = { check: () => undefined };
+/** Work that a server does once at its start. */
+const startPrefix = "poststarthook/";
+
+export interface HealthOptions {
+  readonly checks: readonly HealthCheck[];
+  readonly closing: Closing;
+  readonly instruments: Instruments;
+  readonly clock: Clock;
+  /** For so many milliseconds `/livez` does not mind that the start is not over. */
+  readonly livezGraceMs: number;
+}
 
 /** Answers `/livez`, `/readyz/<check>` and the like, for any method. */
 export class Health {
   private readonly checks: readonly HealthCheck[];
+  private readonly patientUntil: number;
 
-  constructor(checks: readonly HealthCheck[], closing: Closing) {
+  constructor(private readonly options: HealthOptions) {
+    const { checks, closing, clock, livezGraceMs } = options;
     const shutdown: HealthCheck = {
       name: "shutdown",
       endpoints: ["readyz"],
       check: () => {
-        if (closing.closing) throw new Error("process is shutting down");
+        if (closing.announced) throw new Error("process is shutting down");
       },
     };
     this.checks = [{ name: "ping", ...fine }, { name: "log", ...fine }, ...checks, shutdown];
+    this.patientUntil = clock.now() + livezGraceMs;
   }
 
   /** False when the path is none of health. */
@@ -45,7 +61,7 @@ export class Health {
     }
     const check = checks.find((candidate) => candidate.name === name);
     if (check === undefined) return false;
-    const fault = await faultOf(check);
+    const fault = await this.faultOf(check, endpoint);
     if (fault === undefined) answerText(exchange, 200, "ok");
     else answerText(exchange, 500, `internal server error: ${fault}\n`);
     return true;
@@ -62,7 +78,7 @@ export class Health {
     for (const check of checks) {
       if (excluded.delete(check.name)) {
         lines.push(`[+]${check.name} excluded: ok`);
-      } else if ((await faultOf(check)) === undefined) {
+      } else if ((await this.faultOf(check, endpoint)) === undefined) {
         lines.push(`[+]${check.name} ok`);
       } else {
         failed = true;
@@ -77,14 +93,28 @@ export class Health {
     if (failed) return answerText(exchange, 500, verbose);
     answerText(exchange, 200, query.has("verbose") ? verbose : "ok");
   }
-}
 
-/** The message of a check that fails, undefined for one that passes. */
-async function faultOf(check: HealthCheck): Promise<string | undefined> {
-  try {
-    await check.check();
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+  /** The message of a check that fails, undefined for one that passes. */
+  private async faultOf(
+    { name, check }: HealthCheck,
+    endpoint: HealthEndpoint,
+  ): Promise<string | undefined> {
+    const isPatient = endpoint === "livez" && name.startsWith(startPrefix);
+    if (isPatient && this.options.clock.now() < this.patientUntil) return undefined;
+    try {
+      await check();
+      this.count({ name, type: endpoint }, true);
+      return undefined;
+    } catch (error) {
+      this.count({ name, type: endpoint }, false);
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  private count(labels: { readonly name: string; readonly type: string }, isWell: boolean): void {
+    const { instruments } = this.options;
+    const status = isWell ? "success" : "error";
+    instruments.set(healthMetrics.state.name, labels, isWell ? 1 : 0);
+    instruments.add(healthMetrics.total.name, { ...labels, status }, 1);
   }
 }

@@ -4,10 +4,5 @@ export type { HealthCheck, HealthEndpoint } from "./health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalAnswer, LocalRequest } from "./local-exchange.ts";
 export type { ServerDocument } from "./non-resource.ts";
-export {
-  type MetricsSink,
-  PrometheusMetrics,
-  type RequestRecord,
-  type SeatKind,
-} from "./metrics.ts";
+export { PrometheusMetrics } from "./metrics.ts";
 export type { KubeletTls } from "./tunnels.ts";

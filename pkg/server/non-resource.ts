@@ -8,7 +8,7 @@ import type { Exchange } from "./exchange.ts";
 import { notRepresentable } from "./failures.ts";
 import type { Health } from "./health.ts";
 import type { Limits } from "./limits.ts";
-import type { MetricsSink } from "./metrics.ts";
+import type { PrometheusMetrics } from "./metrics.ts";
 
 /** A document that never changes while the server runs. */
 export interface ServerDocument {
@@ -21,7 +21,7 @@ export interface NonResourceParts {
   readonly catalog: Catalog;
   readonly health: Health;
   readonly limits: Limits;
-  readonly metrics: MetricsSink;
+  readonly metrics: PrometheusMetrics;
 }
 
 export interface NonResourceRequest {
@@ -32,7 +32,7 @@ export interface NonResourceRequest {
 
 const prefixes: Readonly<Record<string, readonly string[]>> = {
   health: ["/healthz{/*check}", "/livez{/*check}", "/readyz{/*check}"],
-  metrics: ["/metrics"],
+  metrics: ["/metrics", "/metrics/slis"],
   openapi: ["/openapi/*document"],
 };
 
@@ -54,7 +54,10 @@ export async function answerNonResource(
   const { path } = info;
   const family = families.match(path, exchange.method).path.at(-1)?.name;
   if (family === "health" && (await parts.health.answer(exchange, path, query))) return;
-  if (family === "metrics") return answerMetrics(exchange, parts.metrics);
+  if (family === "metrics") {
+    const { metrics } = parts;
+    return answerMetrics(exchange, await (path === "/metrics" ? metrics.text() : metrics.slis()));
+  }
   const fixed = parts.documents.get(path);
   if (fixed !== undefined) return answerFixed(exchange, fixed);
   const document = findDocument({ catalog: parts.catalog, exchange, path, family });
@@ -63,11 +66,11 @@ export async function answerNonResource(
   answerText(exchange, 404, "404 page not found\n");
 }
 
-async function answerMetrics(exchange: Exchange, metrics: MetricsSink): Promise<void> {
+function answerMetrics(exchange: Exchange, text: string): void {
   const headers = {
     "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
   };
-  answer(exchange, { status: 200, headers }, await metrics.text());
+  answer(exchange, { status: 200, headers }, text);
 }
 
 interface DocumentRequest {

@@ -371,6 +371,6 @@ describe("metrics", () => {
     const counted = /apiserver_request_total\{verb="GET",.*resource="configmaps",.*code="200"\} 1/;
     assert.match(text, counted);
     assert.doesNotMatch(text, /made-up/);
-    assert.match(text, /keelson_request_stage_total\{stage="authorize"\} 3/);
+    assert.match(text, /request_filter_duration_seconds_count\{filter="authorization"\} 3/);
   });
 });

@@ -14,13 +14,16 @@ import { type Clock, systemClock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import type { Auditor, Authenticator, Authorizer } from "#request";
+import { answer } from "./answer.ts";
 import { Closing } from "./closing.ts";
 import type { Exchange, Upgrade } from "./exchange.ts";
 import { Health, type HealthCheck } from "./health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { Http2Exchange, Http2Request } from "./http2-exchange.ts";
 import { type LocalAnswer, LocalExchange, type LocalRequest } from "./local-exchange.ts";
-import { type MetricsSink, PrometheusMetrics, type RequestRecord } from "./metrics.ts";
+import { PrometheusMetrics } from "./metrics.ts";
+import { serverMetrics } from "./metrics/definitions.ts";
+import type { RequestRecord } from "./metrics/requests.ts";
 import type { ServerDocument } from "./non-resource.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { Stalls } from "./stalls.ts";
@@ -52,21 +55,34 @@ export interface ServerOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<Limits>;
   readonly health?: readonly HealthCheck[];
-  readonly metrics?: MetricsSink;
+  /** Milliseconds for which `/livez` does not mind that the start is not over. */
+  readonly livezGraceMs?: number;
+  /** Share of HTTP/2 requests whose connection is to be opened anew, to spread clients. */
+  readonly goawayChance?: number;
+  /** While the server closes it tells clients to come back, rather than not to listen. */
+  readonly retryAfterWhenClosing?: boolean;
+  readonly metrics?: PrometheusMetrics;
   /** A number in [0, 1). */
   readonly random?: () => number;
   /** Receives one line per unexpected failure. */
   readonly log?: (line: string) => void;
 }
 
+export interface CloseOptions {
+  readonly graceMs?: number;
+  readonly delayMs?: number;
+  readonly spreadMs?: number;
+}
+
 export interface KeelsonServer {
   /** Port 0 takes a free one. */
   listen(where: { readonly host: string; readonly port: number }): Promise<void>;
   /**
-   * Takes no more requests, ends watches in order, lets the other requests finish and cuts off
-   * what is left after `graceMs` milliseconds.
+   * Says that it is not ready and goes on for `delayMs` milliseconds; then takes no more requests,
+   * ends watches in order, evenly over `spreadMs`, lets the other requests finish and cuts off what
+   * is left after `graceMs`.
    */
-  close(options?: { readonly graceMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
   /** Certificates for connections to come; throws Error for what cannot be used. */
   renewTls(tls: TlsOptions): void;
   /** Where it listens. */
@@ -85,7 +101,7 @@ export function createServer(options: ServerOptions): KeelsonServer {
 
 class HttpServer implements KeelsonServer {
   private readonly limits: Limits;
-  private readonly metrics: MetricsSink;
+  private readonly metrics: PrometheusMetrics;
   private readonly log: (line: string) => void;
   private readonly closing = new Closing();
   private readonly path: (context: Arrived) => Promise<void>;
@@ -111,7 +127,7 @@ class HttpServer implements KeelsonServer {
       clock: options.clock ?? systemClock,
       limits: this.limits,
       metrics: this.metrics,
-      health: new Health(options.health ?? [], this.closing),
+      health: this.healthOf(options),
       random: options.random ?? Math.random,
       log: this.log,
       closing: this.closing,
@@ -149,24 +165,42 @@ class HttpServer implements KeelsonServer {
     return exchange.answer;
   }
 
-  async close({ graceMs = DEFAULT_GRACE }: { graceMs?: number } = {}): Promise<void> {
-    const stopped = new Promise<void>((resolve) => {
-      if (this.server.listening) this.server.close(() => resolve());
-      else resolve();
-    });
-    this.closing.begin();
-    for (const session of this.sessions) session.close();
-    for (const socket of this.sockets) this.closeIfIdle(socket);
+  async close(options: CloseOptions = {}): Promise<void> {
+    const { graceMs = DEFAULT_GRACE, delayMs = 0, spreadMs = 0 } = options;
+    this.closing.announce();
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     const timer = setTimeout(() => this.cutOff(), graceMs);
+    const isPolite = this.options.retryAfterWhenClosing === true;
+    const stopped = isPolite ? undefined : this.stopListening();
+    this.closing.begin(Math.min(spreadMs, graceMs));
+    this.closeConnections();
     await this.allIdle();
-    for (const session of this.sessions) session.close();
-    for (const socket of this.sockets) this.closeIfIdle(socket);
-    await stopped;
+    await (stopped ?? this.stopListening());
     this.stalls.stop();
     clearTimeout(timer);
   }
 
+  private stopListening(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.server.listening) this.server.close(() => resolve());
+      else resolve();
+      this.closeConnections();
+    });
+  }
+
+  private closeConnections(): void {
+    for (const session of this.sessions) session.close();
+    for (const socket of this.sockets) this.closeIfIdle(socket);
+  }
+
+  private healthOf({ health: checks = [], livezGraceMs = 0, clock }: ServerOptions): Health {
+    const { closing, metrics } = this;
+    const { instruments } = metrics;
+    return new Health({ checks, closing, instruments, clock: clock ?? systemClock, livezGraceMs });
+  }
+
   private cutOff(): void {
+    this.closing.finish();
     for (const session of this.sessions) session.destroy();
     for (const socket of this.sockets) socket.destroy();
     this.atWork.clear();
@@ -185,12 +219,16 @@ class HttpServer implements KeelsonServer {
     const record = emptyRecord();
     const started = performance.now();
     try {
-      await this.path({ exchange, id, record });
+      if (this.closing.closing && isPutOff(exchange, this.options)) refuse(exchange);
+      else await this.path({ exchange, id, record });
     } catch (error) {
       this.log(`request ${id} broke the answer of its failure: ${String(error)}`);
       exchange.sink.destroy();
     } finally {
-      this.metrics.request(record, (performance.now() - started) / 1000);
+      const { status, sent } = exchange.sink;
+      record.code ||= status ?? nobodyAnswered;
+      record.bytes = sent;
+      this.metrics.requests.finished(record, (performance.now() - started) / 1000);
     }
   }
 
@@ -264,7 +302,10 @@ class HttpServer implements KeelsonServer {
     );
     server.on("session", (session) => this.watchSession(session));
     server.on("sessionError", () => undefined);
-    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    server.on("tlsClientError", (_error, socket) => {
+      this.metrics.instruments.add(serverMetrics.handshakeErrors.name, {}, 1);
+      socket.destroy();
+    });
     return server;
   }
 
@@ -277,7 +318,8 @@ class HttpServer implements KeelsonServer {
       // Watches may be silent for long: only a connection without requests is idle.
       if (!this.atWork.has(session)) session.close();
     });
-    if (this.closing.closing) session.close();
+    const isPolite = this.options.retryAfterWhenClosing === true;
+    if (this.closing.closing && !isPolite) session.close();
   }
 
   /** The request may end in another protocol; if not, the connection is closed after the answer. */
@@ -322,11 +364,18 @@ class HttpServer implements KeelsonServer {
     });
     const connection = stream.session ?? stream;
     this.count(connection, 1);
+    if (this.mayMove()) stream.session?.close();
     const finished = new Promise<void>((resolve) => stream.once("close", resolve));
     await this.serve(exchange, id);
     exchange.finish();
     await finished;
     this.count(connection, -1);
+  }
+
+  /** Requests that are under way on the connection finish on it. */
+  private mayMove(): boolean {
+    const { goawayChance = 0, random = Math.random } = this.options;
+    return goawayChance > 0 && random() < goawayChance;
   }
 
   private count(connection: object, by: 1 | -1): void {
@@ -340,6 +389,7 @@ class HttpServer implements KeelsonServer {
     const session = connection as ServerHttp2Session;
     if (this.sessions.has(session)) session.setTimeout(this.limits.idleTimeout);
     if (!this.closing.closing) return;
+    if (this.sessions.has(session)) session.close();
     if (this.sockets.has(connection as Socket)) this.closeIfIdle(connection as Socket);
     if (this.atWork.size === 0) this.idle?.();
   }
@@ -351,6 +401,17 @@ class HttpServer implements KeelsonServer {
   private closeIfIdle(socket: Socket): void {
     if (!speaksHttp2(socket) && !this.atWork.has(socket)) socket.end();
   }
+}
+
+/** Whether the server tells this client to come back, because it closes. */
+function isPutOff({ url }: Exchange, { retryAfterWhenClosing = false }: ServerOptions): boolean {
+  return retryAfterWhenClosing && !/^\/(?:livez|readyz|healthz)\b/.test(url);
+}
+
+function refuse(exchange: Exchange): void {
+  const headers = { "content-type": "text/plain; charset=utf-8", "retry-after": "5" };
+  const text = "The apiserver is shutting down, please try again later.\n";
+  answer(exchange, { status: 429, headers }, text);
 }
 
 function speaksHttp2(socket: Socket): boolean {
@@ -367,9 +428,13 @@ function emptyRecord(): RequestRecord {
     scope: "",
     dryRun: false,
     longRunning: false,
-    code: 200,
+    code: 0,
+    bytes: 0,
   };
 }
+
+/** The code of a request whose client has left. */
+const nobodyAnswered = 499;
 
 const lastFrame = { endStream: true };
 

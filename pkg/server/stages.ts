@@ -1,6 +1,6 @@
 import { fieldTermsOf, labelTermsOf } from "#authz";
 import type { Clock } from "#base";
-import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
+import { type Catalog, internalError, type Resource, StatusError, unauthorized } from "#meta";
 import {
   type Attributes,
   type Auditor,
@@ -25,7 +25,8 @@ import { deadlineExceeded, forbidden, seatsTaken } from "./failures.ts";
 import type { Health } from "./health.ts";
 import { actingUser } from "./impersonation.ts";
 import type { Limits } from "./limits.ts";
-import type { MetricsSink, RequestRecord, SeatKind } from "./metrics.ts";
+import type { PrometheusMetrics, SeatKind } from "./metrics.ts";
+import type { RequestRecord } from "./metrics/requests.ts";
 import { mediaTypes, negotiateFailure, wantsPretty } from "./negotiation.ts";
 import { answerNonResource, type ServerDocument } from "./non-resource.ts";
 import { findRoute, findStream } from "./routes.ts";
@@ -44,7 +45,7 @@ export interface ServerParts {
   readonly auditor?: Auditor | undefined;
   readonly clock: Clock;
   readonly limits: Limits;
-  readonly metrics: MetricsSink;
+  readonly metrics: PrometheusMetrics;
   readonly health: Health;
   /** A number in [0, 1), to spread the ends of watches. */
   readonly random: () => number;
@@ -163,6 +164,7 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
 function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): void {
   record.verb = info.verb;
   record.longRunning = isLongRunning(catalog, info);
+  if (!info.isResource) record.subresource = healthPathOf(info.path);
   const resource = catalog.find(info.group, info.version, info.resource);
   if (!info.isResource || resource === undefined) return;
   record.group = info.group;
@@ -170,7 +172,27 @@ function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): v
   record.resource = info.resource;
   const known = resource.kind.subresources.some(({ name }) => name === info.subresource);
   record.subresource = known ? info.subresource : "";
-  record.scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
+  record.scope = scopeOf(info);
+  if (known && connects(resource, info.subresource)) record.verb = "connect";
+  const { deprecationWarning: warning } = resource.served;
+  if (warning !== undefined) record.removedRelease = removedIn.exec(warning)?.[1] ?? "";
+}
+
+const removedIn = /unavailable in v(\d+\.\d+)\+/;
+
+function scopeOf({ name, verb, namespace }: RequestInfo): RequestRecord["scope"] {
+  if (name !== "" || verb === "create") return "resource";
+  return namespace !== "" ? "namespace" : "cluster";
+}
+
+/** Logs are read, all other streams are connections. */
+function connects(resource: Resource, subresource: string): boolean {
+  return subresource !== "log" && streamMethods(resource, subresource) !== undefined;
+}
+
+/** Health is asked for often enough to be told apart from other documents. */
+function healthPathOf(path: string): string {
+  return ["/livez", "/readyz", "/healthz"].includes(path) ? path : "";
 }
 
 /**
@@ -199,7 +221,7 @@ function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood,
 }
 
 function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identified> {
-  const { authenticator, log } = parts;
+  const { authenticator, log, metrics } = parts;
   return {
     name: "authenticate",
     run: async (context, next) => {
@@ -208,13 +230,25 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
       const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
       const credentials = { authorization, certificate, headersBelow, path: info.path };
       let user: User | undefined;
+      let refusal = unauthorized();
+      let why: "failure" | "error" = "failure";
+      const started = performance.now();
+      const tell = (result: { readonly user: User } | "failure" | "error") =>
+        metrics.access.authenticated(result, (performance.now() - started) / 1000);
       try {
         user = await authenticator.authenticate(credentials);
       } catch (error) {
-        if (error instanceof StatusError) throw auditRefusal(parts, context, error);
-        log(`request ${id} could not be authenticated: ${String(error)}`);
+        if (error instanceof StatusError) refusal = error;
+        else {
+          why = "error";
+          log(`request ${id} could not be authenticated: ${String(error)}`);
+        }
       }
-      if (user === undefined) throw auditRefusal(parts, context, unauthorized());
+      if (user === undefined) {
+        tell(why);
+        throw auditRefusal(parts, context, refusal);
+      }
+      tell({ user });
       return next({ user });
     },
   };
@@ -256,16 +290,18 @@ function flowControl(
   };
   return {
     name: "flowControl",
-    run: async ({ info, user }, next) => {
+    run: async ({ info, user, record }, next) => {
       const kind = isLongRunning(catalog, info) ? "watch" : seatKind(info.verb);
       if (taken[kind] >= bound[kind] && !user.groups.includes("system:masters")) {
         throw seatsTaken(limits.retryAfterSeconds);
       }
       move(kind, 1);
+      if (record.longRunning) metrics.requests.longRunning(record, 1);
       try {
         await next({});
       } finally {
         move(kind, -1);
+        if (record.longRunning) metrics.requests.longRunning(record, -1);
       }
     },
   };
@@ -284,13 +320,15 @@ function seatKind(verb: string): SeatKind {
 }
 
 function authorize(
-  { authorizer, catalog }: ServerParts,
+  { authorizer, catalog, metrics }: ServerParts,
 ): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "authorize",
     run: async ({ info, user, query, trail }, next) => {
       const attributes = { user, request: info, ...selectorsOf(info, query) };
+      const started = performance.now();
       const decision = await authorizer.authorize(attributes);
+      metrics.access.authorized(decision, (performance.now() - started) / 1000);
       noteDecision(trail, decision, catalog);
       const { verdict, reason } = decision;
       if (verdict !== "allow") throw forbidden(attributes, reason);

@@ -23,6 +23,7 @@ import { forbidden } from "./failures.ts";
 import { Indenter } from "./indent.ts";
 import type { Limits } from "./limits.ts";
 import { noListRequested, writeList } from "./lists.ts";
+import type { PrometheusMetrics } from "./metrics.ts";
 import {
   bodyFormat,
   type Format,
@@ -55,6 +56,7 @@ export interface VerbParts {
   readonly authorizer: Authorizer;
   readonly clock: Clock;
   readonly limits: Limits;
+  readonly metrics: PrometheusMetrics;
   /** A number in [0, 1), to spread the ends of watches. */
   readonly random: () => number;
   /** Watches end in order when the server closes. */
@@ -198,7 +200,8 @@ class VerbRun {
       sink.flush();
     };
     const patience = this.parts.limits.watchPatience;
-    await streamEvents(sink, events, { view, ended, start, patience });
+    const count = this.parts.metrics.watches.of(view.resource);
+    await streamEvents(sink, events, { view, ended, start, patience, count });
     start();
     sink.end();
   }

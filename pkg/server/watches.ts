@@ -16,6 +16,7 @@ import {
 import { joined } from "./answer.ts";
 import type { Sink } from "./exchange.ts";
 import { lengthPrefix } from "./lists.ts";
+import type { WatchCounter } from "./metrics/watching.ts";
 import { type Format, mediaTypes, type Negotiated } from "./negotiation.ts";
 import {
   joinPieces,
@@ -203,6 +204,8 @@ export interface StreamOptions {
   readonly ended: AbortSignal;
   /** Milliseconds that a client may take until it reads on. */
   readonly patience: number;
+  /** Hears of what is sent. */
+  readonly count?: WatchCounter;
 }
 
 /**
@@ -224,7 +227,9 @@ export async function streamEvents(
       if (step.done || ended.aborted) break;
       start();
       if (view.as?.kind === "PartialObjectMetadataList") break;
-      const full = sink.write(encoder.batch(step.value));
+      const frames = encoder.batch(step.value);
+      options.count?.(step.value.events.length, frames.byteLength);
+      const full = sink.write(frames);
       if (full !== undefined && !(await roomInTime(full, options))) break;
       if (ended.aborted || step.value.events.at(-1)?.type === "ERROR") break;
     }

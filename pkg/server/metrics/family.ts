@@ -56,18 +56,14 @@ export class Family {
     return made;
   }
 
-  /** Forgets all series, for those who fill it anew each time that it is read. */
-  clear(): void {
-    this.series.clear();
-  }
-
   /** In the shape that prom-client prints. */
   get() {
     const { name, help, kind } = this.definition;
     const all = [...this.series.values()];
-    const values = all.flatMap((series) =>
-      kind === "histogram" ? this.buckets(series) : [this.line(series)],
-    );
+    const values =
+      kind === "histogram"
+        ? all.filter(({ count }) => count > 0).flatMap((series) => this.buckets(series))
+        : all.map((series) => this.line(series));
     return { name, help, type: kind, values, aggregator: "sum" };
   }
 

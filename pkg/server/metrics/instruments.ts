@@ -6,7 +6,7 @@ import { Family, type Series } from "./family.ts";
 /** Shows what the parts of the server tell of themselves. */
 export class ServerInstruments implements Instruments {
   private readonly families = new Map<string, Family>();
-  private readonly refreshers: (() => void)[] = [];
+  private readonly refreshers: (() => void | Promise<void>)[] = [];
 
   constructor(private readonly registry: Registry) {}
 
@@ -39,12 +39,12 @@ export class ServerInstruments implements Instruments {
     this.series(metric, labels).observe(value);
   }
 
-  beforeRead(refresh: () => void): void {
+  beforeRead(refresh: () => void | Promise<void>): void {
     this.refreshers.push(refresh);
   }
 
-  refresh(): void {
-    for (const refresh of this.refreshers) refresh();
+  async refresh(): Promise<void> {
+    await Promise.all(this.refreshers.map((refresh) => refresh()));
   }
 
   private series(metric: string, labels: MetricLabels): Series {

@@ -1,0 +1,49 @@
+import type { Decision, User } from "#request";
+import { accessMetrics } from "./definitions.ts";
+import type { Family } from "./family.ts";
+import type { ServerInstruments } from "./instruments.ts";
+
+/** Names that say nothing of a person; all others share one. */
+const commonNames: ReadonlySet<string> = new Set([
+  "admin",
+  "client",
+  "kube_proxy",
+  "kubelet",
+  "system:serviceaccount:kube-system:default",
+]);
+
+const results = { allow: "allowed", deny: "denied", "no-opinion": "no-opinion" } as const;
+
+/** Counts who came in and what they were allowed. */
+export class AccessMetrics {
+  private readonly families: Readonly<Record<keyof typeof accessMetrics, Family>>;
+
+  constructor(instruments: ServerInstruments) {
+    const entries = Object.entries(accessMetrics);
+    const families = entries.map(([name, each]) => [name, instruments.family(each)] as const);
+    this.families = Object.fromEntries(families) as typeof this.families;
+  }
+
+  authenticated(
+    result: { readonly user: User } | "failure" | "error",
+    seconds: number,
+  ): void {
+    const label = typeof result === "string" ? result : "success";
+    this.families.attempts.with([label]).value++;
+    this.families.authenticationSeconds.with([label]).observe(seconds);
+    if (typeof result === "string") return;
+    this.families.users.with([shownName(result.user.name)]).value++;
+  }
+
+  authorized({ verdict, error }: Decision, seconds: number): void {
+    const isError = error !== undefined && verdict !== "allow";
+    const label = isError ? "error" : results[verdict];
+    this.families.decisions.with([label]).value++;
+    this.families.authorizationSeconds.with([label]).observe(seconds);
+  }
+}
+
+function shownName(name: string): string {
+  if (commonNames.has(name)) return name;
+  return name.includes("@") ? "email_id" : "other";
+}

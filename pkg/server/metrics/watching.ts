@@ -1,0 +1,26 @@
+import { memoize } from "#base";
+import type { Resource } from "#meta";
+import { watchMetrics } from "./definitions.ts";
+import type { ServerInstruments } from "./instruments.ts";
+
+/** Hears of the events that leave together for one watch. */
+export type WatchCounter = (events: number, bytes: number) => void;
+
+/** Counts the events of watches, by resource. */
+export class WatchMetrics {
+  readonly of: (resource: Resource) => WatchCounter;
+
+  constructor(instruments: ServerInstruments) {
+    const events = instruments.family(watchMetrics.events);
+    const sizes = instruments.family(watchMetrics.sizes);
+    this.of = memoize(({ group, version, plural }: Resource): WatchCounter => {
+      const labels = [group, version, plural];
+      const total = events.with(labels);
+      const size = sizes.with(labels);
+      return (count, bytes) => {
+        total.value += count;
+        for (let rest = count; rest > 0; rest--) size.observe(bytes / count);
+      };
+    });
+  }
+}
