@@ -5,6 +5,11 @@ import type { Clock } from "#base";
 /** A text, or the file that holds it, whose changes are taken over while the server runs. */
 export type Source = string | { readonly file: string };
 
+/** A file that cannot be used, in one sentence that names it. */
+export class FileFault extends Error {
+  override readonly name = "FileFault";
+}
+
 export interface FollowedFilesOptions {
   readonly clock: Clock;
   /** Told of files that cannot be read any more, and of texts that cannot be used. */
@@ -29,15 +34,20 @@ export class FollowedFiles {
   /**
    * Uses the texts now, and again whenever one of them has changed. What fails later leaves in
    * force what was; a pair of files may change one after the other.
-   * @throws what reading or `apply` throws now
+   * @throws FileFault, or what `apply` throws if there are no files
    */
   use(sources: readonly Source[], apply: (...texts: readonly string[]) => void): void {
+    const names = filesOf(sources);
     const read = (source: Source) =>
       typeof source === "string" ? source : readFileSync(source.file, "utf8");
-    const texts = sources.map(read);
-    apply(...texts);
-    const isFixed = sources.every((source) => typeof source === "string");
-    if (!isFixed) this.followed.push({ sources, apply, texts });
+    try {
+      const texts = sources.map(read);
+      apply(...texts);
+      if (names.length > 0) this.followed.push({ sources, apply, texts });
+    } catch (error) {
+      if (names.length === 0) throw error;
+      throw new FileFault(`${names.join(", ")}: ${(error as Error).message}`, { cause: error });
+    }
   }
 
   /** Takes changes over until the signal aborts. */
@@ -51,17 +61,20 @@ export class FollowedFiles {
 
   private async look(): Promise<void> {
     for (const followed of this.followed) {
-      const names = followed.sources.flatMap((each) => (typeof each === "string" ? [] : each.file));
       try {
         const texts = await Promise.all(followed.sources.map(textOf));
         if (texts.every((text, index) => text === followed.texts[index])) continue;
         followed.texts = texts;
         followed.apply(...texts);
       } catch (error) {
-        this.options.report(`reload of ${names.join(", ")}`, error);
+        this.options.report(`reload of ${filesOf(followed.sources).join(", ")}`, error);
       }
     }
   }
+}
+
+function filesOf(sources: readonly Source[]): readonly string[] {
+  return sources.flatMap((source) => (typeof source === "string" ? [] : source.file));
 }
 
 async function textOf(source: Source): Promise<string> {

@@ -18,6 +18,7 @@ import { runControllerManager } from "../controller-manager/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
 import { AuditConfigurationError } from "./audit.ts";
 import { writeWhole } from "./files.ts";
+import { FileFault } from "./followed-files.ts";
 import { type RunningServer, startServer } from "./index.ts";
 import { RuntimeConfigError } from "./served.ts";
 import { isWorker, leave, runWorkers, tellReady, WorkerFault } from "./workers.ts";
@@ -175,6 +176,7 @@ try {
     CodecError,
     EncryptionConfigurationFault,
     FeatureGateError,
+    FileFault,
     MissingProgramError,
     RuntimeConfigError,
     UsageError,

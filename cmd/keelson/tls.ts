@@ -1,3 +1,4 @@
+import { createSecureContext } from "node:tls";
 import { parseCertificates } from "#authn";
 import type { TlsOptions } from "#server";
 import type { Credentials } from "./credentials.ts";
@@ -18,6 +19,8 @@ export function followedTls(
   let first: TlsOptions | undefined;
   files.use([certificate, privateKey, ...trusted], (cert = "", key = "", ...authorities) => {
     for (const text of authorities) parseCertificates(text);
+    // Throws for a key that is another's.
+    createSecureContext({ cert, key });
     const clientCa = [authority.certificate, ...authorities].join("\n");
     const tls = { cert, key, clientCa, minVersion: options.tlsMinVersion ?? "TLSv1.2" };
     if (first === undefined) first = tls;

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { Clock } from "#base";
 import { type Domain, resolve } from "#meta";
+import { isSameSecret } from "./same-secret.ts";
 import type { ReadObject } from "./stored-objects.ts";
 import type { TokenAuthenticator, TokenOwner } from "./token.ts";
 
@@ -27,7 +27,7 @@ export class BootstrapTokens implements TokenAuthenticator {
     if (object === undefined || object.metadata.deletionTimestamp) return undefined;
     if (object.type !== resolve("bootstrap.{label}/token", domain)) return undefined;
     const data = (key: string) => textOf(object.data, key);
-    if (!isSame(data("token-secret"), secret) || data("token-id") !== id) return undefined;
+    if (!isSameSecret(data("token-secret"), secret) || data("token-id") !== id) return undefined;
     if (this.isOver(data("expiration"))) return undefined;
     if (data("usage-bootstrap-authentication") !== "true") return undefined;
     const groups = groupsOf(data("auth-extra-groups"));
@@ -60,10 +60,4 @@ function groupsOf(extra: string): readonly string[] | undefined {
 function textOf(data: Readonly<Record<string, string>> | undefined, key: string): string {
   if (data === undefined || !Object.hasOwn(data, key)) return "";
   return Buffer.from(data[key]!, "base64").toString("utf8");
-}
-
-/** In the same time however much of a guess is right. */
-function isSame(one: string, other: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
 }

@@ -9,6 +9,7 @@ import {
   readClaims,
   readLegacyClaims,
 } from "./service-account-claims.ts";
+import { isSameSecret } from "./same-secret.ts";
 import type { VerifyingKey } from "./signing-keys.ts";
 import type { LabelSecret, ObjectName, ReadObject } from "./stored-objects.ts";
 import { type TokenAuthenticator, TokenFault, type TokenOwner } from "./token.ts";
@@ -115,9 +116,8 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     if (claims === undefined) return undefined;
     const { namespace, account, secretName } = claims;
     const secret = await read({ plural: "secrets", namespace, name: secretName });
-    const stored: string | undefined = secret?.data?.token;
-    const holds = stored !== undefined && Buffer.from(stored, "base64").toString() === token;
-    if (!holds || secret.metadata.deletionTimestamp) throw invalidated();
+    const stored = Buffer.from(secret?.data?.token ?? "", "base64").toString("utf8");
+    if (!isSameSecret(stored, token) || secret.metadata.deletionTimestamp) throw invalidated();
     await this.checkAccount(namespace, account);
     this.noteUse(secret);
     this.checkMarked(secret, account);
