@@ -55,7 +55,7 @@ function openMembers(schema: CompiledSchema): OpenMembers {
     applyDefaults: (object) => applyDefaults(object, schema),
     mergeShape: () => mergeShape(schema),
     openApi: (dialect, metadata) => {
-      const published = publishedSchema(schema.source, dialect);
+      const published = publishedSchema(schema.source, dialect, metadata);
       const { properties } = published as { readonly properties?: object };
       return { ...published, type: "object", properties: { ...properties, metadata } };
     },

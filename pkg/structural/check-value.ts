@@ -4,6 +4,7 @@ import { patternOf } from "./patterns.ts";
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { Correlated } from "./correlated.ts";
 import { formatCheck } from "./formats.ts";
+import { inGoOrder } from "./go-order.ts";
 import { isInteger, isJsonInteger, numberFaults } from "./number-rules.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -205,7 +206,7 @@ class ValueWalk {
     this.tell(() => {
       const values = (schema.source.enum ?? []).map((each) => goQuote(enumText(each)));
       const detail = `supported values: ${values.join(", ")}`;
-      return { type: "FieldValueNotSupported", value, detail };
+      return { type: "FieldValueNotSupported", value: inGoOrder(value), detail };
     });
   }
 
@@ -278,7 +279,8 @@ class ValueWalk {
         best = { schema, right };
       }
     }
-    if (best === undefined || valid > 0) return { best: best && { ...best, found: nothing }, valid };
+    if (best === undefined || valid > 0)
+      return { best: best && { ...best, found: nothing }, valid };
     return { best: this.try(value, best.schema, old), valid };
   }
 

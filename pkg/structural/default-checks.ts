@@ -6,6 +6,7 @@ import { DecodeFault, Path, Problems } from "#schema";
 import { checkValue } from "./check-value.ts";
 import { CompiledSchema } from "./compiled-schema.ts";
 import { checkEmbedded, coerceEmbedded } from "./embedded.ts";
+import { inGoOrder } from "./go-order.ts";
 import { metaFields, prune } from "./prune.ts";
 import { checkRules } from "./rules.ts";
 
@@ -88,7 +89,7 @@ class DefaultWalk {
     const { schema } = place;
     const path = place.path.child("default");
     const isKept = place.isMeta || this.allowsUnknown || isPruned(value, schema);
-    if (!isKept) this.problems.invalid(path, value, "must not have unknown fields");
+    if (!isKept) this.problems.invalid(path, inGoOrder(value), "must not have unknown fields");
     const problems = new Problems();
     if (place.isMeta) checkMetaDefault(value, place, { path, problems });
     else checkCoerced(value, schema, { path, problems });
@@ -128,7 +129,7 @@ function checkCoerced(value: unknown, schema: CompiledSchema, { path, problems }
     coerceEmbedded(coerced, schema);
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
-    return problems.invalid(path, value, fault.message);
+    return problems.invalid(path, inGoOrder(value), fault.message);
   }
   checkEmbedded(coerced, schema, path, problems);
 }
@@ -147,5 +148,5 @@ function checkMetaDefault(value: unknown, place: Place, { path, problems }: Repo
   if (found.empty) return;
   const texts = found.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
   const all = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
-  problems.invalid(path, value, `must result in valid metadata: ${all}`);
+  problems.invalid(path, inGoOrder(value), `must result in valid metadata: ${all}`);
 }

@@ -10,6 +10,7 @@ import {
 } from "#meta";
 import { DecodeFault, fromJson, Path, type Problems, toJsonValue } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
+import { inGoOrder } from "./go-order.ts";
 
 type JsonObject = Record<string, unknown>;
 
@@ -64,7 +65,7 @@ function decodeMeta(metadata: unknown, unknown?: string[]): ObjectMeta | string 
 }
 
 function refused(path: Path, value: unknown, detail: string): DecodeFault {
-  const shown = typeof value === "string" ? goQuote(value) : printJson(value);
+  const shown = typeof value === "string" ? goQuote(value) : printJson(inGoOrder(value));
   return new DecodeFault(`${path.toString()}: Invalid value: ${shown}: ${detail}`);
 }
 
@@ -99,7 +100,7 @@ function checkResource(resource: JsonObject, path: Path, problems: Problems): vo
   if (!Object.hasOwn(resource, "metadata")) return;
   const at = path.child("metadata");
   const decoded = decodeMeta(resource["metadata"]);
-  if (typeof decoded === "string") problems.invalid(at, resource["metadata"], decoded);
+  if (typeof decoded === "string") problems.invalid(at, inGoOrder(resource["metadata"]), decoded);
   else {
     // A resource inside of another needs no name.
     const meta = { ...decoded, name: decoded.name || "fakename" };

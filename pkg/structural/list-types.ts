@@ -1,6 +1,7 @@
 /** Sets have no element twice, and lists of type map no two elements with the same keys. */
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
+import { inGoOrder } from "./go-order.ts";
 import { identity } from "./identity.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -30,7 +31,7 @@ export function checkListTypes(
 }
 
 function checkSet(list: readonly unknown[], path: Path, problems: Problems): void {
-  for (const index of repeated(list)) problems.duplicate(path.index(index), list[index]);
+  for (const index of repeated(list)) problems.duplicate(path.index(index), inGoOrder(list[index]));
 }
 
 function checkMap(
@@ -45,7 +46,7 @@ function checkMap(
     return;
   }
   const keys = list.map((item) => keyOf(item as JsonObject | null, names));
-  for (const index of repeated(keys)) problems.duplicate(path.index(index), keys[index]);
+  for (const index of repeated(keys)) problems.duplicate(path.index(index), inGoOrder(keys[index]));
 }
 
 /** The part of an element that tells it apart from others. */

@@ -15,7 +15,7 @@ interface Dialect {
 export function publishedSchema(
   source: JsonSchema,
   version: "v2" | "v3",
-  metadata: OpenApi = { type: "object" },
+  metadata: OpenApi,
 ): OpenApi {
   return published(source, { version, metadata });
 }

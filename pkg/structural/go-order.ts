@@ -1,0 +1,13 @@
+import { assign, compareUtf8 } from "#base";
+
+/** A copy in the order in which Go prints maps, for messages that show a value. */
+export function inGoOrder(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(inGoOrder);
+  const object = value as Readonly<Record<string, unknown>>;
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(object).sort(compareUtf8)) {
+    assign(copy, name, inGoOrder(object[name]));
+  }
+  return copy;
+}
