@@ -3,6 +3,8 @@
  * drops.
  */
 export class Query {
+  private static readonly none = new Query(new Map());
+
   private constructor(private readonly values: ReadonlyMap<string, readonly string[]>) {}
 
   /**
@@ -10,6 +12,7 @@ export class Query {
    * dropped, `+` is a space, and a name without `=` has the value "".
    */
   static parse(text: string): Query {
+    if (text === "") return Query.none;
     const values = new Map<string, string[]>();
     for (const pair of text.split("&")) {
       if (pair === "" || pair.includes(";")) continue;

@@ -1,8 +1,10 @@
+import { memoize } from "#base";
 import {
   badRequest,
   type Catalog,
   genericFailure,
   goQuote,
+  type Kind,
   methodNotSupported,
   notFound,
   type Resource,
@@ -165,14 +167,20 @@ function methodsOf({ kind }: Resource, place: Place): ReadonlyMap<string, Verb> 
     if (found === undefined) return none;
     return new Map(subresourceMethods.filter(([, verb]) => found.verbs.includes(verb)));
   }
-  const verbs = new Set<Verb>(kind.verbs);
-  if (place.name !== "") {
-    if (place.everywhere) return none;
-    return new Map(objectMethods.filter(([, verb]) => verbs.has(verb)));
-  }
-  const methods = collectionMethods.filter(([, verb]) => verbs.has(verb));
-  return new Map(place.everywhere ? methods.filter(([, verb]) => verb === "list") : methods);
+  const { ofObjects, ofCollections, everywhere } = methodsOfKind(kind);
+  if (place.name !== "") return place.everywhere ? none : ofObjects;
+  return place.everywhere ? everywhere : ofCollections;
 }
+
+const methodsOfKind = memoize(({ verbs: all }: Kind) => {
+  const verbs = new Set<Verb>(all);
+  const methods = collectionMethods.filter(([, verb]) => verbs.has(verb));
+  return {
+    ofObjects: new Map<string, Verb>(objectMethods.filter(([, verb]) => verbs.has(verb))),
+    ofCollections: new Map<string, Verb>(methods),
+    everywhere: new Map<string, Verb>(methods.filter(([, verb]) => verb === "list")),
+  };
+});
 
 function oldWatchMethods(verbs: readonly Verb[], place: Place): ReadonlyMap<string, Verb> {
   if (!verbs.includes("watch") || place.subresource !== "") return none;
