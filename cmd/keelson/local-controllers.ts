@@ -1,5 +1,6 @@
 /** The controllers in the process of the API server itself. */
 import { hostname } from "node:os";
+import { setImmediate } from "node:timers/promises";
 import { signToken } from "#authn";
 import { type Clock, cryptoRandom } from "#base";
 import { clientMetrics, Informers, RegistryClient } from "#client";
@@ -46,6 +47,8 @@ export async function runLocalControllers(local: LocalControllers): Promise<void
   metrics.instruments.define(clientMetrics);
   const context = contextOf(local, apiserver, "kube-apiserver");
   const server = { ...context, hostname: hostname(), port: port ?? 0 };
+  // Whoever waited for the server comes first.
+  await setImmediate();
   await Promise.all([
     runServerObjects(local, context),
     port === undefined ? undefined : runServerIdentity(server),

@@ -1,3 +1,4 @@
+import { turns } from "#base";
 import { type ApiObject, type DiscoveredResource, type Handle, reflect, type Sink } from "#client";
 import { groupVersionOf } from "#meta";
 import type { ControllerContext } from "./context.ts";
@@ -80,7 +81,11 @@ export class Collectable {
       // Events own nothing, belong to nobody and go by themselves.
       if (usable && plural !== "events" && !wanted.has(name)) wanted.set(name, resource);
     }
-    for (const [name, resource] of wanted) if (!this.followed.has(name)) this.begin(name, resource);
+    const turn = turns();
+    for (const [name, resource] of wanted) {
+      await turn();
+      if (!this.followed.has(name)) this.begin(name, resource);
+    }
     for (const [name, followed] of this.followed) {
       const { group, version } = followed.resource;
       // What cannot be asked for at the moment is not gone.
