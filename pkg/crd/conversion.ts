@@ -1,12 +1,184 @@
+import { randomUUID } from "node:crypto";
 import type { CustomResourceDefinition } from "#api";
-import type { ObjectConversion } from "#meta";
+import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
 import type { DefinitionOptions } from "./access.ts";
+import { addressOf } from "./service-address.ts";
+import { restoredMetadata } from "./converted-metadata.ts";
+import { CallFault, callWebhook, type WebhookPlace } from "./webhook-call.ts";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+type Webhook = NonNullable<
+  NonNullable<CustomResourceDefinition["spec"]["conversion"]>["webhook"]
+>;
 
 /** Undefined where only the name of the version changes. */
 export function conversionOf(
-  definition: CustomResourceDefinition,
+  { spec }: CustomResourceDefinition,
   options: DefinitionOptions,
 ): ObjectConversion | undefined {
-  void [definition, options];
-  return undefined;
+  const { strategy, webhook } = spec.conversion ?? {};
+  if (strategy !== "Webhook" || webhook === undefined) return undefined;
+  return new WebhookConversion(webhook, options);
+}
+
+const spoken = ["v1", "v1beta1"];
+
+/** Asks the webhook of a definition, and believes nothing that it says. */
+class WebhookConversion implements ObjectConversion {
+  constructor(
+    private readonly webhook: Webhook,
+    private readonly options: DefinitionOptions,
+  ) {}
+
+  /** Objects that are in the wanted version already are not sent. */
+  async convert(
+    objects: readonly JsonObject[],
+    apiVersion: string,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly JsonObject[]> {
+    const sent = objects.filter((object) => object["apiVersion"] !== apiVersion);
+    const [first] = sent;
+    if (first === undefined) return objects;
+    const subject = `${String(first["apiVersion"])}, Kind=${String(first["kind"])}`;
+    const converted = await this.#ask(sent, { apiVersion, subject, signal });
+    let next = 0;
+    return objects.map((object) =>
+      object["apiVersion"] === apiVersion ? object : (converted[next++] as JsonObject),
+    );
+  }
+
+  async #ask(
+    objects: readonly JsonObject[],
+    { apiVersion, subject, signal }: Question,
+  ): Promise<readonly JsonObject[]> {
+    const prefix = `conversion webhook for ${subject}`;
+    let answered: readonly unknown[];
+    try {
+      answered = await this.#call(objects, apiVersion, signal);
+    } catch (error) {
+      if (error instanceof Error && !signal?.aborted) {
+        throw plainFailure(`${prefix} failed: ${error.message}`);
+      }
+      throw error;
+    }
+    if (answered.length !== objects.length) {
+      const counts = `${answered.length} objects, expected ${objects.length}`;
+      throw plainFailure(`${prefix} returned ${counts}`);
+    }
+    return objects.map((object, index) => {
+      const at = { prefix, where: objects.length === 1 ? "" : ` at index ${index}`, apiVersion };
+      return checked(object, answered[index], at);
+    });
+  }
+
+  /** What the response says are the converted objects. Throws Error in words for clients. */
+  async #call(
+    objects: readonly JsonObject[],
+    desiredAPIVersion: string,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly unknown[]> {
+    const versions = this.webhook.conversionReviewVersions ?? [];
+    const version = versions.find((each) => spoken.includes(each));
+    if (version === undefined) throw new CallFault("no supported conversion review versions");
+    const group = resolve("apiextensions.{api}", this.options.catalog.domain);
+    const typeMeta = { kind: "ConversionReview", apiVersion: `${group}/${version}` };
+    const uid = randomUUID();
+    const review = { ...typeMeta, request: { uid, desiredAPIVersion, objects } };
+    const place = await this.#place();
+    const body = printJson(review);
+    const answer = await callWebhook(place, body, signal);
+    return convertedObjects(answer, { ...typeMeta, uid: version === "v1" ? uid : undefined });
+  }
+
+  async #place(): Promise<WebhookPlace> {
+    const { url, service, caBundle = "" } = this.webhook.clientConfig ?? {};
+    const authorities = Buffer.from(caBundle, "base64").toString("utf8");
+    if (service === undefined) return { url: new URL(url ?? ""), authorities };
+    const { namespace, name, path = "", port = 443 } = service;
+    const target = new URL(`https://${name}.${namespace}.svc:${port}${path || "/"}`);
+    const address = await addressOf(this.options, { namespace, name, port });
+    return { url: target, authorities, address };
+  }
+}
+
+interface Question {
+  readonly apiVersion: string;
+  /** The version that is converted, as messages name it. */
+  readonly subject: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Expected {
+  readonly kind: string;
+  readonly apiVersion: string;
+  /** Absent where the response need not repeat it. */
+  readonly uid: string | undefined;
+}
+
+function convertedObjects(answer: unknown, expected: Expected): readonly unknown[] {
+  if (!isObject(answer)) throw new CallFault("no response provided");
+  const { kind, apiVersion, response } = answer;
+  if (kind !== expected.kind || apiVersion !== expected.apiVersion) {
+    throw new CallFault(
+      `expected webhook response of ${expected.apiVersion}, Kind=${expected.kind}, ` +
+        `got ${String(apiVersion)}, Kind=${String(kind)}`,
+    );
+  }
+  if (!isObject(response)) throw new CallFault("no response provided");
+  const { uid, result, convertedObjects: objects } = response;
+  if (expected.uid !== undefined && uid !== expected.uid) {
+    const got = JSON.stringify(typeof uid === "string" ? uid : "");
+    throw new CallFault(`expected response.uid=${JSON.stringify(expected.uid)}, got ${got}`);
+  }
+  const { status, message } = isObject(result) ? result : {};
+  if (status !== "Success") {
+    if (typeof message === "string" && message !== "") throw new CallFault(message);
+    const said = typeof status === "string" ? status : "";
+    throw new CallFault(`response.result.status was '${said}', expected 'Success'`);
+  }
+  return Array.isArray(objects) ? objects : [];
+}
+
+interface Place {
+  readonly prefix: string;
+  /** Of several objects, which one. */
+  readonly where: string;
+  readonly apiVersion: string;
+}
+
+/** The converted object if it is the same one in the other version, with the metadata it had. */
+function checked(object: JsonObject, answered: unknown, place: Place): JsonObject {
+  const { prefix, where, apiVersion } = place;
+  const refuse = (why: string): Error => {
+    return plainFailure(`${prefix} returned invalid object${where}: ${why}`);
+  };
+  if (!isObject(answered)) throw refuse("not an object");
+  if (answered["apiVersion"] !== apiVersion) {
+    const got = String(answered["apiVersion"] ?? "");
+    throw refuse(`invalid groupVersion (expected ${apiVersion}, received ${got})`);
+  }
+  const [wanted, got] = [metadataOf(object), metadataOf(answered)];
+  const same: readonly (readonly [string, unknown, unknown])[] = [
+    ["kind", object["kind"], answered["kind"]],
+    ["name", wanted["name"], got["name"]],
+    ["namespace", wanted["namespace"], got["namespace"]],
+    ["UID", wanted["uid"], got["uid"]],
+  ];
+  for (const [what, before, after] of same) {
+    if (before === after) continue;
+    throw refuse(`must have the same ${what}: ${String(before ?? "")} != ${String(after ?? "")}`);
+  }
+  const restored = restoredMetadata(wanted, got);
+  if (typeof restored === "string") {
+    throw plainFailure(`${prefix} returned invalid metadata${where}: ${restored}`);
+  }
+  return { ...answered, metadata: restored };
+}
+
+function metadataOf({ metadata }: JsonObject): JsonObject {
+  return isObject(metadata) ? metadata : {};
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

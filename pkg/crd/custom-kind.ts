@@ -177,7 +177,8 @@ function hooksOf(version: DefinitionVersion, schema: VersionSchema, apiVersion: 
   const whole = (object: any) => ({ apiVersion, kind: schema.struct.name, ...object });
   const check = (object: any, old: any, { problems, context }: Checking): void => {
     const before = old === undefined ? undefined : whole(old);
-    const checked = checkObject(whole(object), schema.schema, before);
+    const onlyStatus = context.subresource === "status";
+    const checked = checkObject(whole(object), schema.schema, { old: before, onlyStatus });
     for (const problem of checked.problems.list) problems.add(problem);
     for (const warning of checked.warnings) context.warn?.(warning);
     if (scale !== undefined) checkScaleFields(scale, object, problems);

@@ -176,8 +176,10 @@ export function resourceOf(kind: Kind, served: KindVersion, domain: Domain): Res
   const hubVersion = kind.versions.find((v) => v.convert === "hub");
   if (hubVersion === undefined) throw new Error(`${kind.kind} has no hub version`);
   const hubGroup = resolve(hubVersion.group ?? kind.group, domain);
-  const storageVersion = kind.custom?.storageVersion ?? hubVersion.version;
-  const stored = kind.versions.find((v) => v.version === storageVersion) ?? hubVersion;
+  // What a webhook converts is in the hub version as far as anybody above the store can tell.
+  const { storageVersion, conversion } = kind.custom ?? {};
+  const storedVersion = conversion === undefined ? storageVersion : undefined;
+  const stored = kind.versions.find((v) => v.version === storedVersion) ?? hubVersion;
   return {
     kind,
     served: kind.custom === undefined ? withResolvedWarning(served, domain) : served,

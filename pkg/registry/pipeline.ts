@@ -426,8 +426,10 @@ function itemOf(
 ): StoredItem {
   const { entry, object } = written;
   // What was stored in another version may come back as less than it was.
-  const { stored } = target.resource;
-  if (stored.convert !== "hub") return new StoredItem(environment, target, entry);
+  const { stored, kind } = target.resource;
+  if (stored.convert !== "hub" || kind.custom?.conversion !== undefined) {
+    return new StoredItem(environment, target, entry);
+  }
   setResourceVersion(object, entry.modRevision);
   return new StoredItem(environment, target, entry, { object });
 }

@@ -1,6 +1,6 @@
 import { subresourceKinds } from "#api";
-import { assert } from "#base";
-import { Catalog, notImplemented } from "#meta";
+import { assert, memoize } from "#base";
+import { Catalog, notImplemented, type Resource } from "#meta";
 import { StoreFault } from "#storage";
 import { repairOf } from "./allocation/repair.ts";
 import { familiesOf, ServiceAllocator } from "./allocation/service-allocator.ts";
@@ -8,6 +8,8 @@ import { connect } from "./connect/index.ts";
 import type { Registry, Target } from "./contract.ts";
 import { removeCollection } from "./collection.ts";
 import type { Environment, RegistryOptions } from "./environment.ts";
+import { ConvertedEntries } from "./converted-entries.ts";
+import { convertedStore } from "./converted-store.ts";
 import { faultError } from "./faults.ts";
 import { identitiesOf } from "./identities.ts";
 import { list } from "./list.ts";
@@ -25,33 +27,44 @@ import { watch, watchBatches } from "./watch.ts";
  * StatusError.
  */
 export function createRegistry(options: RegistryOptions): Registry {
-  const environment = environmentOf(options);
-  const verbs = (target: Target) => verbsOf(environment, target);
-  const repair = repairOf(environment);
+  const common = environmentOf(options);
+  const of = (target: Target) => environmentFor(common)(target.resource);
+  const verbs = (target: Target) => verbsOf(common, target);
+  const repair = repairOf(common);
   const batches: Registry["watchBatches"] = (target, watchOptions) => {
     refuseWatch(target);
-    return watchBatches(environment, target, watchOptions);
+    return watchBatches(of(target), target, watchOptions);
   };
   return {
-    get: (target, getOptions) => guarded(verbs(target).get(environment, target, getOptions)),
-    list: (target, listOptions) => guarded(verbs(target).list(environment, target, listOptions)),
+    get: (target, getOptions) => guarded(verbs(target).get(of(target), target, getOptions)),
+    list: (target, listOptions) => guarded(verbs(target).list(of(target), target, listOptions)),
     watch: (target, watchOptions) => watch(batches(target, watchOptions)),
     watchBatches: batches,
     create: async (target, body, writeOptions) =>
-      guarded(verbs(target).create(environment, target, { body, options: writeOptions })),
+      guarded(verbs(target).create(of(target), target, { body, options: writeOptions })),
     update: (target, body, writeOptions) =>
-      guarded(verbs(target).update(environment, target, { body, options: writeOptions })),
+      guarded(verbs(target).update(of(target), target, { body, options: writeOptions })),
     patch: (target, body, patchOptions) =>
-      guarded(verbs(target).patch(environment, target, { body, options: patchOptions })),
-    delete: (target, deleteOptions) => guarded(remove(environment, target, deleteOptions)),
+      guarded(verbs(target).patch(of(target), target, { body, options: patchOptions })),
+    delete: (target, deleteOptions) => guarded(remove(of(target), target, deleteOptions)),
     deleteCollection: (target, listOptions, deleteOptions) =>
       guarded(
-        removeCollection(environment, target, { list: listOptions, options: deleteOptions }),
+        removeCollection(of(target), target, { list: listOptions, options: deleteOptions }),
       ),
-    connect: (target, request) => guarded(connect(environment, target, request)),
+    connect: (target, request) => guarded(connect(of(target), target, request)),
     ...(repair === undefined ? {} : { repair: () => guarded(repair.run()) }),
   };
 }
+
+/** What a webhook converts, the verbs find converted in their store. */
+const environmentFor = memoize((common: Environment) =>
+  memoize((resource: Resource): Environment => {
+    const { conversion } = resource.kind.custom ?? {};
+    if (conversion === undefined) return common;
+    const entries = new ConvertedEntries(resource, conversion);
+    return { ...common, store: convertedStore(common.store, resource, entries) };
+  }),
+);
 
 const usualVerbs = { get, list, create, update, patch };
 

@@ -98,7 +98,8 @@ function isStored(resource: Resource): boolean {
  * Base64.
  */
 export function storageVersionHash({ hub, stored, kind }: Resource): string {
-  const name = `${hub.group}/${stored.version}/${kind.kind}`;
+  const version = kind.custom?.storageVersion ?? stored.version;
+  const name = `${hub.group}/${version}/${kind.kind}`;
   const digest = createHash("sha256").update(name).digest();
   return digest.subarray(0, 8).toString("base64");
 }

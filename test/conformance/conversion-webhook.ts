@@ -1,0 +1,73 @@
+/** A conversion webhook on this machine that does as it is told. */
+import type { ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createAuthority, issueCertificate } from "#pki";
+
+type Objects = readonly any[];
+
+/** Converts, or answers in any way it likes. */
+export type Behaviour = (objects: Objects, to: string, response: ServerResponse) => Objects | null;
+
+export class ConversionWebhook {
+  behaviour: Behaviour = renamed;
+  /** Of the response; absent = that of the request. */
+  uid: string | undefined;
+  /** Objects of each request. */
+  readonly asked: number[] = [];
+
+  private constructor(
+    private readonly server: Server,
+    readonly clientConfig: object,
+  ) {}
+
+  static async start(): Promise<ConversionWebhook> {
+    const validity = { validDays: 1, now: Date.now() };
+    const authority = await createAuthority("webhooks", validity);
+    const { certificate: cert, privateKey: key } = await issueCertificate(authority, {
+      commonName: "webhook",
+      hosts: ["localhost", "127.0.0.1"],
+      usage: "server",
+      ...validity,
+    });
+    const late: { webhook?: ConversionWebhook } = {};
+    const server = createServer({ cert, key }, (request, response) => {
+      const chunks: Uint8Array[] = [];
+      request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+      request.on("end", () => late.webhook?.answer(Buffer.concat(chunks).toString(), response));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const caBundle = Buffer.from(authority.certificate).toString("base64");
+    const clientConfig = { url: `https://127.0.0.1:${port}/convert`, caBundle };
+    late.webhook = new ConversionWebhook(server, clientConfig);
+    return late.webhook;
+  }
+
+  stop(): void {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+
+  private answer(body: string, response: ServerResponse): void {
+    const review = JSON.parse(body) as any;
+    const { uid, desiredAPIVersion, objects } = review.request;
+    this.asked.push(objects.length);
+    const convertedObjects = this.behaviour(objects, desiredAPIVersion, response);
+    if (convertedObjects === null) return;
+    const { kind, apiVersion } = review;
+    const result = { status: "Success" };
+    const answered = { uid: this.uid ?? uid, result, convertedObjects };
+    response.end(JSON.stringify({ kind, apiVersion, response: answered }));
+  }
+}
+
+/** `spec.size` of v1 is `spec.length` of v2. */
+export function renamed(objects: Objects, to: string): Objects {
+  return objects.map(({ spec, ...rest }) => {
+    const { size, length, ...others } = spec ?? {};
+    const value = size ?? length;
+    const named = to.endsWith("/v2") ? { length: value } : { size: value };
+    return { ...rest, apiVersion: to, spec: { ...others, ...(value === undefined ? {} : named) } };
+  });
+}
