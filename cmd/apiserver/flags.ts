@@ -64,6 +64,16 @@ export const apiserverFlags = {
     "",
     "where others find the keys (default below the issuer)",
   ),
+  "service-account-max-token-expiration": flag(
+    "duration",
+    0,
+    "longest life of tokens that are asked for; 0 = as long as is asked for",
+  ),
+  "service-account-extend-token-expiration": flag(
+    "bool",
+    true,
+    "give clients that read their token once one for a year",
+  ),
   "api-audiences": flag("list", [], "what the server stands for in tokens (default the issuers)"),
   ...authenticationFlags,
   "anonymous-auth": flag("bool", true, "let requests without credentials be system:anonymous"),
@@ -71,7 +81,7 @@ export const apiserverFlags = {
   "enable-admission-plugins": flag(
     "list",
     [],
-    "admission plugins to run beside the default ones: NodeRestriction",
+    "admission plugins to run beside the default ones, such as NodeRestriction",
   ),
   "disable-admission-plugins": flag("list", [], "default admission plugins not to run"),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
@@ -97,5 +107,16 @@ export const apiserverFlags = {
   "request-timeout": flag("duration", 60_000, "longest time for a request that is no watch"),
   "min-request-timeout": flag("duration", 1_800_000, "shortest default time of a watch"),
   ...auditFlags,
+  "livez-grace-period": flag("duration", 0, "how long /livez lets the start take"),
   "shutdown-delay-duration": flag("duration", 0, "how long to go on serving after SIGTERM"),
+  "shutdown-send-retry-after": flag("bool", false, "answer 429 to new requests while closing"),
+  "shutdown-watch-termination-grace-period": flag(
+    "duration",
+    0,
+    "over what time watches are ended while closing",
+  ),
+  "goaway-chance": flag("float", 0, "share of HTTP/2 requests whose connection is opened anew", {
+    minimum: 0,
+    maximum: 0.02,
+  }),
 } as const;

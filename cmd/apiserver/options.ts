@@ -51,15 +51,7 @@ export function startOptions(values: Values): StartOptions {
     tlsMinVersion: values["tls-min-version"] === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2",
     anonymous: values["anonymous-auth"],
     bootstrapTokens: values["enable-bootstrap-token-auth"],
-    serviceAccounts: {
-      issuers: values["service-account-issuer"],
-      audiences: values["api-audiences"],
-      keys: values["service-account-key-file"].map((file) =>
-        readNamed(file, "service-account-key-file"),
-      ),
-      jwksUri: values["service-account-jwks-uri"],
-      ...optional("signingKey", readFlagFile(values, "service-account-signing-key-file")),
-    },
+    serviceAccounts: serviceAccountOptions(values),
     ...authorizationOptions(values),
     admissionPlugins: {
       enable: values["enable-admission-plugins"],
@@ -82,6 +74,11 @@ export function startOptions(values: Values): StartOptions {
     allowPrivileged: values["allow-privileged"],
     featureGates: values["feature-gates"],
     audit: auditOptions(values),
+    lifecycle: {
+      livezGraceMs: values["livez-grace-period"],
+      goawayChance: values["goaway-chance"],
+      retryAfterWhenClosing: values["shutdown-send-retry-after"],
+    },
     limits: {
       ...sharedLimits(values),
       requestTimeout: values["request-timeout"],
@@ -107,6 +104,26 @@ function certificateOptions(values: Values): Pick<StartOptions, "serving" | "cli
   return {
     ...(serving && { serving }),
     ...(authorities === "" ? {} : { clientCa: followed(authorities, "client-ca-file") }),
+  };
+}
+
+function serviceAccountOptions(values: Values): StartOptions["serviceAccounts"] {
+  const mostSeconds = values["service-account-max-token-expiration"] / 1000;
+  if (mostSeconds !== 0 && (mostSeconds < 3600 || mostSeconds > 2 ** 32)) {
+    throw new UsageError(
+      "--service-account-max-token-expiration must be at least an hour and at most 2^32 seconds",
+    );
+  }
+  return {
+    issuers: values["service-account-issuer"],
+    audiences: values["api-audiences"],
+    keys: values["service-account-key-file"].map((file) =>
+      readNamed(file, "service-account-key-file"),
+    ),
+    jwksUri: values["service-account-jwks-uri"],
+    extends: values["service-account-extend-token-expiration"],
+    ...optional("mostSeconds", mostSeconds || undefined),
+    ...optional("signingKey", readFlagFile(values, "service-account-signing-key-file")),
   };
 }
 

@@ -20,6 +20,10 @@ export interface ServiceAccountOptions {
   readonly keys?: readonly string[];
   /** Where clients find the keys; default: below the issuer. */
   readonly jwksUri?: string;
+  /** Longest life of a token, in seconds; absent = as long as is asked for. */
+  readonly mostSeconds?: number;
+  /** Whether old clients that read their token once get one for a year; default true. */
+  readonly extends?: boolean;
 }
 
 export interface AccountKeys {
@@ -29,6 +33,8 @@ export interface AccountKeys {
   readonly key: SigningKey;
   readonly accepted: readonly VerifyingKey[];
   readonly jwksUri: string;
+  readonly mostSeconds?: number;
+  readonly extends: boolean;
 }
 
 const defaultIssuer = "https://kubernetes.default.svc";
@@ -47,6 +53,8 @@ export function accountKeys(options: ServiceAccountOptions = {}): AccountKeys {
     audiences: options.audiences?.length ? options.audiences : issuers,
     key,
     accepted: [key, ...more.filter(({ id }) => id !== key.id)],
+    ...(options.mostSeconds === undefined ? {} : { mostSeconds: options.mostSeconds }),
+    extends: options.extends ?? true,
     jwksUri: options.jwksUri || `${issuer.replace(/\/$/, "")}${keysPath}`,
   };
 }

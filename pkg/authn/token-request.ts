@@ -12,12 +12,16 @@ export interface TokenRequestOptions {
   readonly key: SigningKey;
   /** What tokens are for where the request does not say. */
   readonly audiences: readonly string[];
+  /** Tokens that shall live longer are cut to this; absent = no such bound. */
+  readonly mostSeconds?: number;
+  /** Whether old clients that read their token once get one for a year. */
+  readonly extends: boolean;
   readonly read: ReadObject;
   readonly domain: Domain;
 }
 
 const leastSeconds = 600;
-const mostSeconds = 2 ** 32;
+const mostRequested = 2 ** 32;
 /**
  * What kubelets ask for where the pod leaves it to them. Such tokens live for a year, as old
  * clients read them once; after the hour that was asked for their use is told of.
@@ -54,7 +58,7 @@ class Issue {
     this.check(account);
     const bound = await this.bind();
     const now = Math.floor(context.now / 1000);
-    const seconds = Number(spec.expirationSeconds);
+    const seconds = this.lifetime();
     const token = signToken(this.claims(account, { bound, now, seconds }), this.options.key);
     const expirationTimestamp = timestamp((now + seconds) * 1000);
     return {
@@ -68,6 +72,17 @@ class Issue {
       spec,
       status: { token, expirationTimestamp },
     };
+  }
+
+  /** In seconds; shortened if need be. */
+  private lifetime(): number {
+    const { object, warn } = this.question;
+    const wanted = Number(object.spec.expirationSeconds);
+    const { mostSeconds = Infinity } = this.options;
+    if (wanted <= mostSeconds) return wanted;
+    warn(`requested expiration of ${wanted} seconds shortened to ${mostSeconds} seconds`);
+    object.spec.expirationSeconds = mostSeconds;
+    return mostSeconds;
   }
 
   private check(account: any): void {
@@ -146,6 +161,7 @@ class Issue {
     const { audiences } = this.question.object.spec;
     const { namespace, name, uid } = account.metadata;
     const isExtended =
+      this.options.extends &&
       seconds === extendedSeconds &&
       bound["pod"] !== undefined &&
       audiences.every((audience: string) => this.options.audiences.includes(audience));
@@ -168,7 +184,7 @@ function checkSeconds(seconds: number | bigint, problems: Problems): void {
   if (seconds < leastSeconds) {
     problems.invalid(path, seconds, "may not specify a duration less than 10 minutes");
   }
-  if (seconds > mostSeconds) {
+  if (seconds > mostRequested) {
     problems.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
   }
 }

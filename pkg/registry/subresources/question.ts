@@ -14,6 +14,8 @@ export interface Question {
   readonly object: any;
   readonly dryRun: boolean;
   readonly context: HookContext;
+  /** Tells the client something beside the answer. */
+  readonly warn: (text: string) => void;
 }
 
 /** Who answers questions of one kind. */
@@ -46,7 +48,8 @@ export function asking({ speaks, answer }: Answerer) {
       const attributes = { target, operation: "create", dryRun, object, old: undefined } as const;
       await admitAll(environment, attributes, warnings);
     }
-    const answered = await answer({ target, object, dryRun, context });
+    const warn = (text: string) => void warnings.push(text);
+    const answered = await answer({ target, object, dryRun, context, warn });
     return { item: madeItem(resource, answered, 0), created: true, warnings };
   };
 }
