@@ -18,11 +18,23 @@ export interface Checked {
  * Everything that a schema says of a resource, but for its metadata. Both objects are whole, with
  * apiVersion, kind and metadata. Faults in what did not change since `old` are forgiven.
  */
-export function checkObject(object: JsonObject, schema: CompiledSchema, old?: JsonObject): Checked {
+export function checkObject(
+  object: JsonObject,
+  schema: CompiledSchema,
+  options: {
+    readonly old?: JsonObject | undefined;
+    /** Of all values only the status is checked, since nothing else is written. */
+    readonly onlyStatus?: boolean;
+  } = {},
+): Checked {
+  const { old, onlyStatus = false } = options;
   const problems = new Problems();
   const warnings: string[] = [];
-  checkValue(object, schema, { problems, old });
-  checkEmbedded(object, schema, Path.root, problems);
+  if (onlyStatus) checkStatus(object, schema, { old, problems });
+  else {
+    checkValue(object, schema, { problems, old });
+    checkEmbedded(object, schema, Path.root, problems);
+  }
   checkUniqueness(object, schema, { old, problems });
   if (!schema.hasRules) return { problems, warnings };
   if (problems.list.some(({ type }) => blocking.has(type))) {
@@ -31,11 +43,22 @@ export function checkObject(object: JsonObject, schema: CompiledSchema, old?: Js
   return { problems, warnings };
 }
 
+interface Before {
+  readonly old: JsonObject | undefined;
+  readonly problems: Problems;
+}
+
+function checkStatus(object: JsonObject, schema: CompiledSchema, { old, problems }: Before): void {
+  const status = schema.property("status");
+  if (status === undefined || !Object.hasOwn(object, "status")) return;
+  checkValue(object["status"], status, { prefix: "status", old: old?.["status"], problems });
+}
+
 /** Who has duplicates may keep them. */
 function checkUniqueness(
   object: JsonObject,
   schema: CompiledSchema,
-  { old, problems }: { readonly old: JsonObject | undefined; readonly problems: Problems },
+  { old, problems }: Before,
 ): void {
   const found = new Problems();
   checkListTypes(object, schema, Path.root, found);

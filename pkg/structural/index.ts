@@ -5,7 +5,7 @@
  * const schema = new CompiledSchema(version.schema.openAPIV3Schema); // cheap; compiles on demand
  * const unknown = pruneObject(object, schema); // in place, may throw DecodeFault
  * applyDefaults(object, schema); // in place
- * const { problems, warnings } = checkObject({ apiVersion, kind, ...object }, schema, old);
+ * const { problems, warnings } = checkObject({ apiVersion, kind, ...object }, schema, { old });
  * mergeShape(schema); // for server-side apply
  * publishedSchema(schema.source, "v2"); // for OpenAPI
  * JsonPath.parse(".status.phase")?.find(object)[0]; // printer columns, selectable fields

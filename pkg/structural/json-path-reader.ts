@@ -19,7 +19,8 @@ export type PathStep =
       readonly step: number;
     }
   | { readonly tag: "filter"; readonly test: Comparison }
-  | { readonly tag: "union"; readonly parts: readonly PathStep[] };
+  | { readonly tag: "union"; readonly parts: readonly PathStep[] }
+  | { readonly tag: "path"; readonly steps: readonly PathStep[] };
 
 export interface Comparison {
   readonly left: Operand;
@@ -120,8 +121,9 @@ function splitOutside(text: string, separator: string): readonly string[] {
 function readSelector(text: string): PathStep {
   const spelt = text.trim();
   if (spelt === "*") return { tag: "all" };
-  const name = quotedText(spelt);
-  if (name !== undefined) return { tag: "field", name };
+  // Dots mean between quotes what they mean elsewhere.
+  const quoted = /^'([^']*)'$/.exec(spelt)?.[1];
+  if (quoted !== undefined) return { tag: "path", steps: readPath(`.${quoted}`) };
   if (/^-?\d{1,9}$/.test(spelt)) {
     const start = Number(spelt);
     return { tag: "slice", start, end: start === -1 ? undefined : start + 1, step: 1 };

@@ -58,6 +58,9 @@ function collect(value: unknown, step: PathStep, found: unknown[]): void {
       break;
     case "union":
       for (const part of step.parts) collect(value, part, found);
+      break;
+    case "path":
+      found.push(...follow([value], step.steps));
   }
 }
 
