@@ -4,7 +4,7 @@
  * `--name value`, `--bool`, `--bool=false`; a repeated list flag adds up; `--` ends the flags.
  */
 
-export type FlagType = "string" | "bool" | "int" | "duration" | "list" | "pairs";
+export type FlagType = "string" | "bool" | "int" | "float" | "duration" | "list" | "pairs";
 
 export interface Flag<T extends FlagType = FlagType> {
   readonly type: T;
@@ -21,7 +21,7 @@ export type FlagValue<T extends FlagType> = T extends "string"
   ? string
   : T extends "bool"
     ? boolean
-    : T extends "int" | "duration"
+    : T extends "int" | "float" | "duration"
       ? number
       : T extends "list"
         ? readonly string[]
@@ -113,6 +113,8 @@ function parseValue(name: string, declared: Flag, { text, previous }: Given): un
       return parseBool(name, text);
     case "int":
       return checkedRange(name, declared, parseInteger(name, text));
+    case "float":
+      return checkedRange(name, declared, parseNumber(name, text));
     case "duration":
       return checkedRange(name, declared, parseDuration(name, text));
     case "list":
@@ -141,6 +143,13 @@ function parseBool(name: string, text: string): boolean {
 
 function parseInteger(name: string, text: string): number {
   if (!/^-?\d{1,15}$/.test(text)) throw invalid(name, text, "must be a whole number");
+  return Number(text);
+}
+
+function parseNumber(name: string, text: string): number {
+  if (!/^-?(?:\d+\.?\d*|\.\d+)(?:e-?\d{1,2})?$/i.test(text)) {
+    throw invalid(name, text, "must be a number");
+  }
   return Number(text);
 }
 

@@ -5,6 +5,7 @@ import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
 import { AuthenticationConfigurationFault } from "#authn";
 import { AuthorizationConfigurationFault } from "#authz";
+import type { CloseOptions } from "#server";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
 import { EncryptionConfigurationFault } from "#storage";
@@ -82,7 +83,7 @@ async function runStart(words: readonly string[]): Promise<void> {
       `keelson: ${server.url} is ready; try: kubectl --kubeconfig ${shown} get namespaces`,
     );
   }
-  await untilSignalled(server, 0);
+  await untilSignalled(server, {});
 }
 
 async function runApiserver(words: readonly string[]): Promise<void> {
@@ -93,7 +94,10 @@ async function runApiserver(words: readonly string[]): Promise<void> {
   const server = await startServer(options);
   if (isWorker()) tellReady(server.url);
   else ready(server.url);
-  await untilSignalled(server, values["shutdown-delay-duration"]);
+  await untilSignalled(server, {
+    delayMs: values["shutdown-delay-duration"],
+    spreadMs: values["shutdown-watch-termination-grace-period"],
+  });
 }
 
 function runWorkersUntilSignalled(count: number, ready: (url: string) => void): Promise<void> {
@@ -106,10 +110,10 @@ function runWorkersUntilSignalled(count: number, ready: (url: string) => void): 
 }
 
 /** Serves until it is told to end. */
-async function untilSignalled(server: RunningServer, delayMs: number): Promise<void> {
+async function untilSignalled(server: RunningServer, ending: CloseOptions): Promise<void> {
   await signalled();
-  if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-  await server.close({ graceMs });
+  const { delayMs = 0, spreadMs = 0 } = ending;
+  await server.close({ graceMs: graceMs + spreadMs, delayMs, spreadMs });
 }
 
 /** Resolves at SIGTERM or SIGINT; a second signal ends the process at once. */

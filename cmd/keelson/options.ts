@@ -3,7 +3,7 @@ import type { AuditOptions } from "./audit.ts";
 import type { AuthorizationMode } from "#authz";
 import type { Clock } from "#base";
 import type { ServiceNetwork } from "#registry";
-import type { KubeletTls, Limits } from "#server";
+import type { CloseOptions, KubeletTls, Lifecycle, Limits } from "#server";
 import type { FrontProxyOptions, OidcOptions, TokenWebhookOptions } from "./authentication.ts";
 import type { Source } from "./followed-files.ts";
 import type { AuthorizationFile, AuthorizationWebhook } from "./authorization.ts";
@@ -73,6 +73,7 @@ export interface StartOptions {
   readonly featureGates?: ReadonlyMap<string, string>;
   /** What is recorded of requests, and where; default: nothing. */
   readonly audit?: AuditOptions | undefined;
+  readonly lifecycle?: Lifecycle;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
   /** Told of what went wrong behind the scenes; default: one line on standard error. */
@@ -91,8 +92,8 @@ export interface RunningServer {
   /** A second server that begins with a copy of everything in this one; only in memory. */
   fork(options?: StartOptions): Promise<RunningServer>;
   /**
-   * Ends watches, lets accepted requests finish for at most `graceMs` (default 5 s), frees
-   * everything.
+   * Says that it is not ready and goes on for `delayMs`; then ends watches, evenly over `spreadMs`,
+   * lets accepted requests finish for at most `graceMs` (default 5 s), and frees everything.
    */
-  close(options?: { readonly graceMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }

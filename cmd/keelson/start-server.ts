@@ -14,6 +14,7 @@ import {
 import { type Catalog, domainOf } from "#meta";
 import { createRegistry, type Registry } from "#registry";
 import {
+  type CloseOptions,
   createServer,
   type HealthCheck,
   type KeelsonServer,
@@ -36,6 +37,8 @@ import { defaultNetwork, reachableAddress } from "./network.ts";
 import { type OpenStorage, openStorage } from "./open-storage.ts";
 import type { RunningServer, StartOptions } from "./options.ts";
 import { servedCatalog } from "./served.ts";
+import { StartSteps } from "./start-steps.ts";
+import { countObjects, measured, storageMetrics } from "./storage-metrics.ts";
 import { followedTls } from "./tls.ts";
 
 const localhost = "127.0.0.1";
@@ -117,7 +120,13 @@ async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock)
   const report = reporter(options);
   const root = options.storageRoot ?? "/registry";
   const { encryption } = options;
-  const values = await sealed(opened.backend, { encryption, root, catalog, clock, report });
+  const metrics = new PrometheusMetrics();
+  const { instruments } = metrics;
+  instruments.define(storageMetrics);
+  const measuring = { catalog, clock, root, instruments };
+  const backend = measured(opened.backend, measuring);
+  countObjects(opened.backend, measuring);
+  const values = await sealed(backend, { encryption, root, catalog, clock, report });
   const credentials = await credentialsOf(options, clock);
   const life = new AbortController();
   // Every watch of every controller listens to it.
@@ -126,7 +135,9 @@ async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock)
     options,
     clock,
     catalog,
+    metrics,
     report,
+    steps: new StartSteps(),
     values,
     credentials,
     life,
@@ -140,6 +151,7 @@ async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock)
 /** The parts of a server, put together; nothing runs yet. */
 async function assemble(prepared: Awaited<ReturnType<typeof prepare>>) {
   const { options, clock, catalog, report, values, credentials, life, files, storage } = prepared;
+  const { metrics, steps } = prepared;
   const access = accessOf({
     ...prepared,
     adminToken: prepared.token,
@@ -148,8 +160,7 @@ async function assemble(prepared: Awaited<ReturnType<typeof prepare>>) {
     registry: () => registry,
   });
   const registry: Registry = registryOf(storage.backend, catalog, { ...prepared, access });
-  const health = [storageCheck(storage.backend), values.check, defaultRolesCheck];
-  const metrics = new PrometheusMetrics();
+  const health = [...storageChecks(storage.backend), values.check, ...steps.checks];
   const { domain } = catalog;
   const auditing = await auditingOf(options, { domain, clock, metrics, report });
   const parts = { catalog, registry, access, clock, health, metrics, auditor: auditing.auditor };
@@ -157,7 +168,7 @@ async function assemble(prepared: Awaited<ReturnType<typeof prepare>>) {
   const tls = credentials && followedTls(options, credentials, { files, renew });
   const server: KeelsonServer = serverOf(options, parts, tls);
   const definitions = serveDefinitions({ registry, catalog, clock, signal: life.signal, report });
-  return { access, registry, auditing, server, definitions, metrics };
+  return { access, registry, auditing, server, definitions };
 }
 
 interface ServerParts {
@@ -183,12 +194,14 @@ function serverOf(
     tls,
     kubelet: options.kubelet ?? {},
     limits: options.limits ?? {},
+    ...(options.lifecycle ?? {}),
     log: (line) => reporter(options)("request", line),
   });
 }
 
 interface Unready extends Running {
   readonly definitions: ServedDefinitions;
+  readonly steps: StartSteps;
   readonly server: KeelsonServer;
   readonly access: Access;
   readonly gates: (name: string) => boolean;
@@ -197,20 +210,36 @@ interface Unready extends Running {
 /** Makes the objects that every server has, listens, and tells the store where. */
 async function makeReady(unready: Unready): Promise<void> {
   const { registry, catalog, options, clock, life, server, access, gates } = unready;
-  const { definitions } = unready;
+  const { definitions, steps } = unready;
   const { signal } = life;
-  await bootstrap(registry, catalog, signal);
-  await reconcileAccess({ registry, catalog, signal, gates });
-  await noteTokenTracking({ registry, catalog, signal, gates }, clock.now());
+  const parts = { registry, catalog, signal, gates };
+  await steps.run(
+    [
+      "poststarthook/start-system-namespaces-controller",
+      "poststarthook/scheduling/bootstrap-system-priority-classes",
+    ],
+    bootstrap(registry, catalog, signal),
+  );
+  await steps.run(["poststarthook/rbac/bootstrap-roles"], reconcileAccess(parts));
+  const tracking = noteTokenTracking(parts, clock.now());
+  await steps.run(["poststarthook/start-legacy-token-tracking-controller"], tracking);
   const report = reporter(options);
-  await ensureServerObjects({ registry, catalog, clock, signal, report });
-  await feed(access.followed, { registry, catalog, clock, user: apiserver, signal, report });
-  await definitions.ready;
+  const objects = ensureServerObjects({ registry, catalog, clock, signal, report });
+  await steps.run(["poststarthook/priority-and-fairness-config-producer"], objects);
+  const following = { registry, catalog, clock, user: apiserver, signal, report };
+  await steps.run(["informer-sync"], feed(access.followed, following));
+  await steps.run(
+    ["poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced"],
+    definitions.ready,
+  );
   const { host = localhost, port } = options;
   if (port !== undefined) await server.listen({ host, port });
   const network = options.serviceNetwork ?? defaultNetwork;
   const bound = port === undefined ? defaultPort : server.address.port;
-  await ensureKubernetesService({ registry, catalog, clock, network, port: bound, signal });
+  await steps.run(
+    ["poststarthook/bootstrap-controller", "poststarthook/start-service-ip-repair-controllers"],
+    ensureKubernetesService({ registry, catalog, clock, network, port: bound, signal }),
+  );
 }
 
 interface Foundation {
@@ -277,18 +306,13 @@ function urlHost(host: string): string {
 }
 
 /** Named as in Kubernetes, whatever the store is. */
-function storageCheck(backend: Backend): HealthCheck {
-  return {
-    name: "etcd",
-    check: async () => void (await backend.revision(AbortSignal.timeout(storageCheckMs))),
-  };
+function storageChecks(backend: Backend): readonly HealthCheck[] {
+  const check = async () => void (await backend.revision(AbortSignal.timeout(storageCheckMs)));
+  return [
+    { name: "etcd", check },
+    { name: "etcd-readiness", endpoints: ["readyz"], check },
+  ];
 }
-
-/** A server listens only once its default roles are there. */
-const defaultRolesCheck: HealthCheck = {
-  name: "poststarthook/rbac/bootstrap-roles",
-  check: () => undefined,
-};
 
 interface Running {
   readonly storage: OpenStorage;
@@ -348,7 +372,7 @@ interface Parts extends Ending {
 /** What the last requests left to be recorded is kept, too. */
 async function closeServer(
   { server, auditing }: Ending,
-  options?: { readonly graceMs?: number },
+  options?: CloseOptions,
 ): Promise<void> {
   await server.close(options);
   await auditing.close();
@@ -356,7 +380,7 @@ async function closeServer(
 
 async function closeAll(
   { server, auditing, life, background, storage }: Parts,
-  options?: { readonly graceMs?: number },
+  options?: CloseOptions,
 ): Promise<void> {
   await closeServer({ server, auditing }, options);
   life.abort();

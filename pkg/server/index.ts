@@ -1,5 +1,12 @@
 /** server: the HTTP face of the API, and the only importer of koa. */
-export { createServer, type KeelsonServer, type ServerOptions, type TlsOptions } from "./server.ts";
+export {
+  type CloseOptions,
+  createServer,
+  type KeelsonServer,
+  type Lifecycle,
+  type ServerOptions,
+  type TlsOptions,
+} from "./server.ts";
 export type { HealthCheck, HealthEndpoint } from "./health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalAnswer, LocalRequest } from "./local-exchange.ts";

@@ -39,7 +39,17 @@ export interface TlsOptions {
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
 }
 
-export interface ServerOptions {
+/** How a server begins, sends clients elsewhere, and ends. */
+export interface Lifecycle {
+  /** Milliseconds for which `/livez` does not mind that the start is not over. */
+  readonly livezGraceMs?: number;
+  /** Share of HTTP/2 requests whose connection is to be opened anew, to spread clients. */
+  readonly goawayChance?: number;
+  /** While the server closes it tells clients to come back, rather than not to listen. */
+  readonly retryAfterWhenClosing?: boolean;
+}
+
+export interface ServerOptions extends Lifecycle {
   readonly catalog: Catalog;
   readonly registry: Registry;
   readonly authenticator: Authenticator;
@@ -55,12 +65,6 @@ export interface ServerOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<Limits>;
   readonly health?: readonly HealthCheck[];
-  /** Milliseconds for which `/livez` does not mind that the start is not over. */
-  readonly livezGraceMs?: number;
-  /** Share of HTTP/2 requests whose connection is to be opened anew, to spread clients. */
-  readonly goawayChance?: number;
-  /** While the server closes it tells clients to come back, rather than not to listen. */
-  readonly retryAfterWhenClosing?: boolean;
   readonly metrics?: PrometheusMetrics;
   /** A number in [0, 1). */
   readonly random?: () => number;

@@ -1,0 +1,154 @@
+/** What a server tells of its store, under the names of kube-apiserver. */
+import type { Clock } from "#base";
+import type { Catalog } from "#meta";
+import type { Instruments, MetricDefinition } from "#request";
+import { type Backend, prefixEnd, StoreFault, type Transaction } from "#storage";
+
+const seconds = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+  60,
+];
+const operation = ["operation", "group", "resource"];
+
+const duration: MetricDefinition = {
+  name: "etcd_request_duration_seconds",
+  kind: "histogram",
+  help: "Time that requests to the store took.",
+  labels: operation,
+  buckets: seconds,
+};
+const total: MetricDefinition = {
+  name: "etcd_requests_total",
+  kind: "counter",
+  help: "Requests to the store.",
+  labels: operation,
+};
+const errors: MetricDefinition = {
+  name: "etcd_request_errors_total",
+  kind: "counter",
+  help: "Requests to the store that failed.",
+  labels: operation,
+};
+const storedObjects: MetricDefinition = {
+  name: "apiserver_storage_objects",
+  kind: "gauge",
+  help: "Objects in the store; -1 = they could not be counted.",
+  labels: ["resource"],
+};
+const resourceObjects: MetricDefinition = {
+  name: "apiserver_resource_objects",
+  kind: "gauge",
+  help: "Objects in the store; -1 = they could not be counted.",
+  labels: ["group", "resource"],
+};
+
+/** To be defined to the instruments. */
+export const storageMetrics: readonly MetricDefinition[] = [
+  duration,
+  total,
+  errors,
+  storedObjects,
+  resourceObjects,
+];
+
+interface Place {
+  readonly group: string;
+  readonly resource: string;
+}
+
+interface Measuring {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly root: string;
+  readonly instruments: Instruments;
+}
+
+const elsewhere: Place = { group: "", resource: "" };
+const countedEveryMs = 30_000;
+const countingMs = 5_000;
+
+/** The backend, with every request to it counted and timed. */
+export function measured(backend: Backend, measuring: Measuring): Backend {
+  const { instruments, root } = measuring;
+  const placeOf = placesOf(measuring);
+  const timed = async <T>(what: string, key: string, work: Promise<T>): Promise<T> => {
+    const started = performance.now();
+    const labels = { operation: what, ...placeOf(key) };
+    instruments.add(total.name, labels, 1);
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof StoreFault) instruments.add(errors.name, labels, 1);
+      throw error;
+    } finally {
+      instruments.observe(duration.name, labels, (performance.now() - started) / 1000);
+    }
+  };
+  return {
+    get: (key, options) => timed("get", key, backend.get(key, options)),
+    range: (options) => {
+      const isList = options.to !== undefined;
+      return timed(isList ? "list" : "get", options.from, backend.range(options));
+    },
+    txn: (transaction) => timed(...described(transaction), backend.txn(transaction)),
+    watch: (options) => backend.watch(options),
+    requestProgress: () => backend.requestProgress(),
+    compact: (revision) => timed("compact", root, backend.compact(revision)),
+    revision: (signal) => timed("revision", root, backend.revision(signal)),
+    get oldest() {
+      return backend.oldest;
+    },
+    [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
+  };
+}
+
+/** The group and the resource that a key belongs to. */
+function placesOf({ catalog, root }: Measuring): (key: string) => Place {
+  const places = new Map<string, Place>();
+  for (const { keyPrefix, hub, plural } of catalog.resources) {
+    places.set(keyPrefix, { group: hub.group, resource: plural });
+  }
+  return (key) => {
+    const path = key.startsWith(root) ? key.slice(root.length) : key;
+    const first = path.indexOf("/", 1) + 1;
+    const second = path.indexOf("/", first) + 1;
+    return (
+      places.get(path.slice(0, first)) ??
+      places.get(path.slice(0, second)) ??
+      elsewhere
+    );
+  };
+}
+
+function described({ compare, then }: Transaction): [what: string, key: string] {
+  const [write] = then;
+  if (write === undefined) return ["get", compare[0]?.key ?? ""];
+  if ("delete" in write) return ["delete", write.delete];
+  return [compare[0]?.modRevision === 0 ? "create" : "update", write.put];
+}
+
+/** Counts what is stored when somebody asks, but not all the time. */
+export function countObjects(backend: Backend, measuring: Measuring): void {
+  const { catalog, clock, root, instruments } = measuring;
+  let counted = -Infinity;
+  instruments.beforeRead(async () => {
+    if (clock.now() - counted < countedEveryMs) return;
+    counted = clock.now();
+    const signal = AbortSignal.timeout(countingMs);
+    const stored = new Map(catalog.resources.map((each) => [each.keyPrefix, each]));
+    await Promise.all(
+      [...stored].map(async ([prefix, { hub, plural }]) => {
+        const from = `${root}${prefix}`;
+        const range = { from, to: prefixEnd(from), limit: 1, keysOnly: true, signal };
+        const count = await backend.range(range).then(
+          (found) => found.count,
+          () => -1,
+        );
+        const { group } = hub;
+        const resource = group === "" ? plural : `${plural}.${group}`;
+        instruments.set(storedObjects.name, { resource }, count);
+        instruments.set(resourceObjects.name, { group, resource: plural }, count);
+      }),
+    );
+  });
+}
