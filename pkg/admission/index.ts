@@ -14,6 +14,14 @@ import { limitChecks, limitDefaults } from "./limit-ranger.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 import { notReadyTaint } from "./node-taint.ts";
 import { type AdmissionParts, Objects } from "./objects.ts";
+import {
+  alwaysPull,
+  alwaysPullCheck,
+  denyExternalAddresses,
+  deviceTolerations,
+  hostAntiAffinity,
+} from "./optional.ts";
+import { ownerPermissions } from "./owner-permissions.ts";
 import { onePriorityDefault, priorityOfPods } from "./priority.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
@@ -69,7 +77,9 @@ function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[]
   const sleep = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal);
   const signers = { authorizer, domain };
   const accounts = { objects, domain, sleep };
+  const owners = ownerPermissions({ authorizer, catalog });
   return [
+    { name: "LimitPodHardAntiAffinityTopology", validate: hostAntiAffinity(domain) },
     { name: "LimitRanger", mutate: limitDefaults(objects, domain), validate: limitChecks(objects) },
     {
       name: "ServiceAccount",
@@ -78,10 +88,13 @@ function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[]
     },
     { name: "NodeRestriction", mutate: nodeRestriction({ objects, domain, authorizer, gates }) },
     { name: "TaintNodesByCondition", mutate: notReadyTaint(domain) },
+    { name: "AlwaysPullImages", mutate: alwaysPull, validate: alwaysPullCheck },
     { name: "Priority", mutate: priorityOfPods(objects), validate: onePriorityDefault(objects) },
     { name: "DefaultTolerationSeconds", mutate: defaultTolerations(domain) },
+    { name: "ExtendedResourceToleration", mutate: deviceTolerations(domain) },
     { name: "DefaultStorageClass", mutate: defaultStorageClass(objects, domain) },
     { name: "StorageObjectInUseProtection", mutate: storageProtection(domain) },
+    { name: "OwnerReferencesPermissionEnforcement", validate: owners },
     { name: "PersistentVolumeClaimResize", validate: claimResize(objects, domain) },
     {
       name: "RuntimeClass",
@@ -93,5 +106,6 @@ function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[]
     { name: "ClusterTrustBundleAttest", validate: trustBundles(signers) },
     { name: "CertificateSubjectRestriction", validate: certificateSubjects(domain) },
     { name: "DefaultIngressClass", mutate: defaultIngressClass(objects, domain) },
+    { name: "DenyServiceExternalIPs", validate: denyExternalAddresses },
   ];
 }

@@ -36,22 +36,24 @@ const onByDefault = [
   "ResourceQuota",
 ];
 
-/** Off unless they are switched on. */
-const offered = ["NodeRestriction"];
+/** Off unless they are switched on; AlwaysAdmit and NamespaceExists have nothing left to do. */
+const offered = [
+  "AlwaysAdmit",
+  "AlwaysPullImages",
+  "DenyServiceExternalIPs",
+  "ExtendedResourceToleration",
+  "LimitPodHardAntiAffinityTopology",
+  "NamespaceExists",
+  "NodeRestriction",
+  "OwnerReferencesPermissionEnforcement",
+];
 
 /** Kubernetes has them, this server has not. */
 const absent = [
-  "AlwaysAdmit",
   "AlwaysDeny",
-  "AlwaysPullImages",
-  "DenyServiceExternalIPs",
   "EventRateLimit",
-  "ExtendedResourceToleration",
   "ImagePolicyWebhook",
-  "LimitPodHardAntiAffinityTopology",
   "NamespaceAutoProvision",
-  "NamespaceExists",
-  "OwnerReferencesPermissionEnforcement",
   "PodNodeSelector",
   "PodTolerationRestriction",
 ];
