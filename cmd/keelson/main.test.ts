@@ -57,6 +57,16 @@ describe("keelson", function () {
       /--token-auth-file: missing\.csv cannot be read \(ENOENT\)\n$/,
     ],
     ["start --runtime-config=nonsense/v1=true", /unknown group version "nonsense\/v1"\n$/],
+    [
+      "start --enable-admission-plugins=NodeRestrictions",
+      /^keelson: enable-admission-plugins plugin "NodeRestrictions" is unknown\n$/,
+    ],
+    ["start --authorization-mode=Webhook", /config file not passed\n$/],
+    ["start --authorization-mode=RBAC,RBAC", /\["RBAC" "RBAC"\] has mode specified more than/],
+    [
+      "start --authorization-config=x --authorization-mode=Node",
+      /--authorization-config can not be specified when --authorization-mode or /,
+    ],
     ["start --authorization-mode=Rbac", /--authorization-mode: "Rbac" is not one of/],
     ["start --workers=2", /--workers: start is one process; keelson apiserver may be several\n$/],
     ["apiserver --workers=2 --storage-backend=memory", /--workers: several processes share only/],
