@@ -75,7 +75,7 @@ function selectByOwnLabels({ metadata, spec }: Pod): void {
 type AppArmorProfile = NonNullable<NonNullable<Container["securityContext"]>["appArmorProfile"]>;
 
 /** `localhost/x` -> a profile; undefined for what is none. */
-export function profileOfAnnotation(text: string): AppArmorProfile | undefined {
+function profileOfAnnotation(text: string): AppArmorProfile | undefined {
   if (text === "unconfined") return { type: "Unconfined" };
   if (text === "runtime/default") return { type: "RuntimeDefault" };
   if (!text.startsWith("localhost/")) return undefined;
