@@ -1,16 +1,13 @@
 /**
- * Replays the recorded answers of Kubernetes, where they are (`../shared/transcripts`), against a
- * live
- * server. Steps that are known to differ stand in known-differences.json with their reasons; any
- * other
- * difference fails, and so does a row there that is no longer true.
+ * Replays the recorded answers of Kubernetes, where they are (`../shared/transcripts`), against
+ * live servers. Steps that are known to differ stand in known-differences.json with their reasons;
+ * any other difference fails, and so does a row there that is no longer true.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { root } from "../tidy/source.ts";
-import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+import { type Difference, ReplayPool } from "./replay-pool.ts";
 
 const folder = path.join(root, "../shared/transcripts");
 const here = path.join(root, "test/conformance");
@@ -20,59 +17,65 @@ interface Known {
   readonly [file: string]: Readonly<Record<string, string>>;
 }
 
-interface Report {
-  readonly passed: number;
-  readonly failed: number;
-  readonly report: readonly { readonly step: string; readonly diffs: readonly string[] }[];
-}
-
 const known: Known = JSON.parse(readFileSync(path.join(here, "known-differences.json"), "utf8"));
 
+/** What the recordings with everything switched on say that they need. */
+const everything = {
+  runtimeConfig: new Map([["api/all", "true"]]),
+  featureGates: new Map(
+    [
+      "DRADeviceTaints",
+      "StorageVersionMigrator",
+      "CoordinatedLeaderElection",
+      "MutatingAdmissionPolicy",
+      "PodCertificateRequest",
+      "ClusterTrustBundle",
+      "StorageVersionAPI",
+      "APIServerIdentity",
+    ].map((gate) => [gate, "true"]),
+  ),
+};
+
+/** Recordings sleep for much of their time: several servers are asked at once. */
+const SERVERS = 5;
+
 describe("recorded answers", function () {
-  this.timeout(120_000);
-  let server: RunningServer;
+  this.timeout(240_000);
+  const files = Object.keys(known);
+  const isOfAll = (file: string) => file.startsWith("all-");
+  const pools: readonly ReplayPool[] = [
+    new ReplayPool(
+      folder,
+      files.filter((file) => !isOfAll(file)),
+      { servers: SERVERS, settings: {} },
+    ),
+    new ReplayPool(folder, files.filter(isOfAll), { servers: 1, settings: everything }),
+  ];
 
-  before(async function () {
+  before(function () {
     if (!existsSync(folder)) this.skip();
-    server = await startServer({
-      port: 0,
-      controllers: false,
-      bootstrapTokens: true,
-      authorization: ["Node", "RBAC"],
-      tokens: readFileSync(path.join(folder, "tokens.csv"), "utf8"),
-    });
+    for (const pool of pools) pool.start();
   });
-  after(() => server?.close());
+  after(() => Promise.all(pools.map((pool) => pool.close())));
 
-  async function faultsOf(file: string): Promise<readonly object[]> {
-    const { report } = await replay(server.url, path.join(folder, file));
-    const reasons = known[file] ?? {};
-    const different = new Set(report.map(({ step }) => step));
-    return [
-      ...report.filter(({ step }) => !(step in reasons)),
-      ...Object.keys(reasons)
-        .filter((step) => !different.has(step))
-        .map((step) => ({ step, diffs: ["it differs no longer: take its row away"] })),
-    ];
-  }
-
-  for (const file of Object.keys(known)) {
+  for (const file of files) {
     it(file, async () => {
+      const pool = pools.find((each) => each.files.includes(file));
+      const first = faultsOf(file, await pool!.outcome(file));
       // Some steps wait for the clock; what differs twice differs.
-      const first = await faultsOf(file);
-      assert.deepEqual(first.length === 0 ? [] : await faultsOf(file), []);
+      const twice = first.length === 0 ? [] : faultsOf(file, await pool!.again(file));
+      assert.deepEqual(twice, []);
     });
   }
 });
 
-function replay(url: string, file: string): Promise<Report> {
-  const words = [path.join(folder, "replay.mjs"), "check", url, file];
-  const options = { maxBuffer: 1 << 28, timeout: 110_000 };
-  return new Promise((resolve, reject) => {
-    const command = [...words, "--json"];
-    execFile(process.execPath, command, options, (error, stdout, stderr) => {
-      if (stdout.trim() === "") reject(error ?? new Error(stderr));
-      else resolve(JSON.parse(stdout) as Report);
-    });
-  });
+function faultsOf(file: string, found: readonly Difference[]): readonly object[] {
+  const reasons = known[file] ?? {};
+  const different = new Set(found.map(({ step }) => step));
+  return [
+    ...found.filter(({ step }) => !(step in reasons)).map(({ step, diffs }) => ({ step, diffs })),
+    ...Object.keys(reasons)
+      .filter((step) => !different.has(step))
+      .map((step) => ({ step, diffs: ["it differs no longer: take its row away"] })),
+  ];
 }

@@ -16,7 +16,6 @@ import type { Volume } from "./volumes.ts";
 /** Permission bits of projected files, 0644. */
 const FILE_MODE = 0o644;
 const TOKEN_SECONDS = 3600;
-const CERTIFICATE_SECONDS = 86_400;
 const GRACE_SECONDS = 30;
 
 /** Defaults that pods and templates share; the fields' own defaults come before. */
@@ -161,10 +160,9 @@ export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
 }
 
 function defaultProjected({ sources }: ProjectedVolumeSource): void {
-  for (const { downwardAPI, serviceAccountToken, podCertificate } of sources ?? []) {
+  for (const { downwardAPI, serviceAccountToken } of sources ?? []) {
     defaultFiles(downwardAPI?.items);
     if (serviceAccountToken !== undefined) serviceAccountToken.expirationSeconds ??= TOKEN_SECONDS;
-    if (podCertificate !== undefined) podCertificate.maxExpirationSeconds ??= CERTIFICATE_SECONDS;
   }
 }
 
