@@ -87,6 +87,7 @@ export function authenticationOf(parts: AuthenticationParts): Authentication {
   let anonymous = { enabled: options.anonymous ?? true, paths: [] as readonly string[] };
   const issuers = new JwtIssuers({
     clock: parts.clock,
+    domain: parts.catalog.domain,
     signal: parts.life,
     report: (error) => parts.report("keys of an issuer of tokens", error),
   });

@@ -222,6 +222,26 @@ describe("authentication", function () {
     assert.deepEqual(names, ["carol", "carol"]);
   });
 
+  it("begins every connection anew, since a resumed one has lost certificates", async () => {
+    let session: Buffer | undefined;
+    const isResumed = () =>
+      new Promise<boolean>((resolve, reject) => {
+        const where = { host: "127.0.0.1", port: Number(new URL(server.url).port) };
+        let isReused = false;
+        const socket = tlsConnect({ ...where, rejectUnauthorized: false, session }, () => {
+          isReused = socket.isSessionReused();
+          socket.write("GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        });
+        socket.on("session", (given) => (session = given));
+        socket.on("error", reject);
+        socket.on("close", () => resolve(isReused));
+        socket.resume();
+      });
+    assert.equal(await isResumed(), false);
+    assert.ok(session);
+    assert.equal(await isResumed(), false);
+  });
+
   it("takes a certificate through a link that the client sends along", async function () {
     if (spawnSync("openssl", ["version"]).error) this.skip();
     const openssl = (words: string) => {

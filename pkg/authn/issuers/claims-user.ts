@@ -1,7 +1,7 @@
 /** From the claims of a token whose signature is good to the user that it stands for. */
 import type { Program, Value } from "#cel";
 import { ListValue, plainJson } from "#cel";
-import { goQuote } from "#meta";
+import { type Domain, goQuote, resolve } from "#meta";
 import type { User } from "#request";
 import type { Claims } from "../jwt.ts";
 import { userInfoOf } from "../self-review.ts";
@@ -13,13 +13,13 @@ import { evaluated, type Rule } from "./expressions.ts";
  * The user by the mappings and rules of the configuration.
  * @throws TokenFault that names the first rule that the claims break, worded as Kubernetes words it
  */
-export function userOfClaims(claims: Claims, options: JwtIssuerOptions): User {
+export function userOfClaims(claims: Claims, options: JwtIssuerOptions, domain: Domain): User {
   const { configuration, rules } = options;
   const user = {
     name: usernameOf(claims, options),
     groups: groupsOf(claims, options),
     uid: uidOf(claims, options),
-    extra: extraOf(claims, options),
+    extra: new Map([...extraOf(claims, options), ...credentialOf(claims, domain)]),
   };
   for (const { claim = "", requiredValue = "" } of configuration.claimValidationRules ?? []) {
     if (claim !== "") checkRequired(claims, claim, requiredValue);
@@ -68,6 +68,13 @@ function extraOf(claims: Claims, { rules }: JwtIssuerOptions): User["extra"] {
     ({ key, program }) => [key, textsFrom(program, claims, `extra ${goQuote(key)}`)] as const,
   );
   return new Map(found.filter(([, values]) => values.length > 0));
+}
+
+/** The id of the token, by which audit logs tell it from others of the same user. */
+function credentialOf({ jti }: Claims, domain: Domain): User["extra"] {
+  if (typeof jti !== "string" || jti === "") return new Map();
+  const key = resolve("authentication.{label}/credential-id", domain);
+  return new Map([[key, [`JTI=${jti}`]]]);
 }
 
 /** Only texts can be required. */

@@ -105,7 +105,7 @@ describe("an AuthenticationConfiguration", () => {
 describe("users from claims", () => {
   function user(claims: object, changed: object = {}) {
     const [options] = read([entry(changed)]).issuers;
-    return userOfClaims(claims as Record<string, unknown>, options!);
+    return userOfClaims(claims as Record<string, unknown>, options!, kubernetes);
   }
   const refused = (claims: object, changed: object, message: RegExp) =>
     assert.throws(
@@ -151,10 +151,13 @@ describe("users from claims", () => {
         { key: "acme.com/none", valueExpression: "claims.?absent.orValue(null)" },
       ],
     };
-    const claims = { sub: "a", roles: "b,c,", id: 7, team: ["d", ""] };
+    const claims = { sub: "a", roles: "b,c,", id: 7, team: ["d", ""], jti: "t1" };
     const { extra, ...rest } = user(claims, { claimMappings });
     assert.deepEqual(rest, { name: "x:a", uid: "7", groups: ["b", "c"] });
-    assert.deepEqual([...extra], [["acme.com/team", ["d"]]]);
+    assert.deepEqual(Object.fromEntries(extra), {
+      "acme.com/team": ["d"],
+      [`authentication.${kubernetes.label}/credential-id`]: ["JTI=t1"],
+    });
     refused(
       { sub: "a" },
       { claimMappings },

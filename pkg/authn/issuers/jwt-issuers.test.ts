@@ -58,6 +58,7 @@ describe("tokens of other issuers", () => {
     documents.set("/keys", keySet([rsa]));
     issuers = new JwtIssuers({
       clock: { now: () => now } as any,
+      domain: kubernetes,
       signal: life.signal,
       report: (error) => void reported.push(String(error)),
     });

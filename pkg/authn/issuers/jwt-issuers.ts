@@ -1,5 +1,5 @@
 import type { Clock } from "#base";
-import { goQuote } from "#meta";
+import { type Domain, goQuote } from "#meta";
 import { type Claims, verifyToken } from "../jwt.ts";
 import { issuerOf } from "../service-account-claims.ts";
 import { schemes } from "../signing-keys.ts";
@@ -11,6 +11,7 @@ import { IssuerKeys } from "./issuer-keys.ts";
 
 export interface JwtIssuersOptions {
   readonly clock: Clock;
+  readonly domain: Domain;
   /** Ends all fetching. */
   readonly signal: AbortSignal;
   /** Told of issuers whose keys cannot be fetched. */
@@ -65,7 +66,7 @@ class JwtIssuer {
     const claims = await this.verified(token);
     this.checkTimes(claims);
     this.checkAudience(claims);
-    return { user: userOfClaims(claims, this.issuer) };
+    return { user: userOfClaims(claims, this.issuer, this.options.domain) };
   }
 
   private async verified(token: string): Promise<Claims> {
