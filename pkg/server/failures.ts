@@ -58,3 +58,10 @@ function deed(request: RequestInfo): string {
       : `in the namespace ${goQuote(request.namespace)}`;
   return `${request.verb} resource "${resource}" in API group "${request.group}" ${where}`;
 }
+
+/** The body of a 500 that is no Status; what HTML would read as a mark is written otherwise. */
+export function internalErrorText(url: string, error: string): string {
+  const text = `Internal Server Error: ${goQuote(url)}: ${error}`;
+  const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+  return `${text.replace(/[&<>]/g, (mark) => marks[mark] ?? mark)}\n`;
+}

@@ -232,6 +232,15 @@ describe("server", () => {
         'in the namespace "n"',
     );
   });
+
+  it("does not call it forbidden when nobody could say", async () => {
+    const decision = { verdict: "no-opinion", reason: "", error: "hook <down>" } as const;
+    const server = serverOf({}, { authorizer: { authorize: async () => decision } });
+    const { status, text } = await ask(server, { url: `${OBJECT}?a=b&c` });
+    assert.equal(status, 500);
+    const shown = `${OBJECT}?a=b&amp;c`;
+    assert.equal(text, `Internal Server Error: "${shown}": hook &lt;down&gt;\n`);
+  });
 });
 
 describe("watches", () => {

@@ -21,7 +21,7 @@ import { Chain, type Stage } from "./chain.ts";
 import type { Closing } from "./closing.ts";
 import { statusBody } from "./encode.ts";
 import { ClientGone, type Exchange } from "./exchange.ts";
-import { deadlineExceeded, forbidden, seatsTaken } from "./failures.ts";
+import { deadlineExceeded, forbidden, internalErrorText, seatsTaken } from "./failures.ts";
 import type { Health } from "./health.ts";
 import { actingUser } from "./impersonation.ts";
 import type { Limits } from "./limits.ts";
@@ -324,15 +324,18 @@ function authorize(
 ): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "authorize",
-    run: async ({ info, user, query, trail }, next) => {
+    run: async ({ exchange, record, info, user, query, trail }, next) => {
       const attributes = { user, request: info, ...selectorsOf(info, query) };
       const started = performance.now();
       const decision = await authorizer.authorize(attributes);
       metrics.access.authorized(decision, (performance.now() - started) / 1000);
       noteDecision(trail, decision, catalog);
-      const { verdict, reason } = decision;
-      if (verdict !== "allow") throw forbidden(attributes, reason);
-      return next({});
+      const { verdict, reason, error = "" } = decision;
+      if (verdict === "allow") return next({});
+      if (error === "") throw forbidden(attributes, reason);
+      // Nobody said no: who had to say could not be asked.
+      record.code = 500;
+      answerText(exchange, 500, internalErrorText(exchange.url, error));
     },
   };
 }
