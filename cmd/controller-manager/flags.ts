@@ -50,6 +50,7 @@ export const controllerManagerFlags = {
   "tls-cert-file": flag("string", "", "serving certificate; without it one is made"),
   "tls-private-key-file": flag("string", "", "key of the serving certificate"),
   "client-ca-file": flag("string", "", "authorities of clients that come with certificates"),
+  "feature-gates": flag("pairs", new Map(), "features on or off: CoordinatedLeaderElection=true"),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels; default: follows from --api-domain"),
 } as const;

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { featureGates } from "#api";
 import { parseSigningKey, signToken } from "#authn";
 import { type Clock, cryptoRandom, systemClock } from "#base";
 import {
@@ -11,13 +12,14 @@ import {
   HttpClient,
   Informers,
   retrying,
+  runCandidacy,
   runElection,
   timesFault,
 } from "#client";
 import { type Controller, type ControllerSettings, selectControllers } from "#controllers";
 import { type Domain, domainOf, resolve } from "#meta";
 import { type Endpoint, type Instruments, KubeconfigFault, parseKubeconfig } from "#request";
-import { PrometheusMetrics } from "#server";
+import { PrometheusMetrics, versionInfo } from "#server";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { accountToken } from "./account-clients.ts";
 import { controllerManagerFlags } from "./flags.ts";
@@ -53,6 +55,7 @@ class ControllerManager {
   private readonly domain: Domain;
   private readonly selected: readonly Controller[];
   private readonly settings: ControllerSettings;
+  private readonly coordinated: boolean;
   private readonly identity = `${hostname()}_${cryptoRandom.uuid()}`;
 
   constructor(private readonly values: Values) {
@@ -61,6 +64,7 @@ class ControllerManager {
     this.domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
     this.selected = selected(values.controllers);
     this.settings = settingsOf(values);
+    this.coordinated = featureGates(values["feature-gates"])("CoordinatedLeaderElection");
     checkTimes(values);
     // A kubeconfig that cannot be used is a mistake of whoever starts the program.
     this.endpoint();
@@ -95,6 +99,7 @@ class ControllerManager {
     const common = { client, clock, random, signal, report };
     const recorder = new EventRecorder({ ...common, controller: component, instance: identity });
     const recording = recorder.run();
+    const candidacy = this.coordinated ? this.stand(client, signal) : undefined;
     await runElection({
       ...common,
       ...timesOf(values),
@@ -102,6 +107,7 @@ class ControllerManager {
       name,
       identity,
       instruments,
+      coordinated: this.coordinated,
       lead,
       onLeader: (leader) => {
         console.log(`keelson: ${leader === identity ? "leading" : `${leader} leads`}`);
@@ -114,7 +120,25 @@ class ControllerManager {
         recorder.record(handle, object, { type: "Normal", reason, action: reason, note });
       },
     });
-    if (signal.aborted) await recording;
+    if (signal.aborted) await Promise.all([recording, candidacy]);
+  }
+
+  /** Stands as a candidate of an election that the API server coordinates. */
+  private async stand(client: Client, signal: AbortSignal): Promise<void> {
+    const { values, clock, identity } = this;
+    const version = versionInfo().gitVersion.slice("v".length);
+    await runCandidacy({
+      client,
+      clock,
+      identity,
+      signal,
+      report,
+      random: cryptoRandom,
+      namespace: values["leader-elect-resource-namespace"],
+      leaseName: values["leader-elect-resource-name"],
+      binaryVersion: version,
+      emulationVersion: version,
+    });
   }
 
   /** Runs the controllers until the signal aborts. */

@@ -3,14 +3,15 @@ import { hostname } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import { signToken } from "#authn";
 import { type Clock, cryptoRandom } from "#base";
-import { clientMetrics, Informers, RegistryClient } from "#client";
+import { clientMetrics, Informers, RegistryClient, runElection, usualTimes } from "#client";
 import {
   type ControllerContext,
+  runCoordinatedElection,
   runServerIdentity,
   runServerObjects,
   selectControllers,
 } from "#controllers";
-import type { Catalog } from "#meta";
+import { type Catalog, resolve } from "#meta";
 import type { Registry } from "#registry";
 import type { User } from "#request";
 import type { PrometheusMetrics } from "#server";
@@ -32,6 +33,8 @@ export interface LocalControllers {
   readonly report: (what: string, error: unknown) => void;
   readonly metrics: PrometheusMetrics;
   readonly options: StartOptions;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
   /** Authorities of this server (PEM); "" = it has no certificate. */
   readonly rootCa: string;
   /** Where the server listens; undefined = nowhere. */
@@ -43,7 +46,7 @@ export interface LocalControllers {
  * controller until the signal aborts.
  */
 export async function runLocalControllers(local: LocalControllers): Promise<void> {
-  const { metrics, options, port } = local;
+  const { metrics, options, port, gates } = local;
   metrics.instruments.define(clientMetrics);
   const context = contextOf(local, apiserver, "kube-apiserver");
   const server = { ...context, hostname: hostname(), port: port ?? 0 };
@@ -51,10 +54,38 @@ export async function runLocalControllers(local: LocalControllers): Promise<void
   await setImmediate();
   await Promise.all([
     runServerObjects(local, context),
-    port === undefined ? undefined : runServerIdentity(server),
+    port !== undefined && gates("APIServerIdentity") ? runServerIdentity(server) : undefined,
+    hasCandidates(local) ? coordinate(context) : undefined,
     options.controllers === false ? undefined : runControllers(local),
   ]);
   await context.informers.ended();
+}
+
+/** Elections are coordinated where that is switched on and candidates are served. */
+function hasCandidates({ gates, catalog }: LocalControllers): boolean {
+  const group = resolve("coordination.{api}", catalog.domain);
+  const resource = catalog.find(group, "v1beta1", "leasecandidates");
+  return gates("CoordinatedLeaderElection") && resource !== undefined;
+}
+
+/** Of several servers one coordinates the elections of others; it is elected the usual way. */
+async function coordinate(context: ControllerContext): Promise<void> {
+  const { signal, random, client } = context;
+  const identity = `${hostname()}_${random.uuid()}`;
+  while (!signal.aborted) {
+    await runElection({
+      ...context,
+      ...usualTimes,
+      namespace: "kube-system",
+      name: "leader-election-controller",
+      identity,
+      lead: async (term) => {
+        const informers = new Informers({ ...context, client, signal: term });
+        await runCoordinatedElection({ ...context, informers, signal: term });
+        await informers.ended();
+      },
+    });
+  }
 }
 
 async function runControllers(local: LocalControllers): Promise<void> {

@@ -321,6 +321,7 @@ interface Running {
   readonly options: StartOptions;
   readonly clock: Clock;
   readonly life: AbortController;
+  readonly gates: (name: string) => boolean;
   readonly metrics: PrometheusMetrics;
   /** Authority of the serving certificate (PEM); "" without one. */
   readonly rootCa: string;

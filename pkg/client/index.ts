@@ -20,4 +20,9 @@ export {
   timesFault,
   usualTimes,
 } from "./leader-election.ts";
+export {
+  type LeaseCandidate,
+  leaseCandidates,
+  runCandidacy,
+} from "./lease-candidate.ts";
 export { clientMetrics } from "./metrics.ts";

@@ -6,6 +6,7 @@ export {
   type ControllerSettings,
   selectControllers,
 } from "./controllers.ts";
+export { runCoordinatedElection } from "./coordinated-election.ts";
 export { runServerEndpoints } from "./server-endpoints.ts";
 export { runServerIdentity } from "./server-identity.ts";
 export { ensureServerObjects, runServerObjects } from "./server-objects.ts";

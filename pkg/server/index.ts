@@ -13,3 +13,4 @@ export type { LocalAnswer, LocalRequest } from "./local-exchange.ts";
 export type { ServerDocument } from "./non-resource.ts";
 export { PrometheusMetrics } from "./metrics.ts";
 export type { KubeletTls } from "./tunnels.ts";
+export { versionInfo } from "./version.ts";

@@ -1,0 +1,46 @@
+/** Who of several candidates should hold a lease. Pure: no clock, no requests. */
+import { compareVersions, parseVersion } from "#api";
+import type { LeaseCandidate } from "#client";
+
+/** The only strategy that is known here; others are somebody else's. */
+export const oldestEmulation = "OldestEmulationVersion";
+
+/**
+ * The strategy of the candidates with the newest binary; undefined where these do not agree, which
+ * stops the election.
+ */
+export function strategyOf(candidates: readonly LeaseCandidate[]): string | undefined {
+  const newest = [...candidates].sort((a, b) => -byVersion(a, b, "binaryVersion"));
+  const [first] = newest;
+  if (first === undefined) return undefined;
+  const peers = newest.filter((each) => byVersion(each, first, "binaryVersion") === 0);
+  const strategies = new Set(peers.map(({ spec }) => spec?.strategy));
+  return strategies.size === 1 ? first.spec?.strategy : undefined;
+}
+
+/** The oldest emulated version, of these the oldest binary, of these whoever came first. */
+export function bestOf(candidates: readonly LeaseCandidate[]): LeaseCandidate | undefined {
+  const [best] = [...candidates].sort(
+    (a, b) =>
+      byVersion(a, b, "emulationVersion") ||
+      byVersion(a, b, "binaryVersion") ||
+      byText(a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? "") ||
+      byText(a.metadata.name, b.metadata.name),
+  );
+  return best;
+}
+
+function byVersion(
+  a: LeaseCandidate,
+  b: LeaseCandidate,
+  field: "binaryVersion" | "emulationVersion",
+): number {
+  const of = ({ spec }: LeaseCandidate) => parseVersion(spec?.[field] ?? "") ?? nothing;
+  return compareVersions(of(a), of(b));
+}
+
+const nothing = { numbers: [0n, 0n, 0n], prerelease: [] } as const;
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
