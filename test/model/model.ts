@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { type Random, seededRandom, systemClock } from "#base";
 import { type Client, connections, type Handle, HttpClient, retrying } from "#client";
@@ -64,6 +65,8 @@ export function balanced(
 export async function runModel(options: ModelOptions): Promise<ModelResult> {
   const { cluster, seconds, seed, log = () => undefined } = options;
   const life = new AbortController();
+  // Every client listens to it.
+  setMaxListeners(0, life.signal);
   const traffic = new AbortController();
   await prepare(cluster, life.signal);
   const store = await openStore(cluster);

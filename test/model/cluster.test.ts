@@ -1,0 +1,154 @@
+/** The whole topology as processes of this machine, while parts of it are killed and restarted. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { setMaxListeners } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { seededRandom } from "#base";
+import type { ApiObject, Client, Handle } from "#client";
+import { type Cluster, startCluster } from "../../cmd/cluster/cluster.ts";
+import { root } from "../tidy/source.ts";
+import type { Operation } from "./history.ts";
+import { balanced, runModel } from "./model.ts";
+import { namespace, pause, runTraffic } from "./traffic.ts";
+
+const graceMs = 15_000;
+const leases: Handle<ApiObject & { readonly spec: { readonly holderIdentity?: string } }> = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+};
+
+describe("a cluster on this machine", function () {
+  this.timeout(120_000);
+  let cluster: Cluster;
+  let client: Client;
+  let directory: string;
+  const life = new AbortController();
+
+  before(async function () {
+    setMaxListeners(0, life.signal);
+    if (["etcd", "haproxy"].some((name) => spawnSync(name, ["--help"]).error)) this.skip();
+    directory = mkdtempSync(path.join(tmpdir(), "keelson-cluster-"));
+    cluster = await startCluster({
+      directory,
+      port: 0,
+      apiserverFlags: ["--etcd-compaction-interval=10s", "--shutdown-delay-duration=1500ms"],
+      managerFlags: [
+        "--leader-elect-lease-duration=4s",
+        "--leader-elect-renew-deadline=3s",
+        "--leader-elect-retry-period=500ms",
+      ],
+    });
+    client = balanced(cluster, life.signal, { retry: true });
+  });
+  after(async () => {
+    life.abort();
+    await cluster?.close();
+    if (directory) rmSync(directory, { recursive: true, force: true });
+  });
+
+  it("explains all that clients saw while anything is killed", async () => {
+    const { violations, changes, faults } = await runModel({ cluster, seconds: 12, seed: 7 });
+    assert.deepEqual(violations, []);
+    assert.ok(changes > 50 && faults > 1, `${changes} changes and ${faults} faults prove little`);
+  });
+
+  it("fails no request while every server is restarted", async () => {
+    const traffic = new AbortController();
+    const failures: string[] = [];
+    const history: Operation[] = [];
+    const working = Array.from({ length: 8 }, (_, worker) =>
+      runTraffic({
+        client: balanced(cluster, life.signal, { retry: true }),
+        random: seededRandom(worker),
+        worker: 100 + worker,
+        signal: traffic.signal,
+        history,
+        failures,
+      }),
+    );
+    for (const server of cluster.servers) {
+      await server.stop(graceMs);
+      await server.start();
+    }
+    traffic.abort();
+    await Promise.all(working);
+    assert.deepEqual(failures, []);
+    assert.ok(history.length > 100, `only ${history.length} operations`);
+  });
+
+  it("is led by another controller manager when the leader is killed", async () => {
+    const at = { namespace: "kube-system", name: "kube-controller-manager" };
+    const holder = async () => (await client.get(leases, at)).spec.holderIdentity ?? "";
+    const before = await holder();
+    assert.notEqual(before, "");
+    const leader = cluster.managers.find(({ name }) => {
+      const log = readFileSync(path.join(directory, "log", `${name}.log`), "utf8");
+      return log.includes("keelson: leading");
+    });
+    assert.ok(leader !== undefined, "no controller manager says that it leads");
+    await leader.kill();
+    const deadline = Date.now() + 15_000;
+    while ((await holder()) === before && Date.now() < deadline) await pause(200);
+    const after = await holder();
+    await leader.start();
+    assert.notEqual(after, before);
+    await client.create(
+      { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
+      { metadata: { name: "led" } },
+    );
+    const account = { group: "", version: "v1", plural: "serviceaccounts" } as const;
+    await eventually(() =>
+      client.get(
+        { ...account, kind: "ServiceAccount", namespaced: true },
+        { namespace: "led", name: "default" },
+      ),
+    );
+  });
+
+  it("is seen by Prometheus, and every panel of the dashboard has data", async function () {
+    const { prometheus } = cluster;
+    if (prometheus === undefined) return this.skip();
+    const ask = async (query: string): Promise<readonly unknown[]> => {
+      const url = `${prometheus.url}/api/v1/query?${new URLSearchParams({ query })}`;
+      const { data } = (await (await fetch(url)).json()) as any;
+      return data?.result ?? [];
+    };
+    await eventually(async () => assert.equal((await ask("up == 1")).length, 8));
+    const file = path.join(root, "deploy/grafana/dashboards/keelson.json");
+    const { panels } = JSON.parse(readFileSync(file, "utf8"));
+    for (const { title, targets } of panels) {
+      // A cluster without a mistake has no errors to show.
+      if (title === "Errors") continue;
+      for (const { expr } of targets) {
+        await eventually(async () => assert.ok((await ask(expr)).length > 0, `${title}: ${expr}`));
+      }
+    }
+  });
+
+  it("takes namespaces away with what is in them", async () => {
+    const things = { group: "", version: "v1", plural: "namespaces", kind: "Namespace" };
+    const handle = { ...things, namespaced: false };
+    await client.delete(handle, { name: namespace });
+    await eventually(async () => {
+      const { items } = await client.list(handle);
+      assert.ok(!items.some(({ metadata }) => metadata.name === namespace));
+    });
+  });
+});
+
+async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + 40_000;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await pause(300);
+    }
+  }
+}
