@@ -38,7 +38,13 @@ import { type OpenStorage, openStorage } from "./open-storage.ts";
 import type { RunningServer, StartOptions } from "./options.ts";
 import { servedCatalog } from "./served.ts";
 import { StartSteps } from "./start-steps.ts";
-import { countObjects, measured, storageMetrics } from "./storage-metrics.ts";
+import {
+  countObjects,
+  measured,
+  type Measuring,
+  showCaches,
+  storageMetrics,
+} from "./storage-metrics.ts";
 import { followedTls } from "./tls.ts";
 
 const localhost = "127.0.0.1";
@@ -135,6 +141,7 @@ async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock)
     options,
     clock,
     catalog,
+    measuring,
     metrics,
     report,
     steps: new StartSteps(),
@@ -243,6 +250,7 @@ async function makeReady(unready: Unready): Promise<void> {
 }
 
 interface Foundation {
+  readonly measuring: Measuring;
   readonly options: StartOptions;
   readonly clock: Clock;
   readonly access: Access;
@@ -252,16 +260,18 @@ interface Foundation {
 function registryOf(
   backend: Backend,
   catalog: Catalog,
-  { options, clock, access, gates }: Foundation,
+  { options, clock, access, gates, measuring }: Foundation,
 ): Registry {
   const storageRoot = options.storageRoot ?? "/registry";
   const { authorizer } = access;
   const late = () => registry;
   const plugins = enabledPlugins(options.admissionPlugins ?? {});
   const parts = { catalog, clock, gates, authorizer, plugins };
+  const store = objectStore(backend, { root: storageRoot });
+  showCaches(store, measuring);
   const admission = defaultAdmission({ ...parts, registry: late });
   const registry: Registry = createRegistry({
-    store: objectStore(backend, { root: storageRoot }),
+    store,
     catalog,
     clock,
     gates,

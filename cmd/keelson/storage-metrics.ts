@@ -2,7 +2,14 @@
 import type { Clock } from "#base";
 import type { Catalog } from "#meta";
 import type { Instruments, MetricDefinition } from "#request";
-import { type Backend, prefixEnd, StoreFault, type Transaction } from "#storage";
+import {
+  type Backend,
+  type CollectionFigures,
+  type ObjectStore,
+  prefixEnd,
+  StoreFault,
+  type Transaction,
+} from "#storage";
 
 const seconds = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
@@ -42,8 +49,71 @@ const resourceObjects: MetricDefinition = {
   labels: ["group", "resource"],
 };
 
+const place = ["group", "resource"];
+
+/** What each cache tells, and how it is read off its figures. */
+const cacheMetrics: readonly (readonly [
+  definition: MetricDefinition,
+  value: (figures: CollectionFigures) => number,
+])[] = [
+  [
+    {
+      name: "apiserver_watch_cache_events_received_total",
+      kind: "counter",
+      help: "Events that a cache was told of by the store.",
+      labels: place,
+    },
+    ({ received }) => received,
+  ],
+  [
+    {
+      name: "apiserver_watch_cache_events_dispatched_total",
+      kind: "counter",
+      help: "Times that a cache told a watch of changes.",
+      labels: place,
+    },
+    ({ told }) => told,
+  ],
+  [
+    {
+      name: "apiserver_watch_cache_initializations_total",
+      kind: "counter",
+      help: "Times that a cache was filled.",
+      labels: place,
+    },
+    ({ fills }) => fills,
+  ],
+  [
+    {
+      name: "apiserver_watch_cache_capacity",
+      kind: "gauge",
+      help: "Changes of the past that a cache holds.",
+      labels: place,
+    },
+    ({ changes }) => changes,
+  ],
+  [
+    {
+      name: "apiserver_watch_cache_resource_version",
+      kind: "gauge",
+      help: "The revision that a cache shows.",
+      labels: place,
+    },
+    ({ revision }) => revision,
+  ],
+];
+
+const consistentReads: MetricDefinition = {
+  name: "apiserver_watch_cache_consistent_read_total",
+  kind: "counter",
+  help: "Reads that a cache answered as of a moment after they were asked for.",
+  labels: ["fallback", ...place, "success"],
+};
+
 /** To be defined to the instruments. */
 export const storageMetrics: readonly MetricDefinition[] = [
+  ...cacheMetrics.map(([definition]) => definition),
+  consistentReads,
   duration,
   total,
   errors,
@@ -56,7 +126,7 @@ interface Place {
   readonly resource: string;
 }
 
-interface Measuring {
+export interface Measuring {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly root: string;
@@ -125,6 +195,22 @@ function described({ compare, then }: Transaction): [what: string, key: string] 
   if (write === undefined) return ["get", compare[0]?.key ?? ""];
   if ("delete" in write) return ["delete", write.delete];
   return [compare[0]?.modRevision === 0 ? "create" : "update", write.put];
+}
+
+/** Reads the figures of the caches off when somebody asks. */
+export function showCaches(store: ObjectStore, measuring: Measuring): void {
+  const { instruments } = measuring;
+  const placeOf = placesOf(measuring);
+  instruments.beforeRead(() => {
+    for (const figures of store.figures()) {
+      const labels = { ...placeOf(figures.prefix) };
+      for (const [{ name }, value] of cacheMetrics) instruments.set(name, labels, value(figures));
+      const read = { ...labels, fallback: "false" };
+      const { consistentReads: good, failedReads: bad } = figures;
+      instruments.set(consistentReads.name, { ...read, success: "true" }, good);
+      instruments.set(consistentReads.name, { ...read, success: "false" }, bad);
+    }
+  });
 }
 
 /** Counts what is stored when somebody asks, but not all the time. */

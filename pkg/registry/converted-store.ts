@@ -70,6 +70,7 @@ export function convertedStore(
     watch: (prefix, options) => store.watch(prefix, options),
     requestProgress: () => store.requestProgress(),
     revision: (signal) => store.revision(signal),
+    figures: () => store.figures(),
   };
 }
 

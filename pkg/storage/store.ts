@@ -40,6 +40,26 @@ export interface ObjectStore {
   ): AsyncIterable<WatchBatch>;
   requestProgress(): void;
   revision(signal?: AbortSignal): Promise<number>;
+  /** What the caches have done so far. */
+  figures(): readonly CollectionFigures[];
+}
+
+/** Counts since the start, of the cache of one prefix. */
+export interface CollectionFigures {
+  readonly prefix: string;
+  /** Events that the store told of. */
+  readonly received: number;
+  /** Times that a subscriber was told of changes. */
+  readonly told: number;
+  /** Times that it was filled. */
+  readonly fills: number;
+  /** Reads that had to be as new as the store and were; and those for which it was not so. */
+  readonly consistentReads: number;
+  readonly failedReads: number;
+  /** Changes of the past that it holds now. */
+  readonly changes: number;
+  /** Revision that it shows; 0 = it is not filled. */
+  readonly revision: number;
 }
 
 export interface WriteOptions {

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "#base";
 import type { Backend } from "../backend.ts";
+import type { CollectionFigures } from "../store.ts";
 import { CachedCollection } from "./collection.ts";
 import { Feed, type FeedLimits } from "./feed.ts";
 import type { WindowLimits } from "./window.ts";
@@ -48,6 +49,10 @@ export class Cache {
     this.#collections.set(prefix, made);
     this.#depth = Math.max(this.#depth, prefix.split("/").length - 1);
     return made;
+  }
+
+  get figures(): readonly CollectionFigures[] {
+    return [...this.#collections.values()].map(({ figures }) => figures);
   }
 
   /** The collection that has the key, if somebody has asked for it yet. */

@@ -6,7 +6,14 @@ import {
   type StoreEvent,
   StoreFault,
 } from "../backend.ts";
-import type { Change, Collection, Snapshot, Span, Subscriber } from "../store.ts";
+import type {
+  Change,
+  Collection,
+  CollectionFigures,
+  Snapshot,
+  Span,
+  Subscriber,
+} from "../store.ts";
 import { everything, type Feed, type FeedSink, keyOf } from "./feed.ts";
 import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
 import { Window, type WindowLimits } from "./window.ts";
@@ -52,6 +59,7 @@ export class CachedCollection implements Collection, FeedSink {
   #passing = 0;
   #told = false;
   #written = 0;
+  readonly #done = { received: 0, told: 0, fills: 0, consistentReads: 0, failedReads: 0 };
 
   constructor(options: CollectionOptions) {
     this.#options = options;
@@ -70,6 +78,12 @@ export class CachedCollection implements Collection, FeedSink {
   get span(): Span | undefined {
     const window = this.#window;
     return window && { from: window.from, to: this.#revision };
+  }
+
+  get figures(): CollectionFigures {
+    const revision = this.#window === undefined ? 0 : this.#revision;
+    const { prefix } = this.#options;
+    return { ...this.#done, prefix, changes: this.#window?.count ?? 0, revision };
   }
 
   async get(key: string, options: Read): ReturnType<Collection["get"]> {
@@ -136,6 +150,7 @@ export class CachedCollection implements Collection, FeedSink {
   }
 
   accept(event: StoreEvent): void {
+    this.#done.received++;
     if (this.#window === undefined) {
       if (this.#filling !== undefined) this.#held.push(event);
       return;
@@ -146,6 +161,7 @@ export class CachedCollection implements Collection, FeedSink {
     this.#options.later(() => {
       this.#told = false;
       if (this.#window === undefined) return;
+      this.#done.told += this.#subscribers.size;
       for (const subscriber of this.#subscribers) subscriber.changed();
     });
   }
@@ -184,9 +200,12 @@ export class CachedCollection implements Collection, FeedSink {
       const known = atLeast !== undefined && atLeast <= this.#written;
       const wanted = known ? atLeast : await backend.revision();
       signal?.throwIfAborted();
-      if (wanted <= this.#revision && window === this.#window) return window;
-      const reached = feed.reached(wanted);
-      if ((reached === true || (await reached)) && window === this.#window) return window;
+      const reached = wanted <= this.#revision || feed.reached(wanted);
+      if ((reached === true || (await reached)) && window === this.#window) {
+        this.#done.consistentReads++;
+        return window;
+      }
+      this.#done.failedReads++;
       signal?.throwIfAborted();
     }
     const message = "the cache began anew again and again";
@@ -228,6 +247,7 @@ export class CachedCollection implements Collection, FeedSink {
       this.#filledAt = revision;
       for (const event of this.#held) this.#apply(window, event);
       this.#window = window;
+      this.#done.fills++;
       return window;
     }
     const message = "the cache could not be filled: the store began anew again and again";
