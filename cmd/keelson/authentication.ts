@@ -1,5 +1,6 @@
 /** Who may come in, as start options say it. */
 import {
+  type AnonymousOptions,
   AuthenticationConfigurationFault,
   BootstrapTokens,
   CachedTokens,
@@ -84,7 +85,8 @@ const webhookCacheMs = 120_000;
 /** @throws AuthenticationConfigurationFault, Error for certificates that cannot be read */
 export function authenticationOf(parts: AuthenticationParts): Authentication {
   const { options } = parts;
-  let anonymous = { enabled: options.anonymous ?? true, paths: [] as readonly string[] };
+  const flagged: AnonymousOptions = { enabled: options.anonymous ?? true, paths: [] };
+  let anonymous = flagged;
   const issuers = new JwtIssuers({
     clock: parts.clock,
     domain: parts.catalog.domain,
@@ -96,7 +98,7 @@ export function authenticationOf(parts: AuthenticationParts): Authentication {
     parts.files.use([options.authentication], (text = "") => {
       const configuration = configurationOf(text, parts);
       issuers.replace(configuration.issuers);
-      anonymous = configuration.anonymous ?? anonymous;
+      anonymous = configuration.anonymous ?? flagged;
     });
   }
   const tokens = tokensOf(parts, issuers);

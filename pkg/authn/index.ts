@@ -6,6 +6,7 @@ export { type ClusterTrust, publishedTrust } from "./cluster-trust.ts";
 export { ClientCertificates } from "./client-certificates.ts";
 export { FrontProxy, type ProxyHeaders } from "./front-proxy.ts";
 export {
+  type AnonymousOptions,
   AuthenticationConfigurationFault,
   type JwtConfiguration,
   jwtIssuerOptions,
