@@ -7,6 +7,8 @@ import type { ControllerContext } from "./context.ts";
 const discoveryMs = 30_000;
 /** Changes of what is served come in groups. */
 const calmMs = 100;
+/** When one of these changes, something else may be served. */
+const definitions: ReadonlySet<string> = new Set(["customresourcedefinitions", "apiservices"]);
 /** Something that cannot be listed for so long is not waited for. */
 const patienceMs = 30_000;
 
@@ -32,6 +34,8 @@ export class Collectable {
   private readonly followed = new Map<string, Followed>();
   private readonly kinds = new Map<string, Handle>();
   private discovered = false;
+  /** Looks at once what is served. */
+  private look: (() => void) | undefined;
 
   constructor(
     private readonly context: ControllerContext,
@@ -53,12 +57,11 @@ export class Collectable {
   /** Until the signal aborts. */
   async run(): Promise<void> {
     const { client, signal, clock, report } = this.context;
-    let wake: (() => void) | undefined;
-    const forget = client.onServed?.(() => wake?.());
+    const forget = client.onServed?.(() => this.look?.());
     const isTold = forget !== undefined;
     while (!signal.aborted) {
       const waiting = new AbortController();
-      wake = () => waiting.abort();
+      this.look = () => waiting.abort();
       await this.discover().catch((error: unknown) => report("discovery", error));
       const either = AbortSignal.any([signal, waiting.signal]);
       const ms = isTold && this.discovered ? longestMs : discoveryMs;
@@ -119,7 +122,10 @@ export class Collectable {
           followed.synced = true;
           sink.replaced(objects);
         },
-        changed: sink.changed,
+        changed: (type, object) => {
+          sink.changed(type, object);
+          if (definitions.has(resource.plural)) this.look?.();
+        },
       },
     });
   }
