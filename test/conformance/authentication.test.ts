@@ -339,6 +339,33 @@ describe("authentication", function () {
     assert.equal((await call({ path: "/livez", token: "wrong" })).code, 401);
   });
 
+  it("takes a browser's token among subprotocols, and answers with another of them", async () => {
+    const watch = (token: string) =>
+      new Promise<readonly unknown[]>((resolve, reject) => {
+        const bearer = "base64url.bearer.authorization.k8s.io.";
+        const hidden = `${bearer}${Buffer.from(token).toString("base64url")}`;
+        const outgoing = httpsRequest(`${server.url}/api/v1/namespaces?watch=1`, {
+          rejectUnauthorized: false,
+          headers: {
+            connection: "Upgrade",
+            upgrade: "websocket",
+            "sec-websocket-key": Buffer.alloc(16).toString("base64"),
+            "sec-websocket-version": "13",
+            "sec-websocket-protocol": `${hidden}, v1.json`,
+          },
+        });
+        outgoing.once("upgrade", ({ statusCode, headers }, socket) => {
+          socket.destroy();
+          resolve([statusCode, headers["sec-websocket-protocol"]]);
+        });
+        outgoing.once("response", (answer) => resolve([answer.resume().statusCode]));
+        outgoing.once("error", reject);
+        outgoing.end();
+      });
+    assert.deepEqual(await watch(server.token), [101, "v1.json"]);
+    assert.deepEqual(await watch("wrong"), [401]);
+  });
+
   it("works with kubeconfigs for each", async function () {
     if (!Kubectl.isThere) this.skip();
     using kubectl = new Kubectl(server.kubeconfig);
