@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { defaultAdmission, enabledPlugins } from "#admission";
+import { defaultAdmission, enabledPlugins, timedStep } from "#admission";
 import { builtinKinds, featureGates } from "#api";
 import { feed } from "#authz";
 import { type Clock, systemClock } from "#base";
@@ -18,7 +18,7 @@ import {
   createServer,
   type HealthCheck,
   type KeelsonServer,
-  PrometheusMetrics,
+  type PrometheusMetrics,
   type TlsOptions,
 } from "#server";
 import { type Backend, objectStore, startCompactor } from "#storage";
@@ -33,18 +33,13 @@ import { FollowedFiles } from "./followed-files.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 import { runLocalControllers } from "./local-controllers.ts";
+import { metricsOf } from "./metrics.ts";
 import { defaultNetwork, reachableAddress } from "./network.ts";
 import { type OpenStorage, openStorage } from "./open-storage.ts";
 import type { RunningServer, StartOptions } from "./options.ts";
 import { servedCatalog } from "./served.ts";
 import { StartSteps } from "./start-steps.ts";
-import {
-  countObjects,
-  measured,
-  type Measuring,
-  showCaches,
-  storageMetrics,
-} from "./storage-metrics.ts";
+import { countObjects, measured, type Measuring, showCaches } from "./storage-metrics.ts";
 import { followedTls } from "./tls.ts";
 
 const localhost = "127.0.0.1";
@@ -126,10 +121,9 @@ async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock)
   const report = reporter(options);
   const root = options.storageRoot ?? "/registry";
   const { encryption } = options;
-  const metrics = new PrometheusMetrics();
-  const { instruments } = metrics;
-  instruments.define(storageMetrics);
-  const measuring = { catalog, clock, root, instruments };
+  const gates = featureGates(options.featureGates ?? new Map());
+  const metrics = metricsOf(gates);
+  const measuring = { catalog, clock, root, instruments: metrics.instruments };
   const backend = measured(opened.backend, measuring);
   countObjects(opened.backend, measuring);
   const values = await sealed(backend, { encryption, root, catalog, clock, report });
@@ -141,14 +135,14 @@ async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock)
     options,
     clock,
     catalog,
-    measuring,
     metrics,
+    measuring,
     report,
     steps: new StartSteps(),
     values,
     credentials,
     life,
-    gates: featureGates(options.featureGates ?? new Map()),
+    gates,
     storage: { ...opened, backend: values.backend },
     token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
     files: new FollowedFiles({ clock, report }),
@@ -250,8 +244,8 @@ async function makeReady(unready: Unready): Promise<void> {
 }
 
 interface Foundation {
-  readonly measuring: Measuring;
   readonly options: StartOptions;
+  readonly measuring: Measuring;
   readonly clock: Clock;
   readonly access: Access;
   readonly gates: (name: string) => boolean;
@@ -266,10 +260,11 @@ function registryOf(
   const { authorizer } = access;
   const late = () => registry;
   const plugins = enabledPlugins(options.admissionPlugins ?? {});
-  const parts = { catalog, clock, gates, authorizer, plugins };
+  const { instruments } = measuring;
+  const parts = { catalog, clock, gates, authorizer, plugins, instruments };
+  const admission = defaultAdmission({ ...parts, registry: late });
   const store = objectStore(backend, { root: storageRoot });
   showCaches(store, measuring);
-  const admission = defaultAdmission({ ...parts, registry: late });
   const registry: Registry = createRegistry({
     store,
     catalog,
@@ -280,8 +275,8 @@ function registryOf(
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,
     serviceNetwork: options.serviceNetwork ?? defaultNetwork,
-    mutating: [...access.mutating, ...admission.mutating],
-    validating: [...admission.validating, admission.quota],
+    mutating: [timedStep("admit", [...access.mutating, ...admission.mutating], instruments)],
+    validating: [timedStep("validate", [...admission.validating, admission.quota], instruments)],
     answerers: access.answerers,
   });
   return registry;

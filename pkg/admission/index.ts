@@ -1,7 +1,7 @@
 /** admission: what the server itself does to writes, and which of them it refuses. */
 import type { Clock } from "#base";
 import type { Admit } from "#registry";
-import type { Authorizer } from "#request";
+import { type Authorizer, type Instruments, noInstruments } from "#request";
 import {
   certificateApproval,
   certificateSigning,
@@ -27,9 +27,12 @@ import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
 import { serviceAccountOfPods, serviceAccountUse } from "./service-account.ts";
 import { claimResize, defaultStorageClass, storageProtection } from "./storage.ts";
+import { type StepType, timedPlugin } from "./timing.ts";
 import { defaultTolerations } from "./tolerations.ts";
 
 export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plugins.ts";
+
+export { admissionMetrics, timedStep } from "./timing.ts";
 
 export interface DefaultAdmission {
   /** In order; policies and webhooks that change objects come after them. */
@@ -52,20 +55,23 @@ export interface AdmissionOptions extends AdmissionParts {
   readonly authorizer: Authorizer;
   /** Names of the plugins that are on; see `enabledPlugins`. */
   readonly plugins: ReadonlySet<string>;
+  readonly instruments?: Instruments;
 }
 
 /** The built-in plugins that are on, in Kubernetes' order. */
 export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
-  const { clock, plugins } = options;
+  const { clock, plugins, instruments = noInstruments } = options;
+  const step = (type: StepType, name: string, admit: Admit | undefined): readonly Admit[] =>
+    admit === undefined ? [] : [timedPlugin(admit, { name, type }, instruments)];
   const objects = new Objects(options);
   const on = builtIn(options, objects).filter(({ name }) => plugins.has(name));
   const quota = resourceQuota({ ...options, objects, clock });
   return {
-    mutating: on.flatMap(({ mutate }) => mutate ?? []),
+    mutating: on.flatMap(({ name, mutate }) => step("admit", name, mutate)),
     // Kubernetes validates claims so, whatever plugins are on.
     validating: [
       deviceAccess(objects, options.catalog.domain),
-      ...on.flatMap(({ validate }) => validate ?? []),
+      ...on.flatMap(({ name, validate }) => step("validate", name, validate)),
     ],
     quota: plugins.has("ResourceQuota") ? quota : async () => [],
   };

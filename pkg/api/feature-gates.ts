@@ -157,6 +157,11 @@ export function featureGates(settings: ReadonlyMap<string, string>): (name: stri
   };
 }
 
+/** The gates of the table with their stages. */
+export function featureStages(): ReadonlyMap<string, Stage> {
+  return new Map([...known].map(([name, { stage }]) => [name, stage]));
+}
+
 function checkSetting(name: string, value: string): void {
   if (value !== "true" && value !== "false") {
     throw new FeatureGateError(`--feature-gates: ${name}=${value} must be true or false`);

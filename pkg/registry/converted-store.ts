@@ -43,6 +43,7 @@ export function convertedStore(
       : { ...written, current: await converted(written.current, options) };
   let collection: ConvertedCollection | undefined;
   return {
+    figures: () => store.figures(),
     collection: (prefix) => {
       const own = store.collection(prefix);
       if (prefix !== keyPrefix) return own;
@@ -70,7 +71,6 @@ export function convertedStore(
     watch: (prefix, options) => store.watch(prefix, options),
     requestProgress: () => store.requestProgress(),
     revision: (signal) => store.revision(signal),
-    figures: () => store.figures(),
   };
 }
 
