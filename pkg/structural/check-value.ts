@@ -281,6 +281,7 @@ class ValueWalk {
     }
     if (best === undefined || valid > 0)
       return { best: best && { ...best, found: nothing }, valid };
+    if (this.quiet > 0) return { best: { ...best, found: [somethingWrong] }, valid };
     return { best: this.try(value, best.schema, old), valid };
   }
 

@@ -51,16 +51,10 @@ interface SchemaOptions {
   readonly toleratesCosts: boolean;
 }
 
-/** Deeper schemas are no schemas of anything, and take more stack than there is. */
-const DEEPEST = 500;
-
-/** `path` is that of what holds `openAPIV3Schema`. */
+/** `path` is that of what holds `openAPIV3Schema`. Decoding has bounded how deep schemas go. */
 export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptions): void {
   const { hasStatus, problems, tolerance } = options;
   const place = path.child("openAPIV3Schema");
-  if (isDeeper(schema, DEEPEST)) {
-    return problems.forbidden(place, `must not be nested more than ${DEEPEST} levels deep`);
-  }
   if (hasStatus) checkRootFields(schema, place, problems);
   if (schema.nullable) {
     problems.forbidden(place.child("nullable"), "nullable cannot be true at the root");
@@ -88,22 +82,6 @@ function checkShape(schema: JsonSchema, path: Path, { problems, tolerance }: Sch
   const allowsUnknown = tolerance.unprunedDefaults;
   checkDefaults(new CompiledSchema(schema), path, { problems, allowsUnknown });
   return problems.list.length === before;
-}
-
-/** Without recursion, as it may be very deep. */
-function isDeeper(root: JsonSchema, most: number): boolean {
-  let level: readonly unknown[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > most) return true;
-    level = level.flatMap((value) => {
-      const { properties, items, additionalProperties, ...rest } = value as JsonSchema;
-      const { not, allOf, anyOf, oneOf } = rest;
-      const below = [items, additionalProperties, not, allOf, anyOf, oneOf].flat();
-      const all = [...below, ...Object.values(properties ?? {})];
-      return all.filter((each) => typeof each === "object" && each !== null);
-    });
-  }
-  return false;
 }
 
 function checkRootFields(schema: JsonSchema, place: Path, problems: Problems): void {
