@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type AuthorizationMode, authorizationModes } from "#authz";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
@@ -62,9 +60,7 @@ export function authorizationOptions(values: Values): Authorization {
           "--authorization-webhook-* flags are defined",
       );
     }
-    const configuration = readNow(file);
-    const reload = () => readFile(file, "utf8");
-    return { authorizationConfiguration: { configuration, reload } };
+    return { authorizationConfiguration: { file } };
   }
   const authorization = checkModes(values["authorization-mode"]);
   const asks = authorization.includes("Webhook");
@@ -107,13 +103,4 @@ function checkModes(names: readonly string[]): readonly AuthorizationMode[] {
     const choice = authorizationModes.join(", ");
     throw new UsageError(`--authorization-mode: ${JSON.stringify(name)} is not one of ${choice}`);
   });
-}
-
-function readNow(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UsageError(`--authorization-config: ${file} cannot be read (${reason})`);
-  }
 }

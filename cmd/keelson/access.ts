@@ -31,8 +31,6 @@ export interface Access {
   readonly mutating: readonly Admit[];
   readonly answerers: ReadonlyMap<string, Answerer>;
   readonly documents: ReadonlyMap<string, ServerDocument>;
-  /** Takes changes of configuration files over until the signal aborts. */
-  readonly follow: (signal: AbortSignal) => Promise<void>;
 }
 
 export interface AccessOptions {
@@ -75,7 +73,6 @@ export function accessOf(from: AccessOptions): Access {
       ["/serviceaccounts/token", tokenRequest({ ...keys, read, domain })],
     ]),
     documents: issuerDocuments(keys),
-    follow: (signal) => authorizer.follow(signal),
   };
 }
 
@@ -94,15 +91,15 @@ function nodeAuthorizer(rbac: Rbac, domain: Domain): NodeAuthorizer {
 }
 
 function authorizersOf(
-  { options, clock, catalog, report }: AccessOptions,
+  { options, clock, catalog, report, files, life }: AccessOptions,
   { rbac, nodes }: { readonly rbac: Rbac; readonly nodes: NodeAuthorizer },
 ): ConfiguredAuthorizers {
   const { authorization, authorizationWebhook, authorizationConfiguration } = options;
   const chosen = {
     ...(authorization && { modes: authorization }),
     ...(authorizationWebhook && { webhook: authorizationWebhook }),
-    ...(authorizationConfiguration && { file: authorizationConfiguration }),
+    ...(authorizationConfiguration && { configuration: authorizationConfiguration }),
   };
   const { domain } = catalog;
-  return new ConfiguredAuthorizers(chosen, { clock, domain, rbac, nodes, report });
+  return new ConfiguredAuthorizers(chosen, { clock, domain, rbac, nodes, report, files, life });
 }

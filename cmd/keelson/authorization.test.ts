@@ -97,13 +97,15 @@ describe("servers that ask a webhook who may do what", function () {
       matchConditionSubjectAccessReviewVersion: "v1",
       matchConditions: [{ expression: "request.user != 'u'" }],
     };
-    let text = configuration(webhook(conditions), rbac);
+    const own = path.join(folder, "authorization.yaml");
+    writeFileSync(own, configuration(webhook(conditions), rbac));
     const told: string[] = [];
     const sleepers = new Set<() => void>();
+    // Looks at files come every two seconds.
     const clock: Clock = {
       ...systemClock,
       sleep: (ms, signal, options) => {
-        if (ms < 60_000) return systemClock.sleep(ms, signal, options);
+        if (ms !== 2_000) return systemClock.sleep(ms, signal, options);
         return new Promise((resolve, reject) => {
           sleepers.add(resolve);
           signal?.addEventListener("abort", reject, { once: true });
@@ -113,30 +115,32 @@ describe("servers that ask a webhook who may do what", function () {
     const server = await startServer({
       controllers: false,
       clock,
-      authorizationConfiguration: { configuration: text, reload: async () => text },
+      authorizationConfiguration: { file: own },
       report: (what, error) => told.push(`${what}: ${String(error)}`),
     });
-    const follow = async (changed: string) => {
-      text = changed;
-      for (const wake of sleepers) wake();
-      sleepers.clear();
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    /** Writes the file and has it looked at until that has shown. */
+    const follow = async (changed: string, shows: () => Promise<boolean>) => {
+      writeFileSync(own, changed);
+      while (!(await shows())) {
+        for (const wake of sleepers) wake();
+        sleepers.clear();
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
     };
+    const says = async (code: number) => (await listing(server, "u"))[0] === code;
     const [status, message] = await listing(server, "u");
     assert.equal(status, 403);
     assert.ok(message.startsWith(refused), message);
     assert.deepEqual(heard, []);
 
-    await follow("nonsense");
-    await follow(configuration(webhook()));
-    assert.equal((await listing(server, "u"))[0], 403);
-    assert.match(told[0]!, /^reload of the authorization configuration: expected apiVersion/);
+    await follow("nonsense", async () => told.length === 1);
+    await follow(configuration(webhook()), async () => told.length === 2);
+    assert.ok(await says(403));
+    assert.match(told[0]!, /^reload of \/.*: AuthorizationConfigurationFault: expected apiVersion/);
     assert.match(told[1]!, /authorizers other than webhooks cannot come or go/);
 
-    await follow(configuration(webhook(), rbac));
-    assert.equal((await listing(server, "u"))[0], 200);
-    await follow(configuration(rbac));
-    assert.equal((await listing(server, "u"))[0], 403);
+    await follow(configuration(webhook(), rbac), () => says(200));
+    await follow(configuration(rbac), () => says(403));
     await server.close();
   });
 });

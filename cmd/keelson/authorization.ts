@@ -23,13 +23,7 @@ import {
   type WebhookClient,
   webhookClient,
 } from "#request";
-
-export interface AuthorizationFile {
-  /** Text of an AuthorizationConfiguration (apiserver.config/v1), YAML or JSON. */
-  readonly configuration: string;
-  /** Asked every minute for a newer text, if there. */
-  readonly reload?: () => Promise<string>;
-}
+import type { FollowedFiles, Source } from "./followed-files.ts";
 
 export interface AuthorizationWebhook {
   readonly kubeconfigFile: string;
@@ -46,8 +40,8 @@ export interface AuthorizationOptions {
   readonly modes?: readonly AuthorizationMode[];
   /** What the mode Webhook asks. */
   readonly webhook?: AuthorizationWebhook;
-  /** In place of modes. */
-  readonly file?: AuthorizationFile;
+  /** An AuthorizationConfiguration (YAML or JSON), in place of modes. */
+  readonly configuration?: Source;
 }
 
 export interface AuthorizerParts {
@@ -57,31 +51,37 @@ export interface AuthorizerParts {
   readonly rbac: Authorizer;
   readonly nodes: Authorizer;
   readonly report: (what: string, error: unknown) => void;
+  readonly files: FollowedFiles;
+  /** Ends connections to webhooks. */
+  readonly life: AbortSignal;
 }
 
-const reloadMs = 60_000;
 /** What is being asked when a webhook is replaced gets its answer. */
 const lingerMs = 60_000;
 const webhookTimeoutMs = 30_000;
 const defaultAuthorizedMs = 300_000;
 const defaultUnauthorizedMs = 30_000;
 
-/** The authorizers in force; a changed configuration takes their place. */
+/** The authorizers in force; those of a changed configuration take their place. */
 export class ConfiguredAuthorizers implements Authorizer {
-  private inForce: Authorizer;
+  private inForce: Authorizer = alwaysDeny;
   private clients: readonly WebhookClient[] = [];
-  /** Besides webhooks. Their knowledge is followed from the start, so they cannot change. */
-  readonly types: ReadonlySet<string>;
+  private known: ReadonlySet<string> | undefined;
 
-  /** @throws AuthorizationConfigurationFault */
+  /** @throws AuthorizationConfigurationFault, or FileFault for a file. */
   constructor(
-    private readonly options: AuthorizationOptions,
+    options: AuthorizationOptions,
     private readonly parts: AuthorizerParts,
   ) {
-    const { file } = options;
-    const configured = file === undefined ? flagged(options) : this.parsed(file.configuration);
-    this.types = typesOf(configured);
-    this.inForce = this.made(configured);
+    const { configuration } = options;
+    if (configuration === undefined) this.take(flagged(options));
+    else parts.files.use([configuration], (text = "") => this.take(this.parsed(text)));
+    parts.life.addEventListener("abort", () => close(this.clients), { once: true });
+  }
+
+  /** Besides webhooks. */
+  get types(): ReadonlySet<string> {
+    return this.known ?? new Set();
   }
 
   authorize(attributes: Attributes): ReturnType<Authorizer["authorize"]> {
@@ -93,39 +93,20 @@ export class ConfiguredAuthorizers implements Authorizer {
     return this.inForce.rules?.(user, namespace) ?? nothing;
   }
 
-  /** Takes changes of the file over until the signal aborts, then lets go of connections. */
-  async follow(signal: AbortSignal): Promise<void> {
-    const { options, parts } = this;
-    const { reload, configuration = "" } = options.file ?? {};
-    signal.addEventListener("abort", () => close(this.clients), { once: true });
-    if (reload === undefined) return;
-    let current = configuration;
-    while (!signal.aborted) {
-      await parts.clock.sleep(reloadMs, signal, { background: true }).catch(() => undefined);
-      if (signal.aborted) return;
-      try {
-        const text = await reload();
-        if (text !== current) this.replace(text, signal);
-        current = text;
-      } catch (error) {
-        // What is in force stays so.
-        const isFault = error instanceof AuthorizationConfigurationFault;
-        parts.report("reload of the authorization configuration", isFault ? error.message : error);
-      }
-    }
-  }
-
-  private replace(text: string, signal: AbortSignal): void {
-    const configured = this.parsed(text);
+  /** What authorizers know from memory is followed from the start, so these stay. */
+  private take(configured: readonly ConfiguredAuthorizer[]): void {
     const types = typesOf(configured);
-    if (types.size !== this.types.size || [...types].some((type) => !this.types.has(type))) {
+    const { known = types } = this;
+    if (types.size !== known.size || [...types].some((type) => !known.has(type))) {
       throw new AuthorizationConfigurationFault(
         "authorizers other than webhooks cannot come or go while the server runs",
       );
     }
+    this.known = types;
     const old = this.clients;
     this.inForce = this.made(configured);
-    const linger = this.parts.clock.sleep(lingerMs, signal, { background: true });
+    if (old.length === 0) return;
+    const linger = this.parts.clock.sleep(lingerMs, this.parts.life, { background: true });
     linger.then(
       () => close(old),
       () => close(old),

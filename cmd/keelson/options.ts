@@ -6,7 +6,7 @@ import type { ServiceNetwork } from "#registry";
 import type { CloseOptions, KubeletTls, Lifecycle, Limits } from "#server";
 import type { FrontProxyOptions, OidcOptions, TokenWebhookOptions } from "./authentication.ts";
 import type { Source } from "./followed-files.ts";
-import type { AuthorizationFile, AuthorizationWebhook } from "./authorization.ts";
+import type { AuthorizationWebhook } from "./authorization.ts";
 import type { EncryptionAtRest } from "./encryption.ts";
 import type { StorageOptions } from "./open-storage.ts";
 import type { ServiceAccountOptions } from "./service-accounts.ts";
@@ -44,8 +44,8 @@ export interface StartOptions {
   readonly authorization?: readonly AuthorizationMode[];
   /** What the mode Webhook asks. */
   readonly authorizationWebhook?: AuthorizationWebhook;
-  /** In place of `authorization`. */
-  readonly authorizationConfiguration?: AuthorizationFile;
+  /** An AuthorizationConfiguration (YAML or JSON), in place of `authorization`. */
+  readonly authorizationConfiguration?: Source;
   /** Admission plugins switched on or off by Kubernetes' names; default as in 1.34. */
   readonly admissionPlugins?: PluginSwitches;
   /** Run the controllers in this process; default true. */

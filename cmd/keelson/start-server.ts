@@ -80,7 +80,7 @@ async function startOn(
   const prepared = await prepare(opened, options, clock);
   const { storage, values, credentials, token, life, files, report } = prepared;
   const assembled = await assemble(prepared);
-  const { server, auditing, access, definitions } = assembled;
+  const { server, auditing, definitions } = assembled;
   const rootCa = credentials?.authority.certificate ?? "";
   const running = { ...prepared, ...assembled, rootCa };
   try {
@@ -94,7 +94,6 @@ async function startOn(
     runBackground(running, () => server.address.port),
     definitions.done,
     values.follow(life.signal),
-    access.follow(life.signal),
     publishTrust({ ...running, ownAuthority: rootCa, files, report }, life.signal),
     files.follow(life.signal),
   ]);
