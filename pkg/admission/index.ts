@@ -27,8 +27,8 @@ import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
 import { serviceAccountOfPods, serviceAccountUse } from "./service-account.ts";
 import { claimResize, defaultStorageClass, storageProtection } from "./storage.ts";
-import { type StepType, timedPlugin } from "./timing.ts";
 import { defaultTolerations } from "./tolerations.ts";
+import { type StepType, timedPlugin } from "./timing.ts";
 
 export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plugins.ts";
 

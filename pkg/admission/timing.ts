@@ -36,8 +36,8 @@ export function timedStep(
     for (const step of steps) warnings.push(...(await step(attributes)));
     return warnings;
   };
-  return timed(all, (rejected, operation, seconds) =>
-    instruments.observe(stepSeconds.name, { type, operation, rejected }, seconds),
+  return timed(all, (operation, rejected) =>
+    instruments.observer(stepSeconds.name, { type, operation, rejected }),
   );
 }
 
@@ -47,25 +47,33 @@ export function timedPlugin(
   { name, type }: { readonly name: string; readonly type: StepType },
   instruments: Instruments,
 ): Admit {
-  return timed(step, (rejected, operation, seconds) =>
-    instruments.observe(pluginSeconds.name, { name, type, operation, rejected }, seconds),
+  return timed(step, (operation, rejected) =>
+    instruments.observer(pluginSeconds.name, { name, type, operation, rejected }),
   );
 }
 
-function timed(
-  step: Admit,
-  tell: (rejected: "true" | "false", operation: string, seconds: number) => void,
-): Admit {
+type Observer = (seconds: number) => void;
+type Outcome = "true" | "false";
+
+function timed(step: Admit, make: (operation: string, rejected: Outcome) => Observer): Admit {
+  const observers = new Map<string, Readonly<Record<Outcome, Observer>>>();
+  const observersOf = (operation: string): Readonly<Record<Outcome, Observer>> => {
+    const shown = operation.toUpperCase();
+    const made = { true: make(shown, "true"), false: make(shown, "false") };
+    observers.set(operation, made);
+    return made;
+  };
   return async (attributes) => {
+    const { operation } = attributes;
+    const both = observers.get(operation) ?? observersOf(operation);
     const started = performance.now();
-    let rejected: "true" | "false" = "true";
+    let rejected: Outcome = "true";
     try {
       const warnings = await step(attributes);
       rejected = "false";
       return warnings;
     } finally {
-      const seconds = (performance.now() - started) / 1000;
-      tell(rejected, attributes.operation.toUpperCase(), seconds);
+      both[rejected]((performance.now() - started) / 1000);
     }
   };
 }

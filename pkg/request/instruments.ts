@@ -19,6 +19,8 @@ export interface Instruments {
   set(metric: string, labels: MetricLabels, value: number): void;
   /** For a histogram. */
   observe(metric: string, labels: MetricLabels, value: number): void;
+  /** As `observe`, for what happens often with the same labels. */
+  observer(metric: string, labels: MetricLabels): (value: number) => void;
   /** `refresh` is called before figures are read out, for gauges that change by themselves. */
   beforeRead(refresh: () => void | Promise<void>): void;
 }
@@ -28,5 +30,6 @@ export const noInstruments: Instruments = {
   add: () => undefined,
   set: () => undefined,
   observe: () => undefined,
+  observer: () => () => undefined,
   beforeRead: () => undefined,
 };

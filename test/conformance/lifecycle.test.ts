@@ -219,7 +219,7 @@ describe("metrics of a server", function () {
       `apiserver_request_total{${labels("GET", "resource")},code="404"} 1`,
       `apiserver_request_duration_seconds_count{${labels("LIST", "namespace")}} 1`,
       `apiserver_request_sli_duration_seconds_count{${labels("LIST", "namespace")}} 1`,
-      `apiserver_longrunning_requests{${labels("WATCH", "namespace").replace('dry_run="",', "")}} 1`,
+      `longrunning_requests{${labels("WATCH", "namespace").replace('dry_run="",', "")}} 1`,
       'apiserver_watch_events_total{group="",version="v1",resource="configmaps"} 1',
       'step_admission_duration_seconds_count{type="admit",operation="CREATE",rejected="false"} ',
       'controller_admission_duration_seconds_count{name="LimitRanger",type="validate",',

@@ -39,6 +39,11 @@ export class ServerInstruments implements Instruments {
     this.series(metric, labels).observe(value);
   }
 
+  observer(metric: string, labels: MetricLabels): (value: number) => void {
+    const series = this.series(metric, labels);
+    return (value) => series.observe(value);
+  }
+
   beforeRead(refresh: () => void | Promise<void>): void {
     this.refreshers.push(refresh);
   }
