@@ -37,6 +37,7 @@ export async function bundle(root) {
         "const require = keelsonCreateRequire(import.meta.url);",
       ].join("\n"),
     },
+    minifyWhitespace: true,
     sourcemap: "linked",
     logLevel: "warning",
   });

@@ -20,7 +20,7 @@ import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/pars
 import { AuditConfigurationError } from "./audit.ts";
 import { writeWhole } from "./files.ts";
 import { FileFault } from "./followed-files.ts";
-import { type RunningServer, startServer } from "./index.ts";
+import { type RunningServer, type StartOptions, startServer } from "./index.ts";
 import { RuntimeConfigError } from "./served.ts";
 import { isWorker, leave, runWorkers, tellReady, WorkerFault } from "./workers.ts";
 
@@ -71,7 +71,7 @@ async function runStart(words: readonly string[]): Promise<void> {
   if (values.workers > 1) {
     throw new UsageError("--workers: start is one process; keelson apiserver may be several");
   }
-  const server = await startServer({ ...startOptions(values), controllers: true });
+  const server = await started({ ...startOptions(values), controllers: true });
   if (values["storage-backend"] === "memory") {
     console.log(server.kubeconfig);
     console.error(`keelson: ${server.url} is ready; its kubeconfig is what was just printed`);
@@ -91,13 +91,19 @@ async function runApiserver(words: readonly string[]): Promise<void> {
   const options = { ...startOptions(values), controllers: false };
   const ready = (url: string) => console.log(`keelson: API server ready on ${url}`);
   if (values.workers > 1 && !isWorker()) return runWorkersUntilSignalled(values.workers, ready);
-  const server = await startServer(options);
+  const server = await started(options);
   if (isWorker()) tellReady(server.url);
   else ready(server.url);
   await untilSignalled(server, {
     delayMs: values["shutdown-delay-duration"],
     spreadMs: values["shutdown-watch-termination-grace-period"],
   });
+}
+
+async function started(options: StartOptions): Promise<RunningServer> {
+  const server = await startServer(options);
+  setFlagsFromString("--semi-space-growth-factor=2");
+  return server;
 }
 
 function runWorkersUntilSignalled(count: number, ready: (url: string) => void): Promise<void> {
@@ -168,6 +174,8 @@ async function main(words: readonly string[]): Promise<number> {
 // A heap that has grown by half is collected: V8 would otherwise let it grow to several times of
 // what lives, and requests leave little behind that lives.
 setFlagsFromString("--heap-growing-percent=50");
+// Room for young objects that the start takes would never be given back; the work takes its own.
+setFlagsFromString("--semi-space-growth-factor=1");
 
 try {
   process.exitCode = await main(process.argv.slice(2));

@@ -1,4 +1,5 @@
-import { type Aim, configMap, Connection, rate } from "./client.ts";
+import { etcdBackend } from "../../pkg/storage/etcd/index.ts";
+import { type Aim, type Answer, configMap, Connection, rate } from "./client.ts";
 
 const namespace = "bench";
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
@@ -69,6 +70,23 @@ export async function creates(aim: Aim, seconds: number): Promise<number> {
   const created = await rate(seconds, 32, create);
   connection.close();
   return created;
+}
+
+/** Transactions a second that etcd makes of the same writes, with nothing in between. */
+export async function transactions(endpoint: string, seconds: number): Promise<number> {
+  await using backend = etcdBackend({ endpoints: [endpoint] });
+  const run = Date.now().toString(36);
+  const write = async (n: number): Promise<Answer> => {
+    const key = `/bench/${run}-${n}`;
+    const value = configMap(`object-${n}`);
+    await backend.txn({
+      compare: [{ key, modRevision: 0 }],
+      then: [{ put: key, value }],
+      otherwise: [],
+    });
+    return { status: 201, body: value };
+  };
+  return await rate(seconds, 32, write);
 }
 
 export async function reads(aim: Aim, paths: Paths, seconds: number): Promise<Reads> {

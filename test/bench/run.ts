@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { createAuthority, issueCertificate } from "#pki";
+import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
 import type { Aim } from "./client.ts";
 import { curves } from "./curves.ts";
@@ -24,6 +25,7 @@ import {
   keelsonPaths,
   type Reads,
   reads,
+  transactions,
 } from "./measure.ts";
 
 const { values: options } = parseArgs({
@@ -42,6 +44,7 @@ const seconds = Number(options.seconds);
 const objects = Number(options.objects);
 const folder = mkdtempSync(path.join(tmpdir(), "keelson-bench-"));
 const children: ChildProcess[] = [];
+let etcd: EtcdCluster | undefined;
 
 /** Starts a program and waits for the first line that matches. */
 function startChild(words: readonly string[], ready: RegExp): Promise<readonly [number, string]> {
@@ -111,24 +114,8 @@ async function startKeelson(): Promise<Aim> {
 
 async function storageFlags(): Promise<readonly string[]> {
   if (options.backend !== "etcd") return [`--storage-backend=${options.backend}`];
-  const client = "http://127.0.0.1:23790";
-  const peer = "http://127.0.0.1:23800";
-  const words = [
-    "etcd",
-    `--data-dir=${path.join(folder, "etcd")}`,
-    `--listen-client-urls=${client}`,
-  ];
-  await startChild(
-    [
-      ...words,
-      `--advertise-client-urls=${client}`,
-      `--listen-peer-urls=${peer}`,
-      `--initial-advertise-peer-urls=${peer}`,
-      `--initial-cluster=default=${peer}`,
-    ],
-    /ready to serve client requests/,
-  );
-  return ["--storage-backend=etcd3", `--etcd-servers=${client}`];
+  etcd = await startEtcd();
+  return ["--storage-backend=etcd3", `--etcd-servers=${etcd.endpoints[0]}`];
 }
 
 function row(name: string, figure: string, floor = "", ratio = ""): void {
@@ -170,6 +157,10 @@ async function main(): Promise<void> {
   const floorReads = await reads(floor, floorPaths, seconds);
   const ownReads = await reads(aim, keelsonPaths, seconds);
   rateRow("create, 32 in flight", created, await creates(floor, seconds));
+  const [endpoint] = etcd?.endpoints ?? [];
+  if (endpoint !== undefined) {
+    rateRow("  beside bare transactions of etcd", created, await transactions(endpoint, seconds));
+  }
   for (const key of Object.keys(readNames) as (keyof Reads)[]) {
     rateRow(readNames[key], ownReads[key], floorReads[key]);
   }
@@ -203,5 +194,6 @@ try {
   await main();
 } finally {
   for (const child of children) child.removeAllListeners("exit").kill("SIGTERM");
+  await etcd?.[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 }
