@@ -130,7 +130,7 @@ export type {
   DefinitionNames,
   DefinitionVersion,
 } from "./apiextensions/definition-structs.ts";
-export { checkScale } from "./autoscaling/scale.ts";
+export { checkScale, scaleV1 } from "./autoscaling/scale.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export { apiRanks } from "./bootstrap/api-services.ts";

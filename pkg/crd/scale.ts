@@ -1,4 +1,4 @@
-import type { DefinitionVersion } from "#api";
+import { type DefinitionVersion, scaleV1 } from "#api";
 import { invalid, type Subresource } from "#meta";
 import { Path, Problems } from "#schema";
 import { parseSimplePath, setValueAt, valueAt } from "#structural";
@@ -14,7 +14,7 @@ export function scaleSubresource(scale: Scale): Subresource {
   return {
     name: "scale",
     verbs: ["get", "patch", "update"],
-    represents: { group: "autoscaling", version: "v1", kind: "Scale" },
+    represents: { group: "autoscaling", version: "v1", kind: "Scale", struct: scaleV1 },
     scale: {
       get: (object) => ({
         replicas: wholeNumber(valueAt(object, wanted)),

@@ -88,7 +88,7 @@ function decode(environment: Environment, target: Target, { wanted, named }: Wan
   const { struct } = target.resource;
   let object: any;
   try {
-    object = fromJson(struct, wanted, { root: true });
+    object = fromJson(struct, wanted, { root: true, unpruned: true });
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
     const kind = named.slice(named.indexOf("; ") + 2);

@@ -18,6 +18,8 @@ interface FromJsonOptions {
    * once.
    */
   readonly unknown?: string[];
+  /** Members of open structs have been checked already, and stay as they are, nulls and all. */
+  readonly unpruned?: boolean;
   /** `ParsedJson.literals`: numbers may have digits beside their values. */
   readonly literals?: boolean;
 }
@@ -55,6 +57,7 @@ class Place {
   readonly steps: (string | number | readonly [key: string])[] = [];
   readonly unknown: string[] | undefined;
   readonly literals: boolean;
+  readonly unpruned: boolean;
   root: boolean;
   /** The field of an open struct that is being read: a value of its own to Go. */
   inside = "";
@@ -65,6 +68,7 @@ class Place {
   constructor(options: FromJsonOptions) {
     this.unknown = options.unknown;
     this.literals = options.literals ?? false;
+    this.unpruned = options.unpruned ?? false;
     this.root = options.root ?? false;
   }
 
@@ -357,7 +361,7 @@ function decodeStruct(type: StructType<any>): Decode {
     for (const { name: missing, zero } of filled) {
       if (decoded[missing] === undefined) decoded[missing] = zero();
     }
-    open?.prune(decoded, place.unknown);
+    if (!place.unpruned) open?.prune(decoded, place.unknown);
     return decoded;
   };
 }

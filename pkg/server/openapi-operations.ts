@@ -67,6 +67,9 @@ const patchMedia: readonly string[] = [
   "application/strategic-merge-patch+json",
 ];
 
+const customPatchMedia = patchMedia.filter((media) => !media.includes("strategic"));
+const textMedia: readonly string[] = ["application/json", "application/yaml"];
+
 const pretty: Parameter = {
   name: "pretty",
   in: "query",
@@ -147,9 +150,14 @@ export function pathsOf(resource: Resource, domain: Domain): PathItem[] {
     collection(site),
     single(site),
     ...resource.kind.subresources.map((subresource) => below(site, subresource)),
-    ...(resource.kind.verbs.includes("watch") ? watchPaths(site) : []),
+    ...(hasWatchPaths(resource) ? watchPaths(site) : []),
   ];
   return items.filter((item) => item.operations.length > 0);
+}
+
+/** Custom resources are younger than the old watch paths, which Kubernetes hides for them. */
+function hasWatchPaths({ kind }: Resource): boolean {
+  return kind.custom === undefined && kind.verbs.includes("watch");
 }
 
 function isNamespaced({ resource }: Site): boolean {
@@ -195,7 +203,17 @@ function operation(
   action: string,
   rest: Omit<Operation, "tag" | "about" | "streams"> & { readonly streams?: boolean },
 ): Operation {
-  return { tag: site.tag, about: { action, kind: site.kind }, streams: false, ...rest };
+  const about = { action, kind: site.kind };
+  const made: Operation = { tag: site.tag, about, streams: false, ...rest };
+  return site.resource.kind.custom === undefined ? made : asText(made);
+}
+
+/** Custom resources have no Protobuf form, and their lists no strategies. */
+function asText(made: Operation): Operation {
+  const { body, method } = made;
+  if (body === undefined || method === "delete") return { ...made, media: textMedia };
+  const media = method === "patch" ? customPatchMedia : textMedia;
+  return { ...made, media: textMedia, body: { ...body, media } };
 }
 
 function listOperation(site: Site, id: string): Operation {

@@ -1,0 +1,114 @@
+/**
+ * `npm run bench:definitions`: what 2,000 CustomResourceDefinitions cost: memory of each,
+ * aggregated discovery after a change, and the time until one more is established and serves.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+
+const count = 2000;
+const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const width = 16;
+
+/** A schema of a common size: 60 fields in three levels, about 9 kB of JSON. */
+function schema(): object {
+  const text = { type: "string", maxLength: 253, description: "A field of the specification." };
+  const fields = (make: () => object, length: number): object =>
+    Object.fromEntries(Array.from({ length }, (_each, index) => [`field${index}`, make()]));
+  const inner = () => ({ type: "object", properties: fields(() => text, 9) });
+  const list = () => ({ type: "array", items: inner() });
+  const properties = { ...fields(inner, 3), lists: list(), others: list(), size: text };
+  const status = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  return { type: "object", properties: { spec: { type: "object", properties }, status } };
+}
+
+function definition(index: number): object {
+  const group = `group${index % 200}.example.com`;
+  const [plural, kind] = [`things${index}`, `Thing${index}`];
+  const version = { name: "v1", served: true, storage: true, subresources: { status: {} } };
+  const versions = [{ ...version, schema: { openAPIV3Schema: schema() } }];
+  const spec = { group, scope: "Namespaced", names: { plural, kind }, versions };
+  const typeMeta = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+  return { ...typeMeta, metadata: { name: `${plural}.${group}` }, spec };
+}
+
+async function post(server: RunningServer, where: string, body: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const response = await server.fetch(where, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+  });
+  if (response.status !== 201) throw new Error(await response.text());
+  await response.arrayBuffer();
+}
+
+/** Milliseconds until an object of the definition can be made. */
+async function untilServed(server: RunningServer, index: number): Promise<number> {
+  const group = `group${index % 200}.example.com`;
+  const began = performance.now();
+  await post(server, path, definition(index));
+  const where = `${path}/things${index}.${group}`;
+  for (;;) {
+    const { status } = (await (await server.fetch(where)).json()) as any;
+    const found = status.conditions?.find((each: any) => each.type === "Established");
+    if (found?.status === "True") break;
+    await sleep(1);
+  }
+  const body = {
+    apiVersion: `${group}/v1`,
+    kind: `Thing${index}`,
+    metadata: { name: "one" },
+    spec: { size: "1" },
+  };
+  await post(server, `/apis/${group}/v1/namespaces/default/things${index}`, body);
+  return performance.now() - began;
+}
+
+async function discovery(server: RunningServer): Promise<{ ms: number; bytes: number }> {
+  const began = performance.now();
+  const response = await server.fetch("/apis", { headers: { accept: aggregated } });
+  const { byteLength } = await response.arrayBuffer();
+  return { ms: performance.now() - began, bytes: byteLength };
+}
+
+function heap(): number {
+  (globalThis as { gc?: () => void }).gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / 2 ** 20;
+}
+
+function shown(label: string, value: number, unit: string): void {
+  console.log(`${label.padEnd(52)} ${value.toFixed(value < 10 ? 2 : 0).padStart(8)} ${unit}`);
+}
+
+const server = await startServer({ controllers: false });
+await untilServed(server, count + 1000);
+const before = heap();
+const began = performance.now();
+for (let start = 0; start < count; start += width) {
+  const wave = Array.from({ length: Math.min(width, count - start) }, (_each, n) => start + n);
+  await Promise.all(wave.map((index) => untilServed(server, index)));
+}
+shown(`${count} definitions made and served, each`, (performance.now() - began) / count, "ms");
+await sleep(1000);
+shown("memory of each (twice collected)", (heap() - before) / count, "MB");
+await discovery(server);
+const times: number[] = [];
+const found: number[] = [];
+for (let index = count; index < count + 20; index++) {
+  times.push(await untilServed(server, index));
+  const { ms, bytes } = await discovery(server);
+  found.push(ms);
+  if (index === count) shown("aggregated discovery, size", bytes / 2 ** 20, "MB");
+}
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+shown("one more: established and its first object made", median(times), "ms");
+shown("the slowest of 20", Math.max(...times), "ms");
+shown("aggregated discovery after a change", median(found), "ms");
+shown("aggregated discovery unchanged", (await discovery(server)).ms, "ms");
+const indexed = performance.now();
+await (await server.fetch("/openapi/v3")).arrayBuffer();
+shown("index of OpenAPI v3, first", performance.now() - indexed, "ms");
+await server.close();
