@@ -141,6 +141,14 @@ describe("hostile values", () => {
     ]);
   });
 
+  it("are told of a thousand faults at most", () => {
+    const many = Array.from({ length: 100_000 }, (_, index) => index);
+    assert.equal(faults({ type: "array", items: text }, many).length, 1_000);
+    const rules = { "x-kubernetes-validations": [{ rule: "false" }] };
+    const items = { type: "integer", ...rules };
+    assert.equal(faults({ type: "array", items }, many).length, 1_000);
+  });
+
   it("cannot make a pattern run for ever", () => {
     const pattern = "^(a+)+$";
     assert.equal(faults({ ...text, pattern }, `${"a".repeat(50_000)}b`).length, 1);

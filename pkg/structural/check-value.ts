@@ -5,6 +5,7 @@ import type { CompiledSchema } from "./compiled-schema.ts";
 import { Correlated } from "./correlated.ts";
 import { formatCheck } from "./formats.ts";
 import { inGoOrder } from "./go-order.ts";
+import { MOST_TOLD } from "./limits.ts";
 import { isInteger, isJsonInteger, numberFaults } from "./number-rules.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -305,6 +306,7 @@ class ValueWalk {
   }
 
   private tell(problem: (path: string) => Problem): void {
+    if (this.found.length >= MOST_TOLD) return;
     if (this.quiet > 0) {
       this.found.push(somethingWrong);
       return;

@@ -11,6 +11,7 @@ import {
 import { DecodeFault, fromJson, Path, type Problems, toJsonValue } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { inGoOrder } from "./go-order.ts";
+import { MOST_TOLD } from "./limits.ts";
 
 type JsonObject = Record<string, unknown>;
 
@@ -46,7 +47,9 @@ function coerceResource(resource: JsonObject, path: Path, unknown: string[]): vo
   const found: string[] = [];
   const decoded = decodeMeta(metadata, found);
   if (typeof decoded === "string") throw refused(at, metadata, decoded);
-  unknown.push(...found.map((field) => `${at.toString()}.${field}`));
+  if (unknown.length < MOST_TOLD) {
+    unknown.push(...found.map((field) => `${at.toString()}.${field}`));
+  }
   const shown = toJsonValue(objectMeta, decoded) as JsonObject;
   if (shown["creationTimestamp"] === null) delete shown["creationTimestamp"];
   resource["metadata"] = shown;
@@ -76,7 +79,7 @@ export function checkEmbedded(
   path: Path,
   problems: Problems,
 ): void {
-  if (!schema.hasEmbedded) return;
+  if (!schema.hasEmbedded || problems.list.length >= MOST_TOLD) return;
   if (schema.isEmbedded && isObject(value)) checkResource(value, path, problems);
   forEachBelow(value, schema, path, (inner, known, at) =>
     checkEmbedded(inner, known, at, problems),

@@ -3,6 +3,7 @@ import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { inGoOrder } from "./go-order.ts";
 import { identity } from "./identity.ts";
+import { MOST_TOLD } from "./limits.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -13,6 +14,7 @@ export function checkListTypes(
   problems: Problems,
 ): void {
   if (typeof value !== "object" || value === null || !schema.hasListTypes) return;
+  if (problems.list.length >= MOST_TOLD) return;
   if (Array.isArray(value)) {
     if (schema.listType === "set") checkSet(value, path, problems);
     if (schema.listType === "map") checkMap(value, schema.listKeys, path, problems);
@@ -64,7 +66,7 @@ function repeated(list: readonly unknown[]): readonly number[] {
     const key = identity(item);
     const count = (times.get(key) ?? 0) + 1;
     times.set(key, count);
-    if (count === 2) found.push(index);
+    if (count === 2 && found.length < MOST_TOLD) found.push(index);
   }
   return found;
 }

@@ -49,6 +49,13 @@ describe("pruning", () => {
     });
   }
 
+  it("refuses what nobody could read again", () => {
+    const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+    const keepsAll: JsonSchema = { [keeps]: true };
+    assert.deepEqual(pruned(keepsAll, nested(400)), [nested(400)]);
+    assert.throws(() => pruned(keepsAll, nested(600)), DecodeFault);
+  });
+
   it("brings embedded metadata into normal form", () => {
     const embedded = object({}, { "x-kubernetes-embedded-resource": true });
     const metadata = '"metadata":{"name":"n","colour":"red","creationTimestamp":null}';

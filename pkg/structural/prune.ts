@@ -1,5 +1,6 @@
 import { compareUtf8 } from "#base";
 import type { CompiledSchema } from "./compiled-schema.ts";
+import { MOST_TOLD } from "./limits.ts";
 
 type JsonObject = Record<string, unknown>;
 
@@ -49,7 +50,7 @@ function pruneFields(
     if (isResource && metaFields.has(name)) continue;
     const known = schema?.field(name);
     if (known === undefined && schema?.allowsAny !== true) {
-      walk.dropped.push(pathOf(walk.steps, name));
+      if (walk.dropped.length < MOST_TOLD) walk.dropped.push(pathOf(walk.steps, name));
       delete object[name];
     } else if (isBranch(object[name])) {
       walk.steps.push(name);

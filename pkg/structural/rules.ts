@@ -5,6 +5,7 @@ import { type FieldProblem, Path, type Problems, type ProblemType } from "#schem
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { Correlated } from "./correlated.ts";
 import { identity } from "./identity.ts";
+import { MOST_TOLD } from "./limits.ts";
 import { keyOf } from "./list-types.ts";
 import { type RuleProgram, rulePrograms } from "./rule-programs.ts";
 
@@ -124,6 +125,7 @@ class RuleWalk {
     const oldSelf = old === undefined ? undefined : adapt(old, type);
     const optional = oldSelf === undefined ? OptionalValue.none : new OptionalValue(oldSelf);
     for (const rule of rules) {
+      if (this.problems.list.length >= MOST_TOLD) this.isOn = false;
       if (!this.isOn) return;
       if (this.budget <= 0) return this.stop(visit, OUT_OF_BUDGET);
       const isOptional = rule.source.optionalOldSelf === true;
@@ -199,8 +201,12 @@ class RuleWalk {
     const at = fieldPath === "" ? path : path.child(fieldPath);
     const told = { ...problem, field: at.toString() };
     const isForgiven = !usesOld && (node ?? ancestor)?.isUnchanged === true;
-    if (!isForgiven) this.problems.add(told);
-    else this.warnings.push(`${told.field === "" ? "<nil>" : told.field}: ${problemText(told)}`);
+    if (!isForgiven) {
+      this.problems.add(told);
+    } else if (this.warnings.length < MOST_TOLD) {
+      const field = told.field === "" ? "<nil>" : told.field;
+      this.warnings.push(`${field}: ${problemText(told)}`);
+    }
   }
 
   private stop(visit: Visit, detail: string): void {
