@@ -13,7 +13,12 @@ export interface Difference {
 /** Files for one client, where they do not sleep. */
 const BATCH = 6;
 
-type ServerSettings = Pick<StartOptions, "runtimeConfig" | "featureGates">;
+interface ReplayServers {
+  readonly servers: number;
+  readonly settings: Pick<StartOptions, "runtimeConfig" | "featureGates">;
+  /** Gives the server that is asked, from one that has just started. */
+  readonly prepare?: (server: RunningServer) => Promise<RunningServer>;
+}
 
 /** Servers with equal settings and nothing in common, and the files that they are asked. */
 export class ReplayPool {
@@ -24,7 +29,7 @@ export class ReplayPool {
   constructor(
     private readonly folder: string,
     readonly files: readonly string[],
-    private readonly of: { readonly servers: number; readonly settings: ServerSettings },
+    private readonly of: ReplayServers,
   ) {
     for (const file of files) this.outcomes.set(file, withResolvers());
   }
@@ -34,7 +39,8 @@ export class ReplayPool {
     const common = { port: 0, controllers: false, bootstrapTokens: true, tokens } as const;
     const authorization = ["Node", "RBAC"] as const;
     const jobs = this.jobs();
-    const start = () => startServer({ ...common, authorization, ...this.of.settings });
+    const { settings, prepare = (server) => Promise.resolve(server) } = this.of;
+    const start = async () => prepare(await startServer({ ...common, authorization, ...settings }));
     this.servers = Array.from({ length: this.of.servers }, start);
     this.lanes = this.servers.map((server) => this.lane(server, jobs));
   }
