@@ -10,10 +10,12 @@ import {
 } from "#client";
 import { resolve } from "#meta";
 import { bestOf, oldestEmulation, strategyOf } from "./candidate-choice.ts";
-import { type ControllerContext, enqueue, ignoreNotFound, isConflict, queueOf } from "./context.ts";
+import { type ControllerContext, ignoreNotFound, isConflict, queueOf } from "./context.ts";
 
 /** A candidate that was asked has so long to answer, and its answer is good for as long. */
 const answerMs = 5_000;
+/** Candidates come in groups: an election waits a little for more. */
+const gatherMs = 2_000;
 /** Between looks while candidates are being asked, and while all is well. */
 const askingMs = 250;
 const calmMs = 1_000;
@@ -49,7 +51,7 @@ class Coordinator {
   async run(): Promise<void> {
     const queue = queueOf(this.context, "leader-election-controller");
     await this.candidates.untilSynced();
-    enqueue(queue, this.candidates, ({ object }) => [leaseOf(object)]);
+    this.candidates.subscribe(({ object }) => queue.addAfter(leaseOf(object), gatherMs));
     await Promise.all([queue.run((key) => this.elect(key)), this.round()]);
   }
 
@@ -88,9 +90,10 @@ class Coordinator {
     return waits;
   }
 
+  /** It has renewed its candidacy just now, and after it was last asked. */
   private hasAnswered(candidate: LeaseCandidate): boolean {
-    const asked = timeOf(candidate.spec?.pingTime);
-    const isRecent = asked + answerMs > this.context.clock.now();
+    const renewed = timeOf(candidate.spec?.renewTime);
+    const isRecent = renewed + answerMs > this.context.clock.now();
     return isRecent && !isUnanswered(candidate);
   }
 
