@@ -29,7 +29,8 @@ function published(source: JsonSchema, dialect: Dialect): OpenApi {
   const { items, properties, additionalProperties: values } = shown;
   const result: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(shown)) {
-    if (value !== undefined && !hidden.has(name)) result[name] = value;
+    const isSaid = value !== undefined && !(name === "default" && value === null);
+    if (isSaid && !hidden.has(name)) result[name] = value;
   }
   if (values !== undefined) {
     result["additionalProperties"] =

@@ -1,6 +1,6 @@
 /** Rules of definitions. Paths and values follow Kubernetes' internal form, see `hoisted`. */
 import { deepEqual } from "#base";
-import { Path, type Problems } from "#schema";
+import { Path, Problems } from "#schema";
 import { type HookContext, isDns1035Label, isDns1123Subdomain } from "#meta";
 import type { JsonSchema } from "#structural";
 import { parseGoUrl } from "../go-url.ts";
@@ -22,6 +22,7 @@ import {
   strict,
   type Tolerance,
   toleranceFor,
+  unchangedParts,
 } from "./tolerance.ts";
 
 /** What versions say, either each or, where all say the same, once for all. */
@@ -97,7 +98,7 @@ export function checkDefinitionUpdate(
   old: CustomResourceDefinition,
   { problems, context }: { readonly problems: Problems; readonly context: HookContext },
 ): void {
-  checkSpec(definition.spec, toleranceFor(definition, old), problems);
+  checkSpecUpdate(definition, old, problems);
   const { scope, names, group } = definition.spec;
   if (isEstablished(old)) {
     mustNotChange(problems, spec.child("scope"), { now: scope, before: old.spec.scope });
@@ -162,6 +163,17 @@ function checkSpec(definition: DefinitionSpec, given: Tolerance, problems: Probl
     problems,
   });
   checkConversion(definition.conversion, tolerance, problems);
+}
+
+/** Few updates have any fault, so that only then it is found out which of them are old. */
+function checkSpecUpdate(
+  definition: CustomResourceDefinition,
+  old: CustomResourceDefinition,
+  problems: Problems,
+): void {
+  const found = new Problems();
+  checkSpec(definition.spec, unchangedParts(definition, old), found);
+  if (!found.empty) checkSpec(definition.spec, toleranceFor(definition, old), problems);
 }
 
 /** Where unknown fields are pruned, or anything depends on it, schemas must be structural. */

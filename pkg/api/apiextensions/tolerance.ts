@@ -61,6 +61,25 @@ export function knowsReviews(versions: readonly string[]): boolean {
   return versions.length === 0 || versions.some((version) => reviewed.includes(version));
 }
 
+/** What an update is let pass for parts that it leaves as they are. Cheap. */
+export function unchangedParts(
+  definition: CustomResourceDefinition,
+  old: CustomResourceDefinition,
+): Tolerance {
+  const before = new Map((old.spec.versions ?? []).map((version) => [version.name, version]));
+  const after = new Map((definition.spec.versions ?? []).map((each) => [each.name, each]));
+  const isSame = (name: string, part: (version: DefinitionVersion | undefined) => unknown) =>
+    before.has(name) && deepEqual(part(before.get(name)), part(after.get(name)));
+  const { clientConfig } = old.spec.conversion?.webhook ?? {};
+  return {
+    ...strict,
+    certificates: !isEstablished(old) || !isBundle(clientConfig?.caBundle ?? ""),
+    costs: (name) => isSame(name, (version) => version?.schema),
+    selectableFields: (name) => isSame(name, (version) => version?.selectableFields),
+  };
+}
+
+/** All that is wrong with the old definition. Looks through its schemas. */
 export function toleranceFor(
   definition: CustomResourceDefinition,
   old: CustomResourceDefinition,
@@ -68,21 +87,14 @@ export function toleranceFor(
   const schemas = schemasOf(old.spec);
   const has = (holds: (schema: JsonSchema) => boolean) =>
     schemas.some((schema) => somewhere(schema, holds));
-  const { conversionReviewVersions, clientConfig } = old.spec.conversion?.webhook ?? {};
-  const before = new Map((old.spec.versions ?? []).map((version) => [version.name, version]));
-  const after = new Map((definition.spec.versions ?? []).map((each) => [each.name, each]));
-  const isSame = (name: string, part: (version: DefinitionVersion | undefined) => unknown) =>
-    before.has(name) && deepEqual(part(before.get(name)), part(after.get(name)));
   return {
+    ...unchangedParts(definition, old),
     types: has(({ type }) => !isJsonType(type)),
     missingSchemas: schemas.length < (old.spec.versions ?? []).length,
     nonStructural: schemas.some((schema) => finds((found) => structural(schema, found))),
     unprunedDefaults: schemas.some(hasUnprunedDefaults),
     listItems: has((schema) => finds((found) => checkListItems(schema, Path.root, found))),
-    reviewVersions: !knowsReviews(conversionReviewVersions ?? []),
-    certificates: !isEstablished(old) || !isBundle(clientConfig?.caBundle ?? ""),
-    costs: (name) => isSame(name, (version) => version?.schema),
-    selectableFields: (name) => isSame(name, (version) => version?.selectableFields),
+    reviewVersions: !knowsReviews(old.spec.conversion?.webhook?.conversionReviewVersions ?? []),
   };
 }
 
