@@ -67,6 +67,7 @@ export class Trail implements AuditTrail {
   ) {
     this.keepsAnswer = reaches(verdict.level, "RequestResponse");
     this.event = beginning(request, verdict, parts.clock.nowMicros());
+    for (const [key, value] of request.user?.remarks ?? nothing) this.annotate(key, value);
   }
 
   annotate(key: string, value: string): void {

@@ -18,6 +18,8 @@ export interface AccountClaims {
   readonly audiences: readonly string[];
   readonly notBefore: number;
   readonly expires: number;
+  /** Seconds since 1970; a client that renews its tokens never shows one that is older. */
+  readonly staleAfter: number | undefined;
 }
 
 /** Who signed the tokens that lie in Secrets, in the days before tokens expired. */
@@ -42,6 +44,7 @@ export function readClaims(claims: Claims, label: string): AccountClaims | undef
   if (namespace === undefined || account === undefined) return undefined;
   if (claims["sub"] !== `system:serviceaccount:${namespace}:${account.name}`) return undefined;
   const { aud, exp, nbf = 0 } = claims;
+  const { warnafter } = own;
   const audiences = (Array.isArray(aud) ? aud : [aud]).filter((each) => typeof each === "string");
   if (typeof exp !== "number" || typeof nbf !== "number") return undefined;
   return {
@@ -54,6 +57,7 @@ export function readClaims(claims: Claims, label: string): AccountClaims | undef
     audiences,
     notBefore: nbf,
     expires: exp,
+    staleAfter: typeof warnafter === "number" ? warnafter : undefined,
   };
 }
 

@@ -125,7 +125,10 @@ describe("tokens of service accounts", () => {
   it("in Secrets count while they lie there, and leave the day of their use", async () => {
     const old = legacyToken();
     secret = { data: { token: Buffer.from(old).toString("base64") }, labels: {} };
-    assert.equal((await ask(old))?.user.name, "system:serviceaccount:ns:app");
+    const owner = await ask(old);
+    assert.equal(owner?.user.name, "system:serviceaccount:ns:app");
+    const remark = [`authentication.${kubernetes.api}/legacy-token`, owner.user.name];
+    assert.deepEqual([...(owner.user.remarks ?? [])], [remark]);
     assert.deepEqual(labelled, [[`${kubernetes.label}/legacy-token-last-used`, "2026-01-01"]]);
     secret.labels = { [`${kubernetes.label}/legacy-token-last-used`]: "2026-01-01" };
     assert.ok(await ask(old));

@@ -121,7 +121,9 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     await this.checkAccount(namespace, account);
     this.noteUse(secret);
     this.checkMarked(secret, account);
-    return { user: accountUser(namespace, account, new Map()) };
+    const user = accountUser(namespace, account, new Map());
+    const key = resolve("authentication.{api}/legacy-token", domain);
+    return { user: { ...user, remarks: new Map([[key, user.name]]) } };
   }
 
   /** Secrets show the day on which their token was last used; those without use are removed. */
@@ -145,7 +147,8 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     );
   }
 
-  private userOf({ namespace, account, id, pod, node }: AccountClaims): TokenOwner["user"] {
+  private userOf(claims: AccountClaims): TokenOwner["user"] {
+    const { namespace, account, id, pod, node, staleAfter = Infinity } = claims;
     const extra = new Map<string, readonly string[]>();
     const tell = (key: string, value: string | undefined) => {
       const name = resolve(`authentication.{label}/${key}`, this.options.domain);
@@ -156,7 +159,12 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     tell("node-uid", node?.uid);
     tell("pod-name", pod?.name);
     tell("pod-uid", pod?.uid);
-    return accountUser(namespace, account, extra);
+    const user = accountUser(namespace, account, extra);
+    const late = Math.floor(this.options.clock.now() / 1000 - staleAfter);
+    if (late <= 0) return user;
+    const key = resolve("authentication.{api}/stale-token", this.options.domain);
+    const story = `subject: ${user.name}, seconds after warning threshold: ${late}`;
+    return { ...user, remarks: new Map([[key, story]]) };
   }
 }
 

@@ -59,7 +59,10 @@ class Issue {
     const bound = await this.bind();
     const now = Math.floor(context.now / 1000);
     const seconds = this.lifetime();
-    const token = signToken(this.claims(account, { bound, now, seconds }), this.options.key);
+    const claims = this.claims(account, { bound, now, seconds });
+    const token = signToken(claims, this.options.key);
+    const issued = resolve("authentication.{label}/issued-credential-id", this.options.domain);
+    this.question.target.notes?.annotate(issued, `JTI=${String(claims["jti"])}`);
     const expirationTimestamp = timestamp((now + seconds) * 1000);
     return {
       metadata: {

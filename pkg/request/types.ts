@@ -28,6 +28,8 @@ export interface User {
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: ReadonlyMap<string, readonly string[]>;
+  /** Annotations for the record of this user's requests. */
+  readonly remarks?: ReadonlyMap<string, string>;
 }
 
 /** What a client showed of itself in the TLS handshake: one object for all its requests. */

@@ -192,7 +192,10 @@ describe("audit", function () {
     const account = { metadata: { name: "default" } };
     await ask("/api/v1/namespaces/default/serviceaccounts", post(account));
     await ask(token, post({ spec: {} }));
-    await recorded(5);
+    const events = await recorded(5);
+    const key = "authentication.kubernetes.io/issued-credential-id";
+    const issued: string = events.at(-1)!["annotations"][key];
+    assert.match(issued, /^JTI=[0-9a-f-]{36}$/);
     const all = log.lines.join("\n");
     assert.doesNotMatch(all, /tellnobody|dGVsbG5vYm9keQ|eyJ/);
     assert.doesNotMatch(all, new RegExp(server.token));
