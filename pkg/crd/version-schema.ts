@@ -33,7 +33,7 @@ export function versionSchema(version: DefinitionVersion, { group, kind }: Named
   const schema = new CompiledSchema(source);
   const doc = source.description ?? "";
   const fields = { metadata: plain(1, objectMeta, "Standard object metadata.") };
-  const open = openMembers(schema);
+  const open = openMembers(schema, version.selectableFields ?? []);
   return {
     name: version.name,
     schema,
@@ -46,7 +46,12 @@ export function versionSchema(version: DefinitionVersion, { group, kind }: Named
   };
 }
 
-function openMembers(schema: CompiledSchema): OpenMembers {
+function openMembers(
+  schema: CompiledSchema,
+  selectable: NonNullable<DefinitionVersion["selectableFields"]>,
+): OpenMembers {
+  const fields = selectable.map(({ jsonPath }) => ({ fieldPath: jsonPath.replace(/^\./, "") }));
+  const extension = fields.length === 0 ? {} : { "x-kubernetes-selectable-fields": fields };
   return {
     prune: (object, unknown) => {
       const dropped = pruneObject(object, schema);
@@ -57,7 +62,8 @@ function openMembers(schema: CompiledSchema): OpenMembers {
     openApi: (dialect, metadata) => {
       const published = publishedSchema(schema.source, dialect, metadata);
       const { properties } = published as { readonly properties?: object };
-      return { ...published, type: "object", properties: { ...properties, metadata } };
+      const all = { ...properties, metadata };
+      return { ...published, type: "object", properties: all, ...extension };
     },
   };
 }

@@ -52,7 +52,8 @@ function tell(found: readonly FieldProblem[], problems: Problems): void {
 
 /**
  * `check` and its parts give the number of things that were right: of several schemas one of which
- * must hold, the one with the most is the one that is told about.
+ * must hold, the one with the most is the one that is told about. The reference counts each kind of
+ * check that there is for a value, passed or not, and some kinds once more if they are passed.
  */
 class ValueWalk {
   readonly found: FieldProblem[] = [];
@@ -64,7 +65,7 @@ class ValueWalk {
 
   check(value: unknown, schema: CompiledSchema, old: Correlated | undefined): number {
     if (value === null) return this.checkNull(schema);
-    let right = 5 + this.checkType(value, schema);
+    let right = ALWAYS + this.checkType(value, schema);
     if (schema.hasJunctors) right += this.checkJunctors(value, schema, old);
     switch (typeof value) {
       case "string":
@@ -360,6 +361,9 @@ type Problem = Omit<FieldProblem, "field"> & Partial<Pick<FieldProblem, "field">
 const somethingWrong: FieldProblem = { type: "FieldValueInvalid", field: "", detail: "" };
 
 const nothing: readonly FieldProblem[] = [];
+
+/** Kinds of checks that there are for every value. */
+const ALWAYS = 5;
 
 interface Attempt {
   readonly right: number;
