@@ -1,3 +1,4 @@
+import { goQuote } from "#meta";
 import { keyElement, type PathElement, valueElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 
@@ -81,15 +82,17 @@ function keyedElement(list: ListShape, item: unknown): PathElement {
   if (!isJsonObject(item)) {
     throw new ElementFault("associative list with keys may not have non-map elements");
   }
-  return keyElement(
-    list.keys.map(([name, absent]) => {
-      const value = Object.hasOwn(item, name) ? item[name] : absent;
-      if (value !== undefined) return [name, value] as const;
-      throw new ElementFault(
-        `associative list with keys has an element that omits key field ${JSON.stringify(name)} ` +
-          "(and doesn't have default value)",
-      );
-    }),
+  const keys: (readonly [name: string, value: unknown])[] = [];
+  for (const [name, absent] of list.keys) {
+    const value = Object.hasOwn(item, name) ? item[name] : absent;
+    // One key is enough: that others are required is for the validation to say.
+    if (value !== undefined) keys.push([name, value]);
+  }
+  if (keys.length > 0) return keyElement(keys);
+  const names = list.keys.map(([name]) => goQuote(name)).join(" ");
+  throw new ElementFault(
+    `associative list with keys has an element that omits all key fields [${names}] ` +
+      "(and doesn't have default values for any key fields)",
   );
 }
 

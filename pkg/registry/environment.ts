@@ -5,6 +5,7 @@ import type { ServiceNetwork } from "./allocation/service-allocator.ts";
 import type { Admit } from "./admission.ts";
 import type { Target } from "./contract.ts";
 import type { Identities } from "./identities.ts";
+import type { KeyQueues } from "./key-queues.ts";
 import type { NamespaceCache } from "./namespace-cache.ts";
 import type { Allocator } from "./reservations.ts";
 import type { Answerer } from "./subresources/question.ts";
@@ -51,6 +52,7 @@ export interface Environment {
   readonly eventTtlSeconds: number;
   readonly storageRoot: string;
   readonly namespaces: NamespaceCache;
+  readonly queues: KeyQueues;
   readonly mutating: readonly Admit[];
   readonly validating: readonly Admit[];
   /** By the key prefix of the kind: what hands out addresses and ports to its objects. */

@@ -17,6 +17,7 @@ import { refuseWhileTerminating } from "./custom.ts";
 import { dropEmpties } from "./empties.ts";
 import { type Environment, hookContext } from "./environment.ts";
 import { writeFitting } from "./fitting.ts";
+import { type Attempt, untilAnswered } from "./key-queues.ts";
 import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
 import {
   dropRepeatedOwners,
@@ -249,23 +250,15 @@ export async function write(
   target: Target,
   change: Change,
 ): Promise<WriteAnswer> {
-  const key = keyOf(target);
-  let { entry } = await environment.store.get(key, { signal: target.signal });
-  for (;;) {
-    target.signal.throwIfAborted();
-    const outcome =
-      entry === undefined
-        ? await createByUpdate(environment, target, change)
-        : await replace(environment, target, { ...change, entry });
-    if ("answer" in outcome) return outcome.answer;
-    entry = outcome.current;
-  }
+  const place = { key: keyOf(target), signal: target.signal };
+  return untilAnswered(environment, place, (entry) =>
+    entry === undefined
+      ? createByUpdate(environment, target, change)
+      : replace(environment, target, { ...change, entry }),
+  );
 }
 
-type Outcome =
-  | { readonly answer: WriteAnswer }
-  /** Someone else was faster; this stands there now. */
-  | { readonly current: Entry | undefined };
+type Outcome = Attempt<WriteAnswer>;
 
 async function createByUpdate(
   environment: Environment,

@@ -12,6 +12,7 @@ import { ConvertedEntries } from "./converted-entries.ts";
 import { convertedStore } from "./converted-store.ts";
 import { faultError } from "./faults.ts";
 import { identitiesOf } from "./identities.ts";
+import { KeyQueues } from "./key-queues.ts";
 import { list } from "./list.ts";
 import { NamespaceCache, type NamespaceState } from "./namespace-cache.ts";
 import { create, patch, update } from "./pipeline.ts";
@@ -92,6 +93,7 @@ function environmentOf(options: RegistryOptions): Environment {
     allocators,
     answerers,
     namespaces,
+    queues: new KeyQueues(clock),
     identities,
     spoken: new Catalog(subresourceKinds, catalog.domain),
     ipFamilies: serviceNetwork === undefined ? ["IPv4"] : familiesOf(serviceNetwork),

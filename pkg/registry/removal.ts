@@ -5,6 +5,7 @@ import type { Entry } from "#storage";
 import type { DeleteAnswer, DeleteOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
 import { gracefully } from "./graceful.ts";
+import { type Attempt, type Outdated, untilAnswered } from "./key-queues.ts";
 import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
 import { successor, timestamp } from "./metadata.ts";
 import { releaseAll } from "./reservations.ts";
@@ -37,27 +38,31 @@ export async function remove(
   const { dryRun } = options;
   const attributes = { target, operation: "delete", dryRun, object: undefined } as const;
   await namespaceLifecycle(environment, { ...attributes, old: undefined });
-  const key = keyOf(target);
-  let { entry } = await environment.store.get(key, { signal: target.signal });
-  for (;;) {
-    target.signal.throwIfAborted();
+  const place = { key: keyOf(target), signal: target.signal };
+  return untilAnswered(environment, place, async (entry) => {
     if (entry === undefined) throw notFound(target.resource, target.name);
     const current = new StoredItem(environment, target, entry);
     if (options.ignoreReadError === true && !canBeRead(current)) {
-      if (dryRun || (await removeUnreadable(environment, target, entry))) {
-        return { status: deleted(target, undefined) };
-      }
-      ({ entry } = await environment.store.get(key, { signal: target.signal }));
-      continue;
+      return eraseUnreadable(environment, target, { entry, dryRun });
     }
     for (const step of [...environment.mutating, ...environment.validating]) {
       await step({ ...attributes, old: current.object });
     }
     checkPreconditions(target, current, options);
-    const outcome = await removeOnce(environment, target, { options, entry, current });
-    if ("answer" in outcome) return outcome.answer;
-    entry = outcome.current;
+    return removeOnce(environment, target, { options, entry, current });
+  });
+}
+
+async function eraseUnreadable(
+  environment: Environment,
+  target: Target,
+  { entry, dryRun }: { readonly entry: Entry; readonly dryRun: boolean },
+): Promise<Outcome> {
+  if (dryRun || (await removeUnreadable(environment, target, entry))) {
+    return { answer: { status: deleted(target, undefined) } };
   }
+  const { entry: current } = await environment.store.get(entry.key, { signal: target.signal });
+  return { current };
 }
 
 /** One attempt: what is to go, as it stands in the store. */
@@ -67,15 +72,10 @@ interface Removal {
   readonly current: StoredItem;
 }
 
-type Outcome = { readonly answer: DeleteAnswer } | Outdated;
+type Outcome = Attempt<DeleteAnswer>;
 
 interface Marked {
   readonly answer: { readonly item: StoredItem; readonly pending: true };
-}
-
-/** Someone else was faster; this stands there now. */
-interface Outdated {
-  readonly current: Entry | undefined;
 }
 
 function removeOnce(

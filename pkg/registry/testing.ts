@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { builtinKinds } from "#api";
 import { type Clock, type Random, seededRandom } from "#base";
 import { Catalog, domainOf, type Resource, StatusError } from "#meta";
@@ -124,6 +125,8 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     store,
   });
   const { signal } = new AbortController();
+  // All requests of a test share it.
+  setMaxListeners(0, signal);
   const target = (path: string): Target => {
     const [resource, [namespace = "", name = "", subresource = ""]] = located(catalog, path);
     return { resource, namespace, name, subresource, user: nobody, signal, userAgent: "test" };

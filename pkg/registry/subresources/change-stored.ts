@@ -1,7 +1,9 @@
 import { deepClone } from "#base";
 import { notFound } from "#meta";
+import type { Entry } from "#storage";
 import type { Target } from "../contract.ts";
 import type { Environment } from "../environment.ts";
+import { untilAnswered } from "../key-queues.ts";
 import { encodeStored, keyOf, setResourceVersion, StoredItem } from "../stored.ts";
 
 interface StoredChange {
@@ -24,22 +26,20 @@ export async function changeStored(
   const { store } = environment;
   const { signal } = target;
   const key = keyOf(target);
-  let { entry } = await store.get(key, { signal });
-  for (;;) {
-    signal.throwIfAborted();
+  return untilAnswered(environment, { key, signal }, async (entry) => {
     if (entry === undefined) throw notFound(target.resource, target.name);
     const current = new StoredItem(environment, target, entry);
     check?.(current);
     const object = deepClone(current.object);
     change(object);
     const value = encodeStored(environment, target.resource, object);
-    if (dryRun) return new StoredItem(environment, target, { ...entry, value }, { object });
-    if (Buffer.compare(value, entry.value) === 0) return current;
+    const itemOf = (written: Pick<Entry, "key" | "value" | "modRevision">): StoredItem =>
+      new StoredItem(environment, target, written, { object });
+    if (dryRun) return { answer: itemOf({ ...entry, value }) };
+    if (Buffer.compare(value, entry.value) === 0) return { answer: current };
     const outcome = await store.update(key, entry.modRevision, value, { signal });
-    if (outcome.done) {
-      setResourceVersion(object, outcome.entry.modRevision);
-      return new StoredItem(environment, target, outcome.entry, { object });
-    }
-    entry = outcome.current;
-  }
+    if (!outcome.done) return outcome;
+    setResourceVersion(object, outcome.entry.modRevision);
+    return { answer: itemOf(outcome.entry) };
+  });
 }
