@@ -7,6 +7,8 @@ const collection = `/api/v1/namespaces/${namespace}/configmaps`;
 /** Paths of what is measured; a floor has its own. */
 export interface Paths {
   readonly create: string;
+  /** As `create`, but in no list that is measured. */
+  readonly created: string;
   readonly object: string;
   readonly cached: string;
   readonly page: string;
@@ -16,6 +18,7 @@ export interface Paths {
 
 export const keelsonPaths: Paths = {
   create: collection,
+  created: `/api/v1/namespaces/${namespace}-writes/configmaps`,
   object: `${collection}/object-5`,
   cached: `${collection}/object-5?resourceVersion=0`,
   page: `${collection}?limit=500`,
@@ -25,6 +28,7 @@ export const keelsonPaths: Paths = {
 
 export const floorPaths: Paths = {
   create: "/object",
+  created: "/object",
   object: "/object",
   cached: "/object",
   page: "/page",
@@ -32,23 +36,23 @@ export const floorPaths: Paths = {
   watch: "/watch?",
 };
 
-/** Calls a second. */
-export interface Reads {
-  readonly get: number;
-  readonly getCached: number;
-  readonly page: number;
-  readonly list: number;
-  readonly listProtobuf: number;
-}
+/** What is read, with how many calls in flight and in which format. */
+export const reads = {
+  get: { path: "object", inFlight: 64, accept: "application/json" },
+  getCached: { path: "cached", inFlight: 64, accept: "application/json" },
+  page: { path: "page", inFlight: 8, accept: "application/json" },
+  list: { path: "list", inFlight: 4, accept: "application/json" },
+  listProtobuf: { path: "list", inFlight: 4, accept: "application/vnd.kubernetes.protobuf" },
+} as const;
 
-/** The namespace and `count` config maps of 1.3 KB; creates a second. */
-export async function fill(aim: Aim, count: number): Promise<number> {
+/** Makes the namespaces, and `count` config maps of 1.3 KB in one of them. */
+export async function fill(aim: Aim, count: number): Promise<void> {
   const connection = new Connection(aim);
-  const body = Buffer.from(
-    JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }),
-  );
-  await connection.call("POST", "/api/v1/namespaces", { body });
-  const start = performance.now();
+  for (const name of [namespace, `${namespace}-writes`]) {
+    const made = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    const body = Buffer.from(JSON.stringify(made));
+    await connection.call("POST", "/api/v1/namespaces", { body });
+  }
   let next = 0;
   const worker = async () => {
     for (let n = next++; n < count; n = next++) {
@@ -58,16 +62,15 @@ export async function fill(aim: Aim, count: number): Promise<number> {
   };
   await Promise.all(Array.from({ length: 32 }, worker));
   connection.close();
-  return count / ((performance.now() - start) / 1000);
 }
 
-/** Creates a second of a floor. */
-export async function creates(aim: Aim, seconds: number): Promise<number> {
+/** Creates a second. */
+export async function creates(aim: Aim, paths: Paths, seconds: number): Promise<number> {
   const connection = new Connection(aim);
-  const create = (n: number) =>
-    connection.call("POST", floorPaths.create, { body: configMap(`object-${n}`) });
-  await rate(seconds / 2, 32, create);
-  const created = await rate(seconds, 32, create);
+  const run = Date.now().toString(36);
+  const created = await rate(seconds, 32, (n) =>
+    connection.call("POST", paths.created, { body: configMap(`${run}-${n}`) }),
+  );
   connection.close();
   return created;
 }
@@ -89,22 +92,30 @@ export async function transactions(endpoint: string, seconds: number): Promise<n
   return await rate(seconds, 32, write);
 }
 
-export async function reads(aim: Aim, paths: Paths, seconds: number): Promise<Reads> {
-  const connections = Array.from({ length: 4 }, () => new Connection(aim));
-  const get = (path: string, inFlight: number, accept = "application/json") =>
-    rate(seconds, inFlight, (n) =>
-      (connections[n % connections.length] as Connection).call("GET", path, { accept }),
-    );
-  await get(paths.object, 32);
-  const result = {
-    get: await get(paths.object, 64),
-    getCached: await get(paths.cached, 64),
-    page: await get(paths.page, 8),
-    list: await get(paths.list, 4),
-    listProtobuf: await get(paths.list, 4, "application/vnd.kubernetes.protobuf"),
-  };
-  for (const connection of connections) connection.close();
-  return result;
+/** Reads over four connections. */
+export class Reader {
+  private readonly connections: readonly Connection[];
+
+  constructor(
+    aim: Aim,
+    private readonly paths: Paths,
+  ) {
+    this.connections = Array.from({ length: 4 }, () => new Connection(aim));
+  }
+
+  /** Calls a second. */
+  rate(what: keyof typeof reads, seconds: number): Promise<number> {
+    const { path, inFlight, accept } = reads[what];
+    const { connections, paths } = this;
+    return rate(seconds, inFlight, (n) => {
+      const connection = connections[n % connections.length] as Connection;
+      return connection.call("GET", paths[path], { accept });
+    });
+  }
+
+  close(): void {
+    for (const connection of this.connections) connection.close();
+  }
 }
 
 export interface FanOut {
