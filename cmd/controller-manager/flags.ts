@@ -1,4 +1,5 @@
 import { usualTimes } from "#client";
+import { usualWorkers } from "#controllers";
 import { flag } from "../flags/parse.ts";
 
 /** Names, meanings and defaults are those of kube-controller-manager. */
@@ -9,6 +10,18 @@ export const controllerManagerFlags = {
     "list",
     [],
     "which controllers run: * = the usual ones, foo = also foo, -foo = not foo (default *)",
+  ),
+  "concurrent-namespace-syncs": flag(
+    "int",
+    usualWorkers.namespaceWorkers,
+    "namespaces that are emptied at a time",
+    { minimum: 1 },
+  ),
+  "concurrent-gc-syncs": flag(
+    "int",
+    usualWorkers.collectorWorkers,
+    "objects that the garbage collector looks after at a time",
+    { minimum: 1 },
   ),
   "leader-elect": flag("bool", true, "run controllers only while holding a Lease"),
   "leader-elect-lease-duration": flag(

@@ -229,9 +229,13 @@ function selected(words: readonly string[]): readonly Controller[] {
 function settingsOf(values: Values): ControllerSettings {
   const rootCa = readIfNamed(values, "root-ca-file");
   const pem = readIfNamed(values, "service-account-private-key-file");
-  if (pem === "") return { settleMs, rootCa };
+  const workers = {
+    namespaceWorkers: values["concurrent-namespace-syncs"],
+    collectorWorkers: values["concurrent-gc-syncs"],
+  };
+  if (pem === "") return { ...workers, settleMs, rootCa };
   const key = parseSigningKey(pem);
-  return { settleMs, rootCa, signToken: (claims) => signToken(claims, key) };
+  return { ...workers, settleMs, rootCa, signToken: (claims) => signToken(claims, key) };
 }
 
 function timesOf(values: Values) {

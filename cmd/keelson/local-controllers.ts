@@ -10,6 +10,7 @@ import {
   runServerIdentity,
   runServerObjects,
   selectControllers,
+  usualWorkers,
 } from "#controllers";
 import { type Catalog, resolve } from "#meta";
 import type { Registry } from "#registry";
@@ -93,6 +94,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
   const context = contextOf(local, controllerUser, "kube-controller-manager");
   const { key } = accountKeys(options.serviceAccounts);
   const settings = {
+    ...usualWorkers,
     settleMs: options.storage?.kind === "etcd" ? settleMs : 0,
     rootCa,
     signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),

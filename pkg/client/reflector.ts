@@ -60,8 +60,8 @@ class Reflection<T extends ApiObject> {
         if (signal.aborted) return;
         ended = false;
         const failed = this.backoff.failed("");
-        if (!isExpired(error) && failed > 0) report(`watch of ${resource.plural}`, error);
-        if (isExpired(error)) this.version = undefined;
+        if (isLost(error)) this.version = undefined;
+        else if (failed > 0) report(`watch of ${resource.plural}`, error);
       }
       if (clock.now() - began >= lastingMs) {
         this.backoff.forget("");
@@ -144,7 +144,9 @@ class Reflection<T extends ApiObject> {
   }
 }
 
-/** The server has forgotten the version that was asked for. */
-function isExpired(error: unknown): boolean {
-  return error instanceof StatusError && error.code === 410;
+/** The server has forgotten the version that was asked for, or has been put back before it. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof StatusError)) return false;
+  const causes = error.status.details?.causes ?? [];
+  return error.code === 410 || causes.some(({ reason }) => reason === "ResourceVersionTooLarge");
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setMaxListeners } from "node:events";
 import { seededRandom } from "#base";
 import { SlowClock } from "./testing.ts";
 import { TryAgain, WorkQueue } from "./work-queue.ts";
@@ -12,6 +13,7 @@ describe("work queue", () => {
   beforeEach(() => {
     clock = new SlowClock();
     life = new AbortController();
+    setMaxListeners(0, life.signal);
     reported = [];
     const report = (what: string) => void reported.push(what);
     queue = new WorkQueue({ name: "test", clock, signal: life.signal, report });

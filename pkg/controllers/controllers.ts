@@ -2,19 +2,22 @@ import { type AccountTokenOptions, runAccountTokens } from "./account-tokens.ts"
 import { runBootstrapSigner } from "./bootstrap-signer.ts";
 import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import type { ControllerContext } from "./context.ts";
-import { runGarbageCollector } from "./garbage-collector.ts";
+import { type CollectorOptions, runGarbageCollector } from "./garbage-collector.ts";
 import { type NamespaceOptions, runNamespaceController } from "./namespace.ts";
 import { runRootCaPublisher } from "./root-ca-publisher.ts";
 import { runServiceAccountController } from "./service-account.ts";
 import { runTokenCleaner } from "./token-cleaner.ts";
 
 /** What some controllers need beside the API. */
-export interface ControllerSettings extends NamespaceOptions {
+export interface ControllerSettings extends NamespaceOptions, CollectorOptions {
   /** Authorities of the API server (PEM); "" = nobody is told of them. */
   readonly rootCa: string;
   /** Signs tokens that lie in Secrets; absent = nobody fills such Secrets. */
   readonly signToken?: AccountTokenOptions["sign"];
 }
+
+/** Those of kube-controller-manager. */
+export const usualWorkers = { namespaceWorkers: 10, collectorWorkers: 20 } as const;
 
 export interface Controller {
   readonly name: string;
@@ -28,7 +31,7 @@ export interface Controller {
   readonly run: (context: ControllerContext, settings: ControllerSettings) => Promise<void>;
 }
 
-export const controllers: readonly Controller[] = [
+const controllers: readonly Controller[] = [
   {
     name: "namespace-controller",
     alias: "namespace",

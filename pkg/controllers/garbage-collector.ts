@@ -5,7 +5,6 @@ import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
 
 const foreground = "foregroundDeletion";
 const orphan = "orphan";
-const workers = 20;
 /** Until all resources are known. */
 const incompleteMs = 200;
 
@@ -14,8 +13,16 @@ const incompleteMs = 200;
  * (dependents lose their reference first) and `foregroundDeletion` (dependents go first). Decisions
  * rest on fresh reads; the graph, fed by watches, only says where to look.
  */
-export async function runGarbageCollector(context: ControllerContext): Promise<void> {
-  await new GarbageCollector(context).run();
+export async function runGarbageCollector(
+  context: ControllerContext,
+  { collectorWorkers }: CollectorOptions,
+): Promise<void> {
+  await new GarbageCollector(context).run(collectorWorkers);
+}
+
+export interface CollectorOptions {
+  /** Objects that are looked after at a time. */
+  readonly collectorWorkers: number;
 }
 
 class GarbageCollector {
@@ -43,7 +50,7 @@ class GarbageCollector {
     });
   }
 
-  async run(): Promise<void> {
+  async run(workers: number): Promise<void> {
     await Promise.all([
       this.collectable.run(),
       this.queue.run((uid) => this.process(uid), { workers }),

@@ -2,9 +2,9 @@
 export type { ControllerContext } from "./context.ts";
 export {
   type Controller,
-  controllers,
   type ControllerSettings,
   selectControllers,
+  usualWorkers,
 } from "./controllers.ts";
 export { runCoordinatedElection } from "./coordinated-election.ts";
 export { runServerEndpoints } from "./server-endpoints.ts";

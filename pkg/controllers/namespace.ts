@@ -10,7 +10,6 @@ const kubernetesFinalizer = "kubernetes";
 /** While objects wait for others to let them go. */
 const firstLookMs = 100;
 const longestLookMs = 10_000;
-const workers = 5;
 
 export interface NamespaceOptions {
   /**
@@ -18,12 +17,14 @@ export interface NamespaceOptions {
    * objects be made in it: before that it is not let go.
    */
   readonly settleMs: number;
+  /** Namespaces that are emptied at a time. */
+  readonly namespaceWorkers: number;
 }
 
 /** Empties namespaces that are being deleted, then lets them go. */
 export async function runNamespaceController(
   context: ControllerContext,
-  { settleMs }: NamespaceOptions,
+  { settleMs, namespaceWorkers: workers }: NamespaceOptions,
 ): Promise<void> {
   const delays = { firstMs: firstLookMs, longestMs: longestLookMs };
   const queue = queueOf({ ...context, delays }, "namespace");
