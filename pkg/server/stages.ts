@@ -221,7 +221,7 @@ function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood,
 }
 
 function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identified> {
-  const { authenticator, log, metrics } = parts;
+  const { authenticator, log, metrics, clock } = parts;
   return {
     name: "authenticate",
     run: async (context, next) => {
@@ -249,6 +249,7 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
         throw auditRefusal(parts, context, refusal);
       }
       tell({ user });
+      if (certificate !== undefined) metrics.access.certificate(certificate, clock.now());
       return next({ user });
     },
   };

@@ -1,4 +1,5 @@
-import type { Decision, User } from "#request";
+import { memoize } from "#base";
+import type { Decision, PeerCertificate, User } from "#request";
 import { accessMetrics } from "./definitions.ts";
 import type { Family } from "./family.ts";
 import type { ServerInstruments } from "./instruments.ts";
@@ -35,6 +36,11 @@ export class AccessMetrics {
     this.families.users.with([shownName(result.user.name)]).value++;
   }
 
+  /** A client has shown a certificate; `now` in milliseconds since 1970. */
+  certificate(certificate: PeerCertificate, now: number): void {
+    this.families.certificates.with([]).observe((endOf(certificate) - now) / 1000);
+  }
+
   authorized({ verdict, error }: Decision, seconds: number): void {
     const isError = error !== undefined && verdict !== "allow";
     const label = isError ? "error" : results[verdict];
@@ -42,6 +48,9 @@ export class AccessMetrics {
     this.families.authorizationSeconds.with([label]).observe(seconds);
   }
 }
+
+/** In milliseconds since 1970. */
+const endOf = memoize(({ chain }: PeerCertificate) => Date.parse(chain[0]?.validTo ?? ""));
 
 function shownName(name: string): string {
   if (commonNames.has(name)) return name;

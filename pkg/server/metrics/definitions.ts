@@ -94,7 +94,21 @@ export const watchMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
+const hour = 3600;
+const day = 24 * hour;
+
 export const accessMetrics = {
+  certificates: {
+    name: "apiserver_client_certificate_expiration_seconds",
+    kind: "histogram",
+    help: "How long the certificates of clients still had to live when they were shown.",
+    labels: [],
+    buckets: [
+      0,
+      ...[0.5, 1, 2, 6, 12].map((hours) => hours * hour),
+      ...[1, 2, 4, 7, 30, 90, 180, 360].map((days) => days * day),
+    ],
+  },
   users: counter("authenticated_user_requests", "Requests with a known user.", ["username"]),
   attempts: counter("authentication_attempts", "Attempts to find out who asks.", ["result"]),
   authenticationSeconds: {
