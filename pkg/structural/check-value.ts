@@ -302,8 +302,9 @@ class ValueWalk {
   }
 
   private take(attempt: Attempt | undefined): number {
-    for (const problem of attempt?.found ?? []) this.found.push(problem);
-    return attempt?.right ?? 0;
+    if (attempt === undefined) return 0;
+    if (attempt.found.length > 0) this.found.push(...attempt.found);
+    return attempt.right;
   }
 
   private tell(problem: (path: string) => Problem): void {

@@ -1,7 +1,7 @@
 import { deepEqual } from "#base";
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { identity } from "./identity.ts";
-import { keyOf } from "./list-types.ts";
+import { keyText } from "./list-types.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,7 @@ export class Correlated {
     if (!Array.isArray(this.value) || !Array.isArray(this.old)) return undefined;
     const item: unknown = this.value[index];
     this.byKey ??= keyed(this.old, this.schema.listKeys);
-    const before = this.byKey.get(keyText(item, this.schema.listKeys));
+    const before = this.byKey.get(keyIn(item, this.schema.listKeys));
     return before === undefined ? undefined : new Correlated(item, before, items);
   }
 }
@@ -48,15 +48,15 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function keyText(item: unknown, names: readonly string[]): unknown {
-  return isObject(item) ? identity(keyOf(item, names)) : undefined;
+function keyIn(item: unknown, names: readonly string[]): string | undefined {
+  return isObject(item) ? keyText(item, names) : undefined;
 }
 
 /** Of items with the same keys, the first counts. */
 function keyed(list: readonly unknown[], names: readonly string[]): Map<unknown, unknown> {
   const found = new Map<unknown, unknown>();
   for (const item of list) {
-    const key = keyText(item, names);
+    const key = keyIn(item, names);
     if (key !== undefined && !found.has(key)) found.set(key, item);
   }
   return found;
@@ -88,7 +88,7 @@ function isSameList(
   if (listType !== "map") return list.every((item, index) => isSame(item, old[index], items));
   const before = keyed(old, listKeys);
   return list.every((item) => {
-    const match = before.get(keyText(item, listKeys));
+    const match = before.get(keyIn(item, listKeys));
     return match !== undefined && isSame(item, match, items);
   });
 }

@@ -47,14 +47,27 @@ function checkMap(
     problems.invalid(path.index(index), item, "must be an object for an array of list-type map");
     return;
   }
-  const keys = list.map((item) => keyOf(item as JsonObject | null, names));
-  for (const index of repeated(keys)) problems.duplicate(path.index(index), inGoOrder(keys[index]));
+  const keys = list.map((item) => keyText(item as JsonObject | null, names));
+  for (const index of repeated(keys)) {
+    problems.duplicate(path.index(index), inGoOrder(keyOf(list[index] as JsonObject, names)));
+  }
 }
 
 /** The part of an element that tells it apart from others. */
-export function keyOf(item: JsonObject | null, names: readonly string[]): JsonObject {
+function keyOf(item: JsonObject | null, names: readonly string[]): JsonObject {
   const there = names.filter((name) => item !== null && Object.hasOwn(item, name));
   return Object.fromEntries(there.map((name) => [name, item?.[name]]));
+}
+
+/** That part as a text: the same for equal keys only. */
+export function keyText(item: JsonObject | null, names: readonly string[]): string {
+  let text = "";
+  for (const name of names) {
+    const value = item !== null && Object.hasOwn(item, name) ? item[name] : undefined;
+    const part = String(identity(value));
+    text += `${typeof value}${part.length}:${part}`;
+  }
+  return text;
 }
 
 /** Where a value is met for the second time; further times are not told. */

@@ -4,9 +4,8 @@ import { goQuote, problemText } from "#meta";
 import { type FieldProblem, Path, type Problems, type ProblemType } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { Correlated } from "./correlated.ts";
-import { identity } from "./identity.ts";
 import { MOST_TOLD } from "./limits.ts";
-import { keyOf } from "./list-types.ts";
+import { keyText } from "./list-types.ts";
 import { type RuleProgram, rulePrograms } from "./rule-programs.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -248,7 +247,7 @@ function keptItems(
   { listType, listKeys }: CompiledSchema,
 ): ((item: unknown) => unknown) | undefined {
   if (!Array.isArray(old) || listType !== "map") return undefined;
-  const key = (item: unknown) => (isObject(item) ? identity(keyOf(item, listKeys)) : undefined);
+  const key = (item: unknown) => (isObject(item) ? keyText(item, listKeys) : undefined);
   const found = new Map<unknown, unknown>(old.map((item) => [key(item), item]));
   return (item) => (isObject(item) ? found.get(key(item)) : undefined);
 }
