@@ -230,10 +230,13 @@ class Estimator {
   }
 }
 
-/** Values that declarations lead to: containers by their bound; a scalar has no size there. */
+/**
+ * Values that declarations lead to: containers by their bound; a scalar has no size there, and
+ * neither has an object with declared fields.
+ */
 function declaredSize(type: CelType): Range {
   if (type.maximumSize !== undefined) return { min: 0, max: type.maximumSize };
-  return scalars.has(type.kind) ? nothing : unbounded;
+  return scalars.has(type.kind) || type.kind === "object" ? nothing : unbounded;
 }
 
 function literalSize(node: Extract<Expression, { kind: "literal" }>): Range {

@@ -1,6 +1,14 @@
-import { badRequest, invalid, methodNotSupported, type Resource, StatusError } from "#meta";
+import {
+  badRequest,
+  invalid,
+  methodNotSupported,
+  type Resource,
+  StatusError,
+  tooManyRequests,
+} from "#meta";
 import { Path, Problems } from "#schema";
 import type { Target } from "./contract.ts";
+import type { Environment } from "./environment.ts";
 import type { TypeMeta } from "./type-meta.ts";
 
 /** What the registry tells clients of custom resources in other words than of built-in kinds. */
@@ -38,6 +46,15 @@ export function nameIn(value: unknown): string {
   const { metadata } = (value ?? {}) as { readonly metadata?: { readonly name?: unknown } };
   const name = metadata?.name;
   return typeof name === "string" ? name : "";
+}
+
+/**
+ * Throws 429 once the definition has gone, or serves something else: what was checked against the
+ * schema of before must not be written any more.
+ */
+export function refuseOutdated({ catalog }: Environment, { resource }: Target): void {
+  if (resource.kind.custom === undefined || catalog.serves(resource)) return;
+  throw tooManyRequests("storage is (re)initializing");
 }
 
 /** Throws 405 while the definition of the resource is being removed. */

@@ -13,7 +13,7 @@ import type { Attributes } from "./admission.ts";
 import { decodeBody, type Decoded } from "./body.ts";
 import type { Body, PatchOptions, Target, WriteAnswer, WriteOptions } from "./contract.ts";
 import { applied } from "./configuration.ts";
-import { refuseWhileTerminating } from "./custom.ts";
+import { refuseOutdated, refuseWhileTerminating } from "./custom.ts";
 import { dropEmpties } from "./empties.ts";
 import { type Environment, hookContext } from "./environment.ts";
 import { writeFitting } from "./fitting.ts";
@@ -151,6 +151,7 @@ async function storeNew(
     const item = itemOf(environment, target, { entry: { key, value, modRevision: 0 }, object });
     return { item, created: true, warnings };
   }
+  refuseOutdated(environment, target);
   const write = (value: Uint8Array): Promise<Entry | undefined> =>
     environment.store.create(key, value, lifeOf(environment, target));
   const written = await writeFitting(environment, resource, { object, applies, write });
@@ -353,6 +354,7 @@ async function swap(
   if (dryRun) return answerWith({ key, value, modRevision });
   const isFresh = entry.seal?.stale !== true;
   if (!goes && isFresh && Buffer.compare(value, entry.value) === 0) return answerWith(entry);
+  refuseOutdated(environment, target);
   const { store } = environment;
   const write = (fitting: Uint8Array): Promise<WriteOutcome> =>
     store.update(key, modRevision, fitting, lifeOf(environment, target));
