@@ -1,13 +1,17 @@
+import { compareUtf8 } from "#base";
 import {
   badRequest,
   genericFailure,
   goValue,
+  groupVersionOf,
   invalid,
   jsonPatch,
   mergePatch,
   PatchFault,
   plainFailure,
   requestEntityTooLarge,
+  type Resource,
+  StatusError,
   strategicMergePatch,
 } from "#meta";
 import {
@@ -118,10 +122,10 @@ function decodePatched(
   const { resource } = target;
   const unknown: string[] = [];
   const isStrategic = request.options.patchType === "strategic";
+  const isCustom = resource.kind.custom !== undefined;
   const decode = (): any => {
-    if (target.resource.kind.custom !== undefined) {
-      checkSameKind(target.resource, jsonTypeMeta(document), target.name);
-    } else if (!isStrategic) checkStillOfKind(target, document);
+    if (isCustom) unknown.push(...membersWithoutSchema(resource, document));
+    else if (!isStrategic) checkStillOfKind(target, document);
     const options = { root: true, unknown, literals: parsed.literals };
     return fromJson(resource.struct, document ?? {}, options);
   };
@@ -142,6 +146,7 @@ function decodePatched(
     throw patchInvalid(shown(request, parsed, document), why);
   }
   const warnings = fieldValidation === "Warn" ? problems : [];
+  if (isCustom) checkCustomKind(target, document, warnings);
   const hub = toHub(environment, target, object);
   noteCleared(document, hub);
   return { object: hub, warnings };
@@ -159,6 +164,26 @@ function checkStillOfKind({ resource }: Target, document: unknown): void {
   if (sameKind && sameVersion) return;
   const text = `${String(kind)} in version ${JSON.stringify(apiVersion)}`;
   throw new DecodeFault(`${text} cannot be handled as a ${resource.kind.kind}`);
+}
+
+/** A version that the definition does not have has no schema, and without one nothing is known. */
+function membersWithoutSchema(resource: Resource, document: unknown): readonly string[] {
+  const { apiVersion } = jsonTypeMeta(document);
+  const { kind, group } = resource;
+  if (kind.versions.some(({ version }) => groupVersionOf(group, version) === apiVersion)) return [];
+  const ofEvery = ["apiVersion", "kind", "metadata"];
+  return Object.keys(document ?? {})
+    .filter((name) => !ofEvery.includes(name))
+    .sort(compareUtf8);
+}
+
+function checkCustomKind(target: Target, document: unknown, warnings: readonly string[]): void {
+  try {
+    checkSameKind(target.resource, jsonTypeMeta(document), target.name);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    throw new StatusError(error.status, error.headers, warnings);
+  }
 }
 
 /** What messages show of the patch: the result as JSON, or a strategic patch as Go prints maps. */
