@@ -154,6 +154,7 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
       }
       const info = parseRequestInfo(exchange.method, target);
       describe(record, info, catalog);
+      if (info.verb === "patch" && applies(exchange)) record.verb = "apply";
       record.dryRun = target.query.has("dryRun");
       return next({ info, query: target.query });
     },
@@ -176,6 +177,11 @@ function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): v
   if (known && connects(resource, info.subresource)) record.verb = "connect";
   const { deprecationWarning: warning } = resource.served;
   if (warning !== undefined) record.removedRelease = removedIn.exec(warning)?.[1] ?? "";
+}
+
+/** Server-side apply is counted apart from other patches. */
+function applies(exchange: Exchange): boolean {
+  return exchange.header("content-type")?.startsWith("application/apply-patch+") ?? false;
 }
 
 const removedIn = /unavailable in v(\d+\.\d+)\+/;

@@ -209,6 +209,10 @@ describe("metrics of a server", function () {
     const watch = await server.fetch(`${path}?watch=1`, { signal: life.signal });
     const reader = watch.body!.getReader();
     await reader.read();
+    const apply = { "content-type": "application/apply-patch+yaml" };
+    const body = "apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n";
+    const applied = `${path}/a?fieldManager=me&force=true`;
+    await (await server.fetch(applied, { method: "PATCH", headers: apply, body })).text();
     const all = await metrics();
     const labels = (verb: string, scope: string) =>
       `verb="${verb}",dry_run="",group="",version="v1",resource="configmaps",subresource="",` +
@@ -217,6 +221,8 @@ describe("metrics of a server", function () {
       `apiserver_request_total{${labels("POST", "resource")},code="201"} 1`,
       `apiserver_request_total{${labels("GET", "resource")},code="200"} 1`,
       `apiserver_request_total{${labels("GET", "resource")},code="404"} 1`,
+      `apiserver_request_total{${labels("APPLY", "resource")},code="200"} 1`,
+      'apiserver_current_inflight_requests{request_kind="mutating"} 0',
       `apiserver_request_duration_seconds_count{${labels("LIST", "namespace")}} 1`,
       `apiserver_request_sli_duration_seconds_count{${labels("LIST", "namespace")}} 1`,
       `longrunning_requests{${labels("WATCH", "namespace").replace('dry_run="",', "")}} 1`,

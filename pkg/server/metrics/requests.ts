@@ -57,6 +57,7 @@ export class RequestMetrics {
     const entries = Object.entries(requestMetrics);
     const families = entries.map(([name, each]) => [name, instruments.family(each)] as const);
     this.families = Object.fromEntries(families) as typeof this.families;
+    for (const kind of ["readOnly", "mutating"]) this.seats(kind, 0);
   }
 
   /** A finished request; watches count, but their time is not observed. */
