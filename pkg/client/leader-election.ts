@@ -4,6 +4,7 @@ import { formatMicros, resolve, StatusError } from "#meta";
 import { type Instruments, noInstruments } from "#request";
 import type { ApiObject, Client, Handle } from "./contract.ts";
 import { withDeadline } from "./deadline.ts";
+import { reflect } from "./reflector.ts";
 
 /** What a Lease says of its holder. */
 export interface LeaseSpec {
@@ -90,6 +91,8 @@ interface Observed {
 class Election {
   private observed: Observed | undefined;
   private told = "";
+  /** Ends the pause between two attempts. */
+  private free: (() => void) | undefined;
   private readonly leases: Handle<Lease>;
 
   constructor(private readonly options: ElectionOptions) {
@@ -119,14 +122,57 @@ class Election {
 
   /** When the lease was taken; undefined if the signal aborted before. */
   private async acquire(): Promise<number | undefined> {
-    const { clock, random, signal, retryPeriodMs } = this.options;
-    while (!signal.aborted) {
-      const began = clock.now();
-      if (await this.attempt()) return began;
-      const delayMs = retryPeriodMs * (1 + jitter * random.next());
-      await clock.sleep(delayMs, signal).catch(() => undefined);
+    const { clock, signal } = this.options;
+    const waiting = new AbortController();
+    const watching = this.watch(waiting.signal);
+    try {
+      while (!signal.aborted) {
+        const began = clock.now();
+        if (await this.attempt()) return began;
+        await this.pause();
+      }
+      return undefined;
+    } finally {
+      waiting.abort();
+      await watching;
     }
-    return undefined;
+  }
+
+  /** Until the next attempt: earlier when the lease becomes free. */
+  private async pause(): Promise<void> {
+    const { clock, random, signal, retryPeriodMs } = this.options;
+    const usualMs = retryPeriodMs * (1 + jitter * random.next());
+    const freeMs = this.isFresh() ? this.freshUntil - clock.now() : usualMs;
+    const paused = new AbortController();
+    const leave = () => paused.abort();
+    signal.addEventListener("abort", leave, { once: true });
+    this.free = leave;
+    await clock.sleep(Math.min(usualMs, freeMs), paused.signal).catch(() => undefined);
+    signal.removeEventListener("abort", leave);
+    this.free = undefined;
+  }
+
+  /** Sees renewals when they happen, so that the wait for the next one begins at once. */
+  private async watch(waiting: AbortSignal): Promise<void> {
+    const { signal, name, namespace } = this.options;
+    const life = new AbortController();
+    const leave = () => life.abort();
+    for (const each of [signal, waiting]) each.addEventListener("abort", leave, { once: true });
+    const see = (lease: Lease) => {
+      const known = this.observed?.lease.metadata.resourceVersion ?? "0";
+      if (BigInt(lease.metadata.resourceVersion) > BigInt(known)) this.observe(lease);
+      if (this.holder === "") this.free?.();
+    };
+    await reflect({
+      ...this.options,
+      resource: this.leases,
+      selection: { namespace, fieldSelector: `metadata.name=${name}` },
+      signal: life.signal,
+      // Who may not watch goes on by asking.
+      report: () => undefined,
+      sink: { replaced: (all) => all.forEach(see), changed: (_type, lease) => see(lease) },
+    });
+    signal.removeEventListener("abort", leave);
   }
 
   /** Renews until that has failed for too long or the signal aborts. `since`: the last success. */
@@ -192,10 +238,13 @@ class Election {
 
   /** As far as can be seen from here, the holder may still lead. */
   private isFresh(): boolean {
-    if (this.observed === undefined) return false;
+    return this.freshUntil > this.options.clock.now();
+  }
+
+  private get freshUntil(): number {
+    if (this.observed === undefined) return 0;
     const { lease, at } = this.observed;
-    const ms = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
-    return at + ms > this.options.clock.now();
+    return at + (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
   }
 
   private async read(signal: AbortSignal): Promise<Lease | undefined> {

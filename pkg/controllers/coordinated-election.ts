@@ -147,7 +147,7 @@ class Coordinator {
     const { clock, signal, report } = this.context;
     while (!signal.aborted) {
       await clock.sleep(roundMs, signal, { background: true }).catch(() => undefined);
-      for (const candidate of [...this.candidates.all()]) {
+      for (const candidate of this.candidates.all()) {
         if (signal.aborted) return;
         const { creationTimestamp } = candidate.metadata;
         const seen = timeOf(candidate.spec?.renewTime ?? creationTimestamp);

@@ -86,7 +86,14 @@ describe("leader election", () => {
       if (one.network === "lost") throw fault();
       return answer;
     };
+    async function* watch(...call: Parameters<Client["watch"]>) {
+      for await (const event of client.watch(...call)) {
+        if (one.network !== "fine") throw fault();
+        yield event;
+      }
+    }
     return Object.assign(Object.create(client) as Client, {
+      watch: watch as Client["watch"],
       get: ((...call) => through(() => client.get(...call))) as Client["get"],
       create: ((...call) => through(() => client.create(...call))) as Client["create"],
       update: ((...call) => through(() => client.update(...call))) as Client["update"],
@@ -120,12 +127,28 @@ describe("leader election", () => {
     assert.deepEqual(leaders, ["a"]);
     first.life.abort();
     await clock.pass(1);
+    assert.deepEqual(leaders, ["a", "b"]);
+    assert.equal((await lease()).leaseTransitions, 1);
+  });
+
+  it("leaves the lease free", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    first.life.abort();
+    await clock.pass(1);
     const free = await lease();
     assert.equal(free.holderIdentity, "");
     assert.equal(free.leaseDurationSeconds, 1);
-    await clock.pass(4_400);
+  });
+
+  it("takes over as soon as the lease has run out", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    candidate("b");
+    await clock.pass(20_000);
+    first.network = "cut";
+    await clock.pass(15_000);
     assert.deepEqual(leaders, ["a", "b"]);
-    assert.equal((await lease()).leaseTransitions, 1);
   });
 
   for (const network of ["cut", "lost"] as const) {
