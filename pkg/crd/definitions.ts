@@ -209,13 +209,19 @@ class Definitions {
     }
   }
 
+  /**
+   * Names that others have, or that they want and are to be asked about first: replicas see new
+   * definitions in one order, so that all of them agree about who is first.
+   */
   #takenBy(definition: CustomResourceDefinition): TakenNames {
     const resources = new Set<string>();
     const kinds = new Set<string>();
     for (const name of this.#groups.get(definition.spec.group) ?? []) {
       if (name === nameOf(definition)) continue;
-      const { acceptedNames } = (this.#known.get(name) as Known).definition.status;
-      const { plural, singular, shortNames, kind, listKind } = acceptedNames;
+      const { definition: other } = this.#known.get(name) as Known;
+      const isFirst = !isDecided(other) && isNewer(definition, other);
+      const names = isFirst ? other.spec.names : other.status.acceptedNames;
+      const { plural, singular, shortNames, kind, listKind } = names;
       for (const each of [plural, singular, ...(shortNames ?? [])]) if (each) resources.add(each);
       for (const each of [kind, listKind]) if (each) kinds.add(each);
     }
@@ -233,6 +239,10 @@ function nameOf({ metadata }: CustomResourceDefinition): string {
 
 function uidOf({ metadata }: CustomResourceDefinition): string {
   return metadata.uid ?? "";
+}
+
+function isDecided({ status }: CustomResourceDefinition): boolean {
+  return conditionOf(status, "NamesAccepted") !== undefined;
 }
 
 function isNewer(a: CustomResourceDefinition, b: CustomResourceDefinition): boolean {
