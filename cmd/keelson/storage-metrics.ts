@@ -110,8 +110,26 @@ const consistentReads: MetricDefinition = {
   labels: ["fallback", ...place, "success"],
 };
 
+const lists: MetricDefinition = {
+  name: "apiserver_storage_list_total",
+  kind: "counter",
+  help: "Lists that were read from the store and not from a cache.",
+  labels: place,
+};
+/** The store selects by key only: what is fetched is looked at, and handed on. */
+const listed = ["fetched", "evaluated", "returned"].map(
+  (what): MetricDefinition => ({
+    name: `apiserver_storage_list_${what}_objects_total`,
+    kind: "counter",
+    help: `Objects ${what} by lists that were read from the store.`,
+    labels: place,
+  }),
+);
+
 /** To be defined to the instruments. */
 export const storageMetrics: readonly MetricDefinition[] = [
+  lists,
+  ...listed,
   ...cacheMetrics.map(([definition]) => definition),
   consistentReads,
   duration,
@@ -156,9 +174,14 @@ export function measured(backend: Backend, measuring: Measuring): Backend {
   };
   return {
     get: (key, options) => timed("get", key, backend.get(key, options)),
-    range: (options) => {
+    range: async (options) => {
       const isList = options.to !== undefined;
-      return timed(isList ? "list" : "get", options.from, backend.range(options));
+      const found = await timed(isList ? "list" : "get", options.from, backend.range(options));
+      if (!isList) return found;
+      const labels = { ...placeOf(options.from) };
+      instruments.add(lists.name, labels, 1);
+      for (const { name } of listed) instruments.add(name, labels, found.entries.length);
+      return found;
     },
     txn: (transaction) => timed(...described(transaction), backend.txn(transaction)),
     watch: (options) => backend.watch(options),
