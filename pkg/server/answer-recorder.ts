@@ -132,9 +132,13 @@ function structOf(
   }
   if (kind === resource?.kind.kind) return resource.struct;
   if (kind === resource?.kind.listKind) return listOf(resource.struct);
-  const below = new Catalog(subresourceKinds, domain).resources;
-  return below.find((each) => each.kind.kind === kind && each.groupVersion === apiVersion)?.struct;
+  const isMeant = (each: Resource) =>
+    each.kind.kind === kind && each.groupVersion === apiVersion;
+  return spokenKinds(domain).find(isMeant)?.struct;
 }
+
+/** Kinds that only subresources speak. */
+const spokenKinds = memoize((domain: Domain) => new Catalog(subresourceKinds, domain).resources);
 
 const made = structs("made/v1");
 
