@@ -5,19 +5,18 @@ import { type HookContext, isDns1035Label, isDns1123Subdomain } from "#meta";
 import type { JsonSchema } from "#structural";
 import { parseGoUrl } from "../go-url.ts";
 import { entry, mustNotChange } from "../strategy.ts";
-import { checkClientConfig } from "../webhook-client.ts";
+import { checkConversion } from "./conversion-rules.ts";
 import type {
   CustomResourceDefinition,
   DefinitionNames,
   DefinitionSpec,
   DefinitionVersion,
 } from "./definition-structs.ts";
+import { checkEnumerated, checkLabel } from "./name-rules.ts";
 import { checkSchema } from "./schema-rules.ts";
 import { checkSelectableFields } from "./selectable-fields.ts";
 import {
-  isBundle,
   isEstablished,
-  knowsReviews,
   somewhere,
   strict,
   type Tolerance,
@@ -141,6 +140,10 @@ function checkSpec(definition: DefinitionSpec, given: Tolerance, problems: Probl
       checkHasSchemas(versions, { isLenient, problems });
     }
   }
+  if (definition.preserveUnknownFields && hasSchemaWith(definition, hasOwnDefault)) {
+    const detail = "must be false in order to use defaults in the schema";
+    problems.invalid(spec.child("preserveUnknownFields"), true, detail);
+  }
   for (const [index, version] of versions.entries()) {
     const place = spec.child("versions").index(index);
     checkLabel(version.name, place.child("name"), problems);
@@ -162,6 +165,10 @@ function checkSpec(definition: DefinitionSpec, given: Tolerance, problems: Probl
     tolerance,
     problems,
   });
+  if (definition.preserveUnknownFields && (definition.conversion?.strategy ?? "None") !== "None") {
+    const detail = "must be None if spec.preserveUnknownFields is true";
+    problems.invalid(spec.child("conversion", "strategy"), definition.conversion?.strategy, detail);
+  }
   checkConversion(definition.conversion, tolerance, problems);
 }
 
@@ -179,11 +186,20 @@ function checkSpecUpdate(
 /** Where unknown fields are pruned, or anything depends on it, schemas must be structural. */
 function narrowed(given: Tolerance, definition: DefinitionSpec): Tolerance {
   if (!given.nonStructural) return given;
-  const needsStructure = (definition.versions ?? []).some(
-    ({ schema }) =>
-      schema?.openAPIV3Schema !== undefined && somewhere(schema.openAPIV3Schema, isDemanding),
-  );
+  const needsStructure = hasSchemaWith(definition, isDemanding);
   return { ...given, nonStructural: definition.preserveUnknownFields === true && !needsStructure };
+}
+
+function hasSchemaWith(
+  { versions }: DefinitionSpec,
+  holds: (schema: JsonSchema) => boolean,
+): boolean {
+  const schemas = (versions ?? []).flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
+  return schemas.some((schema) => somewhere(schema, holds));
+}
+
+function hasOwnDefault(schema: JsonSchema): boolean {
+  return schema.default !== undefined;
 }
 
 function isDemanding(schema: JsonSchema): boolean {
@@ -209,20 +225,6 @@ function checkGroup(group: string, problems: Problems): void {
   else if (!group.includes(".")) {
     problems.invalid(path, group, "should be a domain with at least one dot");
   }
-}
-
-function checkEnumerated(
-  value: string,
-  path: Path,
-  { supported, problems }: { readonly supported: readonly string[]; readonly problems: Problems },
-): void {
-  if (value === "") problems.required(path);
-  else if (!supported.includes(value)) problems.notSupported(path, value, supported);
-}
-
-function checkLabel(name: string, path: Path, problems: Problems): void {
-  const messages = isDns1035Label(name);
-  if (messages.length > 0) problems.invalid(path, name, messages.join(","));
 }
 
 function checkVersions(
@@ -374,53 +376,6 @@ function checkNames(names: DefinitionNames, path: Path, problems: Problems): voi
   for (const [index, name] of (names.categories ?? []).entries()) {
     checkLabel(name, path.child("categories").index(index), problems);
   }
-}
-
-function checkConversion(
-  conversion: DefinitionSpec["conversion"],
-  tolerance: Tolerance,
-  problems: Problems,
-): void {
-  if (conversion === undefined) return;
-  const path = spec.child("conversion");
-  checkEnumerated(conversion.strategy, path.child("strategy"), {
-    supported: ["None", "Webhook"],
-    problems,
-  });
-  const { clientConfig, conversionReviewVersions } = conversion.webhook ?? {};
-  const client = path.child("webhookClientConfig");
-  const reviews = path.child("conversionReviewVersions");
-  if (conversion.strategy === "Webhook") {
-    if (clientConfig === undefined) {
-      problems.required(client, "required when strategy is set to Webhook");
-    } else {
-      checkClientConfig(clientConfig, client, problems);
-      if (!tolerance.certificates && !isBundle(clientConfig.caBundle ?? "")) {
-        const detail = "unable to load root certificates: unable to parse bytes as PEM block";
-        problems.invalid(client.child("caBundle"), clientConfig.caBundle, detail);
-      }
-    }
-    checkReviewVersions(conversionReviewVersions ?? [], reviews, { tolerance, problems });
-    return;
-  }
-  const detail = "should not be set when strategy is not set to Webhook";
-  if (clientConfig !== undefined) problems.forbidden(client, detail);
-  if ((conversionReviewVersions ?? []).length > 0) problems.forbidden(reviews, detail);
-}
-
-function checkReviewVersions(
-  versions: readonly string[],
-  path: Path,
-  { tolerance, problems }: { readonly tolerance: Tolerance; readonly problems: Problems },
-): void {
-  if (versions.length === 0) return problems.required(path);
-  for (const [index, version] of versions.entries()) {
-    const place = path.index(index);
-    if (versions.indexOf(version) < index) problems.invalid(place, version, "duplicate version");
-    else checkLabel(version, place, problems);
-  }
-  if (tolerance.reviewVersions || knowsReviews(versions)) return;
-  problems.invalid(path, versions, "must include at least one of v1, v1beta1");
 }
 
 function checkStoredVersions(definition: CustomResourceDefinition, problems: Problems): void {
