@@ -205,7 +205,7 @@ class ControllerManager {
     if (port === 0) return () => undefined;
     const certificate = readIfNamed(values, "tls-cert-file");
     const privateKey = readIfNamed(values, "tls-private-key-file");
-    return serveStatus({
+    const { close } = await serveStatus({
       host: values["bind-address"],
       port,
       ...(certificate && privateKey ? { certificate: { certificate, privateKey } } : {}),
@@ -214,6 +214,7 @@ class ControllerManager {
       clock,
       metrics: () => metrics.text(),
     });
+    return close;
   }
 }
 

@@ -1,6 +1,7 @@
 /** What the controller manager itself serves: its health, and figures to those who may see them. */
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "#base";
@@ -47,8 +48,10 @@ const freshMs = 10_000;
 const mostDecisions = 100;
 const certificateDays = 365;
 
-/** Listens; resolves with what ends it. */
-export async function serveStatus(options: ServingOptions): Promise<() => void> {
+/** Listens; resolves with where, and what ends it. */
+export async function serveStatus(
+  options: ServingOptions,
+): Promise<{ readonly port: number; readonly close: () => void }> {
   const { certificate, privateKey } = options.certificate ?? (await ownCertificate(options));
   const { clientCa } = options;
   const clients = { ca: clientCa, requestCert: true, rejectUnauthorized: false };
@@ -60,10 +63,11 @@ export async function serveStatus(options: ServingOptions): Promise<() => void> 
     });
   });
   await listen(server, options);
-  return () => {
+  const close = () => {
     server.close();
     server.closeAllConnections();
   };
+  return { port: (server.address() as AddressInfo).port, close };
 }
 
 function listen(server: Server, { host, port }: ServingOptions): Promise<void> {

@@ -23,6 +23,8 @@ export interface ConnectionOptions {
 /** A connection that says nothing is asked whether it lives, and has so long to answer. */
 const pingIntervalMs = 30_000;
 const pingAnswerMs = 15_000;
+/** A connection that is not there after so long is given up. */
+const connectMs = 10_000;
 /** More requests than that go on another connection. */
 const streamsPerConnection = 200;
 
@@ -51,25 +53,26 @@ class Pool {
     const { session } = connection;
     this.open.set(session, connection);
     session.once("close", () => this.open.delete(session));
-    void this.keepAlive(session);
+    void this.keepAlive(connection);
     return connection;
   }
 
-  private async keepAlive(session: ClientHttp2Session): Promise<void> {
+  private async keepAlive(connection: Connection): Promise<void> {
     const { clock } = this.options;
+    const { session } = connection;
     const life = new AbortController();
     session.once("close", () => life.abort());
-    const background = { background: true };
+    const pause = (ms: number) =>
+      clock.sleep(ms, life.signal, { background: true }).catch(() => undefined);
+    await pause(connectMs);
+    if (!connection.isConnected) session.destroy(new Error("the server does not answer"));
     while (!session.destroyed) {
-      await clock.sleep(pingIntervalMs, life.signal, background).catch(() => undefined);
+      await pause(pingIntervalMs);
       if (session.destroyed || session.closed) return;
-      const answered = new AbortController();
-      session.ping((error) => error ?? answered.abort());
-      const silent = await clock
-        .sleep(pingAnswerMs, AbortSignal.any([life.signal, answered.signal]), background)
-        .then(() => true)
-        .catch(() => false);
-      if (silent) session.destroy(new Error("the server is silent"));
+      let isSilent = true;
+      session.ping((error) => (isSilent = error !== null));
+      await pause(pingAnswerMs);
+      if (isSilent && !session.destroyed) session.destroy(new Error("the server is silent"));
     }
   }
 
@@ -90,6 +93,10 @@ class Connection {
     this.session.once("goaway", () => (this.leaving = true));
     // Requests tell of it.
     this.session.on("error", () => undefined);
+  }
+
+  get isConnected(): boolean {
+    return this.connected;
   }
 
   get hasRoom(): boolean {
