@@ -140,6 +140,33 @@ describe("definitions that were let in before", () => {
   });
 });
 
+describe("certificates of conversion webhooks", () => {
+  const webhook = (caBundle: string) => ({
+    conversion: {
+      strategy: "Webhook",
+      webhook: {
+        clientConfig: { url: "https://example.com/convert", caBundle },
+        conversionReviewVersions: ["v1"],
+      },
+    },
+  });
+  const schema = field({ type: "string" });
+  const text = Buffer.from("no certificate").toString("base64");
+
+  it("may be filled in late, but not with anything else once objects are served", () => {
+    const fresh = created(customResourceDefinition, sketch(schema, webhook(text)));
+    assert.deepEqual(fresh.complaints, []);
+    const old = created(customResourceDefinition, sketch(schema, webhook("")));
+    const conditions = [{ type: "Established", status: "True" }];
+    const status = { ...old.object.status, conditions };
+    const served = { ...old, object: { ...old.object, status } };
+    const complaints = (from: typeof old) =>
+      updated(customResourceDefinition, from, sketch(schema, webhook(text))).complaints.join();
+    assert.doesNotMatch(complaints(old), /root certificates/);
+    assert.match(complaints(served), /unable to load root certificates/);
+  });
+});
+
 describe("hostile schemas", () => {
   it("may be as deep as decoding allows, and as dear", () => {
     const anyOf = [{ minLength: 1 }, { maxLength: 9 }];
