@@ -302,13 +302,13 @@ class Election {
   /** Lets the others know that they need not wait. */
   private async release(): Promise<void> {
     if (this.observed === undefined || this.holder !== this.options.identity) return;
-    const { client, clock, renewDeadlineMs, report } = this.options;
+    const { client, clock, retryPeriodMs, report } = this.options;
     const { lease } = this.observed;
     const now = this.now();
     const times = { leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
     const free = { ...lease, spec: { ...lease.spec, holderIdentity: "", ...times } };
     const { signal } = new AbortController();
-    await withDeadline({ clock, ms: renewDeadlineMs, signal }, (within) =>
+    await withDeadline({ clock, ms: retryPeriodMs, signal }, (within) =>
       client.update(this.leases, free, { signal: within }),
     ).catch((error: unknown) => report("release of the lease", error));
   }

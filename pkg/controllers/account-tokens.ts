@@ -29,6 +29,8 @@ class AccountTokens {
   private readonly type: string;
   private readonly nameKey: string;
   private readonly uidKey: string;
+  /** Secrets that are gone, and may still be listed by their accounts. */
+  private readonly references = new Set<string>();
 
   constructor(
     private readonly context: ControllerContext,
@@ -59,9 +61,6 @@ class AccountTokens {
       else if (this.references.has(key)) await this.unrefer(key, accounts.all());
     });
   }
-
-  /** Secrets that are gone, and may still be listed by their accounts. */
-  private readonly references = new Set<string>();
 
   private secretsOf(all: Iterable<Secret>, { metadata }: ServiceAccount): readonly string[] {
     return [...all]

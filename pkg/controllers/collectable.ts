@@ -5,6 +5,8 @@ import type { ControllerContext } from "./context.ts";
 
 /** Where nobody tells that something else is served. */
 const discoveryMs = 30_000;
+/** And where somebody does, to be safe. */
+const longestMs = 600_000;
 /** Changes of what is served come in groups. */
 const calmMs = 100;
 /** When one of these changes, something else may be served. */
@@ -130,6 +132,3 @@ export class Collectable {
     });
   }
 }
-
-/** Also where somebody tells, it is looked now and then. */
-const longestMs = 600_000;

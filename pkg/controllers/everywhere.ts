@@ -16,7 +16,7 @@ export interface Everywhere<T extends ApiObject> {
   readonly name: string;
   /** Without metadata. */
   readonly content: Omit<T, "metadata">;
-  /** What is there is as it should be; otherwise it becomes what this gives. Absent = always. */
+  /** What becomes of one that is there; the same object = it stays as it is. */
   readonly repaired?: (present: T) => T;
 }
 
