@@ -2,6 +2,7 @@ import { flag } from "../flags/parse.ts";
 import { authenticationFlags } from "./authentication-flags.ts";
 import { auditFlags } from "./audit-flags.ts";
 import { authorizationFlags } from "./authorization-flags.ts";
+import { observingFlags } from "./observing-flags.ts";
 import { sharingFlags } from "./sharing-flags.ts";
 
 /** Flags of `keelson apiserver`, named as kube-apiserver names them. */
@@ -107,6 +108,7 @@ export const apiserverFlags = {
   "request-timeout": flag("duration", 60_000, "longest time for a request that is no watch"),
   "min-request-timeout": flag("duration", 1_800_000, "shortest default time of a watch"),
   ...auditFlags,
+  ...observingFlags,
   "livez-grace-period": flag("duration", 0, "how long /livez lets the start take"),
   "shutdown-delay-duration": flag("duration", 0, "how long to go on serving after SIGTERM"),
   "shutdown-send-retry-after": flag("bool", false, "answer 429 to new requests while closing"),

@@ -74,6 +74,7 @@ export function startOptions(values: Values): StartOptions {
     allowPrivileged: values["allow-privileged"],
     featureGates: values["feature-gates"],
     audit: auditOptions(values),
+    ...optional("tracing", readFlagFile(values, "tracing-config-file")),
     lifecycle: {
       livezGraceMs: values["livez-grace-period"],
       goawayChance: values["goaway-chance"],

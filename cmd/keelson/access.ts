@@ -13,7 +13,7 @@ import {
 import type { Clock } from "#base";
 import { type Catalog, type Domain, resolve } from "#meta";
 import type { Admit, Answerer, Registry } from "#registry";
-import type { Authenticator, Authorizer } from "#request";
+import type { Authenticator, Authorizer, Tracer } from "#request";
 import type { ServerDocument } from "#server";
 import { authenticationOf } from "./authentication.ts";
 import { ConfiguredAuthorizers } from "./authorization.ts";
@@ -45,6 +45,8 @@ export interface AccessOptions {
   readonly gates: (name: string) => boolean;
   /** Told of what went wrong behind the requests. */
   readonly report: (what: string, error: unknown) => void;
+  /** Records calls to webhooks. */
+  readonly tracer: Tracer;
   /** Aborts when the server ends. */
   readonly life: AbortSignal;
   /** Asked for when the first request comes: the registry needs parts of access itself. */
@@ -91,7 +93,7 @@ function nodeAuthorizer(rbac: Rbac, domain: Domain): NodeAuthorizer {
 }
 
 function authorizersOf(
-  { options, clock, catalog, report, files, life }: AccessOptions,
+  { options, clock, catalog, report, files, life, tracer }: AccessOptions,
   { rbac, nodes }: { readonly rbac: Rbac; readonly nodes: NodeAuthorizer },
 ): ConfiguredAuthorizers {
   const { authorization, authorizationWebhook, authorizationConfiguration } = options;
@@ -101,5 +103,6 @@ function authorizersOf(
     ...(authorizationConfiguration && { configuration: authorizationConfiguration }),
   };
   const { domain } = catalog;
-  return new ConfiguredAuthorizers(chosen, { clock, domain, rbac, nodes, report, files, life });
+  const parts = { clock, domain, rbac, nodes, report, files, life, tracer };
+  return new ConfiguredAuthorizers(chosen, parts);
 }

@@ -10,7 +10,7 @@ import {
 } from "#audit";
 import type { Clock } from "#base";
 import type { Domain } from "#meta";
-import type { Auditor } from "#request";
+import type { Auditor, Tracer } from "#request";
 import type { PrometheusMetrics } from "#server";
 import type { StartOptions } from "./options.ts";
 
@@ -26,6 +26,7 @@ interface AuditParts {
   readonly clock: Clock;
   readonly metrics: PrometheusMetrics;
   readonly report: (what: string, error: unknown) => void;
+  readonly tracer: Tracer;
 }
 
 /** Requests cannot be recorded as asked: one clear sentence. */
@@ -46,13 +47,14 @@ const lastEventsMs = 10_000;
 /** @throws AuditConfigurationError */
 export async function auditingOf(
   { audit }: StartOptions,
-  { domain, clock, metrics, report }: AuditParts,
+  { domain, clock, metrics, report, tracer }: AuditParts,
 ): Promise<Auditing> {
   metrics.instruments.define(auditMetrics);
   if (audit === undefined) return { auditor: undefined, close: async () => undefined };
   const { instruments } = metrics;
   const tell = (error: unknown) => report("audit", error);
-  const auditor = await started({ ...audit, domain, clock, instruments, report: tell });
+  const parts = { domain, clock, instruments, tracer, report: tell };
+  const auditor = await started({ ...audit, ...parts });
   return { auditor, close: () => auditor.close(lastEventsMs) };
 }
 

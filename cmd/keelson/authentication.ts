@@ -24,7 +24,7 @@ import {
 import type { Clock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
-import { type Authenticator, type Endpoint, webhookClient } from "#request";
+import { type Authenticator, type Endpoint, type Tracer, webhookClient } from "#request";
 import { apiserver } from "./bootstrap.ts";
 import type { FollowedFiles, Source } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
@@ -67,6 +67,7 @@ export interface AuthenticationParts {
   readonly read: ReadObject;
   readonly registry: () => Registry;
   readonly report: (what: string, error: unknown) => void;
+  readonly tracer: Tracer;
   /** Aborts when the server ends. */
   readonly life: AbortSignal;
 }
@@ -186,10 +187,10 @@ function hasIssuers({ oidc, authentication }: StartOptions): boolean {
 }
 
 function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[] {
-  const { options, clock, catalog, report, life } = parts;
+  const { options, clock, catalog, report, life, tracer } = parts;
   if (options.tokenWebhook === undefined) return [];
   const { endpoint, cacheMs = webhookCacheMs, version = "v1beta1" } = options.tokenWebhook;
-  const client = webhookClient({ endpoint, timeoutMs: webhookTimeoutMs, clock });
+  const client = webhookClient({ endpoint, timeoutMs: webhookTimeoutMs, clock, tracer });
   life.addEventListener("abort", () => client.close(), { once: true });
   const webhook = new TokenWebhook({
     client,

@@ -19,6 +19,7 @@ import {
   type Authorizer,
   KubeconfigFault,
   parseKubeconfig,
+  type Tracer,
   type User,
   type WebhookClient,
   webhookClient,
@@ -52,6 +53,7 @@ export interface AuthorizerParts {
   readonly nodes: Authorizer;
   readonly report: (what: string, error: unknown) => void;
   readonly files: FollowedFiles;
+  readonly tracer: Tracer;
   /** Ends connections to webhooks. */
   readonly life: AbortSignal;
 }
@@ -142,9 +144,9 @@ export class ConfiguredAuthorizers implements Authorizer {
     { name, webhook }: Extract<ConfiguredAuthorizer, { readonly type: "Webhook" }>,
     clients: WebhookClient[],
   ): Authorizer {
-    const { clock, domain, report } = this.parts;
+    const { clock, domain, report, tracer } = this.parts;
     const endpoint = endpointOf(webhook.kubeconfigFile);
-    const client = webhookClient({ endpoint, timeoutMs: webhook.timeoutMs, clock });
+    const client = webhookClient({ endpoint, timeoutMs: webhook.timeoutMs, clock, tracer });
     clients.push(client);
     const told = (error: unknown) => report(`authorization webhook ${name}`, error);
     return new WebhookAuthorizer({ ...webhook, client, clock, domain, report: told });

@@ -9,6 +9,7 @@ import type { CloseOptions } from "#server";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
 import { EncryptionConfigurationFault } from "#storage";
+import { TracingConfigurationFault } from "#tracing";
 import { certificatesFlags, runCertificates } from "../certificates/main.ts";
 import { MissingProgramError } from "../cluster/cluster.ts";
 import { clusterFlags, runCluster } from "../cluster/main.ts";
@@ -191,6 +192,7 @@ try {
     FileFault,
     MissingProgramError,
     RuntimeConfigError,
+    TracingConfigurationFault,
     UsageError,
     WorkerFault,
   ];

@@ -73,6 +73,8 @@ export interface StartOptions {
   readonly featureGates?: ReadonlyMap<string, string>;
   /** What is recorded of requests, and where; default: nothing. */
   readonly audit?: AuditOptions | undefined;
+  /** A TracingConfiguration (YAML or JSON); absent = no request is recorded as a trace. */
+  readonly tracing?: string;
   readonly lifecycle?: Lifecycle;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;

@@ -13,6 +13,7 @@ import {
 } from "#controllers";
 import { type Catalog, domainOf } from "#meta";
 import { createRegistry, type Registry } from "#registry";
+import type { Tracer } from "#request";
 import {
   type CloseOptions,
   createServer,
@@ -41,6 +42,7 @@ import { servedCatalog } from "./served.ts";
 import { StartSteps } from "./start-steps.ts";
 import { countObjects, measured, type Measuring, showCaches } from "./storage-metrics.ts";
 import { followedTls } from "./tls.ts";
+import { traced, tracingOf } from "./tracing.ts";
 
 const localhost = "127.0.0.1";
 /** What the service `kubernetes` leads to when nobody listens. */
@@ -78,7 +80,7 @@ async function startOn(
   clock: Clock,
 ): Promise<RunningServer> {
   const prepared = await prepare(opened, options, clock);
-  const { storage, values, credentials, token, life, files, report } = prepared;
+  const { storage, values, credentials, token, life, files, report, closeTracing } = prepared;
   const assembled = await assemble(prepared);
   const { server, auditing, definitions } = assembled;
   const rootCa = credentials?.authority.certificate ?? "";
@@ -87,7 +89,7 @@ async function startOn(
     await makeReady(running);
   } catch (error) {
     life.abort();
-    await closeServer({ server, auditing }, { graceMs: 0 });
+    await closeServer({ server, auditing, closeTracing }, { graceMs: 0 });
     throw error;
   }
   const background = Promise.all([
@@ -109,7 +111,7 @@ async function startOn(
       return startOn(storage.fork(), { ...options, ...changed }, clock);
     },
     close: (closeOptions) =>
-      closeAll({ server, auditing, life, background, storage }, closeOptions),
+      closeAll({ ...running, background }, closeOptions),
   };
 }
 
@@ -123,7 +125,8 @@ async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock)
   const gates = featureGates(options.featureGates ?? new Map());
   const metrics = metricsOf(gates);
   const measuring = { catalog, clock, root, instruments: metrics.instruments };
-  const backend = measured(opened.backend, measuring);
+  const { tracer, close: closeTracing } = await tracingOf(options, report);
+  const backend = traced(measured(opened.backend, measuring), tracer);
   countObjects(opened.backend, measuring);
   const values = await sealed(backend, { encryption, root, catalog, clock, report });
   const credentials = await credentialsOf(options, clock);
@@ -145,13 +148,15 @@ async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock)
     storage: { ...opened, backend: values.backend },
     token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
     files: new FollowedFiles({ clock, report }),
+    tracer,
+    closeTracing,
   };
 }
 
 /** The parts of a server, put together; nothing runs yet. */
 async function assemble(prepared: Awaited<ReturnType<typeof prepare>>) {
   const { options, clock, catalog, report, values, credentials, life, files, storage } = prepared;
-  const { metrics, steps } = prepared;
+  const { metrics, steps, tracer } = prepared;
   const access = accessOf({
     ...prepared,
     adminToken: prepared.token,
@@ -162,12 +167,14 @@ async function assemble(prepared: Awaited<ReturnType<typeof prepare>>) {
   const registry: Registry = registryOf(storage.backend, catalog, { ...prepared, access });
   const health = [...storageChecks(storage.backend), values.check, ...steps.checks];
   const { domain } = catalog;
-  const auditing = await auditingOf(options, { domain, clock, metrics, report });
-  const parts = { catalog, registry, access, clock, health, metrics, auditor: auditing.auditor };
+  const auditing = await auditingOf(options, { ...prepared, domain });
+  const { auditor } = auditing;
+  const parts = { catalog, registry, access, clock, health, metrics, tracer, auditor };
   const renew = (tls: TlsOptions) => server.renewTls(tls);
   const tls = credentials && followedTls(options, credentials, { files, renew });
   const server: KeelsonServer = serverOf(options, parts, tls);
-  const definitions = serveDefinitions({ registry, catalog, clock, signal: life.signal, report });
+  const { signal } = life;
+  const definitions = serveDefinitions({ registry, catalog, clock, signal, report, tracer });
   return { access, registry, auditing, server, definitions };
 }
 
@@ -179,6 +186,7 @@ interface ServerParts {
   readonly health: readonly HealthCheck[];
   readonly metrics: PrometheusMetrics;
   readonly auditor: Auditing["auditor"];
+  readonly tracer: Tracer;
 }
 
 function serverOf(
@@ -366,6 +374,7 @@ async function runEndpoints(running: Running, listeningOn: () => number): Promis
 interface Ending {
   readonly server: KeelsonServer;
   readonly auditing: Auditing;
+  readonly closeTracing: () => Promise<void>;
 }
 
 interface Parts extends Ending {
@@ -376,18 +385,19 @@ interface Parts extends Ending {
 
 /** What the last requests left to be recorded is kept, too. */
 async function closeServer(
-  { server, auditing }: Ending,
+  { server, auditing, closeTracing }: Ending,
   options?: CloseOptions,
 ): Promise<void> {
   await server.close(options);
   await auditing.close();
+  await closeTracing();
 }
 
 async function closeAll(
-  { server, auditing, life, background, storage }: Parts,
+  { life, background, storage, ...ending }: Parts,
   options?: CloseOptions,
 ): Promise<void> {
-  await closeServer({ server, auditing }, options);
+  await closeServer(ending, options);
   life.abort();
   await background;
   await storage.backend[Symbol.asyncDispose]();

@@ -7,8 +7,9 @@ import type {
   Endpoint,
   Instruments,
   MetricDefinition,
+  Tracer,
 } from "#request";
-import { webhookClient } from "#request";
+import { noTracer, webhookClient } from "#request";
 import { all, type Backend, forgiving, type OnLoss } from "./backend.ts";
 import { Batches, type BatchOptions } from "./batch.ts";
 import { type LineSink, LogBackend, streamSink } from "./log.ts";
@@ -52,6 +53,8 @@ export interface AuditorOptions {
   readonly instruments: Instruments;
   /** Told of events that were lost, and of old logs that could not be tidied up. */
   readonly report: (error: unknown) => void;
+  /** Records calls to the webhook. */
+  readonly tracer?: Tracer;
 }
 
 export interface RunningAuditor extends Auditor {
@@ -136,7 +139,7 @@ async function closing(
 }
 
 async function backendOf(options: AuditorOptions, givenUp: AbortSignal): Promise<Backend> {
-  const { clock, domain, log, webhook, instruments, report } = options;
+  const { clock, domain, log, webhook, instruments, report, tracer = noTracer } = options;
   const onLoss: OnLoss = (plugin, error, count) => {
     instruments.add(errorTotal, { plugin }, count);
     report(new Error(`${plugin} has lost ${count} events`, { cause: error }));
@@ -154,6 +157,7 @@ async function backendOf(options: AuditorOptions, givenUp: AbortSignal): Promise
       timeoutMs: webhookTimeoutMs,
       clock,
       initialBackoffMs: webhook.initialBackoffMs,
+      tracer,
       isPassing: () => true,
     });
     const sent = new WebhookBackend(client, { apiVersion, onLoss, signal: givenUp });

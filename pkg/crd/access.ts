@@ -2,7 +2,7 @@ import type { Clock } from "#base";
 import type { Catalog, Resource } from "#meta";
 import { StatusError } from "#meta";
 import type { DeleteOptions, ListOptions, Registry, Target } from "#registry";
-import type { User } from "#request";
+import type { Tracer, User } from "#request";
 
 /** What definitions are served with. */
 export interface DefinitionOptions {
@@ -13,6 +13,8 @@ export interface DefinitionOptions {
   readonly signal: AbortSignal;
   /** Told of what went wrong and will be tried again. */
   readonly report: (what: string, error: unknown) => void;
+  /** Records calls to webhooks. */
+  readonly tracer?: Tracer;
 }
 
 export const apiserver: User = {

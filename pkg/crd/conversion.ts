@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CustomResourceDefinition } from "#api";
 import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
+import { noTracer } from "#request";
 import type { DefinitionOptions } from "./access.ts";
 import { addressOf } from "./service-address.ts";
 import { restoredMetadata } from "./converted-metadata.ts";
@@ -86,7 +87,12 @@ class WebhookConversion implements ObjectConversion {
     const review = { ...typeMeta, request: { uid, desiredAPIVersion, objects } };
     const place = await this.#place();
     const body = printJson(review);
-    const answer = await callWebhook(place, body, signal);
+    const { tracer = noTracer } = this.options;
+    const { origin, pathname } = place.url;
+    const attributes = { "http.request.method": "POST", "url.full": `${origin}${pathname}` };
+    const answer = await tracer.call("webhook", attributes, (trace) =>
+      callWebhook(place, { body, signal, trace }),
+    );
     return convertedObjects(answer, { ...typeMeta, uid: version === "v1" ? uid : undefined });
   }
 

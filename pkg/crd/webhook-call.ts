@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
+import type { TraceHeaders } from "#request";
 
 /** A webhook that converts objects. */
 export interface WebhookPlace {
@@ -16,6 +17,14 @@ export class CallFault extends Error {
   override readonly name = "CallFault";
 }
 
+interface Question {
+  /** JSON. */
+  readonly body: string;
+  readonly signal: AbortSignal | undefined;
+  /** Headers that say which trace this is a piece of. */
+  readonly trace: TraceHeaders;
+}
+
 const timeoutMs = 30_000;
 /** Converted objects are about as long as what was sent, which is bounded elsewhere. */
 const longestAnswer = 16 * 2 ** 20;
@@ -26,8 +35,7 @@ const longestAnswer = 16 * 2 ** 20;
  */
 export async function callWebhook(
   place: WebhookPlace,
-  body: string,
-  signal: AbortSignal | undefined,
+  { body, signal, trace }: Question,
 ): Promise<unknown> {
   const url = new URL(place.url);
   url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
@@ -38,7 +46,7 @@ export async function callWebhook(
   signal?.addEventListener("abort", leave, { once: true });
   try {
     signal?.throwIfAborted();
-    const answer = await exchange(place, url, { body, signal: ended.signal });
+    const answer = await exchange(place, url, { body, trace, signal: ended.signal });
     const text = await textOf(answer);
     return parsed(answer.statusCode ?? 0, text);
   } catch (error) {
@@ -55,10 +63,11 @@ export async function callWebhook(
 function exchange(
   { address, authorities }: WebhookPlace,
   url: URL,
-  { body, signal }: { readonly body: string; readonly signal: AbortSignal },
+  { body, signal, trace }: Question,
 ): Promise<IncomingMessage> {
   const bytes = Buffer.from(body);
   const headers = {
+    ...trace,
     "content-type": "application/json",
     "content-length": bytes.byteLength,
     accept: "application/json",
@@ -73,7 +82,7 @@ function exchange(
       method: "POST",
       headers,
       agent: false,
-      signal,
+      ...(signal === undefined ? {} : { signal }),
       ...(authorities === "" ? {} : { ca: authorities }),
       ...behind,
     });

@@ -25,3 +25,11 @@ export {
   type MetricLabels,
   noInstruments,
 } from "./instruments.ts";
+export {
+  noTracer,
+  type RequestSpan,
+  type Span,
+  type SpanAttributes,
+  type TraceHeaders,
+  type Tracer,
+} from "./tracer.ts";

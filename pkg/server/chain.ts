@@ -1,14 +1,23 @@
+import type { Span } from "#request";
+
 /**
  * The path of a request as a list of stages. A stage names what it needs of the context and what
  * it adds to it; a chain in which something is needed before it was added does not compile.
  */
 export interface Stage<Needs extends object, Adds extends object> {
   readonly name: string;
+  /** On this server it would do nothing: requests pass it by, and lack what it adds. */
+  readonly isIdle?: boolean;
   /**
    * Adds to the context by calling `next`, which runs all later stages; not calling it ends the
    * request.
    */
   readonly run: (context: Needs, next: (added: Adds) => Promise<void>) => Promise<void>;
+}
+
+/** A context with a span has the work of each later stage recorded as a piece of it. */
+export interface Traced {
+  readonly span?: Span;
 }
 
 /** Hears of every passage through a stage. */
@@ -37,21 +46,26 @@ export class Chain<Base extends object, Have extends Base> {
 
   /** The stages as one function. The context object is extended in place as stages pass on. */
   compose(observer: StageObserver): (context: Base) => Promise<void> {
-    const { stages } = this;
+    const stages = this.stages.filter(({ isIdle }) => isIdle !== true);
     const done = Promise.resolve();
     const enter = (index: number, context: object, entered: number): Promise<void> => {
       const stage = stages[index];
       if (stage === undefined) return done;
+      const span = (context as Traced).span?.child(stage.name);
       let passed = false;
       const leave = (): number => {
         const now = performance.now();
         passed = true;
         observer.stage(stage.name, now - entered);
+        span?.end();
         return now;
       };
-      const work = started(stage, context, (added) =>
-        enter(index + 1, Object.assign(context, added), leave()),
-      );
+      const next = (added: object): Promise<void> =>
+        enter(index + 1, Object.assign(context, added), leave());
+      const work =
+        span === undefined
+          ? started(stage, context, next)
+          : span.run(() => started(stage, context, next));
       // Most stages pass on at once, and then there is nothing left to wait for here.
       return passed ? work : work.finally(() => passed || leave());
     };

@@ -13,7 +13,7 @@ import Koa from "koa";
 import { type Clock, systemClock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
-import type { Auditor, Authenticator, Authorizer } from "#request";
+import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
 import { answer } from "./answer.ts";
 import { Closing } from "./closing.ts";
 import type { Exchange, Upgrade } from "./exchange.ts";
@@ -56,6 +56,8 @@ export interface ServerOptions extends Lifecycle {
   readonly authorizer: Authorizer;
   /** Absent = nothing is recorded. */
   readonly auditor?: Auditor | undefined;
+  /** Absent = nobody records requests as traces. */
+  readonly tracer?: Tracer;
   /** Documents beside those of the API, by path. */
   readonly documents?: ReadonlyMap<string, ServerDocument>;
   /** How kubelets are spoken to; without an authority their certificates are not checked. */
@@ -128,6 +130,7 @@ class HttpServer implements KeelsonServer {
       authenticator,
       authorizer,
       auditor,
+      tracer: options.tracer ?? noTracer,
       clock: options.clock ?? systemClock,
       limits: this.limits,
       metrics: this.metrics,

@@ -12,6 +12,7 @@ import {
   type Query,
   type RequestInfo,
   type SelectorTerm,
+  type Tracer,
   type User,
 } from "#request";
 import { type Registry, streamMethods } from "#registry";
@@ -33,6 +34,7 @@ import { findRoute, findStream } from "./routes.ts";
 import { runStream } from "./streams.ts";
 import type { Tunnels } from "./tunnels.ts";
 import { requestTimeout } from "./timeouts.ts";
+import { trace } from "./tracing.ts";
 import { runVerb } from "./verbs.ts";
 
 /** What the stages work with; made once per server. */
@@ -43,6 +45,7 @@ export interface ServerParts {
   readonly authorizer: Authorizer;
   /** Absent = nothing is recorded. */
   readonly auditor?: Auditor | undefined;
+  readonly tracer: Tracer;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
@@ -84,6 +87,7 @@ export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Unders
     .then(requestInfo(parts))
     .then(deadline(parts))
     .then(authenticate(parts))
+    .then(trace(parts.tracer))
     .then(audit(parts))
     .then(impersonate(parts))
     .then(flowControl(parts))

@@ -20,6 +20,7 @@ export const layers: readonly (readonly string[])[] = [
     "crd",
     "aggregation",
     "controllers",
+    "tracing",
   ],
   ["server"],
 ];
@@ -37,6 +38,11 @@ export const doors: Readonly<Record<string, readonly RegExp[]>> = {
   "js-yaml": [/^pkg\/meta\/yaml\.ts$/],
   re2js: [/^pkg\/cel\/library\/patterns\.ts$/],
   "prom-client": [/^pkg\/server\/metrics[./]/],
+  "@opentelemetry/api": [/^pkg\/tracing\/open-telemetry\.ts$/],
+  "@opentelemetry/core": [/^pkg\/tracing\/open-telemetry\.ts$/],
+  "@opentelemetry/exporter-trace-otlp-grpc": [/^pkg\/tracing\/open-telemetry\.ts$/],
+  "@opentelemetry/resources": [/^pkg\/tracing\/open-telemetry\.ts$/],
+  "@opentelemetry/sdk-trace-base": [/^pkg\/tracing\/open-telemetry\.ts$/],
   "@peculiar/x509": [/^pkg\/pki\//],
   "reflect-metadata": [/^pkg\/pki\//],
 };

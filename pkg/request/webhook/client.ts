@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Clock } from "#base";
+import { noTracer, type TraceHeaders, type Tracer } from "../tracer.ts";
 import type { Endpoint } from "./kubeconfig.ts";
 
 export interface WebhookOptions {
@@ -16,6 +17,8 @@ export interface WebhookOptions {
   readonly isPassing?: (fault: WebhookFault) => boolean;
   /** A number in [0, 1), which spreads the tries of many callers. */
   readonly random?: () => number;
+  /** Records every try. */
+  readonly tracer?: Tracer;
 }
 
 /** A call that came to nothing; the message names the place, never what was sent or answered. */
@@ -45,6 +48,11 @@ export interface WebhookClient {
   send(body: object | string, signal?: AbortSignal): Promise<void>;
   /** Lets go of connections that are kept open. */
   close(): void;
+}
+
+interface Try {
+  readonly signal: AbortSignal | undefined;
+  readonly trace: TraceHeaders;
 }
 
 const defaultBackoffMs = 500;
@@ -97,7 +105,7 @@ class Webhook implements WebhookClient {
     let wait = initialBackoffMs;
     for (let rest = tries - 1; ; rest--) {
       try {
-        return await this.once(bytes, signal);
+        return await this.traced(bytes, signal);
       } catch (error) {
         const mayPass = error instanceof WebhookFault && isPassing(error);
         if (!mayPass || rest <= 0) throw error;
@@ -107,15 +115,21 @@ class Webhook implements WebhookClient {
     }
   }
 
+  private traced(body: Uint8Array, signal?: AbortSignal): Promise<string> {
+    const { tracer = noTracer } = this.options;
+    const attributes = { "http.request.method": "POST", "url.full": this.place };
+    return tracer.call("webhook", attributes, (trace) => this.once(body, { signal, trace }));
+  }
+
   /** One try; the text of a good answer. */
-  private async once(body: Uint8Array, signal?: AbortSignal): Promise<string> {
+  private async once(body: Uint8Array, { signal, trace }: Try): Promise<string> {
     signal?.throwIfAborted();
     const ended = new AbortController();
     const limit = setTimeout(() => ended.abort(), this.options.timeoutMs);
     const leave = () => ended.abort();
     signal?.addEventListener("abort", leave, { once: true });
     try {
-      const answer = await this.exchange(body, ended.signal);
+      const answer = await this.exchange(body, { signal: ended.signal, trace });
       const text = await this.textOf(answer);
       const { statusCode: code = 0 } = answer;
       if (code >= 200 && code < 300) return text;
@@ -134,12 +148,13 @@ class Webhook implements WebhookClient {
     }
   }
 
-  private exchange(body: Uint8Array, signal: AbortSignal): Promise<IncomingMessage> {
+  private exchange(body: Uint8Array, { signal, trace }: Try): Promise<IncomingMessage> {
     const { endpoint, timeoutMs } = this.options;
     const url = new URL(endpoint.url);
     url.searchParams.set("timeout", `${Math.ceil(timeoutMs / 1000)}s`);
     const authorization = endpoint.authorization();
     const headers = {
+      ...trace,
       "content-type": "application/json",
       "content-length": body.byteLength,
       accept: "application/json",
@@ -147,7 +162,8 @@ class Webhook implements WebhookClient {
     };
     const start = url.protocol === "https:" ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
-      const request = start(url, { method: "POST", headers, agent: this.agent, signal });
+      const options = { method: "POST", headers, agent: this.agent };
+      const request = start(url, signal === undefined ? options : { ...options, signal });
       request.once("response", resolve);
       request.once("error", reject);
       request.end(body);

@@ -1,0 +1,99 @@
+import { kubernetes, parseYaml, resolve, YamlFault } from "#meta";
+import {
+  DecodeFault,
+  fromJson,
+  type Infer,
+  int32,
+  optional,
+  Path,
+  Problems,
+  string,
+  structs,
+} from "#schema";
+
+/** What is recorded of requests, and where it is sent. */
+export interface TracingConfiguration {
+  /** `http://host:port` of a collector that takes OTLP over gRPC, without TLS. */
+  readonly endpoint: string;
+  /** Of requests whose clients have not decided. */
+  readonly samplingRatePerMillion: number;
+}
+
+/** What is wrong with the file, all of it in one text. */
+export class TracingConfigurationFault extends Error {
+  override readonly name = "TracingConfigurationFault";
+}
+
+const v1 = structs("apiserver/pkg/apis/apiserver/v1");
+
+const configurationStruct = v1("TracingConfiguration", "How requests are traced.", {
+  endpoint: optional(1, string, "Collector, host:port; localhost:4317 if absent."),
+  samplingRatePerMillion: optional(2, int32, "Requests out of a million that are recorded."),
+});
+
+const versions = ["v1", "v1beta1", "v1alpha1"].map((version) =>
+  resolve(`apiserver.config.{api}/${version}`, kubernetes),
+);
+const defaultEndpoint = "localhost:4317";
+const most = 1_000_000;
+
+/**
+ * Parses and checks the text of the file.
+ * @throws TracingConfigurationFault
+ */
+export function parseTracingConfiguration(text: string): TracingConfiguration {
+  const { endpoint = defaultEndpoint, samplingRatePerMillion = 0 } = decoded(text);
+  const problems = new Problems();
+  const url = urlOf(endpoint, Path.of("endpoint"), problems);
+  checkRate(samplingRatePerMillion, Path.of("samplingRatePerMillion"), problems);
+  if (!problems.empty) {
+    const texts = problems.list.map(({ field, detail }) => `${field}: ${detail}`);
+    throw new TracingConfigurationFault(texts.join("; "));
+  }
+  return { endpoint: url, samplingRatePerMillion };
+}
+
+function decoded(text: string): Infer<typeof configurationStruct> {
+  try {
+    const { value, duplicates } = parseYaml(text);
+    const { apiVersion, kind } = (value ?? {}) as Record<string, unknown>;
+    if (kind !== "TracingConfiguration" || !versions.some((known) => known === apiVersion)) {
+      const expected = versions.slice(0, 2).join(" or ");
+      throw new TracingConfigurationFault(
+        `expected apiVersion ${expected} and kind TracingConfiguration`,
+      );
+    }
+    const unknown: string[] = [];
+    const configuration = fromJson(configurationStruct, value, { root: true, unknown });
+    const strange = [...duplicates, ...unknown.map((path) => `unknown field "${path}"`)];
+    if (strange.length > 0) throw new TracingConfigurationFault(strange.join("; "));
+    return configuration;
+  } catch (error) {
+    if (error instanceof YamlFault || error instanceof DecodeFault) {
+      throw new TracingConfigurationFault(error.message);
+    }
+    throw error;
+  }
+}
+
+/** Names as gRPC writes them: `host:port` and `dns://[authority]/host:port`. */
+function urlOf(endpoint: string, path: Path, problems: Problems): string {
+  const [, scheme = "dns", place = endpoint] = /^([\w-]+):\/\/(.*)$/.exec(endpoint) ?? [];
+  if (scheme !== "dns") {
+    problems.invalid(path, endpoint, `unsupported scheme: ${scheme}; options are none or dns`);
+    return "";
+  }
+  const host = place.slice(place.indexOf("/") + 1);
+  const url = `http://${host}`;
+  const isPlace = /^[^\s/@?#]+:\d+$/.test(host) && URL.canParse(url);
+  if (!isPlace) problems.invalid(path, endpoint, "must be host:port");
+  return url;
+}
+
+function checkRate(rate: number, path: Path, problems: Problems): void {
+  if (rate < 0) problems.invalid(path, rate, "sampling rate must be positive");
+  if (rate > most) {
+    const story = "sampling rate per million must be less than or equal to one million";
+    problems.invalid(path, rate, story);
+  }
+}
