@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 import path from "node:path";
-import { setFlagsFromString } from "node:v8";
 import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
 import { AuthenticationConfigurationFault } from "#authn";
@@ -20,6 +19,7 @@ import { runControllerManager } from "../controller-manager/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
 import { AuditConfigurationError } from "./audit.ts";
 import { writeWhole } from "./files.ts";
+import { keepHeapSmall, makeRoomForWork } from "./heap.ts";
 import { FileFault } from "./followed-files.ts";
 import { type RunningServer, type StartOptions, startServer } from "./index.ts";
 import { RuntimeConfigError } from "./served.ts";
@@ -103,7 +103,7 @@ async function runApiserver(words: readonly string[]): Promise<void> {
 
 async function started(options: StartOptions): Promise<RunningServer> {
   const server = await startServer(options);
-  setFlagsFromString("--semi-space-growth-factor=2");
+  makeRoomForWork();
   return server;
 }
 
@@ -172,11 +172,7 @@ async function main(words: readonly string[]): Promise<number> {
   return 0;
 }
 
-// A heap that has grown by half is collected: V8 would otherwise let it grow to several times of
-// what lives, and requests leave little behind that lives.
-setFlagsFromString("--heap-growing-percent=50");
-// Room for young objects that the start takes would never be given back; the work takes its own.
-setFlagsFromString("--semi-space-growth-factor=1");
+keepHeapSmall();
 
 try {
   process.exitCode = await main(process.argv.slice(2));

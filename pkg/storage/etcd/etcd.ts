@@ -33,7 +33,7 @@ export interface EtcdBackendOptions {
   /** Calls on the wire at a time; others wait, up to `maxWaiting`. Default 256 and 20,000. */
   readonly maxInFlight?: number;
   readonly maxWaiting?: number;
-  /** Recent events kept for watches that start a moment ago. Default 8 MiB. */
+  /** Recent events kept for watches that start a moment ago. Default 2 MiB. */
   readonly historyBytes?: number;
   /** How far a watcher may lag before it is cut off with `too-slow`. Default 64 MiB. */
   readonly lagBytes?: number;
@@ -82,7 +82,7 @@ class EtcdBackend implements Backend {
       clock,
       random,
       limits: {
-        historyBytes: options.historyBytes ?? 8 * 2 ** 20,
+        historyBytes: options.historyBytes ?? 2 * 2 ** 20,
         lagBytes: options.lagBytes ?? 64 * 2 ** 20,
         batchEvents: options.batchEvents ?? 1_000,
       },
