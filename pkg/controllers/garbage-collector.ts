@@ -97,6 +97,8 @@ class GarbageCollector {
 
   private async checkOwners(node: Node): Promise<void> {
     const states = await Promise.all(node.owners.map((owner) => this.ownerState(node, owner)));
+    // Its kind may be served one day, and then it may be gone.
+    if (states.includes("unknown")) throw new TryAgain("the kind of an owner is not known");
     const solid = node.owners.filter((_owner, index) => states[index] === "solid");
     if (solid.length === node.owners.length) return;
     if (solid.length > 0) {
@@ -110,11 +112,11 @@ class GarbageCollector {
   private async ownerState(
     node: Node,
     owner: OwnerReference,
-  ): Promise<"solid" | "waiting" | "gone"> {
+  ): Promise<"solid" | "waiting" | "gone" | "unknown"> {
     const resource = this.collectable.find(owner.apiVersion, owner.kind);
-    // An owner of a kind that is not served cannot be looked up, nor one in a namespace that an
-    // object of cluster scope does not name: leave their dependents alone.
-    if (resource === undefined || (resource.namespaced && node.namespace === "")) return "solid";
+    if (resource === undefined) return "unknown";
+    // An object of cluster scope does not say in which namespace its owner is: leave it alone.
+    if (resource.namespaced && node.namespace === "") return "solid";
     const namespace = resource.namespaced ? node.namespace : "";
     const found = await this.read(resource, { namespace, name: owner.name });
     if (found === undefined || found.uid !== owner.uid) return "gone";
