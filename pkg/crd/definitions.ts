@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto";
 import { conditionOf, type CustomResourceDefinition } from "#api";
 import { cryptoRandom, deepEqual } from "#base";
 import { reflect, RegistryClient, WorkQueue } from "#client";
 import { type Resource, resolve } from "#meta";
 import { apiserver, type DefinitionOptions, isOutdated } from "./access.ts";
+import { Claims } from "./claims.ts";
 import { conversionOf } from "./conversion.ts";
 import { customResources } from "./custom-kind.ts";
 import { removeInstances } from "./instances.ts";
@@ -13,7 +15,7 @@ import { timestamp, writeStatus } from "./status.ts";
 interface Known {
   /** As it was seen last. */
   definition: CustomResourceDefinition;
-  /** What it serves was made of this text; "" = it serves nothing. */
+  /** What it serves was made of what has this digest; "" = it serves nothing. */
   served: string;
 }
 
@@ -42,8 +44,7 @@ class Definitions {
   readonly #options: DefinitionOptions;
   readonly #resource: Resource;
   readonly #known = new Map<string, Known>();
-  /** Names of the definitions of a group. */
-  readonly #groups = new Map<string, Set<string>>();
+  readonly #groups = new Map<string, Claims>();
   readonly #queue: WorkQueue;
   #synced: () => void = () => undefined;
   /** Resolves when everything is served that was defined when this began. */
@@ -117,11 +118,13 @@ class Definitions {
     if (known === undefined) {
       known = { definition, served: "" };
       this.#known.set(name, known);
-      const names = this.#groups.get(group) ?? new Set();
-      this.#groups.set(group, names.add(name));
     }
     const before = known.definition.status.acceptedNames;
     known.definition = definition;
+    const claims = this.#groups.get(group) ?? new Claims();
+    this.#groups.set(group, claims);
+    const { spec, status } = definition;
+    claims.set(name, isDecided(definition) ? status.acceptedNames : spec.names);
     this.#serve(known);
     this.#queue.add(name);
     if (!deepEqual(before, definition.status.acceptedNames)) this.#askRefused(group);
@@ -132,16 +135,16 @@ class Definitions {
     if (known === undefined) return;
     const { group } = known.definition.spec;
     this.#known.delete(name);
-    const names = this.#groups.get(group);
-    names?.delete(name);
-    if (names?.size === 0) this.#groups.delete(group);
+    const claims = this.#groups.get(group);
+    claims?.delete(name);
+    if (claims?.isEmpty) this.#groups.delete(group);
     this.#options.catalog.define(name, []);
     this.#askRefused(group);
   }
 
   /** Names have become free, perhaps. */
   #askRefused(group: string): void {
-    for (const name of this.#groups.get(group) ?? []) {
+    for (const name of this.#groups.get(group)?.definitions ?? []) {
       const { status } = (this.#known.get(name) as Known).definition;
       if (conditionOf(status, "NamesAccepted")?.status === "False") this.#queue.add(name);
     }
@@ -152,9 +155,7 @@ class Definitions {
     const { definition } = known;
     const name = nameOf(definition);
     const isEstablished = conditionOf(definition.status, "Established")?.status === "True";
-    const wanted = isEstablished
-      ? JSON.stringify([definition.spec, definition.status.acceptedNames], withDigits)
-      : "";
+    const wanted = isEstablished ? digestOf(definition) : "";
     if (wanted === known.served) return;
     known.served = wanted;
     const { catalog } = this.#options;
@@ -214,18 +215,16 @@ class Definitions {
    * definitions in one order, so that all of them agree about who is first.
    */
   #takenBy(definition: CustomResourceDefinition): TakenNames {
-    const resources = new Set<string>();
-    const kinds = new Set<string>();
-    for (const name of this.#groups.get(definition.spec.group) ?? []) {
-      if (name === nameOf(definition)) continue;
-      const { definition: other } = this.#known.get(name) as Known;
-      const isFirst = !isDecided(other) && isNewer(definition, other);
-      const names = isFirst ? other.spec.names : other.status.acceptedNames;
-      const { plural, singular, shortNames, kind, listKind } = names;
-      for (const each of [plural, singular, ...(shortNames ?? [])]) if (each) resources.add(each);
-      for (const each of [kind, listKind]) if (each) kinds.add(each);
-    }
-    return { resources, kinds };
+    const claims = this.#groups.get(definition.spec.group) ?? new Claims();
+    const isOther = (owner: string): boolean => {
+      const other = this.#known.get(owner)?.definition;
+      if (other === undefined || owner === nameOf(definition)) return false;
+      return isDecided(other) || isNewer(definition, other);
+    };
+    return {
+      resource: (name) => [...claims.ofResource(name)].some(isOther),
+      kind: (name) => [...claims.ofKind(name)].some(isOther),
+    };
   }
 }
 
@@ -247,6 +246,12 @@ function isDecided({ status }: CustomResourceDefinition): boolean {
 
 function isNewer(a: CustomResourceDefinition, b: CustomResourceDefinition): boolean {
   return Number(a.metadata.resourceVersion ?? 0) > Number(b.metadata.resourceVersion ?? 0);
+}
+
+/** What a definition serves depends on this much of it. */
+function digestOf({ spec, status }: CustomResourceDefinition): string {
+  const text = JSON.stringify([spec, status.acceptedNames], withDigits);
+  return createHash("sha256").update(text).digest("base64");
 }
 
 function withDigits(_key: string, value: unknown): unknown {

@@ -9,12 +9,12 @@ import type { Domain } from "#meta";
 
 type Status = CustomResourceDefinition["status"];
 
-/** Names that other definitions of the group have been given. */
+/** Whether another definition of the group has a name. */
 export interface TakenNames {
-  /** Plural, singular and short names, which share one space. */
-  readonly resources: ReadonlySet<string>;
-  /** Kinds, of objects and of lists. */
-  readonly kinds: ReadonlySet<string>;
+  /** As plural, singular or short name. */
+  readonly resource: (name: string) => boolean;
+  /** As kind, of objects or of lists. */
+  readonly kind: (name: string) => boolean;
 }
 
 interface Deciding {
@@ -77,30 +77,30 @@ function decidedNames(
   const before = status.acceptedNames;
   let conflict: Conflict | undefined;
   const decide = (name: string | undefined, had: string | undefined, rule: NameRule): string => {
-    if (!name || name === had || !rule.taken.has(name)) return name ?? "";
+    if (!name || name === had || !rule.taken(name)) return name ?? "";
     conflict = { reason: rule.reason, message: inUse(name) };
     return had ?? "";
   };
   const plural = decide(wanted.plural, before.plural, {
-    taken: taken.resources,
+    taken: taken.resource,
     reason: "PluralConflict",
   });
   const singular = decide(wanted.singular, before.singular, {
-    taken: taken.resources,
+    taken: taken.resource,
     reason: "SingularConflict",
   });
   const own = before.shortNames ?? [];
   const refused = (wanted.shortNames ?? [])
-    .filter((name) => !own.includes(name) && taken.resources.has(name))
+    .filter((name) => !own.includes(name) && taken.resource(name))
     .map(inUse);
   if (refused.length > 0) {
     const message = refused.length === 1 ? String(refused[0]) : `[${refused.join(", ")}]`;
     conflict = { reason: "ShortNamesConflict", message };
   }
   const shortNames = refused.length > 0 ? own : (wanted.shortNames ?? []);
-  const kind = decide(wanted.kind, before.kind, { taken: taken.kinds, reason: "KindConflict" });
+  const kind = decide(wanted.kind, before.kind, { taken: taken.kind, reason: "KindConflict" });
   const listKind = decide(wanted.listKind, before.listKind, {
-    taken: taken.kinds,
+    taken: taken.kind,
     reason: "ListKindConflict",
   });
   const categories = wanted.categories ?? [];
@@ -116,7 +116,7 @@ function decidedNames(
 }
 
 interface NameRule {
-  readonly taken: ReadonlySet<string>;
+  readonly taken: (name: string) => boolean;
   readonly reason: string;
 }
 

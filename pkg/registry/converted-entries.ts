@@ -43,7 +43,8 @@ export class ConvertedEntries {
     };
     for (const entry of entries) {
       if (this.#known.has(entry)) continue;
-      if (this.#isOwn(entry.value)) {
+      // What cannot be read is told by whoever reads it.
+      if (entry.seal?.fault !== undefined || this.#isOwn(entry.value)) {
         this.#known.set(entry, entry);
         continue;
       }
