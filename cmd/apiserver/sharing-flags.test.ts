@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { parseFlags, UsageError } from "../flags/parse.ts";
+import { checkWorkers, sharedLimits, sharingFlags } from "./sharing-flags.ts";
+
+describe("flags of what processes share", () => {
+  const limits = (...words: readonly string[]) => sharedLimits(parseFlags(sharingFlags, words));
+
+  it("give one process all of it", () => {
+    const all = { readsInFlight: 400, writesInFlight: 200, answerBytes: 256 * 2 ** 20 };
+    assert.deepEqual(limits(), all);
+  });
+
+  it("give workers equal parts, which no rounding makes smaller", () => {
+    const parts = limits("--workers=3", "--max-requests-inflight=100", "--list-memory-budget=3");
+    assert.deepEqual(parts, { readsInFlight: 34, writesInFlight: 67, answerBytes: 2 ** 20 });
+  });
+
+  it("know no limit, also for parts of it", () => {
+    assert.equal(limits("--workers=2", "--max-requests-inflight=0").readsInFlight, Infinity);
+  });
+
+  it("refuse workers that would not do what one process does", () => {
+    const values = parseFlags(sharingFlags, ["--workers=2"]);
+    const rest = { "storage-backend": "etcd3", "audit-log-path": "" };
+    checkWorkers({ ...values, ...rest });
+    checkWorkers({ ...values, ...rest, "audit-log-path": "-" });
+    for (const wrong of [{ "storage-backend": "memory" }, { "audit-log-path": "audit.log" }]) {
+      assert.throws(() => checkWorkers({ ...values, ...rest, ...wrong }), UsageError);
+    }
+  });
+});
