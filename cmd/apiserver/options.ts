@@ -15,6 +15,7 @@ import { authenticationOptions, followed } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
 import { auditOptions } from "./audit-flags.ts";
 import { apiserverFlags } from "./flags.ts";
+import { observingOptions } from "./observing-flags.ts";
 import { checkWorkers, sharedLimits } from "./sharing-flags.ts";
 
 type Values = FlagValues<typeof apiserverFlags>;
@@ -74,6 +75,7 @@ export function startOptions(values: Values): StartOptions {
     allowPrivileged: values["allow-privileged"],
     featureGates: values["feature-gates"],
     audit: auditOptions(values),
+    ...observingOptions(values),
     ...optional("tracing", readFlagFile(values, "tracing-config-file")),
     lifecycle: {
       livezGraceMs: values["livez-grace-period"],

@@ -1,5 +1,6 @@
 import { usualTimes } from "#client";
 import { usualWorkers } from "#controllers";
+import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
 
 /** Names, meanings and defaults are those of kube-controller-manager. */
@@ -64,6 +65,7 @@ export const controllerManagerFlags = {
   "tls-private-key-file": flag("string", "", "key of the serving certificate"),
   "client-ca-file": flag("string", "", "authorities of clients that come with certificates"),
   "feature-gates": flag("pairs", new Map(), "features on or off: CoordinatedLeaderElection=true"),
+  ...loggingFlags,
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels; default: follows from --api-domain"),
 } as const;

@@ -20,7 +20,9 @@ import { type Controller, type ControllerSettings, selectControllers } from "#co
 import { type Domain, domainOf, resolve } from "#meta";
 import { type Endpoint, type Instruments, KubeconfigFault, parseKubeconfig } from "#request";
 import { PrometheusMetrics, versionInfo } from "#server";
+import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
+import { standardLogger } from "../keelson/logging.ts";
 import { accountToken } from "./account-clients.ts";
 import { controllerManagerFlags } from "./flags.ts";
 import { serveStatus } from "./serving.ts";
@@ -56,6 +58,7 @@ class ControllerManager {
   private readonly selected: readonly Controller[];
   private readonly settings: ControllerSettings;
   private readonly coordinated: boolean;
+  private readonly report: (what: string, error: unknown) => void;
   private readonly identity = `${hostname()}_${cryptoRandom.uuid()}`;
 
   constructor(private readonly values: Values) {
@@ -65,6 +68,8 @@ class ControllerManager {
     this.selected = selected(values.controllers);
     this.settings = settingsOf(values);
     this.coordinated = featureGates(values["feature-gates"])("CoordinatedLeaderElection");
+    const logger = standardLogger(logFormat(values["logging-format"]), values.v);
+    this.report = (what, error) => logger.error(what, error);
     checkTimes(values);
     // A kubeconfig that cannot be used is a mistake of whoever starts the program.
     this.endpoint();
@@ -92,7 +97,7 @@ class ControllerManager {
     signal: AbortSignal,
     lead: (term: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const { values, clock, identity, instruments } = this;
+    const { values, clock, identity, instruments, report } = this;
     const namespace = values["leader-elect-resource-namespace"];
     const name = values["leader-elect-resource-name"];
     const random = cryptoRandom;
@@ -125,7 +130,7 @@ class ControllerManager {
 
   /** Stands as a candidate of an election that the API server coordinates. */
   private async stand(client: Client, signal: AbortSignal): Promise<void> {
-    const { values, clock, identity } = this;
+    const { values, clock, identity, report } = this;
     const version = versionInfo().gitVersion.slice("v".length);
     await runCandidacy({
       client,
@@ -143,7 +148,7 @@ class ControllerManager {
 
   /** Runs the controllers until the signal aborts. */
   private async lead(signal: AbortSignal): Promise<void> {
-    const { clock, instruments, settings } = this;
+    const { clock, instruments, settings, report } = this;
     const common = { clock, random: cryptoRandom, signal, report, instruments };
     const client = this.client("shared-informers", signal);
     const informers = new Informers({ ...common, client });
@@ -163,7 +168,8 @@ class ControllerManager {
     if (account === undefined || !this.values["use-service-account-credentials"]) {
       return this.client(name, signal);
     }
-    const token = await accountToken({ client, clock: this.clock, signal, report }, account);
+    const { clock, report } = this;
+    const token = await accountToken({ client, clock, signal, report }, account);
     const endpoint = () => {
       const { cert: _cert, key: _key, ...tls } = this.endpoint().tls;
       return { ...this.endpoint(), tls, authorization: () => `Bearer ${token()}` };
@@ -266,8 +272,4 @@ function readIfNamed(values: Values, name: FileFlag): string {
 function fileFault(name: string, error: unknown): unknown {
   const { code, path = "" } = error as NodeJS.ErrnoException;
   return code === undefined ? error : new UsageError(`--${name}: ${path} cannot be read (${code})`);
-}
-
-function report(what: string, error: unknown): void {
-  console.error(`keelson: ${what}: ${String(error)}`);
 }

@@ -8,6 +8,7 @@ const flags = {
   "event-ttl": flag("duration", 3_600_000, "life of events"),
   "etcd-servers": flag("list", [], "endpoints"),
   "runtime-config": flag("pairs", new Map(), "switches"),
+  v: flag("int", 0, "detail"),
   "storage-backend": flag("string", "embedded", "where", { values: ["embedded", "etcd3"] }),
 };
 
@@ -32,6 +33,9 @@ describe("flags", () => {
     assert.equal(values.profiling, false);
     assert.equal(values["event-ttl"], 5_400_000);
     assert.equal(parseFlags(flags, ["--profiling"]).profiling, true);
+    for (const words of [["-v=4"], ["-v", "4"], ["--v=4"]]) {
+      assert.equal(parseFlags(flags, words).v, 4);
+    }
   });
 
   it("keeps defaults", () => {

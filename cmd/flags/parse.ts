@@ -1,7 +1,7 @@
 /**
  * Command-line flags with the meaning of Go's pflag, which Kubernetes programs share:
- * `--name=value`,
- * `--name value`, `--bool`, `--bool=false`; a repeated list flag adds up; `--` ends the flags.
+ * `--name=value`, `--name value`, `-n=value`, `--bool`, `--bool=false`; a repeated list flag adds
+ * up; `--` ends the flags.
  */
 
 export type FlagType = "string" | "bool" | "int" | "float" | "duration" | "list" | "pairs";
@@ -50,6 +50,9 @@ export function flag<T extends FlagType>(
   return { type, default: initial, help, ...rules };
 }
 
+/** Names of one letter have one dash or two. */
+const flagWord = /^(?:--|-(?=[a-z](?:=|$)))([^=]+)(?:=([\s\S]*))?$/;
+
 /**
  * Values of `flags` from `words`; words that are no flags go to `others`, without which they are
  * refused.
@@ -63,7 +66,7 @@ export function parseFlags<F extends Flags>(
   const values = new Map<string, unknown>();
   for (let at = 0; at < words.length; at++) {
     const word = words[at] as string;
-    const [, name, inline] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? [];
+    const [, name, inline] = flagWord.exec(word) ?? [];
     if (name === undefined) {
       if (others === undefined)
         throw new UsageError(`unexpected argument: ${JSON.stringify(word)}`);

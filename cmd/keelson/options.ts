@@ -1,7 +1,7 @@
 import type { PluginSwitches } from "#admission";
 import type { AuditOptions } from "./audit.ts";
 import type { AuthorizationMode } from "#authz";
-import type { Clock } from "#base";
+import type { AdjustableLogger, Clock } from "#base";
 import type { ServiceNetwork } from "#registry";
 import type { CloseOptions, KubeletTls, Lifecycle, Limits } from "#server";
 import type { FrontProxyOptions, OidcOptions, TokenWebhookOptions } from "./authentication.ts";
@@ -75,10 +75,16 @@ export interface StartOptions {
   readonly audit?: AuditOptions | undefined;
   /** A TracingConfiguration (YAML or JSON); absent = no request is recorded as a trace. */
   readonly tracing?: string;
+  /** Let those who may see `/debug/pprof/` measure where time is spent; default true. */
+  readonly profiling?: boolean;
+  /** What the program was told on its command line, for `/flagz`. */
+  readonly flags?: ReadonlyMap<string, string>;
   readonly lifecycle?: Lifecycle;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
-  /** Told of what went wrong behind the scenes; default: one line on standard error. */
+  /** Default: what went wrong, on standard error. */
+  readonly logger?: AdjustableLogger;
+  /** Told of what went wrong behind the scenes; default: an error of the logger. */
   readonly report?: (what: string, error: unknown) => void;
 }
 

@@ -33,6 +33,7 @@ import { sealed } from "./encryption.ts";
 import { FollowedFiles } from "./followed-files.ts";
 import { fetchInside } from "./inside.ts";
 import { kubeconfig } from "./kubeconfig.ts";
+import { type ToldOptions, toldOptions } from "./logging.ts";
 import { runLocalControllers } from "./local-controllers.ts";
 import { metricsOf } from "./metrics.ts";
 import { defaultNetwork, reachableAddress } from "./network.ts";
@@ -58,7 +59,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   const clock = options.clock ?? systemClock;
   const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
   try {
-    return await startOn(storage, await withSigningKey(options), clock);
+    return await startOn(storage, await withSigningKey(toldOptions(options)), clock);
   } catch (error) {
     await storage.backend[Symbol.asyncDispose]();
     throw error;
@@ -66,7 +67,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
 }
 
 /** A copy of a server takes the tokens that were made before it was copied. */
-async function withSigningKey(options: StartOptions): Promise<StartOptions> {
+async function withSigningKey(options: ToldOptions): Promise<ToldOptions> {
   const { serviceAccounts = {}, certificateDirectory } = options;
   if (serviceAccounts.signingKey !== undefined) return options;
   const algorithm = options.port === undefined ? "ES256" : "RS256";
@@ -76,7 +77,7 @@ async function withSigningKey(options: StartOptions): Promise<StartOptions> {
 
 async function startOn(
   opened: OpenStorage,
-  options: StartOptions,
+  options: ToldOptions,
   clock: Clock,
 ): Promise<RunningServer> {
   const prepared = await prepare(opened, options, clock);
@@ -116,10 +117,10 @@ async function startOn(
 }
 
 /** What the parts of a server stand on. */
-async function prepare(opened: OpenStorage, options: StartOptions, clock: Clock) {
+async function prepare(opened: OpenStorage, options: ToldOptions, clock: Clock) {
   const domain = domainOf(options.apiDomain, options.labelDomain);
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
-  const report = reporter(options);
+  const { report } = options;
   const root = options.storageRoot ?? "/registry";
   const { encryption } = options;
   const gates = featureGates(options.featureGates ?? new Map());
@@ -190,7 +191,7 @@ interface ServerParts {
 }
 
 function serverOf(
-  options: StartOptions,
+  options: ToldOptions,
   { access, ...parts }: ServerParts,
   tls: TlsOptions | undefined,
 ): KeelsonServer {
@@ -203,7 +204,7 @@ function serverOf(
     kubelet: options.kubelet ?? {},
     limits: options.limits ?? {},
     ...(options.lifecycle ?? {}),
-    log: (line) => reporter(options)("request", line),
+    logger: options.logger,
   });
 }
 
@@ -231,7 +232,7 @@ async function makeReady(unready: Unready): Promise<void> {
   await steps.run(["poststarthook/rbac/bootstrap-roles"], reconcileAccess(parts));
   const tracking = noteTokenTracking(parts, clock.now());
   await steps.run(["poststarthook/start-legacy-token-tracking-controller"], tracking);
-  const report = reporter(options);
+  const { report } = options;
   const objects = ensureServerObjects({ registry, catalog, clock, signal, report });
   await steps.run(["poststarthook/priority-and-fairness-config-producer"], objects);
   const following = { registry, catalog, clock, user: apiserver, signal, report };
@@ -251,7 +252,7 @@ async function makeReady(unready: Unready): Promise<void> {
 }
 
 interface Foundation {
-  readonly options: StartOptions;
+  readonly options: ToldOptions;
   readonly measuring: Measuring;
   readonly clock: Clock;
   readonly access: Access;
@@ -330,7 +331,7 @@ interface Running {
   readonly storage: OpenStorage;
   readonly registry: Registry;
   readonly catalog: Catalog;
-  readonly options: StartOptions;
+  readonly options: ToldOptions;
   readonly clock: Clock;
   readonly life: AbortController;
   readonly gates: (name: string) => boolean;
@@ -342,7 +343,7 @@ interface Running {
 /** What goes on behind the requests until `life` ends. */
 async function runBackground(running: Running, port: () => number): Promise<void> {
   const { storage, registry, options, clock, life } = running;
-  const report = reporter(options);
+  const { report } = options;
   const intervalMs = options.compactionIntervalMs ?? defaultCompactionMs;
   const onFault = (error: unknown) => report("compaction", error);
   const compactor =
@@ -368,7 +369,7 @@ async function runEndpoints(running: Running, listeningOn: () => number): Promis
   if (options.port === undefined || address === undefined) return;
   const store = objectStore(storage.backend, { root: options.storageRoot ?? "/registry" });
   const own = { store, address, port: listeningOn(), signal: life.signal };
-  await runServerEndpoints({ ...running, ...own, report: reporter(options) });
+  await runServerEndpoints({ ...running, ...own, report: options.report });
 }
 
 interface Ending {
@@ -401,8 +402,4 @@ async function closeAll(
   life.abort();
   await background;
   await storage.backend[Symbol.asyncDispose]();
-}
-
-function reporter(options: StartOptions): (what: string, error: unknown) => void {
-  return options.report ?? ((what, error) => console.error(`keelson: ${what}: ${String(error)}`));
 }

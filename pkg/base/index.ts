@@ -1,6 +1,13 @@
 /** base: what every folder may use. No npm package, no Kubernetes word. */
 export { assert, AssertionFailure, unreachable } from "./assert.ts";
 export { systemClock, type Clock } from "./clock.ts";
+export {
+  type AdjustableLogger,
+  createLogger,
+  type LogFormat,
+  type Logger,
+  silentLogger,
+} from "./logger.ts";
 export { memoize } from "./memoize.ts";
 export { deepEqual } from "./equal.ts";
 export { deepClone } from "./clone.ts";

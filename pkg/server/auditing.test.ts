@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { builtinKinds } from "#api";
-import { systemClock } from "#base";
+import { silentLogger, systemClock } from "#base";
 import { Catalog, domainOf, notFound } from "#meta";
 import { AuditFault, type AuditedAnswer, type AuditTrail, type User } from "#request";
 import { createServer, type ServerOptions } from "./index.ts";
@@ -28,7 +28,7 @@ async function heard(get: () => Promise<never>, refuses = false): Promise<readon
     authenticator: { authenticate: async () => user },
     authorizer: { authorize: async () => ({ verdict: "allow", reason: "" }) },
     auditor: { begin: () => trail },
-    log: () => undefined,
+    logger: silentLogger,
   });
   const url = "/api/v1/namespaces/n/configmaps/a";
   const answer = await server.handle({ method: "GET", url });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { builtinKinds } from "#api";
+import { createLogger, silentLogger } from "#base";
 import { Catalog, domainOf, notFound, StatusError } from "#meta";
 import type { EventBatch, Item, ItemEvent, ItemList, Registry, Target } from "#registry";
 import type { User } from "#request";
@@ -73,7 +74,7 @@ function serverOf(verbs: Partial<Registry>, more: Partial<ServerOptions> = {}): 
     registry: registryOf(verbs),
     authenticator: { authenticate: async () => user },
     authorizer: { authorize: async () => ({ verdict: "allow", reason: "" }) },
-    log: () => undefined,
+    logger: silentLogger,
     ...more,
   });
 }
@@ -110,12 +111,13 @@ describe("server", () => {
     const lines: string[] = [];
     const broken = serverOf(
       { get: () => Promise.reject(new Error("secret detail")) },
-      { log: (line) => void lines.push(line) },
+      { logger: createLogger({ write: (line) => void lines.push(line) }) },
     );
     const { status, text, headers } = await ask(broken, { url: OBJECT });
     assert.equal(status, 500);
     assert.doesNotMatch(text, /secret/);
-    assert.match(lines.join(), new RegExp(`${String(headers["audit-id"])}.*secret detail`));
+    const id = String(headers["audit-id"]);
+    assert.match(lines.join(), new RegExp(`err="secret detail" audit-ID="${id}"`));
   });
 
   it("warns with a failure, too", async () => {

@@ -10,10 +10,11 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
 import Koa from "koa";
-import { type Clock, systemClock } from "#base";
+import { type Clock, createLogger, type Logger, systemClock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
+import { logAccess } from "./access-log.ts";
 import { answer } from "./answer.ts";
 import { Closing } from "./closing.ts";
 import type { Exchange, Upgrade } from "./exchange.ts";
@@ -70,8 +71,8 @@ export interface ServerOptions extends Lifecycle {
   readonly metrics?: PrometheusMetrics;
   /** A number in [0, 1). */
   readonly random?: () => number;
-  /** Receives one line per unexpected failure. */
-  readonly log?: (line: string) => void;
+  /** Absent = what went wrong is written to standard error. */
+  readonly logger?: Logger;
 }
 
 export interface CloseOptions {
@@ -108,7 +109,7 @@ export function createServer(options: ServerOptions): KeelsonServer {
 class HttpServer implements KeelsonServer {
   private readonly limits: Limits;
   private readonly metrics: PrometheusMetrics;
-  private readonly log: (line: string) => void;
+  private readonly logger: Logger;
   private readonly closing = new Closing();
   private readonly path: (context: Arrived) => Promise<void>;
   private readonly server: Server;
@@ -122,7 +123,7 @@ class HttpServer implements KeelsonServer {
   constructor(private readonly options: ServerOptions) {
     this.limits = { ...defaultLimits, ...options.limits };
     this.metrics = options.metrics ?? new PrometheusMetrics();
-    this.log = options.log ?? ((line) => console.error(line));
+    this.logger = options.logger ?? createLogger({ write: (line) => console.error(line) });
     const { catalog, registry, authenticator, authorizer, auditor } = options;
     const chain = requestPath({
       catalog,
@@ -136,7 +137,7 @@ class HttpServer implements KeelsonServer {
       metrics: this.metrics,
       health: this.healthOf(options),
       random: options.random ?? Math.random,
-      log: this.log,
+      logger: this.logger,
       closing: this.closing,
       documents: options.documents ?? new Map(),
       tunnels: new Tunnels(options.kubelet ?? {}),
@@ -229,13 +230,15 @@ class HttpServer implements KeelsonServer {
       if (this.closing.closing && isPutOff(exchange, this.options)) refuse(exchange);
       else await this.path({ exchange, id, record });
     } catch (error) {
-      this.log(`request ${id} broke the answer of its failure: ${String(error)}`);
+      this.logger.error("The answer of a failure broke", error, { "audit-ID": id });
       exchange.sink.destroy();
     } finally {
       const { status, sent } = exchange.sink;
       record.code ||= status ?? nobodyAnswered;
       record.bytes = sent;
-      this.metrics.requests.finished(record, (performance.now() - started) / 1000);
+      const milliseconds = performance.now() - started;
+      this.metrics.requests.finished(record, milliseconds / 1000);
+      logAccess(this.logger, { exchange, id, record, milliseconds });
     }
   }
 

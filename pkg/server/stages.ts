@@ -1,5 +1,5 @@
 import { fieldTermsOf, labelTermsOf } from "#authz";
-import type { Clock } from "#base";
+import type { Clock, Logger } from "#base";
 import { type Catalog, internalError, type Resource, StatusError, unauthorized } from "#meta";
 import {
   type Attributes,
@@ -52,7 +52,7 @@ export interface ServerParts {
   readonly health: Health;
   /** A number in [0, 1), to spread the ends of watches. */
   readonly random: () => number;
-  readonly log: (line: string) => void;
+  readonly logger: Logger;
   readonly closing: Closing;
   readonly documents: ReadonlyMap<string, ServerDocument>;
   readonly tunnels: Tunnels;
@@ -96,7 +96,7 @@ export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Unders
 }
 
 /** Turns whatever is thrown further in into an answer, once. */
-function recover({ log }: ServerParts): Stage<Arrived, Nothing> {
+function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
   return {
     name: "recover",
     run: async ({ exchange, id, record }, next) => {
@@ -108,7 +108,7 @@ function recover({ log }: ServerParts): Stage<Arrived, Nothing> {
           record.code = 499;
           return sink.destroy();
         }
-        const failure = error instanceof StatusError ? error : unexpected(error, id, log);
+        const failure = error instanceof StatusError ? error : unexpected(error, id, logger);
         record.code = failure.code;
         // A half-sent answer cannot be corrected, only cut off.
         if (sink.started) return sink.destroy();
@@ -119,9 +119,9 @@ function recover({ log }: ServerParts): Stage<Arrived, Nothing> {
 }
 
 /** A bug or a broken store: the client learns an id, the log the rest. */
-function unexpected(error: unknown, id: string, log: (line: string) => void): StatusError {
-  const story = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  log(`request ${id} failed: ${story}`);
+function unexpected(error: unknown, id: string, logger: Logger): StatusError {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  logger.error("Request failed", error, { "audit-ID": id, stack });
   return internalError(`the request failed, its log entry is ${id}`);
 }
 
@@ -231,7 +231,7 @@ function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood,
 }
 
 function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identified> {
-  const { authenticator, log, metrics, clock } = parts;
+  const { authenticator, logger, metrics, clock } = parts;
   return {
     name: "authenticate",
     run: async (context, next) => {
@@ -251,7 +251,7 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
         if (error instanceof StatusError) refusal = error;
         else {
           why = "error";
-          log(`request ${id} could not be authenticated: ${String(error)}`);
+          logger.error("Unable to authenticate the request", error, { "audit-ID": id });
         }
       }
       if (user === undefined) {

@@ -3,6 +3,7 @@ import http, { type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Catalog, domainOf } from "#meta";
 import { builtinKinds } from "#api";
+import { silentLogger } from "#base";
 import type { ConnectRequest, Destination, Registry, Target } from "#registry";
 import { createServer, type KeelsonServer } from "./server.ts";
 
@@ -53,7 +54,7 @@ describe("streams", () => {
         authenticate: async () => ({ name: "u", uid: "", groups: [], extra: new Map() }),
       },
       authorizer: { authorize: async () => ({ verdict: "allow", reason: "" }) },
-      log: () => undefined,
+      logger: silentLogger,
     });
     await server.listen({ host: "127.0.0.1", port: 0 });
   });

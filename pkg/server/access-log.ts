@@ -1,0 +1,42 @@
+/** A line for each request that has been answered. */
+import type { Logger } from "#base";
+import type { Exchange } from "./exchange.ts";
+import type { RequestRecord } from "./metrics/requests.ts";
+
+/** As kube-apiserver does. */
+const accessLevel = 3;
+
+interface Answered {
+  readonly exchange: Exchange;
+  /** Audit-Id of the request. */
+  readonly id: string;
+  readonly record: RequestRecord;
+  readonly milliseconds: number;
+}
+
+const verbs: ReadonlyMap<string, string> = new Map([
+  ["create", "POST"],
+  ["update", "PUT"],
+]);
+
+export function logAccess(logger: Logger, answered: Answered): void {
+  if (!logger.shows(accessLevel)) return;
+  const { exchange, id, record, milliseconds } = answered;
+  logger.info(accessLevel, "HTTP", {
+    verb: verbs.get(record.verb) ?? (record.verb || exchange.method).toUpperCase(),
+    URI: withoutSecrets(exchange.url),
+    latency: `${milliseconds.toFixed(3)}ms`,
+    userAgent: exchange.header("user-agent") ?? "",
+    "audit-ID": id,
+    srcIP: exchange.remoteAddress ?? "",
+    resp: record.code,
+  });
+}
+
+const secretParameter =
+  /([?&][^=&]*(?:token|secret|passw|auth|credential|api_?key|signature)[^=&]*=)[^&]*/gi;
+
+/** Servers behind a proxy may be sent what proves who asks. */
+function withoutSecrets(url: string): string {
+  return url.replace(secretParameter, "$1CLASSIFIED");
+}
