@@ -3,13 +3,12 @@ import {
   auditMetrics,
   type AuditorOptions,
   type LogDelivery,
-  PolicyFault,
   type RunningAuditor,
   startAuditor,
   type WebhookDelivery,
 } from "#audit";
 import type { Clock } from "#base";
-import type { Domain } from "#meta";
+import { ConfigurationFault, type Domain } from "#meta";
 import type { Auditor, Tracer } from "#request";
 import type { PrometheusMetrics } from "#server";
 import type { StartOptions } from "./options.ts";
@@ -29,11 +28,6 @@ interface AuditParts {
   readonly tracer: Tracer;
 }
 
-/** Requests cannot be recorded as asked: one clear sentence. */
-export class AuditConfigurationError extends Error {
-  override readonly name = "AuditConfigurationError";
-}
-
 export interface Auditing {
   /** Absent = nothing is recorded. */
   readonly auditor: Auditor | undefined;
@@ -44,7 +38,7 @@ export interface Auditing {
 /** How long a webhook may take for the last events. */
 const lastEventsMs = 10_000;
 
-/** @throws AuditConfigurationError */
+/** @throws ConfigurationFault */
 export async function auditingOf(
   { audit }: StartOptions,
   { domain, clock, metrics, report, tracer }: AuditParts,
@@ -62,9 +56,8 @@ async function started(options: AuditorOptions): Promise<RunningAuditor> {
   try {
     return await startAuditor(options);
   } catch (error) {
-    if (error instanceof PolicyFault) throw new AuditConfigurationError(error.message);
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code === "") throw error;
-    throw new AuditConfigurationError(`the audit log cannot be opened (${code})`);
+    throw new ConfigurationFault(`the audit log cannot be opened (${code})`);
   }
 }

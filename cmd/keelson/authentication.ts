@@ -1,7 +1,6 @@
 /** Who may come in, as start options say it. */
 import {
   type AnonymousOptions,
-  AuthenticationConfigurationFault,
   BootstrapTokens,
   CachedTokens,
   CertificateAuthorities,
@@ -22,7 +21,7 @@ import {
   Union,
 } from "#authn";
 import type { Clock } from "#base";
-import type { Catalog } from "#meta";
+import { type Catalog, ConfigurationFault } from "#meta";
 import type { Registry } from "#registry";
 import { type Authenticator, type Endpoint, type Tracer, webhookClient } from "#request";
 import { apiserver } from "./bootstrap.ts";
@@ -83,7 +82,7 @@ const accountGoodMs = 500;
 const webhookTimeoutMs = 30_000;
 const webhookCacheMs = 120_000;
 
-/** @throws AuthenticationConfigurationFault, Error for certificates that cannot be read */
+/** @throws ConfigurationFault, Error for certificates that cannot be read */
 export function authenticationOf(parts: AuthenticationParts): Authentication {
   const { options } = parts;
   const flagged: AnonymousOptions = { enabled: options.anonymous ?? true, paths: [] };
@@ -117,9 +116,7 @@ function configurationOf(text: string, { options, keys, catalog }: Authenticatio
   const checks = { domain: catalog.domain, ownIssuers: keys.issuers };
   const configuration = readAuthenticationConfiguration(text, checks);
   if (configuration.anonymous !== undefined && options.anonymous === false) {
-    throw new AuthenticationConfigurationFault(
-      "anonymous: must not be set together with --anonymous-auth=false",
-    );
+    throw new ConfigurationFault("anonymous: must not be set together with --anonymous-auth=false");
   }
   return configuration;
 }

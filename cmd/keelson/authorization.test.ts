@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { AuthorizationConfigurationFault } from "#authz";
+import { ConfigurationFault } from "#meta";
 import { type Clock, systemClock } from "#base";
 import { startServer } from "./index.ts";
 
@@ -88,7 +88,7 @@ describe("servers that ask a webhook who may do what", function () {
     for (const authorizationWebhook of [undefined, { kubeconfigFile: `${file}.none` }]) {
       const asking = { authorization: ["Webhook"] as const, controllers: false };
       const options = { ...asking, ...(authorizationWebhook && { authorizationWebhook }) };
-      await assert.rejects(startServer(options), AuthorizationConfigurationFault);
+      await assert.rejects(startServer(options), ConfigurationFault);
     }
   });
 
@@ -136,7 +136,7 @@ describe("servers that ask a webhook who may do what", function () {
     await follow("nonsense", async () => told.length === 1);
     await follow(configuration(webhook()), async () => told.length === 2);
     assert.ok(await says(403));
-    assert.match(told[0]!, /^reload of \/.*: AuthorizationConfigurationFault: expected apiVersion/);
+    assert.match(told[0]!, /^reload of \/.*: ConfigurationFault: expected apiVersion/);
     assert.match(told[1]!, /authorizers other than webhooks cannot come or go/);
 
     await follow(configuration(webhook(), rbac), () => says(200));

@@ -4,7 +4,6 @@ import path from "node:path";
 import {
   alwaysAllow,
   alwaysDeny,
-  AuthorizationConfigurationFault,
   type AuthorizationMode,
   type ConfiguredAuthorizer,
   firstOpinion,
@@ -13,7 +12,7 @@ import {
   WebhookAuthorizer,
 } from "#authz";
 import type { Clock } from "#base";
-import type { Domain } from "#meta";
+import { ConfigurationFault, type Domain } from "#meta";
 import {
   type Attributes,
   type Authorizer,
@@ -70,7 +69,7 @@ export class ConfiguredAuthorizers implements Authorizer {
   private clients: readonly WebhookClient[] = [];
   private known: ReadonlySet<string> | undefined;
 
-  /** @throws AuthorizationConfigurationFault, or FileFault for a file. */
+  /** @throws ConfigurationFault, or FileFault for a file. */
   constructor(
     options: AuthorizationOptions,
     private readonly parts: AuthorizerParts,
@@ -100,7 +99,7 @@ export class ConfiguredAuthorizers implements Authorizer {
     const types = typesOf(configured);
     const { known = types } = this;
     if (types.size !== known.size || [...types].some((type) => !known.has(type))) {
-      throw new AuthorizationConfigurationFault(
+      throw new ConfigurationFault(
         "authorizers other than webhooks cannot come or go while the server runs",
       );
     }
@@ -168,7 +167,7 @@ function flagged({ modes = ["RBAC"], webhook }: AuthorizationOptions) {
     if (type !== "Webhook") return { type, name };
     if (webhook === undefined) {
       const story = "authorization-mode Webhook's authorization config file not passed";
-      throw new AuthorizationConfigurationFault(story);
+      throw new ConfigurationFault(story);
     }
     const settings = {
       kubeconfigFile: webhook.kubeconfigFile,
@@ -192,6 +191,6 @@ function endpointOf(file: string) {
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     if (code === "" && !(error instanceof KubeconfigFault)) throw error;
-    throw new AuthorizationConfigurationFault(`${file}: ${message}`);
+    throw new ConfigurationFault(`${file}: ${message}`);
   }
 }

@@ -1,13 +1,7 @@
 import type { Clock } from "#base";
-import type { Catalog } from "#meta";
+import { type Catalog, ConfigurationFault } from "#meta";
 import type { HealthCheck } from "#server";
-import {
-  type Backend,
-  Encryption,
-  EncryptionConfigurationFault,
-  parseEncryptionConfiguration,
-  sealedBackend,
-} from "#storage";
+import { type Backend, Encryption, parseEncryptionConfiguration, sealedBackend } from "#storage";
 
 /** How values are encrypted at rest. */
 export interface EncryptionAtRest {
@@ -37,7 +31,7 @@ const reloadMs = 60_000;
 
 /**
  * The backend with its values encrypted as configured. Values that were encrypted once are
- * recognized without a configuration, too. Throws EncryptionConfigurationFault.
+ * recognized without a configuration, too. Throws ConfigurationFault.
  */
 export async function sealed(backend: Backend, sealing: Sealing): Promise<Sealed> {
   const { root, catalog, clock, report, encryption: atRest } = sealing;
@@ -75,7 +69,7 @@ async function follow(
       current = text;
     } catch (error) {
       // The configuration in force stays so.
-      const what = error instanceof EncryptionConfigurationFault ? error.message : error;
+      const what = error instanceof ConfigurationFault ? error.message : error;
       report("reload of the encryption configuration", what);
     }
   }

@@ -2,13 +2,10 @@
 import path from "node:path";
 import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
-import { AuthenticationConfigurationFault } from "#authn";
-import { AuthorizationConfigurationFault } from "#authz";
 import type { CloseOptions } from "#server";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
-import { EncryptionConfigurationFault } from "#storage";
-import { TracingConfigurationFault } from "#tracing";
+import { ConfigurationFault } from "#meta";
 import { certificatesFlags, runCertificates } from "../certificates/main.ts";
 import { MissingProgramError } from "../cluster/cluster.ts";
 import { clusterFlags, runCluster } from "../cluster/main.ts";
@@ -17,7 +14,6 @@ import { codecFlags, runCodec } from "../codec/main.ts";
 import { controllerManagerFlags } from "../controller-manager/flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
-import { AuditConfigurationError } from "./audit.ts";
 import { writeWhole } from "./files.ts";
 import { keepHeapSmall, makeRoomForWork } from "./heap.ts";
 import { FileFault } from "./followed-files.ts";
@@ -179,16 +175,12 @@ try {
 } catch (error) {
   const faults = [
     AdmissionPluginError,
-    AuditConfigurationError,
-    AuthenticationConfigurationFault,
-    AuthorizationConfigurationFault,
     CodecError,
-    EncryptionConfigurationFault,
+    ConfigurationFault,
     FeatureGateError,
     FileFault,
     MissingProgramError,
     RuntimeConfigError,
-    TracingConfigurationFault,
     UsageError,
     WorkerFault,
   ];

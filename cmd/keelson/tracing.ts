@@ -7,7 +7,7 @@ import type { StartOptions } from "./options.ts";
 
 const off: RunningTracer = { tracer: noTracer, close: async () => undefined };
 
-/** @throws TracingConfigurationFault */
+/** @throws ConfigurationFault */
 export async function tracingOf(
   { tracing }: StartOptions,
   report: (what: string, error: unknown) => void,

@@ -99,7 +99,7 @@ export const auditMetrics: readonly MetricDefinition[] = [
 
 /**
  * Starts to record requests as a policy says.
- * @throws PolicyFault; and what the file system throws when the log cannot be opened
+ * @throws ConfigurationFault; and what the file system throws when the log cannot be opened
  */
 export async function startAuditor(options: AuditorOptions): Promise<RunningAuditor> {
   const { clock, domain, instruments } = options;

@@ -1,5 +1,4 @@
 /** audit: the record of requests: policies, events, and where they are kept. */
-export { PolicyFault } from "./policy-file.ts";
 export {
   type AuditMode,
   auditMetrics,

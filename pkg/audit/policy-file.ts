@@ -1,23 +1,12 @@
-import { type Domain, isDns1123Subdomain, parseYaml, problemText, resolve, YamlFault } from "#meta";
 import {
-  bool,
-  DecodeFault,
-  fromJson,
-  type Infer,
-  list,
-  oneOf,
-  optional,
-  Path,
-  plain,
-  Problems,
-  string,
-  structs,
-} from "#schema";
-
-/** A policy file that cannot be used, in one sentence. */
-export class PolicyFault extends Error {
-  override readonly name = "PolicyFault";
-}
+  ConfigurationFault,
+  decodeConfiguration,
+  type Domain,
+  isDns1123Subdomain,
+  refuseProblems,
+  resolve,
+} from "#meta";
+import { bool, type Infer, list, optional, Path, plain, Problems, string, structs } from "#schema";
 
 export const levels = ["None", "Metadata", "Request", "RequestResponse"] as const;
 export type Level = (typeof levels)[number];
@@ -46,15 +35,17 @@ const policyRule = v1("PolicyRule", "What is kept of the requests that match.", 
 });
 
 const policyV1 = v1("Policy", "Which requests are recorded, and how much of them.", {
-  apiVersion: plain(1, string, "Version of the format."),
-  kind: plain(2, oneOf("Policy"), "Kind of the document."),
-  metadata: plain(3, v1("PolicyMetadata", "Name of the policy.", {
-    name: plain(1, string, "Has no meaning here."),
-    creationTimestamp: optional(2, string, "Has no meaning here."),
-  }), "Name of the policy."),
-  rules: plain(4, list(policyRule), "The first that matches decides; none matches = no record."),
-  omitStages: plain(5, list(string), "Stages that are left out everywhere."),
-  omitManagedFields: plain(6, bool, "Whether bodies are kept without managed fields."),
+  metadata: plain(
+    1,
+    v1("PolicyMetadata", "Name of the policy.", {
+      name: plain(1, string, "Has no meaning here."),
+      creationTimestamp: optional(2, string, "Has no meaning here."),
+    }),
+    "Name of the policy.",
+  ),
+  rules: plain(2, list(policyRule), "The first that matches decides; none matches = no record."),
+  omitStages: plain(3, list(string), "Stages that are left out everywhere."),
+  omitManagedFields: plain(4, bool, "Whether bodies are kept without managed fields."),
 });
 
 export type PolicyRule = Infer<typeof policyRule>;
@@ -62,38 +53,15 @@ export type Policy = Infer<typeof policyV1>;
 
 /**
  * Reads the text of an `audit.k8s.io/v1` policy: YAML or JSON, without unknown or repeated fields.
- * @throws PolicyFault
+ * @throws ConfigurationFault
  */
 export function readPolicy(text: string, domain: Domain): Policy {
-  const policy = decode(text);
-  const expected = resolve("audit.{api}/v1", domain);
-  if (policy.apiVersion !== expected || policy.kind !== "Policy") {
-    const found = `${policy.apiVersion || "no version"}, ${policy.kind || "no kind"}`;
-    throw new PolicyFault(`the audit policy must be of ${expected}, Policy, not ${found}`);
-  }
+  const policy = decodeConfiguration(text, policyV1, [resolve("audit.{api}/v1", domain)]);
   const problems = new Problems();
   validate(policy, problems);
-  if (!problems.empty) {
-    const texts = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
-    throw new PolicyFault(texts.join("; "));
-  }
-  if ((policy.rules ?? []).length === 0) throw new PolicyFault("the audit policy has no rules");
-  return policy;
-}
-
-function decode(text: string): Policy {
-  try {
-    const { value, duplicates } = parseYaml(text);
-    if (duplicates.length > 0) throw new PolicyFault(duplicates.join(", "));
-    const unknown: string[] = [];
-    const policy = fromJson(policyV1, value ?? {}, { unknown });
-    const named = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
-    if (named.length > 0) throw new PolicyFault(named.join(", "));
-    return policy;
-  } catch (fault) {
-    if (!(fault instanceof YamlFault) && !(fault instanceof DecodeFault)) throw fault;
-    throw new PolicyFault(fault.message);
-  }
+  refuseProblems(problems);
+  if (policy.rules?.length) return policy;
+  throw new ConfigurationFault("the audit policy has no rules");
 }
 
 function validate(policy: Policy, problems: Problems): void {
@@ -142,11 +110,7 @@ function checkResources({ resources }: PolicyRule, path: Path, problems: Problem
   }
 }
 
-function checkStages(
-  omitted: readonly string[] | undefined,
-  path: Path,
-  problems: Problems,
-): void {
+function checkStages(omitted: readonly string[] | undefined, path: Path, problems: Problems): void {
   const known = stages.toSorted();
   for (const [index, stage] of (omitted ?? []).entries()) {
     if (known.some((name) => name === stage)) continue;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { domainOf } from "#meta";
+import { ConfigurationFault, domainOf } from "#meta";
 import { parseRequestInfo, parseTarget, type User } from "#request";
 import { judgeOf } from "./policy.ts";
-import { PolicyFault, readPolicy } from "./policy-file.ts";
+import { readPolicy } from "./policy-file.ts";
 
 const domain = domainOf();
 
@@ -73,8 +73,8 @@ describe("audit policies", () => {
 
   for (const [what, text, message] of [
     ["no YAML", "a: [", /^yaml: /],
-    ["another version", "apiVersion: audit.k8s.io/v1beta1\nkind: Policy", /not audit.*v1beta1/],
-    ["no version", "rules: []", /not no version, no kind/],
+    ["another version", "apiVersion: audit.k8s.io/v1beta1\nkind: Policy", /found .*v1beta1/],
+    ["no version", "rules: []", /found apiVersion none and kind none/],
     ["no rules", policy("  []"), /has no rules/],
     ["an unknown field", policy("- {level: None, resource: []}"), /unknown.*rules\[0\].resource/],
     ["a field twice", policy("- {level: None, level: None}"), /key "level" already set/],
@@ -99,7 +99,7 @@ describe("audit policies", () => {
     it(`with ${what} are refused`, () => {
       assert.throws(
         () => readPolicy(text, domain),
-        (error: unknown) => error instanceof PolicyFault && message.test(error.message),
+        (error: unknown) => error instanceof ConfigurationFault && message.test(error.message),
       );
     });
   }

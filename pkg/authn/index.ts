@@ -7,7 +7,6 @@ export { ClientCertificates } from "./client-certificates.ts";
 export { FrontProxy, type ProxyHeaders } from "./front-proxy.ts";
 export {
   type AnonymousOptions,
-  AuthenticationConfigurationFault,
   type JwtConfiguration,
   jwtIssuerOptions,
   readAuthenticationConfiguration,

@@ -1,20 +1,17 @@
 /** The file that says which authorizers decide, in order: an AuthorizationConfiguration. */
 import type { Program } from "#cel";
 import {
+  decodeConfiguration,
   type Domain,
   duration,
   isDns1123Subdomain,
   parseDuration,
-  parseYaml,
-  problemText,
+  refuseProblems,
   resolve,
-  YamlFault,
 } from "#meta";
 import {
   always,
   bool,
-  DecodeFault,
-  fromJson,
   type Infer,
   list,
   optional,
@@ -60,7 +57,6 @@ const configurationStruct = v1("AuthorizationConfiguration", "Who decides.", {
   authorizers: plain(1, list(authorizerStruct), "The first with an opinion decides."),
 });
 
-type Configuration = Infer<typeof configurationStruct>;
 type Webhook = Infer<typeof webhookStruct>;
 
 export const authorizationModes = ["AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"] as const;
@@ -84,45 +80,21 @@ export type ConfiguredAuthorizer =
   | { readonly type: Exclude<AuthorizationMode, "Webhook">; readonly name: string }
   | { readonly type: "Webhook"; readonly name: string; readonly webhook: WebhookSettings };
 
-/** What is wrong with the file, all of it in one text. */
-export class AuthorizationConfigurationFault extends Error {
-  override readonly name = "AuthorizationConfigurationFault";
-}
+const versions = ["v1", "v1beta1", "v1alpha1"].map(
+  (version) => `apiserver.config.{api}/${version}`,
+);
 
-/** @throws AuthorizationConfigurationFault */
+/** @throws ConfigurationFault */
 export function parseAuthorizationConfiguration(
   text: string,
   domain: Domain,
 ): readonly ConfiguredAuthorizer[] {
-  const { authorizers = [] } = decoded(text, domain);
+  const known = versions.map((version) => resolve(version, domain));
+  const { authorizers = [] } = decodeConfiguration(text, configurationStruct, known);
   const check = new Check(conditionCompiler());
   const configured = check.all(authorizers);
-  if (check.problems.empty) return configured;
-  const texts = check.problems.list.map((each) => `${each.field}: ${problemText(each)}`);
-  throw new AuthorizationConfigurationFault(texts.join("; "));
-}
-
-function decoded(text: string, domain: Domain): Configuration {
-  try {
-    const { value, duplicates } = parseYaml(text);
-    const { apiVersion, kind } = (value ?? {}) as Record<string, unknown>;
-    const versions = ["v1", "v1beta1", "v1alpha1"];
-    const known = versions.map((version) => resolve(`apiserver.config.{api}/${version}`, domain));
-    if (!known.includes(String(apiVersion)) || kind !== "AuthorizationConfiguration") {
-      const expected = `apiVersion ${known[0]} and kind AuthorizationConfiguration`;
-      throw new AuthorizationConfigurationFault(`expected ${expected}`);
-    }
-    const unknown: string[] = [];
-    const configuration = fromJson(configurationStruct, value, { root: true, unknown });
-    const strange = [...duplicates, ...unknown.map((path) => `unknown field "${path}"`)];
-    if (strange.length === 0) return configuration;
-    throw new AuthorizationConfigurationFault(`strict decoding error: ${strange.join(", ")}`);
-  } catch (error) {
-    if (error instanceof YamlFault || error instanceof DecodeFault) {
-      throw new AuthorizationConfigurationFault(error.message);
-    }
-    throw error;
-  }
+  refuseProblems(check.problems);
+  return configured;
 }
 
 const mostConditions = 64;

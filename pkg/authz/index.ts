@@ -1,6 +1,5 @@
 /** authz: who may do what. */
 export {
-  AuthorizationConfigurationFault,
   type AuthorizationMode,
   authorizationModes,
   type ConfiguredAuthorizer,

@@ -45,6 +45,7 @@ export {
   checkObjectMeta,
   checkObjectMetaUpdate,
 } from "./validate-meta.ts";
+export { ConfigurationFault, decodeConfiguration, refuseProblems } from "./configuration-file.ts";
 export { parseYaml, YamlFault } from "./yaml.ts";
 export { printYaml } from "./yaml-print.ts";
 export {

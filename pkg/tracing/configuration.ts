@@ -1,15 +1,5 @@
-import { kubernetes, parseYaml, resolve, YamlFault } from "#meta";
-import {
-  DecodeFault,
-  fromJson,
-  type Infer,
-  int32,
-  optional,
-  Path,
-  Problems,
-  string,
-  structs,
-} from "#schema";
+import { decodeConfiguration, kubernetes, refuseProblems, resolve } from "#meta";
+import { int32, optional, Path, Problems, string, structs } from "#schema";
 
 /** What is recorded of requests, and where it is sent. */
 export interface TracingConfiguration {
@@ -17,11 +7,6 @@ export interface TracingConfiguration {
   readonly endpoint: string;
   /** Of requests whose clients have not decided. */
   readonly samplingRatePerMillion: number;
-}
-
-/** What is wrong with the file, all of it in one text. */
-export class TracingConfigurationFault extends Error {
-  override readonly name = "TracingConfigurationFault";
 }
 
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
@@ -39,41 +24,16 @@ const most = 1_000_000;
 
 /**
  * Parses and checks the text of the file.
- * @throws TracingConfigurationFault
+ * @throws ConfigurationFault
  */
 export function parseTracingConfiguration(text: string): TracingConfiguration {
-  const { endpoint = defaultEndpoint, samplingRatePerMillion = 0 } = decoded(text);
+  const configuration = decodeConfiguration(text, configurationStruct, versions);
+  const { endpoint = defaultEndpoint, samplingRatePerMillion = 0 } = configuration;
   const problems = new Problems();
   const url = urlOf(endpoint, Path.of("endpoint"), problems);
   checkRate(samplingRatePerMillion, Path.of("samplingRatePerMillion"), problems);
-  if (!problems.empty) {
-    const texts = problems.list.map(({ field, detail }) => `${field}: ${detail}`);
-    throw new TracingConfigurationFault(texts.join("; "));
-  }
+  refuseProblems(problems);
   return { endpoint: url, samplingRatePerMillion };
-}
-
-function decoded(text: string): Infer<typeof configurationStruct> {
-  try {
-    const { value, duplicates } = parseYaml(text);
-    const { apiVersion, kind } = (value ?? {}) as Record<string, unknown>;
-    if (kind !== "TracingConfiguration" || !versions.some((known) => known === apiVersion)) {
-      const expected = versions.slice(0, 2).join(" or ");
-      throw new TracingConfigurationFault(
-        `expected apiVersion ${expected} and kind TracingConfiguration`,
-      );
-    }
-    const unknown: string[] = [];
-    const configuration = fromJson(configurationStruct, value, { root: true, unknown });
-    const strange = [...duplicates, ...unknown.map((path) => `unknown field "${path}"`)];
-    if (strange.length > 0) throw new TracingConfigurationFault(strange.join("; "));
-    return configuration;
-  } catch (error) {
-    if (error instanceof YamlFault || error instanceof DecodeFault) {
-      throw new TracingConfigurationFault(error.message);
-    }
-    throw error;
-  }
 }
 
 /** Names as gRPC writes them: `host:port` and `dns://[authority]/host:port`. */

@@ -1,3 +1,3 @@
 /** tracing: single requests, recorded by OpenTelemetry. */
-export { parseTracingConfiguration, TracingConfigurationFault } from "./configuration.ts";
+export { parseTracingConfiguration } from "./configuration.ts";
 export { type RunningTracer, startTracing } from "./tracing.ts";

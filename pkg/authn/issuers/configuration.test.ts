@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { kubernetes } from "#meta";
+import { ConfigurationFault, kubernetes } from "#meta";
 import { TokenFault } from "../token.ts";
 import { userOfClaims } from "./claims-user.ts";
 import {
-  AuthenticationConfigurationFault,
   readAuthenticationConfiguration,
 } from "./configuration.ts";
 
@@ -87,7 +86,7 @@ describe("an AuthenticationConfiguration", () => {
       assert.throws(
         () => read(jwt),
         (error: unknown) => {
-          assert.ok(error instanceof AuthenticationConfigurationFault);
+          assert.ok(error instanceof ConfigurationFault);
           assert.ok(error.message.includes(message), error.message);
           return true;
         },
@@ -97,7 +96,7 @@ describe("an AuthenticationConfiguration", () => {
 
   it("says all that is wrong at once, and what it is not", () => {
     assert.throws(() => read([issued({ url: "" }), other, other]), /Required.*; .*Duplicate/s);
-    assert.throws(() => read([], { kind: "Config" }), /expected kind AuthenticationConfiguration/);
+    assert.throws(() => read([], { kind: "Config" }), /found .* kind "Config"/);
     assert.throws(() => read([], { anonymous: { conditions: [{ path: "/" }] } }), /enabled/);
   });
 });

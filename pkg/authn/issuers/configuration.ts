@@ -1,9 +1,7 @@
-import { type Domain, parseYaml, problemText, resolve, YamlFault } from "#meta";
+import { decodeConfiguration, type Domain, refuseProblems, resolve } from "#meta";
 import {
   always,
   bool,
-  DecodeFault,
-  fromJson,
   type Infer,
   list,
   optional,
@@ -15,11 +13,6 @@ import {
 } from "#schema";
 import { compileRules, Environments, type Rules } from "./expressions.ts";
 import { checkIssuer } from "./check-issuer.ts";
-
-/** A configuration that cannot be used, in one sentence that says all that is wrong with it. */
-export class AuthenticationConfigurationFault extends Error {
-  override readonly name = "AuthenticationConfigurationFault";
-}
 
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
 
@@ -121,7 +114,9 @@ export interface AuthenticationConfiguration {
   readonly anonymous: AnonymousOptions | undefined;
 }
 
-const versions = ["v1", "v1beta1", "v1alpha1"];
+const versions = ["v1", "v1beta1", "v1alpha1"].map(
+  (version) => `apiserver.config.{api}/${version}`,
+);
 const mostIssuers = 64;
 
 export interface CheckOptions {
@@ -133,27 +128,28 @@ export interface CheckOptions {
 /**
  * Reads the text of an AuthenticationConfiguration: YAML or JSON, without unknown or repeated
  * fields.
- * @throws AuthenticationConfigurationFault
+ * @throws ConfigurationFault
  */
 export function readAuthenticationConfiguration(
   text: string,
   options: CheckOptions,
 ): AuthenticationConfiguration {
-  const { jwt, anonymous } = decode(text, options.domain);
+  const known = versions.map((version) => resolve(version, options.domain));
+  const { jwt, anonymous } = decodeConfiguration(text, configurationStruct, known);
   const problems = new Problems();
   const issuers = checkJwt(jwt ?? [], problems, options);
   if (anonymous && !anonymous.enabled && anonymous.conditions?.length) {
     const path = Path.of("anonymous.conditions");
     problems.invalid(path, anonymous.conditions, "need anonymous.enabled to be true");
   }
-  refuse(problems);
+  refuseProblems(problems);
   const paths = (anonymous?.conditions ?? []).map(({ path }) => path);
   return { issuers, anonymous: anonymous && { enabled: anonymous.enabled, paths } };
 }
 
 /**
  * One issuer, as flags describe it.
- * @throws AuthenticationConfigurationFault
+ * @throws ConfigurationFault
  */
 export function jwtIssuerOptions(
   configuration: JwtConfiguration,
@@ -161,39 +157,8 @@ export function jwtIssuerOptions(
 ): JwtIssuerOptions {
   const problems = new Problems();
   const [issuer] = checkJwt([configuration], problems, options);
-  refuse(problems);
+  refuseProblems(problems);
   return issuer!;
-}
-
-function decode(text: string, domain: Domain): Infer<typeof configurationStruct> {
-  try {
-    const { value, duplicates } = parseYaml(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    const { apiVersion, kind, ...fields } = (isObject ? value : {}) as Record<string, unknown>;
-    const known = versions.map((version) => resolve(`apiserver.config.{api}/${version}`, domain));
-    if (kind !== "AuthenticationConfiguration" || !known.includes(String(apiVersion))) {
-      throw new AuthenticationConfigurationFault(
-        `expected kind AuthenticationConfiguration of ${known.join(", ")}, ` +
-          `found kind ${JSON.stringify(kind ?? "")} of ${JSON.stringify(apiVersion ?? "")}`,
-      );
-    }
-    const unknown: string[] = [];
-    const decoded = fromJson(configurationStruct, fields, { unknown });
-    const strange = [...duplicates, ...unknown.map((path) => `unknown field "${path}"`)];
-    if (strange.length > 0) throw new AuthenticationConfigurationFault(strange.join("; "));
-    return decoded;
-  } catch (error) {
-    if (error instanceof YamlFault || error instanceof DecodeFault) {
-      throw new AuthenticationConfigurationFault(error.message);
-    }
-    throw error;
-  }
-}
-
-function refuse(problems: Problems): void {
-  if (problems.empty) return;
-  const texts = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
-  throw new AuthenticationConfigurationFault(texts.join("; "));
 }
 
 function checkJwt(

@@ -1,8 +1,13 @@
-import { duration, kubernetes, parseDuration, parseYaml, resolve, YamlFault } from "#meta";
+import {
+  decodeConfiguration,
+  duration,
+  kubernetes,
+  parseDuration,
+  refuseProblems,
+  resolve,
+} from "#meta";
 import {
   always,
-  DecodeFault,
-  fromJson,
   type Infer,
   list,
   optional,
@@ -62,41 +67,16 @@ const defaultTimeoutMs = 3_000;
 const aesSizes = [16, 24, 32];
 const secretboxSizes = [32];
 
-/** What is wrong with the file, all of it in one text; never shows a secret. */
-export class EncryptionConfigurationFault extends Error {
-  override readonly name = "EncryptionConfigurationFault";
-}
-
-/** Parses and checks the text of the file. Throws EncryptionConfigurationFault. */
+/**
+ * Parses and checks the text of the file; what is told of faults shows no secret.
+ * @throws ConfigurationFault
+ */
 export function parseEncryptionConfiguration(text: string): EncryptionConfiguration {
-  const configuration = decoded(text);
+  const configuration = decodeConfiguration(text, configurationStruct, [configurationVersion]);
   const problems = new Problems();
   check(configuration, problems);
-  if (problems.empty) return configuration;
-  const texts = problems.list.map(({ field, detail }) => `${field}: ${detail}`);
-  throw new EncryptionConfigurationFault(texts.join("; "));
-}
-
-function decoded(text: string): EncryptionConfiguration {
-  try {
-    const { value, duplicates } = parseYaml(text);
-    const { apiVersion, kind } = (value ?? {}) as Record<string, unknown>;
-    if (apiVersion !== configurationVersion || kind !== "EncryptionConfiguration") {
-      throw new EncryptionConfigurationFault(
-        `expected apiVersion ${configurationVersion} and kind EncryptionConfiguration`,
-      );
-    }
-    const unknown: string[] = [];
-    const configuration = fromJson(configurationStruct, value, { root: true, unknown });
-    const strange = [...duplicates, ...unknown.map((path) => `unknown field "${path}"`)];
-    if (strange.length > 0) throw new EncryptionConfigurationFault(strange.join("; "));
-    return configuration;
-  } catch (error) {
-    if (error instanceof YamlFault || error instanceof DecodeFault) {
-      throw new EncryptionConfigurationFault(error.message);
-    }
-    throw error;
-  }
+  refuseProblems(problems);
+  return configuration;
 }
 
 function check({ resources = [] }: EncryptionConfiguration, problems: Problems): void {
@@ -186,7 +166,11 @@ function checkProvider(provider: Provider, path: Path, problems: Problems): void
           "KMS, AESGCM, AESCBC, Secretbox, Identity"
         : "more than one provider specified in a single element, " +
           "should split into different list elements";
-    problems.invalid(path, given.map(([name]) => name), fault);
+    problems.invalid(
+      path,
+      given.map(([name]) => name),
+      fault,
+    );
   }
   const { aesgcm, aescbc, secretbox } = provider;
   if (aesgcm) checkKeys(aesgcm, { path: path.child("aesgcm", "keys"), sizes: aesSizes, problems });

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { ConfigurationFault } from "#meta";
 import { fromProtobuf, type StructType, toProtobuf } from "#schema";
 import type { Backend } from "../backend.ts";
 import { memoryBackend } from "../embedded/index.ts";
-import { EncryptionConfigurationFault, parseEncryptionConfiguration } from "./configuration.ts";
+import { parseEncryptionConfiguration } from "./configuration.ts";
 import { Encryption } from "./encryption.ts";
 import {
   decryptRequest,
@@ -218,7 +219,7 @@ describe("encryption at rest", () => {
     it(`refuses a file with ${what}`, () => {
       assert.throws(
         () => parseEncryptionConfiguration(mistaken),
-        (error) => error instanceof EncryptionConfigurationFault && words.test(error.message),
+        (error) => error instanceof ConfigurationFault && words.test(error.message),
       );
     });
   }

@@ -1,8 +1,4 @@
 /** encryption: values that lie sealed in the store (EncryptionConfiguration). */
-export {
-  type EncryptionConfiguration,
-  EncryptionConfigurationFault,
-  parseEncryptionConfiguration,
-} from "./configuration.ts";
+export { type EncryptionConfiguration, parseEncryptionConfiguration } from "./configuration.ts";
 export { Encryption } from "./encryption.ts";
 export { sealedBackend } from "./sealed-backend.ts";
