@@ -1,7 +1,7 @@
 import { compareUtf8, deepEqual, memoize } from "#base";
 import { fromJson, jsonMembers, resolved, type StructType, toJsonValue, type Type } from "#schema";
 import { type FieldSet, hasInner, isMember } from "./field-set.ts";
-import { compareElements, fieldElement, type PathElement } from "./path-element.ts";
+import { compareElements, fieldElement, isPlain, type PathElement } from "./path-element.ts";
 import { type ListShape, rootShape, type Shape } from "./shape.ts";
 import { elementOf, type JsonObject } from "./value.ts";
 
@@ -135,33 +135,61 @@ function everyMap(every: Emit): Emit {
     let text = ITSELF;
     for (const key of keys) {
       if (map[key] === undefined) continue;
-      text += `,${JSON.stringify(fieldElement(key))}:${every(map[key], undefined)}`;
+      const label = isPlain(key) ? `"f:${key}"` : JSON.stringify(fieldElement(key));
+      text += `,${label}:${every(map[key], undefined)}`;
     }
     return text === ITSELF ? LEAF : `${text}}`;
   };
 }
 
 function everyList(list: ListShape, every: Emit): Emit {
+  const labelled = labelsOf(list);
   return (items) => {
     if (items === null || items.length === 0) return LEAF;
     let text = ITSELF;
-    const pairs = elementsOf(list, items);
+    const pairs = inOrder(list, items.map(labelled));
     for (let index = 0; index < pairs.length; index++) {
-      const [element, item] = pairs[index] as Pair;
-      const isTwice = pairs[index + 1]?.[0] === element;
+      const [label, item] = pairs[index] as Pair;
+      const isTwice = pairs[index + 1]?.[0] === label;
       // Items that share their keys are one unit.
       const node = isTwice ? LEAF : every(item, undefined);
-      while (pairs[index + 1]?.[0] === element) index++;
-      text += `,${JSON.stringify(element)}:${node}`;
+      while (pairs[index + 1]?.[0] === label) index++;
+      text += `,${label}:${node}`;
     }
     return `${text}}`;
   };
 }
 
-type Pair = readonly [element: PathElement, item: unknown];
+/** An item, and its path element as it stands in JSON: equal labels are equal elements. */
+type Pair = readonly [label: string, item: unknown];
 
-function elementsOf(list: ListShape, items: readonly unknown[]): readonly Pair[] {
-  const pairs = items.map((item): Pair => [elementOf(list, item), item]);
+/** Most keys are plain texts and numbers, whose JSON inside of JSON is put together at once. */
+function labelsOf(list: ListShape): (item: unknown) => Pair {
+  const keys = list.keys.map(([name, absent]) => {
+    return [name, absent, `${JSON.stringify(JSON.stringify(name)).slice(1, -1)}:`] as const;
+  });
+  return (item) => {
+    let text = "";
+    if (item !== null) {
+      for (const [name, absent, head] of keys) {
+        const value = keyIn(item, name);
+        const shown = plainLabel(value === undefined ? absent : value);
+        if (shown === "") return [JSON.stringify(elementOf(list, item)), item];
+        text += `${text === "" ? "" : ","}${head}${shown}`;
+      }
+    }
+    if (text === "") return [JSON.stringify(elementOf(list, item)), item];
+    return [`"k:{${text}}"`, item];
+  };
+}
+
+/** "" for what is not plain. */
+function plainLabel(value: unknown): string {
+  if (typeof value === "string") return isPlain(value) ? `\\"${value}\\"` : "";
+  return Number.isSafeInteger(value) ? String(value) : "";
+}
+
+function inOrder(list: ListShape, pairs: Pair[]): readonly Pair[] {
   const order = orderOf(list);
   for (let index = 1; index < pairs.length; index++) {
     if (order(pairs[index - 1] as Pair, pairs[index] as Pair) > 0) return pairs.sort(order);
@@ -170,14 +198,15 @@ function elementsOf(list: ListShape, items: readonly unknown[]): readonly Pair[]
 }
 
 /** The order of elements, by their values where those are of one simple type. */
-function orderOf({ keys }: ListShape): (left: Pair, right: Pair) => number {
-  const [[name = undefined] = [], ...more] = keys;
-  return ([element, item], [other, otherItem]) => {
+function orderOf(list: ListShape): (left: Pair, right: Pair) => number {
+  const [[name = undefined] = []] = list.keys;
+  return ([label, item], [other, otherItem]) => {
+    if (label === other) return 0;
     const [a, b] =
       name === undefined ? [item, otherItem] : [keyIn(item, name), keyIn(otherItem, name)];
     if (typeof a === "string" && typeof b === "string" && a !== b) return compareUtf8(a, b);
     if (typeof a === "number" && typeof b === "number" && a !== b) return a - b;
-    return more.length === 0 && element === other ? 0 : compareElements(element, other);
+    return compareElements(elementOf(list, item), elementOf(list, otherItem));
   };
 }
 

@@ -33,13 +33,17 @@ export function keyElement(
   return `k:{${members.join(",")}}`;
 }
 
-/** A text that JSON shows as it is. */
 const plain = /^[\w ./:@-]*$/;
+
+/** Whether JSON shows the text as it is. */
+export function isPlain(text: string): boolean {
+  return plain.test(text);
+}
 
 /** Compact JSON with Go's escapes for HTML; keys of objects sorted. */
 function goJson(value: unknown): string {
   if (typeof value === "string") {
-    return plain.test(value) ? `"${value}"` : escapedForHtml(JSON.stringify(value));
+    return isPlain(value) ? `"${value}"` : escapedForHtml(JSON.stringify(value));
   }
   if (typeof value === "bigint") return String(value);
   if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`;
