@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { defaultAdmission, enabledPlugins, timedStep } from "#admission";
 import { builtinKinds, featureGates } from "#api";
 import { feed } from "#authz";
 import { type Clock, systemClock } from "#base";
@@ -17,18 +16,21 @@ import type { Tracer } from "#request";
 import {
   type CloseOptions,
   createServer,
+  type DebuggingOptions,
   type HealthCheck,
   type KeelsonServer,
   type PrometheusMetrics,
   type TlsOptions,
 } from "#server";
-import { type Backend, objectStore, startCompactor } from "#storage";
+import { type Backend, type ObjectStore, objectStore, startCompactor } from "#storage";
 import { type Access, accessOf } from "./access.ts";
 import { noteTokenTracking, reconcileAccess } from "./access-bootstrap.ts";
+import { type Admission, admissionOf } from "./admission.ts";
 import { type Auditing, auditingOf } from "./audit.ts";
 import { apiserver, bootstrap } from "./bootstrap.ts";
 import { publishTrust } from "./cluster-trust.ts";
 import { type Credentials, ensureCredentials, ensureSigningKey } from "./credentials.ts";
+import { debuggingOf } from "./debugging.ts";
 import { sealed } from "./encryption.ts";
 import { FollowedFiles } from "./followed-files.ts";
 import { fetchInside } from "./inside.ts";
@@ -130,6 +132,8 @@ async function prepare(opened: OpenStorage, options: ToldOptions, clock: Clock) 
   const backend = traced(measured(opened.backend, measuring), tracer);
   countObjects(opened.backend, measuring);
   const values = await sealed(backend, { encryption, root, catalog, clock, report });
+  const store = objectStore(values.backend, { root });
+  showCaches(store, measuring);
   const credentials = await credentialsOf(options, clock);
   const life = new AbortController();
   // Every watch of every controller listens to it.
@@ -149,6 +153,7 @@ async function prepare(opened: OpenStorage, options: ToldOptions, clock: Clock) 
     storage: { ...opened, backend: values.backend },
     token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
     files: new FollowedFiles({ clock, report }),
+    store,
     tracer,
     closeTracing,
   };
@@ -165,18 +170,22 @@ async function assemble(prepared: Awaited<ReturnType<typeof prepare>>) {
     life: life.signal,
     registry: () => registry,
   });
-  const registry: Registry = registryOf(storage.backend, catalog, { ...prepared, access });
+  const admission = admissionOf({ ...prepared, access, registry: () => registry });
+  const common = { ...prepared, access, admission };
+  const registry: Registry = registryOf(catalog, common);
   const health = [...storageChecks(storage.backend), values.check, ...steps.checks];
   const { domain } = catalog;
   const auditing = await auditingOf(options, { ...prepared, domain });
   const { auditor } = auditing;
-  const parts = { catalog, registry, access, clock, health, metrics, tracer, auditor };
+  const debugging = debuggingOf(prepared);
+  const watching = { health, metrics, tracer, auditor, debugging };
+  const parts = { catalog, registry, access, clock, ...watching };
   const renew = (tls: TlsOptions) => server.renewTls(tls);
   const tls = credentials && followedTls(options, credentials, { files, renew });
   const server: KeelsonServer = serverOf(options, parts, tls);
   const { signal } = life;
   const definitions = serveDefinitions({ registry, catalog, clock, signal, report, tracer });
-  return { access, registry, auditing, server, definitions };
+  return { access, admission, registry, auditing, server, definitions };
 }
 
 interface ServerParts {
@@ -188,6 +197,7 @@ interface ServerParts {
   readonly metrics: PrometheusMetrics;
   readonly auditor: Auditing["auditor"];
   readonly tracer: Tracer;
+  readonly debugging: DebuggingOptions;
 }
 
 function serverOf(
@@ -213,13 +223,14 @@ interface Unready extends Running {
   readonly steps: StartSteps;
   readonly server: KeelsonServer;
   readonly access: Access;
+  readonly admission: Admission;
   readonly gates: (name: string) => boolean;
 }
 
 /** Makes the objects that every server has, listens, and tells the store where. */
 async function makeReady(unready: Unready): Promise<void> {
   const { registry, catalog, options, clock, life, server, access, gates } = unready;
-  const { definitions, steps } = unready;
+  const { admission, definitions, steps } = unready;
   const { signal } = life;
   const parts = { registry, catalog, signal, gates };
   await steps.run(
@@ -236,7 +247,8 @@ async function makeReady(unready: Unready): Promise<void> {
   const objects = ensureServerObjects({ registry, catalog, clock, signal, report });
   await steps.run(["poststarthook/priority-and-fairness-config-producer"], objects);
   const following = { registry, catalog, clock, user: apiserver, signal, report };
-  await steps.run(["informer-sync"], feed(access.followed, following));
+  const informers = [feed(access.followed, following), admission.follow(following)];
+  await steps.run(["informer-sync"], Promise.all(informers));
   await steps.run(
     ["poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced"],
     definitions.ready,
@@ -253,27 +265,19 @@ async function makeReady(unready: Unready): Promise<void> {
 
 interface Foundation {
   readonly options: ToldOptions;
-  readonly measuring: Measuring;
+  readonly store: ObjectStore;
   readonly clock: Clock;
   readonly access: Access;
+  readonly admission: Admission;
   readonly gates: (name: string) => boolean;
 }
 
 function registryOf(
-  backend: Backend,
   catalog: Catalog,
-  { options, clock, access, gates, measuring }: Foundation,
+  { options, clock, access, admission, gates, store }: Foundation,
 ): Registry {
   const storageRoot = options.storageRoot ?? "/registry";
-  const { authorizer } = access;
-  const late = () => registry;
-  const plugins = enabledPlugins(options.admissionPlugins ?? {});
-  const { instruments } = measuring;
-  const parts = { catalog, clock, gates, authorizer, plugins, instruments };
-  const admission = defaultAdmission({ ...parts, registry: late });
-  const store = objectStore(backend, { root: storageRoot });
-  showCaches(store, measuring);
-  const registry: Registry = createRegistry({
+  return createRegistry({
     store,
     catalog,
     clock,
@@ -283,11 +287,10 @@ function registryOf(
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,
     serviceNetwork: options.serviceNetwork ?? defaultNetwork,
-    mutating: [timedStep("admit", [...access.mutating, ...admission.mutating], instruments)],
-    validating: [timedStep("validate", [...admission.validating, admission.quota], instruments)],
+    mutating: admission.mutating,
+    validating: admission.validating,
     answerers: access.answerers,
   });
-  return registry;
 }
 
 /** Only a server that listens needs certificates. */

@@ -28,25 +28,30 @@ import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
 import { serviceAccountOfPods, serviceAccountUse } from "./service-account.ts";
 import { claimResize, defaultStorageClass, storageProtection } from "./storage.ts";
 import { defaultTolerations } from "./tolerations.ts";
-import { type StepType, timedPlugin } from "./timing.ts";
+import { type Mutate, repeating } from "./rounds.ts";
+import { timedPlugin } from "./timing.ts";
+import { Webhooks } from "./webhooks/index.ts";
+import type { FollowOptions } from "./dynamic/index.ts";
 
 export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plugins.ts";
 
 export { admissionMetrics, timedStep } from "./timing.ts";
 
 export interface DefaultAdmission {
-  /** In order; policies and webhooks that change objects come after them. */
-  readonly mutating: readonly Admit[];
-  /** In order; policies and webhooks that refuse objects come after them. */
+  /** Everything that changes objects: built-in plugins, then policies, then webhooks. */
+  readonly mutating: Admit;
+  /** In the same order. */
   readonly validating: readonly Admit[];
   /** Comes last of all: what is refused for another reason uses up no quota. */
   readonly quota: Admit;
+  /** Follows what is configured; resolves once what is stored now is in force. */
+  readonly follow: (options: Pick<FollowOptions, "signal" | "report">) => Promise<void>;
 }
 
 /** One plugin; either step may be missing. */
 interface Plugin {
   readonly name: string;
-  readonly mutate?: Admit;
+  readonly mutate?: Mutate;
   readonly validate?: Admit;
 }
 
@@ -61,20 +66,38 @@ export interface AdmissionOptions extends AdmissionParts {
 /** The built-in plugins that are on, in Kubernetes' order. */
 export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   const { clock, plugins, instruments = noInstruments } = options;
-  const step = (type: StepType, name: string, admit: Admit | undefined): readonly Admit[] =>
-    admit === undefined ? [] : [timedPlugin(admit, { name, type }, instruments)];
+  const mutation = ({ name, mutate }: Plugin): readonly Mutate[] =>
+    mutate === undefined ? [] : [timedPlugin(mutate, { name, type: "admit" }, instruments)];
+  const validation = ({ name, validate }: Plugin): readonly Admit[] =>
+    validate === undefined ? [] : [timedPlugin(validate, { name, type: "validate" }, instruments)];
   const objects = new Objects(options);
-  const on = builtIn(options, objects).filter(({ name }) => plugins.has(name));
+  const webhooks = new Webhooks({ ...options, objects });
+  const all = [...builtIn(options, objects), ...configured(webhooks)];
+  const on = all.filter(({ name }) => plugins.has(name));
   const quota = resourceQuota({ ...options, objects, clock });
   return {
-    mutating: on.flatMap(({ name, mutate }) => step("admit", name, mutate)),
+    mutating: repeating(on.flatMap(mutation)),
     // Kubernetes validates claims so, whatever plugins are on.
-    validating: [
-      deviceAccess(objects, options.catalog.domain),
-      ...on.flatMap(({ name, validate }) => step("validate", name, validate)),
-    ],
+    validating: [deviceAccess(objects, options.catalog.domain), ...on.flatMap(validation)],
     quota: plugins.has("ResourceQuota") ? quota : async () => [],
+    follow: async (following) => {
+      await webhooks.follow({ ...options, ...following, registry: options.registry() });
+    },
   };
+}
+
+/** What clusters configure as objects, in Kubernetes' order. */
+function configured(webhooks: Webhooks): readonly Plugin[] {
+  return [
+    {
+      name: "MutatingAdmissionWebhook",
+      mutate: (attributes, rounds) => webhooks.mutate(attributes, rounds),
+    },
+    {
+      name: "ValidatingAdmissionWebhook",
+      validate: (attributes) => webhooks.validate(attributes),
+    },
+  ];
 }
 
 function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[] {

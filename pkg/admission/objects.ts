@@ -15,6 +15,8 @@ export interface Collection {
   readonly group: string;
   readonly plural: string;
   readonly namespace?: string;
+  /** Of a list, a template; absent = everything. */
+  readonly labelSelector?: string;
 }
 
 const everything: ListOptions = {
@@ -59,7 +61,8 @@ export class Objects {
   async list(where: Collection, signal: AbortSignal): Promise<readonly any[]> {
     const target = this.target(where, signal, "");
     if (target === undefined) return [];
-    const found = await this.parts.registry().list(target, everything);
+    const labelSelector = resolve(where.labelSelector ?? "", this.parts.catalog.domain);
+    const found = await this.parts.registry().list(target, { ...everything, labelSelector });
     const objects: unknown[] = [];
     for await (const { object } of found.items) objects.push(object);
     return objects;
@@ -85,4 +88,3 @@ export function refuse({ target, object }: AdmissionAttributes, why: string): St
   const { name = "", generateName = "" } = object?.metadata ?? {};
   return forbidden(target.resource, target.name || name || generateName || "Unknown", why);
 }
-

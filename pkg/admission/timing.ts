@@ -1,5 +1,6 @@
-import type { Admit } from "#registry";
+import type { AdmissionAttributes, Admit } from "#registry";
 import type { Instruments, MetricDefinition } from "#request";
+import { carrying } from "./rounds.ts";
 
 /** Steps that change objects, and steps that only refuse them. */
 export type StepType = "admit" | "validate";
@@ -33,7 +34,11 @@ export function timedStep(
 ): Admit {
   const all: Admit = async (attributes) => {
     const warnings: string[] = [];
-    for (const step of steps) warnings.push(...(await step(attributes)));
+    for (const step of steps) {
+      await carrying(warnings, async () => {
+        warnings.push(...(await step(attributes)));
+      });
+    }
     return warnings;
   };
   return timed(all, (operation, rejected) =>
@@ -42,20 +47,27 @@ export function timedStep(
 }
 
 /** The step of one plugin, timed. */
-export function timedPlugin(
-  step: Admit,
+export function timedPlugin<Rest extends readonly unknown[]>(
+  step: Step<Rest>,
   { name, type }: { readonly name: string; readonly type: StepType },
   instruments: Instruments,
-): Admit {
+): Step<Rest> {
   return timed(step, (operation, rejected) =>
     instruments.observer(pluginSeconds.name, { name, type, operation, rejected }),
   );
 }
 
+type Step<Rest extends readonly unknown[]> = (
+  attributes: AdmissionAttributes,
+  ...rest: Rest
+) => ReturnType<Admit>;
 type Observer = (seconds: number) => void;
 type Outcome = "true" | "false";
 
-function timed(step: Admit, make: (operation: string, rejected: Outcome) => Observer): Admit {
+function timed<Rest extends readonly unknown[]>(
+  step: Step<Rest>,
+  make: (operation: string, rejected: Outcome) => Observer,
+): Step<Rest> {
   const observers = new Map<string, Readonly<Record<Outcome, Observer>>>();
   const observersOf = (operation: string): Readonly<Record<Outcome, Observer>> => {
     const shown = operation.toUpperCase();
@@ -63,13 +75,13 @@ function timed(step: Admit, make: (operation: string, rejected: Outcome) => Obse
     observers.set(operation, made);
     return made;
   };
-  return async (attributes) => {
+  return async (attributes, ...rest) => {
     const { operation } = attributes;
     const both = observers.get(operation) ?? observersOf(operation);
     const started = performance.now();
     let rejected: Outcome = "true";
     try {
-      const warnings = await step(attributes);
+      const warnings = await step(attributes, ...rest);
       rejected = "false";
       return warnings;
     } finally {

@@ -131,6 +131,11 @@ export type {
   DefinitionVersion,
 } from "./apiextensions/definition-structs.ts";
 export { checkScale, scaleV1 } from "./autoscaling/scale.ts";
+export {
+  compileExpression,
+  type ExpressionPlace,
+  type ExpressionScope,
+} from "./admissionregistration/policy-expressions.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export { apiRanks } from "./bootstrap/api-services.ts";

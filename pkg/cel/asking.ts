@@ -10,32 +10,39 @@ class Unanswered extends Error {
   }
 }
 
-interface Asking {
-  /** The variables, with `authorizer` made from the oracle. */
-  readonly bindings: (oracle: AccessOracle) => Readonly<Record<string, unknown>>;
-  readonly budget: number;
-  readonly decide: (question: AccessQuestion) => Promise<AccessDecision>;
-}
-
 /**
- * Evaluates, and again with each answer that was missing. Every question costs 350,000 units, so
- * the budget bounds their number. The bindings must not change in between.
+ * What one request has asked of the authorizer so far. Expressions that share it share the answers,
+ * and values made from its oracle may pass from one to the other.
  */
-export async function evaluateAsking(program: Program, asking: Asking): Promise<Outcome> {
-  const answers = new Map<string, AccessDecision>();
-  const oracle: AccessOracle = (question) => {
-    const answer = answers.get(JSON.stringify(question));
+export class Inquiry {
+  readonly #answers = new Map<string, AccessDecision>();
+
+  constructor(private readonly decide: (question: AccessQuestion) => Promise<AccessDecision>) {}
+
+  /** To make the variables of. */
+  readonly oracle: AccessOracle = (question) => {
+    const answer = this.#answers.get(JSON.stringify(question));
     if (answer === undefined) throw new Unanswered(question);
     return answer;
   };
-  const bindings = asking.bindings(oracle);
-  for (;;) {
-    try {
-      return program.evaluate(bindings, asking.budget);
-    } catch (error) {
-      if (!(error instanceof Unanswered)) throw error;
-      const { question } = error;
-      answers.set(JSON.stringify(question), await asking.decide(question));
+
+  /**
+   * Evaluates, and again with each answer that was missing. Every question costs 350,000 units, so
+   * the budget bounds their number. The bindings must not change in between.
+   */
+  async evaluate(
+    program: Program,
+    bindings: Readonly<Record<string, unknown>>,
+    budget: number,
+  ): Promise<Outcome> {
+    for (;;) {
+      try {
+        return program.evaluate(bindings, budget);
+      } catch (error) {
+        if (!(error instanceof Unanswered)) throw error;
+        const { question } = error;
+        this.#answers.set(JSON.stringify(question), await this.decide(question));
+      }
     }
   }
 }

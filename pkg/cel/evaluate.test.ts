@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { objectMeta } from "#meta";
 import { int32, list, map, optional, plain, string as text, structs } from "#schema";
-import { evaluateAsking } from "./asking.ts";
+import { Inquiry } from "./asking.ts";
 import { Environment } from "./environment.ts";
 import { escapeProperty, unescapeProperty } from "./escape.ts";
 import { authorizerType, authorizerValue } from "./library/authorization.ts";
@@ -259,19 +259,17 @@ describe("cel: evaluation", () => {
 
   it("waits for an authorizer, asking each question once", async () => {
     const asked: string[] = [];
-    const outcome = await evaluateAsking(
+    const inquiry = new Inquiry(async ({ path = "" }) => {
+      asked.push(path);
+      return { allowed: path === "/b", reason: "" };
+    });
+    const outcome = await inquiry.evaluate(
       program(
         "authorizer.path('/a').check('get').allowed() || " +
           "authorizer.path('/b').check('get').allowed()",
       ),
-      {
-        bindings: (oracle) => ({ authorizer: authorizerValue(oracle) }),
-        budget: costLimits.object,
-        decide: async ({ path = "" }) => {
-          asked.push(path);
-          return { allowed: path === "/b", reason: "" };
-        },
-      },
+      { authorizer: authorizerValue(inquiry.oracle) },
+      costLimits.object,
     );
     assert.equal(outcome.value, true);
     assert.deepEqual(asked, ["/a", "/b"]);

@@ -44,7 +44,7 @@ export {
 export { kindType, structType } from "./struct-types.ts";
 export { adapt } from "./json-values.ts";
 export { plainJson } from "./plain-json.ts";
-export { evaluateAsking } from "./asking.ts";
+export { Inquiry } from "./asking.ts";
 export { jsonPatchType } from "./library/json-patches.ts";
 export {
   type AccessDecision,

@@ -10,6 +10,7 @@ import {
 } from "#meta";
 import type { Entry, WriteOutcome } from "#storage";
 import type { Attributes } from "./admission.ts";
+import { writeOptionsAsked } from "./asked-options.ts";
 import { decodeBody, type Decoded } from "./body.ts";
 import type { Body, PatchOptions, Target, WriteAnswer, WriteOptions } from "./contract.ts";
 import { applied } from "./configuration.ts";
@@ -60,7 +61,7 @@ export async function create(
     wipeSystemFields(object.metadata);
     matchNamespace(target, object.metadata);
     own(environment, target, { object, old: undefined, fieldManager });
-    return createNamed(environment, target, { ...decoded, dryRun });
+    return createNamed(environment, target, { ...decoded, dryRun, asked: options });
   });
 }
 
@@ -68,12 +69,12 @@ export async function create(
 async function createNamed(
   environment: Environment,
   target: Target,
-  { object, warnings, dryRun }: Creation,
+  { object, warnings, dryRun, asked }: Creation,
 ): Promise<WriteAnswer> {
   const generates = !object.metadata.name && Boolean(object.metadata.generateName);
   for (let attempt = 1; ; attempt++) {
     const candidate = generates ? deepClone(object) : object;
-    const creation = { object: candidate, warnings: [...warnings], dryRun };
+    const creation = { object: candidate, warnings: [...warnings], dryRun, asked };
     const answer = await warned(creation.warnings, () =>
       attemptCreation(environment, target, creation),
     );
@@ -87,6 +88,7 @@ interface Creation extends Decoded {
   readonly dryRun: boolean;
   /** As in `Change`. */
   readonly applies?: boolean;
+  readonly asked?: WriteOptions | undefined;
 }
 
 /** Undefined when the name is taken. Changes the object in place. */
@@ -108,11 +110,13 @@ function attemptCreation(
 async function prepareCreation(
   environment: Environment,
   target: Target,
-  { object, warnings, dryRun, hold }: Creation & { readonly hold: Hold },
+  { object, warnings, dryRun, asked, hold }: Creation & { readonly hold: Hold },
 ): Promise<void> {
   const context = warning(hookContext(environment, target), warnings);
   const { kind } = target.resource;
-  const attributes: Attributes = { target, operation: "create", dryRun, object, old: undefined };
+  const options = asked && writeOptionsAsked("CreateOptions", asked);
+  const written = { target, dryRun, object, old: undefined, options };
+  const attributes: Attributes = { ...written, operation: "create" };
   await mutate(environment, attributes, warnings);
   dropRepeatedOwners(object.metadata, warnings);
 
@@ -193,7 +197,7 @@ export async function update(
     own(environment, target, { object, old: current?.object, fieldManager });
     return { object, warnings: [...decoded.warnings] };
   };
-  return write(environment, target, { change, uid, dryRun: options.dryRun });
+  return write(environment, target, { change, uid, dryRun: options.dryRun, asked: options });
 }
 
 /** PATCH of an object or a subresource. */
@@ -213,7 +217,8 @@ export async function patch(
     matchName(target, object.metadata);
     return decoded;
   };
-  return write(environment, target, { change, uid: undefined, dryRun: options.dryRun });
+  const { dryRun } = options;
+  return write(environment, target, { change, uid: undefined, dryRun, asked: options });
 }
 
 /** Server-side apply: a PATCH that may create, and merges by ownership. */
@@ -230,7 +235,8 @@ function apply(
     matchName(target, decoded.object.metadata);
     return decoded;
   };
-  return write(environment, target, { change, uid: undefined, dryRun, applies: true });
+  const wanted = { change, uid: undefined, dryRun, asked: options };
+  return write(environment, target, { ...wanted, applies: true });
 }
 
 export interface Change {
@@ -243,6 +249,8 @@ export interface Change {
    * Server-side apply: an object that is not there is created, whatever the kind says of updates.
    */
   readonly applies?: boolean;
+  /** What the client asked for, for those who judge it. */
+  readonly asked?: WriteOptions | undefined;
 }
 
 /** Changes the target's object, or one of its subresources, until nobody else is faster. */
@@ -264,14 +272,14 @@ type Outcome = Attempt<WriteAnswer>;
 async function createByUpdate(
   environment: Environment,
   target: Target,
-  { change, uid, dryRun, applies = false }: Change,
+  { change, uid, dryRun, asked, applies = false }: Change,
 ): Promise<Outcome> {
   const { createOnUpdate } = target.resource.kind.rules;
   if (!(createOnUpdate || applies) || target.subresource !== "") {
     throw notFound(target.resource, target.name);
   }
   checkPreconditions(environment, target, { uid, current: undefined });
-  const creation = { ...change(undefined), dryRun, applies };
+  const creation = { ...change(undefined), dryRun, asked, applies };
   delete creation.object.metadata.resourceVersion;
   const answer = await warned(creation.warnings, () =>
     attemptCreation(environment, target, creation),
@@ -288,14 +296,14 @@ interface Replacement extends Change {
 async function replace(
   environment: Environment,
   target: Target,
-  { change, uid, dryRun, entry, applies = false }: Replacement,
+  { change, uid, dryRun, entry, asked, applies = false }: Replacement,
 ): Promise<Outcome> {
   const current = new StoredItem(environment, target, entry);
   const old = current.object;
   checkPreconditions(environment, target, { uid, current });
   const decoded = change(current);
   const attempt = async (hold: Hold): Promise<Outcome> => {
-    const wanted = { ...decoded, dryRun, entry, applies };
+    const wanted = { ...decoded, dryRun, entry, asked, applies };
     await prepareReplacement(environment, target, { ...wanted, old, hold });
     return swap(environment, target, wanted);
   };
@@ -306,12 +314,14 @@ async function replace(
 async function prepareReplacement(
   environment: Environment,
   target: Target,
-  { object, old, warnings, dryRun, entry, hold }: Swap & { readonly old: any; readonly hold: Hold },
+  replacing: Swap & { readonly old: any; readonly hold: Hold },
 ): Promise<void> {
+  const { object, old, warnings, dryRun, entry, hold, asked } = replacing;
   const { resource } = target;
   const { hooks } = resource.kind;
   const context = warning(hookContext(environment, target), warnings);
-  const attributes: Attributes = { target, operation: "update", dryRun, object, old };
+  const options = asked && writeOptionsAsked("UpdateOptions", asked);
+  const attributes: Attributes = { target, operation: "update", dryRun, object, old, options };
   await mutate(environment, attributes, warnings);
   dropRepeatedOwners(object.metadata, warnings);
   keepTimes(resource, object, old);
@@ -377,7 +387,8 @@ async function warned<T>(warnings: readonly string[], work: () => Promise<T>): P
     return await work();
   } catch (error) {
     if (!(error instanceof StatusError) || warnings.length === 0) throw error;
-    throw new StatusError(error.status, error.headers, warnings);
+    const all = new Set([...warnings, ...error.warnings]);
+    throw new StatusError(error.status, error.headers, [...all]);
   }
 }
 

@@ -2,6 +2,7 @@ import { deepClone } from "#base";
 import { conflict, invalid, notFound, type Resource, type Status } from "#meta";
 import { Path, Problems } from "#schema";
 import type { Entry } from "#storage";
+import { deleteOptionsAsked } from "./asked-options.ts";
 import type { DeleteAnswer, DeleteOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
 import { gracefully } from "./graceful.ts";
@@ -36,7 +37,8 @@ export async function remove(
 ): Promise<DeleteAnswer> {
   checkOptions(environment, options);
   const { dryRun } = options;
-  const attributes = { target, operation: "delete", dryRun, object: undefined } as const;
+  const asked = { operation: "delete", dryRun, options: deleteOptionsAsked(options) } as const;
+  const attributes = { ...asked, target, object: undefined };
   await namespaceLifecycle(environment, { ...attributes, old: undefined });
   const place = { key: keyOf(target), signal: target.signal };
   return untilAnswered(environment, place, async (entry) => {

@@ -12,12 +12,17 @@ export {
 export { Query, unescapeKey } from "./query.ts";
 export { parseRequestInfo, parseTarget, pathParts, type RequestTarget } from "./request-info.ts";
 export {
+  CallFault,
+  callWebhook,
   type Endpoint,
   KubeconfigFault,
   parseKubeconfig,
+  type ServiceReader,
   type WebhookClient,
   webhookClient,
+  type WebhookClientConfig,
   WebhookFault,
+  webhookPlace,
 } from "./webhook/index.ts";
 export {
   type Instruments,

@@ -69,7 +69,8 @@ type CompiledExpression =
   /** The detail of the `Invalid value` that reports it. */
   | { readonly program?: undefined; readonly error: string };
 
-function compileExpression(
+/** `place` decides what the expression must give. */
+export function compileExpression(
   text: string,
   place: ExpressionPlace,
   scope: ExpressionScope,

@@ -2,6 +2,7 @@
 import type { Resource } from "#meta";
 import type { Target } from "../contract.ts";
 import type { Environment } from "../environment.ts";
+import { askedOf } from "./asked-of.ts";
 import type { ConnectRequest, Destination } from "./destination.ts";
 import { execDestination, logDestination, portForwardDestination } from "./pod-streams.ts";
 import { nodeProxy, podProxy, serviceProxy } from "./proxies.ts";
@@ -48,5 +49,14 @@ export async function connect(
   request: ConnectRequest,
 ): Promise<Destination | undefined> {
   const { resource, subresource } = target;
-  return streams[`${resource.keyPrefix}${subresource}`]?.find(environment, target, request);
+  const stream = streams[`${resource.keyPrefix}${subresource}`];
+  // A log is read, not connected to.
+  if (stream !== undefined && subresource !== "log") {
+    const object = askedOf(target, request);
+    const attributes = { target, operation: "connect", dryRun: false, object } as const;
+    for (const step of [...environment.mutating, ...environment.validating]) {
+      await step({ ...attributes, old: undefined });
+    }
+  }
+  return stream?.find(environment, target, request);
 }

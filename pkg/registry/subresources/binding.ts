@@ -1,6 +1,7 @@
 import { assert } from "#base";
 import { badRequest, conflict, plainFailure, problemText, type Resource } from "#meta";
 import { Problems } from "#schema";
+import { writeOptionsAsked } from "../asked-options.ts";
 import { decodeBody } from "../body.ts";
 import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
 import { type Environment, hookContext } from "../environment.ts";
@@ -34,8 +35,10 @@ export async function bind(
   }
   checkBinding(environment, target, { binding, kind: bindings.kind });
   const { dryRun } = options;
-  const attributes = { target, operation: "create", dryRun, object: binding, old: undefined };
-  await admitAll(environment, { ...attributes, operation: "create" }, warnings);
+  const asked = writeOptionsAsked("CreateOptions", options);
+  const written = { target, dryRun, object: binding, old: undefined, options: asked };
+  const attributes = { ...written, operation: "create", spoken: bindings } as const;
+  await admitAll(environment, attributes, warnings);
 
   const pods = { ...target, resource: coreResource(environment, "pods"), name, subresource: "" };
   await changeStored(environment, pods, {

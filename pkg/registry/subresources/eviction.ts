@@ -8,6 +8,7 @@ import {
   timeout,
 } from "#meta";
 import { parseJson, unwrapEnvelope } from "#schema";
+import { writeOptionsAsked } from "../asked-options.ts";
 import { decodeBody, type Decoded } from "../body.ts";
 import type { Body, DeleteOptions, Target, WriteAnswer, WriteOptions } from "../contract.ts";
 import type { Environment } from "../environment.ts";
@@ -42,8 +43,10 @@ export async function evict(
     throw badRequest("name in URL does not match name in Eviction object");
   }
   const dryRun = options.dryRun || (eviction.deleteOptions?.dryRun ?? []).includes("All");
-  const attributes = { target, operation: "create", dryRun, object: eviction } as const;
-  await admitAll(environment, { ...attributes, old: undefined }, warnings);
+  const asked = writeOptionsAsked("CreateOptions", options);
+  const written = { target, dryRun, object: eviction, old: undefined, options: asked };
+  const attributes = { ...written, operation: "create", spoken: resource } as const;
+  await admitAll(environment, attributes, warnings);
   const pods = { ...target, subresource: "" };
   await evictPod(environment, pods, deletionOf(eviction.deleteOptions, dryRun));
   return created(environment, warnings);

@@ -1,4 +1,5 @@
 import type { HookContext } from "#meta";
+import { writeOptionsAsked } from "../asked-options.ts";
 import { decodeBody } from "../body.ts";
 import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
 import { type Environment, hookContext } from "../environment.ts";
@@ -45,8 +46,9 @@ export function asking({ speaks, answer }: Answerer) {
     const context = hookContext(environment, target);
     // Reviews may ask about namespaces that are not there; what belongs to an object may not.
     if (target.subresource !== "") {
-      const attributes = { target, operation: "create", dryRun, object, old: undefined } as const;
-      await admitAll(environment, attributes, warnings);
+      const asked = writeOptionsAsked("CreateOptions", options);
+      const written = { target, dryRun, object, old: undefined, spoken: resource, options: asked };
+      await admitAll(environment, { ...written, operation: "create" }, warnings);
     }
     const warn = (text: string) => void warnings.push(text);
     const answered = await answer({ target, object, dryRun, context, warn });

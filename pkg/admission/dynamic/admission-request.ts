@@ -1,0 +1,46 @@
+import type { Resource } from "#meta";
+import type { AdmissionAttributes } from "#registry";
+import type { Reviewed } from "./reviewed.ts";
+import type { Json } from "./versions.ts";
+
+/** An AdmissionRequest without uid and objects, its fields in the order of the wire. */
+export function admissionRequest(reviewed: Reviewed, as: Resource): Json {
+  const { attributes, resource, subresource, name, namespace, operation } = reviewed;
+  const below = subresource === "" ? {} : { subResource: subresource };
+  const asked = subresource === "" ? {} : { requestSubResource: subresource };
+  return {
+    kind: reviewed.kindIn(as),
+    resource: groupVersionResource(as),
+    ...below,
+    requestKind: reviewed.kindIn(resource),
+    requestResource: groupVersionResource(resource),
+    ...asked,
+    ...(name === "" ? {} : { name }),
+    ...(namespace === "" ? {} : { namespace }),
+    operation,
+    userInfo: userInfo(attributes),
+  };
+}
+
+/** The rest of the request, behind its objects. */
+export function requestTail({ attributes }: Reviewed, api: string): Json {
+  const { dryRun, options } = attributes;
+  if (options === undefined) return { dryRun, options: null };
+  const { kind, ...given } = options;
+  const apiVersion = `meta.${api}/v1`;
+  return { dryRun, options: { kind, apiVersion, ...given } };
+}
+
+function groupVersionResource({ group, version, plural }: Resource): Json {
+  return { group, version, resource: plural };
+}
+
+function userInfo({ target }: AdmissionAttributes): Json {
+  const { name, uid, groups, extra } = target.user;
+  return {
+    ...(name === "" ? {} : { username: name }),
+    ...(uid === "" ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }),
+  };
+}

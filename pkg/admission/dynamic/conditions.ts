@@ -1,0 +1,39 @@
+import { compileExpression, type ExpressionPlace, type ExpressionScope } from "#api";
+import { BudgetSpent, type Evaluation, type Expression } from "./evaluation.ts";
+
+/** Compiles an expression as it is told in a configuration; one that does not compile says why. */
+export function expressionOf(
+  source: string,
+  place: ExpressionPlace,
+  scope: ExpressionScope,
+): Expression {
+  const text = source.trim();
+  const { program, error } = compileExpression(text, place, scope);
+  return { text: source, program, fault: error };
+}
+
+/** Whether all conditions hold, or the errors on the way to knowing it. */
+type Met =
+  | { readonly met: boolean; readonly error?: undefined }
+  | { readonly met?: undefined; readonly error: string };
+
+/** A condition that does not hold decides, whatever is wrong with others. */
+export async function meetsConditions(
+  conditions: readonly Expression[],
+  evaluation: Evaluation,
+): Promise<Met> {
+  const errors = new Set<string>();
+  for (const condition of conditions) {
+    try {
+      const { value, error } = await evaluation.run(condition);
+      if (error !== undefined) errors.add(error);
+      else if (value === false) return { met: false };
+    } catch (fault) {
+      if (!(fault instanceof BudgetSpent)) throw fault;
+      return { error: fault.message };
+    }
+  }
+  if (errors.size === 0) return { met: true };
+  const all = [...errors].join(", ");
+  return { error: errors.size === 1 ? all : `[${all}]` };
+}

@@ -1,0 +1,159 @@
+import {
+  type AccessQuestion,
+  authorizerValue,
+  CelFault,
+  costLimits,
+  Inquiry,
+  type Program,
+  resourceCheckValue,
+  type Value,
+} from "#cel";
+import type { Authorizer, User } from "#request";
+import type { Reviewed } from "./reviewed.ts";
+
+/** A compiled expression, or why it is none. */
+export interface Expression {
+  readonly text: string;
+  readonly program?: Program | undefined;
+  readonly fault?: string | undefined;
+}
+
+export interface Variable extends Expression {
+  readonly name: string;
+}
+
+/** The expressions of one configuration have spent together what they may. */
+export class BudgetSpent extends Error {
+  override readonly name = "BudgetSpent";
+  constructor() {
+    super(
+      "validation failed due to running out of cost budget, " +
+        "no further validation rules will be run",
+    );
+  }
+}
+
+/** What an expression came to; errors are in words for clients. */
+export type Result =
+  | { readonly value: Value; readonly error?: undefined }
+  | { readonly value?: undefined; readonly error: string };
+
+interface Scope {
+  readonly bindings: Readonly<Record<string, unknown>>;
+  readonly inquiry: Inquiry;
+  /** In cost units. */
+  readonly budget: number;
+  readonly variables?: readonly Variable[];
+}
+
+/**
+ * Expressions about one request with one budget, and the variables that they share: each is
+ * evaluated when it is first asked for, once, at the cost of whoever asks.
+ */
+export class Evaluation {
+  #left: number;
+  readonly #bindings: Readonly<Record<string, unknown>>;
+
+  constructor(private readonly scope: Scope) {
+    this.#left = scope.budget;
+    const { variables } = scope;
+    this.#bindings =
+      variables === undefined
+        ? scope.bindings
+        : { ...scope.bindings, variables: this.#lazily(variables) };
+  }
+
+  /** Throws BudgetSpent. */
+  async run({ text, program, fault }: Expression): Promise<Result> {
+    if (program === undefined) return { error: `compilation error: ${fault ?? ""}` };
+    const { inquiry } = this.scope;
+    const outcome = await inquiry.evaluate(program, this.#bindings, costLimits.call);
+    this.#spend(outcome.cost);
+    if (outcome.error === undefined) return { value: outcome.value };
+    return { error: `expression '${text}' resulted in error: ${outcome.error}` };
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  #spend(cost: number): void {
+    this.#left -= cost;
+    if (this.#left < 0) throw new BudgetSpent();
+  }
+
+  #lazily(variables: readonly Variable[]): object {
+    const shape: object = Object.create(null);
+    for (const variable of variables) {
+      let known: { readonly value: Value } | { readonly fault: string } | undefined;
+      Object.defineProperty(shape, variable.name, {
+        enumerable: true,
+        get: (): Value => {
+          known ??= this.#evaluated(variable);
+          if ("fault" in known) throw new CelFault(known.fault);
+          return known.value;
+        },
+      });
+    }
+    return shape;
+  }
+
+  /** A question to the authorizer passes through, and brings the evaluation back here. */
+  #evaluated({ name, program, fault }: Variable) {
+    const called = `composited variable ${JSON.stringify(name)}`;
+    if (program === undefined) return { fault: `${called} fails to compile: ${fault ?? ""}` };
+    const { value, error, cost } = program.evaluate(this.#bindings, costLimits.call);
+    this.#spend(cost);
+    return error === undefined ? { value } : { fault: `${called} fails to evaluate: ${error}` };
+  }
+}
+
+/** Questions of expressions, asked for the user of the request. */
+export function inquiryOf({ attributes }: Reviewed, authorizer: Authorizer): Inquiry {
+  const { user } = attributes.target;
+  return new Inquiry(async (question) => {
+    const decision = await authorizer.authorize(accessOf(question, user));
+    const { verdict, reason, error } = decision;
+    const allowed = verdict === "allow";
+    return error === undefined ? { allowed, reason } : { allowed, reason, error };
+  });
+}
+
+function accessOf(question: AccessQuestion, user: User) {
+  const { verb, path, serviceAccount } = question;
+  const { group = "", resource = "", subresource = "", namespace = "", name = "" } = question;
+  const place = { apiPrefix: group === "" ? "api" : "apis", version: "*", rest: [], verb };
+  const request = {
+    ...place,
+    isResource: path === undefined,
+    path: path ?? "",
+    group,
+    resource,
+    subresource,
+    namespace,
+    name,
+  };
+  return { user: serviceAccount === undefined ? user : accountUser(serviceAccount), request };
+}
+
+function accountUser({ namespace, name }: { readonly namespace: string; readonly name: string }) {
+  const prefix = "system:serviceaccount";
+  const groups = [`${prefix}s`, `${prefix}s:${namespace}`, "system:authenticated"];
+  return { name: `${prefix}:${namespace}:${name}`, uid: "", groups, extra: new Map() };
+}
+
+/** `authorizer` and `authorizer.requestResource`. */
+export function authorizerBindings({ oracle }: Inquiry, reviewed: Reviewed) {
+  const { resource, subresource, namespace, name } = reviewed;
+  const { group, plural } = resource;
+  return {
+    authorizer: authorizerValue(oracle),
+    "authorizer.requestResource": resourceCheckValue(oracle, {
+      group,
+      resource: plural,
+      subresource,
+      namespace,
+      name,
+    }),
+  };
+}

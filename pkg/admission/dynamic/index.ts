@@ -1,0 +1,14 @@
+/** dynamic: what webhooks and policies that are configured at run time have in common. */
+export { admissionRequest, requestTail } from "./admission-request.ts";
+export { expressionOf, meetsConditions } from "./conditions.ts";
+export {
+  authorizerBindings,
+  Evaluation,
+  type Expression,
+  inquiryOf,
+} from "./evaluation.ts";
+export { FollowedKind, type FollowOptions } from "./followed-kind.ts";
+export { matchedAs, MatchIndex } from "./match-index.ts";
+export { Reviewed, type ReviewedParts } from "./reviewed.ts";
+export type { Rule } from "./rules.ts";
+export { namespacesSelect, objectsSelect, type Selectors, selectorsOf } from "./selectors.ts";

@@ -1,0 +1,115 @@
+import { type Catalog, type Resource, resolve } from "#meta";
+import { type Aim, type Rule, ruleCovers } from "./rules.ts";
+
+/** What one configuration is about. */
+export interface Matching {
+  readonly rules: readonly Rule[];
+  /** Win over `rules`. */
+  readonly excluded?: readonly Rule[];
+  /** Whether no rules at all mean everything; else they mean nothing. */
+  readonly anyWithoutRules?: boolean;
+  /** Requests by way of another group or version of the same objects count, too. */
+  readonly equivalent: boolean;
+}
+
+/** How a rule comes to be about a request. */
+interface Hit {
+  /** The resource as the rule has it: its version is the one that the object is shown in. */
+  readonly as: Resource;
+  /** Objects that are meant; empty = all. */
+  readonly names: readonly string[];
+}
+
+/** What is to be looked at for one kind of request; only names are left to be compared. */
+export interface Candidate<T> {
+  readonly entry: T;
+  readonly hits: readonly Hit[];
+  readonly exclusions: readonly Hit[];
+}
+
+const admissionPlurals = ["validating", "mutating"].flatMap((sort) => [
+  `${sort}webhookconfigurations`,
+  `${sort}admissionpolicies`,
+  `${sort}admissionpolicybindings`,
+]);
+
+/**
+ * Finds the configurations that a request concerns. What the rules say is worked out when the first
+ * request of its sort comes and kept, so that a request costs the same however many configurations
+ * there are for others. Configurations of admission themselves concern nobody, lest a bad one could
+ * not be removed any more.
+ */
+export class MatchIndex<T> {
+  readonly #known = new Map<string, readonly Candidate<T>[]>();
+  #content: object | undefined;
+
+  constructor(
+    private readonly entries: readonly T[],
+    private readonly matchingOf: (entry: T) => Matching,
+    private readonly catalog: Catalog,
+  ) {}
+
+  candidates(aim: Aim): readonly Candidate<T>[] {
+    if (this.entries.length === 0) return none;
+    // Which resources are equivalent changes with what is served.
+    if (this.#content !== this.catalog.content) {
+      this.#known.clear();
+      this.#content = this.catalog.content;
+    }
+    const { operation, resource, subresource } = aim;
+    const key = `${operation} ${resource.groupVersion}/${resource.plural}/${subresource}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const found = this.#isExempt(resource)
+      ? none
+      : this.entries.flatMap((entry) => this.#candidate(entry, aim));
+    this.#known.set(key, found);
+    return found;
+  }
+
+  #isExempt({ group, plural }: Resource): boolean {
+    const own = resolve("admissionregistration.{api}", this.catalog.domain);
+    return group === own && admissionPlurals.includes(plural);
+  }
+
+  #candidate(entry: T, aim: Aim): readonly Candidate<T>[] {
+    const matching = this.matchingOf(entry);
+    const everything = matching.anyWithoutRules === true && matching.rules.length === 0;
+    const hits = everything
+      ? [{ as: aim.resource, names: [] }]
+      : this.#hits(matching.rules, matching, aim);
+    if (hits.length === 0) return [];
+    const exclusions = this.#hits(matching.excluded ?? [], matching, aim);
+    if (exclusions.some(({ names }) => names.length === 0)) return [];
+    return [{ entry, hits, exclusions }];
+  }
+
+  /** Rules that name the resource itself come before those that name it in other words. */
+  #hits(rules: readonly Rule[], { equivalent }: Matching, aim: Aim): readonly Hit[] {
+    const { resource } = aim;
+    const own = this.#hitsAs(rules, aim, [resource]);
+    if (!equivalent) return own;
+    const others = this.catalog.resources.filter(
+      (other) => other.keyPrefix === resource.keyPrefix && other !== resource,
+    );
+    return [...own, ...this.#hitsAs(rules, aim, others)];
+  }
+
+  #hitsAs(rules: readonly Rule[], aim: Aim, resources: readonly Resource[]): readonly Hit[] {
+    return rules.flatMap((rule) => {
+      const as = resources.find((resource) => ruleCovers(rule, aim, resource));
+      return as === undefined ? [] : [{ as, names: rule.resourceNames ?? [] }];
+    });
+  }
+}
+
+const none: readonly never[] = [];
+
+/** The resource as the first rule has it that means this object; undefined = none does. */
+export function matchedAs(
+  { hits, exclusions }: Candidate<unknown>,
+  name: string,
+): Resource | undefined {
+  const means = ({ names }: Hit): boolean => names.length === 0 || names.includes(name);
+  return exclusions.some(means) ? undefined : hits.find(means)?.as;
+}

@@ -1,0 +1,101 @@
+import { deepClone, deepEqual } from "#base";
+import { StatusError } from "#meta";
+import type { AdmissionAttributes, Admit } from "#registry";
+
+/** A step that may change the object, and may be asked again when others have changed it since. */
+export type Mutate = (
+  attributes: AdmissionAttributes,
+  rounds: Rounds,
+) => Promise<readonly string[]>;
+
+/** The walk of one request through all that may change it, once or twice. */
+export class Rounds {
+  #round = 0;
+  #again = false;
+  readonly #memories = new Map<string, Memory>();
+
+  /** 0, or 1 for the repetition. */
+  get round(): number {
+    return this.#round;
+  }
+
+  /** A change that earlier steps have not seen. */
+  repeat(): void {
+    this.#again = true;
+  }
+
+  /** What the plugin of that name remembers of the first round. */
+  memory(plugin: string): Memory {
+    const memory = this.#memories.get(plugin) ?? new Memory();
+    this.#memories.set(plugin, memory);
+    return memory;
+  }
+
+  /** Whether all is to be done once more, which is at most once. */
+  next(): boolean {
+    const again = this.#again && this.#round === 0;
+    this.#round++;
+    return again;
+  }
+}
+
+/** Which entries (webhooks, policies) want to see what became of the object after them. */
+class Memory {
+  readonly #asked = new Set<object>();
+  #due = new Set<object>();
+  #left: unknown;
+
+  /** The entry was asked, and would like to be asked again after changes. */
+  asked(entry: object): void {
+    this.#asked.add(entry);
+  }
+
+  /** Everybody who was asked before is asked again. */
+  changed(): void {
+    this.#due = new Set([...this.#due, ...this.#asked]);
+    this.#asked.clear();
+  }
+
+  isDue(entry: object): boolean {
+    return this.#due.has(entry);
+  }
+
+  /** At the end of a plugin's turn. */
+  leave(object: unknown): void {
+    if (this.#asked.size > 0) this.#left = deepClone(object);
+  }
+
+  /** At the beginning of the second: what others did in between counts as well. */
+  enter(object: unknown): void {
+    if (this.#asked.size > 0 && !deepEqual(this.#left, object)) this.changed();
+  }
+}
+
+/** All the steps in order, and all of them once more where one asks for it. */
+export function repeating(steps: readonly Mutate[]): Admit {
+  return async (attributes) => {
+    const rounds = new Rounds();
+    const warnings: string[] = [];
+    do {
+      for (const step of steps) {
+        await carrying(warnings, async () => {
+          warnings.push(...(await step(attributes, rounds)));
+        });
+      }
+    } while (rounds.next());
+    return [...new Set(warnings)];
+  };
+}
+
+/** A refusal tells what was warned of before it, too. */
+export async function carrying(
+  warnings: readonly string[],
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof StatusError) || warnings.length === 0) throw error;
+    throw new StatusError(error.status, error.headers, [...warnings, ...error.warnings]);
+  }
+}

@@ -1,0 +1,100 @@
+import { Agent } from "node:https";
+import { badRequest, type Resource, StatusError } from "#meta";
+import { CallFault, callWebhook, type ServiceReader, webhookPlace } from "#request";
+import type { Reviewed } from "../dynamic/index.ts";
+import type { Objects } from "../objects.ts";
+import type { Hook } from "./hook.ts";
+import { refusal } from "./refusal.ts";
+import { reviewOf, type Verdict, verdictOf } from "./review.ts";
+
+/** A webhook could not be asked, or has answered nonsense; whether that matters is configured. */
+export class CallingFault extends Error {
+  override readonly name = "CallingFault";
+}
+
+export interface CallerParts {
+  readonly objects: Objects;
+  readonly api: string;
+}
+
+const usualTimeoutSeconds = 10;
+/** To one webhook. Calls beyond wait their turn, until their time is up. */
+const mostConnections = 256;
+/** That nobody uses at the moment. */
+const mostIdle = 8;
+const idleMs = 60_000;
+const harmless = ["None", "NoneOnDryRun"];
+
+/** Asks webhooks, over connections that are kept. */
+export class Caller {
+  readonly #agent = new Agent({
+    keepAlive: true,
+    maxSockets: mostConnections,
+    maxFreeSockets: mostIdle,
+    timeout: idleMs,
+  });
+
+  constructor(private readonly parts: CallerParts) {}
+
+  /**
+   * What the webhook says of a request that it allows. Throws StatusError where it does not, and
+   * CallingFault.
+   */
+  async ask(hook: Hook, reviewed: Reviewed, as: Resource): Promise<Verdict> {
+    const { dryRun, target } = reviewed.attributes;
+    if (dryRun && !harmless.includes(hook.spec.sideEffects ?? "")) {
+      throw badRequest(`admission webhook ${quoted(hook)} does not support dry run`);
+    }
+    const verdict = await this.#called(hook, reviewed, as);
+    for (const [key, value] of verdict.annotations) {
+      target.notes?.annotate(`${hook.name}/${key}`, value);
+    }
+    if (!verdict.allowed) throw refusal(hook.name, verdict.result, verdict.warnings);
+    return verdict;
+  }
+
+  /** Lets go of connections that are kept open. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #called(hook: Hook, reviewed: Reviewed, as: Resource): Promise<Verdict> {
+    const { clientConfig, timeoutSeconds = usualTimeoutSeconds } = hook.spec;
+    const { signal } = reviewed.attributes.target;
+    const versions = hook.spec.admissionReviewVersions ?? [];
+    const failed = `failed calling webhook ${quoted(hook)}`;
+    let received = false;
+    try {
+      const review = await reviewOf(reviewed, as, { versions, api: this.parts.api });
+      const place = webhookPlace(clientConfig, this.#reader(signal));
+      const { body } = review;
+      const call = { body, signal, timeoutMs: timeoutSeconds * 1000, agent: this.#agent };
+      const answer = await callWebhook(place, call);
+      received = true;
+      return verdictOf(answer, { ...review, mayPatch: hook.spec.reinvocationPolicy !== undefined });
+    } catch (error) {
+      if (error instanceof StatusError || signal.aborted) throw error;
+      const isKnown = error instanceof CallFault || error instanceof SyntaxError;
+      if (!isKnown) throw error;
+      const stage = received ? "received invalid webhook response" : "failed to call webhook";
+      throw new CallingFault(`${failed}: ${stage}: ${error.message}`);
+    }
+  }
+
+  #reader(signal: AbortSignal): ServiceReader {
+    const { objects } = this.parts;
+    return {
+      service: ({ namespace, name }) =>
+        objects.find({ group: "", plural: "services", namespace }, name, signal),
+      slices: ({ namespace, name }) => {
+        const labelSelector = `{label}/service-name=${name}`;
+        const slices = { group: "discovery.{api}", plural: "endpointslices", namespace };
+        return objects.list({ ...slices, labelSelector }, signal);
+      },
+    };
+  }
+}
+
+function quoted({ name }: Hook): string {
+  return JSON.stringify(name);
+}

@@ -1,0 +1,240 @@
+/** Webhooks at work (MutatingAdmissionWebhook, ValidatingAdmissionWebhook). */
+import { costLimits } from "#cel";
+import { deepEqual } from "#base";
+import {
+  type Catalog,
+  forbidden,
+  internalError,
+  jsonPatch,
+  PatchFault,
+  type Resource,
+} from "#meta";
+import type { AdmissionAttributes } from "#registry";
+import type { Authorizer } from "#request";
+import { DecodeFault } from "#schema";
+import {
+  admissionRequest,
+  authorizerBindings,
+  Evaluation,
+  FollowedKind,
+  type FollowOptions,
+  inquiryOf,
+  matchedAs,
+  MatchIndex,
+  meetsConditions,
+  namespacesSelect,
+  objectsSelect,
+  requestTail,
+  Reviewed,
+  type ReviewedParts,
+} from "../dynamic/index.ts";
+import type { Objects } from "../objects.ts";
+import { carrying, type Rounds } from "../rounds.ts";
+import { Caller, CallingFault } from "./caller.ts";
+import { type Hook, hooksOf, type WebhookConfiguration } from "./hook.ts";
+
+export interface WebhookParts extends ReviewedParts {
+  readonly objects: Objects;
+  readonly authorizer: Authorizer;
+}
+
+/** A webhook with its place among all, which annotations name it by. */
+interface Placed {
+  readonly hook: Hook;
+  readonly index: number;
+}
+
+/** A webhook that is to be asked, about the object in the version of `as`. */
+interface Due extends Placed {
+  readonly as: Resource;
+}
+
+/** All webhooks of one sort, by the names of their configurations. */
+class HookSet {
+  readonly followed: FollowedKind<WebhookConfiguration>;
+  #from: readonly WebhookConfiguration[] | undefined;
+  #index: MatchIndex<Placed> | undefined;
+
+  constructor(
+    plural: string,
+    private readonly catalog: Catalog,
+  ) {
+    this.followed = new FollowedKind(plural, ["v1"]);
+  }
+
+  get index(): MatchIndex<Placed> {
+    const { all } = this.followed;
+    if (this.#index === undefined || this.#from !== all) {
+      const placed = all.flatMap(hooksOf).map((hook, index) => ({ hook, index }));
+      this.#index = new MatchIndex(placed, matchingOf, this.catalog);
+      this.#from = all;
+    }
+    return this.#index;
+  }
+}
+
+function matchingOf({ hook }: Placed) {
+  const { rules = [], matchPolicy } = hook.spec;
+  return { rules, equivalent: matchPolicy !== "Exact" };
+}
+
+export class Webhooks {
+  readonly #mutating: HookSet;
+  readonly #validating: HookSet;
+  readonly #caller: Caller;
+
+  constructor(private readonly parts: WebhookParts) {
+    const { catalog, objects } = parts;
+    this.#mutating = new HookSet("mutatingwebhookconfigurations", catalog);
+    this.#validating = new HookSet("validatingwebhookconfigurations", catalog);
+    this.#caller = new Caller({ objects, api: catalog.domain.api });
+  }
+
+  /** Follows what is configured; resolves once what is stored now is known. */
+  async follow(options: FollowOptions): Promise<void> {
+    options.signal.addEventListener("abort", () => this.#caller.close(), { once: true });
+    const sets = [this.#mutating, this.#validating];
+    await Promise.all(sets.map(({ followed }) => followed.follow(options)));
+  }
+
+  /** One after another, each seeing what those before have made of the object. */
+  async mutate(attributes: AdmissionAttributes, rounds: Rounds): Promise<readonly string[]> {
+    const candidates = candidatesFor(this.#mutating, attributes);
+    if (candidates.length === 0) return [];
+    const memory = rounds.memory("webhooks");
+    if (rounds.round > 0) memory.enter(attributes.object);
+    const warnings: string[] = [];
+    const reviewed = new Reviewed(attributes, this.parts);
+    await carrying(warnings, async () => {
+      for (const candidate of candidates) {
+        const { hook } = candidate.entry;
+        const due = await this.#due(candidate, reviewed);
+        if (due === undefined || (rounds.round > 0 && !memory.isDue(hook))) continue;
+        if (await this.#change(due, reviewed, { rounds, warnings })) {
+          memory.changed();
+          rounds.repeat();
+        }
+        if (hook.spec.reinvocationPolicy === "IfNeeded") memory.asked(hook);
+      }
+    });
+    memory.leave(attributes.object);
+    return warnings;
+  }
+
+  /** All at once; of several refusals, that of the first webhook is told. */
+  async validate(attributes: AdmissionAttributes): Promise<readonly string[]> {
+    const candidates = candidatesFor(this.#validating, attributes);
+    if (candidates.length === 0) return [];
+    const reviewed = new Reviewed(attributes, this.parts);
+    const due: Due[] = [];
+    for (const candidate of candidates) {
+      const found = await this.#due(candidate, reviewed);
+      if (found !== undefined) due.push(found);
+    }
+    const warnings: string[] = [];
+    const asked = due.map(async ({ hook, index, as }) => {
+      const verdict = await this.#verdict({ hook, index, as }, reviewed, "validating", 0);
+      warnings.push(...(verdict?.warnings ?? []));
+    });
+    const outcomes = await Promise.allSettled(asked);
+    const refused = outcomes.find((outcome) => outcome.status === "rejected");
+    await carrying(warnings, async () => {
+      if (refused !== undefined) throw refused.reason;
+    });
+    return warnings;
+  }
+
+  /** Undefined where the webhook has nothing to do with the request. Throws StatusError. */
+  async #due(
+    candidate: ReturnType<typeof candidatesFor>[number],
+    reviewed: Reviewed,
+  ): Promise<Due | undefined> {
+    const { hook, index } = candidate.entry;
+    const as = matchedAs(candidate, reviewed.name);
+    if (as === undefined || !objectsSelect(hook.selectors, reviewed)) return undefined;
+    if (!(await namespacesSelect(hook.selectors, reviewed, this.parts.objects))) return undefined;
+    return (await this.#meets(hook, reviewed, as)) ? { hook, index, as } : undefined;
+  }
+
+  async #meets(hook: Hook, reviewed: Reviewed, as: Resource): Promise<boolean> {
+    if (hook.conditions.length === 0) return true;
+    const inquiry = inquiryOf(reviewed, this.parts.authorizer);
+    const { api } = this.parts.catalog.domain;
+    const bindings = {
+      object: (await reviewed.value("object", as)) ?? null,
+      oldObject: (await reviewed.value("old", as)) ?? null,
+      request: { ...admissionRequest(reviewed, as), ...requestTail(reviewed, api) },
+      ...authorizerBindings(inquiry, reviewed),
+    };
+    const budget = costLimits.matchConditions;
+    const evaluation = new Evaluation({ bindings, inquiry, budget });
+    const { met, error } = await meetsConditions(hook.conditions, evaluation);
+    if (error === undefined) return met;
+    if (hook.failsOpen) return false;
+    throw forbidden(reviewed.resource, reviewed.name, error);
+  }
+
+  /** Whether the webhook has changed the object. */
+  async #change(
+    due: Due,
+    reviewed: Reviewed,
+    { rounds, warnings }: { readonly rounds: Rounds; readonly warnings: string[] },
+  ): Promise<boolean> {
+    const { hook, index, as } = due;
+    const verdict = await this.#verdict(due, reviewed, "mutation", rounds.round);
+    if (verdict === undefined) return false;
+    warnings.push(...verdict.warnings);
+    const mutated = await patched(hook, reviewed, { as, patch: verdict.patch });
+    const { api } = this.parts.catalog.domain;
+    const key = `mutation.webhook.admission.${api}/round_${rounds.round}_index_${index}`;
+    const record = { configuration: hook.configuration, webhook: hook.name, mutated };
+    reviewed.attributes.target.notes?.annotate(key, JSON.stringify(record));
+    return mutated;
+  }
+
+  /** Undefined where the webhook has failed, and that is to be let pass. */
+  async #verdict(due: Due, reviewed: Reviewed, sort: string, round: number) {
+    const { hook, index, as } = due;
+    try {
+      return await this.#caller.ask(hook, reviewed, as);
+    } catch (error) {
+      if (!(error instanceof CallingFault)) throw error;
+      if (!hook.failsOpen) throw internalError(error.message);
+      const { api } = this.parts.catalog.domain;
+      const key = `failed-open.${sort}.webhook.admission.${api}/round_${round}_index_${index}`;
+      reviewed.attributes.target.notes?.annotate(key, hook.name);
+      return undefined;
+    }
+  }
+}
+
+function candidatesFor(set: HookSet, { operation, target }: AdmissionAttributes) {
+  const { resource, subresource } = target;
+  return set.index.candidates({ operation: operation.toUpperCase(), resource, subresource });
+}
+
+async function patched(
+  hook: Hook,
+  reviewed: Reviewed,
+  { as, patch }: { readonly as: Resource; readonly patch: readonly object[] | undefined },
+): Promise<boolean> {
+  if (patch === undefined || patch.length === 0) return false;
+  const before = await reviewed.value("object", as);
+  if (before === undefined) {
+    throw internalError(
+      `admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, ` +
+        "which is not supported for this operation",
+    );
+  }
+  try {
+    const after = jsonPatch(before, patch);
+    if (deepEqual(before, after)) return false;
+    await reviewed.change(after, as);
+    return true;
+  } catch (fault) {
+    if (fault instanceof PatchFault || fault instanceof DecodeFault) {
+      throw internalError(fault.message);
+    }
+    throw fault;
+  }
+}

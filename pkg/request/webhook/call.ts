@@ -1,0 +1,167 @@
+import type { Agent, IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+
+/** Where a webhook of a stored configuration is. */
+export interface WebhookPlace {
+  readonly url: URL;
+  /** PEM; "" = the authorities that the system trusts. */
+  readonly authorities: string;
+  /** Finds the address behind the name in the URL; absent = as the name resolves. */
+  readonly address?: (() => Promise<{ readonly host: string; readonly port: number }>) | undefined;
+}
+
+interface WebhookCall {
+  /** JSON. */
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Keeps connections; absent = each call has its own. */
+  readonly agent?: Agent;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A call that came to nothing, in words for clients. */
+export class CallFault extends Error {
+  override readonly name = "CallFault";
+}
+
+/** What is answered is about as long as what was sent, which is bounded elsewhere. */
+const longestAnswer = 16 * 2 ** 20;
+/** As much of an answer as messages quote. */
+const longestQuote = 2048;
+
+/**
+ * Posts JSON and reads the JSON of the answer. Redirects are not followed: they would let a webhook
+ * say where this server connects to.
+ * @throws CallFault, or the signal's reason
+ */
+export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promise<unknown> {
+  const { timeoutMs, signal } = call;
+  const url = new URL(place.url);
+  url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
+  const post = `Post ${JSON.stringify(shown(place, url))}`;
+  const ended = new AbortController();
+  const limit = setTimeout(() => ended.abort(), timeoutMs);
+  const leave = (): void => ended.abort();
+  signal?.addEventListener("abort", leave, { once: true });
+  try {
+    signal?.throwIfAborted();
+    const { code, text } = await insistently(place, url, { ...call, signal: ended.signal });
+    return parsed(code, text);
+  } catch (error) {
+    if (error instanceof CallFault) throw error;
+    signal?.throwIfAborted();
+    if (ended.signal.aborted) throw new CallFault(`${post}: context deadline exceeded`);
+    throw new CallFault(`${post}: ${storyOf(error)}`);
+  } finally {
+    clearTimeout(limit);
+    signal?.removeEventListener("abort", leave);
+  }
+}
+
+/** A service is shown with its port, whichever it is. */
+function shown({ address }: WebhookPlace, url: URL): string {
+  if (address === undefined || url.port !== "") return url.href;
+  return url.href.replace(url.host, `${url.host}:443`);
+}
+
+interface Answer {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** Once more where a kept connection turns out to have ended before the request came. */
+async function insistently(place: WebhookPlace, url: URL, call: WebhookCall): Promise<Answer> {
+  try {
+    return await exchange(place, url, call);
+  } catch (error) {
+    if (!(error instanceof StaleConnection)) throw error;
+    const { agent: _kept, ...fresh } = call;
+    return exchange(place, url, fresh);
+  }
+}
+
+class StaleConnection extends Error {
+  override readonly name = "StaleConnection";
+}
+
+async function exchange(
+  { address, authorities }: WebhookPlace,
+  url: URL,
+  { body, agent, signal, headers }: WebhookCall,
+): Promise<Answer> {
+  const bytes = Buffer.from(body);
+  const found = await address?.();
+  const behind = found && { host: found.host, hostname: found.host, port: found.port };
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = httpsRequest({
+      protocol: url.protocol,
+      hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+      port: url.port,
+      path: `${url.pathname}${url.search}`,
+      method: "POST",
+      headers: {
+        ...headers,
+        "content-type": "application/json",
+        "content-length": bytes.byteLength,
+        accept: "application/json",
+        host: url.host,
+      },
+      agent: agent ?? false,
+      ...(signal === undefined ? {} : { signal }),
+      ...(authorities === "" ? {} : { ca: authorities }),
+      ...(behind === undefined ? {} : { ...behind, servername: url.hostname }),
+    });
+    request.once("response", resolve);
+    request.once("error", (error: NodeJS.ErrnoException) => {
+      const isStale = request.reusedSocket && error.code === "ECONNRESET";
+      reject(isStale ? new StaleConnection() : error);
+    });
+    request.end(bytes);
+  });
+  return { code: answer.statusCode ?? 0, text: await textOf(answer) };
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of answer as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > longestAnswer) {
+      answer.destroy();
+      throw new CallFault(`the answer is longer than ${longestAnswer} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size).toString("utf8");
+}
+
+function parsed(code: number, text: string): unknown {
+  if (code === 404) throw new CallFault("the server could not find the requested resource");
+  if (code >= 500) {
+    const quoted = JSON.stringify(text.trim().slice(0, longestQuote));
+    const story = text.trim() === "" ? "" : ` (${quoted})`;
+    throw new CallFault(`an error on the server${story} has prevented the request from succeeding`);
+  }
+  if (code < 200 || code >= 300) {
+    const story = `the server responded with the status code ${code}`;
+    throw new CallFault(`${story} but did not return more information`);
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new CallFault("the server responded with something that is not JSON");
+  }
+}
+
+/** Refused connections in the words that operators look for. */
+function storyOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, address, port } = error as NodeJS.ErrnoException & {
+    readonly address?: string;
+    readonly port?: number;
+  };
+  if (code !== "ECONNREFUSED") return error.message;
+  return `dial tcp ${address ?? ""}:${port ?? ""}: connect: connection refused`;
+}
