@@ -251,9 +251,12 @@ const binding = (kind: string, ...subjects: Sketch[]) => ({
   roleRef: { kind, name: "r" },
   subjects,
 });
+const lost = { kind: "User", name: "u", namespace: "n" };
 table(
   roleBinding,
   [
+    // The specification says nothing of these bindings; kube-apiserver lets it stand.
+    [binding("Role", lost), []],
     [binding("Role", { kind: "User", name: "u" }, { kind: "ServiceAccount", name: "s" }), []],
     [
       binding("Group", { kind: "Robot", name: "u" }, { kind: "User", name: "u", apiGroup: "x" }),
@@ -281,7 +284,22 @@ table(clusterRoleBinding, [
     binding("ClusterRole", { kind: "ServiceAccount", name: "s" }),
     ["Required subjects[0].namespace"],
   ],
+  [
+    binding("ClusterRole", { kind: "User", name: "u", namespace: "" }, { ...lost, kind: "Group" }),
+    ["Forbidden subjects[1].namespace: may not be specified when `kind` is 'User' or 'Group'"],
+  ],
 ]);
+
+describe("a stored binding of a user in a namespace", () => {
+  const old = { ...created(clusterRoleBinding, binding("ClusterRole", lost)), complaints: [] };
+  const complaintsOf = (...subjects: Sketch[]) =>
+    updated(clusterRoleBinding, old, binding("ClusterRole", ...subjects)).complaints;
+
+  it("can be changed without it, and only that subject is forgiven", () => {
+    assert.deepEqual(complaintsOf({ kind: "User", name: "v" }, lost), []);
+    assert.equal(complaintsOf({ ...lost, name: "v" }).length, 1);
+  });
+});
 
 table(podDisruptionBudget, [
   [{}, []],

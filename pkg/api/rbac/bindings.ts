@@ -93,6 +93,16 @@ function checkSubject(
   if (isAccount && !isNamespaced && !namespace) problems.required(path.child("namespace"));
 }
 
+/** Users and groups are in no namespace; subjects that are stored with one are left alone. */
+function checkNowhere(binding: Binding, old: Binding | undefined, problems: Problems): void {
+  for (const [index, each] of (binding.subjects ?? []).entries()) {
+    if (!each.namespace || (each.kind !== "User" && each.kind !== "Group")) continue;
+    if (old?.subjects?.some((stored) => deepEqual(stored, each))) continue;
+    const detail = "may not be specified when `kind` is 'User' or 'Group'";
+    problems.forbidden(Path.of("subjects").index(index).child("namespace"), detail);
+  }
+}
+
 /** Hooks of a kind of binding. */
 export function bindingHooks(rules: Rules): KindHooks<any> {
   const validate = (binding: Binding, problems: Problems, { domain }: HookContext) => {
@@ -105,11 +115,15 @@ export function bindingHooks(rules: Rules): KindHooks<any> {
   };
   return {
     default: fillGroups,
-    validate,
+    validate: (binding: Binding, problems, context) => {
+      validate(binding, problems, context);
+      if (!rules.isNamespaced) checkNowhere(binding, undefined, problems);
+    },
     // Kubernetes checks a changed binding twice, and tells of everything but the role twice.
     validateUpdate: (object: Binding, old: Binding, problems, context) => {
       validate(object, problems, context);
       validate(object, problems, context);
+      if (!rules.isNamespaced) checkNowhere(object, old, problems);
       if (deepEqual(object.roleRef, old.roleRef)) return;
       const { apiGroup, kind, name } = object.roleRef;
       const shown = { APIGroup: apiGroup, Kind: kind, Name: name };
