@@ -69,6 +69,7 @@ async function runStart(words: readonly string[]): Promise<void> {
     throw new UsageError("--workers: start is one process; keelson apiserver may be several");
   }
   const server = await started({ ...startOptions(values), controllers: true });
+  const ended = signalled();
   if (values["storage-backend"] === "memory") {
     console.log(server.kubeconfig);
     console.error(`keelson: ${server.url} is ready; its kubeconfig is what was just printed`);
@@ -80,7 +81,7 @@ async function runStart(words: readonly string[]): Promise<void> {
       `keelson: ${server.url} is ready; try: kubectl --kubeconfig ${shown} get namespaces`,
     );
   }
-  await untilSignalled(server, {});
+  await endWhen(ended, server, {});
 }
 
 async function runApiserver(words: readonly string[]): Promise<void> {
@@ -89,9 +90,10 @@ async function runApiserver(words: readonly string[]): Promise<void> {
   const ready = (url: string) => console.log(`keelson: API server ready on ${url}`);
   if (values.workers > 1 && !isWorker()) return runWorkersUntilSignalled(values.workers, ready);
   const server = await started(options);
+  const ended = signalled();
   if (isWorker()) tellReady(server.url);
   else ready(server.url);
-  await untilSignalled(server, {
+  await endWhen(ended, server, {
     delayMs: values["shutdown-delay-duration"],
     spreadMs: values["shutdown-watch-termination-grace-period"],
   });
@@ -112,9 +114,13 @@ function runWorkersUntilSignalled(count: number, ready: (url: string) => void): 
   return runWorkers({ count, onReady, log, signalled: signalled() });
 }
 
-/** Serves until it is told to end. */
-async function untilSignalled(server: RunningServer, ending: CloseOptions): Promise<void> {
-  await signalled();
+/** Serves until it is told to end, for which it has to listen before it says that it is ready. */
+async function endWhen(
+  ended: Promise<void>,
+  server: RunningServer,
+  ending: CloseOptions,
+): Promise<void> {
+  await ended;
   const { delayMs = 0, spreadMs = 0 } = ending;
   await server.close({ graceMs: graceMs + spreadMs, delayMs, spreadMs });
 }
