@@ -1,9 +1,16 @@
 import { accessDefaults } from "#api";
 import { missingRules } from "#authz";
 import { deepEqual } from "#base";
-import { type Catalog, type Kind, resolve, type Resource, StatusError } from "#meta";
-import type { Body, Registry, Target } from "#registry";
-import { apiserver } from "./bootstrap.ts";
+import { type Catalog, resolve, type Resource, StatusError } from "#meta";
+import {
+  bodyOf,
+  everything,
+  plainDelete,
+  plainWrite,
+  type Registry,
+  serverTarget,
+  type Target,
+} from "#registry";
 
 export interface ReconcileOptions {
   readonly registry: Registry;
@@ -13,17 +20,8 @@ export interface ReconcileOptions {
   readonly gates: (name: string) => boolean;
 }
 
-const everything = {
-  labelSelector: "",
-  fieldSelector: "",
-  resourceVersion: "",
-  resourceVersionMatch: "",
-  limit: 0,
-  continueToken: "",
-};
 /** How often an object is looked at again that others change at the same time. */
 const attempts = 10;
-const writeOptions = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
 
 /**
  * Makes the roles and bindings that every server has, and gives back what was taken from them. What
@@ -38,7 +36,7 @@ export async function reconcileAccess(options: ReconcileOptions): Promise<void> 
     const resource = options.catalog.find(group, "v1", kind.plural);
     if (resource === undefined) continue;
     const wanted = defaults.filter((each) => each.kind === kind).map(({ object }) => object);
-    await new Reconciliation(options, resource, kind).run(wanted);
+    await new Reconciliation(options, resource).run(wanted);
   }
 }
 
@@ -52,12 +50,10 @@ export async function noteTokenTracking(options: ReconcileOptions, now: number):
   if (resource === undefined) return;
   const name = "kube-apiserver-legacy-service-account-token-tracking";
   const namespace = "kube-system";
-  const place = { resource, namespace, name: "", subresource: "" };
-  const target = { ...place, user: apiserver, signal, userAgent: "keelson" };
+  const target = serverTarget(resource, { namespace }, signal);
   const data = { since: new Date(now).toISOString().slice(0, "2006-01-02".length) };
-  const object = { kind: "ConfigMap", apiVersion: "v1", metadata: { name, namespace }, data };
-  const body = { bytes: Buffer.from(JSON.stringify(object)), format: "json" } as const;
-  await registry.create(target, body, writeOptions).catch((error: unknown) => {
+  const body = bodyOf(resource, { metadata: { name, namespace }, data });
+  await registry.create(target, body, plainWrite).catch((error: unknown) => {
     if (!(error instanceof StatusError && error.code === 409)) throw error;
   });
 }
@@ -66,7 +62,6 @@ class Reconciliation {
   constructor(
     private readonly options: ReconcileOptions,
     private readonly resource: Resource,
-    private readonly kind: Kind,
   ) {}
 
   async run(wanted: readonly any[]): Promise<void> {
@@ -103,7 +98,7 @@ class Reconciliation {
 
   private async create(object: any): Promise<void> {
     const target = this.target({ namespace: object.metadata.namespace });
-    await this.options.registry.create(target, this.body(object), writeOptions);
+    await this.options.registry.create(target, bodyOf(this.resource, object), plainWrite);
   }
 
   private async repair(wanted: any, present: any): Promise<void> {
@@ -116,29 +111,18 @@ class Reconciliation {
       // A binding keeps its role for life, so it has to be made anew.
       const { uid, resourceVersion } = present.metadata;
       await registry.delete(target, {
-        dryRun: false,
-        gracePeriodSeconds: undefined,
-        propagationPolicy: undefined,
-        orphanDependents: undefined,
+        ...plainDelete,
         preconditions: { uid, resourceVersion },
       });
       return this.create(wanted);
     }
     const repaired = merge(wanted, present);
     if (deepEqual(repaired, present)) return;
-    await registry.update(target, this.body(repaired), writeOptions);
+    await registry.update(target, bodyOf(this.resource, repaired), plainWrite);
   }
 
-  private body(object: any): Body {
-    const typeMeta = { kind: this.kind.kind, apiVersion: this.resource.groupVersion };
-    return { bytes: Buffer.from(JSON.stringify({ ...typeMeta, ...object })), format: "json" };
-  }
-
-  private target({ namespace = "", name = "" }: { namespace?: string; name?: string }): Target {
-    const { resource, options } = this;
-    const { signal } = options;
-    const who = { user: apiserver, signal, userAgent: "keelson" };
-    return { resource, namespace, name, subresource: "", ...who };
+  private target(place: { namespace?: string; name?: string }): Target {
+    return serverTarget(this.resource, place, this.options.signal);
   }
 }
 

@@ -17,7 +17,6 @@ import type { Authenticator, Authorizer, Tracer } from "#request";
 import type { ServerDocument } from "#server";
 import { authenticationOf } from "./authentication.ts";
 import { ConfiguredAuthorizers } from "./authorization.ts";
-import { apiserver } from "./bootstrap.ts";
 import type { FollowedFiles } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
 import { accountKeys, issuerDocuments } from "./service-accounts.ts";
@@ -61,7 +60,7 @@ export function accessOf(from: AccessOptions): Access {
   const authorizer = authorizersOf(from, { rbac, nodes });
   const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
   const keys = accountKeys(options.serviceAccounts);
-  const read = storedObjects(from.registry, { catalog, user: apiserver });
+  const read = storedObjects(from.registry, catalog);
   const { authenticator, tokens } = authenticationOf({ ...from, keys, read });
   return {
     authenticator,

@@ -24,7 +24,6 @@ import type { Clock } from "#base";
 import { type Catalog, ConfigurationFault } from "#meta";
 import type { Registry } from "#registry";
 import { type Authenticator, type Endpoint, type Tracer, webhookClient } from "#request";
-import { apiserver } from "./bootstrap.ts";
 import type { FollowedFiles, Source } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
 import type { AccountKeys } from "./service-accounts.ts";
@@ -158,13 +157,12 @@ function followedAuthorities(
 function tokensOf(parts: AuthenticationParts, issuers: JwtIssuers): Tokens {
   const { options, adminToken, keys, clock, catalog, read, registry, report } = parts;
   const { domain } = catalog;
-  const labels = { catalog, user: apiserver };
   const onLabelFault = (error: unknown) => report("last use of a token in a Secret", error);
   const accounts = new ServiceAccountTokens({
     issuers: keys.issuers,
     keys: keys.accepted,
     read,
-    labelSecret: secretLabels(registry, { ...labels, report: onLabelFault }),
+    labelSecret: secretLabels(registry, catalog, onLabelFault),
     clock,
     domain,
   });

@@ -1,15 +1,8 @@
 import { bootstrapObjects } from "#api";
 import { type Catalog, StatusError } from "#meta";
-import type { Registry } from "#registry";
-import type { User } from "#request";
+import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
 
-/** Who the server is to itself. */
-export const apiserver: User = {
-  name: "system:apiserver",
-  uid: "",
-  groups: ["system:masters", "system:authenticated"],
-  extra: new Map(),
-};
+export { apiserver } from "#registry";
 
 /**
  * Makes the objects that every server has; another replica may be making them at the same moment.
@@ -22,20 +15,9 @@ export async function bootstrap(
   for (const { kind, object } of bootstrapObjects) {
     const resource = catalog.resources.find((candidate) => candidate.kind === kind);
     if (resource === undefined) continue;
-    const target = {
-      resource,
-      namespace: "",
-      name: "",
-      subresource: "",
-      user: apiserver,
-      signal,
-      userAgent: "keelson",
-    };
-    const typeMeta = { kind: kind.kind, apiVersion: resource.groupVersion };
-    const bytes = Buffer.from(JSON.stringify({ ...typeMeta, ...object }));
-    const options = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
+    const target = serverTarget(resource, {}, signal);
     try {
-      await registry.create(target, { bytes, format: "json" }, options);
+      await registry.create(target, bodyOf(resource, object), plainWrite);
     } catch (error) {
       if (!(error instanceof StatusError && error.code === 409)) throw error;
     }

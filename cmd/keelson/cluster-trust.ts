@@ -1,8 +1,7 @@
 import { type ClusterTrust, publishedTrust } from "#authn";
 import { type Clock, deepEqual } from "#base";
 import { type Catalog, StatusError } from "#meta";
-import type { Registry } from "#registry";
-import { apiserver } from "./bootstrap.ts";
+import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
 import type { FollowedFiles } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
 
@@ -20,7 +19,6 @@ export interface TrustParts {
 const namespace = "kube-system";
 const name = "extension-apiserver-authentication";
 const betweenLooksMs = 10_000;
-const writeOptions = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
 
 /**
  * Tells extension servers whose word counts here, as long as the signal has not aborted: through a
@@ -61,19 +59,14 @@ async function write(
 ): Promise<void> {
   const resource = catalog.find("", "v1", "configmaps");
   if (resource === undefined) return;
-  const who = { user: apiserver, signal, userAgent: "keelson" };
-  const target = { resource, namespace, name, subresource: "", ...who };
-  const body = (object: object) => {
-    const text = JSON.stringify({ kind: "ConfigMap", apiVersion: "v1", ...object });
-    return { bytes: Buffer.from(text), format: "json" } as const;
-  };
+  const target = serverTarget(resource, { namespace, name }, signal);
   const present = await registry.get(target, { resourceVersion: "", own: true }).catch(ifMissing);
   const data = publishedTrust(trust, present?.object.data ?? {}, clock.now());
   if (present === undefined) {
     const made = { metadata: { name, namespace }, data };
-    await registry.create({ ...target, name: "" }, body(made), writeOptions);
+    await registry.create({ ...target, name: "" }, bodyOf(resource, made), plainWrite);
   } else if (!deepEqual(data, present.object.data)) {
-    await registry.update(target, body({ ...present.object, data }), writeOptions);
+    await registry.update(target, bodyOf(resource, { ...present.object, data }), plainWrite);
   }
 }
 

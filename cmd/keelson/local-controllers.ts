@@ -13,10 +13,9 @@ import {
   usualWorkers,
 } from "#controllers";
 import { type Catalog, resolve } from "#meta";
-import type { Registry } from "#registry";
+import { apiserver, apiserverAgent, type Registry } from "#registry";
 import type { User } from "#request";
 import type { PrometheusMetrics } from "#server";
-import { apiserver } from "./bootstrap.ts";
 import type { StartOptions } from "./options.ts";
 import { accountKeys } from "./service-accounts.ts";
 
@@ -49,7 +48,7 @@ export interface LocalControllers {
 export async function runLocalControllers(local: LocalControllers): Promise<void> {
   const { metrics, options, port, gates } = local;
   metrics.instruments.define(clientMetrics);
-  const context = contextOf(local, apiserver, "kube-apiserver");
+  const context = contextOf(local, apiserver, apiserverAgent);
   const server = { ...context, hostname: hostname(), port: port ?? 0 };
   // Whoever waited for the server comes first.
   await setImmediate();

@@ -1,6 +1,5 @@
 import { type Catalog, StatusError } from "#meta";
-import type { Registry } from "#registry";
-import type { User } from "#request";
+import { jsonBody, plainWrite, type Registry, serverTarget } from "#registry";
 
 export interface ObjectName {
   /** In the core group. */
@@ -13,16 +12,12 @@ export interface ObjectName {
 export type ReadObject = (name: ObjectName) => Promise<any>;
 
 /** Undefined = there is no such object, or its kind is not served. */
-export function storedObjects(
-  registry: () => Registry,
-  { catalog, user }: { readonly catalog: Catalog; readonly user: User },
-): ReadObject {
+export function storedObjects(registry: () => Registry, catalog: Catalog): ReadObject {
   return async ({ plural, namespace, name }) => {
     const resource = catalog.find("", "v1", plural);
     if (resource === undefined) return undefined;
     const { signal } = new AbortController();
-    const who = { user, signal, userAgent: "keelson" };
-    const target = { resource, namespace, name, subresource: "", ...who };
+    const target = serverTarget(resource, { namespace, name }, signal);
     try {
       return (await registry().get(target, { resourceVersion: "" })).object;
     } catch (error) {
@@ -38,26 +33,19 @@ export type LabelSecret = (
   label: { readonly key: string; readonly value: string },
 ) => void;
 
-interface LabellingOptions {
-  readonly catalog: Catalog;
-  readonly user: User;
-  /** Told of what went wrong. */
-  readonly report: (error: unknown) => void;
-}
-
+/** What goes wrong is reported: the token is good all the same. */
 export function secretLabels(
   registry: () => Registry,
-  { catalog, user, report }: LabellingOptions,
+  catalog: Catalog,
+  report: (error: unknown) => void,
 ): LabelSecret {
   return ({ namespace, name }, { key, value }) => {
     const resource = catalog.find("", "v1", "secrets");
     if (resource === undefined) return;
     const { signal } = new AbortController();
-    const who = { user, signal, userAgent: "keelson" };
-    const target = { resource, namespace, name, subresource: "", ...who };
-    const bytes = Buffer.from(JSON.stringify({ metadata: { labels: { [key]: value } } }));
-    const options = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
-    const patch = { ...options, patchType: "merge", force: undefined } as const;
-    registry().patch(target, { bytes, format: "json" }, patch).catch(report);
+    const target = serverTarget(resource, { namespace, name }, signal);
+    const body = jsonBody({ metadata: { labels: { [key]: value } } });
+    const options = { ...plainWrite, patchType: "merge", force: undefined } as const;
+    registry().patch(target, body, options).catch(report);
   };
 }

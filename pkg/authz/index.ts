@@ -7,7 +7,7 @@ export {
 } from "./configuration.ts";
 export { createRight } from "./create-right.ts";
 export { escalationCheck } from "./escalation.ts";
-export { feed, type FeedOptions, type Followed } from "./feed.ts";
+export { feed, type Followed } from "./feed.ts";
 export { alwaysAllow, alwaysDeny, firstOpinion, masters } from "./modes.ts";
 export { NodeAuthorizer } from "./node-authorizer.ts";
 export { type AccessKind, Rbac } from "./rbac.ts";

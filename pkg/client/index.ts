@@ -5,6 +5,7 @@ export { HttpClient } from "./http-client.ts";
 export { connections } from "./connections.ts";
 export { retrying } from "./retries.ts";
 export { ConnectionFault, type Incoming, type Outgoing, type Send } from "./sending.ts";
+export { followStored } from "./follow-stored.ts";
 export { reflect, type Sink } from "./reflector.ts";
 export { type Change, Informer, keyOf } from "./informer.ts";
 export { Informers } from "./informers.ts";

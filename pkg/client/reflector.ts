@@ -20,12 +20,14 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly signal: AbortSignal;
   /** Told of what went wrong and will be tried again. */
   readonly report: (what: string, error: unknown) => void;
+  /** Before the next try, each up to as much again. */
+  readonly delays?: { readonly firstMs: number; readonly longestMs: number };
 }
 
 const pageSize = 500;
 /** A watch ends after this and up to as much again, so that the watches of a process spread out. */
 const watchSeconds = 300;
-const delays = { firstMs: 800, longestMs: 30_000 };
+const usualDelays = { firstMs: 800, longestMs: 30_000 };
 /** What has lasted so long is no failure when it ends. */
 const lastingMs = 60_000;
 /** Statuses by which servers say that they know no initial events. */
@@ -45,9 +47,11 @@ class Reflection<T extends ApiObject> {
   private version: string | undefined;
   private listed = false;
   private streamsInitial = true;
-  private readonly backoff = new Backoff(delays);
+  private readonly backoff: Backoff;
 
-  constructor(private readonly options: ReflectorOptions<T>) {}
+  constructor(private readonly options: ReflectorOptions<T>) {
+    this.backoff = new Backoff(options.delays ?? usualDelays);
+  }
 
   async run(): Promise<void> {
     const { clock, random, signal, report, resource } = this.options;

@@ -1,5 +1,13 @@
 import { type Catalog, notFound, type Resource } from "#meta";
-import type { Item, ItemEvent, Registry, Target } from "#registry";
+import {
+  type Item,
+  type ItemEvent,
+  jsonBody,
+  plainDelete,
+  plainWrite,
+  type Registry,
+  type Target,
+} from "#registry";
 import type { User } from "#request";
 import type {
   ApiObject,
@@ -29,8 +37,6 @@ export interface RegistryClientOptions {
   /** The life of the client: calls under way end with it. */
   readonly signal: AbortSignal;
 }
-
-const writing = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
 
 /**
  * The API without a connection: the verbs of the registry in this process. Objects are those that
@@ -102,8 +108,8 @@ export class RegistryClient implements Client {
     const { subresource = "" } = options;
     const at = subresource === "" ? { namespace } : { namespace, name, subresource };
     const target = this.target(resource, at, options);
-    const body = bodyOf({ ...typeMeta(resource), ...object });
-    return shown(target, (await this.options.registry.create(target, body, writing)).item);
+    const body = jsonBody({ ...typeMeta(resource), ...object });
+    return shown(target, (await this.options.registry.create(target, body, plainWrite)).item);
   }
 
   async update<T extends ApiObject>(
@@ -114,16 +120,16 @@ export class RegistryClient implements Client {
     const { namespace = "", name = "" } = object.metadata;
     const { subresource = "" } = options;
     const target = this.target(resource, { namespace, name, subresource }, options);
-    const body = bodyOf({ ...typeMeta(resource), ...object });
-    return shown(target, (await this.options.registry.update(target, body, writing)).item);
+    const body = jsonBody({ ...typeMeta(resource), ...object });
+    return shown(target, (await this.options.registry.update(target, body, plainWrite)).item);
   }
 
   async patch<T extends ApiObject>(resource: Handle<T>, at: Place, patch: Patch): Promise<T> {
     const target = this.target(resource, at, patch);
     const applied = patch.type === "apply" ? patch : { fieldManager: "", force: undefined };
     const { fieldManager, force } = applied;
-    const options = { ...writing, patchType: patch.type, fieldManager, force };
-    const { item } = await this.options.registry.patch(target, bodyOf(patch.body), options);
+    const options = { ...plainWrite, patchType: patch.type, fieldManager, force };
+    const { item } = await this.options.registry.patch(target, jsonBody(patch.body), options);
     return shown(target, item);
   }
 
@@ -167,10 +173,6 @@ function typeMeta({ group, version, kind }: Handle): object {
   return { apiVersion: group === "" ? version : `${group}/${version}`, kind };
 }
 
-function bodyOf(value: unknown): { readonly bytes: Uint8Array; readonly format: "json" } {
-  return { bytes: Buffer.from(JSON.stringify(value)), format: "json" };
-}
-
 function listOptions(options: ListOptions) {
   return {
     labelSelector: options.labelSelector ?? "",
@@ -183,13 +185,7 @@ function listOptions(options: ListOptions) {
 }
 
 function deleteOptions({ propagationPolicy, preconditions }: DeleteOptions) {
-  return {
-    dryRun: false,
-    gracePeriodSeconds: undefined,
-    propagationPolicy,
-    orphanDependents: undefined,
-    preconditions,
-  };
+  return { ...plainDelete, propagationPolicy, preconditions };
 }
 
 /** The object in the version that was asked for. */

@@ -1,6 +1,6 @@
 import { apiRanks } from "#api";
 import { resolve } from "#meta";
-import type { ServerAccess } from "./access.ts";
+import type { ServerAccess } from "#registry";
 import { ensureDefaults } from "./defaults.ts";
 
 /** Of an object that is made when the server starts, and let alone afterwards. */

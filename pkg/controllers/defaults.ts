@@ -1,6 +1,13 @@
 import { deepEqual } from "#base";
 import type { Resource } from "#meta";
-import { type ServerAccess, everything, plainDelete, serverTarget } from "./access.ts";
+import {
+  bodyOf,
+  everything,
+  plainDelete,
+  plainWrite,
+  type ServerAccess,
+  serverTarget,
+} from "#registry";
 import { isConflict, isNotFound } from "./context.ts";
 
 /** Objects of one kind, without a namespace, that the server keeps. */
@@ -24,21 +31,20 @@ export async function ensureDefaults(options: ServerAccess, defaults: Defaults):
   const present = new Map<string, any>();
   const list = await registry.list(serverTarget(resource, {}, signal), everything);
   for await (const { object } of list.items) present.set(object.metadata.name, object);
-  const write = { dryRun: false, fieldManager, fieldValidation: "Ignore" } as const;
-  const typeMeta = { apiVersion: resource.groupVersion, kind: resource.kind.kind };
-  const body = (object: any) => {
-    const bytes = Buffer.from(JSON.stringify({ ...typeMeta, ...object }));
-    return { bytes, format: "json" } as const;
-  };
+  const write = { ...plainWrite, fieldManager };
   const one = async (object: any): Promise<unknown> => {
     const { name } = object.metadata;
     const found = present.get(name);
     if (found === undefined) {
-      return registry.create(serverTarget(resource, {}, signal), body(object), write);
+      return registry.create(serverTarget(resource, {}, signal), bodyOf(resource, object), write);
     }
     const repaired = defaults.repaired(found, object);
     if (deepEqual(repaired, found)) return undefined;
-    return registry.update(serverTarget(resource, { name }, signal), body(repaired), write);
+    return registry.update(
+      serverTarget(resource, { name }, signal),
+      bodyOf(resource, repaired),
+      write,
+    );
   };
   const names = new Set(wanted.map(({ metadata }) => metadata.name));
   const obsolete = [...present.values()].filter(

@@ -1,7 +1,7 @@
 import { type FlowControlDefault, flowControlDefaults } from "#api";
 import { deepEqual } from "#base";
 import { resolve } from "#meta";
-import type { ServerAccess } from "./access.ts";
+import type { ServerAccess } from "#registry";
 import { ensureDefaults } from "./defaults.ts";
 
 const intervalMs = 60_000;

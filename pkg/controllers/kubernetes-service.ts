@@ -1,7 +1,15 @@
 import type { Clock } from "#base";
 import { type Catalog, resolve, type Resource } from "#meta";
-import { firstAddress, type Item, type Registry, type ServiceNetwork } from "#registry";
-import { serverTarget } from "./access.ts";
+import {
+  bodyOf,
+  firstAddress,
+  type Item,
+  jsonBody,
+  plainWrite,
+  type Registry,
+  serverTarget,
+  type ServiceNetwork,
+} from "#registry";
 import { isConflict, isNotFound } from "./context.ts";
 
 /** What the service `kubernetes` and the default networks are made from. */
@@ -17,7 +25,6 @@ export interface KubernetesService {
 
 /** Name of the service through which pods reach this API, and of the cluster's first networks. */
 const name = "kubernetes";
-const plainWrite = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
 
 /**
  * Makes the default ServiceCIDR, ready for use, and the service `default/kubernetes`, unless they
@@ -46,7 +53,7 @@ async function ensureServiceCidr(options: KubernetesService): Promise<void> {
   const patch = { metadata: { uid: object.metadata.uid }, status: { conditions: [ready] } };
   const target = serverTarget(resource, { name, subresource: "status" }, signal);
   const merge = { ...plainWrite, patchType: "merge", force: undefined } as const;
-  await registry.patch(target, { bytes: jsonBytes(patch), format: "json" }, merge);
+  await registry.patch(target, jsonBody(patch), merge);
 }
 
 async function ensureService(options: KubernetesService): Promise<void> {
@@ -74,8 +81,7 @@ async function ensure(
   object: object,
 ): Promise<Item> {
   const namespace = resource.kind.scope === "Cluster" ? "" : "default";
-  const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
-  const body = { bytes: jsonBytes({ ...typeMeta, ...object }), format: "json" } as const;
+  const body = bodyOf(resource, object);
   const found = () =>
     registry.get(serverTarget(resource, { namespace, name }, signal), { resourceVersion: "" });
   for (let look = 1; ; look++) {
@@ -94,8 +100,4 @@ async function ensure(
     }
     await clock.sleep(lookMilliseconds, signal);
   }
-}
-
-function jsonBytes(value: unknown): Uint8Array {
-  return Buffer.from(JSON.stringify(value));
 }

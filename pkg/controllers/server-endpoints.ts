@@ -1,8 +1,7 @@
 import { type Clock, deepEqual } from "#base";
 import { type Catalog, resolve, type Resource } from "#meta";
-import type { Registry } from "#registry";
+import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
 import type { ObjectStore } from "#storage";
-import { serverTarget } from "./access.ts";
 import { isConflict, isNotFound } from "./context.ts";
 
 /**
@@ -28,7 +27,6 @@ const leaseSeconds = 15;
 const intervalMs = 10_000;
 const name = "kubernetes";
 const namespace = "default";
-const plainWrite = { dryRun: false, fieldManager: "", fieldValidation: "Ignore" } as const;
 /** What leaving may take. */
 const leaveMs = 2_000;
 
@@ -105,22 +103,19 @@ interface Wanted {
 async function put({ registry }: ServerEndpoints, wanted: Wanted): Promise<void> {
   const { resource, labels, fields, signal } = wanted;
   if (resource === undefined) return;
-  const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
   const target = serverTarget(resource, { namespace, name }, signal);
-  const bodyOf = (metadata: object) => {
-    const object = { ...typeMeta, metadata: { name, namespace, labels, ...metadata }, ...fields };
-    return { bytes: Buffer.from(JSON.stringify(object)), format: "json" } as const;
-  };
+  const body = (more: object) =>
+    bodyOf(resource, { metadata: { name, namespace, labels, ...more }, ...fields });
   try {
     const { object } = await registry.get(target, { resourceVersion: "" });
     if (hasAll(object, fields) && hasAll(object.metadata.labels ?? {}, labels)) return;
     const { resourceVersion } = object.metadata;
-    await registry.update(target, bodyOf({ resourceVersion }), plainWrite);
+    await registry.update(target, body({ resourceVersion }), plainWrite);
   } catch (error) {
     if (isConflict(error)) return;
     if (!isNotFound(error)) throw error;
     const collection = serverTarget(resource, { namespace }, signal);
-    await registry.create(collection, bodyOf({}), plainWrite).catch((failure: unknown) => {
+    await registry.create(collection, body({}), plainWrite).catch((failure: unknown) => {
       if (!isConflict(failure)) throw failure;
     });
   }

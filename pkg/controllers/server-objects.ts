@@ -1,4 +1,4 @@
-import type { ServerAccess } from "./access.ts";
+import type { ServerAccess } from "#registry";
 import { ensureLocalApiServices } from "./api-services.ts";
 import type { ControllerContext } from "./context.ts";
 import { ensureFlowControlDefaults, runFlowControlDefaults } from "./flow-control-defaults.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { conditionOf, type CustomResourceDefinition } from "#api";
-import { cryptoRandom, deepEqual } from "#base";
-import { reflect, RegistryClient, WorkQueue } from "#client";
+import { deepEqual } from "#base";
+import { followStored, WorkQueue } from "#client";
 import { type Resource, resolve } from "#meta";
-import { apiserver, type DefinitionOptions, isOutdated } from "./access.ts";
+import { type DefinitionOptions, isOutdated } from "./access.ts";
 import { Claims } from "./claims.ts";
 import { conversionOf } from "./conversion.ts";
 import { customResources } from "./custom-kind.ts";
@@ -65,17 +65,6 @@ class Definitions {
 
   /** Until the signal aborts. */
   async run(): Promise<void> {
-    const { registry, catalog, clock, signal, report } = this.#options;
-    const { group, version, plural, kind } = this.#resource;
-    const user = apiserver;
-    const client = new RegistryClient({
-      registry,
-      catalog,
-      user,
-      userAgent: "kube-apiserver",
-      signal,
-    });
-    const handle = { group, version, plural, kind: kind.kind, namespaced: false };
     const sink = {
       replaced: (all: readonly unknown[]) => {
         this.#replace(all as readonly CustomResourceDefinition[]);
@@ -87,16 +76,8 @@ class Definitions {
         else this.#see(definition);
       },
     };
-    const followed = reflect({
-      client,
-      resource: handle,
-      sink,
-      clock,
-      random: cryptoRandom,
-      signal,
-      report,
-    });
-    await Promise.all([followed, this.#queue.run((name) => this.#work(name), { workers })]);
+    const { done } = followStored(this.#resource, sink, this.#options);
+    await Promise.all([done, this.#queue.run((name) => this.#work(name), { workers })]);
   }
 
   #replace(all: readonly CustomResourceDefinition[]): void {

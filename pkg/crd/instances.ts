@@ -7,7 +7,8 @@ import {
 } from "#api";
 import { TryAgain } from "#client";
 import { type Domain, type Resource, resolve } from "#meta";
-import { type DefinitionOptions, everything, plainDelete, targetOf } from "./access.ts";
+import { everything, plainDelete, serverTarget } from "#registry";
+import type { DefinitionOptions } from "./access.ts";
 import { customResources } from "./custom-kind.ts";
 import { timestamp, writeStatus } from "./status.ts";
 
@@ -71,7 +72,7 @@ async function deleteAll(
   { registry, signal }: DefinitionOptions,
   resource: Resource,
 ): Promise<boolean> {
-  const target = targetOf(resource, {}, signal);
+  const target = serverTarget(resource, {}, signal);
   let continueToken = "";
   do {
     const page = { ...everything, limit: pageSize, continueToken };

@@ -1,5 +1,6 @@
 import { type Catalog, resolve, type Resource, StatusError } from "#meta";
-import { type DefinitionOptions, everything, targetOf } from "./access.ts";
+import { everything, serverTarget } from "#registry";
+import type { DefinitionOptions } from "./access.ts";
 
 interface ServiceName {
   readonly namespace: string;
@@ -62,7 +63,7 @@ async function serviceOf(options: DefinitionOptions, place: Named): Promise<Serv
   const { registry, catalog, signal } = options;
   const services = served(catalog, "", "services");
   try {
-    const item = await registry.get(targetOf(services, place, signal), { resourceVersion: "0" });
+    const item = await registry.get(serverTarget(services, place, signal), { resourceVersion: "0" });
     return item.object;
   } catch (error) {
     if (!(error instanceof StatusError && error.code === 404)) throw error;
@@ -78,7 +79,7 @@ async function endpointOf(
   const { domain } = catalog;
   const slices = served(catalog, resolve("discovery.{api}", domain), "endpointslices");
   const labelSelector = `${resolve("{label}/service-name", domain)}=${name}`;
-  const list = await registry.list(targetOf(slices, { namespace }, signal), {
+  const list = await registry.list(serverTarget(slices, { namespace }, signal), {
     ...everything,
     resourceVersion: "0",
     labelSelector,

@@ -1,7 +1,8 @@
 import type { CustomResourceDefinition } from "#api";
 import type { Resource } from "#meta";
+import { plainWrite, serverTarget } from "#registry";
 import { toJson } from "#schema";
-import { type DefinitionOptions, targetOf } from "./access.ts";
+import type { DefinitionOptions } from "./access.ts";
 
 /** RFC 3339 in whole seconds. */
 export function timestamp(milliseconds: number): string {
@@ -21,9 +22,9 @@ export async function writeStatus(
   const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
   const body = toJson(resource.struct, definition, typeMeta);
   const { item } = await registry.update(
-    targetOf(resource, { name, subresource: "status" }, signal),
+    serverTarget(resource, { name, subresource: "status" }, signal),
     { bytes: Buffer.from(body), format: "json" },
-    { dryRun: false, fieldManager: "", fieldValidation: "Ignore" },
+    plainWrite,
   );
   return item.object;
 }

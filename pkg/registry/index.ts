@@ -6,5 +6,16 @@ export type { ServiceNetwork } from "./allocation/service-allocator.ts";
 export { type ConnectRequest, type Destination, streamMethods } from "./connect/index.ts";
 export type { RegistryOptions } from "./environment.ts";
 export { faultError } from "./faults.ts";
+export {
+  apiserver,
+  apiserverAgent,
+  bodyOf,
+  everything,
+  jsonBody,
+  plainDelete,
+  plainWrite,
+  type ServerAccess,
+  serverTarget,
+} from "./own-requests.ts";
 export { createRegistry } from "./registry.ts";
 export type { Answerer, Question } from "./subresources/question.ts";

@@ -1,0 +1,82 @@
+/** What the API server asks of its own registry: in whose name, and with the usual options. */
+import type { Clock } from "#base";
+import type { Catalog, Resource } from "#meta";
+import type { User } from "#request";
+import type {
+  Body,
+  DeleteOptions,
+  ListOptions,
+  Registry,
+  Target,
+  WriteOptions,
+} from "./contract.ts";
+
+/** What the server looks after objects with. */
+export interface ServerAccess {
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  /** Told of what went wrong and will be tried again. */
+  readonly report: (what: string, error: unknown) => void;
+}
+
+/** Who the API server is to itself. */
+export const apiserver: User = {
+  name: "system:apiserver",
+  uid: "",
+  groups: ["system:masters", "system:authenticated"],
+  extra: new Map(),
+};
+
+/** The first part of the user agent that managed fields are named after. */
+export const apiserverAgent = "kube-apiserver";
+
+interface Place {
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: string;
+}
+
+/** A request of the API server itself about `resource`. */
+export function serverTarget(
+  resource: Resource,
+  { namespace = "", name = "", subresource = "" }: Place,
+  signal: AbortSignal,
+): Target {
+  const asking = { user: apiserver, signal, userAgent: apiserverAgent };
+  return { resource, namespace, name, subresource, ...asking };
+}
+
+/** The body of a request about an object of `resource`, given without `apiVersion` and `kind`. */
+export function bodyOf({ groupVersion, kind }: Resource, object: object): Body {
+  return jsonBody({ apiVersion: groupVersion, kind: kind.kind, ...object });
+}
+
+export function jsonBody(value: unknown): Body {
+  return { bytes: Buffer.from(JSON.stringify(value)), format: "json" };
+}
+
+export const everything: ListOptions = {
+  labelSelector: "",
+  fieldSelector: "",
+  resourceVersion: "",
+  resourceVersionMatch: "",
+  limit: 0,
+  continueToken: "",
+};
+
+export const plainWrite: WriteOptions = {
+  dryRun: false,
+  fieldManager: "",
+  fieldValidation: "Ignore",
+};
+
+export const plainDelete: DeleteOptions = {
+  dryRun: false,
+  gracePeriodSeconds: undefined,
+  propagationPolicy: undefined,
+  orphanDependents: undefined,
+  preconditions: undefined,
+};
