@@ -172,10 +172,11 @@ function contentsOf(node: FieldSet): FieldSet {
 /** Members of both. */
 export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   let draft: Draft | undefined;
-  for (const element in right) {
-    const mine = inner(left, element);
-    if (mine === undefined) continue;
-    const theirs = right[element] as FieldSet;
+  // Of the left one, which in what is asked for many managers is the smaller.
+  for (const element in left) {
+    const theirs = inner(right, element);
+    if (theirs === undefined) continue;
+    const mine = left[element] as FieldSet;
     const below = intersection(mine, theirs);
     const node = nodeOf(isMember(mine) && isMember(theirs), below);
     if (node === undefined) continue;

@@ -142,7 +142,7 @@ function disown(
       scoped.set(manager.apiVersion, difference);
     }
     const conflict = intersection(manager.fields, difference.changed);
-    losses.set(id, { conflict, removed: difference.removed });
+    losses.set(id, { conflict, removed: intersection(manager.fields, difference.removed) });
     if (force || isEmptySet(conflict)) continue;
     conflicts.push(...pathsOf(conflict).map((path) => ({ id, manager, path })));
   }

@@ -1,7 +1,7 @@
 import { assign, deepClone, deepEqual } from "#base";
 import { Written } from "#schema";
 import { printJson } from "./json-text.ts";
-import { checkDepth, type JsonObject, PatchFault } from "./patch-fault.ts";
+import { checkDepth, type JsonObject, PatchFault, Work } from "./patch-fault.ts";
 
 /**
  * JSON Patch (RFC 6902) as Kubernetes applies it, which is laxer than the standard: a replace may
@@ -19,6 +19,9 @@ interface PatchOperation {
 /** Bytes that all copies of one patch may add. */
 const COPY_LIMIT = 3 * 1024 * 1024;
 
+/** Elements that all operations of one patch may move; these take some tenths of a second. */
+const MOVE_LIMIT = 200_000_000;
+
 type Container = JsonObject | unknown[];
 
 /**
@@ -29,11 +32,14 @@ export function jsonPatch(document: unknown, operations: readonly PatchOperation
   checkDepth(operations);
   const run = new Run(deepClone(document));
   for (const operation of operations) run.apply(operation ?? {});
+  // Moves bury deeper than any operation is.
+  checkDepth(run.document);
   return run.document;
 }
 
 class Run {
   private copied = 0;
+  private readonly moving = new Work(MOVE_LIMIT);
 
   constructor(public document: unknown) {}
 
@@ -44,13 +50,13 @@ class Run {
         this.add(operation, deepClone(operation.value ?? null));
         return;
       case "remove":
-        remove(this.place(operation.path, op));
+        this.remove(operation.path, op);
         return;
       case "replace":
         this.replace(operation);
         return;
       case "move":
-        this.add(operation, remove(this.place(operation.from, op)));
+        this.add(operation, this.remove(operation.from, op));
         return;
       case "copy":
         this.copy(operation);
@@ -64,7 +70,18 @@ class Run {
   }
 
   private add(operation: PatchOperation, value: unknown): void {
-    insert(this.place(operation.path, operation.op ?? ""), value);
+    this.insert(this.place(operation.path, operation.op ?? ""), value);
+  }
+
+  private remove(path: string | null | undefined, op: string): unknown {
+    const place = this.place(path, op);
+    this.moving.spend(elementsBehind(place));
+    return remove(place);
+  }
+
+  private insert(place: Place, value: unknown): void {
+    this.moving.spend(elementsBehind(place));
+    insert(place, value);
   }
 
   private replace(operation: PatchOperation): void {
@@ -85,6 +102,7 @@ class Run {
   private copy(operation: PatchOperation): void {
     const value = read(this.place(operation.from, "copy"));
     const place = this.place(operation.path, "copy");
+    checkDepth(value);
     if (value !== undefined) this.copied += Buffer.byteLength(printJson(value));
     if (this.copied > COPY_LIMIT) {
       throw new PatchFault(
@@ -92,7 +110,7 @@ class Run {
           `${this.copied}, exceeding the limit ${COPY_LIMIT}`,
       );
     }
-    insert(place, deepClone(value ?? null));
+    this.insert(place, deepClone(value ?? null));
   }
 
   private test(operation: PatchOperation): void {
@@ -147,6 +165,13 @@ function stepInto(container: Container, step: string): unknown {
 function read({ container, key }: Place): unknown {
   if (Array.isArray(container)) return container[indexOf({ container, key }, container.length)];
   return Object.hasOwn(container, key) ? container[key] : undefined;
+}
+
+/** How many elements move when one comes or goes. */
+function elementsBehind({ container, key }: Place): number {
+  if (!Array.isArray(container) || key === "-") return 0;
+  const { length } = container;
+  return Math.min(length, length - (integerOf(key) ?? 0));
 }
 
 function insert(place: Place, value: unknown): void {

@@ -6,10 +6,10 @@ export class PatchFault extends Error {
   constructor(
     message: string,
     /**
-     * What a client is answered with: 400 for a malformed patch, 500 where the reference says no
-     * more.
+     * What a client is answered with: 400 for a malformed patch, 413 for too much work, 500 where
+     * the reference says no more.
      */
-    readonly code: 400 | 422 | 500 = 422,
+    readonly code: 400 | 413 | 422 | 500 = 422,
   ) {
     super(message);
   }
@@ -38,5 +38,19 @@ export function checkDepth(value: unknown): void {
       }
     }
     level = next;
+  }
+}
+
+/**
+ * What one patch may cost, in elements of lists: a patch can name one long list many thousand
+ * times.
+ */
+export class Work {
+  constructor(private left: number) {}
+
+  /** Throws PatchFault when all is spent. */
+  spend(elements: number): void {
+    this.left -= elements;
+    if (this.left < 0) throw new PatchFault("patch touches too many elements of lists", 413);
   }
 }

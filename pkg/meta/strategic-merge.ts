@@ -1,7 +1,7 @@
 import { assign, deepClone, deepEqual } from "#base";
 import { mergeRules, type StructType, type Type } from "#schema";
 import { goString, goTypeOf, goValue } from "./go-value.ts";
-import { checkDepth, isJsonObject, type JsonObject, PatchFault } from "./patch-fault.ts";
+import { checkDepth, isJsonObject, type JsonObject, PatchFault, Work } from "./patch-fault.ts";
 import { merged, noMergeKey, ordered, partitioned } from "./strategic-lists.ts";
 
 /**
@@ -16,8 +16,17 @@ const RETAIN_KEYS = "$retainKeys";
 const ELEMENT_ORDER = "$setElementOrder";
 const DELETE_FROM = "$deleteFromPrimitiveList";
 
+/** Elements that one patch may merge; these take about a second. */
+const MERGE_LIMIT = 1_000_000;
+
 /** What is known of a value: the struct or map it lies in; undefined below opaque values. */
 type Scope = StructType<any> | { readonly tag: "map"; readonly value: Type } | undefined;
+
+/** Where in the object a merge is at. */
+interface Place {
+  readonly scope: Scope;
+  readonly work: Work;
+}
 
 /** The part of a field's rules that matters here. */
 interface FieldRules {
@@ -38,17 +47,18 @@ export function strategicMergePatch(
     throw new PatchFault(`expected a map[string]interface {}, but received a ${type}`, 400);
   }
   const original = isJsonObject(document) ? deepClone(document) : {};
-  return mergeObject(original, deepClone(patch), struct);
+  return mergeObject(original, deepClone(patch), { scope: struct, work: new Work(MERGE_LIMIT) });
 }
 
 /** Merges into `original` and gives it back; both arguments are used up. */
-function mergeObject(original: JsonObject, patch: JsonObject, scope: Scope): JsonObject {
+function mergeObject(original: JsonObject, patch: JsonObject, place: Place): JsonObject {
   if (Object.hasOwn(patch, PATCH)) return directed(patch);
   retainKeys(original, patch);
-  orderLists(original, patch, scope);
+  orderLists(original, patch, place);
   for (const [key, value] of Object.entries(patch)) {
-    if (key.startsWith(DELETE_FROM)) deleteFrom(original, fieldOf(key, DELETE_FROM), value);
-    else mergeField(original, key, { value, scope });
+    const change = { value, ...place };
+    if (key.startsWith(DELETE_FROM)) deleteFrom(original, fieldOf(key, DELETE_FROM), change);
+    else mergeField(original, key, change);
   }
   return original;
 }
@@ -94,7 +104,7 @@ function fieldOf(key: string, prefix: string): string {
 }
 
 /** Merges and orders the lists that `$setElementOrder` names, and takes them out of the patch. */
-function orderLists(original: JsonObject, patch: JsonObject, scope: Scope): void {
+function orderLists(original: JsonObject, patch: JsonObject, { scope, work }: Place): void {
   for (const key of Object.keys(patch)) {
     if (!key.startsWith(ELEMENT_ORDER)) continue;
     const order = asList(patch[key]);
@@ -111,7 +121,8 @@ function orderLists(original: JsonObject, patch: JsonObject, scope: Scope): void
         ? (withoutDirectives(change) as unknown[])
         : change === undefined
           ? before
-          : mergeList(before, change, rules);
+          : mergeList(before, change, { rules, work });
+    work.spend(list.length + order.length);
     for (const element of order) {
       if (mergeKey !== undefined) mergeKeyOf(element, mergeKey);
     }
@@ -157,19 +168,24 @@ function mergeKeyOf(element: unknown, mergeKey: string): unknown {
 }
 
 /** Takes texts and numbers out of a list; anything that is no list is passed over. */
-function deleteFrom(original: JsonObject, field: string, value: unknown): void {
+function deleteFrom(
+  original: JsonObject,
+  field: string,
+  { value, work }: Pick<FieldChange, "value" | "work">,
+): void {
   const list = Object.hasOwn(original, field) ? original[field] : undefined;
   if (!Array.isArray(list) || !Array.isArray(value)) return;
+  work.spend(list.length + value.length);
   checkElements(list, value);
   const gone = new Set<unknown>(value);
   assign(original, field, list.filter((element) => !gone.has(element)));
 }
 
-function mergeField(
-  original: JsonObject,
-  key: string,
-  { value, scope }: { readonly value: unknown; readonly scope: Scope },
-): void {
+interface FieldChange extends Place {
+  readonly value: unknown;
+}
+
+function mergeField(original: JsonObject, key: string, { value, scope, work }: FieldChange): void {
   if (value === null) {
     delete original[key];
     return;
@@ -178,9 +194,10 @@ function mergeField(
   const rules = rulesIn(scope, key);
   if (isJsonObject(current) && isJsonObject(value)) {
     const replaces = rules?.strategies.includes("replace") === true;
-    assign(original, key, replaces ? value : mergeObject(current, value, scopeOf(rules?.type)));
+    const inner = { scope: scopeOf(rules?.type), work };
+    assign(original, key, replaces ? value : mergeObject(current, value, inner));
   } else if (Array.isArray(current) && Array.isArray(value)) {
-    assign(original, key, mergeList(current, value, rules));
+    assign(original, key, mergeList(current, value, { rules, work }));
   } else {
     const added = withoutDirectives(withoutNulls(value));
     if (added === undefined) assign(original, key, Array.isArray(value) ? [] : {});
@@ -191,11 +208,12 @@ function mergeField(
 function mergeList(
   original: unknown[],
   patch: unknown[],
-  rules: FieldRules | undefined,
+  { rules, work }: { readonly rules: FieldRules | undefined; readonly work: Work },
 ): unknown[] {
   // A list that is replaced as a whole is taken as it comes: what is in it directs nothing.
   if (rules?.strategies.includes("merge") !== true) return patch;
   if (original.length === 0 && patch.length === 0) return original;
+  work.spend(original.length + patch.length);
   const isOfObjects = checkElements(original, patch);
   const { mergeKey } = rules;
   if (!isOfObjects) return merged(original, patch);
@@ -205,6 +223,7 @@ function mergeList(
   return mergeElements(original as JsonObject[], patch as JsonObject[], {
     mergeKey,
     scope: rules.type.tag === "list" ? scopeOf(rules.type.element as Type) : undefined,
+    work,
   });
 }
 
@@ -218,15 +237,14 @@ function checkElements(original: readonly unknown[], patch: readonly unknown[]):
   return types.has("map[string]interface {}");
 }
 
-interface ElementRules {
+interface ElementRules extends Place {
   readonly mergeKey: string;
-  readonly scope: Scope;
 }
 
 function mergeElements(
   original: readonly JsonObject[],
   patch: readonly JsonObject[],
-  { mergeKey, scope }: ElementRules,
+  { mergeKey, scope, work }: ElementRules,
 ): unknown[] {
   const { live, changes } = applyElementDirectives(original, patch, mergeKey);
   const elements: unknown[] = [...live];
@@ -242,7 +260,10 @@ function mergeElements(
       places.set(key, elements.push(withoutDirectives(change) ?? {}) - 1);
     } else {
       // The key may have come from an element of this very patch.
-      elements[place] = mergeObject(elements[place] as JsonObject, deepClone(change), scope);
+      elements[place] = mergeObject(elements[place] as JsonObject, deepClone(change), {
+        scope,
+        work,
+      });
     }
   }
   for (const element of elements) mergeKeyOf(element, mergeKey);

@@ -35,12 +35,17 @@ describe("writers of one object", () => {
 
   const kinds: readonly (readonly [string, (n: number) => Promise<unknown>])[] = [
     ["merge", (n) => api.patch(`${maps}/a`, { data: { [`key-${n}`]: "x" } })],
-    ["replace without a version", (n) =>
-      api.put(`${maps}/a`, { metadata: { name: "a" }, data: { [`key-${n}`]: "x" } })],
-    ["apply", (n) => {
-      const body = { apiVersion: "v1", kind: "ConfigMap", data: { [`key-${n}`]: "x" } };
-      return api.patch(`${maps}/a`, body, { patchType: "apply", fieldManager: `m${n}` });
-    }],
+    [
+      "replace without a version",
+      (n) => api.put(`${maps}/a`, { metadata: { name: "a" }, data: { [`key-${n}`]: "x" } }),
+    ],
+    [
+      "apply",
+      (n) => {
+        const body = { apiVersion: "v1", kind: "ConfigMap", data: { [`key-${n}`]: "x" } };
+        return api.patch(`${maps}/a`, body, { patchType: "apply", fieldManager: `m${n}` });
+      },
+    ],
   ];
   for (const [what, write] of kinds) {
     it(`who ${what} try about twice each, however many they are`, async () => {

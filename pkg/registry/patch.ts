@@ -107,6 +107,8 @@ function patchError({ code, message }: PatchFault): Error {
   switch (code) {
     case 400:
       return badRequest(message);
+    case 413:
+      return requestEntityTooLarge(message);
     case 422:
       return genericFailure(422);
     case 500:
