@@ -107,6 +107,8 @@ function queryType(tag: string): Parameter["type"] {
   return tag === "int32" || tag === "int64" ? "integer" : "string";
 }
 
+const readParameters = queryOf(listOptions).filter(({ name }) => name === "resourceVersion");
+
 /**
  * `core`, `apps`, `rbacAuthorization`, `exampleCom`: the group in names that must be identifiers.
  */
@@ -211,7 +213,7 @@ function operation(
 /** Custom resources have no Protobuf form, and their lists no strategies. */
 function asText(made: Operation): Operation {
   const { body, method } = made;
-  if (body === undefined || method === "delete") return { ...made, media: textMedia };
+  if (body === undefined) return { ...made, media: textMedia };
   const media = method === "patch" ? customPatchMedia : textMedia;
   return { ...made, media: textMedia, body: { ...body, media } };
 }
@@ -305,7 +307,8 @@ function below(site: Site, subresource: Subresource): PathItem {
     suffix: capitalized(subresource.name),
     what: `${subresource.name} of one ${resource.kind.kind}`,
   };
-  const own: Site = { ...site, kind: represented.kind };
+  // Operations on custom resources are all about the resource's own kind.
+  const own = resource.kind.custom === undefined ? { ...site, kind: represented.kind } : site;
   const operations = readAndWrite(own, target, subresource.verbs, site.kind.kind);
   const parameters = [nameParameter, ...scopeParameters(site)];
   return pathItem(`${collectionPath(site)}/{name}/${subresource.name}`, parameters, operations);
@@ -334,7 +337,9 @@ function readAndWrite(
     operations.push(operation(site, action, rest));
   if (verbs.includes("get")) {
     const description = `Read ${target.what}.`;
-    const read = { method: "get", id: `read${name}`, description, parameters: [] } as const;
+    // Kubernetes takes the version for every kind, and says so of custom resources.
+    const parameters = site.resource.kind.custom === undefined ? [] : readParameters;
+    const read = { method: "get", id: `read${name}`, description, parameters } as const;
     add("get", { ...read, codes: [200], answer: struct });
   }
   if (verbs.includes("patch")) {
