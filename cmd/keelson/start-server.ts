@@ -43,7 +43,7 @@ import { type OpenStorage, openStorage } from "./open-storage.ts";
 import type { RunningServer, StartOptions } from "./options.ts";
 import { servedCatalog } from "./served.ts";
 import { StartSteps } from "./start-steps.ts";
-import { countObjects, measured, type Measuring, showCaches } from "./storage-metrics.ts";
+import { countObjects, measured, showCaches } from "./storage-metrics.ts";
 import { followedTls } from "./tls.ts";
 import { traced, tracingOf } from "./tracing.ts";
 

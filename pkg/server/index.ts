@@ -7,6 +7,7 @@ export {
   type ServerOptions,
   type TlsOptions,
 } from "./server.ts";
+export type { DebuggingOptions } from "./debugging.ts";
 export type { HealthCheck, HealthEndpoint } from "./health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalAnswer, LocalRequest } from "./local-exchange.ts";

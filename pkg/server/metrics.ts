@@ -10,6 +10,11 @@ import { versionInfo } from "./version.ts";
 /** Kinds of requests that have seats of their own. */
 export type SeatKind = "readOnly" | "mutating" | "watch";
 
+interface Series {
+  readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  readonly value: number;
+}
+
 /** The names that Kubernetes gives to stages. */
 const filters: ReadonlyMap<string, string> = new Map([
   ["authenticate", "authentication"],
@@ -69,6 +74,12 @@ export class PrometheusMetrics implements StageObserver {
   /** Requests at work now. Long ones are counted by what they are. */
   seats(kind: SeatKind, taken: number): void {
     if (kind !== "watch") this.requests.seats(kind, taken);
+  }
+
+  /** The series of a metric, as they are now. */
+  async series(name: string): Promise<readonly Series[]> {
+    const metric = this.registry.getSingleMetric(name);
+    return metric === undefined ? [] : (await metric.get()).values;
   }
 
   /** All figures in the text format of Prometheus. */

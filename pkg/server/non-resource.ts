@@ -3,6 +3,7 @@ import { type Catalog, genericFailure } from "#meta";
 import type { Query, RequestInfo } from "#request";
 import { answer, answerText, gzipAbove, AnswerWriter } from "./answer.ts";
 import { answerMemoryOf } from "./answer-memory.ts";
+import type { Debugging } from "./debugging.ts";
 import { discoveryAnswer, type DocumentAnswer, openApiAnswer } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import { notRepresentable } from "./failures.ts";
@@ -22,6 +23,7 @@ export interface NonResourceParts {
   readonly health: Health;
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
+  readonly debugging: Debugging | undefined;
 }
 
 export interface NonResourceRequest {
@@ -31,6 +33,7 @@ export interface NonResourceRequest {
 }
 
 const prefixes: Readonly<Record<string, readonly string[]>> = {
+  debug: ["/debug/*page", "/statusz", "/flagz"],
   health: ["/healthz{/*check}", "/livez{/*check}", "/readyz{/*check}"],
   metrics: ["/metrics", "/metrics/slis"],
   openapi: ["/openapi/*document"],
@@ -54,6 +57,10 @@ export async function answerNonResource(
   const { path } = info;
   const family = families.match(path, exchange.method).path.at(-1)?.name;
   if (family === "health" && (await parts.health.answer(exchange, path, query))) return;
+  if (family === "debug" && parts.debugging !== undefined) {
+    const limit = parts.limits.requestTimeout;
+    if (await parts.debugging.answer({ exchange, path, query, limit })) return;
+  }
   if (family === "metrics") {
     const { metrics } = parts;
     return answerMetrics(exchange, await (path === "/metrics" ? metrics.text() : metrics.slis()));

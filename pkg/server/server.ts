@@ -17,6 +17,7 @@ import { type Auditor, type Authenticator, type Authorizer, noTracer, type Trace
 import { logAccess } from "./access-log.ts";
 import { answer } from "./answer.ts";
 import { Closing } from "./closing.ts";
+import { Debugging, type DebuggingOptions } from "./debugging.ts";
 import type { Exchange, Upgrade } from "./exchange.ts";
 import { Health, type HealthCheck } from "./health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
@@ -71,6 +72,8 @@ export interface ServerOptions extends Lifecycle {
   readonly metrics?: PrometheusMetrics;
   /** A number in [0, 1). */
   readonly random?: () => number;
+  /** Absent = the inside of the server is not shown. */
+  readonly debugging?: DebuggingOptions;
   /** Absent = what went wrong is written to standard error. */
   readonly logger?: Logger;
 }
@@ -141,6 +144,7 @@ class HttpServer implements KeelsonServer {
       closing: this.closing,
       documents: options.documents ?? new Map(),
       tunnels: new Tunnels(options.kubelet ?? {}),
+      debugging: options.debugging && new Debugging(options.debugging),
     });
     this.path = chain.compose(this.metrics);
     this.server = this.makeServer();

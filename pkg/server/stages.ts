@@ -20,6 +20,7 @@ import { answer, answerText, warningHeader } from "./answer.ts";
 import { audit, auditRefusal, noteDecision } from "./auditing.ts";
 import { Chain, type Stage } from "./chain.ts";
 import type { Closing } from "./closing.ts";
+import type { Debugging } from "./debugging.ts";
 import { statusBody } from "./encode.ts";
 import { ClientGone, type Exchange } from "./exchange.ts";
 import { deadlineExceeded, forbidden, internalErrorText, seatsTaken } from "./failures.ts";
@@ -56,6 +57,8 @@ export interface ServerParts {
   readonly closing: Closing;
   readonly documents: ReadonlyMap<string, ServerDocument>;
   readonly tunnels: Tunnels;
+  /** Absent = the inside of the server is not shown. */
+  readonly debugging: Debugging | undefined;
 }
 
 export interface Arrived {

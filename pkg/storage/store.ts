@@ -58,8 +58,16 @@ export interface CollectionFigures {
   readonly failedReads: number;
   /** Changes of the past that it holds now. */
   readonly changes: number;
+  /** The changes after this revision are all known. */
+  readonly from: number;
   /** Revision that it shows; 0 = it is not filled. */
   readonly revision: number;
+  readonly objects: number;
+  /** Of the objects, as they are stored, and of what only the past still holds. */
+  readonly bytes: number;
+  readonly pastBytes: number;
+  /** Watches that are told of its changes. */
+  readonly watchers: number;
 }
 
 export interface WriteOptions {

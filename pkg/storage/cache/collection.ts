@@ -16,7 +16,7 @@ import type {
 } from "../store.ts";
 import { everything, type Feed, type FeedSink, keyOf } from "./feed.ts";
 import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
-import { Window, type WindowLimits } from "./window.ts";
+import { noFigures, Window, type WindowLimits } from "./window.ts";
 
 interface CollectionOptions {
   readonly backend: Backend;
@@ -81,9 +81,11 @@ export class CachedCollection implements Collection, FeedSink {
   }
 
   get figures(): CollectionFigures {
-    const revision = this.#window === undefined ? 0 : this.#revision;
     const { prefix } = this.#options;
-    return { ...this.#done, prefix, changes: this.#window?.count ?? 0, revision };
+    const window = this.#window?.figures ?? noFigures;
+    const revision = this.#window === undefined ? 0 : this.#revision;
+    const watchers = this.#subscribers.size;
+    return { ...this.#done, prefix, ...window, revision, watchers };
   }
 
   async get(key: string, options: Read): ReturnType<Collection["get"]> {

@@ -10,7 +10,10 @@ function entry(key: string, revision: number): Entry {
 
 function show(entries: SortedMap<Entry> | undefined): string {
   if (entries === undefined) return "forgotten";
-  return entries.values().map(({ key, modRevision }) => `${key}${modRevision}`).join(" ");
+  return entries
+    .values()
+    .map(({ key, modRevision }) => `${key}${modRevision}`)
+    .join(" ");
 }
 
 /** `+a5` created, `~a6` changed, `-a7` deleted. */
@@ -21,6 +24,10 @@ function told(changes: readonly Change[]): string {
       return `${sign}${key}${revision}`;
     })
     .join(" ");
+}
+
+function kept(window: Window): number {
+  return window.figures.changes;
 }
 
 const wide = { changes: 1000, bytes: 1e6 };
@@ -35,6 +42,11 @@ describe("window", () => {
     assert.equal(window.apply("zz", 16, undefined), undefined, "nothing is deleted twice");
     window.apply("c", 17, entry("c", 17));
     assert.equal(show(window.entries), "a15 c17");
+    const { objects, bytes, changes, from } = window.figures;
+    assert.deepEqual(
+      { objects, bytes, changes, from },
+      { objects: 2, bytes: 20, changes: 4, from: 11 },
+    );
     const states = [11, 12, 14, 15, 16, 17, 99].map((revision) => show(window.at(revision)));
     assert.deepEqual(states, ["a3", "a3 b12", "a3 b12", "a15", "a15", "a15 c17", "a15 c17"]);
     assert.equal(show(window.at(10)), "forgotten");
@@ -61,7 +73,7 @@ describe("window", () => {
       }
       states.set(revision, state);
     }
-    assert.ok(window.from > 1 && window.count <= 700 + 300, `${window.count} are kept, ${seed}`);
+    assert.ok(window.from > 1 && kept(window) <= 700 + 300, `${kept(window)} are kept, ${seed}`);
     for (const [revision, expected] of states) {
       const wanted = revision < window.from ? "forgotten" : show(expected);
       assert.equal(show(window.at(revision)), wanted, `at ${revision}, seed ${seed}`);
@@ -76,7 +88,7 @@ describe("window", () => {
     for (let revision = 2; revision < 2000; revision++) {
       window.apply("a", revision, entry("a", revision));
     }
-    assert.ok(window.count < 500, `${window.count} are kept`);
+    assert.ok(kept(window) < 500, `${kept(window)} are kept`);
     assert.equal(show(window.entries), "a1999");
   });
 });

@@ -9,6 +9,24 @@ export interface WindowLimits {
   readonly bytes: number;
 }
 
+interface WindowFigures {
+  /** Changes of the past. */
+  readonly changes: number;
+  readonly pastBytes: number;
+  readonly from: number;
+  readonly objects: number;
+  readonly bytes: number;
+}
+
+/** Of a window that is not there. */
+export const noFigures: WindowFigures = {
+  changes: 0,
+  pastBytes: 0,
+  from: 0,
+  objects: 0,
+  bytes: 0,
+};
+
 interface Chunk {
   /** The state before the first change. */
   readonly before: SortedMap<Entry>;
@@ -36,11 +54,14 @@ export class Window {
   #from: number;
   #count = 0;
   #bytes = 0;
+  /** Of the values of the newest state. */
+  #entryBytes = 0;
   readonly #replayed = new Map<number, SortedMap<Entry>>();
 
   /** `entries` is the state at `revision`. */
   constructor(entries: SortedMap<Entry>, revision: number, limits: WindowLimits) {
     this.#entries = entries;
+    for (const { value } of entries.values()) this.#entryBytes += value.byteLength;
     this.#from = revision;
     this.#limits = limits;
     this.#chunks = [{ before: entries, changes: [], bytes: 0 }];
@@ -55,9 +76,11 @@ export class Window {
     return this.#from;
   }
 
-  /** Changes that are kept. */
-  get count(): number {
-    return this.#count;
+  /** What it holds now. */
+  get figures(): WindowFigures {
+    const { size } = this.#entries;
+    const held = { changes: this.#count, pastBytes: this.#bytes };
+    return { ...held, from: this.#from, objects: size, bytes: this.#entryBytes };
   }
 
   /** Applies a change at the newest revision or a later one; undefined if it changes nothing. */
@@ -73,13 +96,14 @@ export class Window {
       this.#trim();
     }
     const change: Change = { key, revision, entry, previous, derived: undefined };
-    const bytes = 200 + (previous?.value.byteLength ?? 0);
+    const bytesBefore = previous?.value.byteLength ?? 0;
+    const bytes = 200 + bytesBefore;
+    this.#entryBytes += (entry?.value.byteLength ?? 0) - bytesBefore;
     chunk.changes.push(change);
     chunk.bytes += bytes;
     this.#count += 1;
     this.#bytes += bytes;
-    this.#entries =
-      entry === undefined ? this.#entries.delete(key) : this.#entries.set(key, entry);
+    this.#entries = entry === undefined ? this.#entries.delete(key) : this.#entries.set(key, entry);
     return change;
   }
 

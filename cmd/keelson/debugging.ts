@@ -1,0 +1,89 @@
+/** What a server shows of its inside below `/debug/`, and in plain words. */
+import type { Clock } from "#base";
+import { type DebuggingOptions, type PrometheusMetrics, versionInfo } from "#server";
+import type { ObjectStore } from "#storage";
+import type { ToldOptions } from "./logging.ts";
+
+interface Inside {
+  readonly options: ToldOptions;
+  readonly store: ObjectStore;
+  readonly metrics: PrometheusMetrics;
+  readonly clock: Clock;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
+}
+
+/** What `/debug/queues` tells of each work queue, and the metric that it is read off. */
+const queueFigures = {
+  depth: "workqueue_depth",
+  adds: "workqueue_adds_total",
+  retries: "workqueue_retries_total",
+  unfinishedSeconds: "workqueue_unfinished_work_seconds",
+  longestRunningSeconds: "workqueue_longest_running_processor_seconds",
+} as const;
+const nothing = Object.fromEntries(Object.keys(queueFigures).map((figure) => [figure, 0]));
+
+export function debuggingOf({ options, store, metrics, clock, gates }: Inside): DebuggingOptions {
+  const started = clock.now();
+  const texts = new Map<string, () => string>();
+  if (gates("ComponentStatusz")) texts.set("/statusz", () => statusText(started, clock.now()));
+  if (gates("ComponentFlagz")) texts.set("/flagz", () => flagsText(options.flags ?? new Map()));
+  return {
+    logger: options.logger,
+    profiling: options.profiling ?? true,
+    values: new Map<string, () => object | Promise<object>>([
+      ["cache", () => ({ collections: store.figures() })],
+      ["queues", () => queues(metrics)],
+    ]),
+    texts,
+  };
+}
+
+async function queues(metrics: PrometheusMetrics): Promise<object> {
+  await metrics.instruments.refresh();
+  const named = new Map<string, Record<string, number>>();
+  for (const [figure, metric] of Object.entries(queueFigures)) {
+    for (const { labels, value } of await metrics.series(metric)) {
+      const name = String(labels["name"]);
+      named.set(name, { ...(named.get(name) ?? nothing), [figure]: value });
+    }
+  }
+  const seats = await metrics.series("apiserver_current_inflight_requests");
+  return {
+    queues: [...named].map(([name, figures]) => ({ name, ...figures })),
+    seats: Object.fromEntries(seats.map(({ labels, value }) => [labels["request_kind"], value])),
+  };
+}
+
+function header(what: string): string {
+  return [
+    "",
+    `kube-apiserver ${what}`,
+    "Warning: This endpoint is not meant to be machine parseable, has no formatting " +
+      "compatibility guarantees and is for debugging purposes only.",
+    "",
+    "",
+  ].join("\n");
+}
+
+function statusText(started: number, now: number): string {
+  const { gitVersion, goVersion, emulationMajor, emulationMinor } = versionInfo();
+  const seconds = Math.floor((now - started) / 1000);
+  const hours = Math.floor(seconds / 3600);
+  const minutes = String(Math.floor(seconds / 60) % 60).padStart(2, "0");
+  const rest = String(seconds % 60).padStart(2, "0");
+  const lines = [
+    `Started: ${new Date(started).toUTCString()}`,
+    `Up: ${hours} hr ${minutes} min ${rest} sec`,
+    `Go version: ${goVersion}`,
+    `Binary version: ${gitVersion}`,
+    `Emulation version: ${emulationMajor}.${emulationMinor}`,
+    "Paths: /healthz /livez /metrics /readyz /statusz /version",
+  ];
+  return `${header("statusz")}${lines.join("\n")}\n`;
+}
+
+function flagsText(flags: ReadonlyMap<string, string>): string {
+  const lines = [...flags].map(([name, value]) => `${name}=${value}\n`).sort();
+  return `${header("flags")}${lines.join("")}`;
+}
