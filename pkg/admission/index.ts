@@ -22,6 +22,7 @@ import {
   hostAntiAffinity,
 } from "./optional.ts";
 import { ownerPermissions } from "./owner-permissions.ts";
+import { ValidatingPolicies } from "./policies/index.ts";
 import { onePriorityDefault, priorityOfPods } from "./priority.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
@@ -71,8 +72,10 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   const validation = ({ name, validate }: Plugin): readonly Admit[] =>
     validate === undefined ? [] : [timedPlugin(validate, { name, type: "validate" }, instruments)];
   const objects = new Objects(options);
-  const webhooks = new Webhooks({ ...options, objects });
-  const all = [...builtIn(options, objects), ...configured(webhooks)];
+  const dynamic = { ...options, objects };
+  const webhooks = new Webhooks(dynamic);
+  const policies = new ValidatingPolicies(dynamic);
+  const all = [...builtIn(options, objects), ...configured(policies, webhooks)];
   const on = all.filter(({ name }) => plugins.has(name));
   const quota = resourceQuota({ ...options, objects, clock });
   return {
@@ -81,17 +84,22 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
     validating: [deviceAccess(objects, options.catalog.domain), ...on.flatMap(validation)],
     quota: plugins.has("ResourceQuota") ? quota : async () => [],
     follow: async (following) => {
-      await webhooks.follow({ ...options, ...following, registry: options.registry() });
+      const from = { ...options, ...following, registry: options.registry() };
+      await Promise.all([policies.follow(from), webhooks.follow(from)]);
     },
   };
 }
 
 /** What clusters configure as objects, in Kubernetes' order. */
-function configured(webhooks: Webhooks): readonly Plugin[] {
+function configured(policies: ValidatingPolicies, webhooks: Webhooks): readonly Plugin[] {
   return [
     {
       name: "MutatingAdmissionWebhook",
       mutate: (attributes, rounds) => webhooks.mutate(attributes, rounds),
+    },
+    {
+      name: "ValidatingAdmissionPolicy",
+      validate: (attributes) => policies.validate(attributes),
     },
     {
       name: "ValidatingAdmissionWebhook",

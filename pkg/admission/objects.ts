@@ -14,6 +14,8 @@ export interface AdmissionParts {
 export interface Collection {
   readonly group: string;
   readonly plural: string;
+  /** Default v1. */
+  readonly version?: string;
   readonly namespace?: string;
   /** Of a list, a template; absent = everything. */
   readonly labelSelector?: string;
@@ -68,9 +70,10 @@ export class Objects {
     return objects;
   }
 
-  private target({ group, plural, namespace = "" }: Collection, signal: AbortSignal, name: string) {
+  private target(where: Collection, signal: AbortSignal, name: string) {
+    const { group, plural, version = "v1", namespace = "" } = where;
     const { catalog } = this.parts;
-    const resource = catalog.find(resolve(group, catalog.domain), "v1", plural);
+    const resource = catalog.find(resolve(group, catalog.domain), version, plural);
     if (resource === undefined) return undefined;
     const who = { user: reader, userAgent: "", subresource: "" };
     return { resource, namespace, name, signal, ...who };

@@ -135,6 +135,7 @@ export {
   compileExpression,
   type ExpressionPlace,
   type ExpressionScope,
+  variableTypes,
 } from "./admissionregistration/policy-expressions.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";

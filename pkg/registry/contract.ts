@@ -163,6 +163,10 @@ export interface WriteAnswer {
 /**
  * `item` where the object is answered (deletion waits, or the kind says so), else a Success Status.
  */
-export type DeleteAnswer =
+export type DeleteAnswer = (
   | { readonly item: Item /** Still there, waiting for finalizers. */; readonly pending: boolean }
-  | { readonly status: Status };
+  | { readonly status: Status }
+) & {
+  /** For Warning headers, code 299. */
+  readonly warnings?: readonly string[];
+};

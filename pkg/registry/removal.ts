@@ -47,11 +47,13 @@ export async function remove(
     if (options.ignoreReadError === true && !canBeRead(current)) {
       return eraseUnreadable(environment, target, { entry, dryRun });
     }
+    const warnings: string[] = [];
     for (const step of [...environment.mutating, ...environment.validating]) {
-      await step({ ...attributes, old: current.object });
+      warnings.push(...(await step({ ...attributes, old: current.object })));
     }
     checkPreconditions(target, current, options);
-    return removeOnce(environment, target, { options, entry, current });
+    const outcome = await removeOnce(environment, target, { options, entry, current });
+    return "answer" in outcome ? { answer: { ...outcome.answer, warnings } } : outcome;
   });
 }
 

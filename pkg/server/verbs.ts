@@ -270,7 +270,7 @@ class VerbRun {
     if (options.ignoreReadError === true) await this.mayIgnoreReadErrors();
     const deleted = await this.parts.registry.delete(this.target, options);
     const status = isPending(deleted) && options.orphanDependents === false ? 202 : 200;
-    const warnings = this.deletionWarnings(options);
+    const warnings = [...this.deletionWarnings(options), ...(deleted.warnings ?? [])];
     if ("item" in deleted) {
       return this.sendItem(deleted.item, { status, negotiated, warnings });
     }

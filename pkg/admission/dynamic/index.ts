@@ -5,10 +5,13 @@ export {
   authorizerBindings,
   Evaluation,
   type Expression,
+  BudgetSpent,
   inquiryOf,
+  type Variable,
 } from "./evaluation.ts";
 export { FollowedKind, type FollowOptions } from "./followed-kind.ts";
-export { matchedAs, MatchIndex } from "./match-index.ts";
+export { matchedAs, type Matching, MatchIndex } from "./match-index.ts";
 export { Reviewed, type ReviewedParts } from "./reviewed.ts";
 export type { Rule } from "./rules.ts";
+export { type Json, shown } from "./versions.ts";
 export { namespacesSelect, objectsSelect, type Selectors, selectorsOf } from "./selectors.ts";

@@ -20,11 +20,16 @@ interface Hit {
   readonly names: readonly string[];
 }
 
-/** What is to be looked at for one kind of request; only names are left to be compared. */
-export interface Candidate<T> {
-  readonly entry: T;
+interface Match {
   readonly hits: readonly Hit[];
   readonly exclusions: readonly Hit[];
+}
+
+/** What is to be looked at for one sort of request; only names are left to be compared. */
+interface Candidate<T> {
+  readonly entry: T;
+  /** Of each of the entry's matchings. */
+  readonly matches: readonly Match[];
 }
 
 const admissionPlurals = ["validating", "mutating"].flatMap((sort) => [
@@ -45,7 +50,8 @@ export class MatchIndex<T> {
 
   constructor(
     private readonly entries: readonly T[],
-    private readonly matchingOf: (entry: T) => Matching,
+    /** All of which must be about a request. */
+    private readonly matchingsOf: (entry: T) => readonly Matching[],
     private readonly catalog: Catalog,
   ) {}
 
@@ -73,15 +79,18 @@ export class MatchIndex<T> {
   }
 
   #candidate(entry: T, aim: Aim): readonly Candidate<T>[] {
-    const matching = this.matchingOf(entry);
+    const matches = this.matchingsOf(entry).map((matching) => this.#match(matching, aim));
+    return matches.includes(undefined) ? [] : [{ entry, matches: matches as readonly Match[] }];
+  }
+
+  #match(matching: Matching, aim: Aim): Match | undefined {
     const everything = matching.anyWithoutRules === true && matching.rules.length === 0;
     const hits = everything
       ? [{ as: aim.resource, names: [] }]
       : this.#hits(matching.rules, matching, aim);
-    if (hits.length === 0) return [];
+    if (hits.length === 0) return undefined;
     const exclusions = this.#hits(matching.excluded ?? [], matching, aim);
-    if (exclusions.some(({ names }) => names.length === 0)) return [];
-    return [{ entry, hits, exclusions }];
+    return exclusions.some(({ names }) => names.length === 0) ? undefined : { hits, exclusions };
   }
 
   /** Rules that name the resource itself come before those that name it in other words. */
@@ -105,11 +114,14 @@ export class MatchIndex<T> {
 
 const none: readonly never[] = [];
 
-/** The resource as the first rule has it that means this object; undefined = none does. */
-export function matchedAs(
-  { hits, exclusions }: Candidate<unknown>,
-  name: string,
-): Resource | undefined {
+/**
+ * The resource as the first rule of the first matching has it that means this object; undefined =
+ * not all mean it.
+ */
+export function matchedAs({ matches }: Candidate<unknown>, name: string): Resource | undefined {
   const means = ({ names }: Hit): boolean => names.length === 0 || names.includes(name);
-  return exclusions.some(means) ? undefined : hits.find(means)?.as;
+  const found = matches.map(({ hits, exclusions }) =>
+    exclusions.some(means) ? undefined : hits.find(means)?.as,
+  );
+  return found.includes(undefined) ? undefined : found[0];
 }

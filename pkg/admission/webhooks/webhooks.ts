@@ -66,16 +66,16 @@ class HookSet {
     const { all } = this.followed;
     if (this.#index === undefined || this.#from !== all) {
       const placed = all.flatMap(hooksOf).map((hook, index) => ({ hook, index }));
-      this.#index = new MatchIndex(placed, matchingOf, this.catalog);
+      this.#index = new MatchIndex(placed, matchingsOf, this.catalog);
       this.#from = all;
     }
     return this.#index;
   }
 }
 
-function matchingOf({ hook }: Placed) {
+function matchingsOf({ hook }: Placed) {
   const { rules = [], matchPolicy } = hook.spec;
-  return { rules, equivalent: matchPolicy !== "Exact" };
+  return [{ rules, equivalent: matchPolicy !== "Exact" }];
 }
 
 export class Webhooks {

@@ -85,6 +85,23 @@ export function compileExpression(
   return { error: `must evaluate to ${wanted} but got ${typeText(program.type)}` };
 }
 
+interface NamedExpression {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/** Variables compiled one after another, and the scope of what comes after them. */
+export function variableTypes(variables: readonly NamedExpression[], scope: ExpressionScope) {
+  const types = new Map<string, CelType>();
+  const extended = variables.length === 0 ? scope : { ...scope, variables: types };
+  const compiled = variables.map(({ name, expression }) => {
+    const made = compileExpression(expression.trim(), "variable", extended);
+    types.set(name, made.program?.type ?? dyn);
+    return { name, expression, ...made };
+  });
+  return { scope: extended, compiled };
+}
+
 /** Compiles an expression at `path`; a problem unless it is as it should be. */
 export function checkExpression(
   text: string,

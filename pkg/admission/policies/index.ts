@@ -1,0 +1,3 @@
+/** policies: rules in CEL that clusters configure as objects. */
+export type { PolicyParts } from "./input.ts";
+export { ValidatingPolicies } from "./validating.ts";

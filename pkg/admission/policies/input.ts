@@ -1,0 +1,97 @@
+import { costLimits, type Inquiry } from "#cel";
+import type { Resource } from "#meta";
+import type { AdmissionAttributes } from "#registry";
+import type { Authorizer } from "#request";
+import {
+  admissionRequest,
+  authorizerBindings,
+  Evaluation,
+  inquiryOf,
+  type Json,
+  matchedAs,
+  meetsConditions,
+  namespacesSelect,
+  objectsSelect,
+  requestTail,
+  Reviewed,
+  type ReviewedParts,
+} from "../dynamic/index.ts";
+import type { Objects } from "../objects.ts";
+import type { Bound, CompiledPolicy, Policy, PolicySet } from "./policy.ts";
+
+export interface PolicyParts extends ReviewedParts {
+  readonly objects: Objects;
+  readonly authorizer: Authorizer;
+}
+
+/** A bound policy that is about a request, with the object in the version of `as`. */
+export interface Concerned<P extends Policy> extends Bound<P> {
+  readonly as: Resource;
+}
+
+/** One request as the expressions of policies see it. */
+export class PolicyInput {
+  readonly reviewed: Reviewed;
+  readonly #inquiry: Inquiry;
+
+  constructor(
+    readonly attributes: AdmissionAttributes,
+    private readonly parts: PolicyParts,
+  ) {
+    this.reviewed = new Reviewed(attributes, parts);
+    this.#inquiry = inquiryOf(this.reviewed, parts.authorizer);
+  }
+
+  /** Undefined where the policy or its binding is not about the request. Throws StatusError. */
+  async concerned<P extends Policy>(
+    candidate: ReturnType<PolicySet<P>["index"]["candidates"]>[number],
+  ): Promise<Concerned<P> | undefined> {
+    const { reviewed, parts } = this;
+    const { entry } = candidate;
+    const as = matchedAs(candidate, reviewed.name);
+    if (as === undefined) return undefined;
+    for (const selectors of entry.selectors) {
+      if (!objectsSelect(selectors, reviewed)) return undefined;
+      if (!(await namespacesSelect(selectors, reviewed, parts.objects))) return undefined;
+    }
+    return { ...entry, as };
+  }
+
+  /** What the match conditions say, with a budget of their own. */
+  async meets({ conditions }: CompiledPolicy, bindings: Json) {
+    if (conditions.length === 0) return { met: true } as const;
+    const budget = costLimits.matchConditions;
+    const evaluation = new Evaluation({ bindings, inquiry: this.#inquiry, budget });
+    return meetsConditions(conditions, evaluation);
+  }
+
+  /** All further expressions of a policy. */
+  evaluation({ variables }: CompiledPolicy, bindings: Json): Evaluation {
+    const inquiry = this.#inquiry;
+    const scope = { bindings, inquiry, budget: costLimits.object };
+    return new Evaluation(variables.length === 0 ? scope : { ...scope, variables });
+  }
+
+  async bindings(as: Resource, params: Json | null): Promise<Json> {
+    const { reviewed, parts } = this;
+    return {
+      object: (await reviewed.value("object", as)) ?? null,
+      oldObject: (await reviewed.value("old", as)) ?? null,
+      request: {
+        ...admissionRequest(reviewed, as),
+        ...requestTail(reviewed, parts.catalog.domain.api),
+      },
+      namespaceObject: await this.#namespace(),
+      params,
+      ...authorizerBindings(this.#inquiry, reviewed),
+    };
+  }
+
+  async #namespace(): Promise<Json | null> {
+    const { namespace, isNamespace } = this.reviewed;
+    if (namespace === "" || isNamespace) return null;
+    const { signal } = this.attributes.target;
+    const where = { group: "", plural: "namespaces" };
+    return (await this.parts.objects.find(where, namespace, signal)) ?? null;
+  }
+}

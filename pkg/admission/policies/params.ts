@@ -1,0 +1,65 @@
+import { memoize } from "#base";
+import { type Resource, selectorFromLabelSelector } from "#meta";
+import type { Json, Reviewed } from "../dynamic/index.ts";
+import { shown } from "../dynamic/index.ts";
+import type { Objects } from "../objects.ts";
+import type { Bound, Policy } from "./policy.ts";
+
+/** A policy or binding cannot be used as it is; the message begins with which of them. */
+export class ConfigurationFault extends Error {
+  override readonly name = "ConfigurationFault";
+}
+
+/** As JSON in the version that the policy names; shown once per state of the object. */
+const paramsIn = memoize((resource: Resource) =>
+  memoize((hub: object): Promise<Json> => {
+    const { signal } = new AbortController();
+    return shown(hub, { from: resource, to: resource, signal });
+  }),
+);
+
+/**
+ * The parameters that a bound policy is evaluated with, once each; null = once without any. Throws
+ * ConfigurationFault.
+ */
+export async function paramsOf(
+  { policy, binding }: Bound<Policy>,
+  reviewed: Reviewed,
+  { objects, resource }: { readonly objects: Objects; readonly resource: Resource | undefined },
+): Promise<readonly (Json | null)[]> {
+  const { paramRef } = binding.spec;
+  if (resource === undefined || policy.spec.paramKind === undefined) return [null];
+  if (paramRef === undefined) return [null];
+  const namespace = namespaceOf(paramRef.namespace ?? "", resource, reviewed);
+  const { group, version, plural } = resource;
+  const where = { group, version, plural, namespace };
+  const { signal } = reviewed.attributes.target;
+  const found =
+    paramRef.selector === undefined
+      ? [await objects.find(where, paramRef.name ?? "", signal)]
+      : await objects.list(
+          { ...where, labelSelector: selectorFromLabelSelector(paramRef.selector).toString() },
+          signal,
+        );
+  const params = found.filter((object) => object !== undefined);
+  if (params.length === 0 && paramRef.parameterNotFoundAction === "Deny") {
+    throw wrong("no params found for policy binding with `Deny` parameterNotFoundAction");
+  }
+  return Promise.all(params.map(paramsIn(resource)));
+}
+
+function namespaceOf(named: string, { kind }: Resource, reviewed: Reviewed): string {
+  if (kind.scope === "Cluster") {
+    if (named === "") return "";
+    throw wrong("paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
+  }
+  const namespace = named || reviewed.namespace;
+  if (namespace !== "") return namespace;
+  throw wrong(
+    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
+  );
+}
+
+function wrong(why: string): ConfigurationFault {
+  return new ConfigurationFault(`failed to configure binding: ${why}`);
+}

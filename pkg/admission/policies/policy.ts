@@ -1,0 +1,156 @@
+/** What policies of both sorts and their bindings have in common. */
+import { type ExpressionScope, variableTypes } from "#api";
+import { type Catalog, type LabelSelector, type Resource } from "#meta";
+import type { ApiObject } from "#client";
+import {
+  type Expression,
+  expressionOf,
+  FollowedKind,
+  type FollowOptions,
+  type Matching,
+  MatchIndex,
+  type Rule,
+  type Selectors,
+  selectorsOf,
+  type Variable,
+} from "../dynamic/index.ts";
+
+export interface MatchResources {
+  readonly resourceRules?: readonly Rule[];
+  readonly excludeResourceRules?: readonly Rule[];
+  readonly matchPolicy?: string;
+  readonly namespaceSelector?: LabelSelector;
+  readonly objectSelector?: LabelSelector;
+}
+
+export interface ParamRef {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly selector?: LabelSelector;
+  readonly parameterNotFoundAction?: string;
+}
+
+interface Named {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/** As much of a policy as both sorts have. */
+export interface Policy extends ApiObject {
+  readonly spec: {
+    readonly paramKind?: { readonly apiVersion?: string; readonly kind?: string };
+    readonly matchConstraints?: MatchResources;
+    readonly matchConditions?: readonly Named[];
+    readonly variables?: readonly Named[];
+    readonly failurePolicy?: string;
+  };
+}
+
+export interface Binding extends ApiObject {
+  readonly spec: {
+    readonly policyName?: string;
+    readonly paramRef?: ParamRef;
+    readonly matchResources?: MatchResources;
+    readonly validationActions?: readonly string[];
+  };
+}
+
+/** A policy with one of its bindings, ready for use. */
+export interface Bound<P extends Policy> {
+  readonly policy: P;
+  readonly binding: Binding;
+  /** Both must select. */
+  readonly selectors: readonly Selectors[];
+}
+
+/** The policies of one sort that are bound, by their names and those of their bindings. */
+export class PolicySet<P extends Policy> {
+  readonly #policies: FollowedKind<P>;
+  readonly #bindings: FollowedKind<Binding>;
+  #from: readonly unknown[] = [];
+  #index: MatchIndex<Bound<P>> | undefined;
+
+  constructor(
+    sort: "validating" | "mutating",
+    versions: readonly string[],
+    private readonly catalog: Catalog,
+  ) {
+    this.#policies = new FollowedKind(`${sort}admissionpolicies`, versions);
+    this.#bindings = new FollowedKind(`${sort}admissionpolicybindings`, versions);
+  }
+
+  async follow(options: FollowOptions): Promise<void> {
+    await Promise.all([this.#policies.follow(options), this.#bindings.follow(options)]);
+  }
+
+  get index(): MatchIndex<Bound<P>> {
+    const from = [this.#policies.all, this.#bindings.all];
+    if (this.#index === undefined || from.some((all, at) => all !== this.#from[at])) {
+      this.#index = new MatchIndex(this.#bound(), matchingsOf, this.catalog);
+      this.#from = from;
+    }
+    return this.#index;
+  }
+
+  #bound(): readonly Bound<P>[] {
+    const byPolicy = new Map<string, Binding[]>();
+    for (const binding of this.#bindings.all) {
+      const { policyName = "" } = binding.spec;
+      const bindings = byPolicy.get(policyName);
+      if (bindings === undefined) byPolicy.set(policyName, [binding]);
+      else bindings.push(binding);
+    }
+    return this.#policies.all.flatMap((policy) =>
+      (byPolicy.get(policy.metadata.name) ?? []).map((binding) => ({
+        policy,
+        binding,
+        selectors: [policy.spec.matchConstraints, binding.spec.matchResources].flatMap((each) =>
+          each === undefined ? [] : [selectorsOf(each)],
+        ),
+      })),
+    );
+  }
+}
+
+function matchingsOf({ policy, binding }: Bound<Policy>): readonly Matching[] {
+  const all = [policy.spec.matchConstraints ?? {}, binding.spec.matchResources];
+  return all.flatMap((resources) => {
+    if (resources === undefined) return [];
+    const { resourceRules: rules = [], excludeResourceRules: excluded = [] } = resources;
+    const equivalent = resources.matchPolicy !== "Exact";
+    return [{ rules, excluded, equivalent, anyWithoutRules: true }];
+  });
+}
+
+/** What all expressions of a policy share. */
+export interface CompiledPolicy {
+  readonly conditions: readonly Expression[];
+  readonly variables: readonly Variable[];
+  /** Of what comes after the variables. */
+  readonly scope: ExpressionScope;
+}
+
+export function compiledPolicy({ spec }: Policy): CompiledPolicy {
+  const { matchConditions = [], variables = [], paramKind } = spec;
+  const scope = { params: paramKind !== undefined, authorizer: true };
+  const typed = variableTypes(variables, scope);
+  return {
+    conditions: matchConditions.map(({ expression }) =>
+      expressionOf(expression, "condition", scope),
+    ),
+    variables: typed.compiled.map(({ name, expression, program, error }) => {
+      return { name, text: expression, program, fault: error };
+    }),
+    scope: typed.scope,
+  };
+}
+
+/** The kind of a policy's parameters; "unknown" where nobody serves it. */
+export function paramResource(
+  { spec }: Policy,
+  catalog: Catalog,
+): Resource | "unknown" | undefined {
+  if (spec.paramKind === undefined) return undefined;
+  const { apiVersion = "", kind = "" } = spec.paramKind;
+  return catalog.findKind(apiVersion, kind) ?? "unknown";
+}
