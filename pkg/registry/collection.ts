@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { StatusError } from "#meta";
 import type { DeleteOptions, Item, ItemList, ListOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
@@ -18,6 +19,8 @@ export async function removeCollection(
   { list: listOptions, options }: { readonly list: ListOptions; readonly options: DeleteOptions },
 ): Promise<ItemList> {
   const found = await list(environment, target, listOptions);
+  // All that are under way listen to it.
+  setMaxListeners(0, target.signal);
   const items: Item[] = [];
   for await (const item of found.items) items.push(item);
   for (let start = 0; start < items.length; start += width) {

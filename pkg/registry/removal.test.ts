@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { memoryBackend, objectStore, type ObjectStore } from "#storage";
 import type { DeleteAnswer } from "./contract.ts";
 import { collected, refusal, testRegistry, type TestRegistry } from "./testing.ts";
 
@@ -60,6 +61,34 @@ describe("registry deletions", () => {
       await refusal(api.remove(`${maps}/a`, both)),
       /^422 Invalid DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Invalid value: "F/,
     );
+  });
+
+  it("checks the uid of what it removes, not of what it saw first", async () => {
+    const store = objectStore(memoryBackend(), { root: "/registry" });
+    let beforeDelete = async (): Promise<unknown> => undefined;
+    const slow: ObjectStore = Object.assign(Object.create(store), {
+      delete: async (...given: Parameters<ObjectStore["delete"]>) => {
+        const meanwhile = beforeDelete;
+        beforeDelete = async () => undefined;
+        await meanwhile();
+        return store.delete(...given);
+      },
+    });
+    api = await testRegistry({ store: slow });
+    const { item } = await api.post(maps, { metadata: { name: "a" } });
+    const { uid } = item.object.metadata;
+    const recreate = async (): Promise<void> => {
+      await api.remove(`${maps}/a`);
+      await api.post(maps, { metadata: { name: "a" } });
+    };
+    beforeDelete = recreate;
+    const pinned = api.remove(`${maps}/a`, { preconditions: { uid } });
+    assert.match(await refusal(pinned), /^409 .*The object might have been deleted and then recre/);
+    assert.notEqual((await api.get(`${maps}/a`)).object.metadata.uid, uid);
+    // Without a uid whatever stands there is meant.
+    beforeDelete = recreate;
+    assert.equal(told(await api.remove(`${maps}/a`)), "Success");
+    assert.match(await refusal(api.get(`${maps}/a`)), /^404/);
   });
 
   it("follows the propagation policy", async () => {
