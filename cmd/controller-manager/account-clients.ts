@@ -1,7 +1,7 @@
 /** Controllers as service accounts of their own. */
 import type { Clock } from "#base";
 import type { ApiObject, Client, Handle } from "#client";
-import { resolve, StatusError } from "#meta";
+import { ignoreConflict, resolve } from "#meta";
 
 const namespace = "kube-system";
 const lifeSeconds = 3600;
@@ -60,9 +60,7 @@ export async function accountToken(options: AccountOptions, name: string): Promi
 }
 
 async function requestToken(client: Client, name: string): Promise<string> {
-  await client.create(accounts, { metadata: { namespace, name } }).catch((error: unknown) => {
-    if (!(error instanceof StatusError && error.code === 409)) throw error;
-  });
+  await client.create(accounts, { metadata: { namespace, name } }).catch(ignoreConflict);
   const apiVersion = resolve("authentication.{api}/v1", client.domain);
   const spec = { audiences: [], expirationSeconds: lifeSeconds };
   const draft = { apiVersion, kind: "TokenRequest", metadata: { namespace, name }, spec };

@@ -1,7 +1,15 @@
 import { accessDefaults } from "#api";
 import { missingRules } from "#authz";
 import { deepEqual } from "#base";
-import { type Catalog, resolve, type Resource, StatusError } from "#meta";
+import {
+  type Catalog,
+  ignoreConflict,
+  ignoreNotFound,
+  isConflict,
+  isNotFound,
+  resolve,
+  type Resource,
+} from "#meta";
 import {
   bodyOf,
   everything,
@@ -53,9 +61,7 @@ export async function noteTokenTracking(options: ReconcileOptions, now: number):
   const target = serverTarget(resource, { namespace }, signal);
   const data = { since: new Date(now).toISOString().slice(0, "2006-01-02".length) };
   const body = bodyOf(resource, { metadata: { name, namespace }, data });
-  await registry.create(target, body, plainWrite).catch((error: unknown) => {
-    if (!(error instanceof StatusError && error.code === 409)) throw error;
-  });
+  await registry.create(target, body, plainWrite).catch(ignoreConflict);
 }
 
 class Reconciliation {
@@ -79,7 +85,7 @@ class Reconciliation {
         else await this.repair(wanted, known);
         return;
       } catch (error) {
-        const isOutdated = error instanceof StatusError && [404, 409].includes(error.code);
+        const isOutdated = isNotFound(error) || isConflict(error);
         if (!isOutdated || attempt === attempts) throw error;
       }
       known = await this.current(wanted);
@@ -87,13 +93,9 @@ class Reconciliation {
   }
 
   private async current({ metadata }: any): Promise<any> {
-    try {
-      const target = this.target(metadata);
-      return (await this.options.registry.get(target, { resourceVersion: "" })).object;
-    } catch (error) {
-      if (error instanceof StatusError && error.code === 404) return undefined;
-      throw error;
-    }
+    const target = this.target(metadata);
+    const { registry } = this.options;
+    return (await registry.get(target, { resourceVersion: "" }).catch(ignoreNotFound))?.object;
   }
 
   private async create(object: any): Promise<void> {

@@ -1,5 +1,5 @@
 import { bootstrapObjects } from "#api";
-import { type Catalog, StatusError } from "#meta";
+import { type Catalog, ignoreConflict } from "#meta";
 import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
 
 export { apiserver } from "#registry";
@@ -16,10 +16,6 @@ export async function bootstrap(
     const resource = catalog.resources.find((candidate) => candidate.kind === kind);
     if (resource === undefined) continue;
     const target = serverTarget(resource, {}, signal);
-    try {
-      await registry.create(target, bodyOf(resource, object), plainWrite);
-    } catch (error) {
-      if (!(error instanceof StatusError && error.code === 409)) throw error;
-    }
+    await registry.create(target, bodyOf(resource, object), plainWrite).catch(ignoreConflict);
   }
 }

@@ -1,6 +1,6 @@
 import { type ClusterTrust, publishedTrust } from "#authn";
 import { type Clock, deepEqual } from "#base";
-import { type Catalog, StatusError } from "#meta";
+import { type Catalog, ignoreNotFound, isConflict } from "#meta";
 import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
 import type { FollowedFiles } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
@@ -33,8 +33,7 @@ export async function publishTrust(parts: TrustParts, signal: AbortSignal): Prom
       await write(parts, trust(), signal);
     } catch (error) {
       // Another replica was faster; what it wrote is looked at in the next round.
-      const isConflict = error instanceof StatusError && error.code === 409;
-      if (!signal.aborted && !isConflict) report(`config map ${name}`, error);
+      if (!signal.aborted && !isConflict(error)) report(`config map ${name}`, error);
     }
     await clock.sleep(betweenLooksMs, signal, { background: true }).catch(() => undefined);
   }
@@ -60,7 +59,9 @@ async function write(
   const resource = catalog.find("", "v1", "configmaps");
   if (resource === undefined) return;
   const target = serverTarget(resource, { namespace, name }, signal);
-  const present = await registry.get(target, { resourceVersion: "", own: true }).catch(ifMissing);
+  const present = await registry
+    .get(target, { resourceVersion: "", own: true })
+    .catch(ignoreNotFound);
   const data = publishedTrust(trust, present?.object.data ?? {}, clock.now());
   if (present === undefined) {
     const made = { metadata: { name, namespace }, data };
@@ -68,9 +69,4 @@ async function write(
   } else if (!deepEqual(data, present.object.data)) {
     await registry.update(target, bodyOf(resource, { ...present.object, data }), plainWrite);
   }
-}
-
-function ifMissing(error: unknown): undefined {
-  if (error instanceof StatusError && error.code === 404) return undefined;
-  throw error;
 }

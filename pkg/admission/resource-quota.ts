@@ -1,11 +1,26 @@
 import type { Clock } from "#base";
-import { Quantity, StatusError } from "#meta";
-import type { AdmissionAttributes, Admit, Registry } from "#registry";
-import { amountOf, type Amounts, masked, minus, plus } from "./amounts.ts";
+import { isConflict, isNotFound, Quantity } from "#meta";
+import {
+  type AdmissionAttributes,
+  type Admit,
+  apiserver,
+  apiserverAgent,
+  jsonBody,
+  type PatchOptions,
+  plainWrite,
+} from "#registry";
+import {
+  amountOf,
+  type Amounts,
+  inScopes,
+  masked,
+  type Meter,
+  meterOf,
+  minus,
+  plus,
+} from "#quota";
 import { type AdmissionParts, type Objects, refuse } from "./objects.ts";
-import { inScopes } from "./quota-scopes.ts";
 import { Turns } from "./turns.ts";
-import { type Meter, meterFor } from "./usage.ts";
 
 /**
  * Quotas: what is written must fit into what all quotas of its namespace still allow, and is then
@@ -26,13 +41,22 @@ export function resourceQuota(parts: QuotaParts): Admit {
   // Those that meet here need not get into each other's way in the store.
   const turns = new Turns();
   return async (attributes) => {
-    const { target, operation } = attributes;
-    if (target.namespace === "" || operation === "delete") return [];
-    const meter = meterFor(attributes, { domain, now: parts.clock.now() });
-    if (meter === undefined) return [];
+    const { target } = attributes;
+    if (target.namespace === "" || !mayCharge(attributes)) return [];
+    const meter = meterOf(target.resource, { domain, now: parts.clock.now() });
     await turns.take(target.namespace, () => charge(parts, attributes, meter));
     return [];
   };
+}
+
+/** Whether a quota may count more, or less, after a write of this sort. */
+function mayCharge({ target, operation }: AdmissionAttributes): boolean {
+  const { resource, subresource } = target;
+  if (operation === "delete") return false;
+  const plural = resource.kind.group === "" ? resource.plural : "";
+  if (plural === "services" || plural === "persistentvolumeclaims") return subresource === "";
+  if (plural === "pods" && subresource === "resize") return true;
+  return subresource === "" && operation === "create" && !resource.kind.rules.expires;
 }
 
 async function charge(
@@ -145,28 +169,20 @@ async function note(
   if (resource === undefined) return true;
   const { name, resourceVersion } = quota.metadata;
   const patch = { metadata: { resourceVersion }, status: { used } };
-  const quotaTarget = { ...target, resource, name, subresource: "status", user: accountant };
-  const body = { bytes: Buffer.from(JSON.stringify(patch)), format: "json" } as const;
+  const quotaTarget = { ...target, resource, name, subresource: "status", user: apiserver };
+  const body = jsonBody(patch);
   try {
     await registry().patch(quotaTarget, body, noteOptions);
     return true;
   } catch (error) {
-    if (error instanceof StatusError && (error.code === 409 || error.code === 404)) return false;
+    if (isConflict(error) || isNotFound(error)) return false;
     throw error;
   }
 }
 
-const noteOptions: Parameters<Registry["patch"]>[2] = {
-  dryRun: false,
-  fieldManager: "kube-apiserver",
-  fieldValidation: "Ignore",
+const noteOptions: PatchOptions = {
+  ...plainWrite,
+  fieldManager: apiserverAgent,
   patchType: "merge",
   force: undefined,
-};
-
-const accountant = {
-  name: "system:apiserver",
-  uid: "",
-  groups: ["system:masters"],
-  extra: new Map<string, readonly string[]>(),
 };

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { type Clock, deepEqual, type Random } from "#base";
-import { formatMicros, resolve, StatusError } from "#meta";
+import { formatMicros, ignoreNotFound, isConflict, resolve } from "#meta";
 import { type Instruments, noInstruments } from "#request";
 import type { ApiObject, Client, Handle } from "./contract.ts";
 import { withDeadline } from "./deadline.ts";
@@ -249,10 +249,7 @@ class Election {
 
   private async read(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name } = this.options;
-    return client.get(this.leases, { namespace, name }, { signal }).catch((error: unknown) => {
-      if (error instanceof StatusError && error.code === 404) return undefined;
-      throw error;
-    });
+    return client.get(this.leases, { namespace, name }, { signal }).catch(ignoreNotFound);
   }
 
   private async make(signal: AbortSignal): Promise<boolean> {
@@ -323,8 +320,4 @@ class Election {
 export function microsText(clock: Clock): string {
   const micros = clock.nowMicros();
   return formatMicros({ seconds: Math.floor(micros / 1e6), nanos: (micros % 1e6) * 1000 });
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof StatusError && error.code === 409;
 }

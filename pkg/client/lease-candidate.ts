@@ -1,5 +1,5 @@
 import type { Clock, Random } from "#base";
-import { resolve, StatusError } from "#meta";
+import { ignoreConflict, resolve } from "#meta";
 import type { ApiObject, Client, Handle } from "./contract.ts";
 import { Informer } from "./informer.ts";
 import { microsText } from "./leader-election.ts";
@@ -78,6 +78,6 @@ async function stand(
       : client.update(resource, { ...present, spec: { ...present.spec, ...spec } });
   await written.catch((error: unknown) => {
     // Changed meanwhile: it comes back as an event, and is answered then.
-    if (!(error instanceof StatusError && error.code === 409)) throw error;
+    ignoreConflict(error);
   });
 }

@@ -1,7 +1,7 @@
 import { assign, deepEqual } from "#base";
 import { type Draft, keyOf, type WorkQueue } from "#client";
-import { resolve } from "#meta";
-import { type ControllerContext, enqueue, ignoreNotFound, isConflict, queueOf } from "./context.ts";
+import { ignoreNotFound, isConflict, resolve } from "#meta";
+import { type ControllerContext, enqueue, queueOf } from "./context.ts";
 import { type Secret, secrets, type ServiceAccount, serviceAccounts } from "./kinds.ts";
 
 export interface AccountTokenOptions {

@@ -1,7 +1,7 @@
 import { deepEqual } from "#base";
 import type { ApiObject, Handle } from "#client";
-import { groupVersionOf, resolve, selectorFromLabelSelector } from "#meta";
-import { type ControllerContext, enqueue, isConflict, isNotFound, queueOf } from "./context.ts";
+import { groupVersionOf, isConflict, isNotFound, resolve, selectorFromLabelSelector } from "#meta";
+import { type ControllerContext, enqueue, queueOf } from "./context.ts";
 
 /** The owner of the rules of aggregated roles. */
 const fieldManager = "clusterrole-aggregation-controller";

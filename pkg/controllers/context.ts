@@ -47,19 +47,6 @@ export function codeOf(error: unknown): number {
   return error instanceof StatusError ? error.code : 0;
 }
 
-export function isNotFound(error: unknown): boolean {
-  return codeOf(error) === 404;
-}
-
-export function isConflict(error: unknown): boolean {
-  return codeOf(error) === 409;
-}
-
-/** For what somebody else may have deleted meanwhile. */
-export function ignoreNotFound(error: unknown): undefined {
-  if (!isNotFound(error)) throw error;
-}
-
 /** Nothing new is made in a namespace that goes away. */
 export function isTerminating(error: unknown): boolean {
   if (!(error instanceof StatusError)) return false;

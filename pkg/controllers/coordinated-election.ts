@@ -8,9 +8,9 @@ import {
   microsText,
   TryAgain,
 } from "#client";
-import { resolve } from "#meta";
+import { ignoreNotFound, isConflict, resolve } from "#meta";
 import { bestOf, oldestEmulation, strategyOf } from "./candidate-choice.ts";
-import { type ControllerContext, ignoreNotFound, isConflict, queueOf } from "./context.ts";
+import { type ControllerContext, queueOf } from "./context.ts";
 
 /** A candidate that was asked has so long to answer, and its answer is good for as long. */
 const answerMs = 5_000;

@@ -1,5 +1,5 @@
 import { deepEqual } from "#base";
-import type { Resource } from "#meta";
+import { isConflict, isNotFound, type Resource } from "#meta";
 import {
   bodyOf,
   everything,
@@ -8,7 +8,6 @@ import {
   type ServerAccess,
   serverTarget,
 } from "#registry";
-import { isConflict, isNotFound } from "./context.ts";
 
 /** Objects of one kind, without a namespace, that the server keeps. */
 export interface Defaults {

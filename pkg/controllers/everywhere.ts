@@ -1,12 +1,6 @@
 import type { ApiObject, Draft, Handle } from "#client";
-import {
-  type ControllerContext,
-  enqueue,
-  isConflict,
-  isNotFound,
-  isTerminating,
-  queueOf,
-} from "./context.ts";
+import { isConflict, isNotFound } from "#meta";
+import { type ControllerContext, enqueue, isTerminating, queueOf } from "./context.ts";
 import { type Namespace, namespaces } from "./kinds.ts";
 
 /** An object that every namespace is to have. */

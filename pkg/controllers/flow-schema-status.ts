@@ -1,6 +1,6 @@
 import type { ApiObject, Handle } from "#client";
-import { groupVersionOf, resolve } from "#meta";
-import { type ControllerContext, enqueue, isConflict, isNotFound, queueOf } from "./context.ts";
+import { groupVersionOf, isConflict, isNotFound, resolve } from "#meta";
+import { type ControllerContext, enqueue, queueOf } from "./context.ts";
 
 const fieldManager = "api-priority-and-fairness-config-consumer-v1";
 const TYPE = "Dangling";

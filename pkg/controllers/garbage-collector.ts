@@ -1,6 +1,7 @@
 import { type Handle, type OwnerReference, TryAgain, type WorkQueue } from "#client";
+import { ignoreNotFound } from "#meta";
 import { Collectable } from "./collectable.ts";
-import { type ControllerContext, ignoreNotFound, queueOf } from "./context.ts";
+import { type ControllerContext, queueOf } from "./context.ts";
 import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
 
 const foreground = "foregroundDeletion";

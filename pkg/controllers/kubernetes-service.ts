@@ -1,5 +1,5 @@
 import type { Clock } from "#base";
-import { type Catalog, resolve, type Resource } from "#meta";
+import { type Catalog, isConflict, isNotFound, resolve, type Resource } from "#meta";
 import {
   bodyOf,
   firstAddress,
@@ -10,7 +10,6 @@ import {
   serverTarget,
   type ServiceNetwork,
 } from "#registry";
-import { isConflict, isNotFound } from "./context.ts";
 
 /** What the service `kubernetes` and the default networks are made from. */
 export interface KubernetesService {

@@ -1,6 +1,6 @@
 import { TryAgain } from "#client";
-import { formatSeconds } from "#meta";
-import { type ControllerContext, enqueue, ignoreNotFound, queueOf } from "./context.ts";
+import { formatSeconds, ignoreNotFound } from "#meta";
+import { type ControllerContext, enqueue, queueOf } from "./context.ts";
 import { type Namespace, namespaces } from "./kinds.ts";
 import { observations, withObservations } from "./namespace-conditions.ts";
 import { emptyNamespace } from "./namespace-content.ts";

@@ -1,8 +1,7 @@
 import { type Clock, deepEqual } from "#base";
-import { type Catalog, resolve, type Resource } from "#meta";
+import { type Catalog, isConflict, isNotFound, resolve, type Resource } from "#meta";
 import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
 import type { ObjectStore } from "#storage";
-import { isConflict, isNotFound } from "./context.ts";
 
 /**
  * Endpoints of the service `kubernetes`: every replica keeps a lease with its address in the store,

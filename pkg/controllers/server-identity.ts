@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock, Random } from "#base";
 import { type Client, type Handle, type Lease, microsText } from "#client";
-import { resolve } from "#meta";
-import { ignoreNotFound, isConflict } from "./context.ts";
+import { ignoreNotFound, isConflict, resolve } from "#meta";
 
 /**
  * Every API server keeps a Lease in kube-system that says that it is there. Leases of servers that

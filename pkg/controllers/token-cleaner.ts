@@ -1,6 +1,7 @@
 import { keyOf } from "#client";
+import { ignoreNotFound } from "#meta";
 import { expiryOf, tokenNamespace, tokenSecrets } from "./bootstrap-tokens.ts";
-import { type ControllerContext, enqueue, ignoreNotFound, queueOf } from "./context.ts";
+import { type ControllerContext, enqueue, queueOf } from "./context.ts";
 import { secrets } from "./kinds.ts";
 
 /** Deletes the Secrets of bootstrap tokens when they have expired. */

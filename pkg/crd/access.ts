@@ -1,4 +1,4 @@
-import { StatusError } from "#meta";
+import { isConflict, isNotFound } from "#meta";
 import type { ServerAccess } from "#registry";
 import type { Tracer } from "#request";
 
@@ -10,5 +10,5 @@ export interface DefinitionOptions extends ServerAccess {
 
 /** Somebody else was faster, or it is gone: the next event tells what to do. */
 export function isOutdated(error: unknown): boolean {
-  return error instanceof StatusError && (error.code === 409 || error.code === 404);
+  return isConflict(error) || isNotFound(error);
 }

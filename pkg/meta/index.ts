@@ -11,7 +11,7 @@ export {
 export * from "./kind.ts";
 export { Catalog, groupVersionOf, type Resource, resourceOf } from "./catalog.ts";
 export { compareVersions } from "./version-order.ts";
-export { type Status, type StatusCause, type StatusDetails, StatusError } from "./status.ts";
+export * from "./status.ts";
 export {
   duration,
   fieldsV1,
@@ -55,9 +55,7 @@ export {
   parseLabelSelector,
   selectorFromLabelSelector,
 } from "./label-selector.ts";
-export {
-  parseFieldSelector,
-} from "./field-selector.ts";
+export { parseFieldSelector } from "./field-selector.ts";
 export { PatchFault } from "./patch-fault.ts";
 export { jsonPatch } from "./json-patch.ts";
 export { mergePatch } from "./merge-patch.ts";

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { StatusError } from "#meta";
+import { ignoreNotFound } from "#meta";
 import type { DeleteOptions, Item, ItemList, ListOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
 import { delivered, list } from "./list.ts";
@@ -41,9 +41,5 @@ async function removeItem(
   { item, options }: { readonly item: Item; readonly options: DeleteOptions },
 ): Promise<void> {
   const { name = "", namespace = "" } = item.object.metadata;
-  try {
-    await remove(environment, { ...target, name, namespace }, options);
-  } catch (error) {
-    if (!(error instanceof StatusError && error.code === 404)) throw error;
-  }
+  await remove(environment, { ...target, name, namespace }, options).catch(ignoreNotFound);
 }

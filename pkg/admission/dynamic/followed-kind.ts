@@ -1,25 +1,8 @@
-import { type Clock, cryptoRandom } from "#base";
-import { type ApiObject, reflect, RegistryClient } from "#client";
-import { type Catalog, resolve } from "#meta";
-import type { Registry } from "#registry";
+import { type ApiObject, followStored, type Sink } from "#client";
+import { resolve } from "#meta";
+import type { ServerAccess } from "#registry";
 
-export interface FollowOptions {
-  readonly registry: Registry;
-  readonly catalog: Catalog;
-  readonly clock: Clock;
-  /** Ends it. */
-  readonly signal: AbortSignal;
-  /** Told of a watch that broke and will be tried again. */
-  readonly report: (what: string, error: unknown) => void;
-}
-
-/** Who follows, to the registry. */
-const follower = {
-  name: "system:apiserver",
-  uid: "",
-  groups: ["system:masters", "system:authenticated"],
-  extra: new Map<string, readonly string[]>(),
-};
+export type FollowOptions = ServerAccess;
 
 /** The configurations of one kind as they are stored, sorted by name. */
 export class FollowedKind<T extends ApiObject> {
@@ -41,39 +24,27 @@ export class FollowedKind<T extends ApiObject> {
   }
 
   /** Goes on until the signal aborts; resolves once what is stored now is known. */
-  async follow(options: FollowOptions): Promise<void> {
-    const { catalog, signal, registry } = options;
+  async follow(access: ServerAccess): Promise<void> {
+    const { catalog } = access;
     const group = resolve("admissionregistration.{api}", catalog.domain);
     const resource = this.versions
       .map((version) => catalog.find(group, version, this.plural))
       .find((found) => found !== undefined);
-    if (resource === undefined) return;
-    const { version, plural, kind } = resource;
-    const who = { user: follower, userAgent: "kube-apiserver" };
-    const client = new RegistryClient({ ...who, registry, catalog, signal });
-    await new Promise<void>((synced) => {
-      const sink = {
-        replaced: (all: readonly T[]) => {
-          this.#objects.clear();
-          for (const object of all) this.#objects.set(object.metadata.name, object);
-          this.#sorted = undefined;
-          synced();
-        },
-        changed: (type: string, object: T) => {
-          if (type === "DELETED") this.#objects.delete(object.metadata.name);
-          else this.#objects.set(object.metadata.name, object);
-          this.#sorted = undefined;
-        },
-      };
-      const handle = { group, version, plural, kind: kind.kind, namespaced: false };
-      const following = reflect({
-        ...options,
-        client,
-        resource: handle,
-        sink,
-        random: cryptoRandom,
-      });
-      void following.then(synced);
-    });
+    if (resource !== undefined) await followStored(resource, this.#sink, access).ready;
+  }
+
+  get #sink(): Sink<T> {
+    return {
+      replaced: (all) => {
+        this.#objects.clear();
+        for (const object of all) this.#objects.set(object.metadata.name, object);
+        this.#sorted = undefined;
+      },
+      changed: (type, object) => {
+        if (type === "DELETED") this.#objects.delete(object.metadata.name);
+        else this.#objects.set(object.metadata.name, object);
+        this.#sorted = undefined;
+      },
+    };
   }
 }
