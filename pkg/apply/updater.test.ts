@@ -19,9 +19,14 @@ const port = v1("Port", "A port.", {
   name: plain(3, string, "What for."),
 });
 
-const unit = v1("Unit", "One unit.", { a: plain(1, string, "A."), b: plain(2, string, "B.") }, {
-  atomic: true,
-});
+const unit = v1(
+  "Unit",
+  "One unit.",
+  { a: plain(1, string, "A."), b: plain(2, string, "B.") },
+  {
+    atomic: true,
+  },
+);
 
 const toy = v1("Toy", "Everything that merges in its own way.", {
   text: plain(1, string, "A text."),
@@ -110,12 +115,18 @@ describe("apply", () => {
       .apply("b", {
         data: { y: "2" },
         tags: ["r", "t"],
-        ports: [{ port: 80, protocol: "UDP" }, { port: 80, protocol: "TCP", name: "web" }],
+        ports: [
+          { port: 80, protocol: "UDP" },
+          { port: 80, protocol: "TCP", name: "web" },
+        ],
       });
     assert.deepEqual(both.object, {
       data: { x: "1", y: "2" },
       tags: ["r", "t", "s"],
-      ports: [{ port: 80, protocol: "UDP" }, { port: 80, protocol: "TCP", name: "web" }],
+      ports: [
+        { port: 80, protocol: "UDP" },
+        { port: 80, protocol: "TCP", name: "web" },
+      ],
       args: ["1"],
     });
   });
@@ -145,7 +156,10 @@ describe("apply", () => {
 
   it("conflicts over other values only, and takes them by force", () => {
     const start = new Story().apply("a", { text: "1", data: { x: "1" }, unit: { a: "1" } });
-    assert.deepEqual(conflicts(() => start.apply("b", { text: "1" })), []);
+    assert.deepEqual(
+      conflicts(() => start.apply("b", { text: "1" })),
+      [],
+    );
     assert.deepEqual(
       conflicts(() => start.apply("b", { text: "2", data: { x: "2", y: "2" }, unit: { b: "1" } })),
       ["a .text", "a .unit", "a .data.x"],
@@ -236,6 +250,90 @@ describe("apply, whatever is applied", () => {
         .apply("b", {});
       assert.deepEqual(withoutOrder(story.object), {}, `round ${round}`);
       assert.equal(story.managers.size, 0);
+    }
+  });
+});
+
+/** The toy in another version, where its data are called entries. */
+const v2 = structs("test/v2");
+const toy2 = v2("Toy", "The same under other names.", {
+  entries: plain(3, map(string), "Key by key."),
+  ports: plain(5, list(port), "Told apart by number and protocol.", {
+    listType: "map",
+    listMapKeys: ["port", "protocol"],
+  }),
+  tags: plain(6, list(string), "A set.", { listType: "set" }),
+});
+
+function renamed(object: JsonObject, from: string, to: string): JsonObject {
+  const { [from]: value, ...rest } = object;
+  return value === undefined ? object : { ...rest, [to]: value };
+}
+
+const inV2 = (object: JsonObject): JsonObject => renamed(object, "data", "entries");
+const inV1 = (object: JsonObject): JsonObject => renamed(object, "entries", "data");
+
+/** An object in its first version, with owners of both. */
+class TwoVersions {
+  constructor(
+    readonly object: JsonObject = {},
+    readonly managers: Managers = new Managers(),
+  ) {}
+
+  /** The configuration is given in the first version, and spoken in either. */
+  apply(name: string, part: JsonObject, apiVersion: "v1" | "v2"): TwoVersions {
+    const shapes = new Map([
+      ["v1", shape],
+      ["v2", rootShape(toy2)],
+    ]);
+    const speak = apiVersion === "v1" ? inV1 : inV2;
+    const versions: Change["versions"] = {
+      shapeOf: (version) => shapes.get(version),
+      convert: (object, _from, to) => (to === "v1" ? inV1(object) : inV2(object)),
+    };
+    const manager = { ...managerOf(name, "Apply"), apiVersion };
+    const id = identityOf(manager);
+    const [live, configuration] = [speak(this.object), speak(part)];
+    const application = { live, configuration, manager, id, force: false };
+    const spoken: Change = { versions, apiVersion, scope: noScope };
+    const { object, managers } = apply(spoken, application, this.managers);
+    return new TwoVersions(object === undefined ? this.object : decoded(inV1(object)), managers);
+  }
+}
+
+describe("apply, in whatever version", () => {
+  const rounds = 300;
+  const arbitraryVersion = (random: Random): "v1" | "v2" => random.pick(["v1", "v2"]);
+
+  it("does the same, and the same again in the other version changes nothing", () => {
+    const random = seededRandom("versions");
+    let [spoken, plainly] = [new TwoVersions(), new TwoVersions()];
+    for (let round = 0; round < rounds; round++) {
+      const name = random.pick(["a", "b"]);
+      const part = arbitraryPart(random, name);
+      spoken = spoken.apply(name, part, arbitraryVersion(random));
+      plainly = plainly.apply(name, part, "v1");
+      assert.deepEqual(withoutOrder(spoken.object), withoutOrder(plainly.object), `round ${round}`);
+      const again = spoken.apply(name, part, arbitraryVersion(random));
+      assert.equal(again.object, spoken.object, `round ${round}: again`);
+      assert.ok(again.managers.size <= 2, "one entry for each who applies");
+    }
+  });
+
+  it("of disjoint managers commutes across versions", () => {
+    const random = seededRandom("disjoint versions");
+    for (let round = 0; round < rounds; round++) {
+      const [a, b, c] = ["a", "b", "a"].map((name) => arbitraryPart(random, name)) as [
+        JsonObject,
+        JsonObject,
+        JsonObject,
+      ];
+      const [first, second] = [arbitraryVersion(random), arbitraryVersion(random)];
+      const start = new TwoVersions().apply("a", a, "v1");
+      const one = start.apply("b", b, first).apply("a", c, second);
+      const other = start.apply("a", c, second).apply("b", b, first);
+      const why = `round ${round}: ${JSON.stringify({ a, b, c, first, second })}`;
+      assert.deepEqual(withoutOrder(one.object), withoutOrder(other.object), why);
     }
   });
 });

@@ -57,9 +57,13 @@ describe("ownership", () => {
     const made = await api.post(maps, object);
     const fields = "f:data{.,f:a,f:b},f:metadata{f:labels{.,f:l}}";
     assert.deepEqual(owners(made), [`Update test 0 ${fields}`]);
-    const named = await api.post(maps, { metadata: { name: "b" }, data: { a: "1" } }, {
-      fieldManager: "me",
-    });
+    const named = await api.post(
+      maps,
+      { metadata: { name: "b" }, data: { a: "1" } },
+      {
+        fieldManager: "me",
+      },
+    );
     assert.deepEqual(owners(named), ["Update me 0 f:data{.,f:a}"]);
     assert.deepEqual(owners(await api.post(maps, { metadata: { name: "c" } })), []);
   });
@@ -68,9 +72,13 @@ describe("ownership", () => {
     const api = await testRegistry();
     await api.post(maps, { metadata: { name: "a" }, data: { a: "1", b: "1" } });
     api.clock.advance(5000);
-    const patched = await api.patch(`${maps}/a`, { data: { b: "2", c: "1" } }, {
-      fieldManager: "p",
-    });
+    const patched = await api.patch(
+      `${maps}/a`,
+      { data: { b: "2", c: "1" } },
+      {
+        fieldManager: "p",
+      },
+    );
     const both = ["Update test 0 f:data{.,f:a}", "Update p 5 f:data{f:b,f:c}"];
     assert.deepEqual(owners(patched), both);
     api.clock.advance(5000);
@@ -126,9 +134,13 @@ describe("ownership", () => {
       metadata: { name: "h" },
       spec: { scaleTargetRef, maxReplicas: 3, minReplicas: 2 },
     });
-    const patched = await api.patch(`autoscaling/v2/${path}/h`, { spec: { maxReplicas: 4 } }, {
-      fieldManager: "two",
-    });
+    const patched = await api.patch(
+      `autoscaling/v2/${path}/h`,
+      { spec: { maxReplicas: 4 } },
+      {
+        fieldManager: "two",
+      },
+    );
     assert.deepEqual(owners(patched), [
       "Update test 0 autoscaling/v1 f:spec{f:minReplicas,f:scaleTargetRef," +
         "f:targetCPUUtilizationPercentage}",
@@ -226,11 +238,15 @@ describe("ownership", () => {
         });
         // Random lists may lack keys, and then nobody is to own anything.
         if (compared.length === 0) continue;
-        own(environment, { ...target(maps), resource: asStored }, {
-          object: made,
-          old: undefined,
-          fieldManager: "me",
-        });
+        own(
+          environment,
+          { ...target(maps), resource: asStored },
+          {
+            object: made,
+            old: undefined,
+            fieldManager: "me",
+          },
+        );
         const title = `${groupVersion} ${kind.kind}`;
         assert.equal(JSON.stringify(metadata.managedFields), JSON.stringify(compared), title);
       }
@@ -339,6 +355,32 @@ describe("apply", () => {
     assert.equal(item.object.data.x, "2");
     const expected = '{"apiVersion":"v1","data":{"x":"2"},"kind":"ConfigMap","metadata":';
     assert.equal(item.object.metadata.annotations[name], `${expected}{"name":"a"}}\n`);
+  });
+
+  it("of the same again never writes, whoever applied what before in which version", async () => {
+    const api = await testRegistry();
+    const random = seededRandom("again");
+    const scaleTargetRef = { kind: "Deployment", name: "d", apiVersion: "apps/v1" };
+    const write = (version: string, manager: string, object: object): Promise<WriteAnswer> => {
+      const apiVersion = `autoscaling/${version}`;
+      const document = { apiVersion, kind: "HorizontalPodAutoscaler", ...object };
+      const options = { patchType: "apply", fieldManager: manager, force: true } as const;
+      return api.patch(`${apiVersion}/horizontalpodautoscalers/ns/h`, document, options);
+    };
+    for (let round = 0; round < 60; round++) {
+      const manager = random.pick(["a", "b", "c"]);
+      const version = random.pick(["v1", "v2"]);
+      const own = { [`${manager}-${random.below(3)}`]: String(random.below(3)) };
+      const replicas = random.next() < 0.5 ? { minReplicas: 1 + random.below(2) } : {};
+      const spec = { scaleTargetRef, maxReplicas: 3 + random.below(3), ...replicas };
+      const object = { metadata: { name: "h", labels: own }, spec };
+      const once = await write(version, manager, object);
+      api.clock.advance(1000);
+      const twice = await write(version, manager, object);
+      const why = `round ${round}: ${version} ${manager} ${JSON.stringify(object)}`;
+      assert.equal(twice.item.revision, once.item.revision, why);
+      assert.deepEqual(owners(twice), owners(once), why);
+    }
   });
 
   it("of many managers at once loses nothing", async () => {
