@@ -29,4 +29,13 @@ export { fieldNamed, jsonFields, resolved, type JsonField } from "./layout.ts";
 export { arbitrary } from "./arbitrary.ts";
 export { openApiV2 } from "./openapi-v2.ts";
 export { openApiV3 } from "./openapi-v3.ts";
-export type { GroupVersionKind, OpenApiNaming, OpenApiRoot, OpenApiSchema } from "./openapi.ts";
+export {
+  type GroupVersionKind,
+  type OpenApiDefinition,
+  openApiDefinitions,
+  type OpenApiFold,
+  type OpenApiNaming,
+  type OpenApiRoot,
+  type OpenApiSchema,
+  type OpenApiType,
+} from "./openapi.ts";

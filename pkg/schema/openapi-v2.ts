@@ -1,9 +1,8 @@
 import {
-  foldOpenApi,
   type OpenApiDialect,
+  type OpenApiFold,
+  openApiFold,
   type OpenApiNaming,
-  type OpenApiRoot,
-  type OpenApiSchema,
   scalarSchema,
 } from "./openapi.ts";
 
@@ -18,10 +17,7 @@ const swagger: OpenApiDialect = {
   defaults: false,
 };
 
-/** `definitions` of a Swagger 2.0 document: the roots and everything they refer to, by name. */
-export function openApiV2(
-  roots: readonly OpenApiRoot[],
-  nameOf: OpenApiNaming,
-): Record<string, OpenApiSchema> {
-  return foldOpenApi(swagger, roots, nameOf);
+/** Entries of `definitions` of a Swagger 2.0 document. */
+export function openApiV2(nameOf: OpenApiNaming): OpenApiFold {
+  return openApiFold(swagger, nameOf);
 }

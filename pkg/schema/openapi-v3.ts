@@ -1,9 +1,8 @@
 import {
-  foldOpenApi,
   type OpenApiDialect,
+  type OpenApiFold,
+  openApiFold,
   type OpenApiNaming,
-  type OpenApiRoot,
-  type OpenApiSchema,
   scalarSchema,
 } from "./openapi.ts";
 
@@ -24,13 +23,7 @@ const openApi3: OpenApiDialect = {
   defaults: true,
 };
 
-/**
- * `components.schemas` of an OpenAPI 3.0 document: the roots and everything they refer to, by
- * name.
- */
-export function openApiV3(
-  roots: readonly OpenApiRoot[],
-  nameOf: OpenApiNaming,
-): Record<string, OpenApiSchema> {
-  return foldOpenApi(openApi3, roots, nameOf);
+/** Entries of `components.schemas` of an OpenAPI 3.0 document. */
+export function openApiV3(nameOf: OpenApiNaming): OpenApiFold {
+  return openApiFold(openApi3, nameOf);
 }

@@ -17,7 +17,12 @@ import {
 } from "./declare.ts";
 import { openApiV2 } from "./openapi-v2.ts";
 import { openApiV3 } from "./openapi-v3.ts";
-import type { OpenApiRoot } from "./openapi.ts";
+import {
+  openApiDefinitions,
+  type OpenApiFold,
+  type OpenApiNaming,
+  type OpenApiRoot,
+} from "./openapi.ts";
 import type { StructType, Type } from "./types.ts";
 
 const v1 = structs("api/toys/v1");
@@ -50,10 +55,15 @@ function rootOf(struct: StructType<any>, typeMeta = true): OpenApiRoot {
   return { struct, kinds: typeMeta ? [toyKind] : [], typeMeta };
 }
 
+function folded(dialect: (nameOf: OpenApiNaming) => OpenApiFold, roots: OpenApiRoot[]) {
+  const definitions = [...openApiDefinitions(roots, nameOf, dialect(nameOf))];
+  return Object.fromEntries(definitions.map(([name, { schema }]) => [name, schema]));
+}
+
 /** The v3 schema of a single field, without its description. */
 function v3Field(field: object): unknown {
   const toy = v1("Toy", "A toy.", { it: field as never });
-  const schema = openApiV3([rootOf(toy)], nameOf)["api.toys.v1.Toy"] as any;
+  const schema = folded(openApiV3, [rootOf(toy)])["api.toys.v1.Toy"] as any;
   const { description, ...rest } = schema.properties.it;
   assert.equal(description, "d");
   return { ...rest, ...(schema.required === undefined ? {} : { required: true }) };
@@ -111,7 +121,7 @@ describe("openapi v3 fold", () => {
 
   it("gives roots apiVersion, kind and their group versions, and nobody else", () => {
     const toy = v1("Toy", "A toy.", { part: plain(1, part, "its part") });
-    const schemas = openApiV3([rootOf(toy)], nameOf) as any;
+    const schemas = folded(openApiV3, [rootOf(toy)]) as any;
     const { properties, ...rest } = schemas["api.toys.v1.Toy"];
     assert.deepEqual(Object.keys(properties), ["apiVersion", "kind", "part"]);
     assert.deepEqual(rest["x-kubernetes-group-version-kind"], [toyKind]);
@@ -125,7 +135,7 @@ describe("openapi v3 fold", () => {
       source: plain(1, source, "d", { inline: true }),
       z: plain(2, bool, "d"),
     });
-    const schema = openApiV3([rootOf(toy, false)], nameOf)["api.toys.v1.Toy"] as any;
+    const schema = folded(openApiV3, [rootOf(toy, false)])["api.toys.v1.Toy"] as any;
     assert.deepEqual(Object.keys(schema.properties), ["path", "z"]);
     assert.deepEqual(schema.required, ["path"]);
   });
@@ -134,7 +144,7 @@ describe("openapi v3 fold", () => {
     const node: StructType<any> = v1("Node", "", {
       children: plain(1, list(lazy<unknown>((): Type => node)), "d"),
     });
-    const schemas = openApiV3([rootOf(node, false)], nameOf) as any;
+    const schemas = folded(openApiV3, [rootOf(node, false)]) as any;
     assert.deepEqual(schemas["api.toys.v1.Node"].properties.children.items, {
       default: {},
       allOf: [{ $ref: "#/components/schemas/api.toys.v1.Node" }],
@@ -145,13 +155,13 @@ describe("openapi v3 fold", () => {
     const fields = JSON.parse('{"__proto__": null}');
     Object.defineProperty(fields, "__proto__", { value: plain(1, bool, "d"), enumerable: true });
     const roots = [rootOf(v1("Toy", "", fields), false)];
-    const schema = openApiV3(roots, nameOf)["api.toys.v1.Toy"] as any;
+    const schema = folded(openApiV3, roots)["api.toys.v1.Toy"] as any;
     assert.deepEqual(Object.keys(schema.properties), ["__proto__"]);
   });
 
   it("marks structs that are replaced as a whole", () => {
     const toy = v1("Toy", "", { a: plain(1, bool, "d") }, { atomic: true });
-    const schema = openApiV3([rootOf(toy, false)], nameOf)["api.toys.v1.Toy"] as any;
+    const schema = folded(openApiV3, [rootOf(toy, false)])["api.toys.v1.Toy"] as any;
     assert.equal(schema["x-kubernetes-map-type"], "atomic");
   });
 });
@@ -164,7 +174,7 @@ describe("openapi v2 fold", () => {
       notes: plain(2, map(string), "notes"),
       made: optional(3, moment, "when"),
     });
-    assert.deepEqual(openApiV2([rootOf(toy, false)], nameOf), {
+    assert.deepEqual(folded(openApiV2, [rootOf(toy, false)]), {
       "api.toys.v1.Part": {
         description: "A part.",
         type: "object",

@@ -35,15 +35,24 @@ export interface OpenApiDialect {
   readonly defaults: boolean;
 }
 
+/** A type that has a name of its own in a document. */
+export type OpenApiType = StructType<any> | ScalarType<any>;
+
+/** What a document says of one named type. */
+export interface OpenApiDefinition {
+  readonly schema: OpenApiSchema;
+  /** What the schema refers to by name. */
+  readonly refersTo: readonly OpenApiType[];
+}
+
+/** Makes one definition; `root` if clients meet the type by itself. */
+export type OpenApiFold = (type: OpenApiType, root: OpenApiRoot | undefined) => OpenApiDefinition;
+
 interface Walk {
   readonly dialect: OpenApiDialect;
   readonly nameOf: OpenApiNaming;
-  /**
-   * Filled as references are met; `undefined` marks one whose schema is being made (a recursive
-   * type).
-   */
-  readonly schemas: Map<string, OpenApiSchema | undefined>;
-  readonly roots: ReadonlyMap<StructType<any>, OpenApiRoot>;
+  readonly root: OpenApiRoot | undefined;
+  readonly met: Set<OpenApiType>;
 }
 
 const typeMetaProperties = {
@@ -67,38 +76,45 @@ export function scalarSchema({ openapi }: ScalarType<any>): OpenApiSchema {
   };
 }
 
-/** The schemas of `roots` and of everything they refer to, by name, in alphabetical order. */
-export function foldOpenApi(
-  dialect: OpenApiDialect,
-  roots: readonly OpenApiRoot[],
-  nameOf: OpenApiNaming,
-): Record<string, OpenApiSchema> {
-  const byStruct = new Map(roots.map((root) => [root.struct, root]));
-  const walk: Walk = { dialect, nameOf, schemas: new Map(), roots: byStruct };
-  for (const root of roots) refer(walk, root.struct, {});
-  const names = [...walk.schemas.keys()].sort();
-  return Object.fromEntries(names.map((name) => [name, walk.schemas.get(name) ?? {}]));
+/** A declaration becomes one schema, which names the types that it refers to. */
+export function openApiFold(dialect: OpenApiDialect, nameOf: OpenApiNaming): OpenApiFold {
+  return (type, root) => {
+    const walk: Walk = { dialect, nameOf, root, met: new Set() };
+    const schema = type.tag === "struct" ? structSchema(walk, type) : dialect.scalar(type);
+    return { schema, refersTo: [...walk.met] };
+  };
 }
 
 /**
- * A reference to a named type, whose schema is made now unless it already is (or is being made).
+ * The definitions of `roots` and of everything that they refer to, with their names. Each is made
+ * when it is asked for, so that long work can be done in slices; `define` may know some already.
  */
-function refer(
-  walk: Walk,
-  type: StructType<any> | ScalarType<any>,
-  siblings: OpenApiSchema,
-): OpenApiSchema {
-  const name = walk.nameOf(type.package, type.name);
-  if (!walk.schemas.has(name)) {
-    walk.schemas.set(name, undefined);
-    const schema = type.tag === "struct" ? structSchema(walk, type) : walk.dialect.scalar(type);
-    walk.schemas.set(name, schema);
+export function* openApiDefinitions<D extends Pick<OpenApiDefinition, "refersTo">>(
+  roots: readonly OpenApiRoot[],
+  nameOf: OpenApiNaming,
+  define: (type: OpenApiType, root: OpenApiRoot | undefined) => D,
+): Generator<readonly [name: string, definition: D]> {
+  const byStruct = new Map<OpenApiType, OpenApiRoot>(roots.map((root) => [root.struct, root]));
+  const names = new Set<string>();
+  const open: OpenApiType[] = [...byStruct.keys()].reverse();
+  for (let type = open.pop(); type !== undefined; type = open.pop()) {
+    const name = nameOf(type.package, type.name);
+    if (names.has(name)) continue;
+    names.add(name);
+    const definition = define(type, byStruct.get(type));
+    open.push(...definition.refersTo);
+    yield [name, definition];
   }
-  return walk.dialect.reference(name, siblings);
+}
+
+/** A reference to a named type. */
+function refer(walk: Walk, type: OpenApiType, siblings: OpenApiSchema): OpenApiSchema {
+  walk.met.add(type);
+  return walk.dialect.reference(walk.nameOf(type.package, type.name), siblings);
 }
 
 function structSchema(walk: Walk, struct: StructType<any>): OpenApiSchema {
-  const root = walk.roots.get(struct);
+  const { root } = walk;
   if (struct.open !== undefined) return openSchema(walk, struct, struct.open);
   const properties = new Map<string, OpenApiSchema>();
   const required: string[] = [];
@@ -129,7 +145,7 @@ function openSchema(walk: Walk, struct: StructType<any>, open: OpenMembers): Ope
     typeSchema(walk, metadata.type, { description: metadata.doc }),
   );
   const { properties = {} } = schema as { readonly properties?: OpenApiSchema };
-  const kinds = walk.roots.get(struct)?.kinds ?? [];
+  const kinds = walk.root?.kinds ?? [];
   return {
     ...schema,
     properties: { ...properties, ...typeMetaProperties },

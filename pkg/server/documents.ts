@@ -3,11 +3,11 @@
  * the HTTP stages look at `methods`, write `status`, `headers` and `body`, and know nothing else
  * about them.
  */
-export interface DocumentAnswer {
+export interface DocumentAnswer<Body = Uint8Array> {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Record<string, string>;
-  readonly body: Uint8Array;
+  readonly body: Body;
   /**
    * "get": every other method is answered 405; "any": the document answers whatever the method
    * is.

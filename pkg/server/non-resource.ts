@@ -1,4 +1,5 @@
 import { Router } from "@koa/router";
+import { turns } from "#base";
 import { type Catalog, genericFailure } from "#meta";
 import type { Query, RequestInfo } from "#request";
 import { answer, answerText, gzipAbove, AnswerWriter } from "./answer.ts";
@@ -67,7 +68,7 @@ export async function answerNonResource(
   }
   const fixed = parts.documents.get(path);
   if (fixed !== undefined) return answerFixed(exchange, fixed);
-  const document = findDocument({ catalog: parts.catalog, exchange, path, family });
+  const document = await findDocument({ catalog: parts.catalog, exchange, path, family });
   if (document !== undefined) return answerDocument(exchange, document, parts.limits);
   if (belowServedPrefix(parts.catalog, path)) throw genericFailure(404);
   answerText(exchange, 404, "404 page not found\n");
@@ -100,7 +101,9 @@ function answerFixed(exchange: Exchange, { contentType, body }: ServerDocument):
   answer(exchange, { status: 200, headers }, body);
 }
 
-function findDocument(request: DocumentRequest): DocumentAnswer | undefined {
+type AnyDocument = DocumentAnswer<Uint8Array | readonly Uint8Array[]>;
+
+async function findDocument(request: DocumentRequest): Promise<AnyDocument | undefined> {
   const { catalog, exchange, path, family } = request;
   const accept = exchange.header("accept");
   const ifNoneMatch = exchange.header("if-none-match");
@@ -113,13 +116,14 @@ function findDocument(request: DocumentRequest): DocumentAnswer | undefined {
 
 async function answerDocument(
   exchange: Exchange,
-  document: DocumentAnswer,
+  document: AnyDocument,
   limits: Limits,
 ): Promise<void> {
   const { method } = exchange;
   if (document.methods === "get" && method !== "GET") throw genericFailure(405);
   const { status, headers, body } = document;
-  if (method === "HEAD") return answer(exchange, { status, headers }, body);
+  const pieces = body instanceof Uint8Array ? [body] : body;
+  if (method === "HEAD") return answer(exchange, { status, headers }, Buffer.concat(pieces));
   const compressed = "content-encoding" in headers;
   const writer = new AnswerWriter(exchange.sink, {
     status,
@@ -128,7 +132,11 @@ async function answerDocument(
     memory: answerMemoryOf(limits),
   });
   try {
-    await writer.write(body);
+    const turn = turns();
+    for (const piece of pieces) {
+      await writer.write(piece);
+      await turn();
+    }
     await writer.end();
   } finally {
     writer.abandon();

@@ -3,7 +3,7 @@
  * asks, and shared by every catalog that serves the same kinds in it.
  */
 import { createHash } from "node:crypto";
-import { memoize } from "#base";
+import { memoize, turns } from "#base";
 import {
   apiGroup,
   apiGroupList,
@@ -13,59 +13,56 @@ import {
   status,
   watchEvent,
 } from "#api";
-import { type Domain, openApiName } from "#meta";
+import { type Domain, openApiName, type Resource } from "#meta";
 import {
   type GroupVersionKind,
+  openApiDefinitions,
   type OpenApiRoot,
-  openApiV2,
-  openApiV3,
   type StructType,
 } from "#schema";
 import { type ServedGroup, servedGroups, type ServedVersion } from "./group-order.ts";
 import { memoizeContent, memoizeParts } from "./memoize-parts.ts";
 import {
+  type Dialect,
+  type DocumentEntries,
+  type Entry,
+  openApi3,
+  swagger,
+} from "./openapi-dialects.ts";
+import {
   capitalized,
   groupIdentifier,
   type Operation,
   patch,
-  type PathItem,
   pathsOf,
 } from "./openapi-operations.ts";
-import { pathV2, pathV3 } from "./openapi-printing.ts";
-import { encodeAlong, type Shape } from "./openapi-protobuf.ts";
 import { rootsOf } from "./openapi-roots.ts";
-import { documentV2, documentV3 } from "./openapi-shapes.ts";
 import { versionInfo, versionStruct } from "./version.ts";
 
-/** One OpenAPI document. */
+/** One OpenAPI document, in pieces to be sent one after another. */
 export interface OpenApiDocument {
-  readonly value: Readonly<Record<string, unknown>>;
-  readonly json: Uint8Array;
+  readonly json: readonly Uint8Array[];
   /** SHA-512 of `json`, upper-case hexadecimal: part of the document's address, and its tag. */
   readonly hash: string;
-  /** gnostic's Document message, made when it is first wanted. */
-  readonly protobuf: () => Uint8Array;
+  /** gnostic's Document message; its parts are encoded when they are first wanted. */
+  readonly protobuf: () => Promise<readonly Uint8Array[]>;
 }
 
 /** The paths and roots of one document, before a dialect prints them. */
 interface Part {
   /** Instead of the usual one. */
   readonly title?: string;
-  readonly paths: readonly PathItem[];
+  /** Some paths at a time. */
+  readonly paths: readonly PathSource[];
   readonly roots: readonly OpenApiRoot[];
 }
 
-const bearerToken = {
-  type: "apiKey",
-  in: "header",
-  name: "authorization",
-  description: "A bearer token.",
-};
+type PathSource = (dialect: Dialect) => readonly Entry[];
 
 /** What is found at an address; built when it is first asked for. */
 interface OpenApiEntry {
-  readonly hash: () => string;
-  readonly document: () => OpenApiDocument;
+  readonly hash: () => Promise<string>;
+  readonly document: () => Promise<OpenApiDocument>;
 }
 
 /** Addresses below `/openapi/v3/` and what is found there. */
@@ -73,7 +70,7 @@ export const openApiV3Documents = memoizeContent((catalog): ReadonlyMap<string, 
   const { domain } = catalog;
   const found = new Map<string, OpenApiEntry>();
   const add = (address: string, part: () => Part) =>
-    found.set(address, entryOf(lazily(() => printV3(part()))));
+    found.set(address, entryOf(lazily(() => printed(openApi3, part()))));
   add("api", coreVersionsPart);
   add("apis", groupListPart);
   add("version", versionPart);
@@ -91,19 +88,20 @@ function isCustom({ versions }: ServedGroup): boolean {
   return versions.every(({ resources }) => resources.every(({ kind }) => kind.custom));
 }
 
-function entryOf(document: () => OpenApiDocument): OpenApiEntry {
-  return { hash: () => document().hash, document };
+function entryOf(document: () => Promise<OpenApiDocument>): OpenApiEntry {
+  return { hash: async () => (await document()).hash, document };
 }
 
 const versionEntries = memoize((served: ServedVersion) =>
   memoize((domain: Domain): OpenApiEntry => {
-    const print = () => printV3(versionedPart(served, domain));
+    const print = () => printed(openApi3, versionedPart(served, domain));
     const [first] = served.resources;
     if (first?.kind.custom === undefined) {
-      return entryOf(() => versionDocuments(identityOf(served, domain), print));
+      return entryOf(() => versionDocuments(identityOf(domain, served.resources), print));
     }
     const hash = lazily(() => customHash(served));
-    return { hash, document: () => ({ ...print(), hash: hash() }) };
+    const document = sharedWhileUsed(async () => ({ ...(await print()), hash: hash() }));
+    return { hash: async () => hash(), document };
   }),
 );
 
@@ -117,78 +115,80 @@ function customHash({ resources }: ServedVersion): string {
   return createHash("sha512").update(made).digest("hex").toUpperCase();
 }
 
-/** A group version's document depends on these values and on nothing else. */
-function identityOf(served: ServedVersion, domain: Domain): readonly object[] {
-  return [domain, ...served.resources.flatMap(({ kind, served: version }) => [kind, version])];
+/** What is printed of resources depends on these values and on nothing else. */
+function identityOf(domain: Domain, resources: readonly Resource[]): readonly object[] {
+  return [domain, ...resources.flatMap(({ kind, served }) => [kind, served])];
 }
 
-const versionDocuments = memoizeParts<OpenApiDocument>();
-const versionPartsV2 = memoizeParts<PrintedPart>();
+const versionDocuments = memoizeParts<Promise<OpenApiDocument>>();
+const resourcePaths = new Map<Dialect, KeptEntries>([[swagger, memoizeParts()]]);
 
-function printV3({ paths, roots, title }: Part): OpenApiDocument {
-  const value = {
-    openapi: "3.0.0",
-    info: { ...infoOf(), ...(title === undefined ? {} : { title }) },
-    paths: Object.fromEntries(paths.map((item) => [item.path, pathV3(item)])),
-    components: {
-      schemas: openApiV3(roots, openApiName),
-      securitySchemes: { BearerToken: bearerToken },
-    },
-  };
-  return documentOf(value, documentV3);
-}
+type KeptEntries = ReturnType<typeof memoizeParts<readonly Entry[]>>;
 
-function infoOf() {
-  return { title: "Kubernetes", version: versionInfo().gitVersion };
-}
-
-function documentOf(value: Readonly<Record<string, unknown>>, shape: Shape): OpenApiDocument {
-  const json = Buffer.from(JSON.stringify(value));
-  const hash = createHash("sha512").update(json).digest("hex").toUpperCase();
-  return { value, json, hash, protobuf: lazily(() => encodeAlong(shape, value)) };
-}
-
-/** The whole API in one Swagger 2.0 document, put together from parts that are kept. */
-export const openApiV2Document = memoizeContent((catalog): OpenApiDocument => {
+/** The whole API in one Swagger 2.0 document; those who ask at the same time share the work. */
+export const openApiV2Document = memoizeContent((catalog): Promise<OpenApiDocument> => {
   const { domain } = catalog;
-  const served = servedGroups(catalog).flatMap((group) => group.versions);
+  const groups = servedGroups(catalog);
+  const served = groups.flatMap((group) => group.versions);
   const parts = [
-    ...served.map((version) =>
-      versionPartsV2(identityOf(version, domain), () => printV2(versionedPart(version, domain))),
-    ),
-    ...[coreVersionsPart(), groupListPart(), versionPart()].map(printV2),
-    ...servedGroups(catalog)
-      .filter(({ name }) => name !== "")
-      .map((group) => printV2(groupPart(group, domain))),
+    ...served.map((version) => versionedPart(version, domain)),
+    ...[coreVersionsPart(), groupListPart(), versionPart()],
+    ...groups.filter(({ name }) => name !== "").map((group) => groupPart(group, domain)),
     // Last, so that these replace the parts' own, which know one group version each.
-    { paths: {}, definitions: openApiV2(sharedRoots(served), openApiName) },
+    { paths: [], roots: sharedRoots(served) },
   ];
-  const value = {
-    swagger: "2.0",
-    info: infoOf(),
-    paths: sortedUnion(parts.map(({ paths }) => paths)),
-    definitions: sortedUnion(parts.map(({ definitions }) => definitions)),
-    securityDefinitions: { BearerToken: bearerToken },
-    security: [{ BearerToken: [] }],
-  };
-  return documentOf(value, documentV2);
+  return printed(swagger, {
+    paths: parts.flatMap(({ paths }) => paths),
+    roots: parts.flatMap(({ roots }) => roots),
+  });
 });
 
-interface PrintedPart {
-  readonly paths: Readonly<Record<string, unknown>>;
-  readonly definitions: Readonly<Record<string, unknown>>;
+/** A document is printed in slices: one may have thousands of kinds. */
+async function printed(
+  dialect: Dialect,
+  { paths, roots, title = "Kubernetes" }: Part,
+): Promise<OpenApiDocument> {
+  const turn = turns();
+  const named = new Map<string, Entry>();
+  for (const source of paths) {
+    for (const entry of source(dialect)) named.set(entry.name, entry);
+    await turn();
+  }
+  const schemas: Entry[] = [];
+  for (const [, { entry }] of openApiDefinitions(roots, openApiName, dialect.define)) {
+    schemas.push(entry);
+    await turn();
+  }
+  const info = { title, version: versionInfo().gitVersion };
+  const entries = { info, paths: sorted([...named.values()]), schemas: sorted(schemas) };
+  const json = dialect.json(entries);
+  return { json, hash: await hashOf(json), protobuf: () => encodedInSlices(dialect, entries) };
 }
 
-function printV2({ paths, roots }: Part): PrintedPart {
-  return {
-    paths: Object.fromEntries(paths.map((item) => [item.path, pathV2(item)])),
-    definitions: openApiV2(roots, openApiName),
-  };
+function sorted(entries: readonly Entry[]): Entry[] {
+  return [...entries].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function sortedUnion(records: readonly Readonly<Record<string, unknown>>[]) {
-  const all = new Map(records.flatMap((record) => Object.entries(record)));
-  return Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)));
+async function hashOf(pieces: readonly Uint8Array[]): Promise<string> {
+  const turn = turns();
+  const hash = createHash("sha512");
+  for (const piece of pieces) {
+    hash.update(piece);
+    await turn();
+  }
+  return hash.digest("hex").toUpperCase();
+}
+
+async function encodedInSlices(
+  dialect: Dialect,
+  entries: DocumentEntries,
+): Promise<readonly Uint8Array[]> {
+  const turn = turns();
+  for (const entry of [...entries.paths, ...entries.schemas]) {
+    entry.encode();
+    await turn();
+  }
+  return dialect.protobuf(entries);
 }
 
 const metaVersion = { group: "", version: "v1" } as const;
@@ -225,18 +225,31 @@ function versionedPart(served: ServedVersion, domain: Domain): Part {
   });
   const base = group === "" ? "/api" : "/apis";
   const custom = resources.every(({ kind }) => kind.custom !== undefined);
-  const root = { path: `${base}/${groupVersion}/`, parameters: [], operations: [list] };
+  const root = single(`${base}/${groupVersion}/`, list);
   return {
     ...(custom ? { title: "Kubernetes CRD Swagger" } : {}),
     paths: [
       ...(custom ? [] : [root]),
-      ...resources.flatMap((resource) => pathsOf(resource, domain)),
+      ...resources.map((resource) => pathsOfResource(resource, domain)),
     ],
     roots: [
       ...sharedRoots([served]),
       ...resources.flatMap((resource) => rootsOf(resource, domain)),
     ],
   };
+}
+
+/** What is asked for as a whole is kept by the resource, what is asked for by group is not. */
+function pathsOfResource(resource: Resource, domain: Domain): PathSource {
+  return (dialect) => {
+    const print = () => pathsOf(resource, domain).map(dialect.path);
+    const kept = resourcePaths.get(dialect);
+    return kept === undefined ? print() : kept(identityOf(domain, [resource]), print);
+  };
+}
+
+function single(path: string, operation: Operation): PathSource {
+  return (dialect) => [dialect.path({ path, parameters: [], operations: [operation] })];
 }
 
 function read(rest: Pick<Operation, "id" | "description" | "tag" | "answer" | "media">): Operation {
@@ -251,7 +264,7 @@ function coreVersionsPart(): Part {
     answer: apiVersions,
   });
   return {
-    paths: [{ path: "/api/", parameters: [], operations: [get] }],
+    paths: [single("/api/", get)],
     roots: [metaRoot(apiVersions, "APIVersions")],
   };
 }
@@ -264,7 +277,7 @@ function groupListPart(): Part {
     answer: apiGroupList,
   });
   return {
-    paths: [{ path: "/apis/", parameters: [], operations: [get] }],
+    paths: [single("/apis/", get)],
     roots: [metaRoot(apiGroupList, "APIGroupList")],
   };
 }
@@ -278,7 +291,7 @@ function groupPart(group: ServedGroup, domain: Domain): Part {
     answer: apiGroup,
   });
   return {
-    paths: [{ path: `/apis/${group.name}/`, parameters: [], operations: [get] }],
+    paths: [single(`/apis/${group.name}/`, get)],
     roots: [metaRoot(apiGroup, "APIGroup")],
   };
 }
@@ -292,8 +305,22 @@ function versionPart(): Part {
     media: ["application/json"],
   });
   return {
-    paths: [{ path: "/version/", parameters: [], operations: [get] }],
+    paths: [single("/version/", get)],
     roots: [{ struct: versionStruct, kinds: [], typeMeta: false }],
+  };
+}
+
+/** Whoever asks while the value is being made, or while somebody still uses it, gets the same. */
+function sharedWhileUsed<V extends object>(make: () => Promise<V>): () => Promise<V> {
+  let making: Promise<V> | undefined;
+  let made: WeakRef<V> | undefined;
+  return async () => {
+    const known = made?.deref();
+    if (known !== undefined) return known;
+    making ??= make().finally(() => (making = undefined));
+    const value = await making;
+    made = new WeakRef(value);
+    return value;
   };
 }
 

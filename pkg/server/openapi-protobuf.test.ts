@@ -63,7 +63,7 @@ describe("openapi as protobuf", () => {
           type: { value: ["string"] },
           format: "byte",
           required: ["x", "y"],
-          "enum": [{ yaml: '"p"\n' }, { yaml: "1\n" }],
+          enum: [{ yaml: '"p"\n' }, { yaml: "1\n" }],
         },
       },
       { name: "C", value: { additional_properties: { schema: { type: { value: ["string"] } } } } },
@@ -102,11 +102,12 @@ describe("openapi as protobuf", () => {
 
   const prefix = "application/com.github.proto-openapi.spec.v2";
   for (const accept of [`${prefix}@v1.0+protobuf`, `${prefix}.v1.0+protobuf`]) {
-    it(`is what ${accept} gets, with parameters by their place`, () => {
+    it(`is what ${accept} gets, with parameters by their place`, async () => {
       const headers = { accept };
-      const answer = openApiAnswer(toyCatalog(), "/openapi/v2", new URLSearchParams(), headers);
+      const none = new URLSearchParams();
+      const answer = await openApiAnswer(toyCatalog(), "/openapi/v2", none, headers);
       assert.equal(answer?.headers["content-type"], `${prefix}.v1.0+protobuf`);
-      const { paths } = decode("V2", answer.body);
+      const { paths } = decode("V2", Buffer.concat(answer.body));
       const { value } = paths.path.find((item: any) => item.name === "/api/v1/boxes/{name}");
       const [name, pretty] = value.parameters.map((p: any) => p.parameter.non_body_parameter);
       assert.deepEqual([name.path.name, name.path.path_type], ["name", "string"]);

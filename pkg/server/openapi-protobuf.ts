@@ -41,6 +41,13 @@ export function encodeAlong(shape: Shape, value: unknown): Uint8Array {
   return writer.finish();
 }
 
+/** A field of messages that are encoded already, with the tag and the length before them. */
+export function framed(number: number, messages: readonly Uint8Array[]): Uint8Array[] {
+  const writer = new Writer();
+  writer.header(number, messages.reduce((size, { length }) => size + length, 0));
+  return [writer.finish(), ...messages];
+}
+
 /** The fields of a message, without its own tag and length. */
 function writeContent(writer: Writer, shape: Shape, value: any): void {
   switch (shape.tag) {
@@ -122,8 +129,7 @@ class Writer {
 
   text(number: number, value: string): void {
     const bytes = Buffer.from(value);
-    this.tag(number, DELIMITED);
-    this.push(varintBytes(bytes.length));
+    this.header(number, bytes.length);
     this.push(bytes);
   }
   varint(number: number, value: number): void {
@@ -139,9 +145,13 @@ class Writer {
   nested(number: number, write: (inner: Writer) => void): void {
     const inner = new Writer();
     write(inner);
-    this.tag(number, DELIMITED);
-    this.push(varintBytes(inner.size));
+    this.header(number, inner.size);
     for (const chunk of inner.chunks) this.push(chunk);
+  }
+  /** What comes before `size` bytes of content. */
+  header(number: number, size: number): void {
+    this.tag(number, DELIMITED);
+    this.push(varintBytes(size));
   }
   finish(): Uint8Array {
     return Buffer.concat(this.chunks, this.size);

@@ -128,12 +128,17 @@ const apiKey = message({
   description: [4, string],
 });
 
+/** The content of openapi.v2.Paths. */
+export const pathsV2: Shape = named(2, pathItemV2);
+/** The content of openapi.v2.Definitions. */
+export const definitionsV2: Shape = named(1, schemaV2);
+
 /** openapi.v2.Document. */
 export const documentV2: Shape = message({
   swagger: [1, string],
   info: [2, message({ title: [1, string], version: [2, string] })],
-  paths: [8, named(2, pathItemV2)],
-  definitions: [9, named(1, schemaV2)],
+  paths: [8, pathsV2],
+  definitions: [9, definitionsV2],
   security: [12, named(1, elements(1, string))],
   securityDefinitions: [13, named(1, wrapped(2, apiKey))],
 });
@@ -221,16 +226,21 @@ const securityScheme = message({
   in: [4, string],
 });
 
+/** The content of openapi.v3.Paths. */
+export const pathsV3: Shape = named(1, pathItemV3);
+/** The content of openapi.v3.SchemasOrReferences. */
+export const schemasV3: Shape = named(1, schemaV3);
+
+/** openapi.v3.Components. */
+export const componentsV3: Shape = message({
+  schemas: [1, schemasV3],
+  securitySchemes: [7, named(1, wrapped(1, securityScheme))],
+});
+
 /** openapi.v3.Document. */
 export const documentV3: Shape = message({
   openapi: [1, string],
   info: [2, message({ title: [1, string], version: [6, string] })],
-  paths: [4, named(1, pathItemV3)],
-  components: [
-    5,
-    message({
-      schemas: [1, named(1, schemaV3)],
-      securitySchemes: [7, named(1, wrapped(1, securityScheme))],
-    }),
-  ],
+  paths: [4, pathsV3],
+  components: [5, componentsV3],
 });

@@ -7,68 +7,70 @@ import { box, lateKind, toyCatalog, toyDomain } from "./toy-catalog.ts";
 const catalog = toyCatalog();
 const none = new URLSearchParams();
 
-function ask(path: string, headers: Record<string, string> = {}, on = catalog) {
+async function ask(path: string, headers: Record<string, string> = {}, on = catalog) {
   const [pathname = "", search = ""] = path.split("?");
-  const answer = openApiAnswer(on, pathname, new URLSearchParams(search), headers);
+  const answer = await openApiAnswer(on, pathname, new URLSearchParams(search), headers);
   assert.ok(answer !== undefined, path);
-  return answer;
+  return { ...answer, body: Buffer.concat(answer.body) };
 }
 
-function read(path: string, on = catalog): any {
-  return JSON.parse(Buffer.from(ask(path, {}, on).body).toString());
+async function read(path: string, on = catalog): Promise<any> {
+  return JSON.parse((await ask(path, {}, on)).body.toString());
 }
 
-function addressOf(key: string, on = catalog): string {
-  return read("/openapi/v3", on).paths[key].serverRelativeURL;
+async function addressOf(key: string, on = catalog): Promise<string> {
+  return (await read("/openapi/v3", on)).paths[key].serverRelativeURL;
 }
 
 const toyV1 = "/openapi/v3/apis/toys.k8s.io/v1";
 
 describe("openapi v3", () => {
-  it("indexes every document under the hash of its content", () => {
-    const keys = Object.keys(read("/openapi/v3").paths);
+  it("indexes every document under the hash of its content", async () => {
+    const keys = Object.keys((await read("/openapi/v3")).paths);
     const groupKeys = ["apis/toys.k8s.io", "apis/toys.k8s.io/v1", "apis/toys.k8s.io/v1beta1"];
     assert.deepEqual(keys, ["api", "api/v1", "apis", ...groupKeys, "version"]);
-    assert.match(addressOf("api/v1"), /^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{128}$/);
-    assert.equal(ask("/openapi/v3").headers["content-type"], "text/plain; charset=utf-8");
+    assert.match(await addressOf("api/v1"), /^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{128}$/);
+    assert.equal((await ask("/openapi/v3")).headers["content-type"], "text/plain; charset=utf-8");
   });
 
-  it("lets a document be kept for ever under its address, and moves an old one there", () => {
-    const address = addressOf("apis/toys.k8s.io/v1");
-    assert.match(ask(address).headers["cache-control"] ?? "", /immutable/);
-    assert.equal(ask(toyV1).headers["cache-control"], undefined);
-    const moved = ask(`${toyV1}?hash=WRONG`);
+  it("lets a document be kept for ever under its address, and moves an old one there", async () => {
+    const address = await addressOf("apis/toys.k8s.io/v1");
+    assert.match((await ask(address)).headers["cache-control"] ?? "", /immutable/);
+    assert.equal((await ask(toyV1)).headers["cache-control"], undefined);
+    const moved = await ask(`${toyV1}?hash=WRONG`);
     assert.deepEqual(
       [moved.status, moved.headers["location"], moved.body.length],
       [301, address, 0],
     );
   });
 
-  it("answers 304 to its tag, 406 to a form that it has not, 404 to unknown documents", () => {
-    const { etag = "" } = ask(toyV1).headers;
-    assert.equal(ask(toyV1, { "if-none-match": etag }).status, 304);
-    assert.equal(ask(toyV1, { accept: "text/html" }).status, 406);
-    assert.equal(ask(toyV1, { accept: "text/html,*/*" }).status, 200);
+  it("answers 304 to its tag, 406 to a form that it has not, 404 to unknown documents", async () => {
+    const { etag = "" } = (await ask(toyV1)).headers;
+    assert.equal((await ask(toyV1, { "if-none-match": etag })).status, 304);
+    assert.equal((await ask(toyV1, { accept: "text/html" })).status, 406);
+    assert.equal((await ask(toyV1, { accept: "text/html,*/*" })).status, 200);
     for (const unknown of ["apis/none/v1", "api/v9", "apis/toys.k8s.io/v2"]) {
-      assert.equal(ask(`/openapi/v3/${unknown}`).status, 404, unknown);
+      assert.equal((await ask(`/openapi/v3/${unknown}`)).status, 404, unknown);
     }
     for (const other of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/api"]) {
-      assert.equal(openApiAnswer(catalog, other, none, {}), undefined, other);
+      assert.equal(await openApiAnswer(catalog, other, none, {}), undefined, other);
     }
   });
 
-  it("resolves every reference within the document", () => {
+  it("resolves every reference within the document", async () => {
     for (const [address, { document }] of openApiV3Documents(catalog)) {
-      const text = JSON.stringify(document().value);
-      const { components } = document().value as any;
+      const text = Buffer.concat((await document()).json).toString();
+      const { components } = JSON.parse(text);
       for (const [, name] of text.matchAll(/#\/components\/schemas\/([^"]+)"/g)) {
         assert.ok(components.schemas[name!] !== undefined, `${address}: ${name}`);
       }
     }
   });
 
-  it("has what kubectl looks for before it sends fieldValidation", () => {
-    const { patch } = read(toyV1).paths["/apis/toys.k8s.io/v1/namespaces/{namespace}/toys/{name}"];
+  it("has what kubectl looks for before it sends fieldValidation", async () => {
+    const { patch } = (await read(toyV1)).paths[
+      "/apis/toys.k8s.io/v1/namespaces/{namespace}/toys/{name}"
+    ];
     assert.deepEqual(patch["x-kubernetes-group-version-kind"], {
       group: "toys.k8s.io",
       version: "v1",
@@ -77,8 +79,8 @@ describe("openapi v3", () => {
     assert.ok(patch.parameters.some((p: any) => p.name === "fieldValidation" && p.in === "query"));
   });
 
-  it("marks kinds, lists and shared structs with their group version", () => {
-    const { schemas } = read(toyV1).components;
+  it("marks kinds, lists and shared structs with their group version", async () => {
+    const { schemas } = (await read(toyV1)).components;
     const kindsOf = (name: string) => schemas[`io.k8s.${name}`]["x-kubernetes-group-version-kind"];
     const own = { group: "toys.k8s.io", version: "v1" };
     assert.deepEqual(kindsOf("api.toys.v1.Toy"), [{ ...own, kind: "Toy" }]);
@@ -92,7 +94,7 @@ describe("openapi v3", () => {
     assert.deepEqual(Object.keys(list.properties), ["apiVersion", "items", "kind", "metadata"]);
   });
 
-  it("names operations after group, version, scope and kind", () => {
+  it("names operations after group, version, scope and kind", async () => {
     const namespaced = "namespaces/{namespace}/toys";
     const rows: readonly (readonly [string, string, string, string])[] = [
       ["toys", "get", "listToysV1ToyForAllNamespaces", "list"],
@@ -108,7 +110,7 @@ describe("openapi v3", () => {
       [`watch/${namespaced}`, "get", "watchToysV1NamespacedToyList", "watchlist"],
       [`watch/${namespaced}/{name}`, "get", "watchToysV1NamespacedToy", "watch"],
     ];
-    const { paths } = read(toyV1);
+    const { paths } = await read(toyV1);
     for (const [path, method, id, action] of rows) {
       const operation = paths[`/apis/toys.k8s.io/v1/${path}`][method];
       assert.deepEqual([operation.operationId, operation["x-kubernetes-action"]], [id, action]);
@@ -120,8 +122,8 @@ describe("openapi v3", () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  it("offers only the verbs that a kind has", () => {
-    const { paths } = read("/openapi/v3/api/v1");
+  it("offers only the verbs that a kind has", async () => {
+    const { paths } = await read("/openapi/v3/api/v1");
     const methods = (path: string) =>
       Object.keys(paths[path]).filter((key) => key !== "parameters");
     assert.deepEqual(methods("/api/v1/boxes").sort(), ["get", "post"]);
@@ -130,8 +132,8 @@ describe("openapi v3", () => {
     assert.equal(paths["/api/v1/watch/namespaces/{namespace}/bonds"], undefined);
   });
 
-  it("says once, for the path, what all its operations take", () => {
-    const { paths } = read(toyV1);
+  it("says once, for the path, what all its operations take", async () => {
+    const { paths } = await read(toyV1);
     const names = (list: any[]) => list.map((p) => p.name);
     const item = paths["/apis/toys.k8s.io/v1/namespaces/{namespace}/toys/{name}"];
     assert.deepEqual(names(item.parameters), ["name", "namespace", "pretty"]);
@@ -145,29 +147,34 @@ describe("openapi v3", () => {
 });
 
 describe("openapi documents of a growing catalog", () => {
-  it("keep those of untouched group versions, and rebuild the touched one", () => {
+  it("keep those of untouched group versions, and rebuild the touched one", async () => {
     const grown = toyCatalog(lateKind("example.com"), lateKind("toys.{api}"));
     const built = (on: Catalog, address: string) => openApiV3Documents(on).get(address)?.document();
     for (const untouched of ["api/v1", "apis/toys.k8s.io/v1beta1"]) {
-      assert.equal(built(grown, untouched), built(catalog, untouched));
+      assert.equal(await built(grown, untouched), await built(catalog, untouched));
     }
-    assert.notEqual(built(grown, "apis/toys.k8s.io/v1"), built(catalog, "apis/toys.k8s.io/v1"));
-    const { paths } = read("/openapi/v3/apis/example.com/v1", grown);
+    const touched = "apis/toys.k8s.io/v1";
+    assert.notEqual(await built(grown, touched), await built(catalog, touched));
+    const { paths } = await read("/openapi/v3/apis/example.com/v1", grown);
     const late = paths["/apis/example.com/v1/namespaces/{namespace}/lates"];
     assert.equal(late.post.operationId, "createExampleComV1NamespacedLate");
   });
 
-  it("have one hash for one content", () => {
+  it("have one hash for one content", async () => {
     const again = new Catalog([box], { ...toyDomain });
     const alone = new Catalog([box], { ...toyDomain });
-    assert.equal(addressOf("api/v1", again), addressOf("api/v1", alone));
+    assert.equal(await addressOf("api/v1", again), await addressOf("api/v1", alone));
   });
 });
 
 describe("openapi v2", () => {
-  const document = read("/openapi/v2");
+  let document: any;
 
-  it("holds the whole API with every reference resolved", () => {
+  before(async () => {
+    document = await read("/openapi/v2");
+  });
+
+  it("holds the whole API with every reference resolved", async () => {
     assert.equal(document.swagger, "2.0");
     for (const path of ["/api/", "/apis/", "/apis/toys.k8s.io/", "/version/", "/api/v1/boxes"]) {
       assert.ok(document.paths[path] !== undefined, path);
@@ -177,7 +184,7 @@ describe("openapi v2", () => {
     }
   });
 
-  it("says of every array what is in it, which clients insist on", () => {
+  it("says of every array what is in it, which clients insist on", async () => {
     const all = JSON.stringify(document, (_key, value) => {
       if (value?.type === "array") assert.ok(value.items !== undefined, JSON.stringify(value));
       return value;
@@ -185,14 +192,14 @@ describe("openapi v2", () => {
     assert.ok(all.includes('"type":"array"'));
   });
 
-  it("lists every group version at the structs that all of them share", () => {
+  it("lists every group version at the structs that all of them share", async () => {
     const name = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
     const kinds = document.definitions[name]["x-kubernetes-group-version-kind"];
     const texts = kinds.map((k: any) => `${k.group}/${k.version}`);
     assert.deepEqual(texts, ["/v1", "toys.k8s.io/v1", "toys.k8s.io/v1beta1"]);
   });
 
-  it("passes bodies as parameters", () => {
+  it("passes bodies as parameters", async () => {
     const { post } = document.paths["/api/v1/boxes"];
     const [body] = post.parameters;
     assert.deepEqual(body, {

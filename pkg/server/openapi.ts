@@ -8,6 +8,9 @@ import {
   openApiV3Documents,
 } from "./openapi-documents.ts";
 
+/** Its body may be large, and comes in pieces. */
+type OpenApiAnswer = DocumentAnswer<readonly Uint8Array[]>;
+
 const JSON_MEDIA = "application/json";
 const V3 = "/openapi/v3";
 
@@ -19,14 +22,15 @@ const IMMUTABLE = "public, immutable, max-age=31536000";
  * none. The index of v3 gives every document an address with the hash of its content, under which
  * it may be kept for ever; an outdated hash leads to the present address.
  */
-export function openApiAnswer(
+export async function openApiAnswer(
   catalog: Catalog,
   path: string,
   query: URLSearchParams,
   headers: DocumentHeaders,
-): DocumentAnswer | undefined {
+): Promise<OpenApiAnswer | undefined> {
   if (path === "/openapi/v2") {
-    return contentAnswer(openApiV2Document(catalog), { version: "v2", headers, caching: {} });
+    const document = await openApiV2Document(catalog);
+    return contentAnswer(document, { version: "v2", headers, caching: {} });
   }
   if (path === V3 || path === `${V3}/`) return indexAnswer(catalog);
   if (!path.startsWith(`${V3}/`)) return undefined;
@@ -34,19 +38,19 @@ export function openApiAnswer(
   const entry = openApiV3Documents(catalog).get(address);
   if (entry === undefined) return answer(404, {});
   const hash = query.get("hash") ?? "";
-  if (hash !== "" && hash !== entry.hash()) {
-    const location = addressOf(address, entry.hash());
+  if (hash !== "" && hash !== (await entry.hash())) {
+    const location = addressOf(address, await entry.hash());
     return answer(301, { "content-type": JSON_MEDIA, location });
   }
   const caching: Record<string, string> = hash === "" ? {} : { "cache-control": IMMUTABLE };
-  return contentAnswer(entry.document(), { version: "v3", headers, caching });
+  return contentAnswer(await entry.document(), { version: "v3", headers, caching });
 }
 
 function answer(
   status: number,
   headers: Record<string, string>,
-  body: Uint8Array = new Uint8Array(),
-): DocumentAnswer {
+  body: readonly Uint8Array[] = [],
+): OpenApiAnswer {
   return { status, headers, body, methods: "any" };
 }
 
@@ -55,12 +59,14 @@ function addressOf(address: string, hash: string): string {
 }
 
 /** Always plain text, whatever is asked for: clients parse it as JSON without looking. */
-function indexAnswer(catalog: Catalog): DocumentAnswer {
-  const entries = [...openApiV3Documents(catalog)]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([address, { hash }]) => [address, { serverRelativeURL: addressOf(address, hash()) }]);
-  const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(entries) }));
-  return answer(200, { "content-type": "text/plain; charset=utf-8" }, body);
+async function indexAnswer(catalog: Catalog): Promise<OpenApiAnswer> {
+  const addresses: [string, object][] = [];
+  for (const [address, { hash }] of openApiV3Documents(catalog)) {
+    addresses.push([address, { serverRelativeURL: addressOf(address, await hash()) }]);
+  }
+  addresses.sort(([a], [b]) => (a < b ? -1 : 1));
+  const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(addresses) }));
+  return answer(200, { "content-type": "text/plain; charset=utf-8" }, [body]);
 }
 
 interface ContentRequest {
@@ -69,12 +75,15 @@ interface ContentRequest {
   readonly caching: Readonly<Record<string, string>>;
 }
 
-function contentAnswer(document: OpenApiDocument, request: ContentRequest): DocumentAnswer {
+async function contentAnswer(
+  document: OpenApiDocument,
+  request: ContentRequest,
+): Promise<OpenApiAnswer> {
   const media = mediaFor(request.headers["accept"], request.version);
   if (media === undefined) return answer(406, {});
   const tag = { etag: `"${document.hash}"`, vary: "Accept", ...request.caching };
   if (request.headers["if-none-match"] === tag.etag) return answer(304, tag);
-  const body = media === JSON_MEDIA ? document.json : document.protobuf();
+  const body = media === JSON_MEDIA ? document.json : await document.protobuf();
   return answer(200, { "content-type": media, ...tag }, body);
 }
 
