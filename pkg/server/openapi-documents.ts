@@ -132,7 +132,9 @@ export const openApiV2Document = memoizeContent((catalog): Promise<OpenApiDocume
   const served = groups.flatMap((group) => group.versions);
   const parts = [
     ...served.map((version) => versionedPart(version, domain)),
-    ...[coreVersionsPart(), groupListPart(), versionPart()],
+    coreVersionsPart(),
+    groupListPart(),
+    versionPart(),
     ...groups.filter(({ name }) => name !== "").map((group) => groupPart(group, domain)),
     // Last, so that these replace the parts' own, which know one group version each.
     { paths: [], roots: sharedRoots(served) },
