@@ -1,16 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { CustomResourceDefinition } from "#api";
 import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
-import { noTracer } from "#request";
+import { CallFault, callWebhook, noTracer, webhookPlace } from "#request";
 import type { DefinitionOptions } from "./access.ts";
-import { addressOf } from "./service-address.ts";
 import { restoredMetadata } from "./converted-metadata.ts";
-import { CallFault, callWebhook, type WebhookPlace } from "./webhook-call.ts";
+import { serviceReader } from "./service-reader.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
-type Webhook = NonNullable<
-  NonNullable<CustomResourceDefinition["spec"]["conversion"]>["webhook"]
->;
+type Webhook = NonNullable<NonNullable<CustomResourceDefinition["spec"]["conversion"]>["webhook"]>;
 
 /** Undefined where only the name of the version changes. */
 export function conversionOf(
@@ -23,6 +20,7 @@ export function conversionOf(
 }
 
 const spoken = ["v1", "v1beta1"];
+const timeoutMs = 30_000;
 
 /** Asks the webhook of a definition, and believes nothing that it says. */
 class WebhookConversion implements ObjectConversion {
@@ -85,25 +83,15 @@ class WebhookConversion implements ObjectConversion {
     const typeMeta = { kind: "ConversionReview", apiVersion: `${group}/${version}` };
     const uid = randomUUID();
     const review = { ...typeMeta, request: { uid, desiredAPIVersion, objects } };
-    const place = await this.#place();
+    const place = webhookPlace(this.webhook.clientConfig ?? {}, serviceReader(this.options));
     const body = printJson(review);
     const { tracer = noTracer } = this.options;
     const { origin, pathname } = place.url;
     const attributes = { "http.request.method": "POST", "url.full": `${origin}${pathname}` };
     const answer = await tracer.call("webhook", attributes, (trace) =>
-      callWebhook(place, { body, signal, trace }),
+      callWebhook(place, { body, signal, timeoutMs, headers: trace }),
     );
     return convertedObjects(answer, { ...typeMeta, uid: version === "v1" ? uid : undefined });
-  }
-
-  async #place(): Promise<WebhookPlace> {
-    const { url, service, caBundle = "" } = this.webhook.clientConfig ?? {};
-    const authorities = Buffer.from(caBundle, "base64").toString("utf8");
-    if (service === undefined) return { url: new URL(url ?? ""), authorities };
-    const { namespace, name, path = "", port = 443 } = service;
-    const target = new URL(`https://${name}.${namespace}.svc:${port}${path || "/"}`);
-    const address = await addressOf(this.options, { namespace, name, port });
-    return { url: target, authorities, address };
   }
 }
 

@@ -241,7 +241,7 @@ describe("custom resources", function () {
           response.writeHead(302, { location: "https://127.0.0.1:1/" }).end();
           return null;
         },
-        /failed: .*status code 302$/,
+        /failed: .*status code 302 but/,
       ],
       [
         "a closed connection",
