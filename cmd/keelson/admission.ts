@@ -3,7 +3,7 @@ import { type DefaultAdmission, defaultAdmission, enabledPlugins, timedStep } fr
 import type { Clock } from "#base";
 import type { Catalog } from "#meta";
 import type { Admit, Registry } from "#registry";
-import type { Instruments } from "#request";
+import type { Instruments, Tracer } from "#request";
 import type { Access } from "./access.ts";
 import type { StartOptions } from "./options.ts";
 
@@ -21,6 +21,7 @@ export interface AdmissionFoundation {
   readonly gates: (name: string) => boolean;
   readonly access: Access;
   readonly measuring: { readonly instruments: Instruments };
+  readonly tracer: Tracer;
   /** Asked for when the first request comes: the registry is made with its admission. */
   readonly registry: () => Registry;
 }

@@ -1,7 +1,7 @@
 /** admission: what the server itself does to writes, and which of them it refuses. */
 import type { Clock } from "#base";
 import type { Admit } from "#registry";
-import { type Authorizer, type Instruments, noInstruments } from "#request";
+import { type Authorizer, type Instruments, noInstruments, type Tracer } from "#request";
 import {
   certificateApproval,
   certificateSigning,
@@ -62,6 +62,8 @@ export interface AdmissionOptions extends AdmissionParts {
   /** Names of the plugins that are on; see `enabledPlugins`. */
   readonly plugins: ReadonlySet<string>;
   readonly instruments?: Instruments;
+  /** Records calls to webhooks. */
+  readonly tracer?: Tracer;
 }
 
 /** The built-in plugins that are on, in Kubernetes' order. */

@@ -4,6 +4,7 @@ export { systemClock, type Clock } from "./clock.ts";
 export {
   type AdjustableLogger,
   createLogger,
+  type LogFields,
   type LogFormat,
   type Logger,
   silentLogger,

@@ -1,10 +1,10 @@
 /** A line for each request that has been answered. */
-import type { Logger } from "#base";
+import type { LogFields } from "#base";
 import type { Exchange } from "./exchange.ts";
 import type { RequestRecord } from "./metrics/requests.ts";
 
-/** As kube-apiserver does. */
-const accessLevel = 3;
+/** The detail of the log from which on there are such lines, as in kube-apiserver. */
+export const accessLevel = 3;
 
 interface Answered {
   readonly exchange: Exchange;
@@ -19,10 +19,8 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["update", "PUT"],
 ]);
 
-export function logAccess(logger: Logger, answered: Answered): void {
-  if (!logger.shows(accessLevel)) return;
-  const { exchange, id, record, milliseconds } = answered;
-  logger.info(accessLevel, "HTTP", {
+export function accessFields({ exchange, id, record, milliseconds }: Answered): LogFields {
+  return {
     verb: verbs.get(record.verb) ?? (record.verb || exchange.method).toUpperCase(),
     URI: withoutSecrets(exchange.url),
     latency: `${milliseconds.toFixed(3)}ms`,
@@ -30,7 +28,7 @@ export function logAccess(logger: Logger, answered: Answered): void {
     "audit-ID": id,
     srcIP: exchange.remoteAddress ?? "",
     resp: record.code,
-  });
+  };
 }
 
 const secretParameter =

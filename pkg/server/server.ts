@@ -14,7 +14,7 @@ import { type Clock, createLogger, type Logger, systemClock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
-import { logAccess } from "./access-log.ts";
+import { accessFields, accessLevel } from "./access-log.ts";
 import { answer } from "./answer.ts";
 import { Closing } from "./closing.ts";
 import { Debugging, type DebuggingOptions } from "./debugging.ts";
@@ -242,7 +242,10 @@ class HttpServer implements KeelsonServer {
       record.bytes = sent;
       const milliseconds = performance.now() - started;
       this.metrics.requests.finished(record, milliseconds / 1000);
-      logAccess(this.logger, { exchange, id, record, milliseconds });
+      if (this.logger.shows(accessLevel)) {
+        const fields = accessFields({ exchange, id, record, milliseconds });
+        this.logger.info(accessLevel, "HTTP", fields);
+      }
     }
   }
 

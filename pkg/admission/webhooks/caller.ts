@@ -1,6 +1,13 @@
 import { Agent } from "node:https";
 import { badRequest, type Resource, StatusError } from "#meta";
-import { CallFault, callWebhook, type ServiceReader, webhookPlace } from "#request";
+import {
+  CallFault,
+  callWebhook,
+  noTracer,
+  type ServiceReader,
+  type Tracer,
+  webhookPlace,
+} from "#request";
 import type { Reviewed } from "../dynamic/index.ts";
 import type { Objects } from "../objects.ts";
 import type { Hook } from "./hook.ts";
@@ -15,6 +22,8 @@ export class CallingFault extends Error {
 export interface CallerParts {
   readonly objects: Objects;
   readonly api: string;
+  /** Records calls. */
+  readonly tracer?: Tracer | undefined;
 }
 
 const usualTimeoutSeconds = 10;
@@ -69,7 +78,12 @@ export class Caller {
       const place = webhookPlace(clientConfig, this.#reader(signal));
       const { body } = review;
       const call = { body, signal, timeoutMs: timeoutSeconds * 1000, agent: this.#agent };
-      const answer = await callWebhook(place, call);
+      const { tracer = noTracer } = this.parts;
+      const { origin, pathname } = place.url;
+      const about = { "webhook.name": hook.name, "url.full": `${origin}${pathname}` };
+      const answer = await tracer.call("webhook", about, (headers) =>
+        callWebhook(place, { ...call, headers }),
+      );
       received = true;
       return verdictOf(answer, { ...review, mayPatch: hook.spec.reinvocationPolicy !== undefined });
     } catch (error) {

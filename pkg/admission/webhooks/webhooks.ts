@@ -10,7 +10,7 @@ import {
   type Resource,
 } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import type { Authorizer } from "#request";
+import type { Authorizer, Tracer } from "#request";
 import { DecodeFault } from "#schema";
 import {
   admissionRequest,
@@ -36,6 +36,8 @@ import { type Hook, hooksOf, type WebhookConfiguration } from "./hook.ts";
 export interface WebhookParts extends ReviewedParts {
   readonly objects: Objects;
   readonly authorizer: Authorizer;
+  /** Records calls. */
+  readonly tracer?: Tracer;
 }
 
 /** A webhook with its place among all, which annotations name it by. */
@@ -84,10 +86,10 @@ export class Webhooks {
   readonly #caller: Caller;
 
   constructor(private readonly parts: WebhookParts) {
-    const { catalog, objects } = parts;
+    const { catalog, objects, tracer } = parts;
     this.#mutating = new HookSet("mutatingwebhookconfigurations", catalog);
     this.#validating = new HookSet("validatingwebhookconfigurations", catalog);
-    this.#caller = new Caller({ objects, api: catalog.domain.api });
+    this.#caller = new Caller({ objects, api: catalog.domain.api, tracer });
   }
 
   /** Follows what is configured; resolves once what is stored now is known. */
