@@ -22,7 +22,7 @@ import {
   hostAntiAffinity,
 } from "./optional.ts";
 import { ownerPermissions } from "./owner-permissions.ts";
-import { ValidatingPolicies } from "./policies/index.ts";
+import { MutatingPolicies, ValidatingPolicies } from "./policies/index.ts";
 import { onePriorityDefault, priorityOfPods } from "./priority.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
@@ -77,7 +77,11 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   const dynamic = { ...options, objects };
   const webhooks = new Webhooks(dynamic);
   const policies = new ValidatingPolicies(dynamic);
-  const all = [...builtIn(options, objects), ...configured(policies, webhooks)];
+  const changing = new MutatingPolicies(dynamic);
+  const all = [
+    ...builtIn(options, objects),
+    ...configured({ webhooks, policies, changing }, options),
+  ];
   const on = all.filter(({ name }) => plugins.has(name));
   const quota = resourceQuota({ ...options, objects, clock });
   return {
@@ -87,14 +91,28 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
     quota: plugins.has("ResourceQuota") ? quota : async () => [],
     follow: async (following) => {
       const from = { ...options, ...following, registry: options.registry() };
-      await Promise.all([policies.follow(from), webhooks.follow(from)]);
+      await Promise.all([webhooks, policies, changing].map((each) => each.follow(from)));
     },
   };
 }
 
+interface Configured {
+  readonly webhooks: Webhooks;
+  readonly policies: ValidatingPolicies;
+  readonly changing: MutatingPolicies;
+}
+
 /** What clusters configure as objects, in Kubernetes' order. */
-function configured(policies: ValidatingPolicies, webhooks: Webhooks): readonly Plugin[] {
+function configured(
+  { webhooks, policies, changing }: Configured,
+  { gates }: AdmissionOptions,
+): readonly Plugin[] {
+  const mutatingPolicies: Plugin = {
+    name: "MutatingAdmissionPolicy",
+    mutate: (attributes, rounds) => changing.mutate(attributes, rounds),
+  };
   return [
+    ...(gates("MutatingAdmissionPolicy") ? [mutatingPolicies] : []),
     {
       name: "MutatingAdmissionWebhook",
       mutate: (attributes, rounds) => webhooks.mutate(attributes, rounds),

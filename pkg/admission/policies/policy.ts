@@ -154,3 +154,12 @@ export function paramResource(
   const { apiVersion = "", kind = "" } = spec.paramKind;
   return catalog.findKind(apiVersion, kind) ?? "unknown";
 }
+
+/** What is wrong with a policy whose parameters nobody serves. */
+export function unknownKind({ spec }: Policy): string {
+  const { apiVersion = "", kind = "" } = spec.paramKind ?? {};
+  const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
+  const named = `${group}/${version}, Kind=${kind}`;
+  const why = `failed to find resource referenced by paramKind: '${named}'`;
+  return `failed to configure policy: ${why}`;
+}

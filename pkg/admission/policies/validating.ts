@@ -4,7 +4,7 @@ import type { FollowOptions } from "../dynamic/index.ts";
 import { carrying } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ConfigurationFault, paramsOf } from "./params.ts";
-import { paramResource, PolicySet } from "./policy.ts";
+import { paramResource, PolicySet, unknownKind } from "./policy.ts";
 import { compiledValidation, failuresOf, notedBy, type ValidatingPolicy } from "./validation.ts";
 import { PolicyVerdict } from "./verdict.ts";
 
@@ -66,14 +66,6 @@ export class ValidatingPolicies {
 
 function isLenient({ spec }: ValidatingPolicy): boolean {
   return spec.failurePolicy === "Ignore";
-}
-
-function unknownKind({ spec }: ValidatingPolicy): string {
-  const { apiVersion = "", kind = "" } = spec.paramKind ?? {};
-  const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
-  const named = `${group}/${version}, Kind=${kind}`;
-  const why = `failed to find resource referenced by paramKind: '${named}'`;
-  return `failed to configure policy: ${why}`;
 }
 
 /** With one parameter, or none. */

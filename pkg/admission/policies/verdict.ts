@@ -69,7 +69,7 @@ export class PolicyVerdict {
       notes?.annotate(key, JSON.stringify(this.#recorded));
     }
     const [first] = this.#denials;
-    if (first !== undefined) throw denied(attributes, first);
+    if (first !== undefined) throw deniedBy(attributes, first);
   }
 }
 
@@ -79,7 +79,11 @@ function cut(text: string): string {
   return bytes.subarray(0, longestAnnotation).toString("utf8");
 }
 
-function denied(attributes: AdmissionAttributes, { message, reason }: Denial): StatusError {
+/** The refusal of a policy as its client sees it. */
+export function deniedBy(
+  attributes: AdmissionAttributes,
+  { message, reason }: Denial,
+): StatusError {
   const { status } = refuse(attributes, message);
   const code = codes[reason] ?? 422;
   const details = { ...status.details, causes: [{ message }] };

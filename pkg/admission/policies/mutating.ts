@@ -1,0 +1,173 @@
+/** Policies in CEL that change objects (MutatingAdmissionPolicy). */
+import {
+  atomicUnits,
+  configurationFault,
+  ElementFault,
+  mergeConfiguration,
+  rootShape,
+} from "#apply";
+import { deepEqual, memoize } from "#base";
+import { CelFault, plainJson } from "#cel";
+import { jsonPatch, PatchFault, type Resource } from "#meta";
+import type { AdmissionAttributes } from "#registry";
+import { DecodeFault } from "#schema";
+import {
+  BudgetSpent,
+  type Expression,
+  expressionOf,
+  type FollowOptions,
+  type Json,
+} from "../dynamic/index.ts";
+import type { Rounds } from "../rounds.ts";
+import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
+import { ConfigurationFault, paramsOf } from "./params.ts";
+import { compiledPolicy, paramResource, type Policy, PolicySet, unknownKind } from "./policy.ts";
+import { deniedBy } from "./verdict.ts";
+
+interface MutatingPolicy extends Policy {
+  readonly spec: Policy["spec"] & {
+    readonly reinvocationPolicy?: string;
+    readonly mutations?: readonly {
+      readonly patchType: string;
+      readonly applyConfiguration?: { readonly expression?: string };
+      readonly jsonPatch?: { readonly expression?: string };
+    }[];
+  };
+}
+
+type Mutating = Concerned<MutatingPolicy>;
+
+interface Mutation {
+  readonly place: "applyConfiguration" | "jsonPatch";
+  readonly expression: Expression;
+}
+
+const compiledMutation = memoize((policy: MutatingPolicy) => {
+  const common = compiledPolicy(policy);
+  const scope = { ...common.scope, patches: true };
+  const mutations = (policy.spec.mutations ?? []).map((mutation): Mutation => {
+    const place = mutation.patchType === "JSONPatch" ? "jsonPatch" : "applyConfiguration";
+    const source = mutation[place]?.expression ?? "";
+    return { place, expression: expressionOf(source, place, scope) };
+  });
+  return { ...common, mutations };
+});
+
+/** A mutation cannot be carried out. */
+class MutationFault extends Error {
+  override readonly name = "MutationFault";
+}
+
+export class MutatingPolicies {
+  readonly #set: PolicySet<MutatingPolicy>;
+
+  constructor(private readonly parts: PolicyParts) {
+    this.#set = new PolicySet("mutating", ["v1beta1", "v1alpha1"], parts.catalog);
+  }
+
+  /** Follows what is configured; resolves once what is stored now is known. */
+  follow(options: FollowOptions): Promise<void> {
+    return this.#set.follow(options);
+  }
+
+  /** One after another, each seeing what those before have made of the object. */
+  async mutate(attributes: AdmissionAttributes, rounds: Rounds): Promise<readonly string[]> {
+    const { operation, target, object } = attributes;
+    if (operation !== "create" && operation !== "update") return [];
+    const { resource, subresource } = target;
+    const aim = { operation: operation.toUpperCase(), resource, subresource };
+    const candidates = this.#set.index.candidates(aim);
+    if (candidates.length === 0) return [];
+    const memory = rounds.memory("policies");
+    if (rounds.round > 0) memory.enter(object);
+    const input = new PolicyInput(attributes, this.parts);
+    for (const candidate of candidates) {
+      const concerned = await input.concerned(candidate);
+      if (concerned === undefined) continue;
+      const { policy, binding } = concerned;
+      if (rounds.round > 0 && !memory.isDue(binding)) continue;
+      if (await this.#mutateBy(concerned, input)) {
+        memory.changed();
+        rounds.repeat();
+      }
+      if (policy.spec.reinvocationPolicy === "IfNeeded") memory.asked(binding);
+    }
+    memory.leave(object);
+    return [];
+  }
+
+  /** Whether the policy has changed the object. */
+  async #mutateBy(concerned: Mutating, input: PolicyInput): Promise<boolean> {
+    const { policy, binding } = concerned;
+    const { catalog, objects } = this.parts;
+    try {
+      const resource = paramResource(policy, catalog);
+      if (resource === "unknown") throw new ConfigurationFault(unknownKind(policy));
+      let changed = false;
+      for (const params of await paramsOf(concerned, input.reviewed, { objects, resource })) {
+        changed = (await mutateWith(concerned, params, input)) || changed;
+      }
+      return changed;
+    } catch (fault) {
+      const isOurs = fault instanceof ConfigurationFault || fault instanceof MutationFault;
+      if (!isOurs) throw fault;
+      if (policy.spec.failurePolicy === "Ignore") return false;
+      const [name, bound] = [policy.metadata.name, binding.metadata.name];
+      const message = `policy '${name}' with binding '${bound}' denied request: ${fault.message}`;
+      throw deniedBy(input.attributes, { message, reason: "Invalid" });
+    }
+  }
+}
+
+/** With one parameter, or none. */
+async function mutateWith(
+  { policy, as }: Mutating,
+  params: Json | null,
+  input: PolicyInput,
+): Promise<boolean> {
+  const compiled = compiledMutation(policy);
+  const { met, error } = await input.meets(compiled, await input.bindings(as, params));
+  if (error !== undefined) throw new MutationFault(error);
+  if (!met) return false;
+  let changed = false;
+  for (const { place, expression } of compiled.mutations) {
+    // Each mutation sees what the one before has made.
+    const evaluation = input.evaluation(compiled, await input.bindings(as, params));
+    const before = (await input.reviewed.value("object", as)) ?? {};
+    try {
+      const result = await evaluation.run(expression);
+      if (result.error !== undefined) throw new MutationFault(result.error);
+      const wanted = plainJson(result.value);
+      const after =
+        place === "jsonPatch"
+          ? jsonPatch(before, wanted as readonly object[])
+          : merged(as, before, wanted as Json);
+      if (deepEqual(before, after)) continue;
+      await input.reviewed.change(after, as);
+      changed = true;
+    } catch (fault) {
+      throw inWords(fault);
+    }
+  }
+  return changed;
+}
+
+/** As server-side apply merges, but without owners: nothing is ever taken away. */
+function merged(as: Resource, before: Json, wanted: Json): Json {
+  const shape = rootShape(as.struct);
+  const { kind, apiVersion, ...object } = before;
+  const wrong = configurationFault(shape, wanted);
+  if (wrong !== "") throw new MutationFault(`error applying patch: ${wrong}`);
+  const atomic = atomicUnits(shape, wanted);
+  if (atomic.length > 0) {
+    const why = "may not mutate atomic arrays, maps or structs";
+    throw new MutationFault(`invalid ApplyConfiguration: ${why}: ${atomic.join(", ")}`);
+  }
+  return { kind, apiVersion, ...mergeConfiguration(shape, object, wanted) };
+}
+
+function inWords(fault: unknown): unknown {
+  const known = [CelFault, BudgetSpent, PatchFault, DecodeFault, ElementFault];
+  if (!known.some((type) => fault instanceof type)) return fault;
+  return new MutationFault((fault as Error).message);
+}
