@@ -1,6 +1,6 @@
 import { fieldTermsOf, labelTermsOf } from "#authz";
 import type { Clock, Logger } from "#base";
-import { type Catalog, internalError, type Resource, StatusError, unauthorized } from "#meta";
+import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
 import {
   type Attributes,
   type Auditor,
@@ -15,27 +15,27 @@ import {
   type Tracer,
   type User,
 } from "#request";
-import { type Registry, streamMethods } from "#registry";
-import { answer, answerText, warningHeader } from "./answer.ts";
+import type { Registry } from "#registry";
+import { answerText } from "./answer.ts";
 import { audit, auditRefusal, noteDecision } from "./auditing.ts";
 import { Chain, type Stage } from "./chain.ts";
 import type { Closing } from "./closing.ts";
 import type { Debugging } from "./debugging.ts";
-import { statusBody } from "./encode.ts";
 import { ClientGone, type Exchange } from "./exchange.ts";
+import { answerFailure } from "./failure-answer.ts";
 import { deadlineExceeded, forbidden, internalErrorText, seatsTaken } from "./failures.ts";
 import type { Health } from "./health.ts";
 import { actingUser } from "./impersonation.ts";
 import type { Limits } from "./limits.ts";
 import type { PrometheusMetrics, SeatKind } from "./metrics.ts";
 import type { RequestRecord } from "./metrics/requests.ts";
-import { mediaTypes, negotiateFailure, wantsPretty } from "./negotiation.ts";
 import { answerNonResource, type ServerDocument } from "./non-resource.ts";
+import { describeRequest, isLongRunning } from "./request-description.ts";
 import { findRoute, findStream } from "./routes.ts";
 import { runStream } from "./streams.ts";
-import type { Tunnels } from "./tunnels.ts";
 import { requestTimeout } from "./timeouts.ts";
 import { trace } from "./tracing.ts";
+import type { Tunnels } from "./tunnels.ts";
 import { runVerb } from "./verbs.ts";
 
 /** What the stages work with; made once per server. */
@@ -128,27 +128,7 @@ function unexpected(error: unknown, id: string, logger: Logger): StatusError {
   return internalError(`the request failed, its log entry is ${id}`);
 }
 
-/** Sends a failure in the format that the client takes, else in JSON. */
-function answerFailure(exchange: Exchange, failure: StatusError): void {
-  const { status, code, headers, warnings } = failure;
-  const negotiated = negotiateFailure(exchange.header("accept"));
-  const pretty = wantsPretty(undefined, exchange.header("user-agent"));
-  const body = statusBody(status, { ...negotiated, pretty: negotiated.pretty || pretty });
-  const seconds = status.details?.retryAfterSeconds;
-  const all: Record<string, string | readonly string[]> = {
-    ...(warnings.length === 0 ? {} : { warning: warnings.map(warningHeader) }),
-    ...(seconds === undefined || seconds <= 0 ? {} : { "retry-after": String(seconds) }),
-    ...lowerCased(headers),
-    "content-type": mediaTypes[negotiated.format],
-  };
-  answer(exchange, { status: code, headers: all }, body);
-}
-
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const entries = Object.entries(headers);
-  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
-}
-
+/** Reads the path, once for all that follows. */
 function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
   return {
     name: "requestInfo",
@@ -160,52 +140,11 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
         return Promise.resolve();
       }
       const info = parseRequestInfo(exchange.method, target);
-      describe(record, info, catalog);
-      if (info.verb === "patch" && applies(exchange)) record.verb = "apply";
-      record.dryRun = target.query.has("dryRun");
-      return next({ info, query: target.query });
+      const { query } = target;
+      describeRequest({ exchange, record }, { info, query }, catalog);
+      return next({ info, query });
     },
   };
-}
-
-/** Only names from the catalog become labels: what clients make up must not grow the metrics. */
-function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): void {
-  record.verb = info.verb;
-  record.longRunning = isLongRunning(catalog, info);
-  if (!info.isResource) record.subresource = healthPathOf(info.path);
-  const resource = catalog.find(info.group, info.version, info.resource);
-  if (!info.isResource || resource === undefined) return;
-  record.group = info.group;
-  record.version = info.version;
-  record.resource = info.resource;
-  const known = resource.kind.subresources.some(({ name }) => name === info.subresource);
-  record.subresource = known ? info.subresource : "";
-  record.scope = scopeOf(info);
-  if (known && connects(resource, info.subresource)) record.verb = "connect";
-  const { deprecationWarning: warning } = resource.served;
-  if (warning !== undefined) record.removedRelease = removedIn.exec(warning)?.[1] ?? "";
-}
-
-/** Server-side apply is counted apart from other patches. */
-function applies(exchange: Exchange): boolean {
-  return exchange.header("content-type")?.startsWith("application/apply-patch+") ?? false;
-}
-
-const removedIn = /unavailable in v(\d+\.\d+)\+/;
-
-function scopeOf({ name, verb, namespace }: RequestInfo): RequestRecord["scope"] {
-  if (name !== "" || verb === "create") return "resource";
-  return namespace !== "" ? "namespace" : "cluster";
-}
-
-/** Logs are read, all other streams are connections. */
-function connects(resource: Resource, subresource: string): boolean {
-  return subresource !== "log" && streamMethods(resource, subresource) !== undefined;
-}
-
-/** Health is asked for often enough to be told apart from other documents. */
-function healthPathOf(path: string): string {
-  return ["/livez", "/readyz", "/healthz"].includes(path) ? path : "";
 }
 
 /**
@@ -233,6 +172,7 @@ function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood,
   };
 }
 
+/** Finds the user; credentials that are wrong make nobody anonymous. */
 function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identified> {
   const { authenticator, logger, metrics, clock } = parts;
   return {
@@ -269,9 +209,10 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
 }
 
 /** Replaces the user, for those who may act as another. */
-function impersonate(
-  { authorizer, catalog }: ServerParts,
-): Stage<Arrived & Understood & Identified & Audited, Identified> {
+function impersonate({
+  authorizer,
+  catalog,
+}: ServerParts): Stage<Arrived & Understood & Identified & Audited, Identified> {
   return {
     name: "impersonate",
     run: async ({ exchange, info, user, record, trail }, next) => {
@@ -289,9 +230,11 @@ function impersonate(
  * Bounds the requests at work. Members of `system:masters` always find a seat, to be able to
  * help.
  */
-function flowControl(
-  { catalog, limits, metrics }: ServerParts,
-): Stage<Arrived & Understood & Identified, Nothing> {
+function flowControl({
+  catalog,
+  limits,
+  metrics,
+}: ServerParts): Stage<Arrived & Understood & Identified, Nothing> {
   const taken: Record<SeatKind, number> = { readOnly: 0, mutating: 0, watch: 0 };
   const bound: Readonly<Record<SeatKind, number>> = {
     readOnly: limits.readsInFlight,
@@ -321,21 +264,16 @@ function flowControl(
   };
 }
 
-/** Takes as long as it takes. */
-function isLongRunning(catalog: Catalog, info: RequestInfo): boolean {
-  if (info.verb === "watch") return true;
-  if (!info.isResource || info.subresource === "") return false;
-  const resource = catalog.find(info.group, info.version, info.resource);
-  return resource !== undefined && streamMethods(resource, info.subresource) !== undefined;
-}
-
 function seatKind(verb: string): SeatKind {
   return verb === "get" || verb === "list" ? "readOnly" : "mutating";
 }
 
-function authorize(
-  { authorizer, catalog, metrics }: ServerParts,
-): Stage<Arrived & Understood & Identified & Audited, Nothing> {
+/** Asks whether the user may do this. */
+function authorize({
+  authorizer,
+  catalog,
+  metrics,
+}: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "authorize",
     run: async ({ exchange, record, info, user, query, trail }, next) => {
@@ -380,9 +318,8 @@ function termsOf(
   }
 }
 
-function dispatch(
-  parts: ServerParts,
-): Stage<Arrived & Understood & Identified & Audited, Nothing> {
+/** Does what is asked for: a verb of the registry, a stream, or a document. */
+function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "dispatch",
     run: async ({ exchange, info, query, user, trail: notes }) => {
