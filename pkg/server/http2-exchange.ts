@@ -11,7 +11,7 @@ import type { PeerCertificate } from "#request";
 import { type AnswerHeaders, ClientGone, type Exchange, type Sink } from "./exchange.ts";
 import { bodyTooLarge } from "./failures.ts";
 import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming.ts";
-import { CountingSink } from "./sink.ts";
+import { CountingSink, drained } from "./sink.ts";
 
 interface Arriving {
   readonly stream: ServerHttp2Stream;
@@ -161,15 +161,7 @@ class Http2Sink extends CountingSink {
     const { stream } = this;
     this.respond(false);
     if (stream.write(chunk, whenSent(free))) return undefined;
-    return new Promise((resolve) => {
-      const done = () => {
-        stream.off("drain", done);
-        stream.off("close", done);
-        resolve();
-      };
-      stream.on("drain", done);
-      stream.on("close", done);
-    });
+    return drained(stream);
   }
 
   protected finish(chunk?: Uint8Array): void {

@@ -11,7 +11,7 @@ import {
 } from "./exchange.ts";
 import { bodyTooLarge } from "./failures.ts";
 import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming.ts";
-import { CountingSink } from "./sink.ts";
+import { CountingSink, drained } from "./sink.ts";
 
 interface NodeExchangeOptions {
   readonly bodyTimeout: number;
@@ -130,15 +130,7 @@ class NodeSink extends CountingSink {
   protected put(chunk: Uint8Array): Promise<void> | undefined {
     const { response } = this;
     if (response.write(chunk)) return undefined;
-    return new Promise((resolve) => {
-      const done = () => {
-        response.off("drain", done);
-        response.off("close", done);
-        resolve();
-      };
-      response.on("drain", done);
-      response.on("close", done);
-    });
+    return drained(response);
   }
 
   protected finish(chunk?: Uint8Array): void {

@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import type { AnswerHeaders, Sink, SinkObserver } from "./exchange.ts";
 
 /** What all sinks have in common: they know what they have sent. */
@@ -54,4 +55,17 @@ export abstract class CountingSink implements Sink {
     this.count += chunk.byteLength;
     this.observer?.wrote(chunk);
   }
+}
+
+/** Resolves when there is room for more, or nobody left to send it to. */
+export function drained(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.on("drain", done);
+    stream.on("close", done);
+  });
 }
