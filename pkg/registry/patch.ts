@@ -248,6 +248,9 @@ function objectPatch(
   return { value: literals ? withWritten(value) : (value ?? {}), literals, problems };
 }
 
+/** So many are told of. */
+const mostUnknown = 100;
+
 const operationMember = /^(?:op|path|from|value)$/;
 
 function parseOperations({ value, duplicates, literals = false }: ParsedJson): ParsedPatch {
@@ -274,7 +277,8 @@ function checkOperation(operation: unknown, index: number, unknown: string[]): v
   }
   for (const [member, value] of Object.entries(operation)) {
     if (!operationMember.test(member)) {
-      unknown.push(`json patch unknown field ${JSON.stringify(`[${index}].${member}`)}`);
+      const field = JSON.stringify(`[${index}].${member}`);
+      if (unknown.length < mostUnknown) unknown.push(`json patch unknown field ${field}`);
     } else if (member !== "value" && typeof (value ?? "") !== "string") {
       throw wrongType(value, `Go struct field jsonPatchOp.${member} of type string`);
     }

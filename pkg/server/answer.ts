@@ -206,3 +206,26 @@ export function warningHeader(text: string): string {
   const quoted = text.replace(/\p{Cc}/gu, "").replace(/["\\]/g, "\\$&");
   return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
 }
+
+/** Characters of all warnings together; and of each, where they are more. */
+const mostWarning = 4096;
+const longestWarning = 256;
+
+/**
+ * Warning headers of an answer: each text once. Texts that are too much together are cut, and those
+ * that are too many are left out, so that clients can read the answer.
+ */
+export function warningHeaders(texts: readonly string[]): readonly string[] {
+  const all = [...new Set(texts)].filter((text) => text !== "");
+  const total = all.reduce((sum, text) => sum + text.length, 0);
+  if (total <= mostWarning) return all.map(warningHeader);
+  let left = mostWarning;
+  const headers: string[] = [];
+  for (const text of all) {
+    const short = text.slice(0, longestWarning);
+    left -= short.length;
+    if (left < 0) break;
+    headers.push(warningHeader(short));
+  }
+  return headers;
+}

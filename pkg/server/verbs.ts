@@ -13,7 +13,7 @@ import type {
 } from "#registry";
 import { type Clock, Keeper, memoize } from "#base";
 import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
-import { answer, AnswerWriter, gzipAbove, warningHeader } from "./answer.ts";
+import { answer, AnswerWriter, gzipAbove, warningHeaders } from "./answer.ts";
 import { answerMemoryOf } from "./answer-memory.ts";
 import type { Closing } from "./closing.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
@@ -348,7 +348,7 @@ class VerbRun {
   private headers(warnings: readonly string[]): Record<string, string | readonly string[]> {
     const { deprecationWarning } = this.request.route.resource.served;
     const all = deprecationWarning === undefined ? warnings : [deprecationWarning, ...warnings];
-    return all.length === 0 ? {} : { warning: all.map(warningHeader) };
+    return all.length === 0 ? {} : { warning: warningHeaders(all) };
   }
 
   private sendWritten(written: WriteAnswer, negotiated: Negotiated): Promise<void> {

@@ -269,6 +269,28 @@ describe("hostile patches", function () {
     });
   }
 
+  const odd = `{"op":"test","path":"/metadata/name","value":"victim","odd":1}`;
+  const warned: readonly (readonly [PatchType, string])[] = [
+    [
+      "apply",
+      `{"apiVersion":"v1","kind":"ConfigMap",${times(9_000, () => '"data":{}').join(",")}}`,
+    ],
+    ["json", `[${times(9_000, () => odd).join(",")}]`],
+    ["merge", `{${times(9_000, (n) => `"odd${n}":1`).join(",")}}`],
+  ];
+  for (const [type, body] of warned) {
+    it(`${type}: clients can read an answer that warns of 9,000 mistakes`, async () => {
+      const answer = await server.fetch(`${maps}/victim?fieldManager=m&dryRun=All`, {
+        method: "PATCH",
+        body,
+        headers: { "content-type": types[type] },
+      });
+      assert.equal(answer.status, 200, await answer.text());
+      const warning = answer.headers.get("warning") ?? "";
+      assert.ok(warning.includes("299 - ") && warning.length < 10_000, `${warning.length}`);
+    });
+  }
+
   it("take __proto__ for a key", async () => {
     const body = '{"data":{"__proto__":"1","constructor":"2"}}';
     for (const type of ["merge", "strategic"] as const) {
