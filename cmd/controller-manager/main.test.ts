@@ -71,11 +71,25 @@ describe("keelson controller-manager", function () {
     return spec?.holderIdentity ?? "";
   }
 
+  function post(url: string, object: object): Promise<Response> {
+    const headers = { "content-type": "application/json" };
+    return server.fetch(url, { method: "POST", headers, body: JSON.stringify(object) });
+  }
+
+  /** A quota knows what is used when somebody counts it. */
+  async function counts(): Promise<void> {
+    const quotas = "/api/v1/namespaces/default/resourcequotas";
+    const hard = { services: "5", "count/leases.coordination.k8s.io": "2" };
+    await post(quotas, { metadata: { name: "q" }, spec: { hard } });
+    const counted = async () => {
+      const { status } = (await (await server.fetch(`${quotas}/q`)).json()) as { status: any };
+      return Object.keys(status?.used ?? {}).length === 2;
+    };
+    await until(counted, () => managers.map(({ text }) => text()).join("\n"));
+  }
+
   /** A namespace goes when somebody empties it. */
   async function cleansUp(name: string): Promise<void> {
-    const headers = { "content-type": "application/json" };
-    const post = (url: string, object: object) =>
-      server.fetch(url, { method: "POST", headers, body: JSON.stringify(object) });
     await post("/api/v1/namespaces", { metadata: { name } });
     await post(`/api/v1/namespaces/${name}/configmaps`, { metadata: { name: "a" } });
     await server.fetch(`/api/v1/namespaces/${name}`, { method: "DELETE" });
@@ -87,6 +101,7 @@ describe("keelson controller-manager", function () {
     const first = manager();
     await until(() => leads(first), first.text);
     await cleansUp("one");
+    await counts();
     const second = manager();
     await until(() => second.text().includes(" leads"), second.text);
     assert.equal(leads(second), false);

@@ -1,6 +1,6 @@
 import { resolve, type Domain } from "#meta";
+import { type Amounts, podTotal } from "#quota";
 import type { AdmissionAttributes, Admit } from "#registry";
-import { type Amounts, podTotal } from "./amounts.ts";
 import { isFor, type Objects, refuse } from "./objects.ts";
 import { checkLimits } from "./limit-rules.ts";
 

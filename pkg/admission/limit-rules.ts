@@ -1,5 +1,5 @@
 import { Quantity } from "#meta";
-import { amountOf, type Amounts } from "./amounts.ts";
+import { amountOf, type Amounts } from "#quota";
 
 export interface LimitRule {
   /** Container, Pod or PersistentVolumeClaim. */

@@ -1,5 +1,6 @@
 import type { Clock } from "#base";
 import { isConflict, isNotFound, Quantity } from "#meta";
+import { amountOf, type Amounts, inScopes, masked, type Meter, meterOf, minus, plus } from "#quota";
 import {
   type AdmissionAttributes,
   type Admit,
@@ -9,16 +10,6 @@ import {
   type PatchOptions,
   plainWrite,
 } from "#registry";
-import {
-  amountOf,
-  type Amounts,
-  inScopes,
-  masked,
-  type Meter,
-  meterOf,
-  minus,
-  plus,
-} from "#quota";
 import { type AdmissionParts, type Objects, refuse } from "./objects.ts";
 import { Turns } from "./turns.ts";
 

@@ -4,6 +4,7 @@ import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import type { ControllerContext } from "./context.ts";
 import { type CollectorOptions, runGarbageCollector } from "./garbage-collector.ts";
 import { type NamespaceOptions, runNamespaceController } from "./namespace.ts";
+import { runResourceQuotaController } from "./resource-quota.ts";
 import { runRootCaPublisher } from "./root-ca-publisher.ts";
 import { runServiceAccountController } from "./service-account.ts";
 import { runTokenCleaner } from "./token-cleaner.ts";
@@ -76,6 +77,13 @@ const controllers: readonly Controller[] = [
     account: "clusterrole-aggregation-controller",
     onByDefault: true,
     run: runClusterRoleAggregation,
+  },
+  {
+    name: "resourcequota-controller",
+    alias: "resourcequota",
+    account: "resourcequota-controller",
+    onByDefault: true,
+    run: runResourceQuotaController,
   },
   {
     name: "bootstrap-signer-controller",

@@ -1,5 +1,6 @@
 /** The kinds that controllers know, as far as they know them. */
 import type { ApiObject, Handle } from "#client";
+import type { Amounts } from "#quota";
 
 interface Condition {
   readonly type: string;
@@ -28,6 +29,15 @@ export interface ServiceAccount extends ApiObject {
   readonly secrets?: readonly { readonly name?: string }[];
 }
 
+export interface ResourceQuota extends ApiObject {
+  readonly spec?: {
+    readonly hard?: Amounts;
+    readonly scopes?: readonly string[];
+    readonly scopeSelector?: object;
+  };
+  readonly status?: { readonly hard?: Amounts; readonly used?: Amounts };
+}
+
 function core<T extends ApiObject>(plural: string, kind: string, namespaced = true): Handle<T> {
   return { group: "", version: "v1", plural, kind, namespaced };
 }
@@ -36,5 +46,7 @@ export const namespaces = core<Namespace>("namespaces", "Namespace", false);
 export const configMaps = core<ConfigMap>("configmaps", "ConfigMap");
 export const secrets = core<Secret>("secrets", "Secret");
 export const serviceAccounts = core<ServiceAccount>("serviceaccounts", "ServiceAccount");
+
+export const resourceQuotas = core<ResourceQuota>("resourcequotas", "ResourceQuota");
 
 export type { Condition };

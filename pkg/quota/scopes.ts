@@ -1,5 +1,5 @@
 import { selectorFromLabelSelector } from "#meta";
-import { isBestEffort } from "./pod-usage.ts";
+import { isBestEffort } from "./pods.ts";
 
 /** Which objects a quota counts that is not for all of its namespace. */
 

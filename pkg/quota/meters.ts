@@ -1,16 +1,14 @@
-import { memoize } from "#base";
-import { type Domain, resolve, type Resource } from "#meta";
-import type { AdmissionAttributes } from "#registry";
+import { type Domain, resolve } from "#meta";
 import type { Amounts } from "./amounts.ts";
-import { annotation } from "./default-class.ts";
-import { isFor } from "./objects.ts";
-import { isPodResource, podUsage, unsaid } from "./pod-usage.ts";
+import { isPodResource, podUsage, unsaid } from "./pods.ts";
 
 /** How objects of one kind count in quotas. */
 export interface Meter {
   /** Names of quotas that the kind has a part in. */
   readonly counts: (name: string) => boolean;
   readonly usage: (object: any) => Amounts;
+  /** Every object counts the same, whatever it says. */
+  readonly isPlain: boolean;
   /** Why an object says too little for a quota of these names. */
   readonly unsaid?: (object: any, names: readonly string[]) => string | undefined;
 }
@@ -18,36 +16,38 @@ export interface Meter {
 /** Core kinds that are also counted under their own name. */
 const plainlyCounted = ["configmaps", "resourcequotas", "replicationcontrollers", "secrets"];
 
-/** Undefined for what no quota counts. */
-export function meterFor(
-  attributes: AdmissionAttributes,
+/** How much of what is counted, by the resource; `now` in milliseconds since 1970. */
+export function meterOf(
+  resource: { readonly group: string; readonly plural: string },
   { domain, now }: { readonly domain: Domain; readonly now: number },
-): Meter | undefined {
-  const { target, operation } = attributes;
-  const { resource, subresource } = target;
-  const isNew = operation === "create";
-  if (resource.keyPrefix === "/pods/") {
-    const handles = subresource === "" ? isNew : subresource === "resize";
-    const usage = (pod: any) => podUsage(pod, now);
-    return handles ? { counts: isPodResource, usage, unsaid } : undefined;
+): Meter {
+  const { group, plural } = resource;
+  switch (group === "" ? plural : "") {
+    case "pods": {
+      const usage = (pod: any) => podUsage(pod, now);
+      return { counts: isPodResource, usage, isPlain: false, unsaid };
+    }
+    case "services":
+      return serviceMeter;
+    case "persistentvolumeclaims":
+      return claimMeter(domain);
+    default:
+      return objectMeter(group, plural);
   }
-  if (isFor(attributes, "", "services")) return serviceMeter;
-  if (isFor(attributes, "", "persistentvolumeclaims")) return claimMeter(domain);
-  if (subresource !== "" || !isNew || resource.kind.rules.expires) return undefined;
-  return objectMeter(resource);
 }
 
-const objectMeter = memoize(({ plural, group }: Resource): Meter => {
+function objectMeter(group: string, plural: string): Meter {
   const count = `count/${group === "" ? plural : `${plural}.${group}`}`;
   const names = group === "" && plainlyCounted.includes(plural) ? [count, plural] : [count];
   const amounts = Object.fromEntries(names.map((name) => [name, "1"]));
-  return { counts: (name) => names.includes(name), usage: () => amounts };
-});
+  return { counts: (name) => names.includes(name), usage: () => amounts, isPlain: true };
+}
 
 const serviceNames = ["services", "services.nodeports", "services.loadbalancers", "count/services"];
 
 const serviceMeter: Meter = {
   counts: (name) => serviceNames.includes(name),
+  isPlain: false,
   usage: ({ spec }) => {
     const ports: readonly { readonly nodePort?: number }[] = spec.ports ?? [];
     const isBalanced = spec.type === "LoadBalancer";
@@ -73,9 +73,12 @@ function claimMeter(domain: Domain): Meter {
       [`${suffix}requests.storage`, `${suffix}persistentvolumeclaims`].some((end) =>
         name.endsWith(end),
       ),
+    isPlain: false,
     usage: ({ metadata, spec }) => {
       const storage: string | undefined = spec.resources?.requests?.storage;
-      const name: string = annotation(metadata, old) ?? spec.storageClassName ?? "";
+      const { annotations = {} } = metadata;
+      const former = Object.hasOwn(annotations, old) ? annotations[old] : undefined;
+      const name: string = former ?? spec.storageClassName ?? "";
       const ofClass = name === "" ? undefined : `${name}${suffix}`;
       return {
         persistentvolumeclaims: "1",
