@@ -202,7 +202,7 @@ export function answerText(exchange: Exchange, status: number, text: string): vo
 }
 
 /** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
-export function warningHeader(text: string): string {
+function warningHeader(text: string): string {
   const quoted = text.replace(/\p{Cc}/gu, "").replace(/["\\]/g, "\\$&");
   return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
 }

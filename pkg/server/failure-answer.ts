@@ -1,5 +1,5 @@
 import type { StatusError } from "#meta";
-import { answer, warningHeader } from "./answer.ts";
+import { answer, warningHeaders } from "./answer.ts";
 import { statusBody } from "./encode.ts";
 import type { Exchange } from "./exchange.ts";
 import { mediaTypes, negotiateFailure, wantsPretty } from "./negotiation.ts";
@@ -12,7 +12,7 @@ export function answerFailure(exchange: Exchange, failure: StatusError): void {
   const body = statusBody(status, { ...negotiated, pretty: negotiated.pretty || pretty });
   const seconds = status.details?.retryAfterSeconds;
   const all: Record<string, string | readonly string[]> = {
-    ...(warnings.length === 0 ? {} : { warning: warnings.map(warningHeader) }),
+    ...(warnings.length === 0 ? {} : { warning: warningHeaders(warnings) }),
     ...(seconds === undefined || seconds <= 0 ? {} : { "retry-after": String(seconds) }),
     ...lowerCased(headers),
     "content-type": mediaTypes[negotiated.format],
