@@ -1,6 +1,6 @@
 /** admission: what the server itself does to writes, and which of them it refuses. */
 import type { Clock } from "#base";
-import type { Admit } from "#registry";
+import type { Admit, ServerAccess } from "#registry";
 import { type Authorizer, type Instruments, noInstruments, type Tracer } from "#request";
 import {
   certificateApproval,
@@ -23,6 +23,7 @@ import {
 } from "./optional.ts";
 import { ownerPermissions } from "./owner-permissions.ts";
 import { MutatingPolicies, ValidatingPolicies } from "./policies/index.ts";
+import { laxDefaults, type PodSecurityDefaults, podSecurity } from "./pod-security/index.ts";
 import { onePriorityDefault, priorityOfPods } from "./priority.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
@@ -32,7 +33,6 @@ import { defaultTolerations } from "./tolerations.ts";
 import { type Mutate, repeating } from "./rounds.ts";
 import { timedPlugin } from "./timing.ts";
 import { Webhooks } from "./webhooks/index.ts";
-import type { FollowOptions } from "./dynamic/index.ts";
 
 export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plugins.ts";
 
@@ -46,7 +46,7 @@ export interface DefaultAdmission {
   /** Comes last of all: what is refused for another reason uses up no quota. */
   readonly quota: Admit;
   /** Follows what is configured; resolves once what is stored now is in force. */
-  readonly follow: (options: Pick<FollowOptions, "signal" | "report">) => Promise<void>;
+  readonly follow: (options: Pick<ServerAccess, "signal" | "report">) => Promise<void>;
 }
 
 /** One plugin; either step may be missing. */
@@ -61,6 +61,8 @@ export interface AdmissionOptions extends AdmissionParts {
   readonly authorizer: Authorizer;
   /** Names of the plugins that are on; see `enabledPlugins`. */
   readonly plugins: ReadonlySet<string>;
+  /** What holds for pods where namespaces say nothing; absent = nothing does. */
+  readonly podSecurity?: PodSecurityDefaults | undefined;
   readonly instruments?: Instruments;
   /** Records calls to webhooks. */
   readonly tracer?: Tracer;
@@ -129,7 +131,7 @@ function configured(
 }
 
 function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[] {
-  const { clock, authorizer, gates, catalog } = options;
+  const { clock, authorizer, gates, catalog, podSecurity: defaults = laxDefaults } = options;
   const { domain } = catalog;
   const sleep = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal);
   const signers = { authorizer, domain };
@@ -146,6 +148,7 @@ function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[]
     { name: "NodeRestriction", mutate: nodeRestriction({ objects, domain, authorizer, gates }) },
     { name: "TaintNodesByCondition", mutate: notReadyTaint(domain) },
     { name: "AlwaysPullImages", mutate: alwaysPull, validate: alwaysPullCheck },
+    { name: "PodSecurity", validate: podSecurity({ objects, domain, defaults }) },
     { name: "Priority", mutate: priorityOfPods(objects), validate: onePriorityDefault(objects) },
     { name: "DefaultTolerationSeconds", mutate: defaultTolerations(domain) },
     { name: "ExtendedResourceToleration", mutate: deviceTolerations(domain) },

@@ -1,5 +1,5 @@
-import { type Catalog, forbidden, resolve, StatusError } from "#meta";
-import type { AdmissionAttributes, ListOptions, Registry } from "#registry";
+import { type Catalog, forbidden, ignoreNotFound, resolve, StatusError } from "#meta";
+import { type AdmissionAttributes, everything, type Registry, serverTarget } from "#registry";
 
 /** What plugins are given. */
 export interface AdmissionParts {
@@ -21,24 +21,6 @@ export interface Collection {
   readonly labelSelector?: string;
 }
 
-const everything: ListOptions = {
-  labelSelector: "",
-  fieldSelector: "",
-  resourceVersion: "",
-  resourceVersionMatch: "",
-  limit: 0,
-  continueToken: "",
-  own: true,
-};
-
-/** Who plugins are to the registry. */
-const reader = {
-  name: "system:apiserver",
-  uid: "",
-  groups: ["system:masters"],
-  extra: new Map<string, readonly string[]>(),
-};
-
 const asWritten = { resourceVersion: "", own: true };
 
 /**
@@ -52,19 +34,19 @@ export class Objects {
   async find(where: Collection, name: string, signal: AbortSignal): Promise<any> {
     const target = this.target(where, signal, name);
     if (target === undefined) return undefined;
-    try {
-      return (await this.parts.registry().get(target, asWritten)).object;
-    } catch (error) {
-      if (error instanceof StatusError && error.code === 404) return undefined;
-      throw error;
-    }
+    const found = await this.parts.registry().get(target, asWritten).catch(ignoreNotFound);
+    return found?.object;
   }
 
   async list(where: Collection, signal: AbortSignal): Promise<readonly any[]> {
     const target = this.target(where, signal, "");
     if (target === undefined) return [];
     const labelSelector = resolve(where.labelSelector ?? "", this.parts.catalog.domain);
-    const found = await this.parts.registry().list(target, { ...everything, labelSelector });
+    const found = await this.parts.registry().list(target, {
+      ...everything,
+      labelSelector,
+      own: true,
+    });
     const objects: unknown[] = [];
     for await (const { object } of found.items) objects.push(object);
     return objects;
@@ -75,8 +57,7 @@ export class Objects {
     const { catalog } = this.parts;
     const resource = catalog.find(resolve(group, catalog.domain), version, plural);
     if (resource === undefined) return undefined;
-    const who = { user: reader, userAgent: "", subresource: "" };
-    return { resource, namespace, name, signal, ...who };
+    return serverTarget(resource, { namespace, name }, signal);
   }
 }
 

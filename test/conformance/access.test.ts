@@ -3,37 +3,33 @@
  * by openssl, revocation; and reviews against what requests really get.
  */
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
-
-interface Outcome {
-  readonly status: number | null;
-  readonly out: string;
-  readonly error: string;
-}
+import { Kubectl } from "./kubectl.ts";
 
 describe("access, with kubectl", function () {
   this.timeout(60_000);
   let server: RunningServer;
-  let folder: string;
+  let kubectl: Kubectl;
+  let authorities: string;
 
   before(async function () {
-    if (spawnSync("kubectl", ["version", "--client"]).error) this.skip();
-    folder = mkdtempSync(path.join(tmpdir(), "keelson-access-"));
+    if (!Kubectl.isThere) this.skip();
+    authorities = mkdtempSync(path.join(tmpdir(), "keelson-access-"));
     server = await startServer({
       port: 0,
-      certificateDirectory: path.join(folder, "pki"),
+      certificateDirectory: authorities,
       tokens: 'alicetoken,alice,alice-uid,"devs"\n',
       bootstrapTokens: true,
       authorization: ["Node", "RBAC"],
       admissionPlugins: { enable: ["NodeRestriction"] },
     });
-    writeFileSync(path.join(folder, "kubeconfig"), server.kubeconfig);
+    kubectl = new Kubectl(server.kubeconfig);
     await ok("create namespace team");
     await ok("create configmap c1 -n team");
     await ok("create role reader -n team --verb=get,list --resource=configmaps");
@@ -41,29 +37,23 @@ describe("access, with kubectl", function () {
   });
   after(async () => {
     await server?.close();
-    if (folder) rmSync(folder, { recursive: true, force: true });
+    kubectl?.[Symbol.dispose]();
+    if (authorities) rmSync(authorities, { recursive: true, force: true });
   });
 
-  function run(program: string, words: readonly string[], input?: string): Promise<Outcome> {
-    return new Promise((resolve, reject) => {
-      const env = { ...process.env, KUBECONFIG: path.join(folder, "kubeconfig"), HOME: folder };
-      const child = spawn(program, words, { cwd: folder, env });
-      let out = "";
-      let error = "";
-      child.stdout.on("data", (chunk) => (out += chunk));
-      child.stderr.on("data", (chunk) => (error += chunk));
-      child.on("error", reject);
-      child.on("close", (status) => resolve({ status, out, error }));
-      child.stdin.end(input);
-    });
-  }
+  const attempt = (words: string, input?: string) => kubectl.attempt(words, input);
+  const ok = async (words: string, input?: string) => (await kubectl.ok(words, input)).trim();
 
-  const attempt = (words: string, input?: string) => run("kubectl", words.split(" "), input);
-
-  async function ok(words: string, input?: string): Promise<string> {
-    const { status, out, error } = await attempt(words, input);
-    assert.equal(status, 0, `kubectl ${words}: ${error}`);
-    return out.trim();
+  /** Words by which kubectl becomes somebody whose certificate openssl makes. */
+  async function certified(name: string, subject: string): Promise<string> {
+    const files = ["-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", subject];
+    await kubectl.run("openssl", ["req", "-newkey", "rsa:2048", "-nodes", ...files]);
+    const authority = ["-CA", `${authorities}/ca.crt`, "-CAkey", `${authorities}/ca.key`];
+    const request = ["x509", "-req", "-in", `${name}.csr`, "-days", "1", "-out", `${name}.crt`];
+    const signed = await kubectl.run("openssl", [...request, ...authority, "-CAcreateserial"]);
+    assert.equal(signed.status, 0, signed.error);
+    const url = `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null`;
+    return `${url} --client-certificate=${name}.crt --client-key=${name}.key`;
   }
 
   /** As somebody else than the admin of the kubeconfig: without its certificate. */
@@ -99,15 +89,7 @@ describe("access, with kubectl", function () {
   });
 
   it("takes certificates that its authority signed", async () => {
-    const files = ["-keyout", "bob.key", "-out", "bob.csr", "-subj", "/O=devs/CN=bob"];
-    await run("openssl", ["req", "-newkey", "rsa:2048", "-nodes", ...files]);
-    const authority = ["-CA", "pki/ca.crt", "-CAkey", "pki/ca.key", "-CAcreateserial"];
-    const request = ["x509", "-req", "-in", "bob.csr", "-days", "1", "-out", "bob.crt"];
-    const signed = await run("openssl", [...request, ...authority]);
-    assert.equal(signed.status, 0, signed.error);
-    const own = `--client-certificate=${folder}/bob.crt --client-key=${folder}/bob.key`;
-    const url = `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null`;
-    const bob = await ok(`auth whoami ${url} ${own}`);
+    const bob = await ok(`auth whoami ${await certified("bob", "/O=devs/CN=bob")}`);
     assert.match(bob, /^Username +bob$/m);
     assert.match(bob, /^Groups +\[devs system:authenticated\]$/m);
   });
@@ -158,15 +140,7 @@ describe("access, with kubectl", function () {
   });
 
   it("says to nodes that only their own Node is theirs", async () => {
-    const files = ["-keyout", "node.key", "-out", "node.csr"];
-    const subject = ["-subj", "/O=system:nodes/CN=system:node:n1"];
-    await run("openssl", ["req", "-newkey", "rsa:2048", "-nodes", ...files, ...subject]);
-    const authority = ["-CA", "pki/ca.crt", "-CAkey", "pki/ca.key", "-CAcreateserial"];
-    const request = ["x509", "-req", "-in", "node.csr", "-days", "1", "-out", "node.crt"];
-    assert.equal((await run("openssl", [...request, ...authority])).status, 0);
-    const own =
-      `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null ` +
-      `--client-certificate=${folder}/node.crt --client-key=${folder}/node.key`;
+    const own = await certified("node", "/O=system:nodes/CN=system:node:n1");
     const node = (name: string, labels: object = {}) =>
       JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name, labels } });
     await ok(`create -f - ${own}`, node("n1"));

@@ -18,7 +18,7 @@ async function admitting(authorizer = allowAll): Promise<TestRegistry> {
     clock: new TestClock(),
     authorizer,
   });
-  const test = await testRegistry({ mutating, validating: [...validating, quota] });
+  const test = await testRegistry({ mutating: [mutating], validating: [...validating, quota] });
   late.registry = test.registry;
   await test.post("v1/serviceaccounts/ns", { metadata: { name: "default" } });
   return test;
@@ -182,7 +182,10 @@ describe("admission", () => {
     assert.match(await refusal(pod("b")), /exceeded quota: q, requested: pods=1, used: pods=0/);
     await test.remove("v1/resourcequotas/ns/q");
     await quota({ "services.nodeports": "1" }, { "services.nodeports": "0" });
-    const ports = [{ name: "a", port: 1 }, { name: "b", port: 2 }];
+    const ports = [
+      { name: "a", port: 1 },
+      { name: "b", port: 2 },
+    ];
     const service = (name: string, type: string) =>
       test.post("v1/services/ns", { metadata: { name }, spec: { type, ports } });
     await service("x", "ClusterIP");

@@ -30,7 +30,7 @@ describe("admission plugins that are switched on", () => {
         }),
       },
     });
-    const test = await testRegistry({ mutating, validating });
+    const test = await testRegistry({ mutating: [mutating], validating });
     late.registry = test.registry;
     return test;
   }

@@ -2,8 +2,6 @@ import { type ApiObject, followStored, type Sink } from "#client";
 import { resolve } from "#meta";
 import type { ServerAccess } from "#registry";
 
-export type FollowOptions = ServerAccess;
-
 /** The configurations of one kind as they are stored, sorted by name. */
 export class FollowedKind<T extends ApiObject> {
   readonly #objects = new Map<string, T>();

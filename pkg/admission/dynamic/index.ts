@@ -9,7 +9,7 @@ export {
   inquiryOf,
   type Variable,
 } from "./evaluation.ts";
-export { FollowedKind, type FollowOptions } from "./followed-kind.ts";
+export { FollowedKind } from "./followed-kind.ts";
 export { matchedAs, type Matching, MatchIndex } from "./match-index.ts";
 export { Reviewed, type ReviewedParts } from "./reviewed.ts";
 export type { Rule } from "./rules.ts";

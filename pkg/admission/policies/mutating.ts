@@ -9,15 +9,9 @@ import {
 import { deepEqual, memoize } from "#base";
 import { CelFault, plainJson } from "#cel";
 import { jsonPatch, PatchFault, type Resource } from "#meta";
-import type { AdmissionAttributes } from "#registry";
+import type { AdmissionAttributes, ServerAccess } from "#registry";
 import { DecodeFault } from "#schema";
-import {
-  BudgetSpent,
-  type Expression,
-  expressionOf,
-  type FollowOptions,
-  type Json,
-} from "../dynamic/index.ts";
+import { BudgetSpent, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
 import type { Rounds } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ConfigurationFault, paramsOf } from "./params.ts";
@@ -66,7 +60,7 @@ export class MutatingPolicies {
   }
 
   /** Follows what is configured; resolves once what is stored now is known. */
-  follow(options: FollowOptions): Promise<void> {
+  follow(options: ServerAccess): Promise<void> {
     return this.#set.follow(options);
   }
 

@@ -2,13 +2,13 @@
 import { type ExpressionScope, variableTypes } from "#api";
 import { type Catalog, type LabelSelector, type Resource } from "#meta";
 import type { ApiObject } from "#client";
+import type { ServerAccess } from "#registry";
 import {
   type Expression,
   expressionOf,
   FollowedKind,
-  type FollowOptions,
-  type Matching,
   MatchIndex,
+  type Matching,
   type Rule,
   type Selectors,
   selectorsOf,
@@ -79,7 +79,7 @@ export class PolicySet<P extends Policy> {
     this.#bindings = new FollowedKind(`${sort}admissionpolicybindings`, versions);
   }
 
-  async follow(options: FollowOptions): Promise<void> {
+  async follow(options: ServerAccess): Promise<void> {
     await Promise.all([this.#policies.follow(options), this.#bindings.follow(options)]);
   }
 

@@ -1,6 +1,5 @@
 /** Policies in CEL that refuse requests (ValidatingAdmissionPolicy). */
-import type { AdmissionAttributes } from "#registry";
-import type { FollowOptions } from "../dynamic/index.ts";
+import type { AdmissionAttributes, ServerAccess } from "#registry";
 import { carrying } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ConfigurationFault, paramsOf } from "./params.ts";
@@ -18,7 +17,7 @@ export class ValidatingPolicies {
   }
 
   /** Follows what is configured; resolves once what is stored now is known. */
-  follow(options: FollowOptions): Promise<void> {
+  follow(options: ServerAccess): Promise<void> {
     return this.#set.follow(options);
   }
 

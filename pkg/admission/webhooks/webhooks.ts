@@ -9,7 +9,7 @@ import {
   PatchFault,
   type Resource,
 } from "#meta";
-import type { AdmissionAttributes } from "#registry";
+import type { AdmissionAttributes, ServerAccess } from "#registry";
 import type { Authorizer, Tracer } from "#request";
 import { DecodeFault } from "#schema";
 import {
@@ -17,7 +17,6 @@ import {
   authorizerBindings,
   Evaluation,
   FollowedKind,
-  type FollowOptions,
   inquiryOf,
   matchedAs,
   MatchIndex,
@@ -93,7 +92,7 @@ export class Webhooks {
   }
 
   /** Follows what is configured; resolves once what is stored now is known. */
-  async follow(options: FollowOptions): Promise<void> {
+  async follow(options: ServerAccess): Promise<void> {
     options.signal.addEventListener("abort", () => this.#caller.close(), { once: true });
     const sets = [this.#mutating, this.#validating];
     await Promise.all(sets.map(({ followed }) => followed.follow(options)));
