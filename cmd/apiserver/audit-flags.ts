@@ -2,6 +2,7 @@ import { type AuditMode, type LogDelivery, type WebhookDelivery } from "#audit";
 import { KubeconfigFault, parseKubeconfig } from "#request";
 import { readFileSync } from "node:fs";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
+import { readNamed } from "../flags/read-named.ts";
 import type { AuditOptions } from "../keelson/audit.ts";
 
 const modes = ["batch", "blocking", "blocking-strict"];
@@ -70,7 +71,7 @@ export function auditOptions(values: Values): AuditOptions | undefined {
   const webhook = webhookDelivery(values);
   if (log === undefined && webhook === undefined) return undefined;
   if (file === "") throw new UsageError("--audit-policy-file is needed to record requests");
-  return { policy: read(file, "audit-policy-file"), log, webhook };
+  return { policy: readNamed(file, "audit-policy-file"), log, webhook };
 }
 
 function logDelivery(values: Values): LogDelivery | undefined {
@@ -96,7 +97,7 @@ function webhookDelivery(values: Values): WebhookDelivery | undefined {
   try {
     return {
       ...deliveryOf(values, "audit-webhook"),
-      endpoint: parseKubeconfig(read(file, name), (path) => readFileSync(path, "utf8")),
+      endpoint: parseKubeconfig(readNamed(file, name), (path) => readFileSync(path, "utf8")),
       initialBackoffMs: values["audit-webhook-initial-backoff"],
     };
   } catch (fault) {
@@ -129,13 +130,4 @@ function deliveryOf(values: Values, prefix: "audit-log" | "audit-webhook") {
         }
       : undefined,
   };
-}
-
-function read(file: string, name: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UsageError(`--${name}: ${file} cannot be read (${reason})`);
-  }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { KubeconfigFault, parseKubeconfig } from "#request";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
+import { readNamed } from "../flags/read-named.ts";
 import type { StartOptions } from "../keelson/index.ts";
 
 const signingAlgorithms = ["RS", "PS", "ES"].flatMap((kind) =>
@@ -157,13 +158,4 @@ function usernamePrefix(values: Values): string {
 export function followed(file: string, flagName: string): { readonly file: string } {
   readNamed(file, flagName);
   return { file };
-}
-
-function readNamed(file: string, flagName: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UsageError(`--${flagName}: ${file} cannot be read (${reason})`);
-  }
 }

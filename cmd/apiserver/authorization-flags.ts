@@ -2,6 +2,7 @@ import path from "node:path";
 import { type AuthorizationMode, authorizationModes } from "#authz";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 import type { StartOptions } from "../keelson/index.ts";
+import { followed } from "./authentication-flags.ts";
 
 const defaultModes = ["RBAC"];
 const defaultVersion = "v1beta1";
@@ -60,7 +61,7 @@ export function authorizationOptions(values: Values): Authorization {
           "--authorization-webhook-* flags are defined",
       );
     }
-    return { authorizationConfiguration: { file } };
+    return { authorizationConfiguration: followed(file, "authorization-config") };
   }
   const authorization = checkModes(values["authorization-mode"]);
   const asks = authorization.includes("Webhook");

@@ -27,7 +27,7 @@ export const apiserverFlags = {
     "take changes of that file over within a minute",
   ),
   "event-ttl": flag("duration", 3_600_000, "how long events are kept"),
-  "bind-address": flag("string", "0.0.0.0", "address to listen on"),
+  "bind-address": flag("ip", "0.0.0.0", "address to listen on"),
   "secure-port": flag("int", 6443, "port to serve HTTPS on; 0 = any free one", {
     minimum: 0,
     maximum: 65_535,
@@ -93,7 +93,7 @@ export const apiserverFlags = {
     "network of the services' addresses; a second one for the other family",
   ),
   "service-node-port-range": flag("string", "30000-32767", "ports that services get on nodes"),
-  "advertise-address": flag("string", "", "address under which pods reach this server"),
+  "advertise-address": flag("ip", "", "address under which pods reach this server"),
   "kubelet-certificate-authority": flag("string", "", "file with the authorities of kubelets"),
   "kubelet-client-certificate": flag("string", "", "file with the certificate for kubelets"),
   "kubelet-client-key": flag("string", "", "file with the key of that certificate"),

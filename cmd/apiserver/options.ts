@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ServiceNetwork } from "#registry";
@@ -9,6 +8,7 @@ import {
   type FlagValues,
   UsageError,
 } from "../flags/parse.ts";
+import { readNamed } from "../flags/read-named.ts";
 import { NetworkFlagError, serviceNetworkOf } from "../keelson/network.ts";
 import type { StartOptions, StorageOptions } from "../keelson/index.ts";
 import { authenticationOptions, followed } from "./authentication-flags.ts";
@@ -151,9 +151,21 @@ function encryptionOf(values: Values): StartOptions["encryption"] {
   return { configuration, reload: () => readFile(values["encryption-provider-config"], "utf8") };
 }
 
+/** etcd's clients take a host without a scheme, too. */
+const endpointForm = /^(?:https?:\/\/)?[^/]+\/?$/;
+
 function storageOptions(values: Values): StorageOptions {
-  const endpoints = values["etcd-servers"];
-  switch (values["storage-backend"]) {
+  const { "etcd-servers": endpoints, "storage-backend": backend } = values;
+  if (backend !== "etcd3" && endpoints.length > 0) {
+    throw new UsageError(`--etcd-servers needs --storage-backend=etcd3, which is ${backend} now`);
+  }
+  const odd = endpoints.find((endpoint) => !endpointForm.test(endpoint));
+  if (odd !== undefined) {
+    throw new UsageError(
+      `--etcd-servers: ${JSON.stringify(odd)} is not like http://127.0.0.1:2379`,
+    );
+  }
+  switch (backend) {
     case "memory":
       return { kind: "memory" };
     case "embedded":
@@ -188,13 +200,4 @@ function readFlagFile(
 ): string | undefined {
   const file = values[name];
   return file === "" ? undefined : readNamed(file, name);
-}
-
-function readNamed(file: string, flagName: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new UsageError(`--${flagName}: ${file} cannot be read (${reason})`);
-  }
 }

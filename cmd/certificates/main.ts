@@ -1,5 +1,5 @@
 import { systemClock } from "#base";
-import { flag, parseFlags } from "../flags/parse.ts";
+import { flag, parseFlags, UsageError } from "../flags/parse.ts";
 import { makeCertificates } from "./certificates.ts";
 
 export const certificatesFlags = {
@@ -11,6 +11,9 @@ export const certificatesFlags = {
 /** `keelson certificates`: everything that the programs of a cluster have to share. */
 export async function runCertificates(words: readonly string[]): Promise<void> {
   const { directory, hosts, server } = parseFlags(certificatesFlags, words);
+  if (!/^https?:/.test(server) || !URL.canParse(server)) {
+    throw new UsageError(`--server: ${JSON.stringify(server)} is not like https://localhost:6443`);
+  }
   await makeCertificates({ directory, hosts, url: server, now: systemClock.now() });
   console.log(`keelson: certificates, keys and kubeconfigs are in ${directory}`);
 }

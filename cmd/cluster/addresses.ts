@@ -1,11 +1,13 @@
-import { createServer } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { UsageError } from "../flags/parse.ts";
 
-/** Every place that the files of `deploy/` name, as `name:port`. */
+const balancer = "balancer:6443";
+
+/** What the files of `deploy/` name beside the balancer, as `name:port`. */
 const places = [
   ...numbered("etcd", 3).flatMap((name) => [`${name}:2379`, `${name}:2380`]),
   ...numbered("apiserver", 3).map((name) => `${name}:6443`),
   ...numbered("controller-manager", 2).map((name) => `${name}:10257`),
-  "balancer:6443",
   "prometheus:9090",
 ];
 
@@ -21,12 +23,20 @@ export class Addresses {
     this.#ports = ports;
   }
 
-  /** Free ports for all of them but the balancer, which gets `port` unless that is 0. */
+  /**
+   * Free ports for all of them, and for the balancer `port` unless that is 0.
+   * @throws UsageError if somebody listens on that port
+   */
   static async free(port: number): Promise<Addresses> {
-    const free = await freePorts(places.length);
-    const ports = new Map(places.map((place, index) => [place, free[index] as number]));
-    if (port !== 0) ports.set("balancer:6443", port);
-    return new Addresses(ports);
+    const first = await listening(port).catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(`--port: ${port} cannot be used (${error.code})`);
+    });
+    // All are held until all are found.
+    const others = await Promise.all(places.map(() => listening(0)));
+    const ports = places.map((place, index) => [place, portOf(others[index] as Server)] as const);
+    const found = new Map([...ports, [balancer, portOf(first)]]);
+    await Promise.all([first, ...others].map(closed));
+    return new Addresses(found);
   }
 
   port(place: string): number {
@@ -47,15 +57,18 @@ export class Addresses {
   }
 }
 
-/** Ports that nobody listens on now; all are held until all are found. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports: number[] = [];
-  for (const server of servers) {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    if (address !== null && typeof address === "object") ports.push(address.port);
-  }
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+/** A listener that holds a port, 0 = any free one. */
+function listening(port: number): Promise<Server> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", () => resolve(server));
+  });
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
 }

@@ -11,6 +11,11 @@ interface ProcessOptions {
   readonly ready: (signal: AbortSignal) => Promise<void>;
 }
 
+/** A process that ended before it served; with the last that it printed. */
+export class EndedError extends Error {
+  override readonly name = "EndedError";
+}
+
 /** Longest time that a process may take until it serves. */
 const startMs = 60_000;
 const shownCharacters = 2_000;
@@ -53,7 +58,7 @@ export class LocalProcess {
       child.once("error", (error) => (this.#last = error.message));
       child.once("close", () => {
         if (this.#child === child) this.#child = undefined;
-        life.abort(new Error(`${this.name} ended: ${this.#last.trim()}`));
+        life.abort(new EndedError(`${this.name} ended: ${this.#last.trim()}`));
         resolve();
       });
     });

@@ -56,7 +56,7 @@ export const controllerManagerFlags = {
   ),
   "kube-api-qps": flag("int", 20, "requests to the API per second in the long run", { minimum: 1 }),
   "kube-api-burst": flag("int", 30, "requests to the API at once", { minimum: 1 }),
-  "bind-address": flag("string", "0.0.0.0", "address for health and metrics"),
+  "bind-address": flag("ip", "0.0.0.0", "address for health and metrics"),
   "secure-port": flag("int", 10_257, "port for health and metrics; 0 = none", {
     minimum: 0,
     maximum: 65_535,

@@ -3,8 +3,9 @@
  * `--name=value`, `--name value`, `-n=value`, `--bool`, `--bool=false`; a repeated list flag adds
  * up; `--` ends the flags.
  */
+import { isIP } from "node:net";
 
-export type FlagType = "string" | "bool" | "int" | "float" | "duration" | "list" | "pairs";
+export type FlagType = "string" | "ip" | "bool" | "int" | "float" | "duration" | "list" | "pairs";
 
 export interface Flag<T extends FlagType = FlagType> {
   readonly type: T;
@@ -17,7 +18,7 @@ export interface Flag<T extends FlagType = FlagType> {
   readonly maximum?: number;
 }
 
-export type FlagValue<T extends FlagType> = T extends "string"
+export type FlagValue<T extends FlagType> = T extends "string" | "ip"
   ? string
   : T extends "bool"
     ? boolean
@@ -112,6 +113,8 @@ function parseValue(name: string, declared: Flag, { text, previous }: Given): un
   switch (declared.type) {
     case "string":
       return checkedString(name, declared, text);
+    case "ip":
+      return checkedAddress(name, text);
     case "bool":
       return parseBool(name, text);
     case "int":
@@ -135,6 +138,11 @@ function checkedString(name: string, declared: Flag, text: string): string {
   if (declared.values !== undefined && !declared.values.includes(text)) {
     throw invalid(name, text, `must be one of ${declared.values.join(", ")}`);
   }
+  return text;
+}
+
+function checkedAddress(name: string, text: string): string {
+  if (text !== "" && isIP(text) === 0) throw invalid(name, text, "must be an IP address");
   return text;
 }
 

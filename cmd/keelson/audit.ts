@@ -57,6 +57,9 @@ async function started(options: AuditorOptions): Promise<RunningAuditor> {
     return await startAuditor(options);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
+    if (error instanceof ConfigurationFault) {
+      throw new ConfigurationFault(`--audit-policy-file: ${error.message}`);
+    }
     if (code === "") throw error;
     throw new ConfigurationFault(`the audit log cannot be opened (${code})`);
   }

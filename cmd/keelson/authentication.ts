@@ -24,7 +24,7 @@ import type { Clock } from "#base";
 import { type Catalog, ConfigurationFault } from "#meta";
 import type { Registry } from "#registry";
 import { type Authenticator, type Endpoint, type Tracer, webhookClient } from "#request";
-import type { FollowedFiles, Source } from "./followed-files.ts";
+import { type FollowedFiles, fromFlag, type Source } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
 import type { AccountKeys } from "./service-accounts.ts";
 
@@ -168,13 +168,17 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtIssuers): Tokens {
   });
   const kinds: readonly TokenAuthenticator[] = [
     new TokenFile(`${adminToken},admin,admin,"system:masters"`),
-    ...(options.tokens === undefined ? [] : [new TokenFile(options.tokens)]),
+    ...tokenFile(options),
     new CachedTokens(accounts, { clock, goodMs: accountGoodMs }),
     ...(options.bootstrapTokens ? [new BootstrapTokens({ read, clock, domain })] : []),
     ...(hasIssuers(options) ? [new CachedTokens(issuers, { clock, goodMs })] : []),
     ...tokenWebhook(parts),
   ];
   return new Tokens(kinds, keys.audiences, domain);
+}
+
+function tokenFile({ tokens }: StartOptions): readonly TokenAuthenticator[] {
+  return tokens === undefined ? [] : [fromFlag("token-auth-file", () => new TokenFile(tokens))];
 }
 
 function hasIssuers({ oidc, authentication }: StartOptions): boolean {

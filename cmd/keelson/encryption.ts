@@ -2,6 +2,7 @@ import type { Clock } from "#base";
 import { type Catalog, ConfigurationFault } from "#meta";
 import type { HealthCheck } from "#server";
 import { type Backend, Encryption, parseEncryptionConfiguration, sealedBackend } from "#storage";
+import { fromFlag } from "./followed-files.ts";
 
 /** How values are encrypted at rest. */
 export interface EncryptionAtRest {
@@ -31,7 +32,7 @@ const reloadMs = 60_000;
 
 /**
  * The backend with its values encrypted as configured. Values that were encrypted once are
- * recognized without a configuration, too. Throws ConfigurationFault.
+ * recognized without a configuration, too. Throws FileFault.
  */
 export async function sealed(backend: Backend, sealing: Sealing): Promise<Sealed> {
   const { root, catalog, clock, report, encryption: atRest } = sealing;
@@ -43,7 +44,8 @@ export async function sealed(backend: Backend, sealing: Sealing): Promise<Sealed
   );
   const encryption = new Encryption({ root, resources, clock, report });
   if (atRest !== undefined) {
-    await encryption.configure(parseEncryptionConfiguration(atRest.configuration));
+    const parse = () => parseEncryptionConfiguration(atRest.configuration);
+    await encryption.configure(fromFlag("encryption-provider-config", parse));
   }
   return {
     backend: sealedBackend(backend, encryption),

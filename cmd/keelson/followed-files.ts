@@ -10,6 +10,18 @@ export class FileFault extends Error {
   override readonly name = "FileFault";
 }
 
+/**
+ * What `use` makes of the text that a flag gave.
+ * @throws FileFault that names the flag
+ */
+export function fromFlag<T>(name: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    throw new FileFault(`--${name}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 export interface FollowedFilesOptions {
   readonly clock: Clock;
   /** Told of files that cannot be read any more, and of texts that cannot be used. */

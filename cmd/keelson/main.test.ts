@@ -1,7 +1,7 @@
 /** The program as its users run it: flags, mistakes, signals. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { root } from "../../test/tidy/source.ts";
@@ -70,6 +70,11 @@ describe("keelson", function () {
     ["start --authorization-mode=Rbac", /--authorization-mode: "Rbac" is not one of/],
     ["start --workers=2", /--workers: start is one process; keelson apiserver may be several\n$/],
     ["apiserver --workers=2 --storage-backend=memory", /--workers: several processes share only/],
+    ["start --bind-address=here", /invalid argument "here" for --bind-address: must be an IP/],
+    ["start --etcd-servers=http://[::1]:2379", /--etcd-servers needs --storage-backend=etcd3/],
+    ["apiserver --etcd-servers=ftp://etcd", /--etcd-servers: "ftp:\/\/etcd" is not like http:/],
+    ["start --authorization-config=missing", /^keelson: --authorization-config: missing cannot/],
+    ["certificates --server=localhost", /^keelson: --server: "localhost" is not like https:/],
     ["start --feature-gates=ServerSideApply=false", /the feature is locked to true\n$/],
   ];
   for (const [words, sentence] of mistakes) {
@@ -80,6 +85,21 @@ describe("keelson", function () {
       assert.equal(running.text().trim().split("\n").length, 1);
     });
   }
+
+  it("names the flag whose file is malformed", async () => {
+    writeFileSync(path.join(folder, "odd"), "secret,admin\n");
+    for (const [flag, sentence] of [
+      ["token-auth-file", /line 1 of the token file needs a token, a user name and a uid\n$/],
+      ["service-account-signing-key-file", /unsupported\n$/],
+      ["service-account-key-file", /no PEM block with a key\n$/],
+      ["encryption-provider-config", /expected apiVersion apiserver.config.k8s.io\/v1/],
+    ] as const) {
+      const running = run("start", "--storage-backend=memory", `--${flag}=odd`);
+      assert.equal(await running.ended, 1);
+      assert.match(running.text(), sentence);
+      assert.ok(running.text().startsWith(`keelson: --${flag}: `), running.text());
+    }
+  });
 
   it("lists flags, one per line", async () => {
     const running = run("apiserver", "--help");

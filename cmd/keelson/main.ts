@@ -2,12 +2,13 @@
 import path from "node:path";
 import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
-import type { CloseOptions } from "#server";
+import { type CloseOptions, versionInfo } from "#server";
 import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
 import { ConfigurationFault } from "#meta";
 import { certificatesFlags, runCertificates } from "../certificates/main.ts";
 import { MissingProgramError } from "../cluster/cluster.ts";
+import { EndedError } from "../cluster/local-process.ts";
 import { clusterFlags, runCluster } from "../cluster/main.ts";
 import { CodecError } from "../codec/codec.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
@@ -147,7 +148,7 @@ function usage(): string {
     "",
     ...list,
     "",
-    "`keelson <command> --help` lists the flags of a command.",
+    "`keelson <command> --help` lists the flags of a command, `keelson version` the release.",
   ].join("\n");
 }
 
@@ -155,6 +156,10 @@ async function main(words: readonly string[]): Promise<number> {
   const [first = "start"] = words;
   if (["help", "--help", "-h"].includes(first) && words.length === 1) {
     console.log(usage());
+    return 0;
+  }
+  if (["version", "--version"].includes(first) && words.length === 1) {
+    console.log(`keelson ${versionInfo().gitVersion}`);
     return 0;
   }
   const named = !first.startsWith("-");
@@ -183,6 +188,7 @@ try {
     AdmissionPluginError,
     CodecError,
     ConfigurationFault,
+    EndedError,
     FeatureGateError,
     FileFault,
     MissingProgramError,

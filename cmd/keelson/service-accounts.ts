@@ -8,6 +8,7 @@ import {
 } from "#authn";
 import { assert } from "#base";
 import type { ServerDocument } from "#server";
+import { fromFlag } from "./followed-files.ts";
 
 export interface ServiceAccountOptions {
   /** Tokens name the first and may name any; default `https://kubernetes.default.svc`. */
@@ -40,13 +41,14 @@ export interface AccountKeys {
 const defaultIssuer = "https://kubernetes.default.svc";
 const keysPath = "/openid/v1/jwks";
 
-/** @throws Error for keys that cannot be used. */
+/** @throws FileFault for keys that cannot be used. */
 export function accountKeys(options: ServiceAccountOptions = {}): AccountKeys {
-  assert(options.signingKey !== undefined, "the start has made a key");
+  const { signingKey, keys = [] } = options;
+  assert(signingKey !== undefined, "the start has made a key");
   const issuers = options.issuers?.length ? options.issuers : [defaultIssuer];
   const issuer = issuers[0]!;
-  const key = parseSigningKey(options.signingKey);
-  const more = (options.keys ?? []).flatMap(parseVerifyingKeys);
+  const key = fromFlag("service-account-signing-key-file", () => parseSigningKey(signingKey));
+  const more = fromFlag("service-account-key-file", () => keys.flatMap(parseVerifyingKeys));
   return {
     issuer,
     issuers,

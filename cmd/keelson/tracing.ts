@@ -3,18 +3,19 @@ import { hostname } from "node:os";
 import { noTracer, type Tracer } from "#request";
 import type { Backend } from "#storage";
 import { parseTracingConfiguration, type RunningTracer, startTracing } from "#tracing";
+import { fromFlag } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
 
 const off: RunningTracer = { tracer: noTracer, close: async () => undefined };
 
-/** @throws ConfigurationFault */
+/** @throws FileFault */
 export async function tracingOf(
   { tracing }: StartOptions,
   report: (what: string, error: unknown) => void,
 ): Promise<RunningTracer> {
   if (tracing === undefined) return off;
   return startTracing({
-    ...parseTracingConfiguration(tracing),
+    ...fromFlag("tracing-config-file", () => parseTracingConfiguration(tracing)),
     service: "apiserver",
     instance: hostname(),
     report: (error) => report("tracing", error),
