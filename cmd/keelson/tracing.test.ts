@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createServer as createHttpServer, type IncomingHttpHeaders } from "node:http";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type Http2Server } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -198,10 +198,11 @@ describe("tracing", () => {
     assert.deepEqual(root.links, [traceId]);
   });
 
-  it("goes on in the webhooks that are asked", async () => {
-    const heard: IncomingHttpHeaders[] = [];
+  /** A server that asks a webhook who may do what; what the webhook hears of traces. */
+  const startAsking = async (rate: number, group: string): Promise<readonly unknown[]> => {
+    const heard: unknown[] = [];
     const webhook = createHttpServer((request, response) => {
-      heard.push(request.headers);
+      heard.push(request.headers["traceparent"]);
       request.resume();
       response.end(JSON.stringify({ status: { allowed: true } }));
     });
@@ -211,17 +212,31 @@ describe("tracing", () => {
     const kubeconfigFile = path.join(folder, "webhook.kubeconfig");
     const cluster = { server: `http://127.0.0.1:${await listening(webhook)}` };
     writeFileSync(kubeconfigFile, JSON.stringify({ clusters: [{ name: "a", cluster }] }));
-    await start(1_000_000, {
-      tokens: 'eve-token,eve,1,"makers"',
+    await start(rate, {
+      tokens: `eve-token,eve,1,"${group}"`,
       authorization: ["Webhook"],
       authorizationWebhook: { kubeconfigFile },
     });
+    return heard;
+  };
+
+  it("goes on in the webhooks that are asked", async () => {
+    const heard = await startAsking(1_000_000, "makers");
     assert.equal((await create({ authorization: "Bearer eve-token" })).status, 201);
     await end();
     const call = collector.get("webhook");
     assert.equal(call.parent, collector.get("authorize").id);
-    const asked = heard.map((headers) => headers["traceparent"]);
-    assert.deepEqual(asked, [`00-${call.trace}-${call.id}-01`]);
+    assert.deepEqual(heard, [`00-${call.trace}-${call.id}-01`]);
+  });
+
+  it("tells webhooks of traces that are not to be recorded", async () => {
+    const heard = await startAsking(1_000_000, "system:monitoring");
+    const unwanted = traceparent.replace(/01$/, "00");
+    const authorization = "Bearer eve-token";
+    assert.equal((await create({ authorization, traceparent: unwanted })).status, 201);
+    await end();
+    assert.match(String(heard), new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
+    assert.ok(collector.spans.every(({ name, trace }) => name !== created && trace !== traceId));
   });
 
   it("tells of a collector that takes nothing, and ends nevertheless", async () => {

@@ -31,6 +31,7 @@ export {
   noInstruments,
 } from "./instruments.ts";
 export {
+  noSpan,
   noTracer,
   type RequestSpan,
   type Span,

@@ -44,7 +44,8 @@ export interface Tracer {
 
 const noHeaders: TraceHeaders = {};
 
-const noSpan: Span = {
+/** Not recorded, and nothing in it is. */
+export const noSpan: Span = {
   child: () => noSpan,
   run: (work) => work(),
   set: () => undefined,

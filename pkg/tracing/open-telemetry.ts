@@ -22,7 +22,14 @@ import {
   type SpanExporter,
   TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace-base";
-import type { RequestSpan, Span, SpanAttributes, TraceHeaders, Tracer } from "#request";
+import {
+  noSpan,
+  type RequestSpan,
+  type Span,
+  type SpanAttributes,
+  type TraceHeaders,
+  type Tracer,
+} from "#request";
 import type { RunningTracer, TracingOptions } from "./tracing.ts";
 
 /** How long a collector may take for what it is sent; then it is lost. */
@@ -64,7 +71,7 @@ export function openTelemetryTracer(options: TracingOptions): RunningTracer {
     spanProcessors: [processor],
   });
   return {
-    tracer: new OpenTelemetryTracer(provider.getTracer("keelson")),
+    tracer: new OpenTelemetryTracer(provider.getTracer("keelson"), samplingRatePerMillion > 0),
     close: () => provider.shutdown().catch(report),
   };
 }
@@ -90,11 +97,17 @@ class OpenTelemetryTracer implements Tracer {
   /** What runs now. */
   private readonly running = new AsyncLocalStorage<Context>();
 
-  constructor(private readonly tracer: OpenTracer) {}
+  constructor(
+    private readonly tracer: OpenTracer,
+    /** Traces are begun here, and not only those of clients gone on with. */
+    private readonly begins: boolean,
+  ) {}
 
   begin({ name, attributes, headers, isTrusted }: RequestSpan): Span {
     const remote = propagator.extract(ROOT_CONTEXT, headers, readHeader);
-    const link = isTrusted ? undefined : trace.getSpanContext(remote);
+    const named = trace.getSpanContext(remote);
+    if (!this.begins && (named === undefined || !isTrusted)) return noSpan;
+    const link = isTrusted ? undefined : named;
     const options = {
       kind: SpanKind.SERVER,
       attributes,
@@ -109,9 +122,13 @@ class OpenTelemetryTracer implements Tracer {
     work: (headers: TraceHeaders) => Promise<T>,
   ): Promise<T> {
     const parent = this.running.getStore() ?? ROOT_CONTEXT;
+    const around = trace.getSpan(parent);
+    if (around === undefined ? !this.begins : !around.isRecording()) {
+      return work(headersOf(parent));
+    }
     const span = this.started(name, { kind: SpanKind.CLIENT, attributes }, parent);
     try {
-      return await span.run(() => work(span.headers()));
+      return await span.run(() => work(headersOf(span.context)));
     } catch (error) {
       span.failed(error instanceof Error ? error.message : String(error));
       throw error;
@@ -131,7 +148,7 @@ class OpenTelemetryTracer implements Tracer {
 }
 
 class OpenTelemetrySpan implements Span {
-  private readonly context: Context;
+  readonly context: Context;
 
   constructor(
     private readonly span: OpenSpan,
@@ -142,6 +159,7 @@ class OpenTelemetrySpan implements Span {
   }
 
   child(name: string): Span {
+    if (!this.span.isRecording()) return noSpan;
     const span = this.tracer.startSpan(name, {}, this.context);
     return new OpenTelemetrySpan(span, this.tracer, this.running);
   }
@@ -161,10 +179,10 @@ class OpenTelemetrySpan implements Span {
   end(): void {
     this.span.end();
   }
+}
 
-  headers(): TraceHeaders {
-    const headers: Record<string, string> = {};
-    propagator.inject(this.context, headers, writeHeader);
-    return headers;
-  }
+function headersOf(context: Context): TraceHeaders {
+  const headers: Record<string, string> = {};
+  propagator.inject(context, headers, writeHeader);
+  return headers;
 }
