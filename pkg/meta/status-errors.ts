@@ -322,9 +322,16 @@ const generic = {
   },
 } as const;
 
+/**
+ * Causes that are told of one object, and characters of them. Nobody reads more, and a body of a
+ * few bytes per problem, or one large value with many problems, would make a huge answer.
+ */
+const MOST_CAUSES = 1_000;
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+
 /** The object breaks rules: one cause per problem, and all of them once in the message. */
 export function invalid(kind: KindName, name: string, problems: Problems): StatusError {
-  const causes = problems.list.map(causeOf);
+  const causes = toldCauses(problems.list);
   const lines = [...new Set(causes.map((cause) => `${cause.field}: ${cause.message}`))];
   const text = lines.length === 1 ? lines[0] : lines.length === 0 ? "" : `[${lines.join(", ")}]`;
   return failure({
@@ -333,6 +340,18 @@ export function invalid(kind: KindName, name: string, problems: Problems): Statu
     message: `${qualified(kind.kind, kind.group)} ${goQuote(name)} is invalid: ${text}`,
     details: { ...detailsOf({ group: kind.group, plural: kind.kind }, name), causes },
   });
+}
+
+function toldCauses(problems: readonly FieldProblem[]): ReturnType<typeof causeOf>[] {
+  const told: ReturnType<typeof causeOf>[] = [];
+  let characters = 0;
+  for (const problem of problems.slice(0, MOST_CAUSES)) {
+    const cause = causeOf(problem);
+    characters += (cause.message ?? "").length + cause.field.length;
+    if (characters > MOST_CHARACTERS && told.length > 0) break;
+    told.push(cause);
+  }
+  return told;
 }
 
 function causeOf(problem: FieldProblem): StatusCause & { readonly field: string } {

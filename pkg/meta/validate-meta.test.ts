@@ -164,6 +164,18 @@ describe("invalid", () => {
     assert.equal(status.code, 422);
   });
 
+  it("tells of so many problems, and of so much of them", () => {
+    const causes = (count: number, value: string) => {
+      const problems = new Problems();
+      for (let index = 0; index < count; index++) problems.invalid(Path.root, value, `${index}`);
+      const { status } = invalid({ group: "", kind: "ConfigMap" }, "c", problems);
+      return status.details?.causes?.length;
+    };
+    assert.equal(causes(1_001, "short"), 1_000);
+    assert.equal(causes(9, "x".repeat(1024 * 1024)), 3);
+    assert.equal(causes(9, "x".repeat(5 * 1024 * 1024)), 1);
+  });
+
   it("needs no brackets for one problem", () => {
     const problems = new Problems();
     problems.required(Path.of("metadata.name"), "name or generateName is required");

@@ -117,6 +117,8 @@ export function checkAnnotations(
 }
 
 function checkOwners(owners: readonly Owner[], path: Path, problems: Problems): void {
+  // One value for all problems, which may be many.
+  const all = owners.map(shownOwner);
   let controller: string | undefined;
   for (const owner of owners) {
     checkOwner(owner, path, problems);
@@ -129,7 +131,7 @@ function checkOwners(owners: readonly Owner[], path: Path, problems: Problems): 
     const detail =
       "Only one reference can have Controller set to true. " +
       `Found "true" in references for ${controller} and ${name}`;
-    problems.invalid(path, owners.map(shownOwner), detail);
+    problems.invalid(path, all, detail);
   }
 }
 

@@ -1,5 +1,5 @@
 import { deepClone, deepEqual } from "#base";
-import { badRequest, type KindRules, type Resource } from "#meta";
+import { badRequest, type KindRules, type ObjectMeta, type Resource } from "#meta";
 import { toJson } from "#schema";
 import type { Target } from "./contract.ts";
 import { dropEmpties } from "./empties.ts";
@@ -57,18 +57,17 @@ export function matchName(target: Target, metadata: any): void {
 
 /** An owner named twice counts once; the client is warned. */
 export function dropRepeatedOwners(metadata: any, warnings: string[]): void {
-  const owners: { readonly uid: string }[] = metadata.ownerReferences ?? [];
-  if (owners.length === 0) return;
-  const seen = new Map<string, unknown[]>();
+  const owners: NonNullable<ObjectMeta["ownerReferences"]> = metadata.ownerReferences ?? [];
+  if (owners.length < 2) return;
+  const seen = new Set<string>();
   const repeated = new Set<string>();
   const kept = owners.filter((owner) => {
-    const same = seen.get(owner.uid) ?? [];
-    if (same.some((other) => deepEqual(other, owner))) {
-      repeated.add(owner.uid);
-      return false;
-    }
-    seen.set(owner.uid, [...same, owner]);
-    return true;
+    const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner;
+    const text = JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion]);
+    const isNew = !seen.has(text);
+    if (isNew) seen.add(text);
+    else repeated.add(uid);
+    return isNew;
   });
   if (repeated.size === 0) return;
   metadata.ownerReferences = kept;

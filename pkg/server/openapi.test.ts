@@ -44,7 +44,7 @@ describe("openapi v3", () => {
     );
   });
 
-  it("answers 304 to its tag, 406 to a form that it has not, 404 to unknown documents", async () => {
+  it("answers 304 to its tag, 406 to a form that it has not, 404 to the unknown", async () => {
     const { etag = "" } = (await ask(toyV1)).headers;
     assert.equal((await ask(toyV1, { "if-none-match": etag })).status, 304);
     assert.equal((await ask(toyV1, { accept: "text/html" })).status, 406);
