@@ -30,6 +30,7 @@ describe("registry deletions", () => {
         status: "Success",
         details: { name: "a", kind: "configmaps", uid: item.object.metadata.uid },
       },
+      warnings: [],
     });
     const gone = '404 NotFound configmaps "a" not found';
     assert.equal(await refusal(api.get(`${maps}/a`)), gone);
