@@ -132,6 +132,12 @@ describe("the inside of a server", () => {
       /^\nkube-apiserver statusz\nWarning: .*\n\nStarted: /,
     );
     assert.match((await ask("/flagz")).text, /^\nkube-apiserver flags\nWarning: .*\n\nv=2\n$/);
+    const { paths } = JSON.parse((await ask("/")).text) as { paths: string[] };
+    const shown = ["/flagz", "/statusz", "/livez/etcd", "/readyz/shutdown", "/metrics/slis"];
+    assert.deepEqual(
+      shown.filter((path) => !paths.includes(path)),
+      [],
+    );
     const headers = { accept: "application/json" };
     assert.equal((await ask("/statusz", { headers })).status, 406);
   });

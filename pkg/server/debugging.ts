@@ -41,6 +41,11 @@ export class Debugging {
 
   constructor(private readonly options: DebuggingOptions) {}
 
+  /** Those that are not below `/debug/`. */
+  get paths(): readonly string[] {
+    return [...this.options.texts.keys()];
+  }
+
   /** False when there is no such path. */
   async answer(asked: Asked): Promise<boolean> {
     const { exchange, path } = asked;

@@ -30,8 +30,8 @@ import {
 import { versionInfo } from "./version.ts";
 
 /**
- * The answer to a discovery path (`/`, `/version`, `/api…`, `/apis…`, each also with a slash at
- * the end), or undefined when the path is none or names a group or version that is not served.
+ * The answer to a discovery path (`/version`, `/api…`, `/apis…`, each also with a slash at the
+ * end), or undefined when the path is none or names a group or version that is not served.
  * @throws StatusError 406 when no form is acceptable
  */
 export function discoveryAnswer(
@@ -40,8 +40,7 @@ export function discoveryAnswer(
   accept: string | undefined,
   ifNoneMatch: string | undefined,
 ): DocumentAnswer | undefined {
-  const trimmed = path.endsWith("/") && path !== "/" ? path.slice(0, -1) : path;
-  if (path === "/") return json({ paths: rootPaths(catalog) }, "any");
+  const trimmed = path.endsWith("/") ? path.slice(0, -1) : path;
   if (trimmed === "/version") return versionAnswer(accept);
   const found = findDocument(catalog, trimmed.split("/").slice(1));
   if (found === undefined) return undefined;
@@ -152,24 +151,22 @@ const fixedPaths: readonly string[] = [
   "/api",
   "/apis",
   "/apis/",
-  "/healthz",
-  "/livez",
   "/metrics",
+  "/metrics/slis",
   "/openapi/v2",
   "/openapi/v3",
   "/openapi/v3/",
   "/openid/v1/jwks",
-  "/readyz",
   "/version",
 ];
 
-/** What `/` lists: every path that is served, in alphabetical order. */
-function rootPaths(catalog: Catalog): readonly string[] {
-  const paths = new Set(fixedPaths);
+/** What `/` lists: every path that is served, in alphabetical order, `others` among them. */
+export function rootAnswer(catalog: Catalog, others: readonly string[]): DocumentAnswer {
+  const paths = new Set([...fixedPaths, ...others]);
   for (const group of servedGroups(catalog)) {
     const base = group.name === "" ? "/api" : `/apis/${group.name}`;
     paths.add(base);
     for (const { version } of group.versions) paths.add(`${base}/${version}`);
   }
-  return [...paths].sort();
+  return json({ paths: [...paths].sort() }, "any");
 }

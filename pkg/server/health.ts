@@ -48,13 +48,21 @@ export class Health {
     this.patientUntil = clock.now() + livezGraceMs;
   }
 
+  /** Every path that it answers. */
+  get paths(): readonly string[] {
+    return endpoints.flatMap((endpoint) => [
+      `/${endpoint}`,
+      ...this.checksOf(endpoint).map(({ name }) => `/${endpoint}/${name}`),
+    ]);
+  }
+
   /** False when the path is none of health. */
   async answer(exchange: Exchange, path: string, query: Query): Promise<boolean> {
     const [, first, ...rest] = path.split("/");
     const endpoint = endpoints.find((known) => known === first);
     const name = rest.length === 0 ? undefined : rest.join("/");
     if (endpoint === undefined || name === "") return false;
-    const checks = this.checks.filter((check) => check.endpoints?.includes(endpoint) ?? true);
+    const checks = this.checksOf(endpoint);
     if (name === undefined) {
       await this.answerAll(exchange, { endpoint, checks, query });
       return true;
@@ -65,6 +73,10 @@ export class Health {
     if (fault === undefined) answerText(exchange, 200, "ok");
     else answerText(exchange, 500, `internal server error: ${fault}\n`);
     return true;
+  }
+
+  private checksOf(endpoint: HealthEndpoint): readonly HealthCheck[] {
+    return this.checks.filter((check) => check.endpoints?.includes(endpoint) ?? true);
   }
 
   private async answerAll(

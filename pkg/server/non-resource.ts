@@ -5,7 +5,7 @@ import type { Query, RequestInfo } from "#request";
 import { answer, answerText, gzipAbove, AnswerWriter } from "./answer.ts";
 import { answerMemoryOf } from "./answer-memory.ts";
 import type { Debugging } from "./debugging.ts";
-import { discoveryAnswer, type DocumentAnswer, openApiAnswer } from "./documents.ts";
+import { discoveryAnswer, type DocumentAnswer, openApiAnswer, rootAnswer } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import { notRepresentable } from "./failures.ts";
 import type { Health } from "./health.ts";
@@ -42,8 +42,7 @@ const prefixes: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Names the family of a path that is no resource; requests inside the process have no Koa context,
- * so
- * the router only matches and the stages answer.
+ * so the router only matches and the stages answer.
  */
 const families = new Router({ sensitive: true, strict: true });
 for (const [family, paths] of Object.entries(prefixes)) {
@@ -65,6 +64,10 @@ export async function answerNonResource(
   if (family === "metrics") {
     const { metrics } = parts;
     return answerMetrics(exchange, await (path === "/metrics" ? metrics.text() : metrics.slis()));
+  }
+  if (path === "/") {
+    const others = [...parts.health.paths, ...(parts.debugging?.paths ?? [])];
+    return answerDocument(exchange, rootAnswer(parts.catalog, others), parts.limits);
   }
   const fixed = parts.documents.get(path);
   if (fixed !== undefined) return answerFixed(exchange, fixed);
