@@ -54,12 +54,18 @@ export async function ensureCredentials(options: CredentialOptions): Promise<Cre
   };
 }
 
-/** Reads an authority, and makes it if it is missing or expiring. */
+/**
+ * Reads an authority, and makes it if it is missing or expiring. No two have the same name: of
+ * those that a server trusts, TLS finds the issuer of simple certificates by name alone.
+ */
 export function ensureAuthority(options: PairOptions): Promise<KeyPair> {
   return ensurePair(options, async () => {
     const { createAuthority } = await import("#pki");
     const { name, now } = options;
-    return createAuthority(`keelson-${name}`, { validDays: authorityDays, now });
+    return createAuthority(`keelson-${name}-${randomBytes(4).toString("hex")}`, {
+      validDays: authorityDays,
+      now,
+    });
   });
 }
 
