@@ -85,6 +85,11 @@ export const apiserverFlags = {
     "admission plugins to run beside the default ones, such as NodeRestriction",
   ),
   "disable-admission-plugins": flag("list", [], "default admission plugins not to run"),
+  "admission-control-config-file": flag(
+    "string",
+    "",
+    "file that configures admission plugins: the defaults of PodSecurity",
+  ),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),
   "service-cluster-ip-range": flag(

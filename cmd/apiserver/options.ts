@@ -58,6 +58,7 @@ export function startOptions(values: Values): StartOptions {
       enable: values["enable-admission-plugins"],
       disable: values["disable-admission-plugins"],
     },
+    ...optional("admissionConfiguration", admissionConfigurationOf(values)),
     ...optional("encryption", encryptionOf(values)),
     storageRoot: values["etcd-prefix"],
     storageMediaType: values["storage-media-type"] === "application/json" ? "json" : "protobuf",
@@ -142,6 +143,12 @@ function networkOf(values: Values): ServiceNetwork {
 
 function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]: V });
+}
+
+function admissionConfigurationOf(values: Values): StartOptions["admissionConfiguration"] {
+  const text = readFlagFile(values, "admission-control-config-file");
+  if (text === undefined) return undefined;
+  return { text, folder: path.dirname(values["admission-control-config-file"]) };
 }
 
 function encryptionOf(values: Values): StartOptions["encryption"] {

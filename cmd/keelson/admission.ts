@@ -1,10 +1,19 @@
 /** What every write goes through, as start options say it. */
-import { type DefaultAdmission, defaultAdmission, enabledPlugins, timedStep } from "#admission";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import {
+  type DefaultAdmission,
+  defaultAdmission,
+  enabledPlugins,
+  parseAdmissionConfiguration,
+  timedStep,
+} from "#admission";
 import type { Clock } from "#base";
-import type { Catalog } from "#meta";
+import type { Catalog, Domain } from "#meta";
 import type { Admit, Registry } from "#registry";
 import type { Instruments, Tracer } from "#request";
 import type { Access } from "./access.ts";
+import { fromFlag } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
 
 export interface Admission {
@@ -31,11 +40,23 @@ export function admissionOf(from: AdmissionFoundation): Admission {
   const { instruments } = measuring;
   const plugins = enabledPlugins(options.admissionPlugins ?? {});
   const { authorizer } = access;
-  const admission = defaultAdmission({ ...from, authorizer, plugins, instruments });
+  const configuration = configurationOf(options, from.catalog.domain);
+  const common = { ...from, authorizer, plugins, instruments };
+  const admission = defaultAdmission({ ...common, configuration });
   const { mutating, validating, quota, follow } = admission;
   return {
     mutating: [timedStep("admit", [...access.mutating, mutating], instruments)],
     validating: [timedStep("validate", [...validating, quota], instruments)],
     follow,
   };
+}
+
+function configurationOf({ admissionConfiguration }: StartOptions, domain: Domain) {
+  if (admissionConfiguration === undefined) return {};
+  const { text, folder = "." } = admissionConfiguration;
+  return fromFlag("admission-control-config-file", () =>
+    parseAdmissionConfiguration(text, domain, (named) =>
+      readFileSync(path.resolve(folder, named), "utf8"),
+    ),
+  );
 }

@@ -48,6 +48,13 @@ export interface StartOptions {
   readonly authorizationConfiguration?: Source;
   /** Admission plugins switched on or off by Kubernetes' names; default as in 1.34. */
   readonly admissionPlugins?: PluginSwitches;
+  /** What plugins are told beside being on. */
+  readonly admissionConfiguration?: {
+    /** An AdmissionConfiguration (YAML or JSON). */
+    readonly text: string;
+    /** Where the files are that it names; default the working directory. */
+    readonly folder?: string;
+  };
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
   readonly storageRoot?: string;

@@ -8,6 +8,7 @@ import {
   certificateSubjects,
   trustBundles,
 } from "./certificates.ts";
+import type { AdmissionConfiguration } from "./configuration.ts";
 import { deviceAccess } from "./device-access.ts";
 import { defaultIngressClass } from "./ingress-class.ts";
 import { limitChecks, limitDefaults } from "./limit-ranger.ts";
@@ -23,7 +24,7 @@ import {
 } from "./optional.ts";
 import { ownerPermissions } from "./owner-permissions.ts";
 import { MutatingPolicies, ValidatingPolicies } from "./policies/index.ts";
-import { laxDefaults, type PodSecurityDefaults, podSecurity } from "./pod-security/index.ts";
+import { laxDefaults, podSecurity } from "./pod-security/index.ts";
 import { onePriorityDefault, priorityOfPods } from "./priority.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
@@ -34,6 +35,7 @@ import { type Mutate, repeating } from "./rounds.ts";
 import { timedPlugin } from "./timing.ts";
 import { Webhooks } from "./webhooks/index.ts";
 
+export { parseAdmissionConfiguration } from "./configuration.ts";
 export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plugins.ts";
 
 export { admissionMetrics, timedStep } from "./timing.ts";
@@ -61,8 +63,8 @@ export interface AdmissionOptions extends AdmissionParts {
   readonly authorizer: Authorizer;
   /** Names of the plugins that are on; see `enabledPlugins`. */
   readonly plugins: ReadonlySet<string>;
-  /** What holds for pods where namespaces say nothing; absent = nothing does. */
-  readonly podSecurity?: PodSecurityDefaults | undefined;
+  /** What plugins are told beside being on. */
+  readonly configuration?: AdmissionConfiguration;
   readonly instruments?: Instruments;
   /** Records calls to webhooks. */
   readonly tracer?: Tracer;
@@ -131,7 +133,8 @@ function configured(
 }
 
 function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[] {
-  const { clock, authorizer, gates, catalog, podSecurity: defaults = laxDefaults } = options;
+  const { clock, authorizer, gates, catalog, configuration = {} } = options;
+  const { podSecurity: defaults = laxDefaults } = configuration;
   const { domain } = catalog;
   const sleep = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal);
   const signers = { authorizer, domain };

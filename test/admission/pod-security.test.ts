@@ -141,6 +141,34 @@ describe("pod security", () => {
     assert(deployment.warnings.includes(why), deployment.warnings);
   });
 
+  it("takes defaults and exemptions from a configuration", async () => {
+    const group = "pod-security.admission.config.k8s.io";
+    const exemptions = { namespaces: ["kube-system"], usernames: [], runtimeClasses: [] };
+    const kind = "PodSecurityConfiguration";
+    const defaults = { enforce: "baseline", "enforce-version": "v1.28" };
+    const configuration = { apiVersion: `${group}/v1`, kind, defaults, exemptions };
+    const whole = {
+      apiVersion: "apiserver.config.k8s.io/v1",
+      kind: "AdmissionConfiguration",
+      plugins: [{ name: "PodSecurity", configuration }],
+    };
+    const before = server;
+    server = await startForTests({ admissionConfiguration: { text: JSON.stringify(whole) } });
+    try {
+      for (const where of ["default", "kube-system"]) await namespace(where, {});
+      assert.match((await pod("default", { hostPID: true })).violates ?? "", /^"baseline:v1.28": /);
+      assert.equal((await pod("kube-system", { hostPID: true })).status, 201);
+      const odd = { ...whole, plugins: [{ name: "Other" }] };
+      await assert.rejects(
+        startForTests({ admissionConfiguration: { text: JSON.stringify(odd) } }),
+        /plugin "Other" takes no configuration here/,
+      );
+    } finally {
+      await server.close();
+      server = before;
+    }
+  });
+
   it("checks labels of namespaces, and warns of pods that break new ones", async () => {
     const wrong = await namespace("wrong", { enforce: "strict", "warn-version": "1.2" });
     assert.equal(wrong.status, 422);

@@ -2,7 +2,7 @@ import { type Domain, resolve } from "#meta";
 
 /** Pod Security Standards, from the laxest on. */
 const levels = ["privileged", "baseline", "restricted"] as const;
-export type Level = (typeof levels)[number];
+type Level = (typeof levels)[number];
 
 /** A level as it was in a minor version of Kubernetes; Infinity = as it is now. */
 export interface Standard {
@@ -21,6 +21,11 @@ const modes = ["enforce", "audit", "warn"] as const;
 type Mode = (typeof modes)[number];
 
 export const lax: Standard = { level: "privileged", minor: Infinity };
+
+/** Undefined for what is none. */
+export function levelOf(text: unknown): Level | undefined {
+  return levels.find((each) => each === text);
+}
 
 /** `restricted:latest` or `baseline:v1.28` */
 export function standardText({ level, minor }: Standard): string {
@@ -51,7 +56,7 @@ export function policyOf(labels: Labels, defaults: NamespacePolicy, domain: Doma
   const read = (mode: Mode, fallback: Standard): Standard => {
     const [key, versionKey] = [labelOf(mode, domain), `${labelOf(mode, domain)}-version`];
     const [value, version] = [valueOf(labels, key), valueOf(labels, versionKey)];
-    const level = value === undefined ? fallback.level : levels.find((each) => each === value);
+    const level = value === undefined ? fallback.level : levelOf(value);
     if (level === undefined && value !== undefined) {
       faults.push({ key, value, detail: `must be one of ${levels.join(", ")}` });
     }
@@ -64,7 +69,7 @@ export function policyOf(labels: Labels, defaults: NamespacePolicy, domain: Doma
   };
   const enforce = read("enforce", defaults.enforce);
   const told = valueOf(labels, labelOf("enforce", domain));
-  const known = levels.some((each) => each === told);
+  const known = levelOf(told) !== undefined;
   const policy = {
     enforce,
     audit: read("audit", defaults.audit),
@@ -74,7 +79,7 @@ export function policyOf(labels: Labels, defaults: NamespacePolicy, domain: Doma
 }
 
 /** Undefined for what is neither `latest` nor `v1.` and a number. */
-function minorOf(version: string): number | undefined {
+export function minorOf(version: string): number | undefined {
   if (version === "latest") return Infinity;
   const [, minor] = /^v1\.(0|[1-9]\d{0,8})$/.exec(version) ?? [];
   return minor === undefined ? undefined : Number(minor);
