@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ServiceNetwork } from "#registry";
 import {
@@ -152,10 +151,11 @@ function admissionConfigurationOf(values: Values): StartOptions["admissionConfig
 }
 
 function encryptionOf(values: Values): StartOptions["encryption"] {
-  const configuration = readFlagFile(values, "encryption-provider-config");
-  if (configuration === undefined) return undefined;
-  if (!values["encryption-provider-config-automatic-reload"]) return { configuration };
-  return { configuration, reload: () => readFile(values["encryption-provider-config"], "utf8") };
+  const name = "encryption-provider-config";
+  const file = values[name];
+  if (file === "") return undefined;
+  const isFollowed = values["encryption-provider-config-automatic-reload"];
+  return { configuration: isFollowed ? followed(file, name) : readNamed(file, name) };
 }
 
 /** etcd's clients take a host without a scheme, too. */

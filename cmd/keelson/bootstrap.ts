@@ -2,8 +2,6 @@ import { bootstrapObjects } from "#api";
 import { type Catalog, ignoreConflict } from "#meta";
 import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
 
-export { apiserver } from "#registry";
-
 /**
  * Makes the objects that every server has; another replica may be making them at the same moment.
  */

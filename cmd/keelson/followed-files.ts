@@ -30,7 +30,7 @@ export interface FollowedFilesOptions {
 
 interface Followed {
   readonly sources: readonly Source[];
-  readonly apply: (...texts: readonly string[]) => void;
+  readonly apply: (...texts: readonly string[]) => void | Promise<void>;
   texts: readonly string[];
 }
 
@@ -45,17 +45,21 @@ export class FollowedFiles {
 
   /**
    * Uses the texts now, and again whenever one of them has changed. What fails later leaves in
-   * force what was; a pair of files may change one after the other.
+   * force what was; a pair of files may change one after the other. Answers what `apply` does.
    * @throws FileFault, or what `apply` throws if there are no files
    */
-  use(sources: readonly Source[], apply: (...texts: readonly string[]) => void): void {
+  use<T extends void | Promise<void>>(
+    sources: readonly Source[],
+    apply: (...texts: readonly string[]) => T,
+  ): T {
     const names = filesOf(sources);
     const read = (source: Source) =>
       typeof source === "string" ? source : readFileSync(source.file, "utf8");
     try {
       const texts = sources.map(read);
-      apply(...texts);
+      const applied = apply(...texts);
       if (names.length > 0) this.followed.push({ sources, apply, texts });
+      return applied;
     } catch (error) {
       if (names.length === 0) throw error;
       throw new FileFault(`${names.join(", ")}: ${(error as Error).message}`, { cause: error });
@@ -77,7 +81,7 @@ export class FollowedFiles {
         const texts = await Promise.all(followed.sources.map(textOf));
         if (texts.every((text, index) => text === followed.texts[index])) continue;
         followed.texts = texts;
-        followed.apply(...texts);
+        await followed.apply(...texts);
       } catch (error) {
         this.options.report(`reload of ${filesOf(followed.sources).join(", ")}`, error);
       }

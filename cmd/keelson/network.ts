@@ -17,10 +17,7 @@ export class NetworkFlagError extends Error {
  * What `--service-cluster-ip-range` and `--service-node-port-range` ask for.
  * @throws NetworkFlagError
  */
-export function serviceNetworkOf(
-  cidrs: readonly string[],
-  nodePorts: string,
-): ServiceNetwork {
+export function serviceNetworkOf(cidrs: readonly string[], nodePorts: string): ServiceNetwork {
   const families = cidrs.map(familyOf);
   if (cidrs.length < 1 || cidrs.length > 2 || new Set(families).size < cidrs.length) {
     throw new NetworkFlagError(
@@ -50,9 +47,23 @@ function familyOf(cidr: string): number {
  * machine does.
  */
 export function reachableAddress(host: string): string | undefined {
-  if (host !== "0.0.0.0" && host !== "::") {
+  if (!isEverywhere(host)) {
     return isIP(host) === 0 || host.startsWith("127.") || host === "::1" ? undefined : host;
   }
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return all.find(({ internal, family }) => !internal && family === "IPv4")?.address;
+}
+
+/** Where a server listens that is not told otherwise. */
+export const localhost = "127.0.0.1";
+
+/** Whether a server that listens there takes connections to all addresses of the machine. */
+export function isEverywhere(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+/** The host in URLs for clients on this machine. */
+export function urlHost(host: string): string {
+  if (isEverywhere(host)) return localhost;
+  return host.includes(":") ? `[${host}]` : host;
 }
