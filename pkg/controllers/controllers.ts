@@ -4,6 +4,7 @@ import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import type { ControllerContext } from "./context.ts";
 import { type CollectorOptions, runGarbageCollector } from "./garbage-collector.ts";
 import { type NamespaceOptions, runNamespaceController } from "./namespace.ts";
+import { runPolicyTypeChecking } from "./policy-type-checking.ts";
 import { runResourceQuotaController } from "./resource-quota.ts";
 import { runRootCaPublisher } from "./root-ca-publisher.ts";
 import { runServiceAccountController } from "./service-account.ts";
@@ -77,6 +78,13 @@ const controllers: readonly Controller[] = [
     account: "clusterrole-aggregation-controller",
     onByDefault: true,
     run: runClusterRoleAggregation,
+  },
+  {
+    name: "validatingadmissionpolicy-status-controller",
+    alias: "validatingadmissionpolicy-status",
+    account: "validatingadmissionpolicy-status-controller",
+    onByDefault: true,
+    run: runPolicyTypeChecking,
   },
   {
     name: "resourcequota-controller",

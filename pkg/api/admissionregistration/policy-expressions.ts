@@ -21,6 +21,8 @@ import { namespaceType, requestType, variablesType } from "./policy-types.ts";
 
 /** What an expression may use besides `object`, `oldObject`, `request` and `namespaceObject`. */
 export interface ExpressionScope {
+  /** Type of `object` and `oldObject` where it is known; absent = anything. */
+  readonly object?: CelType;
   readonly params?: boolean;
   readonly authorizer?: boolean;
   /** Whether it may construct `Object` and `JSONPatch`. */
@@ -47,11 +49,11 @@ export type ExpressionPlace = keyof typeof resultsOf | "variable";
 const base = Environment.kubernetes({ variables: {} });
 
 function environmentOf(scope: ExpressionScope): Environment {
-  const { params = false, authorizer = false, patches = false, variables } = scope;
+  const { object = dyn, params = false, authorizer = false, patches = false, variables } = scope;
   return base.extend({
     variables: {
-      object: dyn,
-      oldObject: dyn,
+      object,
+      oldObject: object,
       request: requestType,
       namespaceObject: namespaceType,
       ...(params ? { params: dyn } : {}),
