@@ -1,7 +1,7 @@
 // One small set of files instead of hundreds of modules: this is what makes the start fast.
 import { chmodSync, rmSync } from "node:fs";
 import path from "node:path";
-import { build } from "esbuild";
+import { build, stop } from "esbuild";
 
 /** Writes dist/keelson.js (the program) and dist/index.js (the package). */
 export async function bundle(root) {
@@ -45,5 +45,7 @@ export async function bundle(root) {
     sourcemap: "linked",
     logLevel: "warning",
   });
+  // `npm start` goes on for long, and the compiler would stay with it.
+  await stop();
   chmodSync(path.join(dist, "keelson.js"), 0o755);
 }

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { ensureAuthority } from "./credentials.ts";
 
 describe("credentials", () => {
@@ -8,5 +11,20 @@ describe("credentials", () => {
     const pairs = await Promise.all([ensureAuthority(options), ensureAuthority(options)]);
     const names = pairs.map(({ certificate }) => new X509Certificate(certificate).subject);
     assert.equal(new Set(names).size, 2);
+  });
+
+  it("are made again when they expire or come from the future, else kept", async () => {
+    const directory = mkdtempSync(path.join(tmpdir(), "keelson-credentials-"));
+    const made = (year: number, month: number) =>
+      ensureAuthority({ directory, now: Date.UTC(year, month), name: "ca" });
+    try {
+      const first = await made(2026, 0);
+      assert.deepEqual(await made(2026, 1), first);
+      assert.notDeepEqual(await made(2040, 0), first);
+      const { certificate } = await made(2026, 1);
+      assert.ok(Date.parse(new X509Certificate(certificate).validFrom) < Date.UTC(2026, 1));
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 });

@@ -99,8 +99,10 @@ async function ensurePair(
   const privateKey = await readIfThere(files.privateKey);
   if (certificate !== undefined && privateKey !== undefined) {
     const parsed = new X509Certificate(certificate);
-    const expires = Date.parse(parsed.validTo);
-    if (expires - renewBeforeMs > now && isUsable(parsed)) return { certificate, privateKey };
+    // One from the future was made when the clock was wrong.
+    const isValid = Date.parse(parsed.validFrom) <= now;
+    const isFresh = Date.parse(parsed.validTo) - renewBeforeMs > now;
+    if (isValid && isFresh && isUsable(parsed)) return { certificate, privateKey };
   }
   const made = await make();
   await writeWhole(files.privateKey, made.privateKey, 0o600);
