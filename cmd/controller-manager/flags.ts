@@ -1,5 +1,5 @@
 import { usualTimes } from "#client";
-import { usualWorkers } from "#controllers";
+import { signingDurationMs, usualWorkers } from "#controllers";
 import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
 
@@ -53,6 +53,17 @@ export const controllerManagerFlags = {
     "string",
     "",
     "key that signs the tokens that lie in Secrets",
+  ),
+  "cluster-signing-cert-file": flag(
+    "string",
+    "",
+    "authority that signs the certificates of clients and kubelets",
+  ),
+  "cluster-signing-key-file": flag("string", "", "its key"),
+  "cluster-signing-duration": flag(
+    "duration",
+    signingDurationMs,
+    "the longest life of such certificates",
   ),
   "kube-api-qps": flag("int", 20, "requests to the API per second in the long run", { minimum: 1 }),
   "kube-api-burst": flag("int", 30, "requests to the API at once", { minimum: 1 }),

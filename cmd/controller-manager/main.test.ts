@@ -4,6 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createAuthority } from "#pki";
+import { makeRequest } from "../../pkg/pki/testing.ts";
 import { root } from "../../test/tidy/source.ts";
 import { type RunningServer, startServer } from "../keelson/index.ts";
 
@@ -27,6 +29,9 @@ describe("keelson controller-manager", function () {
     folder = mkdtempSync(path.join(tmpdir(), "keelson-manager-"));
     server = await startServer({ port: 0, controllers: false, authorization: ["RBAC"] });
     writeFileSync(path.join(folder, "kubeconfig"), server.kubeconfig, { mode: 0o600 });
+    const authority = await createAuthority("signer", { validDays: 1, now: Date.now() });
+    writeFileSync(path.join(folder, "ca.crt"), authority.certificate);
+    writeFileSync(path.join(folder, "ca.key"), authority.privateKey, { mode: 0o600 });
   });
   after(async () => {
     for (const { child } of managers) child.kill("SIGKILL");
@@ -40,6 +45,8 @@ describe("keelson controller-manager", function () {
       "controller-manager",
       `--kubeconfig=${path.join(folder, "kubeconfig")}`,
       "--secure-port=0",
+      "--cluster-signing-cert-file=ca.crt",
+      "--cluster-signing-key-file=ca.key",
       "--use-service-account-credentials",
       "--leader-elect-lease-duration=3s",
       "--leader-elect-renew-deadline=2s",
@@ -88,6 +95,26 @@ describe("keelson controller-manager", function () {
     await until(counted, () => managers.map(({ text }) => text()).join("\n"));
   }
 
+  /** A kubelet has its certificate when somebody approves of it, and somebody signs it. */
+  async function signs(name: string): Promise<void> {
+    const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    const names = { commonName: `system:node:${name}`, organizations: ["system:nodes"] };
+    const { request } = await makeRequest(names);
+    await post(requests, {
+      metadata: { name },
+      spec: {
+        request: Buffer.from(request).toString("base64"),
+        signerName: "kubernetes.io/kube-apiserver-client-kubelet",
+        usages: ["digital signature", "client auth"],
+      },
+    });
+    const signed = async () => {
+      const answer = await (await server.fetch(`${requests}/${name}`)).json();
+      return (answer as { status?: { certificate?: string } }).status?.certificate !== undefined;
+    };
+    await until(signed, () => managers.map(({ text }) => text()).join("\n"));
+  }
+
   /** A namespace goes when somebody empties it. */
   async function cleansUp(name: string): Promise<void> {
     await post("/api/v1/namespaces", { metadata: { name } });
@@ -102,6 +129,7 @@ describe("keelson controller-manager", function () {
     await until(() => leads(first), first.text);
     await cleansUp("one");
     await counts();
+    await signs("one");
     const second = manager();
     await until(() => second.text().includes(" leads"), second.text);
     assert.equal(leads(second), false);
@@ -118,6 +146,10 @@ describe("keelson controller-manager", function () {
     const mistakes: readonly (readonly [string, RegExp])[] = [
       ["--controllers=*,nonsense", /^keelson: --controllers: "nonsense" is no known controller\n$/],
       ["--kubeconfig=missing", /^keelson: --kubeconfig: missing cannot be read \(ENOENT\)\n$/],
+      [
+        "--cluster-signing-key-file=",
+        /^keelson: --cluster-signing-cert-file and .* go together\n$/,
+      ],
       ["--leader-elect-renew-deadline=9s", /^keelson: --leader-elect: leaseDuration must be/],
     ];
     for (const [word, sentence] of mistakes) {

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -240,9 +241,29 @@ function settingsOf(values: Values): ControllerSettings {
     namespaceWorkers: values["concurrent-namespace-syncs"],
     collectorWorkers: values["concurrent-gc-syncs"],
   };
-  if (pem === "") return { ...workers, settleMs, rootCa };
+  const signing = signingOf(values);
+  const common = { ...workers, settleMs, rootCa, ...(signing === undefined ? {} : { signing }) };
+  if (pem === "") return common;
   const key = parseSigningKey(pem);
-  return { ...workers, settleMs, rootCa, signToken: (claims) => signToken(claims, key) };
+  return { ...common, signToken: (claims) => signToken(claims, key) };
+}
+
+/** @throws UsageError for one file without the other, and for files that do not belong together */
+function signingOf(values: Values): ControllerSettings["signing"] {
+  const certificate = readIfNamed(values, "cluster-signing-cert-file");
+  const privateKey = readIfNamed(values, "cluster-signing-key-file");
+  if (certificate === "" && privateKey === "") return undefined;
+  const flags = "--cluster-signing-cert-file and --cluster-signing-key-file";
+  if (certificate === "" || privateKey === "") throw new UsageError(`${flags} go together`);
+  try {
+    if (new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey))) {
+      const durationMs = values["cluster-signing-duration"];
+      return { authority: { certificate, privateKey }, durationMs };
+    }
+  } catch (error) {
+    throw new UsageError(`${flags}: ${(error as Error).message}`);
+  }
+  throw new UsageError(`${flags} do not belong together`);
 }
 
 function timesOf(values: Values) {

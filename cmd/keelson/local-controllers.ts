@@ -10,9 +10,11 @@ import {
   runServerIdentity,
   runServerObjects,
   selectControllers,
+  signingDurationMs,
   usualWorkers,
 } from "#controllers";
 import { type Catalog, resolve } from "#meta";
+import type { KeyPair } from "#pki";
 import { apiserver, apiserverAgent, type Registry } from "#registry";
 import type { User } from "#request";
 import type { PrometheusMetrics } from "#server";
@@ -37,6 +39,8 @@ export interface LocalControllers {
   readonly gates: (name: string) => boolean;
   /** Authorities of this server (PEM); "" = it has no certificate. */
   readonly rootCa: string;
+  /** Signs certificates of clients and kubelets; undefined = nobody does. */
+  readonly authority: KeyPair | undefined;
   /** Where the server listens; undefined = nowhere. */
   readonly port: number | undefined;
 }
@@ -89,13 +93,14 @@ async function coordinate(context: ControllerContext): Promise<void> {
 }
 
 async function runControllers(local: LocalControllers): Promise<void> {
-  const { rootCa, options } = local;
+  const { rootCa, authority, options } = local;
   const context = contextOf(local, controllerUser, "kube-controller-manager");
   const { key } = accountKeys(options.serviceAccounts);
   const settings = {
     ...usualWorkers,
     settleMs: options.storage?.kind === "etcd" ? settleMs : 0,
     rootCa,
+    ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),
     signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),
   };
   // Tokens with which nodes join are signed with, and cleaned up, where they are taken.

@@ -1,5 +1,8 @@
 import { type AccountTokenOptions, runAccountTokens } from "./account-tokens.ts";
 import { runBootstrapSigner } from "./bootstrap-signer.ts";
+import { runCertificateApproving } from "./certificate-approving.ts";
+import { runCertificateCleaner } from "./certificate-cleaner.ts";
+import { runCertificateSigning, type SigningSettings } from "./certificate-signing.ts";
 import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import type { ControllerContext } from "./context.ts";
 import { type CollectorOptions, runGarbageCollector } from "./garbage-collector.ts";
@@ -16,10 +19,15 @@ export interface ControllerSettings extends NamespaceOptions, CollectorOptions {
   readonly rootCa: string;
   /** Signs tokens that lie in Secrets; absent = nobody fills such Secrets. */
   readonly signToken?: AccountTokenOptions["sign"];
+  /** Signs the certificates of the cluster; absent = nobody does. */
+  readonly signing?: SigningSettings;
 }
 
 /** Those of kube-controller-manager. */
 export const usualWorkers = { namespaceWorkers: 10, collectorWorkers: 20 } as const;
+
+/** The longest life of a certificate, as in kube-controller-manager. */
+export const signingDurationMs = 365 * 86_400_000;
 
 export interface Controller {
   readonly name: string;
@@ -78,6 +86,29 @@ const controllers: readonly Controller[] = [
     account: "clusterrole-aggregation-controller",
     onByDefault: true,
     run: runClusterRoleAggregation,
+  },
+  {
+    name: "certificatesigningrequest-signing-controller",
+    alias: "csrsigning",
+    account: "certificate-controller",
+    onByDefault: true,
+    run: async (context, { signing }) => {
+      if (signing !== undefined) await runCertificateSigning(context, signing);
+    },
+  },
+  {
+    name: "certificatesigningrequest-approving-controller",
+    alias: "csrapproving",
+    account: "certificate-controller",
+    onByDefault: true,
+    run: runCertificateApproving,
+  },
+  {
+    name: "certificatesigningrequest-cleaner-controller",
+    alias: "csrcleaner",
+    account: "certificate-controller",
+    onByDefault: true,
+    run: runCertificateCleaner,
   },
   {
     name: "validatingadmissionpolicy-status-controller",

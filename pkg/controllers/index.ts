@@ -4,6 +4,7 @@ export {
   type Controller,
   type ControllerSettings,
   selectControllers,
+  signingDurationMs,
   usualWorkers,
 } from "./controllers.ts";
 export { runCoordinatedElection } from "./coordinated-election.ts";

@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { webcrypto } from "node:crypto";
+import { createPrivateKey, type KeyObject, webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 
 /** PEM texts of one certificate and its private key. */
@@ -59,7 +59,7 @@ export async function createAuthority(
 export async function issueCertificate(authority: KeyPair, options: LeafOptions): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new x509.X509Certificate(authority.certificate);
-  const signingKey = await importPrivateKey(authority.privateKey);
+  const signing = await importSigningKey(authority.privateKey);
   const organizations = options.organizations ?? [];
   const hosts = options.hosts ?? [];
   const certificate = await x509.X509CertificateGenerator.create({
@@ -67,9 +67,9 @@ export async function issueCertificate(authority: KeyPair, options: LeafOptions)
     subject: [...organizations.map((name) => ({ O: [name] })), { CN: [options.commonName] }],
     issuer: issuer.subjectName,
     ...validPeriod(options),
-    signingKey,
+    signingKey: signing.key,
     publicKey: keys.publicKey,
-    signingAlgorithm: algorithm,
+    signingAlgorithm: signing.algorithm,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
@@ -85,9 +85,28 @@ function generateKeys() {
   return webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
 }
 
-function importPrivateKey(pemText: string) {
-  const der = x509.PemConverter.decodeFirst(pemText);
-  return webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
+const curves: ReadonlyMap<string | undefined, readonly [namedCurve: string, hash: string]> =
+  new Map([
+    ["prime256v1", ["P-256", "SHA-256"]],
+    ["secp384r1", ["P-384", "SHA-384"]],
+    ["secp521r1", ["P-521", "SHA-512"]],
+  ]);
+
+/** The key of an authority (PEM), and how it signs. Throws an Error for keys of other kinds. */
+export async function importSigningKey(pemText: string) {
+  const privateKey = createPrivateKey(pemText);
+  const der = privateKey.export({ type: "pkcs8", format: "der" });
+  const algorithm = signingAlgorithmOf(privateKey);
+  const key = await webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
+  return { key, algorithm };
+}
+
+function signingAlgorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject) {
+  if (type === "rsa") return { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+  const curve = type === "ec" ? curves.get(asymmetricKeyDetails?.namedCurve) : undefined;
+  if (curve === undefined) throw new Error(`no authority signs with a key of the type ${type}`);
+  const [namedCurve, hash] = curve;
+  return { name: "ECDSA", namedCurve, hash };
 }
 
 async function pem(
@@ -109,7 +128,7 @@ function validPeriod(options: { readonly validDays: number; readonly now: number
 }
 
 /** 127 random bits, positive: RFC 5280 section 4.1.2.2 asks for a unique positive integer. */
-function serialNumber(): string {
+export function serialNumber(): string {
   const random = webcrypto.getRandomValues(new Uint8Array(16));
   random[0] = (random[0] ?? 0) & 0x7f || 1;
   return Buffer.from(random).toString("hex");

@@ -5,3 +5,4 @@ export {
   type KeyPair,
   type LeafOptions,
 } from "./certificates.ts";
+export { type RequestedNames, readRequest, signRequest } from "./requests.ts";

@@ -57,7 +57,11 @@ export class TestClock implements Clock {
   }
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const sleeper = { at: this.#now + ms, wake: resolve };
+      const wake = (): void => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      const sleeper = { at: this.#now + ms, wake };
       this.#sleepers.add(sleeper);
       const onAbort = (): void => {
         this.#sleepers.delete(sleeper);

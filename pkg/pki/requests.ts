@@ -1,0 +1,80 @@
+import "reflect-metadata";
+import * as x509 from "@peculiar/x509";
+import { importSigningKey, type KeyPair, serialNumber } from "./certificates.ts";
+
+/** Whom a certificate request is for. */
+export interface RequestedNames {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  readonly alternativeNames: readonly { readonly type: string; readonly value: string }[];
+}
+
+/** The names in a request (PEM). Throws an Error for what cannot be read. */
+export function readRequest(text: string): RequestedNames {
+  const { subjectName, alternativeNames } = parse(text);
+  return {
+    commonName: subjectName.getField("CN").at(-1) ?? "",
+    organizations: subjectName.getField("O"),
+    alternativeNames: (alternativeNames?.names.items ?? []).map(({ type, value }) => ({
+      type,
+      value,
+    })),
+  };
+}
+
+export interface SigningOptions {
+  /** The request (PEM), whose subject, key and alternative names the certificate takes over. */
+  readonly request: string;
+  /** As certificate signing requests name them: `digital signature`, `client auth`, … */
+  readonly usages: readonly string[];
+  /** In milliseconds since 1970; no certificate outlives its authority. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+const { KeyUsageFlags, ExtendedKeyUsage } = x509;
+const keyUsages: ReadonlyMap<string, x509.KeyUsageFlags> = new Map([
+  ["digital signature", KeyUsageFlags.digitalSignature],
+  ["key encipherment", KeyUsageFlags.keyEncipherment],
+]);
+const extendedUsages: ReadonlyMap<string, string> = new Map([
+  ["client auth", ExtendedKeyUsage.clientAuth],
+  ["server auth", ExtendedKeyUsage.serverAuth],
+]);
+
+/** The certificate (PEM) that a request asks for. Usages that are not known here are left out. */
+export async function signRequest(authority: KeyPair, options: SigningOptions): Promise<string> {
+  const { subjectName, publicKey, alternativeNames } = parse(options.request);
+  const issuer = new x509.X509Certificate(authority.certificate);
+  const { key: signingKey, algorithm: signingAlgorithm } = await importSigningKey(
+    authority.privateKey,
+  );
+  const flags = options.usages.reduce((all, usage) => all | (keyUsages.get(usage) ?? 0), 0);
+  const extended = options.usages.flatMap((usage) => extendedUsages.get(usage) ?? []);
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: subjectName,
+    issuer: issuer.subjectName,
+    notBefore: new Date(options.notBefore),
+    notAfter: new Date(Math.min(options.notAfter, issuer.notAfter.getTime())),
+    signingKey,
+    publicKey,
+    signingAlgorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(flags, true),
+      new x509.ExtendedKeyUsageExtension(extended),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      ...(alternativeNames === undefined ? [] : [alternativeNames]),
+    ],
+  });
+  return `${certificate.toString("pem")}\n`;
+}
+
+function parse(text: string) {
+  const request = new x509.Pkcs10CertificateRequest(text);
+  const alternativeNames = request.extensions.find(
+    (each) => each instanceof x509.SubjectAlternativeNameExtension,
+  );
+  return { subjectName: request.subjectName, publicKey: request.publicKey, alternativeNames };
+}
