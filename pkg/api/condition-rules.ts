@@ -1,6 +1,6 @@
 import type { Infer, Path, Problems } from "#schema";
 import { type condition, isQualifiedName } from "#meta";
-import { invalidEach } from "./strategy.ts";
+import { invalidEach, repeatedPlaces } from "./strategy.ts";
 
 type Condition = Infer<typeof condition>;
 
@@ -21,11 +21,10 @@ export function checkConditions(
   problems: Problems,
 ): void {
   const all = conditions ?? [];
+  const repeated = repeatedPlaces(all, ({ type }) => type);
   for (const [index, each] of all.entries()) {
     const place = path.index(index);
-    if (all.findIndex(({ type }) => type === each.type) < index) {
-      problems.duplicate(place.child("type"), each.type);
-    }
+    if (repeated.has(index)) problems.duplicate(place.child("type"), each.type);
     checkCondition(each, place, problems);
   }
 }

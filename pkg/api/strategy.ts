@@ -74,3 +74,21 @@ export function entry<T>(
 ): T | undefined {
   return map !== null && map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }
+
+/**
+ * Where elements are that an earlier one equals in what `keyOf` says, a string or a number. Takes
+ * as long as the list is, however long that is.
+ */
+export function repeatedPlaces<V>(
+  all: readonly V[],
+  keyOf: (each: V) => string | number | undefined,
+): ReadonlySet<number> {
+  const seen = new Set<string | number | undefined>();
+  const places = new Set<number>();
+  for (const [index, each] of all.entries()) {
+    const key = keyOf(each);
+    if (seen.has(key)) places.add(index);
+    else seen.add(key);
+  }
+  return places;
+}

@@ -14,7 +14,7 @@ import {
 import { isDns1035Label, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { keepMetadata } from "../status-metadata.ts";
-import { invalidEach } from "../strategy.ts";
+import { invalidEach, repeatedPlaces } from "../strategy.ts";
 
 const v1alpha1 = structs("api/apiserverinternal/v1alpha1");
 
@@ -132,9 +132,10 @@ function commonVersion(servers: readonly Server[]): string | undefined {
 
 function checkStatus({ status }: StorageVersion, problems: Problems): void {
   const servers = status.storageVersions ?? [];
+  const repeated = repeatedPlaces(servers, ({ apiServerID }) => apiServerID);
   for (const [index, server] of servers.entries()) {
     const place = path.index(index);
-    if (servers.findIndex((other) => other.apiServerID === server.apiServerID) < index) {
+    if (repeated.has(index)) {
       problems.duplicate(place.child("apiServerID"), server.apiServerID ?? "");
     } else checkServer(server, place, problems);
   }

@@ -16,6 +16,8 @@ interface Surroundings {
 /** Some causes name the list rather than the mount in it. */
 export function checkMounts(path: Path, { container, volumes, problems }: Surroundings): void {
   const devices = container.volumeDevices ?? [];
+  const deviceNames = new Set(devices.map(({ name }) => name));
+  const devicePaths = new Set(devices.map(({ devicePath }) => devicePath));
   const taken = new Set<string>();
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const { name, mountPath } = mount;
@@ -25,10 +27,10 @@ export function checkMounts(path: Path, { container, volumes, problems }: Surrou
     if (mountPath === "") problems.required(place.child("mountPath"));
     if (taken.has(mountPath)) problems.invalid(place.child("mountPath"), mountPath, UNIQUE);
     taken.add(mountPath);
-    if (devices.some((device) => device.name === name)) {
+    if (deviceNames.has(name)) {
       problems.invalid(place.child("name"), name, "must not already exist in volumeDevices");
     }
-    if (devices.some(({ devicePath }) => devicePath === mountPath)) {
+    if (devicePaths.has(mountPath)) {
       const detail = "must not already exist as a path in volumeDevices";
       problems.invalid(place.child("mountPath"), mountPath, detail);
     }
@@ -86,6 +88,9 @@ function checkRecursion(
 export function checkDevices(path: Path, { container, volumes, problems }: Surroundings): void {
   const names = new Set<string>();
   const paths = new Set<string>();
+  const mounts = container.volumeMounts ?? [];
+  const mountNames = new Set(mounts.map(({ name }) => name));
+  const mountPaths = new Set(mounts.map(({ mountPath }) => mountPath));
   for (const [index, device] of (container.volumeDevices ?? []).entries()) {
     const { name, devicePath } = device;
     const place = path.index(index);
@@ -96,11 +101,10 @@ export function checkDevices(path: Path, { container, volumes, problems }: Surro
     if (devicePath.split("/").includes("..")) {
       problems.invalid(where, devicePath, "can not contain backsteps ('..')");
     } else paths.add(devicePath);
-    const mounts = container.volumeMounts ?? [];
-    if (mounts.some((mount) => mount.name === name)) {
+    if (mountNames.has(name)) {
       problems.invalid(place.child("name"), name, "must not already exist in volumeMounts");
     }
-    if (mounts.some(({ mountPath }) => mountPath === devicePath)) {
+    if (mountPaths.has(devicePath)) {
       problems.invalid(where, devicePath, "must not already exist as a path in volumeMounts");
     }
     if (name !== "") names.add(name);

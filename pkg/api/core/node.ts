@@ -4,7 +4,7 @@ import { type HookContext, kind, kubernetes } from "#meta";
 import { networkWarning, NOT_A_NETWORK, parseNetwork } from "../networking/ip.ts";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, sortedKeys } from "../strategy.ts";
+import { entry, repeatedPlaces, sortedKeys } from "../strategy.ts";
 import { type Node, nodeAddress, nodeV1, type Taint } from "./node-types.ts";
 import { roundAmounts } from "./resource-amounts.ts";
 import { checkResourceQuantity } from "./resource-names.ts";
@@ -115,9 +115,11 @@ function checkUpdate(node: Node, old: Node, problems: Problems): void {
 }
 
 function checkAddresses({ status: { addresses = [] } }: Node, problems: Problems): void {
+  const repeated = repeatedPlaces(addresses, ({ type, address }) =>
+    JSON.stringify([type, address]),
+  );
   for (const [index, { type, address }] of addresses.entries()) {
-    const first = addresses.findIndex((each) => each.type === type && each.address === address);
-    if (first === index) continue;
+    if (!repeated.has(index)) continue;
     const shown = goShape(nodeAddress, { type, address });
     problems.duplicate(Path.of("status.addresses").index(index), shown);
   }

@@ -2,7 +2,7 @@
 import { Path, type Problems } from "#schema";
 import { isDns1123Subdomain, isQualifiedName } from "#meta";
 import { parseAddress } from "../networking/ip.ts";
-import { invalidEach, mustNotChange } from "../strategy.ts";
+import { invalidEach, mustNotChange, repeatedPlaces } from "../strategy.ts";
 import { checkAddressText } from "./dns-rules.ts";
 import type { Pod } from "./pod-types.ts";
 import { isSidecar } from "./resource-amounts.ts";
@@ -72,9 +72,7 @@ function checkAddresses(
     const shown = addresses.map(({ ip }) => ({ IP: ip }));
     problems.invalid(place, shown, "may specify no more than one IP for each IP family");
   }
-  for (const [index, { ip }] of addresses.entries()) {
-    if (addresses.findIndex((other) => other.ip === ip) < index) {
-      problems.duplicate(place.index(index), { IP: ip });
-    }
+  for (const index of repeatedPlaces(addresses, ({ ip }) => ip)) {
+    problems.duplicate(place.index(index), { IP: addresses[index]?.ip });
   }
 }

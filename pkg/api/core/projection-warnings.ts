@@ -48,7 +48,12 @@ function shown({ path, source }: File): string {
   return source === "" ? `"${path}"` : `"${path}" (${source})`;
 }
 
-function overlaps(files: readonly File[], what: string): readonly string[] {
+/** Files of which each is compared with each; warnings of more are read by nobody. */
+const MOST_COMPARED = 100;
+const MOST_WARNINGS = 1_000;
+
+function overlaps(all: readonly File[], what: string): readonly string[] {
+  const files = all.slice(0, MOST_COMPARED);
   return files.flatMap((file, index) =>
     files
       .slice(0, index)
@@ -58,23 +63,36 @@ function overlaps(files: readonly File[], what: string): readonly string[] {
 }
 
 export function projectionWarnings(volumes: readonly Volume[]): readonly string[] {
-  return volumes.flatMap(({ name, configMap, secret, downwardAPI, projected }) => {
-    const volume = (kind: string) => `volume "${name}" (${kind})`;
-    if (configMap) {
-      const what = volume(`ConfigMap "${configMap.name ?? ""}"`);
-      return overlaps(filesOf(configMap.items, ""), what);
-    }
-    if (secret) {
-      const what = volume(`Secret "${secret.secretName ?? ""}"`);
-      return overlaps(filesOf(secret.items, ""), what);
-    }
-    if (downwardAPI) return overlaps(filesOf(downwardAPI.items, ""), volume("DownwardAPI"));
-    if (!projected) return [];
-    const sources = projected.sources ?? [];
-    const what = volume("Projected");
-    const empty = sources
-      .filter((source) => Object.values(source).every((value) => value === undefined))
-      .map(() => `${what} has no sources provided`);
-    return [...empty, ...overlaps(sources.flatMap(filesOfProjection), what)];
-  });
+  const warnings: string[] = [];
+  for (const volume of volumes) {
+    if (warnings.length < MOST_WARNINGS) warnings.push(...volumeWarnings(volume));
+  }
+  return warnings;
+}
+
+function volumeWarnings({
+  name,
+  configMap,
+  secret,
+  downwardAPI,
+  projected,
+}: Volume): readonly string[] {
+  const volume = (kind: string) => `volume "${name}" (${kind})`;
+  if (configMap) {
+    const what = volume(`ConfigMap "${configMap.name ?? ""}"`);
+    return overlaps(filesOf(configMap.items, ""), what);
+  }
+  if (secret) {
+    const what = volume(`Secret "${secret.secretName ?? ""}"`);
+    return overlaps(filesOf(secret.items, ""), what);
+  }
+  if (downwardAPI) return overlaps(filesOf(downwardAPI.items, ""), volume("DownwardAPI"));
+  if (!projected) return [];
+  const sources = projected.sources ?? [];
+  const what = volume("Projected");
+  const empty = sources
+    .filter((source) => Object.values(source).every((value) => value === undefined))
+    .slice(0, MOST_WARNINGS)
+    .map(() => `${what} has no sources provided`);
+  return [...empty, ...overlaps(sources.flatMap(filesOfProjection), what)];
 }

@@ -70,8 +70,9 @@ function checkBothKeys(term: Term, path: Path, problems: Problems): void {
   const hasSelector = labelSelector !== undefined;
   checkLabelKeys(same, path.child("matchLabelKeys"), { hasSelector, problems });
   checkLabelKeys(other, path.child("mismatchLabelKeys"), { hasSelector, problems });
+  const others = new Set(other);
   for (const [index, key] of same.entries()) {
-    if (!other.includes(key)) continue;
+    if (!others.has(key)) continue;
     const detail = "exists in both matchLabelKeys and mismatchLabelKeys";
     problems.invalid(path.child("matchLabelKeys").index(index), key, detail);
   }
@@ -92,14 +93,14 @@ function checkLabelKeys(
 }
 
 export function checkSpread(constraints: readonly Spread[], path: Path, problems: Problems): void {
+  const pairOf = ({ topologyKey, whenUnsatisfiable }: Spread) =>
+    JSON.stringify([topologyKey, whenUnsatisfiable]);
+  const last = new Map(constraints.map((constraint, index) => [pairOf(constraint), index]));
   for (const [index, constraint] of constraints.entries()) {
     const place = path.index(index);
     const { topologyKey, whenUnsatisfiable: action } = constraint;
     checkConstraint(constraint, place, problems);
-    const isAgain = constraints
-      .slice(index + 1)
-      .some((other) => other.topologyKey === topologyKey && other.whenUnsatisfiable === action);
-    if (isAgain) {
+    if (last.get(pairOf(constraint)) !== index) {
       problems.duplicate(
         place.child("{topologyKey, whenUnsatisfiable}"),
         `{${topologyKey}, ${action}}`,

@@ -17,7 +17,7 @@ import {
   unreachableReason,
 } from "../networking/ip.ts";
 import { goShape } from "../go-shape.ts";
-import { entry, invalidEach, unsupported } from "../strategy.ts";
+import { entry, invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
 import { checkAddresses, checkChange } from "./service-families.ts";
 import {
   isExternallyAccessible,
@@ -207,18 +207,17 @@ function checkTypeName({ spec: { type = "", ports = [] } }: Service, problems: P
 
 /** Node ports and ports, each once for a protocol. */
 function checkRepeatedPorts({ spec: { ports = [] } }: Service, problems: Problems): void {
-  const isRepeated = (index: number, field: "port" | "nodePort") => {
-    const each = ports[index];
-    return ports
-      .slice(0, index)
-      .some((other) => other.protocol === each?.protocol && other[field] === each?.[field]);
-  };
+  const repeatedOnNodes = repeatedPlaces(
+    ports,
+    ({ protocol, nodePort }) => `${protocol}/${nodePort}`,
+  );
   for (const [index, { nodePort }] of ports.entries()) {
-    if (!nodePort || !isRepeated(index, "nodePort")) continue;
+    if (!nodePort || !repeatedOnNodes.has(index)) continue;
     problems.duplicate(portsPath.index(index).child("nodePort"), nodePort);
   }
+  const repeated = repeatedPlaces(ports, ({ protocol, port }) => `${protocol}/${port}`);
   for (const [index, { protocol = "", port }] of ports.entries()) {
-    if (!isRepeated(index, "port")) continue;
+    if (!repeated.has(index)) continue;
     const shown = goShape(servicePort, { protocol, port, targetPort: 0 });
     problems.duplicate(portsPath.index(index), shown);
   }

@@ -1,7 +1,7 @@
 import type { Path, Problems } from "#schema";
 import { isLabelValue, isQualifiedName } from "#meta";
 import { goShape } from "../go-shape.ts";
-import { invalidEach, unsupported } from "../strategy.ts";
+import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
 import { type Taint, taint } from "./node-types.ts";
 
 /** In the order in which messages list them. */
@@ -9,13 +9,11 @@ const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /** Keys, values, effects; each key once for an effect. */
 export function checkTaints(taints: readonly Taint[], path: Path, problems: Problems): void {
+  const repeated = repeatedPlaces(taints, ({ key, effect }) => JSON.stringify([key, effect]));
   for (const [index, each] of taints.entries()) {
     const place = path.index(index);
     checkTaint(each, place, problems);
-    const isRepeated = taints
-      .slice(0, index)
-      .some(({ key, effect }) => key === each.key && effect === each.effect);
-    if (!isRepeated) continue;
+    if (!repeated.has(index)) continue;
     problems.add({
       type: "FieldValueDuplicate",
       field: place.toString(),

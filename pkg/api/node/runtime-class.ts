@@ -14,7 +14,7 @@ import { checkLabels, isDns1123Label, kind, objectMeta, quantity } from "#meta";
 import { checkContainerResourceName, checkResourceQuantity } from "../core/resource-names.ts";
 import { checkToleration, toleration, type Toleration } from "../core/toleration.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, invalidEach, mustNotChange, sortedKeys } from "../strategy.ts";
+import { entry, invalidEach, mustNotChange, repeatedPlaces, sortedKeys } from "../strategy.ts";
 
 const v1 = structs("api/node/v1");
 
@@ -53,10 +53,8 @@ function checkOverhead(object: RuntimeClass, problems: Problems): void {
   }
 }
 
-function isSame(left: Toleration, right: Toleration): boolean {
-  return (["key", "operator", "value", "effect"] as const).every(
-    (field) => (left[field] ?? "") === (right[field] ?? ""),
-  );
+function keyOf({ key = "", operator = "", value = "", effect = "" }: Toleration): string {
+  return JSON.stringify([key, operator, value, effect]);
 }
 
 function checkScheduling(object: RuntimeClass, problems: Problems): void {
@@ -66,8 +64,9 @@ function checkScheduling(object: RuntimeClass, problems: Problems): void {
   for (const [index, each] of tolerations.entries()) {
     checkToleration(each, path.child("tolerations").index(index), problems);
   }
+  const repeated = repeatedPlaces(tolerations, keyOf);
   for (const [index, each] of tolerations.entries()) {
-    if (!tolerations.slice(0, index).some((other) => isSame(each, other))) continue;
+    if (!repeated.has(index)) continue;
     // Shown with the field names of Go's struct, as Kubernetes prints it.
     problems.duplicate(path.index(index), {
       Key: each.key ?? "",

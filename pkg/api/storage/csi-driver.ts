@@ -15,7 +15,7 @@ import {
 } from "#schema";
 import { type HookContext, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { mustNotChange, unsupported } from "../strategy.ts";
+import { mustNotChange, repeatedPlaces, unsupported } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -86,9 +86,10 @@ const groupPolicies = ["File", "None", "ReadWriteOnceWithFSType"];
 
 function checkTokenRequests({ spec }: CSIDriver, problems: Problems): void {
   const requests = spec.tokenRequests ?? [];
+  const repeated = repeatedPlaces(requests, ({ audience }) => audience);
   for (const [index, { audience, expirationSeconds: seconds }] of requests.entries()) {
     const path = Path.of("spec.tokenRequests").index(index);
-    if (requests.findIndex((other) => other.audience === audience) < index) {
+    if (repeated.has(index)) {
       problems.duplicate(path.child("audience"), audience);
       continue;
     }

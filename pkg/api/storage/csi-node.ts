@@ -13,7 +13,7 @@ import {
 } from "#schema";
 import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { FIELD_IMMUTABLE, invalidEach } from "../strategy.ts";
+import { FIELD_IMMUTABLE, invalidEach, repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -79,12 +79,11 @@ function checkKeys(keys: readonly string[], path: Path, problems: Problems): voi
 
 function validate({ spec }: CSINode, problems: Problems): void {
   const drivers = spec.drivers ?? [];
+  const repeated = repeatedPlaces(drivers, ({ name }) => name);
   for (const [index, driver] of drivers.entries()) {
     const path = Path.of("spec.drivers").index(index);
     checkDriver(driver, path, problems);
-    if (drivers.findIndex(({ name }) => name === driver.name) < index) {
-      problems.duplicate(path.child("name"), driver.name);
-    }
+    if (repeated.has(index)) problems.duplicate(path.child("name"), driver.name);
     checkKeys(driver.topologyKeys ?? [], path, problems);
   }
 }

@@ -1,0 +1,165 @@
+/**
+ * Requests that are as large as requests may be: work that grows faster than they do would take
+ * minutes or all memory, and no other request would be answered meanwhile. Nothing is timed here;
+ * who breaks this breaks the time that a test may take.
+ */
+import assert from "node:assert/strict";
+import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+
+const core = "/api/v1/namespaces/default";
+const owner = { apiVersion: "v1", kind: "Pod", controller: true };
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+function many<V>(count: number, make: (index: number) => V): V[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+function configMap(metadata: object, data: object = {}): object {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "large", ...metadata }, data };
+}
+
+function pod(spec: object): object {
+  const containers = [{ name: "c", image: "i" }];
+  const metadata = { name: "large" };
+  return { apiVersion: "v1", kind: "Pod", metadata, spec: { containers, ...spec } };
+}
+
+const spread = { maxSkew: 1, whenUnsatisfiable: "ScheduleAnyway" };
+const files = many(50_000, () => ({ key: "k", path: "p" }));
+const selector = { matchLabels: { a: "b" } };
+
+/** Where it is posted, what, and the code of the answer. */
+const requests: readonly (readonly [string, string, object, number])[] = [
+  [
+    "owners that are all controllers",
+    "configmaps",
+    configMap({ ownerReferences: many(25_000, (i) => ({ ...owner, name: "o", uid: `u${i}` })) }),
+    422,
+  ],
+  [
+    "owners of one uid",
+    "configmaps",
+    configMap({
+      ownerReferences: many(25_000, (i) => {
+        return { ...owner, controller: false, name: `o${i}`, uid: "u" };
+      }),
+    }),
+    201,
+  ],
+  [
+    "keys that are all wrong",
+    "configmaps",
+    configMap({}, Object.fromEntries(many(100_000, (i) => [`/${i}`, ""]))),
+    422,
+  ],
+  [
+    "ports of a service",
+    "services",
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "large" },
+      spec: { selector: { a: "b" }, ports: many(40_000, (i) => ({ name: `p${i}`, port: i + 1 })) },
+    },
+    201,
+  ],
+  [
+    "ways to spread pods",
+    "pods",
+    pod({
+      topologySpreadConstraints: many(25_000, (i) => ({ ...spread, topologyKey: `k${i}` })),
+    }),
+    201,
+  ],
+  [
+    "label keys in two lists",
+    "pods",
+    pod({
+      affinity: {
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            {
+              topologyKey: "zone",
+              labelSelector: selector,
+              matchLabelKeys: many(100_000, (i) => `a${i}`),
+              mismatchLabelKeys: many(100_000, (i) => `b${i}`),
+            },
+          ],
+        },
+      },
+    }),
+    201,
+  ],
+  [
+    "files at one path",
+    "pods",
+    pod({ volumes: [{ name: "v", configMap: { name: "c", items: files } }] }),
+    201,
+  ],
+];
+
+function definition(index: number): object {
+  const group = `g${index}.example.com`;
+  const fields = many(100, (i) => [`field${i}`, { type: "string", description: "d".repeat(100) }]);
+  const schema = { type: "object", properties: { spec: { type: "object" } } };
+  Object.assign(schema.properties.spec, { properties: Object.fromEntries(fields) });
+  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `larges.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: "larges", kind: "Large" },
+      versions: [version],
+    },
+  };
+}
+
+describe("large requests", function () {
+  this.timeout(60_000);
+  let server: RunningServer;
+
+  before(async () => {
+    server = await startServer({ controllers: false });
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
+    assert.equal((await post(`${core}/serviceaccounts`, account)).status, 201);
+  });
+  after(() => server.close());
+
+  function post(path: string, body: object): Promise<Response> {
+    const headers = { "content-type": "application/json" };
+    return server.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+  }
+
+  for (const [name, resource, body, code] of requests) {
+    it(`take as long as they are: ${name}`, async () => {
+      const answer = await post(`${core}/${resource}?dryRun=All`, body);
+      const text = await answer.text();
+      assert.equal(answer.status, code, text.slice(0, 500));
+      assert.ok(text.length < 20_000_000, `${text.length} characters`);
+    });
+  }
+
+  it("are worked on in slices: others are answered while a large document is made", async () => {
+    const created = await Promise.all(many(60, (i) => post(definitions, definition(i))));
+    assert.deepEqual([...new Set(created.map(({ status }) => status))], [201]);
+    const last = "/apis/g59.example.com/v1";
+    while ((await server.fetch(last)).status !== 200) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const order: string[] = [];
+    const document = server.fetch("/openapi/v2").then(async (answer) => {
+      const { definitions: schemas } = (await answer.json()) as { definitions: object };
+      order.push("document");
+      return Object.keys(schemas);
+    });
+    const version = new Promise((resolve) => setImmediate(resolve))
+      .then(() => server.fetch("/version"))
+      .then(() => order.push("version"));
+    await Promise.all([document, version]);
+    assert.deepEqual(order, ["version", "document"]);
+    assert.ok((await document).includes("com.example.g59.v1.Large"));
+  });
+});
