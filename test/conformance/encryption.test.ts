@@ -1,10 +1,14 @@
 /** Encryption at rest through the public door: rotation, and objects whose key was lost. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { type Clock, systemClock } from "#base";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 
+/** Of files that are followed. */
+const betweenLooksMs = 2_000;
 const secrets = "/api/v1/namespaces/default/secrets";
 
 function aesgcm(...bytes: readonly number[]): { readonly configuration: string } {
@@ -89,6 +93,42 @@ describe("encryption at rest, over HTTP", () => {
     assert.deepEqual([gone.status, gone.body.status], [200, "Success"]);
     assert.equal((await create("lost")).status, 201);
     assert.deepEqual(await names(), ["found", "lost"]);
+  });
+
+  it("follows a file of keys, and keeps those in force when it becomes wrong", async () => {
+    const file = path.join(directory, "encryption.json");
+    const told: string[] = [];
+    let looks = 0;
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal, options) => {
+        if (ms !== betweenLooksMs) return systemClock.sleep(ms, signal, options);
+        looks++;
+        return systemClock.sleep(1, signal, options);
+      },
+    };
+    /** Resolves when the file has been looked at since. */
+    const write = async (text: string) => {
+      writeFileSync(file, text);
+      for (const before = looks; looks < before + 2; ) await setImmediate();
+    };
+    writeFileSync(file, aesgcm(1).configuration);
+    server = await startServer({
+      storage: { kind: "embedded", directory },
+      controllers: false,
+      clock,
+      encryption: { configuration: { file } },
+      report: (what, error) => told.push(`${what}: ${String(error)}`),
+    });
+    await write("nonsense");
+    assert.equal(told.length, 1);
+    assert.match(told[0]!, /^reload of .*encryption.json: ConfigurationFault: expected apiVersion/);
+    await create("first");
+    await write(aesgcm(2, 1).configuration);
+    await create("second");
+    assert.deepEqual(await names(), ["first", "second"]);
+    await start(2);
+    assert.deepEqual(await names(), ["second"]);
   });
 
   it("does not take ciphertext for objects without any configuration", async () => {
