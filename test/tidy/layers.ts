@@ -11,17 +11,7 @@ export const layers: readonly (readonly string[])[] = [
   ["api"],
   ["registry"],
   ["client"],
-  [
-    "authn",
-    "audit",
-    "flowcontrol",
-    "authz",
-    "admission",
-    "crd",
-    "aggregation",
-    "controllers",
-    "tracing",
-  ],
+  ["authn", "audit", "authz", "admission", "crd", "controllers", "tracing"],
   ["server"],
 ];
 
