@@ -1,4 +1,4 @@
-import { deepClone } from "#base";
+import { append, deepClone } from "#base";
 import {
   alreadyExists,
   alreadyExistsDeleting,
@@ -118,6 +118,7 @@ async function prepareCreation(
   const written = { target, dryRun, object, old: undefined, options };
   const attributes: Attributes = { ...written, operation: "create" };
   await mutate(environment, attributes, warnings);
+  matchPlace(target, object.metadata);
   dropRepeatedOwners(object.metadata, warnings);
 
   const { metadata } = object;
@@ -126,12 +127,12 @@ async function prepareCreation(
     metadata.name = environment.identities.name(metadata.generateName);
   }
   startGeneration(kind.rules, metadata);
-  warnings.push(...(kind.hooks.earlyWarnings?.(object, context) ?? []));
+  append(warnings, kind.hooks.earlyWarnings?.(object, context) ?? []);
   kind.hooks.prepareCreate?.(object, context);
   await hold.reserve(environment, attributes);
 
   validateCreate(target.resource, object, context);
-  warnings.push(...(kind.hooks.warnings?.(object, undefined, context) ?? []));
+  append(warnings, kind.hooks.warnings?.(object, undefined, context) ?? []);
   await admit(environment, attributes, warnings);
 }
 
@@ -323,6 +324,7 @@ async function prepareReplacement(
   const options = asked && writeOptionsAsked("UpdateOptions", asked);
   const attributes: Attributes = { target, operation: "update", dryRun, object, old, options };
   await mutate(environment, attributes, warnings);
+  matchPlace(target, object.metadata);
   dropRepeatedOwners(object.metadata, warnings);
   keepTimes(resource, object, old);
   checkVersion(target, object.metadata, entry.modRevision);
@@ -334,7 +336,7 @@ async function prepareReplacement(
   moveGeneration(resource, object, old);
 
   validateUpdate(resource, object, { old, context });
-  warnings.push(...(hooks.warnings?.(object, old, context) ?? []));
+  append(warnings, hooks.warnings?.(object, old, context) ?? []);
   await admit(environment, attributes, warnings);
 }
 
@@ -400,6 +402,12 @@ export async function admitAll(
 ): Promise<void> {
   await mutate(environment, attributes, warnings);
   await admit(environment, attributes, warnings);
+}
+
+/** What admission made of an object must still be at home where it will be stored. */
+function matchPlace(target: Target, metadata: any): void {
+  matchNamespace(target, metadata);
+  if (target.name !== "") matchName(target, metadata);
 }
 
 async function mutate(

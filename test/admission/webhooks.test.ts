@@ -141,6 +141,11 @@ describe("admission webhooks", () => {
       spec: { containers: [{ name: "a", image: "a" }] },
     });
     assert.equal(body.spec?.containers[1].imagePullPolicy, "Always", JSON.stringify(body));
+    webhook.answers(() => patchOf({ op: "add", path: "/metadata/namespace", value: "elsewhere" }));
+    assert.equal((await send(server, "POST", configMaps, configMap("moved"))).status, 400);
+    webhook.answers(() => patchOf({ op: "replace", path: "/metadata", value: "text" }));
+    assert.equal((await send(server, "POST", configMaps, configMap("text"))).status, 500);
+    webhook.answers(() => patchOf({ op: "remove", path: "/no/such/thing" }));
     const broken = await send(server, "POST", configMaps, configMap("broken"));
     assert.equal(broken.status, 500);
     assert.match(broken.body.message, /^Internal error occurred: /);
