@@ -98,19 +98,20 @@ describe("encryption at rest, over HTTP", () => {
   it("follows a file of keys, and keeps those in force when it becomes wrong", async () => {
     const file = path.join(directory, "encryption.json");
     const told: string[] = [];
-    let looks = 0;
+    const seen = { looks: 0 };
     const clock: Clock = {
       ...systemClock,
       sleep: (ms, signal, options) => {
         if (ms !== betweenLooksMs) return systemClock.sleep(ms, signal, options);
-        looks++;
+        seen.looks++;
         return systemClock.sleep(1, signal, options);
       },
     };
     /** Resolves when the file has been looked at since. */
     const write = async (text: string) => {
       writeFileSync(file, text);
-      for (const before = looks; looks < before + 2; ) await setImmediate();
+      const enough = seen.looks + 2;
+      while (seen.looks < enough) await setImmediate();
     };
     writeFileSync(file, aesgcm(1).configuration);
     server = await startServer({
