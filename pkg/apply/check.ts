@@ -1,4 +1,4 @@
-import { compareUtf8 } from "#base";
+import { append, compareUtf8 } from "#base";
 import { goQuote, goTypeOf, goValue } from "#meta";
 import { describeElement, fieldElement, type PathElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -73,7 +73,7 @@ function faultsInMap(
       faults.push({ path, message: "field not declared in schema" });
       break;
     }
-    faults.push(...below(path, faultsOf(shape, value[name])));
+    append(faults, below(path, faultsOf(shape, value[name])));
   }
   return faults;
 }
@@ -102,7 +102,7 @@ function faultsInList(list: ListShape, items: readonly unknown[]): readonly Faul
       seen.add(element);
     }
     const inner = faultsOf(list.element, item);
-    if (inner.length > 0) faults.push(...below(describeElement(element), inner));
+    if (inner.length > 0) append(faults, below(describeElement(element), inner));
   }
   return faults;
 }

@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { append, deepEqual } from "#base";
 import { compare, type Comparison } from "./compare.ts";
 import {
   emptySet,
@@ -144,7 +144,7 @@ function disown(
     const conflict = intersection(manager.fields, difference.changed);
     losses.set(id, { conflict, removed: intersection(manager.fields, difference.removed) });
     if (force || isEmptySet(conflict)) continue;
-    conflicts.push(...pathsOf(conflict).map((path) => ({ id, manager, path })));
+    append(conflicts, pathsOf(conflict).map((path) => ({ id, manager, path })));
   }
   if (conflicts.length > 0) throw new ConflictFault(conflicts);
   const kept = managers.copy();

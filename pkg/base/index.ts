@@ -1,4 +1,5 @@
 /** base: what every folder may use. No npm package, no Kubernetes word. */
+export { append } from "./append.ts";
 export { assert, AssertionFailure, unreachable } from "./assert.ts";
 export { systemClock, type Clock } from "./clock.ts";
 export {

@@ -91,6 +91,12 @@ const requests: readonly (readonly [string, string, object, number])[] = [
     201,
   ],
   [
+    "one variable again and again, which is worth a warning each",
+    "pods",
+    pod({ containers: [{ name: "c", image: "i", env: many(200_000, () => ({ name: "v" })) }] }),
+    201,
+  ],
+  [
     "files at one path",
     "pods",
     pod({ volumes: [{ name: "v", configMap: { name: "c", items: files } }] }),

@@ -1,4 +1,5 @@
 /** What the server warns of in pods and pod templates that it takes all the same. */
+import { append } from "#base";
 import { Path } from "#schema";
 import { type HookContext, isLabelValue, resolve } from "#meta";
 import { addressWarning } from "../networking/ip.ts";
@@ -69,11 +70,11 @@ function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly stri
   const place = path.child("affinity", "nodeAffinity");
   const required = place.child(REQUIRED, "nodeSelectorTerms");
   for (const [index, term] of (nodeAffinity?.[REQUIRED]?.nodeSelectorTerms ?? []).entries()) {
-    warnings.push(...termWarnings(term, required.index(index), { domain, checkValues: false }));
+    append(warnings, termWarnings(term, required.index(index), { domain, checkValues: false }));
   }
   for (const [index, { preference }] of (nodeAffinity?.[PREFERRED] ?? []).entries()) {
     const where = place.child(PREFERRED).index(index).child("preference");
-    warnings.push(...termWarnings(preference, where, { domain, checkValues: true }));
+    append(warnings, termWarnings(preference, where, { domain, checkValues: true }));
   }
   for (const [index, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
     const where = path.child("topologySpreadConstraints").index(index);
@@ -224,7 +225,8 @@ function containerWarnings(
     };
     if (!securityContext?.seccompProfile) tell(keys.seccompContainer + name, NO_SECCOMP);
     if (isTemplate && !securityContext?.appArmorProfile) tell(keys.appArmor + name, OLD_APP_ARMOR);
-    warnings.push(...fractions(container, path), ...hiddenVariables(container, path));
+    append(warnings, fractions(container, path));
+    append(warnings, hiddenVariables(container, path));
   });
   return warnings;
 }
