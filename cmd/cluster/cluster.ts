@@ -17,6 +17,8 @@ export interface ClusterOptions {
   /** More flags for every API server. */
   readonly apiserverFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
+  /** Ends the start, with everything that was started until then. */
+  readonly signal?: AbortSignal;
 }
 
 /** The topology of docker-compose.yml as processes of this machine. */
@@ -62,7 +64,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     }
   };
   try {
-    for (const layer of layers) await Promise.all(layer.map((each) => each.start()));
+    const { signal } = options;
+    for (const layer of layers) await Promise.all(layer.map((each) => each.start(signal)));
   } catch (error) {
     await close();
     throw error;

@@ -41,8 +41,11 @@ export class LocalProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves when it serves; throws with the last that it printed if it ends before. */
-  async start(): Promise<void> {
+  /**
+   * Resolves when it serves; throws with the last that it printed if it ends before, and the
+   * signal's reason if that aborts before.
+   */
+  async start(signal?: AbortSignal): Promise<void> {
     const { program, words, ready } = this.#options;
     const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
@@ -62,7 +65,8 @@ export class LocalProcess {
         resolve();
       });
     });
-    await ready(AbortSignal.any([life.signal, AbortSignal.timeout(startMs)]));
+    const ends = [life.signal, AbortSignal.timeout(startMs), ...(signal ? [signal] : [])];
+    await ready(AbortSignal.any(ends));
   }
 
   /** Asks it to end and waits until it has; after `graceMs` it is killed. */

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { flag, parseFlags } from "../flags/parse.ts";
-import { startCluster } from "./cluster.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
 
 export const clusterFlags = {
   directory: flag("string", ".keelson/cluster", "folder of certificates, data and logs"),
@@ -13,19 +13,36 @@ export const clusterFlags = {
 /** `keelson cluster`: runs until it is interrupted. */
 export async function runCluster(words: readonly string[]): Promise<void> {
   const { directory, port } = parseFlags(clusterFlags, words);
-  const cluster = await startCluster({ directory: path.resolve(directory), port });
+  const interrupted = interruption();
+  const options = { directory: path.resolve(directory), port, signal: interrupted };
+  const cluster = await startCluster(options).catch((error: unknown) => {
+    if (!interrupted.aborted) throw error;
+  });
+  if (cluster) await runUntil(cluster, interrupted);
+}
+
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) {
+    process.once(name, () => controller.abort());
+  }
+  return controller.signal;
+}
+
+async function runUntil(cluster: Cluster, interrupted: AbortSignal): Promise<void> {
   const { members, servers, managers, balancer, prometheus } = cluster;
   const all = [...members, ...servers, ...managers, balancer, ...(prometheus ? [prometheus] : [])];
-  let closing = false;
   for (const each of all) {
     console.log(`  ${each.name.padEnd(22)} ${"url" in each ? each.url : ""} (process ${each.pid})`);
-    void each.ended().then(() => closing || console.error(`keelson: ${each.name} ended`));
+    void each
+      .ended()
+      .then(() => interrupted.aborted || console.error(`keelson: ${each.name} ended`));
   }
   const shown = path.relative(process.cwd(), cluster.kubeconfig);
   console.log(`keelson: ${cluster.url} is ready; try: kubectl --kubeconfig ${shown} get leases -A`);
   await new Promise<void>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
+    if (interrupted.aborted) resolve();
+    interrupted.addEventListener("abort", () => resolve(), { once: true });
   });
-  closing = true;
   await cluster.close();
 }

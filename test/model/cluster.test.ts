@@ -51,6 +51,18 @@ describe("a cluster on this machine", function () {
     if (directory) rmSync(directory, { recursive: true, force: true });
   });
 
+  it("ends what it has started when it is interrupted before it is there", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "keelson-cluster-"));
+    try {
+      const signal = AbortSignal.timeout(500);
+      const start = startCluster({ directory: folder, port: 0, signal });
+      await assert.rejects(start, (error) => error === signal.reason);
+      assert.notEqual(spawnSync("pgrep", ["-f", folder]).status, 0);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   it("explains all that clients saw while anything is killed", async () => {
     const { violations, changes, faults } = await runModel({ cluster, seconds: 12, seed: 7 });
     assert.deepEqual(violations, []);
