@@ -12,6 +12,8 @@ export interface Review {
 }
 
 const spokenVersions = ["v1", "v1beta1"];
+/** More than these would not fit into the headers of an answer. */
+const mostWarnings = 256;
 
 /** In the first version of those that both sides know. Throws CallFault if there is none. */
 export async function reviewOf(
@@ -70,7 +72,7 @@ export function verdictOf(answer: unknown, expected: Expected): Verdict {
     allowed: allowed === true,
     result: recordOf(status),
     patch: patchIn(found, { ...expected, isLatest }),
-    warnings: Array.isArray(warnings) ? warnings.filter(isText) : [],
+    warnings: Array.isArray(warnings) ? warnings.slice(0, mostWarnings).filter(isText) : [],
     annotations: Object.entries(recordOf(auditAnnotations) ?? {}).filter(
       (entry): entry is [string, string] => isText(entry[1]),
     ),
