@@ -1,4 +1,4 @@
-import { append, deepClone } from "#base";
+import { append, deepClone, turns } from "#base";
 import {
   alreadyExists,
   alreadyExistsDeleting,
@@ -41,7 +41,8 @@ import { checkPreconditions, checkVersion } from "./versions.ts";
 /**
  * The write path, top to bottom: decode -> (patch, on the current object) -> default -> mutating
  * admission -> prepare -> validate -> validating admission -> compare-and-swap, retried as a whole
- * when someone else was faster. A dry run walks the same path and stops before the store.
+ * when someone else was faster. A dry run walks the same path and stops before the store. Between
+ * steps that take long with large objects, other requests have their turn.
  */
 
 /** How often a generated name is made up anew when it is taken. */
@@ -53,14 +54,17 @@ export async function create(
   target: Target,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Promise<WriteAnswer> {
+  const turn = turns();
   const decoded = decodeBody(environment, target, body, options);
+  await turn();
   const { dryRun, fieldManager } = options;
   refuseWhileTerminating(target);
-  return warned(decoded.warnings, () => {
+  return warned(decoded.warnings, async () => {
     const { object } = decoded;
     wipeSystemFields(object.metadata);
     matchNamespace(target, object.metadata);
     own(environment, target, { object, old: undefined, fieldManager });
+    await turn();
     return createNamed(environment, target, { ...decoded, dryRun, asked: options });
   });
 }
@@ -112,6 +116,7 @@ async function prepareCreation(
   target: Target,
   { object, warnings, dryRun, asked, hold }: Creation & { readonly hold: Hold },
 ): Promise<void> {
+  const turn = turns();
   const context = warning(hookContext(environment, target), warnings);
   const { kind } = target.resource;
   const options = asked && writeOptionsAsked("CreateOptions", asked);
@@ -133,6 +138,7 @@ async function prepareCreation(
 
   validateCreate(target.resource, object, context);
   append(warnings, kind.hooks.warnings?.(object, undefined, context) ?? []);
+  await turn();
   await admit(environment, attributes, warnings);
 }
 
@@ -187,7 +193,9 @@ export async function update(
   target: Target,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Promise<WriteAnswer> {
+  const turn = turns();
   const decoded = decodeBody(environment, target, body, options);
+  await turn();
   matchNamespace(target, decoded.object.metadata);
   matchName(target, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
@@ -318,6 +326,7 @@ async function prepareReplacement(
   replacing: Swap & { readonly old: any; readonly hold: Hold },
 ): Promise<void> {
   const { object, old, warnings, dryRun, entry, hold, asked } = replacing;
+  const turn = turns();
   const { resource } = target;
   const { hooks } = resource.kind;
   const context = warning(hookContext(environment, target), warnings);
@@ -337,6 +346,7 @@ async function prepareReplacement(
 
   validateUpdate(resource, object, { old, context });
   append(warnings, hooks.warnings?.(object, old, context) ?? []);
+  await turn();
   await admit(environment, attributes, warnings);
 }
 
