@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { ensureAuthority } from "./credentials.ts";
@@ -22,6 +22,8 @@ describe("credentials", () => {
       assert.deepEqual(await made(2026, 1), first);
       assert.notDeepEqual(await made(2040, 0), first);
       const { certificate } = await made(2026, 1);
+      writeFileSync(path.join(directory, "ca.crt"), "junk");
+      await assert.rejects(made(2026, 1), /ca\.crt is no certificate: /);
       assert.ok(Date.parse(new X509Certificate(certificate).validFrom) < Date.UTC(2026, 1));
     } finally {
       rmSync(directory, { recursive: true, force: true });

@@ -4,6 +4,7 @@ import path from "node:path";
 import { generateSigningKey } from "#authn";
 import type { KeyPair, LeafOptions } from "#pki";
 import { readIfThere, writeWhole } from "./files.ts";
+import { FileFault } from "./followed-files.ts";
 
 /** What the first start makes and later starts find again, as PEM texts. */
 export interface Credentials {
@@ -98,7 +99,7 @@ async function ensurePair(
   const certificate = await readIfThere(files.certificate);
   const privateKey = await readIfThere(files.privateKey);
   if (certificate !== undefined && privateKey !== undefined) {
-    const parsed = new X509Certificate(certificate);
+    const parsed = readCertificate(files.certificate, certificate);
     // One from the future was made when the clock was wrong.
     const isValid = Date.parse(parsed.validFrom) <= now;
     const isFresh = Date.parse(parsed.validTo) - renewBeforeMs > now;
@@ -108,6 +109,15 @@ async function ensurePair(
   await writeWhole(files.privateKey, made.privateKey, 0o600);
   await writeWhole(files.certificate, made.certificate, 0o644);
   return made;
+}
+
+function readCertificate(file: string, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new FileFault(`${file} is no certificate: ${why}`, { cause: error });
+  }
 }
 
 function isIssuedFor(
