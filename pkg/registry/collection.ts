@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { turns } from "#base";
 import { ignoreNotFound } from "#meta";
 import type { DeleteOptions, Item, ItemList, ListOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
@@ -23,7 +24,9 @@ export async function removeCollection(
   setMaxListeners(0, target.signal);
   const items: Item[] = [];
   for await (const item of found.items) items.push(item);
+  const turn = turns();
   for (let start = 0; start < items.length; start += width) {
+    await turn();
     const results = await Promise.allSettled(
       items
         .slice(start, start + width)
