@@ -180,6 +180,8 @@ class Builder {
       "controller-manager",
       `--kubeconfig=${this.pki("controller-manager.kubeconfig")}`,
       `--root-ca-file=${this.pki("ca.crt")}`,
+      `--cluster-signing-cert-file=${this.pki("ca.crt")}`,
+      `--cluster-signing-key-file=${this.pki("ca.key")}`,
       `--service-account-private-key-file=${this.pki("sa.key")}`,
       `--tls-cert-file=${this.pki("apiserver.crt")}`,
       `--tls-private-key-file=${this.pki("apiserver.key")}`,
