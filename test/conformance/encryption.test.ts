@@ -128,8 +128,11 @@ describe("encryption at rest, over HTTP", () => {
     await write(aesgcm(2, 1).configuration);
     await create("second");
     assert.deepEqual(await names(), ["first", "second"]);
+    const { body: first } = await call("GET", `${secrets}/first`);
+    const { body: again } = await call("PUT", `${secrets}/first`, first);
+    assert.notEqual(again.metadata.resourceVersion, first.metadata.resourceVersion);
     await start(2);
-    assert.deepEqual(await names(), ["second"]);
+    assert.deepEqual(await names(), ["first", "second"]);
   });
 
   it("does not take ciphertext for objects without any configuration", async () => {

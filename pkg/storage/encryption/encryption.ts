@@ -48,6 +48,7 @@ export class Encryption {
   /** By the prefix of the keys. */
   readonly #rings = new Map<string, Keyring>();
   readonly #reported = new Set<string>();
+  #changed = new AbortController();
 
   constructor(options: EncryptionOptions) {
     this.#options = options;
@@ -72,6 +73,18 @@ export class Encryption {
     this.#rules = rules;
     this.#rings.clear();
     this.#reported.clear();
+    this.#announce();
+  }
+
+  /** Aborts when other keys come into force: what was opened before may be opened otherwise now. */
+  get changed(): AbortSignal {
+    return this.#changed.signal;
+  }
+
+  #announce(): void {
+    const before = this.#changed;
+    this.#changed = new AbortController();
+    before.abort();
   }
 
   close(): void {
@@ -127,6 +140,7 @@ export class Encryption {
       clock,
       signal,
       report: (error) => report(`key service ${name}`, error),
+      onKeyChange: () => this.#announce(),
     });
   }
 

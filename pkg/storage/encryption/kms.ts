@@ -14,6 +14,8 @@ interface KmsOptions {
   /** Ends the questions for the current key. */
   readonly signal: AbortSignal;
   readonly report: (error: unknown) => void;
+  /** Values that were sealed until now are stale. */
+  readonly onKeyChange: () => void;
 }
 
 type Stored = Infer<typeof encryptedObject>;
@@ -144,7 +146,9 @@ export class Kms implements Sealer {
       encryptedDEKSourceType,
     };
     checkEnvelope(envelope);
+    const before = this.#current?.envelope.keyID;
     this.#current = { cipher: seededGcm(seed), envelope };
+    if (before !== undefined && before !== keyID) this.#options.onKeyChange();
     this.#keep(identityOf(envelope), this.#current.cipher);
     return this.#current;
   }

@@ -38,7 +38,12 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
     },
 
     // Called here and not at the first `next()`: "from now on" means the moment of this call.
-    watch: (options) => openedBatches(backend.watch(options), encryption),
+    watch: (options) => {
+      const { changed } = encryption;
+      const signal = AbortSignal.any([options.signal, changed]);
+      const batches = openedBatches(backend.watch({ ...options, signal }), encryption);
+      return untilKeysChange(batches, options.signal, changed);
+    },
 
     requestProgress: () => backend.requestProgress(),
     compact: (revision) => backend.compact(revision),
@@ -60,6 +65,21 @@ async function* openedBatches(
   for await (const { events, revision } of batches) {
     yield { events: await all(events, (event) => opened(event, encryption)), revision };
   }
+}
+
+/**
+ * Whoever keeps entries has to read them again when the keys change: some are stale now, others can
+ * be read now that could not be before.
+ */
+async function* untilKeysChange(
+  batches: AsyncIterable<WatchBatch>,
+  signal: AbortSignal,
+  changed: AbortSignal,
+): AsyncGenerator<WatchBatch, void, undefined> {
+  yield* batches;
+  if (signal.aborted || !changed.aborted) return;
+  const message = "the encryption keys have changed";
+  throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
 }
 
 /** Nearly all are opened without waiting for anything. */
