@@ -31,7 +31,8 @@ import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
 import { serviceAccountOfPods, serviceAccountUse } from "./service-account.ts";
 import { claimResize, defaultStorageClass, storageProtection } from "./storage.ts";
 import { defaultTolerations } from "./tolerations.ts";
-import { type Mutate, repeating } from "./rounds.ts";
+import { type Narrowed, narrowed } from "./narrowed.ts";
+import { type Mutate, oneByOne, repeating } from "./rounds.ts";
 import { timedPlugin } from "./timing.ts";
 import { Webhooks } from "./webhooks/index.ts";
 
@@ -73,10 +74,16 @@ export interface AdmissionOptions extends AdmissionParts {
 /** The built-in plugins that are on, in Kubernetes' order. */
 export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   const { clock, plugins, instruments = noInstruments } = options;
-  const mutation = ({ name, mutate }: Plugin): readonly Mutate[] =>
-    mutate === undefined ? [] : [timedPlugin(mutate, { name, type: "admit" }, instruments)];
-  const validation = ({ name, validate }: Plugin): readonly Admit[] =>
-    validate === undefined ? [] : [timedPlugin(validate, { name, type: "validate" }, instruments)];
+  const mutation = ({ name, mutate }: Plugin): readonly Narrowed<Mutate>[] => {
+    if (mutate === undefined) return [];
+    const step = timedPlugin(mutate, { name, type: "admit" }, instruments);
+    return [{ about: subjects[name], step }];
+  };
+  const validation = ({ name, validate }: Plugin): readonly Narrowed<Admit>[] => {
+    if (validate === undefined) return [];
+    const step = timedPlugin(validate, { name, type: "validate" }, instruments);
+    return [{ about: subjects[name], step }];
+  };
   const objects = new Objects(options);
   const dynamic = { ...options, objects };
   const webhooks = new Webhooks(dynamic);
@@ -89,9 +96,12 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   const on = all.filter(({ name }) => plugins.has(name));
   const quota = resourceQuota({ ...options, objects, clock });
   return {
-    mutating: repeating(on.flatMap(mutation)),
+    mutating: repeating(narrowed(on.flatMap(mutation))),
     // Kubernetes validates claims so, whatever plugins are on.
-    validating: [deviceAccess(objects, options.catalog.domain), ...on.flatMap(validation)],
+    validating: [
+      deviceAccess(objects, options.catalog.domain),
+      oneByOne(narrowed(on.flatMap(validation))),
+    ],
     quota: plugins.has("ResourceQuota") ? quota : async () => [],
     follow: async (following) => {
       const from = { ...options, ...following, registry: options.registry() };
@@ -131,6 +141,28 @@ function configured(
     },
   ];
 }
+
+/** What plugins look at that look at few things, by plural names; all others look at everything. */
+const subjects: Readonly<Record<string, readonly string[]>> = {
+  LimitPodHardAntiAffinityTopology: ["pods"],
+  LimitRanger: ["pods", "persistentvolumeclaims"],
+  ServiceAccount: ["pods"],
+  TaintNodesByCondition: ["nodes"],
+  AlwaysPullImages: ["pods"],
+  Priority: ["pods", "priorityclasses"],
+  DefaultTolerationSeconds: ["pods"],
+  ExtendedResourceToleration: ["pods"],
+  DefaultStorageClass: ["persistentvolumeclaims"],
+  StorageObjectInUseProtection: ["persistentvolumeclaims", "persistentvolumes"],
+  PersistentVolumeClaimResize: ["persistentvolumeclaims"],
+  RuntimeClass: ["pods"],
+  CertificateApproval: ["certificatesigningrequests"],
+  CertificateSigning: ["certificatesigningrequests"],
+  CertificateSubjectRestriction: ["certificatesigningrequests"],
+  ClusterTrustBundleAttest: ["clustertrustbundles"],
+  DefaultIngressClass: ["ingresses"],
+  DenyServiceExternalIPs: ["services"],
+};
 
 function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[] {
   const { clock, authorizer, gates, catalog, configuration = {} } = options;

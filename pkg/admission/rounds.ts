@@ -71,11 +71,15 @@ class Memory {
   }
 }
 
+/** The steps for a resource, by its plural name. */
+type StepsOf<Step> = (plural: string) => readonly Step[];
+
 /** All the steps in order, and all of them once more where one asks for it. */
-export function repeating(steps: readonly Mutate[]): Admit {
+export function repeating(stepsOf: StepsOf<Mutate>): Admit {
   return async (attributes) => {
     const rounds = new Rounds();
     const warnings: string[] = [];
+    const steps = stepsOf(attributes.target.resource.plural);
     do {
       for (const step of steps) {
         await carrying(warnings, async () => {
@@ -84,6 +88,19 @@ export function repeating(steps: readonly Mutate[]): Admit {
       }
     } while (rounds.next());
     return [...new Set(warnings)];
+  };
+}
+
+/** All the steps in order. */
+export function oneByOne(stepsOf: StepsOf<Admit>): Admit {
+  return async (attributes) => {
+    const warnings: string[] = [];
+    for (const step of stepsOf(attributes.target.resource.plural)) {
+      await carrying(warnings, async () => {
+        warnings.push(...(await step(attributes)));
+      });
+    }
+    return warnings;
   };
 }
 

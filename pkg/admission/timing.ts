@@ -1,6 +1,6 @@
 import type { AdmissionAttributes, Admit } from "#registry";
 import type { Instruments, MetricDefinition } from "#request";
-import { carrying } from "./rounds.ts";
+import { oneByOne } from "./rounds.ts";
 
 /** Steps that change objects, and steps that only refuse them. */
 export type StepType = "admit" | "validate";
@@ -32,16 +32,7 @@ export function timedStep(
   steps: readonly Admit[],
   instruments: Instruments,
 ): Admit {
-  const all: Admit = async (attributes) => {
-    const warnings: string[] = [];
-    for (const step of steps) {
-      await carrying(warnings, async () => {
-        warnings.push(...(await step(attributes)));
-      });
-    }
-    return warnings;
-  };
-  return timed(all, (operation, rejected) =>
+  return timed(oneByOne(() => steps), (operation, rejected) =>
     instruments.observer(stepSeconds.name, { type, operation, rejected }),
   );
 }

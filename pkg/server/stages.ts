@@ -183,7 +183,7 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
       const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
       const credentials = { authorization, certificate, headersBelow, path: info.path };
       let user: User | undefined;
-      let refusal = unauthorized();
+      let refusal: StatusError | undefined;
       let why: "failure" | "error" = "failure";
       const started = performance.now();
       const tell = (result: { readonly user: User } | "failure" | "error") =>
@@ -199,7 +199,7 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
       }
       if (user === undefined) {
         tell(why);
-        throw auditRefusal(parts, context, refusal);
+        throw auditRefusal(parts, context, refusal ?? unauthorized());
       }
       tell({ user });
       if (certificate !== undefined) metrics.access.certificate(certificate, clock.now());
