@@ -14,7 +14,7 @@ import { DecodeFault } from "#schema";
 import { BudgetSpent, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
 import type { Rounds } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
-import { ConfigurationFault, paramsOf } from "./params.ts";
+import { ParamsFault, paramsOf } from "./params.ts";
 import { compiledPolicy, paramResource, type Policy, PolicySet, unknownKind } from "./policy.ts";
 import { deniedBy } from "./verdict.ts";
 
@@ -96,14 +96,14 @@ export class MutatingPolicies {
     const { catalog, objects } = this.parts;
     try {
       const resource = paramResource(policy, catalog);
-      if (resource === "unknown") throw new ConfigurationFault(unknownKind(policy));
+      if (resource === "unknown") throw new ParamsFault(unknownKind(policy));
       let changed = false;
       for (const params of await paramsOf(concerned, input.reviewed, { objects, resource })) {
         changed = (await mutateWith(concerned, params, input)) || changed;
       }
       return changed;
     } catch (fault) {
-      const isOurs = fault instanceof ConfigurationFault || fault instanceof MutationFault;
+      const isOurs = fault instanceof ParamsFault || fault instanceof MutationFault;
       if (!isOurs) throw fault;
       if (policy.spec.failurePolicy === "Ignore") return false;
       const [name, bound] = [policy.metadata.name, binding.metadata.name];

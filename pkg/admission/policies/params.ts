@@ -6,8 +6,8 @@ import type { Objects } from "../objects.ts";
 import type { Bound, Policy } from "./policy.ts";
 
 /** A policy or binding cannot be used as it is; the message begins with which of them. */
-export class ConfigurationFault extends Error {
-  override readonly name = "ConfigurationFault";
+export class ParamsFault extends Error {
+  override readonly name = "ParamsFault";
 }
 
 /** As JSON in the version that the policy names; shown once per state of the object. */
@@ -20,7 +20,7 @@ const paramsIn = memoize((resource: Resource) =>
 
 /**
  * The parameters that a bound policy is evaluated with, once each; null = once without any. Throws
- * ConfigurationFault.
+ * ParamsFault.
  */
 export async function paramsOf(
   { policy, binding }: Bound<Policy>,
@@ -60,6 +60,6 @@ function namespaceOf(named: string, { kind }: Resource, reviewed: Reviewed): str
   );
 }
 
-function wrong(why: string): ConfigurationFault {
-  return new ConfigurationFault(`failed to configure binding: ${why}`);
+function wrong(why: string): ParamsFault {
+  return new ParamsFault(`failed to configure binding: ${why}`);
 }

@@ -2,7 +2,7 @@
 import type { AdmissionAttributes, ServerAccess } from "#registry";
 import { carrying } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
-import { ConfigurationFault, paramsOf } from "./params.ts";
+import { ParamsFault, paramsOf } from "./params.ts";
 import { paramResource, PolicySet, unknownKind } from "./policy.ts";
 import { compiledValidation, failuresOf, notedBy, type ValidatingPolicy } from "./validation.ts";
 import { PolicyVerdict } from "./verdict.ts";
@@ -56,7 +56,7 @@ export class ValidatingPolicies {
         await evaluate(concerned, bindings, { input, verdict });
       }
     } catch (fault) {
-      if (!(fault instanceof ConfigurationFault)) throw fault;
+      if (!(fault instanceof ParamsFault)) throw fault;
       if (isLenient(policy)) return;
       verdict.misconfigured(policy.metadata.name, binding.metadata.name, fault.message);
     }
