@@ -228,7 +228,7 @@ describe("metrics of a server", function () {
       `longrunning_requests{${labels("WATCH", "namespace").replace('dry_run="",', "")}} 1`,
       'apiserver_watch_events_total{group="",version="v1",resource="configmaps"} 1',
       'step_admission_duration_seconds_count{type="admit",operation="CREATE",rejected="false"} ',
-      'controller_admission_duration_seconds_count{name="LimitRanger",type="validate",',
+      'controller_admission_duration_seconds_count{name="PodSecurity",type="validate",',
       'kubernetes_feature_enabled{name="ImageVolume",stage="BETA"} 0',
       'apiserver_watch_cache_initializations_total{group="",resource="configmaps"} 1',
       'apiserver_storage_objects{resource="namespaces"} 4',
