@@ -39,6 +39,25 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(parts);
 }
 
+/**
+ * The text of a body that comes in chunks; undefined once it is longer than `most` bytes, and then
+ * no more of it is read.
+ */
+export async function textWithin(
+  body: AsyncIterable<Uint8Array>,
+  most: number,
+): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    // Leaving the loop ends a stream, too.
+    if (size > most) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size).toString("utf8");
+}
+
 /** The same memory seen as a Buffer. */
 export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)

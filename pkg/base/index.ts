@@ -13,7 +13,7 @@ export {
 export { memoize } from "./memoize.ts";
 export { deepEqual } from "./equal.ts";
 export { deepClone } from "./clone.ts";
-export { assign, compareUtf8, concatBytes, ownBytes, toBuffer } from "./bytes.ts";
+export { assign, compareUtf8, concatBytes, ownBytes, textWithin, toBuffer } from "./bytes.ts";
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
 export { Keeper, type Kept } from "./keeper.ts";
 export { AsyncQueue } from "./queue.ts";

@@ -1,17 +1,13 @@
+import { textWithin } from "#base";
 import { ConnectionFault } from "./sending.ts";
 
 /** No server is trusted with more memory than that for one answer, or one event of a watch. */
 const longestAnswer = 256 * 1024 * 1024;
 
 export async function wholeBody(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > longestAnswer) throw new ConnectionFault("the answer is too long", false);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  const text = await textWithin(body, longestAnswer);
+  if (text !== undefined) return text;
+  throw new ConnectionFault("the answer is too long", false);
 }
 
 const newline = 0x0a;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
+import { textWithin } from "#base";
 
 export interface FetchOptions {
   /** PEM of the authorities that may vouch for the place; absent = those of the system. */
@@ -51,15 +52,7 @@ function begin(url: string, ca: string | undefined, signal: AbortSignal): Promis
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > longestDocument) {
-      answer.destroy();
-      throw new Error(`the document is longer than ${longestDocument} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size).toString("utf8");
+  const text = await textWithin(answer, longestDocument);
+  if (text !== undefined) return text;
+  throw new Error(`the document is longer than ${longestDocument} bytes`);
 }

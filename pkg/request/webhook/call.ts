@@ -1,5 +1,6 @@
 import type { Agent, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { textWithin } from "#base";
 
 /** Where a webhook of a stored configuration is. */
 export interface WebhookPlace {
@@ -124,17 +125,9 @@ async function exchange(
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > longestAnswer) {
-      answer.destroy();
-      throw new CallFault(`the answer is longer than ${longestAnswer} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size).toString("utf8");
+  const text = await textWithin(answer, longestAnswer);
+  if (text !== undefined) return text;
+  throw new CallFault(`the answer is longer than ${longestAnswer} bytes`);
 }
 
 function parsed(code: number, text: string): unknown {

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { textWithin } from "#base";
 import type { Clock } from "#base";
 import { noTracer, type TraceHeaders, type Tracer } from "../tracer.ts";
 import type { Endpoint } from "./kubeconfig.ts";
@@ -171,17 +172,9 @@ class Webhook implements WebhookClient {
   }
 
   private async textOf(answer: IncomingMessage): Promise<string> {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of answer as AsyncIterable<Uint8Array>) {
-      size += chunk.byteLength;
-      if (size > longestAnswer) {
-        answer.destroy();
-        throw this.fault(`the answer is longer than ${longestAnswer} bytes`);
-      }
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks, size).toString("utf8");
+    const text = await textWithin(answer, longestAnswer);
+    if (text !== undefined) return text;
+    throw this.fault(`the answer is longer than ${longestAnswer} bytes`);
   }
 
   private fault(
