@@ -96,6 +96,11 @@ export class Encryption {
     for (const { fault } of this.#services) if (fault !== undefined) throw new SealFault(fault);
   }
 
+  /** False while nothing is configured: values are stored as they are. */
+  get seals(): boolean {
+    return this.#rules.length > 0;
+  }
+
   /** Throws SealFault. */
   seal(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
     return this.#ringOf(key).seal(plain, key);
@@ -107,7 +112,7 @@ export class Encryption {
    */
   open(entry: Entry): Entry | Promise<Entry> {
     const { key, value } = entry;
-    if (this.#rules.length === 0 && !isSealed(value)) return entry;
+    if (!this.seals && !isSealed(value)) return entry;
     try {
       const opened = this.#ringOf(key).open(value, key);
       if (!(opened instanceof Promise)) return withValue(entry, opened);

@@ -28,7 +28,8 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
     },
 
     async txn(transaction) {
-      const result = await backend.txn(await sealed(transaction, encryption));
+      const stored = encryption.seals ? await sealed(transaction, encryption) : transaction;
+      const result = await backend.txn(stored);
       const { read, deleted } = result;
       return {
         ...result,
