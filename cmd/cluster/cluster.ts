@@ -60,7 +60,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const layers = [members, servers, [balancer], managers, prometheus ? [prometheus] : []];
   const close = async (): Promise<void> => {
     for (const layer of [...layers].reverse()) {
-      await Promise.all(layer.map((each) => each.stop(graceMs)));
+      await Promise.all(layer.map((each) => each.retire(graceMs)));
     }
   };
   try {

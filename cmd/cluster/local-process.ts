@@ -27,6 +27,7 @@ export class LocalProcess {
   readonly #log: WriteStream;
   #child: ChildProcess | undefined;
   #gone: Promise<void> = Promise.resolve();
+  #retired = false;
   /** The last that it printed, for whoever has to understand why it ended. */
   #last = "";
 
@@ -47,6 +48,7 @@ export class LocalProcess {
    */
   async start(signal?: AbortSignal): Promise<void> {
     const { program, words, ready } = this.#options;
+    if (this.#retired) throw new EndedError(`${this.name} is not started any more`);
     const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
     this.#last = "";
@@ -75,6 +77,13 @@ export class LocalProcess {
     const timer = setTimeout(() => this.signal("SIGKILL"), graceMs);
     await this.#gone;
     clearTimeout(timer);
+  }
+
+  /** Ends it for good, frozen or not: whoever would start it again is refused. */
+  async retire(graceMs: number): Promise<void> {
+    this.#retired = true;
+    this.signal("SIGCONT");
+    await this.stop(graceMs);
   }
 
   /** As a crash; resolves when the process is gone. */

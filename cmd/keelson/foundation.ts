@@ -75,7 +75,7 @@ export async function layFoundation(
     closeTracing,
     credentials,
     token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
-    steps: new StartSteps(),
+    steps: new StartSteps({ clock, report, signal: life.signal }),
     life,
     signal: life.signal,
   };

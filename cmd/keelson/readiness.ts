@@ -17,24 +17,24 @@ export async function makeReady(assembly: Assembly): Promise<void> {
       "poststarthook/start-system-namespaces-controller",
       "poststarthook/scheduling/bootstrap-system-priority-classes",
     ],
-    bootstrap(registry, catalog, signal),
+    () => bootstrap(registry, catalog, signal),
   );
-  await steps.run(["poststarthook/rbac/bootstrap-roles"], reconcileAccess(assembly));
-  const tracking = noteTokenTracking(assembly, clock.now());
-  await steps.run(["poststarthook/start-legacy-token-tracking-controller"], tracking);
-  const objects = ensureServerObjects(assembly);
+  await steps.run(["poststarthook/rbac/bootstrap-roles"], () => reconcileAccess(assembly));
+  const noteTracking = () => noteTokenTracking(assembly, clock.now());
+  await steps.run(["poststarthook/start-legacy-token-tracking-controller"], noteTracking);
+  const objects = () => ensureServerObjects(assembly);
   await steps.run(["poststarthook/priority-and-fairness-config-producer"], objects);
   const followed = [feed(access.followed, assembly), admission.follow(assembly)];
-  await steps.run(["informer-sync"], Promise.all(followed));
+  await steps.run(["informer-sync"], () => Promise.all(followed));
   await steps.run(
     ["poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced"],
-    definitions.ready,
+    () => definitions.ready,
   );
   const port = await listen(assembly);
   const network = assembly.options.serviceNetwork ?? defaultNetwork;
   await steps.run(
     ["poststarthook/bootstrap-controller", "poststarthook/start-service-ip-repair-controllers"],
-    ensureKubernetesService({ ...assembly, network, port: port ?? defaultPort }),
+    () => ensureKubernetesService({ ...assembly, network, port: port ?? defaultPort }),
   );
 }
 

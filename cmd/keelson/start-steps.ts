@@ -1,4 +1,7 @@
+import type { Clock } from "#base";
+import { StatusError } from "#meta";
 import type { HealthCheck } from "#server";
+import type { ToldOptions } from "./logging.ts";
 
 /** What a server does once at its start, by the names that its health gives them. */
 const steps = [
@@ -16,6 +19,17 @@ const steps = [
 
 type Step = (typeof steps)[number];
 
+/** Until a store that gives no answer is given up; electing a leader takes etcd a few seconds. */
+const patienceMs = 30_000;
+const pauseMs = 500;
+
+export interface StartStepsOptions {
+  readonly clock: Clock;
+  /** Told of every attempt that failed and is made again. */
+  readonly report: ToldOptions["report"];
+  readonly signal: AbortSignal;
+}
+
 /** The steps of a start; each is a check that fails until it is done. */
 export class StartSteps {
   readonly checks: readonly HealthCheck[] = steps.map((name) => ({
@@ -27,9 +41,27 @@ export class StartSteps {
   }));
   private readonly finished = new Set<Step>();
 
-  /** Does the work of some steps. */
-  async run(names: readonly Step[], work: Promise<unknown>): Promise<void> {
-    await work;
+  constructor(private readonly options: StartStepsOptions) {}
+
+  /** Does the work of some steps, again while the store is not there: it may be starting, too. */
+  async run(names: readonly Step[], work: () => Promise<unknown>): Promise<void> {
+    const { clock, report, signal } = this.options;
+    const patientUntil = clock.now() + patienceMs;
+    for (;;) {
+      try {
+        await work();
+        break;
+      } catch (error) {
+        if (!isUnanswered(error) || clock.now() >= patientUntil) throw error;
+        report("start", error);
+      }
+      await clock.sleep(pauseMs, signal);
+    }
     for (const name of names) this.finished.add(name);
   }
+}
+
+/** 503 and 504: the store was not reached, or did not say whether it did what it was asked. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof StatusError && (error.code === 503 || error.code === 504);
 }

@@ -83,12 +83,15 @@ describe("a cluster on this machine", function () {
         failures,
       }),
     );
-    for (const server of cluster.servers) {
-      await server.stop(graceMs);
-      await server.start();
+    try {
+      for (const server of cluster.servers) {
+        await server.stop(graceMs);
+        await server.start();
+      }
+    } finally {
+      traffic.abort();
+      await Promise.all(working);
     }
-    traffic.abort();
-    await Promise.all(working);
     assert.deepEqual(failures, []);
     assert.ok(history.length > 100, `only ${history.length} operations`);
   });

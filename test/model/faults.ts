@@ -26,6 +26,13 @@ async function freeze(process: LocalProcess, random: Random): Promise<void> {
   process.signal("SIGCONT");
 }
 
+/** Waits for all of them even if one fails, so that nothing is put right behind anybody's back. */
+async function all(works: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(works)) {
+    if (result.status === "rejected") throw result.reason;
+  }
+}
+
 export const faults: readonly Fault[] = [
   { name: "kill a server", run: (c, random) => crash(random.pick(c.servers), random) },
   { name: "freeze a server", run: (c, random) => freeze(random.pick(c.servers), random) },
@@ -42,17 +49,14 @@ export const faults: readonly Fault[] = [
   {
     name: "kill all members",
     run: async (c) => {
-      await Promise.all(c.members.map((member) => member.kill()));
-      await Promise.all(c.members.map((member) => member.start()));
+      await all(c.members.map((member) => member.kill()));
+      await all(c.members.map((member) => member.start()));
     },
   },
   {
     name: "kill a server and a member",
     run: async (c, random) => {
-      await Promise.all([
-        crash(random.pick(c.servers), random),
-        crash(random.pick(c.members), random),
-      ]);
+      await all([crash(random.pick(c.servers), random), crash(random.pick(c.members), random)]);
     },
   },
 ];

@@ -8,7 +8,7 @@ import { type Backend, openEtcdBackend } from "#storage";
 import type { Cluster } from "../../cmd/cluster/cluster.ts";
 import { checkHistory, checkWatcher } from "./check.ts";
 import { faults } from "./faults.ts";
-import type { Operation, Told } from "./history.ts";
+import type { Change, Operation, Told } from "./history.ts";
 import { namespace, names, pause, runTraffic, runWatcher, things } from "./traffic.ts";
 import { Witness } from "./witness.ts";
 
@@ -92,27 +92,39 @@ export async function runModel(options: ModelOptions): Promise<ModelResult> {
       failures,
     }),
   );
-  const made = await makeFaults(cluster, { random: seededRandom(seed), seconds, log });
-  traffic.abort();
-  await Promise.all(working);
-  const changes = await witness.finish();
-  await caughtUp(told, changes);
-  life.abort();
-  await Promise.all(watching);
-  await store[Symbol.asyncDispose]();
+  try {
+    const made = await makeFaults(cluster, { random: seededRandom(seed), seconds, log });
+    traffic.abort();
+    await Promise.all(working);
+    const changes = await witness.finish();
+    await caughtUp(told, changes);
+    return {
+      violations: violationsOf(history, changes, told),
+      operations: history.length,
+      changes: changes.length,
+      events: told.reduce((sum, { story }) => sum + story.length, 0),
+      faults: made,
+      failures: failures.length,
+    };
+  } finally {
+    traffic.abort();
+    life.abort();
+    await Promise.allSettled([...working, ...watching]);
+    await store[Symbol.asyncDispose]();
+  }
+}
+
+function violationsOf(
+  history: readonly Operation[],
+  changes: readonly Change[],
+  told: readonly Watcher[],
+): string[] {
   const violations = [...checkHistory(history, changes)];
   for (const [index, { story, name }] of told.entries()) {
     const found = checkWatcher(story, changes, (key) => selects(name, key));
     violations.push(...found.map((text) => `watcher ${index}: ${text}`));
   }
-  return {
-    violations,
-    operations: history.length,
-    changes: changes.length,
-    events: told.reduce((sum, { story }) => sum + story.length, 0),
-    faults: made,
-    failures: failures.length,
-  };
+  return violations;
 }
 
 interface Watcher {
