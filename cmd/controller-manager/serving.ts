@@ -132,10 +132,10 @@ class Guard {
     const { clock } = this.options;
     const key = JSON.stringify([path, certified, token]);
     const known = this.decisions.get(key);
-    if (known !== undefined && known.until > clock.now()) return known.code;
+    if (known !== undefined && known.until > clock.monotonic()) return known.code;
     const code = await this.decide(certified ?? (token && (await this.ofToken(token))), path);
     if (this.decisions.size >= mostDecisions) this.decisions.clear();
-    this.decisions.set(key, { code, until: clock.now() + freshMs });
+    this.decisions.set(key, { code, until: clock.monotonic() + freshMs });
     return code;
   }
 

@@ -241,8 +241,8 @@ export function countObjects(backend: Backend, measuring: Measuring): void {
   const { catalog, clock, root, instruments } = measuring;
   let counted = -Infinity;
   instruments.beforeRead(async () => {
-    if (clock.now() - counted < countedEveryMs) return;
-    counted = clock.now();
+    if (clock.monotonic() - counted < countedEveryMs) return;
+    counted = clock.monotonic();
     const signal = AbortSignal.timeout(countingMs);
     const stored = new Map(catalog.resources.map((each) => [each.keyPrefix, each]));
     await Promise.all(

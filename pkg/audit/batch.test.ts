@@ -38,7 +38,7 @@ describe("batches of events", () => {
   });
 
   function batches(options: Partial<BatchOptions>): Batches {
-    const clock = { ...systemClock, now: () => now };
+    const clock = { ...systemClock, monotonic: () => now };
     const onLoss = (_plugin: string, _error: unknown, count: number) => void (lost += count);
     const usual = { bufferSize: 10, maxSize: 2, maxWaitMs: 60_000 };
     return new Batches(slow, { ...usual, ...options }, { clock, onLoss });

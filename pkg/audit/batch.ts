@@ -39,7 +39,7 @@ export class Batches implements Backend {
     private readonly parts: BatchParts,
   ) {
     this.tokens = options.throttle?.burst ?? 0;
-    this.refilled = parts.clock.now();
+    this.refilled = parts.clock.monotonic();
   }
 
   write(events: readonly AuditEvent[]): undefined {
@@ -112,7 +112,7 @@ export class Batches implements Backend {
   private untilTurn(): number {
     const { throttle } = this.options;
     if (throttle === undefined) return 0;
-    const now = this.parts.clock.now();
+    const now = this.parts.clock.monotonic();
     const gained = ((now - this.refilled) / 1000) * throttle.perSecond;
     this.tokens = Math.min(throttle.burst, this.tokens + Math.max(0, gained));
     this.refilled = now;

@@ -9,7 +9,7 @@ describe("remembered tokens", () => {
   let now = 0;
   let asked: string[];
   let answer: () => Promise<TokenOwner | undefined>;
-  const clock = { now: () => now } as any;
+  const clock = { monotonic: () => now } as any;
   const alice = { user: { name: "alice", uid: "", groups: [], extra: new Map() } };
   let tokens: CachedTokens;
 

@@ -38,7 +38,7 @@ export class CachedTokens implements TokenAuthenticator {
     // A list in JSON tells where it ends, so no two questions are written alike.
     const digest = hash("sha256", `${this.key}${JSON.stringify(audiences)}${token}`, "base64");
     const known = this.good.get(digest) ?? this.bad.get(digest);
-    if (known !== undefined && known.until > this.options.clock.now()) {
+    if (known !== undefined && known.until > this.options.clock.monotonic()) {
       return Promise.resolve(known.owner);
     }
     let question = this.asked.get(digest);
@@ -57,7 +57,7 @@ export class CachedTokens implements TokenAuthenticator {
     this.good.delete(digest);
     this.bad.delete(digest);
     const { clock, goodMs, badMs = 0 } = this.options;
-    const asked = clock.now();
+    const asked = clock.monotonic();
     const owner = await this.inner.owner(token, audiences);
     const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
     if (milliseconds > 0) keep(answers, digest, { owner, until: asked + milliseconds });

@@ -44,7 +44,7 @@ describe("the webhook authorizer", () => {
         send: async () => {},
         close: () => {},
       },
-      clock: { ...systemClock, now: () => now },
+      clock: { ...systemClock, monotonic: () => now },
       domain: kubernetes,
       version: "v1",
       authorizedMs: 100,

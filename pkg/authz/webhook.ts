@@ -60,7 +60,7 @@ export class WebhookAuthorizer implements Authorizer {
     const spec = specOf(attributes);
     const key = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
     const known = this.answers.get(key);
-    if (known !== undefined && known.until > this.options.clock.now()) return known.decision;
+    if (known !== undefined && known.until > this.options.clock.monotonic()) return known.decision;
     let question = this.asked.get(key);
     if (question === undefined) {
       const mayKeep = lengthOf(attributes) < longestKept;
@@ -94,7 +94,9 @@ export class WebhookAuthorizer implements Authorizer {
     }
     const decision = decisionOf(answer);
     const keptMs = decision.verdict === "allow" ? authorizedMs : unauthorizedMs;
-    if (key !== undefined && keptMs > 0) this.keep(key, { decision, until: clock.now() + keptMs });
+    if (key !== undefined && keptMs > 0) {
+      this.keep(key, { decision, until: clock.monotonic() + keptMs });
+    }
     return decision;
   }
 

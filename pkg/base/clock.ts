@@ -5,6 +5,11 @@ export interface Clock {
   /** Microseconds since 1970, for MicroTime. */
   nowMicros(): number;
   /**
+   * Milliseconds since some moment of the past, for how long something took or holds: unlike the
+   * wall clock it is never set.
+   */
+  monotonic(): number;
+  /**
    * Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. A
    * sleep in the background does not keep the process alive.
    */
@@ -15,9 +20,18 @@ export interface Clock {
   ): Promise<void>;
 }
 
+/** Up to here the exact clock and the wall clock are taken for one. */
+const apartMs = 100;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
-  nowMicros: () => Math.floor((performance.timeOrigin + performance.now()) * 1000),
+  nowMicros: () => {
+    const wall = Date.now();
+    const exact = performance.timeOrigin + performance.now();
+    // They part when the wall clock is set, or the machine sleeps.
+    return Math.floor((Math.abs(wall - exact) < apartMs ? exact : wall) * 1000);
+  },
+  monotonic: () => performance.now(),
   sleep: (ms, signal, options) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

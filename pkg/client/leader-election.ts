@@ -127,7 +127,7 @@ class Election {
     const watching = this.watch(waiting.signal);
     try {
       while (!signal.aborted) {
-        const began = clock.now();
+        const began = clock.monotonic();
         if (await this.attempt()) return began;
         await this.pause();
       }
@@ -142,7 +142,7 @@ class Election {
   private async pause(): Promise<void> {
     const { clock, random, signal, retryPeriodMs } = this.options;
     const usualMs = retryPeriodMs * (1 + jitter * random.next());
-    const freeMs = this.isFresh() ? this.freshUntil - clock.now() : usualMs;
+    const freeMs = this.isFresh() ? this.freshUntil - clock.monotonic() : usualMs;
     const paused = new AbortController();
     const leave = () => paused.abort();
     signal.addEventListener("abort", leave, { once: true });
@@ -180,10 +180,10 @@ class Election {
     const { clock, signal, retryPeriodMs, renewDeadlineMs } = this.options;
     let renewed = since;
     while (!signal.aborted) {
-      const left = renewed + renewDeadlineMs - clock.now();
+      const left = renewed + renewDeadlineMs - clock.monotonic();
       if (left <= 0) return;
       await clock.sleep(Math.min(retryPeriodMs, left), signal).catch(() => undefined);
-      const began = clock.now();
+      const began = clock.monotonic();
       if (signal.aborted || began >= renewed + renewDeadlineMs) return;
       if (await this.attempt(renewed + renewDeadlineMs - began)) renewed = began;
       else if (this.holder !== this.options.identity || this.yields) return;
@@ -238,7 +238,7 @@ class Election {
 
   /** As far as can be seen from here, the holder may still lead. */
   private isFresh(): boolean {
-    return this.freshUntil > this.options.clock.now();
+    return this.freshUntil > this.options.clock.monotonic();
   }
 
   private get freshUntil(): number {
@@ -290,7 +290,7 @@ class Election {
     const { observed } = this;
     // Whoever labels the lease does not renew it.
     const same = observed !== undefined && deepEqual(observed.lease.spec, lease.spec);
-    this.observed = { lease, at: same ? observed.at : this.options.clock.now() };
+    this.observed = { lease, at: same ? observed.at : this.options.clock.monotonic() };
     if (this.holder === this.told) return;
     this.told = this.holder;
     if (this.told !== "") this.options.onLeader?.(this.told);

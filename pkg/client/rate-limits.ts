@@ -11,15 +11,14 @@ export class TokenBucket {
   ) {
     assert(rate.perSecond > 0 && rate.burst >= 1, "a bucket lets something through");
     this.tokens = rate.burst;
-    this.filledAt = clock.now();
+    this.filledAt = clock.monotonic();
   }
 
   /** Takes a token that is there, or will be; answers in how many milliseconds it will. */
   take(): number {
     const { perSecond, burst } = this.rate;
-    const now = this.clock.now();
-    // A wall clock that is set back fills nothing.
-    const passed = Math.max(0, now - this.filledAt) / 1000;
+    const now = this.clock.monotonic();
+    const passed = (now - this.filledAt) / 1000;
     this.filledAt = now;
     this.tokens = Math.min(burst, this.tokens + passed * perSecond) - 1;
     return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / perSecond) * 1000);

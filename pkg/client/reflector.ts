@@ -56,7 +56,7 @@ class Reflection<T extends ApiObject> {
   async run(): Promise<void> {
     const { clock, random, signal, report, resource } = this.options;
     while (!signal.aborted) {
-      const began = clock.now();
+      const began = clock.monotonic();
       let ended = true;
       try {
         await this.once();
@@ -67,7 +67,7 @@ class Reflection<T extends ApiObject> {
         if (isLost(error)) this.version = undefined;
         else if (failed > 0) report(`watch of ${resource.plural}`, error);
       }
-      if (clock.now() - began >= lastingMs) {
+      if (clock.monotonic() - began >= lastingMs) {
         this.backoff.forget("");
         if (ended) continue;
       }

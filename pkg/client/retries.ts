@@ -64,13 +64,13 @@ async function timed(
   request: Outgoing,
   { clock, host, instruments }: RetryOptions,
 ): Promise<Outcome> {
-  const began = clock.nowMicros();
+  const began = clock.monotonic();
   const { method } = request;
   const outcome: Outcome = await send(request).then(
     (answer) => ({ answer }),
     (fault: unknown) => ({ fault }),
   );
-  const seconds = (clock.nowMicros() - began) / 1e6;
+  const seconds = (clock.monotonic() - began) / 1000;
   instruments.observe("rest_client_request_duration_seconds", { verb: method, host }, seconds);
   const code = outcome.answer === undefined ? "<error>" : String(outcome.answer.status);
   instruments.add("rest_client_requests_total", { code, method, host }, 1);

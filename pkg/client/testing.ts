@@ -18,6 +18,10 @@ export class SlowClock implements Clock {
     return this.time * 1000;
   }
 
+  monotonic(): number {
+    return this.time;
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -50,11 +54,12 @@ export class SlowClock implements Clock {
   }
 }
 
-/** The same clock, but wrong. */
-export function skewed(clock: Clock, byMs: number): Clock {
+/** The same clock, but wrong; how wrong is asked each time, so that it can be set. */
+export function skewed(clock: Clock, byMs: () => number): Clock {
   return {
-    now: () => clock.now() + byMs,
-    nowMicros: () => clock.nowMicros() + byMs * 1000,
+    now: () => clock.now() + byMs(),
+    nowMicros: () => clock.nowMicros() + byMs() * 1000,
+    monotonic: () => clock.monotonic(),
     sleep: (ms, signal, options) => clock.sleep(ms, signal, options),
   };
 }

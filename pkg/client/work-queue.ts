@@ -71,7 +71,7 @@ export class WorkQueue {
       this.dirty.add(key);
       return;
     }
-    this.waiting.set(key, this.options.clock.nowMicros());
+    this.waiting.set(key, this.options.clock.monotonic());
     this.instruments.add("workqueue_adds_total", this.labels, 1);
     this.tellDepth();
     this.idle.shift()?.();
@@ -81,7 +81,7 @@ export class WorkQueue {
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) return this.add(key);
     const { clock, signal } = this.options;
-    const at = clock.now() + delayMs;
+    const at = clock.monotonic() + delayMs;
     if ((this.delayed.get(key) ?? Infinity) <= at) return;
     this.delayed.set(key, at);
     clock.sleep(delayMs, signal, { background: true }).then(
@@ -112,12 +112,12 @@ export class WorkQueue {
 
   private async attempt(key: string, work: Work): Promise<void> {
     const { clock, signal } = this.options;
-    const began = clock.nowMicros();
+    const began = clock.monotonic();
     const arrived = this.waiting.get(key) ?? began;
     this.waiting.delete(key);
     this.atWork.set(key, began);
     this.tellDepth();
-    const queued = (began - arrived) / 1e6;
+    const queued = (began - arrived) / 1000;
     this.instruments.observe("workqueue_queue_duration_seconds", this.labels, queued);
     try {
       await work(key);
@@ -125,7 +125,7 @@ export class WorkQueue {
     } catch (error) {
       if (!signal.aborted) this.retry(key, error);
     }
-    const worked = (clock.nowMicros() - began) / 1e6;
+    const worked = (clock.monotonic() - began) / 1000;
     this.instruments.observe("workqueue_work_duration_seconds", this.labels, worked);
     this.atWork.delete(key);
     if (this.dirty.delete(key)) this.add(key);
@@ -150,8 +150,8 @@ export class WorkQueue {
   }
 
   private tellOfTheMoment(): void {
-    const now = this.options.clock.nowMicros();
-    const ages = [...this.atWork.values()].map((began) => (now - began) / 1e6);
+    const now = this.options.clock.monotonic();
+    const ages = [...this.atWork.values()].map((began) => (now - began) / 1000);
     const sum = ages.reduce((all, age) => all + age, 0);
     this.instruments.set("workqueue_unfinished_work_seconds", this.labels, sum);
     const longest = Math.max(0, ...ages);

@@ -46,7 +46,7 @@ export class Collectable {
 
   /** Everything is known that could be asked for. */
   get isWhole(): boolean {
-    const now = this.context.clock.now();
+    const now = this.context.clock.monotonic();
     const all = [...this.followed.values()];
     return this.discovered && all.every(({ synced, since }) => synced || now > since + patienceMs);
   }
@@ -111,7 +111,7 @@ export class Collectable {
       signal.removeEventListener("abort", leave);
       leave();
     };
-    const followed: Followed = { resource, since: clock.now(), stop, synced: false };
+    const followed: Followed = { resource, since: clock.monotonic(), stop, synced: false };
     this.followed.set(name, followed);
     const sink = this.observer.sinkOf(resource);
     void reflect({

@@ -32,14 +32,15 @@ export async function runNamespaceController(
   const all = context.informers.of(namespaces);
   enqueue(queue, all, ({ type, object }) => {
     const { name, uid, deletionTimestamp } = object.metadata;
+    const isNew = deletionTimestamp !== undefined && !seen.has(uid);
     if (type === "deleted") seen.delete(uid);
-    else if (deletionTimestamp !== undefined && !seen.has(uid)) seen.set(uid, context.clock.now());
+    else if (isNew) seen.set(uid, context.clock.monotonic());
     return deletionTimestamp === undefined || type === "deleted" ? [] : [name];
   });
   const work = async (name: string) => {
     const namespace = await context.client.get(namespaces, { name }).catch(ignoreNotFound);
     if (namespace?.metadata.deletionTimestamp === undefined) return;
-    const since = seen.get(namespace.metadata.uid) ?? context.clock.now();
+    const since = seen.get(namespace.metadata.uid) ?? context.clock.monotonic();
     await finish(context, namespace, since + settleMs);
   };
   await queue.run(work, { workers });
@@ -61,7 +62,7 @@ async function finish(
       throw new Error([...discoveryFailures, ...failures].join("; "));
     }
     if (remaining.size > 0) throw new TryAgain(`${name} is not empty`);
-    const settling = settledAt - clock.now();
+    const settling = settledAt - clock.monotonic();
     if (settling > 0) throw new TryAgain(`${name} may get more`, settling);
     const left = finalizers.filter((finalizer) => finalizer !== kubernetesFinalizer);
     const final = { ...told, spec: { ...told.spec, finalizers: left } };

@@ -161,7 +161,7 @@ class ResourceQuotaController {
       const amount = amountOf(noted, name);
       return amount !== undefined && amountOf(used, name)!.compare(amount) < 0;
     });
-    const now = this.context.clock.now();
+    const now = this.context.clock.monotonic();
     const version = quota.metadata.resourceVersion;
     const before = this.doubts.get(key);
     const { since, first } =

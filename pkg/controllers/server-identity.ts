@@ -28,13 +28,13 @@ const component = "kube-apiserver";
 export async function runServerIdentity(options: ServerIdentity): Promise<void> {
   const { clock, signal, report, random } = options;
   const holder = `${nameOf(options)}_${random.uuid()}`;
-  let lookAt = clock.now();
+  let lookAt = clock.monotonic();
   while (!signal.aborted) {
     try {
       await renew(options, holder);
-      if (clock.now() >= lookAt) {
+      if (clock.monotonic() >= lookAt) {
         await removeExpired(options);
-        lookAt = clock.now() + leaseSeconds * 1000;
+        lookAt = clock.monotonic() + leaseSeconds * 1000;
       }
     } catch (error) {
       if (!signal.aborted) report("identity lease of the API server", error);

@@ -212,7 +212,7 @@ export class Audience implements Subscriber {
       } catch {
         break;
       }
-      this.#bookmark(clock.now());
+      this.#bookmark(clock.monotonic());
     }
     this.#ticking = undefined;
     if (this.#bookmarked.size > 0) void this.#tick();

@@ -27,9 +27,9 @@ export class NamespaceCache {
 
   async find(name: string): Promise<NamespaceState | undefined> {
     const known = this.#states.get(name);
-    if (known !== undefined && known.until > this.clock.now()) return known.state;
+    if (known !== undefined && known.until > this.clock.monotonic()) return known.state;
     this.#states.delete(name);
-    const until = this.clock.now() + freshMilliseconds;
+    const until = this.clock.monotonic() + freshMilliseconds;
     const before = this.#forgotten;
     const state = await this.read(name);
     if (state === undefined || before !== this.#forgotten) return state;

@@ -55,6 +55,9 @@ export class TestClock implements Clock {
   nowMicros(): number {
     return this.#now * 1000;
   }
+  monotonic(): number {
+    return this.#now;
+  }
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const wake = (): void => {

@@ -122,7 +122,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     const { clock, identities } = environment;
     const seconds = options.timeoutSeconds || defaultTimeoutSeconds * (1 + identities.chance());
     const milliseconds = Math.min(seconds * 1000, longestTimer);
-    this.#deadline = clock.now() + milliseconds;
+    this.#deadline = clock.monotonic() + milliseconds;
     // The sleep fails only when the watch is over before.
     clock.sleep(milliseconds, this.#life.signal).then(this.#end, () => undefined);
     this.#stay = environment.catalog.whenGone(target.resource, this.#end);
@@ -136,7 +136,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     const audience = audienceOf(environment, target.resource);
     const group = audience.groups.find(target.resource, prefix, selection);
     const bookmarks = options.allowBookmarks ? bookmarksUntil(this.#deadline) : undefined;
-    const now = environment.clock.now();
+    const now = environment.clock.monotonic();
     this.#follower = new Follower(audience, { group, position, bookmarks }, now);
   }
 

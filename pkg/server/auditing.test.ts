@@ -61,7 +61,7 @@ describe("the start of a server", () => {
       registry: {} as ServerOptions["registry"],
       authenticator: { authenticate: async () => user },
       authorizer: { authorize: async () => ({ verdict: "allow", reason: "" }) },
-      clock: { ...systemClock, now: () => now },
+      clock: { ...systemClock, monotonic: () => now },
       livezGraceMs: 1000,
       health: [
         {

@@ -45,7 +45,7 @@ export class Health {
       },
     };
     this.checks = [{ name: "ping", ...fine }, { name: "log", ...fine }, ...checks, shutdown];
-    this.patientUntil = clock.now() + livezGraceMs;
+    this.patientUntil = clock.monotonic() + livezGraceMs;
   }
 
   /** Every path that it answers. */
@@ -112,7 +112,7 @@ export class Health {
     endpoint: HealthEndpoint,
   ): Promise<string | undefined> {
     const isPatient = endpoint === "livez" && name.startsWith(startPrefix);
-    if (isPatient && this.options.clock.now() < this.patientUntil) return undefined;
+    if (isPatient && this.options.clock.monotonic() < this.patientUntil) return undefined;
     try {
       await check();
       this.count({ name, type: endpoint }, true);

@@ -15,6 +15,7 @@ const began = Date.now();
 const fast: Clock = {
   now: () => began + (Date.now() - began) * speed,
   nowMicros: () => (began + (Date.now() - began) * speed) * 1000,
+  monotonic: () => performance.now() * speed,
   sleep: (ms, signal, options) => systemClock.sleep(ms / speed, signal, options),
 };
 const group = "/apis/coordination.k8s.io";

@@ -37,7 +37,7 @@ export class IssuerKeys {
 
   /** Undefined = none are known yet. */
   async known(): Promise<readonly VerifyingKey[] | undefined> {
-    const isOld = this.options.clock.now() - this.fetchedAt > freshMs;
+    const isOld = this.options.clock.monotonic() - this.fetchedAt > freshMs;
     if (this.keys === undefined) await this.fetch();
     // Nobody waits for keys that are only to be made fresh.
     else if (isOld) void this.fetch();
@@ -54,16 +54,16 @@ export class IssuerKeys {
   private fetch(): Promise<void> {
     if (this.fetching !== undefined) return this.fetching;
     const { clock, report } = this.options;
-    if (clock.now() < this.notBefore) return Promise.resolve();
+    if (clock.monotonic() < this.notBefore) return Promise.resolve();
     this.fetching = this.fetchNow()
       .then(
         (keys) => {
           this.keys = keys;
-          this.fetchedAt = clock.now();
-          this.notBefore = clock.now() + betweenFetchesMs;
+          this.fetchedAt = clock.monotonic();
+          this.notBefore = clock.monotonic() + betweenFetchesMs;
         },
         (error: unknown) => {
-          this.notBefore = clock.now() + betweenFailuresMs;
+          this.notBefore = clock.monotonic() + betweenFailuresMs;
           // The issuer may have moved its keys.
           this.keysUrl = undefined;
           report(error);

@@ -57,7 +57,7 @@ describe("tokens of other issuers", () => {
     documents.set("/.well-known/openid-configuration", { issuer: url, jwks_uri: `${url}/keys` });
     documents.set("/keys", keySet([rsa]));
     issuers = new JwtIssuers({
-      clock: { now: () => now } as any,
+      clock: { now: () => now, monotonic: () => now } as any,
       domain: kubernetes,
       signal: life.signal,
       report: (error) => void reported.push(String(error)),

@@ -89,7 +89,7 @@ export class Feed {
     if (this.#revision >= revision && this.#state === "running") return true;
     if (this.#state !== "running") return false;
     return new Promise((settle, fail) => {
-      this.#waiting.push({ revision, since: this.#clock.now(), settle, fail });
+      this.#waiting.push({ revision, since: this.#clock.monotonic(), settle, fail });
       if (!this.#nudging) void this.#nudge();
     });
   }
@@ -152,7 +152,7 @@ export class Feed {
     const { waitMs, nudgeMs } = this.#limits;
     while (this.#waiting.length > 0) {
       await this.#clock.sleep(nudgeMs, undefined, { background: true });
-      const now = this.#clock.now();
+      const now = this.#clock.monotonic();
       const late = this.#waiting.filter(({ since }) => now - since >= waitMs);
       if (late.length > 0) {
         this.#waiting = this.#waiting.filter((waiting) => !late.includes(waiting));

@@ -22,6 +22,10 @@ class TestClock implements Clock {
     return this.time * 1000;
   }
 
+  monotonic(): number {
+    return this.time;
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {

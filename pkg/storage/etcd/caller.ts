@@ -54,7 +54,7 @@ export class Caller {
 
   async call<T>(call: Call<T>): Promise<T> {
     call.signal?.throwIfAborted();
-    const deadline = this.#options.clock.now() + this.#options.requestTimeoutMs;
+    const deadline = this.#options.clock.monotonic() + this.#options.requestTimeoutMs;
     if (this.#inFlight >= this.#options.maxInFlight) await this.#wait();
     this.#inFlight += 1;
     try {
@@ -80,7 +80,7 @@ export class Caller {
       if (this.#closed) throw new StoreFault({ kind: "closed" });
       call.signal?.throwIfAborted();
       const link = await links.current();
-      const left = deadline - clock.now();
+      const left = deadline - clock.monotonic();
       try {
         return await send(call, link, this.#until(call, link, left));
       } catch (error) {
@@ -90,7 +90,7 @@ export class Caller {
         telling = failure;
         if (isConnectionTrouble(failure)) links.suspect(link);
         const pause = this.#pause(attempt);
-        if (!repeatable(failure, call.write) || clock.now() + pause >= deadline) {
+        if (!repeatable(failure, call.write) || clock.monotonic() + pause >= deadline) {
           throw numbered(failure) ? new CallFailure(failure) : faultOf(failure, call.write);
         }
         await clock.sleep(pause, call.signal);

@@ -191,11 +191,11 @@ export class Follower implements AsyncDisposable {
   /** Whether the log gets as far as `revision` in time. */
   async #reaches(log: EventLog, revision: number): Promise<boolean> {
     const { clock, stallMs } = this.#options;
-    const until = clock.now() + stallMs;
+    const until = clock.monotonic() + stallMs;
     while (log.position < revision && !log.ended) {
-      if (clock.now() >= until) return false;
+      if (clock.monotonic() >= until) return false;
       const timer = new AbortController();
-      const late = clock.sleep(until - clock.now(), timer.signal).catch(() => {});
+      const late = clock.sleep(until - clock.monotonic(), timer.signal).catch(() => {});
       await Promise.race([log.moved(), late]);
       timer.abort();
     }

@@ -33,7 +33,7 @@ export class Leases {
 
   /** The id of a lease that ends after at least `ttlSeconds`, for one key. */
   async idFor(ttlSeconds: number): Promise<string> {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     const known = this.#shared.get(ttlSeconds);
     if (known !== undefined && now < known.until && known.keys < keysPerLease) {
       known.keys += 1;

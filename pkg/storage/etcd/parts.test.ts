@@ -37,7 +37,7 @@ describe("etcd group read", () => {
 describe("etcd leases", () => {
   const leases = (): { now: number; granted: number[]; leases: Leases } => {
     const made = { now: 0, granted: [] as number[], leases: undefined as unknown as Leases };
-    const clock: Clock = { ...systemClock, now: () => made.now };
+    const clock: Clock = { ...systemClock, monotonic: () => made.now };
     const grant = async (seconds: number): Promise<string> => String(made.granted.push(seconds));
     made.leases = new Leases(grant, clock);
     return made;
