@@ -6,6 +6,12 @@ import { exactly, nothing, plus, type Range, times, unbounded, union, unit } fro
 import { codePoints } from "./source.ts";
 import { type CelType, dyn, isOptional, parameterOf } from "./types.ts";
 
+/** Which parameter of a container's type its elements have. */
+const indexed: ReadonlyMap<string, number> = new Map([
+  ["index_list", 0],
+  ["index_map", 1],
+]);
+
 const scalars: ReadonlySet<string> = new Set([
   "bool",
   "double",
@@ -25,18 +31,23 @@ export function estimateCost(checked: Checked): Range {
   return new Estimator(checked).cost(checked.expression);
 }
 
+/** How a node names data: a variable, a field of it, an element. */
+interface Path {
+  /** The declared type of what is there; undefined where nothing is declared. */
+  readonly type: CelType | undefined;
+}
+
 /** What a comprehension's variable ranges over, or what a binding is bound to. */
 interface Local {
   readonly name: string;
-  /** The declared type of the variable's values, where a path of declarations leads there. */
-  readonly declared: CelType | undefined;
+  readonly path: Path | undefined;
   readonly size: Range | undefined;
 }
 
 class Estimator {
   private readonly sizes = new Map<Expression, Range>();
-  /** Declared types of nodes that name data: a variable, a field of it, an element. */
-  private readonly declared = new Map<Expression, CelType>();
+  /** Of the nodes that have one. */
+  private readonly paths = new Map<Expression, Path>();
   private readonly locals: Local[] = [];
 
   /** Type of the value that rules are about; undefined where the expression does not use it. */
@@ -86,12 +97,23 @@ class Estimator {
     if (reference?.kind === "type") this.declare(node, this.self);
     if (reference?.kind !== "local") return;
     const local = this.locals.findLast((one) => one.name === name);
-    this.declare(node, local?.declared);
+    if (local?.path !== undefined) this.paths.set(node, local.path);
     if (local?.size !== undefined) this.sizes.set(node, local.size);
   }
 
   private declare(node: Expression, type: CelType | undefined): void {
-    if (type !== undefined) this.declared.set(node, type);
+    this.paths.set(node, { type });
+  }
+
+  /**
+   * What is declared of a part of what a node names. Kubernetes takes the first step of a path for
+   * the value at hand, also where it is the first because the node names nothing: the elements of
+   * `(has(self.a) ? self.a : [])` are as large as `self`.
+   */
+  private part(node: Expression, of: (whole: CelType) => CelType | undefined): Path {
+    const path = this.paths.get(node);
+    if (path === undefined) return { type: this.self };
+    return { type: path.type && of(path.type) };
   }
 
   private select(node: SelectNode): Range {
@@ -101,8 +123,7 @@ class Estimator {
     }
     const operand = this.cost(node.operand);
     if (node.test) return operand;
-    const owner = this.declared.get(node.operand);
-    if (owner?.kind === "object") this.declare(node, owner.object?.field(node.field)?.type);
+    this.paths.set(node, this.part(node.operand, ({ object }) => object?.field(node.field)?.type));
     const { kind } = this.type(node.operand);
     return kind === "map" || kind === "object" ? plus(operand, unit) : operand;
   }
@@ -123,13 +144,13 @@ class Estimator {
         return exactly(node.entries.length);
       default:
     }
-    const declared = this.declared.get(node);
+    const declared = this.paths.get(node)?.type;
     return declared === undefined ? undefined : declaredSize(declared);
   }
 
   /** Sizes of a list's elements. */
   private elementSize(node: Expression): Range {
-    const declared = this.declared.get(node);
+    const declared = this.paths.get(node)?.type;
     return declared?.kind === "list" ? declaredSize(parameterOf(declared)) : unbounded;
   }
 
@@ -166,10 +187,9 @@ class Estimator {
 
   private followIndex(node: CallNode, overload: string): void {
     const [container] = node.arguments;
-    const owner = container === undefined ? undefined : this.declared.get(container);
-    if (owner === undefined) return;
-    if (overload === "index_list") this.declare(node, parameterOf(owner));
-    if (overload === "index_map") this.declare(node, parameterOf(owner, 1));
+    const which = indexed.get(overload);
+    if (container === undefined || which === undefined) return;
+    this.paths.set(node, this.part(container, (whole) => parameterOf(whole, which)));
   }
 
   /** Operators that do not evaluate all of their operands. */
@@ -195,22 +215,21 @@ class Estimator {
     const range = this.cost(node.range);
     const initial = this.cost(node.initial);
     const count = this.size(node.range);
-    const over = this.declared.get(node.range);
-    const isList = over?.kind === "list";
-    const first = over === undefined ? undefined : parameterOf(over);
+    const isList = this.type(node.range).kind === "list";
+    const inner = (which: number): Path =>
+      this.part(node.range, (whole) => parameterOf(whole, which));
     this.locals.push({
       name: node.accumulator,
-      declared: this.declared.get(node.initial),
+      path: this.paths.get(node.initial),
       size: node.accumulator.startsWith("@") ? undefined : this.knownSize(node.initial),
     });
     const outer = this.locals.length;
     if (node.second === undefined) {
-      this.locals.push({ name: node.variable, declared: first, size: undefined });
+      this.locals.push({ name: node.variable, path: inner(0), size: undefined });
     } else {
-      const key = isList || over === undefined ? undefined : first;
-      const value = over === undefined ? undefined : parameterOf(over, isList ? 0 : 1);
-      this.locals.push({ name: node.variable, declared: key, size: isList ? unit : undefined });
-      this.locals.push({ name: node.second, declared: value, size: undefined });
+      const key = isList ? { path: undefined, size: unit } : { path: inner(0), size: undefined };
+      this.locals.push({ name: node.variable, ...key });
+      this.locals.push({ name: node.second, path: inner(isList ? 0 : 1), size: undefined });
     }
     const turn = plus(this.cost(node.condition), this.cost(node.step));
     this.locals.length = outer;

@@ -296,6 +296,14 @@ describe("cel: costs", () => {
     assert.equal(program("'a is ' + string(self.a)", type).estimatedCost.max, Infinity);
   });
 
+  it("takes the elements of a choice for as large as the value at hand, as Kubernetes does", () => {
+    const texts = { type: "array", items: { type: "string" }, maxItems: 256 };
+    const type = structural({ type: "object", properties: { texts } });
+    const chosen = "(has(self.texts) ? self.texts : []).exists(k, k.contains('/'))";
+    assert(program(chosen, type).estimatedCost.max < 5_000);
+    assert(program("self.texts.exists(k, k.contains('/'))", type).estimatedCost.max > 10_000_000);
+  });
+
   it("ends an evaluation that spends too much, whatever absorbs errors around it", () => {
     const self = new Array<number>(600).fill(1);
     const source = "self.all(x, self.all(y, x + y >= 0)) || true";

@@ -57,6 +57,25 @@ describe("parseYaml", () => {
     assert.equal(parseYaml("---\n").value, null);
   });
 
+  it("takes lines within brackets and quotes wherever they begin", () => {
+    const text = `spec:
+  - args: [
+    "a",
+# note
+"b", {
+ c: d
+}
+  ]
+    last: "e
+f"
+`;
+    const element = { args: ["a", "b", { c: "d" }], last: "e f" };
+    assert.deepEqual(parseYaml(text).value, { spec: [element] });
+    assert.match(refusal("a:\n  b: [\n  c: d\n"), /^yaml: line 2: did not find expected /);
+    const many = `a: [\n${"b,\n".repeat(20_000)}`;
+    assert.match(refusal(many), /^yaml: line \d+: did not find expected /);
+  });
+
   it("expands anchors, aliases and merge keys", () => {
     const { value } = parseYaml("base: &b {x: 1, z: 2}\nuse: *b\nmore: {<<: *b, x: 3}\n");
     assert.deepEqual(value, { base: { x: 1, z: 2 }, use: { x: 1, z: 2 }, more: { x: 3, z: 2 } });

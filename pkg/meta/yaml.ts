@@ -1,4 +1,4 @@
-import { assign, deepClone } from "#base";
+import { assert, assign, deepClone } from "#base";
 import {
   type AliasEvent,
   type Event,
@@ -22,6 +22,12 @@ export class YamlFault extends Error {
   override readonly name = "YamlFault";
 }
 
+interface ParsedEvents {
+  /** What the events' offsets are into; its lines are those of the text. */
+  readonly source: string;
+  readonly events: readonly Event[];
+}
+
 interface ParsedYaml {
   /** A JSON value; keys of other types have become texts. */
   readonly value: unknown;
@@ -39,13 +45,42 @@ const MAX_DEPTH = 1_000;
  */
 export function parseYaml(text: string): ParsedYaml {
   const source = firstDocument(text);
-  let events: Event[];
-  try {
-    events = parseEvents(source, { maxDepth: MAX_DEPTH });
-  } catch (error) {
-    throw error instanceof YAMLException ? syntaxFault(error, source) : error;
+  return new Builder(eventsOf(source)).build();
+}
+
+/** Characters that may be parsed again because lines have been moved. */
+const MAX_PARSED_AGAIN = 4_000_000;
+
+/**
+ * Within brackets and quotes Kubernetes' parser takes lines with less indentation than this one
+ * does. They are moved to the right until nothing is wrong with them; what is moved is space that
+ * means nothing, and no line becomes another.
+ */
+function eventsOf(source: string): ParsedEvents {
+  let first: YAMLException | undefined;
+  let moved = source;
+  for (let parsed = 0; parsed <= MAX_PARSED_AGAIN; parsed += source.length) {
+    try {
+      return { source: moved, events: parseEvents(moved, { maxDepth: MAX_DEPTH }) };
+    } catch (error) {
+      if (!(error instanceof YAMLException)) throw error;
+      first ??= error;
+      if (error.reason !== "deficient indentation" || error.mark === undefined) break;
+      moved = movedRight(moved, error.mark.position);
+    }
   }
-  return new Builder(source, events).build();
+  assert(first !== undefined, "only a fault ends the loop");
+  throw syntaxFault(first, source);
+}
+
+/** With the line at `position` to the right of the one before it. */
+function movedRight(source: string, position: number): string {
+  const start = source.lastIndexOf("\n", position - 1) + 1;
+  const before = source.slice(0, start).trimEnd();
+  const above = before.slice(before.lastIndexOf("\n") + 1);
+  // Dashes begin sequences, whose elements are further in.
+  const [indentation = ""] = /^[ -]*/.exec(above) ?? [];
+  return `${source.slice(0, start)} ${" ".repeat(indentation.length)}${source.slice(start)}`;
 }
 
 /**
@@ -87,10 +122,12 @@ class Builder {
   private decoded = 0;
   private aliased = 0;
 
-  constructor(
-    private readonly source: string,
-    private readonly events: readonly Event[],
-  ) {
+  private readonly source: string;
+  private readonly events: readonly Event[];
+
+  constructor({ source, events }: ParsedEvents) {
+    this.source = source;
+    this.events = events;
     const starts = [0];
     for (let i = source.indexOf("\n"); i >= 0; i = source.indexOf("\n", i + 1)) starts.push(i + 1);
     this.lineStarts = starts;
