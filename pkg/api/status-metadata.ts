@@ -1,9 +1,26 @@
+import type { HookContext } from "#meta";
+import { dividedBySubresource } from "./strategy.ts";
+
 interface HasMetadata {
   metadata: object;
 }
 
-/** For kinds whose status subresource leaves metadata alone, but for who manages which field. */
-export function keepMetadata(object: HasMetadata, old: HasMetadata): void {
+/** As `dividedBySubresource`, for kinds whose status subresource leaves the metadata alone, too. */
+export function dividedWithMetadata(
+  initial: () => unknown,
+): ReturnType<typeof dividedBySubresource> {
+  const divided = dividedBySubresource(initial);
+  return {
+    ...divided,
+    prepareUpdate: (object: HasMetadata, old: HasMetadata, context: HookContext) => {
+      divided.prepareUpdate(object, old, context);
+      if (context.subresource === "status") keepMetadata(object, old);
+    },
+  };
+}
+
+/** All of it but for who manages which field. */
+function keepMetadata(object: HasMetadata, old: HasMetadata): void {
   const { managedFields, resourceVersion } = object.metadata as Record<string, unknown>;
   const metadata = { ...old.metadata } as Record<string, unknown>;
   for (const [field, value] of Object.entries({ managedFields, resourceVersion })) {

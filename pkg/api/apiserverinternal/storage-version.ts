@@ -13,7 +13,7 @@ import {
 } from "#schema";
 import { isDns1035Label, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { keepMetadata } from "../status-metadata.ts";
+import { dividedWithMetadata } from "../status-metadata.ts";
 import { invalidEach, repeatedPlaces } from "../strategy.ts";
 
 const v1alpha1 = structs("api/apiserverinternal/v1alpha1");
@@ -178,16 +178,7 @@ export const storageVersion = kind(storageVersionV1alpha1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    prepareCreate: (object) => {
-      object.status = {};
-    },
-    prepareUpdate: (object, old, { subresource }) => {
-      if (subresource === "") object.status = old.status;
-      else {
-        object.spec = old.spec;
-        keepMetadata(object, old);
-      }
-    },
+    ...dividedWithMetadata(() => ({})),
     validate: checkStatus,
     validateUpdate: (object, _old, problems) => checkStatus(object, problems),
   },

@@ -3,7 +3,7 @@ import { Path, type Problems } from "#schema";
 import { isDns1123Subdomain, kind } from "#meta";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { keepMetadata } from "../status-metadata.ts";
+import { dividedWithMetadata } from "../status-metadata.ts";
 import { entry, invalidEach } from "../strategy.ts";
 import { checkConditions } from "./conditions.ts";
 import { checkRule } from "./flow-schema-rules.ts";
@@ -108,16 +108,7 @@ export const flowSchema = kind(flowSchemaV1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    prepareCreate: (object) => {
-      object.status = {};
-    },
-    prepareUpdate: (object, old, { subresource }) => {
-      if (subresource === "") object.status = old.status;
-      else {
-        object.spec = old.spec;
-        keepMetadata(object, old);
-      }
-    },
+    ...dividedWithMetadata(() => ({})),
     validate,
     validateUpdate: (object, _old, problems, { subresource }) => {
       if (subresource === "") validate(object, problems);

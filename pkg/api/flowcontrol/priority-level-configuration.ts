@@ -14,7 +14,7 @@ import {
 import { kind, kubernetes, objectMeta } from "#meta";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { keepMetadata } from "../status-metadata.ts";
+import { dividedWithMetadata } from "../status-metadata.ts";
 import { entry } from "../strategy.ts";
 import { checkConditions, conditionsOf } from "./conditions.ts";
 
@@ -251,16 +251,7 @@ export const priorityLevelConfiguration = kind(priorityLevelConfigurationV1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    prepareCreate: (object) => {
-      object.status = {};
-    },
-    prepareUpdate: (object, old, { subresource }) => {
-      if (subresource === "") object.status = old.status;
-      else {
-        object.spec = old.spec;
-        keepMetadata(object, old);
-      }
-    },
+    ...dividedWithMetadata(() => ({})),
     validate,
     validateUpdate: (object, _old, problems, { subresource }) => {
       if (subresource === "") validate(object, problems);

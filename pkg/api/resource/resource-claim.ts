@@ -3,8 +3,8 @@ import { dropGated, Path } from "#schema";
 import { kind } from "#meta";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { keepMetadata } from "../status-metadata.ts";
-import { dividedBySubresource, mustNotChange, same } from "../strategy.ts";
+import { dividedWithMetadata } from "../status-metadata.ts";
+import { mustNotChange, same } from "../strategy.ts";
 import { claimDown, claimUp } from "./beta1-versions.ts";
 import { fillClaimDefaults } from "./claim-defaults.ts";
 import { checkClaimSpec } from "./claim-rules.ts";
@@ -13,7 +13,7 @@ import { claimsV1, claimsV1beta1, claimsV1beta2, type ResourceClaim } from "./cl
 
 const struct = claimsV1beta2.resourceClaim;
 const path = Path.of("spec");
-const divided = dividedBySubresource(() => ({}));
+const divided = dividedWithMetadata(() => ({}));
 
 function stateOf({ metadata, status }: ResourceClaim): string {
   const states: string[] = [];
@@ -50,9 +50,7 @@ export const resourceClaim = kind(struct, {
     prepareUpdate: (object, old, context) => {
       divided.prepareUpdate(object, old, context);
       dropGated(struct, object, { old, isOn: context.gate });
-      if (context.subresource !== "status") return;
-      keepMetadata(object, old);
-      dropReturned(object, old);
+      if (context.subresource === "status") dropReturned(object, old);
     },
     validate: ({ spec }, problems) => checkClaimSpec(spec, path, problems),
     validateUpdate: (object, old, problems, { subresource }) => {

@@ -17,7 +17,7 @@ import { checkVolumeSpec, persistentVolumeSpec } from "../core/persistent-volume
 import { checkDriverName } from "../core/volume-source-rules.ts";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { keepMetadata } from "../status-metadata.ts";
+import { dividedWithMetadata } from "../status-metadata.ts";
 import { FIELD_IMMUTABLE, invalidEach } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
@@ -112,18 +112,15 @@ function validateNames({ spec }: VolumeAttachment, problems: Problems): void {
   invalidEach(problems, place, { value: name, messages: isDns1123Subdomain(name) });
 }
 
+const divided = dividedWithMetadata(() => ({ attached: false }));
+
 function prepareUpdate(
   attachment: VolumeAttachment,
   old: VolumeAttachment,
   context: HookContext,
 ): void {
-  if (context.subresource === "") {
-    attachment.status = old.status;
-    return;
-  }
-  attachment.spec = old.spec;
-  keepMetadata(attachment, old);
-  if (context.gate(CODE_GATE)) return;
+  divided.prepareUpdate(attachment, old, context);
+  if (context.subresource === "" || context.gate(CODE_GATE)) return;
   for (const field of ["attachError", "detachError"] as const) {
     if (old.status[field]?.errorCode === undefined) delete attachment.status[field]?.errorCode;
   }
@@ -142,9 +139,7 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    prepareCreate: (object) => {
-      object.status = { attached: false };
-    },
+    ...divided,
     prepareUpdate,
     validate: (object, problems) => {
       validate(object, problems);

@@ -9,11 +9,11 @@ import {
   string,
   structs,
 } from "#schema";
-import { type Condition, type HookContext, kind, objectMeta, time } from "#meta";
+import { type Condition, kind, objectMeta, time } from "#meta";
 import { checkConditions } from "../condition-rules.ts";
 import { goShape } from "../go-shape.ts";
 import { column, nameOf } from "../printing.ts";
-import { keepMetadata } from "../status-metadata.ts";
+import { dividedWithMetadata } from "../status-metadata.ts";
 import { mustNotChange } from "../strategy.ts";
 
 const v1alpha1 = structs("api/storagemigration/v1alpha1");
@@ -144,14 +144,6 @@ function checkStatus(migration: Migration, old: Migration, problems: Problems): 
   }
 }
 
-function prepareUpdate(migration: Migration, old: Migration, { subresource }: HookContext): void {
-  if (subresource === "") migration.status = old.status;
-  else {
-    migration.spec = old.spec;
-    keepMetadata(migration, old);
-  }
-}
-
 export const storageVersionMigration = kind(storageVersionMigrationV1alpha1, {
   group: "storagemigration.{api}",
   kind: "StorageVersionMigration",
@@ -175,10 +167,7 @@ export const storageVersionMigration = kind(storageVersionMigrationV1alpha1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    prepareCreate: (object) => {
-      object.status = {};
-    },
-    prepareUpdate,
+    ...dividedWithMetadata(() => ({})),
     validate,
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "status") return checkStatus(object, old, problems);
