@@ -17,6 +17,7 @@ import { fromFlag } from "./followed-files.ts";
 import type { StartOptions } from "./options.ts";
 
 export interface Admission {
+  readonly provide: DefaultAdmission["provide"];
   readonly mutating: readonly Admit[];
   readonly validating: readonly Admit[];
   readonly follow: DefaultAdmission["follow"];
@@ -31,6 +32,7 @@ export interface AdmissionFoundation {
   readonly access: Access;
   readonly measuring: { readonly instruments: Instruments };
   readonly tracer: Tracer;
+  readonly signal: AbortSignal;
   /** Asked for when the first request comes: the registry is made with its admission. */
   readonly registry: () => Registry;
 }
@@ -41,10 +43,11 @@ export function admissionOf(from: AdmissionFoundation): Admission {
   const plugins = enabledPlugins(options.admissionPlugins ?? {});
   const { authorizer } = access;
   const configuration = configurationOf(options, from.catalog.domain);
-  const common = { ...from, authorizer, plugins, instruments };
+  const common = { ...from, authorizer, plugins, instruments, life: from.signal };
   const admission = defaultAdmission({ ...common, configuration });
-  const { mutating, validating, quota, follow } = admission;
+  const { provide, mutating, validating, quota, follow } = admission;
   return {
+    provide,
     mutating: [timedStep("admit", [...access.mutating, mutating], instruments)],
     validating: [timedStep("validate", [...validating, quota], instruments)],
     follow,

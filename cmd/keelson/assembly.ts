@@ -47,7 +47,7 @@ export async function assemble(foundation: Foundation): Promise<Assembly> {
 function registryOf(
   { options, catalog, clock, gates, store, storageRoot }: Foundation,
   { answerers }: Access,
-  { mutating, validating }: Admission,
+  { provide, mutating, validating }: Admission,
 ): Registry {
   return createRegistry({
     store,
@@ -59,6 +59,7 @@ function registryOf(
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     storageRoot,
     serviceNetwork: options.serviceNetwork ?? defaultNetwork,
+    provide,
     mutating,
     validating,
     answerers,

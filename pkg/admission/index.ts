@@ -10,8 +10,11 @@ import {
 } from "./certificates.ts";
 import type { AdmissionConfiguration } from "./configuration.ts";
 import { deviceAccess } from "./device-access.ts";
+import { eventRates } from "./event-rates.ts";
+import { imagePolicy } from "./image-policy.ts";
 import { defaultIngressClass } from "./ingress-class.ts";
 import { limitChecks, limitDefaults } from "./limit-ranger.ts";
+import { provideNamespace } from "./namespace-provision.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 import { notReadyTaint } from "./node-taint.ts";
 import { type AdmissionParts, Objects } from "./objects.ts";
@@ -24,7 +27,9 @@ import {
 } from "./optional.ts";
 import { ownerPermissions } from "./owner-permissions.ts";
 import { MutatingPolicies, ValidatingPolicies } from "./policies/index.ts";
+import { selectedNodes, selectNodes } from "./pod-node-selector.ts";
 import { laxDefaults, podSecurity } from "./pod-security/index.ts";
+import { allowedTolerations, giveTolerations, type PodTolerations } from "./pod-tolerations.ts";
 import { onePriorityDefault, priorityOfPods } from "./priority.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
@@ -34,6 +39,7 @@ import { defaultTolerations } from "./tolerations.ts";
 import { type Narrowed, narrowed } from "./narrowed.ts";
 import { type Mutate, oneByOne, repeating } from "./rounds.ts";
 import { timedPlugin } from "./timing.ts";
+import { checkConfigured } from "./plugins.ts";
 import { Webhooks } from "./webhooks/index.ts";
 
 export { parseAdmissionConfiguration } from "./configuration.ts";
@@ -42,6 +48,8 @@ export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plu
 export { admissionMetrics, timedStep } from "./timing.ts";
 
 export interface DefaultAdmission {
+  /** Comes before the namespace of an object is looked for. */
+  readonly provide: Admit | undefined;
   /** Everything that changes objects: built-in plugins, then policies, then webhooks. */
   readonly mutating: Admit;
   /** In the same order. */
@@ -69,6 +77,8 @@ export interface AdmissionOptions extends AdmissionParts {
   readonly instruments?: Instruments;
   /** Records calls to webhooks. */
   readonly tracer?: Tracer;
+  /** Ends connections that are kept open. */
+  readonly life?: AbortSignal;
 }
 
 /** The built-in plugins that are on, in Kubernetes' order. */
@@ -95,7 +105,9 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   ];
   const on = all.filter(({ name }) => plugins.has(name));
   const quota = resourceQuota({ ...options, objects, clock });
+  const provides = plugins.has("NamespaceAutoProvision");
   return {
+    provide: provides ? provideNamespace(objects, options) : undefined,
     mutating: repeating(narrowed(on.flatMap(mutation))),
     // Kubernetes validates claims so, whatever plugins are on.
     validating: [
@@ -149,8 +161,12 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
   ServiceAccount: ["pods"],
   TaintNodesByCondition: ["nodes"],
   AlwaysPullImages: ["pods"],
+  ImagePolicyWebhook: ["pods"],
+  PodNodeSelector: ["pods"],
   Priority: ["pods", "priorityclasses"],
   DefaultTolerationSeconds: ["pods"],
+  PodTolerationRestriction: ["pods"],
+  EventRateLimit: ["events"],
   ExtendedResourceToleration: ["pods"],
   DefaultStorageClass: ["persistentvolumeclaims"],
   StorageObjectInUseProtection: ["persistentvolumeclaims", "persistentvolumes"],
@@ -164,10 +180,41 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
   DenyServiceExternalIPs: ["services"],
 };
 
-function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[] {
-  const { clock, authorizer, gates, catalog, configuration = {} } = options;
-  const { podSecurity: defaults = laxDefaults } = configuration;
+const freePods: PodTolerations = { usual: [], allowed: [] };
+
+/** Plugins that are off unless they are switched on, and told what to do. */
+function configurable(options: AdmissionOptions, objects: Objects) {
+  const { plugins, configuration = {}, catalog } = options;
   const { domain } = catalog;
+  checkConfigured(plugins, configuration);
+  const { PodNodeSelector: selectors = new Map() } = configuration;
+  const { PodTolerationRestriction: configured = freePods } = configuration;
+  const { EventRateLimit: limits, ImagePolicyWebhook: policy } = configuration;
+  const nodes = { objects, domain, selectors };
+  const tolerating = { objects, domain, configured };
+  return {
+    images: {
+      name: "ImagePolicyWebhook",
+      ...(policy && { validate: imagePolicy({ ...options, policy, domain }) }),
+    },
+    nodes: { name: "PodNodeSelector", mutate: selectNodes(nodes), validate: selectedNodes(nodes) },
+    tolerations: {
+      name: "PodTolerationRestriction",
+      mutate: giveTolerations(tolerating),
+      validate: allowedTolerations(tolerating),
+    },
+    events: {
+      name: "EventRateLimit",
+      ...(limits && { validate: eventRates(limits, options.clock) }),
+    },
+  } satisfies Readonly<Record<string, Plugin>>;
+}
+
+function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[] {
+  const { authorizer, gates, catalog, clock } = options;
+  const { PodSecurity: defaults = laxDefaults } = options.configuration ?? {};
+  const { domain } = catalog;
+  const extra = configurable(options, objects);
   const sleep = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal);
   const signers = { authorizer, domain };
   const accounts = { objects, domain, sleep };
@@ -183,9 +230,13 @@ function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[]
     { name: "NodeRestriction", mutate: nodeRestriction({ objects, domain, authorizer, gates }) },
     { name: "TaintNodesByCondition", mutate: notReadyTaint(domain) },
     { name: "AlwaysPullImages", mutate: alwaysPull, validate: alwaysPullCheck },
+    extra.images,
     { name: "PodSecurity", validate: podSecurity({ objects, domain, defaults }) },
+    extra.nodes,
     { name: "Priority", mutate: priorityOfPods(objects), validate: onePriorityDefault(objects) },
     { name: "DefaultTolerationSeconds", mutate: defaultTolerations(domain) },
+    extra.tolerations,
+    extra.events,
     { name: "ExtendedResourceToleration", mutate: deviceTolerations(domain) },
     { name: "DefaultStorageClass", mutate: defaultStorageClass(objects, domain) },
     { name: "StorageObjectInUseProtection", mutate: storageProtection(domain) },

@@ -41,22 +41,32 @@ const offered = [
   "AlwaysAdmit",
   "AlwaysPullImages",
   "DenyServiceExternalIPs",
+  "EventRateLimit",
   "ExtendedResourceToleration",
+  "ImagePolicyWebhook",
   "LimitPodHardAntiAffinityTopology",
+  "NamespaceAutoProvision",
   "NamespaceExists",
   "NodeRestriction",
   "OwnerReferencesPermissionEnforcement",
-];
-
-/** Kubernetes has them, this server has not. */
-const absent = [
-  "AlwaysDeny",
-  "EventRateLimit",
-  "ImagePolicyWebhook",
-  "NamespaceAutoProvision",
   "PodNodeSelector",
   "PodTolerationRestriction",
 ];
+
+/** Kubernetes has it, this server has not: nobody could write anything, not even the server. */
+const absent = ["AlwaysDeny"];
+
+/** They do nothing without being told what to do. */
+const configured = ["EventRateLimit", "ImagePolicyWebhook"];
+
+/** @throws AdmissionPluginError for a plugin that is on and knows nothing to do */
+export function checkConfigured(on: ReadonlySet<string>, told: object): void {
+  const missing = configured.find((name) => on.has(name) && !Object.hasOwn(told, name));
+  if (missing === undefined) return;
+  throw new AdmissionPluginError(
+    `admission plugin ${JSON.stringify(missing)} needs its part of admission-control-config-file`,
+  );
+}
 
 /**
  * The names of the plugins that are on.

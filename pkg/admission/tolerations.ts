@@ -3,7 +3,7 @@ import { type Domain, resolve } from "#meta";
 import type { Admit } from "#registry";
 import { isFor } from "./objects.ts";
 
-interface Toleration {
+export interface Toleration {
   readonly key?: string;
   readonly operator?: string;
   readonly value?: string;
@@ -54,7 +54,7 @@ export function mergeTolerations(
 }
 
 /** Whatever `narrow` tolerates, `wide` tolerates, too. */
-function covers(wide: Toleration, narrow: Toleration): boolean {
+export function covers(wide: Toleration, narrow: Toleration): boolean {
   if (deepEqual(wide, narrow)) return true;
   const everyKey = !wide.key && wide.operator === "Exists";
   if ((narrow.key ?? "") !== (wide.key ?? "") && !everyKey) return false;

@@ -145,6 +145,7 @@ export { type FlowControlDefault, flowControlDefaults } from "./bootstrap/flow-c
 export { compareVersions, parseVersion } from "./coordination/semantic-version.ts";
 export * from "./meta/index.ts";
 export { parseRequest } from "./certificates/pkcs10.ts";
+export { qualityClassOf } from "./core/pod-quality.ts";
 export { rangeAllocation } from "./core/range-allocation.ts";
 export { formatAddress, parseAddress, parseNetwork } from "./networking/ip.ts";
 export {

@@ -123,7 +123,10 @@ class Estimator {
     }
     const operand = this.cost(node.operand);
     if (node.test) return operand;
-    this.paths.set(node, this.part(node.operand, ({ object }) => object?.field(node.field)?.type));
+    this.paths.set(
+      node,
+      this.part(node.operand, ({ object }) => object?.field(node.field)?.type),
+    );
     const { kind } = this.type(node.operand);
     return kind === "map" || kind === "object" ? plus(operand, unit) : operand;
   }
@@ -189,7 +192,10 @@ class Estimator {
     const [container] = node.arguments;
     const which = indexed.get(overload);
     if (container === undefined || which === undefined) return;
-    this.paths.set(node, this.part(container, (whole) => parameterOf(whole, which)));
+    this.paths.set(
+      node,
+      this.part(container, (whole) => parameterOf(whole, which)),
+    );
   }
 
   /** Operators that do not evaluate all of their operands. */

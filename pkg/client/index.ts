@@ -6,6 +6,7 @@ export { connections } from "./connections.ts";
 export { retrying } from "./retries.ts";
 export { ConnectionFault, type Incoming, type Outgoing, type Send } from "./sending.ts";
 export { followStored } from "./follow-stored.ts";
+export { TokenBucket } from "./rate-limits.ts";
 export { reflect, type Sink } from "./reflector.ts";
 export { type Change, Informer, keyOf } from "./informer.ts";
 export { Informers } from "./informers.ts";

@@ -16,12 +16,24 @@ export class TokenBucket {
 
   /** Takes a token that is there, or will be; answers in how many milliseconds it will. */
   take(): number {
-    const { perSecond, burst } = this.rate;
+    this.fill();
+    this.tokens -= 1;
+    return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / this.rate.perSecond) * 1000);
+  }
+
+  /** Whether there was one to take. */
+  takeIfThere(): boolean {
+    this.fill();
+    if (this.tokens < 1) return false;
+    this.tokens -= 1;
+    return true;
+  }
+
+  private fill(): void {
     const now = this.clock.monotonic();
     const passed = (now - this.filledAt) / 1000;
     this.filledAt = now;
-    this.tokens = Math.min(burst, this.tokens + passed * perSecond) - 1;
-    return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / perSecond) * 1000);
+    this.tokens = Math.min(this.rate.burst, this.tokens + passed * this.rate.perSecond);
   }
 }
 

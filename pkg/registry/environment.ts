@@ -28,6 +28,8 @@ export interface RegistryOptions {
   readonly eventTtlSeconds: number;
   /** The store's root as messages show it, default `/registry`. */
   readonly storageRoot?: string;
+  /** Comes before all other admission, before the namespace of the object is looked for. */
+  readonly provide?: Admit | undefined;
   /** May change what is written; runs in order, after the built-in NamespaceLifecycle. */
   readonly mutating?: readonly Admit[];
   /** May refuse what is written; sees the object as it would be stored. */
@@ -53,6 +55,7 @@ export interface Environment {
   readonly storageRoot: string;
   readonly namespaces: NamespaceCache;
   readonly queues: KeyQueues;
+  readonly provide?: Admit | undefined;
   readonly mutating: readonly Admit[];
   readonly validating: readonly Admit[];
   /** By the key prefix of the kind: what hands out addresses and ports to its objects. */

@@ -425,6 +425,7 @@ async function mutate(
   attributes: Attributes,
   warnings: string[],
 ): Promise<void> {
+  await environment.provide?.(attributes);
   await namespaceLifecycle(environment, attributes);
   const owners = ownersOf(attributes);
   for (const step of environment.mutating) {

@@ -1,3 +1,3 @@
 /** pod-security: pods conform to what their namespace asks for. */
-export { levelOf, minorOf, type Standard } from "./policy.ts";
+export { podSecurityIn } from "./configuration.ts";
 export { laxDefaults, type PodSecurityDefaults, podSecurity } from "./plugin.ts";

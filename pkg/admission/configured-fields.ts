@@ -1,0 +1,76 @@
+/** Reading what a configuration file says, one field after another. */
+import { parseYaml, resolve, type Domain, YamlFault } from "#meta";
+
+/** A configuration that cannot be used, in one sentence. */
+export class AdmissionConfigurationFault extends Error {
+  override readonly name = "AdmissionConfigurationFault";
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Where plugins find the rest of what configures them. */
+export interface ConfigurationPlace {
+  readonly domain: Domain;
+  /** Reads what a configuration refers to by path. */
+  readonly readFile: (path: string) => string;
+}
+
+export function parsed(text: string): unknown {
+  try {
+    return parseYaml(text).value;
+  } catch (fault) {
+    if (fault instanceof YamlFault) throw new AdmissionConfigurationFault(fault.message);
+    throw fault;
+  }
+}
+
+interface Type {
+  /** A template, as of all groups. */
+  readonly group: string;
+  readonly kind: string;
+}
+
+const versions = ["v1", "v1beta1", "v1alpha1"];
+
+/** The fields of a value that says what it is. */
+export function typed(value: unknown, { group, kind }: Type, domain: Domain): Fields {
+  const fields = recordOf(value, kind);
+  const named = `${String(fields["apiVersion"])}, Kind=${String(fields["kind"])}`;
+  const resolved = resolve(group, domain);
+  if (versions.some((version) => named === `${resolved}/${version}, Kind=${kind}`)) return fields;
+  throw new AdmissionConfigurationFault(`expected ${resolved}/v1, Kind=${kind}, got ${named}`);
+}
+
+/** Throws for fields that nobody would look at. */
+export function known(fields: Fields, names: readonly string[], what: string): void {
+  const odd = Object.keys(fields).find((name) => !names.includes(name));
+  if (odd === undefined) return;
+  throw new AdmissionConfigurationFault(`${what} has no field ${JSON.stringify(odd)}`);
+}
+
+export function recordOf(value: unknown, what: string): Fields {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+  throw new AdmissionConfigurationFault(`${what} must be a map`);
+}
+
+export function listIn(fields: Fields, key: string): readonly unknown[] {
+  const value = fields[key] ?? [];
+  if (Array.isArray(value)) return value;
+  throw new AdmissionConfigurationFault(`${key} must be a list`);
+}
+
+/** A whole number within bounds. */
+export function numberIn(
+  fields: Fields,
+  key: string,
+  { least, most, usual }: { readonly least: number; readonly most: number; readonly usual: number },
+): number {
+  const value = fields[key] ?? usual;
+  if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) {
+    return Number(value);
+  }
+  const told = JSON.stringify(value);
+  throw new AdmissionConfigurationFault(
+    `${key}: Invalid value: ${told}: must be between ${least} and ${most}, inclusive`,
+  );
+}
