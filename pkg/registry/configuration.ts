@@ -22,12 +22,11 @@ interface ApplyRequest {
 
 /** The function from what is there to what the configuration makes of it. */
 export function applied(
-  environment: Environment,
   target: Target,
   { body, options }: ApplyRequest,
-): (current: Pick<StoredItem, "object"> | undefined) => Decoded {
+): (environment: Environment, current: Pick<StoredItem, "object"> | undefined) => Decoded {
   let parsed: Document | undefined;
-  return (current) => {
+  return (environment, current) => {
     parsed ??= parseDocument(body);
     const { document, repeated } = parsed;
     const object = applyTo(environment, target, { document, options, old: current?.object });

@@ -7,6 +7,7 @@ import type { Target } from "./contract.ts";
 import type { Identities } from "./identities.ts";
 import type { KeyQueues } from "./key-queues.ts";
 import type { NamespaceCache } from "./namespace-cache.ts";
+import type { InVersion } from "./other-versions.ts";
 import type { Allocator } from "./reservations.ts";
 import type { Answerer } from "./subresources/question.ts";
 
@@ -63,6 +64,8 @@ export interface Environment {
   /** Families of the addresses of services, the preferred one first. */
   readonly ipFamilies: readonly string[];
   readonly answerers: ReadonlyMap<string, Answerer>;
+  /** Present within `inVersions`, for kinds that a webhook converts. */
+  readonly inVersion?: InVersion;
 }
 
 /** What the hooks of the target's kind may know. */

@@ -183,6 +183,10 @@ function versionsOf(environment: Environment, resource: Resource): Versions {
       const [source, destination] = [find(from), find(to)];
       if (source === undefined || destination === undefined) return object;
       const typeMeta = { kind: resource.kind.kind, apiVersion: to };
+      if (environment.inVersion !== undefined) {
+        const asked = environment.inVersion({ ...object, ...typeMeta, apiVersion: from }, to);
+        return toJsonValue(destination.struct, decode(destination.struct, asked), typeMeta);
+      }
       const { struct: sourceStruct, convert: up } = source;
       const { convert: down } = destination;
       const decoded = decode(sourceStruct, object);

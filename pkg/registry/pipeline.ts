@@ -31,6 +31,7 @@ import {
   wipeSystemFields,
 } from "./metadata.ts";
 import { applyPatch } from "./patch.ts";
+import { inVersions } from "./other-versions.ts";
 import { keepTimes, own, ownersOf, restoreOwners } from "./ownership.ts";
 import { mayGo } from "./removal.ts";
 import { type Hold, holding, releaseAll } from "./reservations.ts";
@@ -63,7 +64,9 @@ export async function create(
     const { object } = decoded;
     wipeSystemFields(object.metadata);
     matchNamespace(target, object.metadata);
-    own(environment, target, { object, old: undefined, fieldManager });
+    await inVersions(environment, target, (environment) =>
+      own(environment, target, { object, old: undefined, fieldManager }),
+    );
     await turn();
     return createNamed(environment, target, { ...decoded, dryRun, asked: options });
   });
@@ -200,10 +203,12 @@ export async function update(
   matchName(target, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
   const { fieldManager } = options;
-  const change = (current: StoredItem | undefined): Decoded => {
+  const change = async (current: StoredItem | undefined): Promise<Decoded> => {
     // The path changes its object, and may be walked again.
     const object = deepClone(decoded.object);
-    own(environment, target, { object, old: current?.object, fieldManager });
+    await inVersions(environment, target, (environment) =>
+      own(environment, target, { object, old: current?.object, fieldManager }),
+    );
     return { object, warnings: [...decoded.warnings] };
   };
   return write(environment, target, { change, uid, dryRun: options.dryRun, asked: options });
@@ -217,11 +222,14 @@ export async function patch(
 ): Promise<WriteAnswer> {
   if (options.patchType === "apply") return apply(environment, target, { body, options });
   const patched = applyPatch(environment, target, { body, options });
-  const change = (current: StoredItem | undefined): Decoded => {
+  const { fieldManager } = options;
+  const change = async (current: StoredItem | undefined): Promise<Decoded> => {
     if (current === undefined) throw notFound(target.resource, target.name);
     const decoded = patched(current);
     const { object } = decoded;
-    own(environment, target, { object, old: current.object, fieldManager: options.fieldManager });
+    await inVersions(environment, target, (environment) =>
+      own(environment, target, { object, old: current.object, fieldManager }),
+    );
     matchNamespace(target, object.metadata);
     matchName(target, object.metadata);
     return decoded;
@@ -237,9 +245,11 @@ function apply(
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): Promise<WriteAnswer> {
   const { dryRun } = options;
-  const configured = applied(environment, target, { body, options });
-  const change = (current: StoredItem | undefined): Decoded => {
-    const decoded = configured(current);
+  const configured = applied(target, { body, options });
+  const change = async (current: StoredItem | undefined): Promise<Decoded> => {
+    const decoded = await inVersions(environment, target, (environment) =>
+      configured(environment, current),
+    );
     matchNamespace(target, decoded.object.metadata);
     matchName(target, decoded.object.metadata);
     return decoded;
@@ -250,7 +260,7 @@ function apply(
 
 export interface Change {
   /** The wanted object, made from what is there now. */
-  readonly change: (current: StoredItem | undefined) => Decoded;
+  readonly change: (current: StoredItem | undefined) => Decoded | Promise<Decoded>;
   /** What is there must have this uid. */
   readonly uid: string | undefined;
   readonly dryRun: boolean;
@@ -288,7 +298,7 @@ async function createByUpdate(
     throw notFound(target.resource, target.name);
   }
   checkPreconditions(environment, target, { uid, current: undefined });
-  const creation = { ...change(undefined), dryRun, asked, applies };
+  const creation = { ...(await change(undefined)), dryRun, asked, applies };
   delete creation.object.metadata.resourceVersion;
   const answer = await warned(creation.warnings, () =>
     attemptCreation(environment, target, creation),
@@ -310,7 +320,7 @@ async function replace(
   const current = new StoredItem(environment, target, entry);
   const old = current.object;
   checkPreconditions(environment, target, { uid, current });
-  const decoded = change(current);
+  const decoded = await change(current);
   const attempt = async (hold: Hold): Promise<Outcome> => {
     const wanted = { ...decoded, dryRun, entry, asked, applies };
     await prepareReplacement(environment, target, { ...wanted, old, hold });

@@ -5,6 +5,12 @@ import { type Behaviour, ConversionWebhook, renamed } from "./conversion-webhook
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const group = "example.com";
 
+/** Media types of bodies by method; APPLY is a PATCH of that type. */
+const types: Readonly<Record<string, string>> = {
+  PATCH: "application/merge-patch+json",
+  APPLY: "application/apply-patch+yaml",
+};
+
 const anyObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
 function version(name: string, spec: object, rest: object = {}): object {
@@ -31,10 +37,10 @@ describe("custom resources", function () {
   after(() => server.close());
 
   async function send(method: string, path: string, body?: unknown): Promise<any> {
-    const headers = {
-      "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json",
-    };
-    const init = body === undefined ? { method } : { method, headers, body: JSON.stringify(body) };
+    const type = types[method] ?? "application/json";
+    const verb = method === "APPLY" ? "PATCH" : method;
+    const sent = { headers: { "content-type": type }, body: JSON.stringify(body) };
+    const init = { method: verb, ...(body === undefined ? {} : sent) };
     const response = await server.fetch(path, init);
     const text = await response.text();
     return text.startsWith("{") ? JSON.parse(text) : { code: response.status, text };
@@ -206,6 +212,36 @@ describe("custom resources", function () {
           ["DELETED", `${group}/v2`, 3],
         ],
       );
+    });
+
+    it("belong to managers by fields of the version that these speak", async () => {
+      const owners = async (): Promise<object> => {
+        const { metadata } = await send("GET", at("boats", "owned"));
+        const entries = metadata.managedFields.map(({ manager, apiVersion, fieldsV1 }: any) => [
+          manager,
+          [apiVersion, ...Object.keys(fieldsV1["f:spec"] ?? {})],
+        ]);
+        return Object.fromEntries(entries);
+      };
+      // Whoever made the object owns that there is a spec.
+      const one = ["example.com/v1"];
+      const as = (manager: string, apiVersion: string) =>
+        `${at("boats", "owned", apiVersion)}?fieldManager=${manager}`;
+      const boat = { ...object("Boat", "owned", { size: 1 }), kind: "Boat" };
+      await send("POST", `${at("boats")}?fieldManager=one`, boat);
+      await send("PATCH", as("two", "v2"), { spec: { length: 2 } });
+      assert.deepEqual(await owners(), { one, two: ["example.com/v2", "f:length"] });
+      const apply = (manager: string, apiVersion: string, spec: object): Promise<any> =>
+        send("APPLY", as(manager, apiVersion), object("Boat", "owned", spec, apiVersion));
+      const refused = await apply("three", "v1", { size: 3 });
+      assert.equal(refused.code, 409, JSON.stringify(refused));
+      assert.match(refused.message, /conflict with "two" using example.com\/v2.*: \.spec\.length$/);
+      await send("APPLY", `${as("three", "v1")}&force=true`, object("Boat", "owned", { size: 3 }));
+      assert.deepEqual(await owners(), { one, three: ["example.com/v1", "f:size"] });
+      // Applied in another version, the configuration replaces the one before it.
+      const moved = await apply("three", "v2", { length: 4 });
+      assert.deepEqual(moved.spec, { length: 4 });
+      assert.deepEqual(await owners(), { one, three: ["example.com/v2", "f:length"] });
     });
 
     const lies: readonly (readonly [string, Behaviour, RegExp])[] = [

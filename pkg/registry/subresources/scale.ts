@@ -107,7 +107,10 @@ function patching(
   target: Target,
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): (before: Item) => Decoded {
-  if (options.patchType === "apply") return applied(environment, target, { body, options });
+  if (options.patchType === "apply") {
+    const configured = applied(target, { body, options });
+    return (before) => configured(environment, before);
+  }
   const patched = applyPatch(environment, target, { body, options });
   const { fieldManager } = options;
   return (before) => {
