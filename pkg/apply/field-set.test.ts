@@ -109,6 +109,28 @@ describe("field sets", () => {
     assert.throws(() => parseFieldSet(JSON.parse('{"__proto__":{"f:a":{}}}')), FieldSetFault);
   });
 
+  it("that are written in order are themselves, others are made anew", () => {
+    for (const text of [
+      '{"f:a":{},"f:b":{".":{},"k:{\\"a\\":\\"x\\",\\"p\\":0}":{}}}',
+      '{"f:b":{"k:{\\"a\\":\\"x\\"}":{},"v:1":{}}}',
+      '{"f:a":{"i:9":{},"i:10":{}}}',
+    ]) {
+      const written: unknown = JSON.parse(text);
+      assert.equal(parseFieldSet(written), written, text);
+    }
+    for (const [text, read] of [
+      ['{"f:b":{},"f:a":{}}', '{"f:a":{},"f:b":{}}'],
+      ['{"f:a":{".":{}}}', '{"f:a":{}}'],
+      ['{"f:a":{".":{"f:x":{}},"f:b":{}}}', '{"f:a":{".":{},"f:b":{}}}'],
+      ['{"f:a":{"f:b":{},".":{}}}', '{"f:a":{".":{},"f:b":{}}}'],
+      ['{".":{},"f:a":null}', '{"f:a":{}}'],
+      ['{"f:a":{"k:{\\"p\\":0,\\"a\\":1}":{}}}', '{"f:a":{"k:{\\"a\\":1,\\"p\\":0}":{}}}'],
+      ['{"f:a":{"k:{\\"p\\":1.0}":{}}}', '{"f:a":{"k:{\\"p\\":1}":{}}}'],
+    ] as const) {
+      assert.equal(JSON.stringify(parseFieldSet(JSON.parse(text))), read, text);
+    }
+  });
+
   it("read one step in two spellings as one", () => {
     const twice = parseFieldSet({
       'k:{"a":1,"b":2}': { ".": {}, "f:x": {} },

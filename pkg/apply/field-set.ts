@@ -149,11 +149,7 @@ function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet 
   return draft;
 }
 
-function nodeWithout(
-  mine: FieldSet,
-  theirs: FieldSet,
-  recursive: boolean,
-): FieldSet | undefined {
+function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
   const taken = isMember(theirs);
   if (taken && recursive) return undefined;
   const below = without(mine, theirs, recursive);
@@ -237,13 +233,32 @@ export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): Field
 }
 
 /**
- * Reads FieldsV1: texts brought into canonical form, unknown kinds of steps dropped.
+ * Reads FieldsV1: texts brought into canonical form and order, unknown kinds of steps dropped. What
+ * is written so already, as all that servers wrote, is the set itself.
  *
  * @throws FieldSetFault
  */
 export function parseFieldSet(value: unknown): FieldSet {
   if (value === null || value === undefined) return emptySet;
-  return contentsOf(parseNode(value));
+  if (isWritten(value) && !(SELF in value)) return value;
+  return inOrder(contentsOf(parseNode(value)));
+}
+
+function isWritten(value: unknown): value is FieldSet {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const source = value as Readonly<Record<string, unknown>>;
+  let last: string | undefined;
+  for (const text in source) {
+    const inner = source[text];
+    if (text === SELF) {
+      if (last !== undefined || !isWritten(inner) || !isEmptySet(inner)) return false;
+    } else {
+      if (last !== undefined && compareElements(last, text) >= 0) return false;
+      if (canonicalElement(text) !== text || !isWritten(inner)) return false;
+    }
+    last = text;
+  }
+  return last !== SELF;
 }
 
 function parseNode(value: unknown): FieldSet {
@@ -275,7 +290,7 @@ function again(before: FieldSet, node: FieldSet): FieldSet {
   return nodeOf(isMember(before) || isMember(node), below) as FieldSet;
 }
 
-/** The same set with its steps in order at every level. */
+/** The same set with its steps in order at every level; itself if they are. */
 export function inOrder(set: FieldSet): FieldSet {
   const elements = Object.keys(set);
   const nodes = elements.map((element) => inOrder(set[element] as FieldSet));

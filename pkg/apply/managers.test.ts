@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { OpaqueJson } from "#base";
 import { capUpdaters, type ManagedFieldsEntry, Managers, OwnershipFault } from "./managers.ts";
 
 /** `Update a 3 f:x` -> an entry of manager a, three seconds after midnight. */
@@ -10,14 +11,14 @@ function entry(text: string): ManagedFieldsEntry {
     apiVersion: "v1",
     ...(second === "-" ? {} : { time: `2024-01-01T00:00:${second.padStart(2, "0")}Z` }),
     fieldsType: "FieldsV1",
-    fieldsV1: { [field]: {} },
+    fieldsV1: OpaqueJson.of({ [field]: {} }),
   };
 }
 
 function shown(managers: Managers): readonly string[] {
   return managers.entries().map(({ operation, manager, time, fieldsV1 }) => {
     const second = time === undefined ? "-" : String(Number(time?.slice(17, 19)));
-    return `${operation} ${manager} ${second} ${Object.keys(fieldsV1 as object).join("+")}`;
+    return `${operation} ${manager} ${second} ${Object.keys(fieldsV1?.value as object).join("+")}`;
   });
 }
 
@@ -48,7 +49,7 @@ describe("managers", () => {
     { ...entry("Update a 1 f:a"), apiVersion: "" },
     { ...entry("Update a 1 f:a"), fieldsType: "FieldsV2" },
     { ...entry("Update a 1 f:a"), fieldsType: "" },
-    { ...entry("Update a 1 f:a"), fieldsV1: { a: {} } },
+    { ...entry("Update a 1 f:a"), fieldsV1: OpaqueJson.of({ a: {} }) },
   ];
   for (const lie of lies) {
     it(`${JSON.stringify(lie)} cannot be read`, () =>

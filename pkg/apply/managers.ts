@@ -1,4 +1,4 @@
-import { compareUtf8 } from "#base";
+import { compareUtf8, OpaqueJson } from "#base";
 import {
   difference,
   type FieldSet,
@@ -16,7 +16,7 @@ export interface ManagedFieldsEntry {
   readonly apiVersion?: string;
   readonly time?: string | null;
   readonly fieldsType?: string;
-  readonly fieldsV1?: unknown;
+  readonly fieldsV1?: OpaqueJson | null;
   readonly subresource?: string;
 }
 
@@ -30,6 +30,8 @@ export interface Manager {
   readonly fields: FieldSet;
   /** RFC 3339; undefined until the first change. */
   readonly time: string | undefined;
+  /** What the fields were read from; while its value is the fields, it is written again. */
+  readonly carried?: OpaqueJson | null | undefined;
 }
 
 /** Ownership that cannot be read or followed; told to those who apply, else given up. */
@@ -93,9 +95,7 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
 
   /** As entries, appliers first, then by whole seconds, then by name. */
   entries(): ManagedFieldsEntry[] {
-    return [...this.byId.values()]
-      .sort(byAge)
-      .map((manager) => entryOf({ ...manager, fields: inOrder(manager.fields) }));
+    return [...this.byId.values()].sort(byAge).map(entryOf);
   }
 }
 
@@ -132,8 +132,10 @@ function managerOf(entry: ManagedFieldsEntry, index: number): Manager {
   }
   const { manager: name = "", subresource = "", time } = entry;
   try {
-    const fields = parseFieldSet(entry.fieldsV1);
-    return { name, operation, subresource, apiVersion, fields, time: time ?? undefined };
+    const { fieldsV1: carried } = entry;
+    const fields = parseFieldSet(carried?.value);
+    const who = { name, operation, subresource, apiVersion } as const;
+    return { ...who, fields, time: time ?? undefined, carried };
   } catch (fault) {
     if (!(fault instanceof FieldSetFault)) throw fault;
     throw new OwnershipFault(`error decoding versioned set: ${fault.message}`);
@@ -154,16 +156,16 @@ function seconds({ time }: Manager): number {
   return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
 }
 
-/** An entry as it is stored; the fields must be in order. */
+/** An entry as it is stored. Fields that nobody has touched keep their text. */
 function entryOf(manager: Manager): ManagedFieldsEntry {
-  const { name, operation, apiVersion, time, fields, subresource } = manager;
+  const { name, operation, apiVersion, time, fields, carried, subresource } = manager;
   return {
     ...(name === "" ? {} : { manager: name }),
     operation,
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: "FieldsV1",
-    fieldsV1: fields,
+    fieldsV1: carried?.value === fields ? carried : OpaqueJson.of(inOrder(fields)),
     ...(subresource === "" ? {} : { subresource }),
   };
 }

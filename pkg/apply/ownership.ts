@@ -1,6 +1,5 @@
-import { memoize } from "#base";
+import { memoize, OpaqueJson } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
-import { parsePrinted } from "#schema";
 import { configurationFault } from "./check.ts";
 import { difference, type FieldSet, isEmptySet, setOf, union } from "./field-set.ts";
 import {
@@ -81,12 +80,11 @@ export interface Update {
 export function entriesAfterUpdate(write: Write, change: Update): readonly ManagedFieldsEntry[] {
   const managers = managersBefore(write, change);
   if (managers.size === 0 && !change.creation) return [];
-  const before = managers.entries();
   try {
     return updated(write, change, managers).entries();
   } catch (fault) {
     if (fault instanceof OwnershipFault) return [];
-    if (fault instanceof ElementFault) return before;
+    if (fault instanceof ElementFault) return managers.entries();
     throw fault;
   }
 }
@@ -149,7 +147,7 @@ export function creationEntries(
       apiVersion,
       time: now,
       fieldsType: "FieldsV1",
-      fieldsV1: parsePrinted(created),
+      fieldsV1: OpaqueJson.printed(created),
     },
   ];
 }
@@ -320,4 +318,3 @@ function describeManager({ name, operation, subresource, apiVersion }: Manager):
   const version = operation === "Update" ? ` using ${apiVersion}` : "";
   return `${goQuote(name)}${endpoint}${version}`;
 }
-

@@ -54,6 +54,12 @@ function goJson(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
+/** A key or two whose values are plain texts and numbers, as most steps into lists are. */
+const plainStep = ((): RegExp => {
+  const member = String.raw`"(\w+)":(?:"[\w ./:@-]*"|0|[1-9]\d{0,14})`;
+  return new RegExp(`^k:\\{${member}(?:,${member})?\\}$`);
+})();
+
 /**
  * The canonical form of a text that a client or an older server wrote; undefined for kinds of steps
  * that are not known, which are passed over.
@@ -61,6 +67,8 @@ function goJson(value: unknown): string {
  * @throws FieldSetFault
  */
 export function canonicalElement(text: string): PathElement | undefined {
+  const [, first = "", second] = plainStep.exec(text) ?? [];
+  if (first !== "" && (second === undefined || first < second)) return text;
   if (text.length < 2) throw new FieldSetFault("key must be 2 characters long");
   if (text[1] !== ":") throw new FieldSetFault(`missing colon: ${text}`);
   switch (text[0]) {

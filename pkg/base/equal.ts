@@ -1,3 +1,5 @@
+import { OpaqueJson } from "./json-text.ts";
+
 /**
  * Equality of JSON-shaped values: numbers, bigints, strings, booleans, null, arrays and plain
  * objects. Key order does not matter, and a key whose value is undefined counts as absent.
@@ -6,6 +8,9 @@ export function deepEqual(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) {
     return typeof left === "number" && Number.isNaN(left) && Number.isNaN(right);
+  }
+  if (left instanceof OpaqueJson || right instanceof OpaqueJson) {
+    return deepEqual(OpaqueJson.valueOf(left), OpaqueJson.valueOf(right));
   }
   if (Array.isArray(left)) return Array.isArray(right) && equalLists(left, right);
   return !Array.isArray(right) && equalObjects(left as Shape, right as Shape);

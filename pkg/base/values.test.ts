@@ -2,6 +2,21 @@ import assert from "node:assert/strict";
 import { assign, compareUtf8, concatBytes, toBuffer } from "./bytes.ts";
 import { deepClone } from "./clone.ts";
 import { deepEqual } from "./equal.ts";
+import { OpaqueJson, printJson } from "./json-text.ts";
+
+describe("OpaqueJson", () => {
+  it("is the same value with its text or its value, and shared by copies", () => {
+    const read = OpaqueJson.of({ a: [1, { b: 2n ** 60n }] });
+    const written = OpaqueJson.printed('{"a":[1,{"b":2}]}');
+    assert.equal(read.text, '{"a":[1,{"b":1152921504606846976}]}');
+    assert.deepEqual(written.value, { a: [1, { b: 2 }] });
+    assert.ok(deepEqual({ x: written }, { x: { a: [1, { b: 2 }] } }));
+    assert.ok(!deepEqual({ x: written }, { x: read }));
+    assert.equal(deepClone({ x: written }).x, written);
+    assert.equal(printJson({ x: written, y: 2n ** 60n }), `{"x":${written.text},"y":${2n ** 60n}}`);
+    assert.equal(printJson([written]), `[${written.text}]`);
+  });
+});
 
 describe("deepEqual", () => {
   it("compares by structure", () => {
@@ -55,7 +70,10 @@ describe("bytes", () => {
     const target: Record<string, unknown> = {};
     assign(target, "__proto__", 1);
     assign(target, "a", 2);
-    assert.deepEqual(Object.entries(target), [["__proto__", 1], ["a", 2]]);
+    assert.deepEqual(Object.entries(target), [
+      ["__proto__", 1],
+      ["a", 2],
+    ]);
   });
 
   it("joins and views without copying more than it must", () => {

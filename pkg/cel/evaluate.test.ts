@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { objectMeta } from "#meta";
+import { OpaqueJson } from "#base";
 import { int32, list, map, optional, plain, string as text, structs } from "#schema";
 import { Inquiry } from "./asking.ts";
 import { Environment } from "./environment.ts";
@@ -55,6 +56,11 @@ describe("cel: evaluation", () => {
     assert.equal(value("self.b > 1 || true", {}), true);
     assert.equal(value("self.all(x, x > 1)", ["a", 1]), false);
     assert.equal(value("self.all(x, x > 1)", ["a", 2]), "error: no such overload");
+  });
+
+  it("looks into JSON that is carried as a whole", () => {
+    const self = { fields: OpaqueJson.printed('{"f:data":{}}') };
+    assert.equal(value("self.fields == {'f:data': {}} && 'f:data' in self.fields", self), true);
   });
 
   it("words errors as clients know them", () => {

@@ -1,4 +1,5 @@
 /** JSON under a declared type, seen as values without copying it. */
+import { OpaqueJson } from "#base";
 import { dyn, type CelType, type ListSemantics, parameterOf } from "./types.ts";
 import { parseMoment, parseSpan } from "./time-formats.ts";
 import { escapeProperty } from "./escape.ts";
@@ -41,6 +42,7 @@ function adaptText(text: string, type: CelType): Value {
 function adaptObject(raw: object, type: CelType): Value {
   if (Array.isArray(raw)) return jsonList(raw, type);
   if (isValue(raw)) return raw;
+  if (raw instanceof OpaqueJson) return adapt(raw.value, type);
   const shape = raw as Readonly<Record<string, unknown>>;
   if (type.kind === "object") return new JsonObject(shape, type);
   return new JsonMap(shape, type.kind === "map" ? parameterOf(type, 1) : dyn);

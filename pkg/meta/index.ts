@@ -36,7 +36,7 @@ export {
 export * from "./status-errors.ts";
 export { goQuote } from "./go-quote.ts";
 export { escapedForHtml as escapeHtml } from "#schema";
-export { printJson } from "./json-text.ts";
+export { printJson } from "#base";
 export * from "./names.ts";
 export {
   checkAnnotations,

@@ -1,6 +1,5 @@
-import { assign, deepClone, deepEqual } from "#base";
+import { assign, deepClone, deepEqual, printJson } from "#base";
 import { Written } from "#schema";
-import { printJson } from "./json-text.ts";
 import { checkDepth, type JsonObject, PatchFault, Work } from "./patch-fault.ts";
 
 /**

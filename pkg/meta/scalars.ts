@@ -1,5 +1,7 @@
+import { OpaqueJson, printJson } from "#base";
 import {
   bytes,
+  checkDepth,
   int32,
   int64,
   optional,
@@ -19,7 +21,6 @@ import {
   parseMicros,
   parseSeconds,
 } from "./go-time.ts";
-import { printJson } from "./json-text.ts";
 import { formatDuration, parseDuration } from "./go-duration.ts";
 import { Quantity, QuantityFault } from "./quantity.ts";
 
@@ -50,8 +51,7 @@ export const time: ScalarType<string | null> = scalar<string | null>({
   doc: "A moment to the second.",
   fromJson: (value) => timeFrom(value, parseSeconds, formatSeconds),
   wire: meta("Time", "A moment to the second.", timeFields),
-  toWire: (value) =>
-    value === null ? {} : { seconds: parseSeconds(value).seconds, nanos: 0 },
+  toWire: (value) => (value === null ? {} : { seconds: parseSeconds(value).seconds, nanos: 0 }),
   fromWire: (message: TimeMessage) => {
     if (message.seconds === undefined && message.nanos === undefined) return null;
     return formatUnlessZero({ seconds: Number(message.seconds ?? 0), nanos: 0 }, formatSeconds);
@@ -177,21 +177,27 @@ export const rawExtension: ScalarType<unknown> = scalar<unknown>({
   keptWhenEmpty: true,
 });
 
-/** The field set of a managedFields entry, opaque here. */
-export const fieldsV1: ScalarType<unknown> = scalar<unknown>({
+/** The field set of a managedFields entry, opaque here; the largest part of many an object. */
+export const fieldsV1: ScalarType<OpaqueJson | null> = scalar<OpaqueJson | null>({
   name: "FieldsV1",
   package: META,
   doc: "A set of fields as nested objects.",
-  fromJson: (value) => value,
+  fromJson: opaque,
+  toJson: (value) => value?.value ?? null,
   wire: meta("FieldsV1", "A set of fields as nested objects.", {
     Raw: optional(1, bytes, "The set as JSON text."),
   }),
-  toWire: (value) => (value === null ? {} : { Raw: toBase64(value) }),
-  fromWire: (message: { readonly Raw?: string }) => fromBase64(message.Raw),
+  toWire: (value) => (value === null ? {} : { Raw: Buffer.from(value.text).toString("base64") }),
+  fromWire: (message: { readonly Raw?: string }) => opaque(fromBase64(message.Raw)),
   openapi: { type: "object" },
   zero: null,
   keptWhenEmpty: true,
 });
+
+function opaque(value: unknown): OpaqueJson | null {
+  checkDepth(value);
+  return value === null ? null : OpaqueJson.of(value);
+}
 
 function timeFrom(
   value: unknown,
@@ -203,10 +209,7 @@ function timeFrom(
   return formatUnlessZero(parse(value), format);
 }
 
-function formatUnlessZero(
-  instant: Instant,
-  format: (instant: Instant) => string,
-): string | null {
+function formatUnlessZero(instant: Instant, format: (instant: Instant) => string): string | null {
   return isZeroTime(instant) ? null : format(instant);
 }
 

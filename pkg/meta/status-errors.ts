@@ -1,6 +1,6 @@
+import { printJson } from "#base";
 import { escapedForHtml, type FieldProblem, type ProblemType, type Problems } from "#schema";
 import { goQuote } from "./go-quote.ts";
-import { printJson } from "./json-text.ts";
 import { type StatusCause, type StatusDetails, StatusError } from "./status.ts";
 
 /**
@@ -135,11 +135,7 @@ export function unauthorized(): StatusError {
 }
 
 /** `name` may be empty (a collection), and so may the plural (a path that is no resource). */
-export function forbidden(
-  resource: ResourceName,
-  name: string,
-  message: string,
-): StatusError {
+export function forbidden(resource: ResourceName, name: string, message: string): StatusError {
   return failure({
     code: 403,
     reason: "Forbidden",

@@ -17,7 +17,7 @@ function owners({ item }: Pick<WriteAnswer, "item">): readonly string[] {
     const where = subresource === undefined ? "" : `/${subresource}`;
     const when = time === undefined ? "never" : String(Number(time.slice(17, 19)));
     const version = apiVersion === "v1" ? "" : ` ${apiVersion}`;
-    return `${operation} ${manager}${where} ${when}${version} ${brief(fieldsV1)}`;
+    return `${operation} ${manager}${where} ${when}${version} ${brief(fieldsV1.value)}`;
   });
 }
 

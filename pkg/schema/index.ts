@@ -9,14 +9,7 @@ export { checkDepth } from "./depth.ts";
 export { parseJson, type ParsedJson } from "./json-parse.ts";
 export { restoreWritten, withWritten, Written } from "./json-literals.ts";
 export { fromJson } from "./from-json.ts";
-export {
-  escapedForHtml,
-  jsonMembers,
-  parsePrinted,
-  toJson,
-  toJsonValue,
-  type TypeMeta,
-} from "./to-json.ts";
+export { escapedForHtml, jsonMembers, toJson, toJsonValue, type TypeMeta } from "./to-json.ts";
 export { fromProtobuf, toProtobuf } from "./protobuf.ts";
 export { envelopeAround, unwrapEnvelope, wrapEnvelope } from "./protobuf-envelope.ts";
 export { protoText } from "./proto-text.ts";

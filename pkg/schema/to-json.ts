@@ -1,4 +1,4 @@
-import { assign, compareUtf8, deepClone, memoize } from "#base";
+import { assign, compareUtf8, deepClone, memoize, OpaqueJson, printJson } from "#base";
 import { dropsZero, jsonFields, type JsonField, resolved } from "./layout.ts";
 import type { Infer, StructType, Type } from "./types.ts";
 import { isAlwaysThere, zeroOf } from "./zero.ts";
@@ -83,40 +83,8 @@ function printString(text: string): string {
  */
 function printValue(value: unknown): string {
   if (typeof value === "string") return printString(value);
-  return typeof value === "object" && value !== null ? printAny(value) : String(value);
-}
-
-const printed = Symbol("printed");
-
-/**
- * Reads JSON and keeps the text beside the value, invisible to every reader but `toJson` and lost
- * when the value is copied: it prints like the text. The value must not be changed.
- */
-export function parsePrinted(text: string): object {
-  const value = JSON.parse(text) as object;
-  return Object.defineProperty(value, printed, { value: text, enumerable: false });
-}
-
-/** Any JSON value; a bigint prints its digits. */
-function printAny(value: object & { readonly [printed]?: string }): string {
-  const text = value[printed];
-  if (text !== undefined) return text;
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    // Only a bigint is refused here; cycles do not exist in values that came from JSON.
-    if (error instanceof TypeError) return printWithBigints(value);
-    throw error;
-  }
-}
-
-function printWithBigints(value: unknown): string {
-  if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(printWithBigints).join(",")}]`;
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  const texts = members.map(([key, member]) => `${printString(key)}:${printWithBigints(member)}`);
-  return `{${texts.join(",")}}`;
+  if (typeof value !== "object" || value === null) return String(value);
+  return value instanceof OpaqueJson ? value.text : printJson(value);
 }
 
 function printList(element: Type): Print {
@@ -266,7 +234,7 @@ export const jsonMembers = memoize((struct: StructType<any>): readonly JsonMembe
 
 /**
  * The value that `toJson` prints: fresh objects with fields in Go's order, sharing nothing with
- * `object`.
+ * `object` but what a scalar's codec hands through.
  */
 export function toJsonValue<S extends StructType<any>>(
   struct: S,
@@ -283,7 +251,7 @@ type Copy = (value: any) => unknown;
 const copierOf: (type: Type) => Copy = memoize((type: Type): Copy => {
   switch (type.tag) {
     case "scalar":
-      return deepClone;
+      return type.toJson ?? deepClone;
     case "list": {
       const copy = copierOf(type.element);
       return (values: readonly unknown[]) => values.map((value) => copyOrNull(copy, value));

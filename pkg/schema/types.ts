@@ -83,6 +83,8 @@ export interface ScalarType<T = unknown> extends Shaped<T> {
    * will not do.
    */
   readonly fromNumber?: (literal: string) => T;
+  /** Absent = values lie in memory as they are in JSON. The result is not to be changed. */
+  readonly toJson?: (value: T) => unknown;
   readonly wire: StructType;
   readonly toWire: (value: T) => unknown;
   readonly fromWire: (message: never) => T;

@@ -1,0 +1,61 @@
+/** JSON text of any JSON-shaped value: what `JSON.stringify` prints, with bigints as integers. */
+
+/** Compact JSON. Recursive: callers pass values whose depth was bounded when they were read. */
+export function printJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch (error) {
+    // Only a bigint is refused here; cycles do not exist in values that came from JSON.
+    if (error instanceof TypeError) return printWithBigints(value);
+    throw error;
+  }
+}
+
+function printWithBigints(value: unknown): string {
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(printWithBigints).join(",")}]`;
+  if (value instanceof OpaqueJson) return value.text;
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  const printed = entries.map(([key, inner]) => [JSON.stringify(key), printWithBigints(inner)]);
+  return `{${printed.map((pair) => pair.join(":")).join(",")}}`;
+}
+
+/**
+ * A JSON value that objects carry as a whole and few look into: it is read from its text when
+ * somebody asks for the value, and printed when somebody asks for the text. Copies of an object
+ * share it, so the value must not be changed.
+ */
+export class OpaqueJson {
+  #value: unknown;
+  #text: string | undefined;
+
+  private constructor(value: unknown, text: string | undefined) {
+    this.#value = value;
+    this.#text = text;
+  }
+
+  static of(value: unknown): OpaqueJson {
+    return new OpaqueJson(value, undefined);
+  }
+  /** `text` must be what a value prints as. */
+  static printed(text: string): OpaqueJson {
+    return new OpaqueJson(undefined, text);
+  }
+  /** The value itself, however it is carried. */
+  static valueOf(carried: unknown): unknown {
+    return carried instanceof OpaqueJson ? carried.value : carried;
+  }
+
+  get value(): unknown {
+    this.#value ??= JSON.parse(this.#text as string);
+    return this.#value;
+  }
+  get text(): string {
+    this.#text ??= printJson(this.#value);
+    return this.#text;
+  }
+  toJSON(): unknown {
+    return this.value;
+  }
+}
