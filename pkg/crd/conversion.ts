@@ -65,8 +65,8 @@ class WebhookConversion implements ObjectConversion {
       throw plainFailure(`${prefix} returned ${counts}`);
     }
     return objects.map((object, index) => {
-      const at = { prefix, where: objects.length === 1 ? "" : ` at index ${index}`, apiVersion };
-      return checked(object, answered[index], at);
+      const place = objects.length === 1 ? undefined : index;
+      return checked(object, answered[index], { prefix, index: place, apiVersion });
     });
   }
 
@@ -128,7 +128,7 @@ function convertedObjects(answer: unknown, expected: Expected): readonly unknown
   if (status !== "Success") {
     if (typeof message === "string" && message !== "") throw new CallFault(message);
     const said = typeof status === "string" ? status : "";
-    throw new CallFault(`response.result.status was '${said}', expected 'Success'`);
+    throw new CallFault(`response.result.status was '${said}', not 'Success'`);
   }
   return Array.isArray(objects) ? objects : [];
 }
@@ -136,24 +136,29 @@ function convertedObjects(answer: unknown, expected: Expected): readonly unknown
 interface Place {
   readonly prefix: string;
   /** Of several objects, which one. */
-  readonly where: string;
+  readonly index: number | undefined;
   readonly apiVersion: string;
 }
 
 /** The converted object if it is the same one in the other version, with the metadata it had. */
 function checked(object: JsonObject, answered: unknown, place: Place): JsonObject {
-  const { prefix, where, apiVersion } = place;
-  const refuse = (why: string): Error => {
-    return plainFailure(`${prefix} returned invalid object${where}: ${why}`);
+  const { prefix, index, apiVersion } = place;
+  const refuse = (why: string, alone = "object"): Error => {
+    const what = index === undefined ? alone : `converted object at index ${index}`;
+    return plainFailure(`${prefix} returned invalid ${what}: ${why}`);
   };
   if (!isObject(answered)) throw refuse("not an object");
-  if (answered["apiVersion"] !== apiVersion) {
-    const got = String(answered["apiVersion"] ?? "");
-    throw refuse(`invalid groupVersion (expected ${apiVersion}, received ${got})`);
+  for (const [field, what, expected] of [
+    ["apiVersion", "groupVersion", apiVersion],
+    ["kind", "kind", object["kind"]],
+  ] as const) {
+    if (answered[field] === expected) continue;
+    const received = String(answered[field] ?? "");
+    const why = `invalid ${what} (expected ${String(expected)}, received ${received})`;
+    throw refuse(why, "object at index 0");
   }
   const [wanted, got] = [metadataOf(object), metadataOf(answered)];
   const same: readonly (readonly [string, unknown, unknown])[] = [
-    ["kind", object["kind"], answered["kind"]],
     ["name", wanted["name"], got["name"]],
     ["namespace", wanted["namespace"], got["namespace"]],
     ["UID", wanted["uid"], got["uid"]],
@@ -162,11 +167,10 @@ function checked(object: JsonObject, answered: unknown, place: Place): JsonObjec
     if (before === after) continue;
     throw refuse(`must have the same ${what}: ${String(before ?? "")} != ${String(after ?? "")}`);
   }
-  const restored = restoredMetadata(wanted, got);
-  if (typeof restored === "string") {
-    throw plainFailure(`${prefix} returned invalid metadata${where}: ${restored}`);
-  }
-  return { ...answered, metadata: restored };
+  const restored = restoredMetadata(wanted, answered["metadata"]);
+  if (typeof restored === "object") return { ...answered, metadata: restored };
+  const where = index === undefined ? "" : ` in object at index ${index}`;
+  throw plainFailure(`${prefix} returned invalid metadata${where}: ${restored}`);
 }
 
 function metadataOf({ metadata }: JsonObject): JsonObject {

@@ -1,35 +1,47 @@
-import { checkAnnotations, checkLabels } from "#meta";
+import { checkAnnotations, checkLabels, goTypeOf, problemText } from "#meta";
 import { Path, Problems } from "#schema";
 
 type JsonObject = Readonly<Record<string, unknown>>;
+type Texts = Readonly<Record<string, string>>;
 
 /**
  * A conversion may change labels and annotations, and nothing else of the metadata. The metadata
  * as it was, with these; or what is wrong with them.
  */
-export function restoredMetadata(original: JsonObject, converted: JsonObject): JsonObject | string {
-  const labels = textMap(converted["labels"]);
-  const annotations = textMap(converted["annotations"]);
-  if (labels === undefined) return "metadata.labels: Invalid value: must be a map of strings";
-  if (annotations === undefined) {
-    return "metadata.annotations: Invalid value: must be a map of strings";
+export function restoredMetadata(original: JsonObject, converted: unknown): JsonObject | string {
+  if (converted === undefined) return "missing metadata in converted object";
+  if (!isObject(converted)) {
+    return `invalid metadata of type ${goTypeOf(converted)} in converted object`;
   }
   const problems = new Problems();
-  checkLabels(labels, Path.of("metadata.labels"), problems);
-  checkAnnotations(annotations, Path.of("metadata.annotations"), problems);
-  const [problem] = problems.list;
-  if (problem !== undefined) return `${problem.field}: ${problem.detail}`;
-  const { labels: _labels, annotations: _annotations, ...rest } = original;
-  return {
-    ...rest,
-    ...(Object.keys(labels).length === 0 ? {} : { labels }),
-    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
-  };
+  const restored: Record<string, unknown> = { ...original };
+  for (const [field, check] of [
+    ["labels", checkLabels],
+    ["annotations", checkAnnotations],
+  ] as const) {
+    delete restored[field];
+    const texts = converted[field] ?? {};
+    const odd = oddity(field, texts);
+    if (odd !== undefined) return odd;
+    check(texts as Texts, Path.of(`metadata.${field}`), problems);
+    if (Object.keys(texts).length > 0) restored[field] = texts;
+  }
+  const told = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
+  if (told.length === 0) return restored;
+  return told.length === 1 ? String(told[0]) : `[${told.join(", ")}]`;
 }
 
-function textMap(value: unknown): Readonly<Record<string, string>> | undefined {
-  if (value === undefined || value === null) return {};
-  if (typeof value !== "object" || Array.isArray(value)) return undefined;
-  const isText = Object.values(value).every((each) => typeof each === "string");
-  return isText ? (value as Readonly<Record<string, string>>) : undefined;
+/** Why a value is no map of texts. */
+function oddity(field: string, value: unknown): string | undefined {
+  if (!isObject(value)) {
+    return `invalid metadata.${field} of type ${goTypeOf(value)} in converted object`;
+  }
+  const [found] = Object.entries(value).filter(([, each]) => typeof each !== "string");
+  if (found === undefined) return undefined;
+  const what = `metadata.${field}[${found[0]}]`;
+  return `${what} must be a string, but is ${goTypeOf(found[1])} in converted object`;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

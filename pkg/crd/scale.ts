@@ -1,5 +1,5 @@
 import { type DefinitionVersion, scaleV1 } from "#api";
-import { invalid, type Subresource } from "#meta";
+import { goTypeOf, invalid, type Subresource } from "#meta";
 import { Path, Problems } from "#schema";
 import { parseSimplePath, setValueAt, valueAt } from "#structural";
 
@@ -67,24 +67,7 @@ function checkNumber(path: string, object: object, problems: Problems): void {
 /** How Go tells that a value is of another type. */
 function accessFault(path: string, value: unknown, expected: string): string {
   const shown = typeof value === "object" ? JSON.stringify(value) : String(value);
-  return `${path} accessor error: ${shown} is of the type ${goType(value)}, expected ${expected}`;
-}
-
-function goType(value: unknown): string {
-  if (value === null) return "<nil>";
-  if (Array.isArray(value)) return "[]interface {}";
-  switch (typeof value) {
-    case "boolean":
-      return "bool";
-    case "bigint":
-      return "int64";
-    case "number":
-      return Number.isInteger(value) ? "int64" : "float64";
-    case "object":
-      return "map[string]interface {}";
-    default:
-      return typeof value;
-  }
+  return `${path} accessor error: ${shown} is of the type ${goTypeOf(value)}, expected ${expected}`;
 }
 
 function wholeNumber(value: unknown): number {

@@ -15,18 +15,25 @@ export class ConversionWebhook {
   uid: string | undefined;
   /** Objects of each request. */
   readonly asked: number[] = [];
+  /** Under which name it was last called. */
+  host = "";
 
   private constructor(
     private readonly server: Server,
-    readonly clientConfig: object,
+    readonly port: number,
+    readonly caBundle: string,
   ) {}
+
+  get clientConfig(): object {
+    return { url: `https://127.0.0.1:${this.port}/convert`, caBundle: this.caBundle };
+  }
 
   static async start(): Promise<ConversionWebhook> {
     const validity = { validDays: 1, now: Date.now() };
     const authority = await createAuthority("webhooks", validity);
     const { certificate: cert, privateKey: key } = await issueCertificate(authority, {
       commonName: "webhook",
-      hosts: ["localhost", "127.0.0.1"],
+      hosts: ["localhost", "127.0.0.1", "hook.default.svc"],
       usage: "server",
       ...validity,
     });
@@ -34,13 +41,16 @@ export class ConversionWebhook {
     const server = createServer({ cert, key }, (request, response) => {
       const chunks: Uint8Array[] = [];
       request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
-      request.on("end", () => late.webhook?.answer(Buffer.concat(chunks).toString(), response));
+      request.on("end", () => {
+        if (late.webhook === undefined) return;
+        late.webhook.host = request.headers.host ?? "";
+        late.webhook.answer(Buffer.concat(chunks).toString(), response);
+      });
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
     const { port } = server.address() as AddressInfo;
     const caBundle = Buffer.from(authority.certificate).toString("base64");
-    const clientConfig = { url: `https://127.0.0.1:${port}/convert`, caBundle };
-    late.webhook = new ConversionWebhook(server, clientConfig);
+    late.webhook = new ConversionWebhook(server, port, caBundle);
     return late.webhook;
   }
 

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { networkInterfaces } from "node:os";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { type Behaviour, ConversionWebhook, renamed } from "./conversion-webhook.ts";
 
@@ -267,6 +269,20 @@ describe("custom resources", function () {
         /returned invalid metadata: metadata.labels: /,
       ],
       [
+        "labels that are no texts",
+        (objects, to) =>
+          renamed(objects, to).map((each) => ({
+            ...each,
+            metadata: { ...each.metadata, labels: { a: 1 } },
+          })),
+        /invalid metadata: metadata.labels\[a\] must be a string, but is int64 in converted object$/,
+      ],
+      [
+        "another kind",
+        (objects, to) => renamed(objects, to).map((each) => ({ ...each, kind: "Ship" })),
+        /returned invalid object at index 0: invalid kind \(expected Boat, received Ship\)$/,
+      ],
+      [
         "garbage",
         (_objects, _to, response) => (response.end("<html>"), null),
         /failed: .*not JSON$/,
@@ -308,11 +324,72 @@ describe("custom resources", function () {
       });
     }
 
+    it("are refused in another order", async () => {
+      webhook.behaviour = (objects, to) => [...renamed(objects, to)].reverse();
+      for (const name of ["b1", "b2"]) {
+        await send("PATCH", at("boats", name), { metadata: { labels: { turn: "order" } } });
+      }
+      const { code, message } = await send("GET", at("boats", "", "v2"));
+      assert.equal(code, 500);
+      assert.match(message, /returned invalid converted object at index 0: must have the same name/);
+    });
+
+    it("do not wait for a webhook longer than their request lasts", async () => {
+      await send("PATCH", at("boats", "b9"), { metadata: { labels: { turn: "hang" } } });
+      webhook.behaviour = () => null;
+      const { code } = await send("GET", `${at("boats", "b9", "v2")}?timeout=1s`);
+      assert.equal(code, 504);
+    });
+
     it("are refused after a wrong uid", async () => {
       await send("PATCH", at("boats", "b9"), { metadata: { labels: { turn: "uid" } } });
       webhook.uid = "somebody else's";
       const { message } = await send("GET", at("boats", "b9", "v2"));
       assert.match(message, /failed: expected response.uid="[-0-9a-f]+", got "somebody else's"$/);
+    });
+
+    const [address] = Object.values(networkInterfaces())
+      .flatMap((each) => each ?? [])
+      .filter(({ family, internal }) => family === "IPv4" && !internal);
+
+    it("are converted by a service, at one of its endpoints", async function () {
+      if (address === undefined) this.skip();
+      const metadata = { name: "hook" };
+      const ports = [{ name: "https", port: 443 }];
+      const core = "/api/v1/namespaces/default/services";
+      const typeMeta = { apiVersion: "v1", kind: "Service" };
+      const made = await send("POST", core, { ...typeMeta, metadata, spec: { ports } });
+      assert.equal(made.kind, "Service", made.message);
+      const conversion = async (clientConfig: object): Promise<void> => {
+        const named = { url: null, service: null, caBundle: webhook.caBundle, ...clientConfig };
+        const spec = { conversion: { webhook: { clientConfig: named } } };
+        await send("PATCH", `${definitions}/boats.${group}`, { spec });
+      };
+      await conversion({ service: { namespace: "default", name: "hook", path: "/c", port: 444 } });
+      const turn = async (): Promise<any> => {
+        await send("PATCH", at("boats", "b1"), { metadata: { labels: { turn: randomUUID() } } });
+        return send("GET", at("boats", "b1", "v2"));
+      };
+      const refused = await until(async () => {
+        const { message } = await turn();
+        return message?.includes("service port") ? message : undefined;
+      });
+      assert.match(refused, /:444\/c\?timeout=30s": no service port 444 found for service "hook"$/);
+      await conversion({ service: { namespace: "default", name: "hook", path: "/c", port: 443 } });
+      await send("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
+        apiVersion: "discovery.k8s.io/v1",
+        kind: "EndpointSlice",
+        metadata: { name: "hook-1", labels: { "kubernetes.io/service-name": "hook" } },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [address.address] }],
+        ports: [{ name: "https", port: webhook.port }],
+      });
+      const boat = await until(async () => {
+        const answer = await turn();
+        return answer.kind === "Boat" ? answer : undefined;
+      });
+      assert.deepEqual([boat.apiVersion, webhook.host], [`${group}/v2`, "hook.default.svc"]);
+      await conversion({ url: `https://127.0.0.1:${webhook.port}/convert` });
     });
 
     it("go with their definition even if the webhook is gone", async () => {
