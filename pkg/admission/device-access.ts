@@ -1,5 +1,5 @@
 import { type Domain, invalid, resolve } from "#meta";
-import type { Admit } from "#registry";
+import type { AdmissionAttributes, Admit } from "#registry";
 import { Path, Problems } from "#schema";
 import type { Objects } from "./objects.ts";
 
@@ -8,17 +8,8 @@ const namespaces = { group: "", plural: "namespaces" };
 /** Claims may reach for devices that others use only in namespaces that are marked for it. */
 export function deviceAccess(objects: Objects, domain: Domain): Admit {
   const label = resolve("resource.{label}/admin-access", domain);
-  return async ({ target, object, operation }) => {
-    const { resource, subresource, signal } = target;
-    const { group, plural } = resource.kind;
-    if (group !== "resource.{api}" || subresource !== "" || operation === "delete") return [];
-    const spec =
-      plural === "resourceclaims"
-        ? object.spec
-        : plural === "resourceclaimtemplates"
-          ? object.spec.spec
-          : undefined;
-    const requests: readonly any[] = spec?.devices.requests ?? [];
+  const checked = async ({ target, object }: AdmissionAttributes, requests: readonly any[]) => {
+    const { resource, signal } = target;
     const index = requests.findIndex(({ exactly }) => exactly?.adminAccess === true);
     if (index < 0) return [];
     const namespace = await objects.find(namespaces, target.namespace, signal);
@@ -31,4 +22,22 @@ export function deviceAccess(objects: Objects, domain: Domain): Admit {
     const { hub, kind } = resource;
     throw invalid({ group: hub.group, kind: kind.kind }, object.metadata.name ?? "", problems);
   };
+  return (attributes) => {
+    const requests = requestsOf(attributes);
+    return requests.length === 0 ? undefined : checked(attributes, requests);
+  };
+}
+
+/** The requests for devices in what is written. */
+function requestsOf({ target, object, operation }: AdmissionAttributes): readonly any[] {
+  const { resource, subresource } = target;
+  const { group, plural } = resource.kind;
+  if (group !== "resource.{api}" || subresource !== "" || operation === "delete") return [];
+  const spec =
+    plural === "resourceclaims"
+      ? object.spec
+      : plural === "resourceclaimtemplates"
+        ? object.spec.spec
+        : undefined;
+  return spec?.devices.requests ?? [];
 }

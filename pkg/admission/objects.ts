@@ -48,7 +48,7 @@ export class Objects {
       own: true,
     });
     const objects: unknown[] = [];
-    for await (const { object } of found.items) objects.push(object);
+    for await (const items of found.chunks) for (const { object } of items) objects.push(object);
     return objects;
   }
 

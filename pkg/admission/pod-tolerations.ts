@@ -41,7 +41,7 @@ export function giveTolerations(parts: PodTolerationParts): Admit {
       all = mergeTolerations(all, [{ key, operator: "Exists", effect: "NoSchedule" }]);
     }
     if (all.length > 0) spec.tolerations = all;
-    return allowedTolerations(parts)(attributes);
+    return (await allowedTolerations(parts)(attributes)) ?? [];
   };
 }
 

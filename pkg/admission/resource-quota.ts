@@ -31,13 +31,23 @@ export function resourceQuota(parts: QuotaParts): Admit {
   const { domain } = parts.catalog;
   // Those that meet here need not get into each other's way in the store.
   const turns = new Turns();
-  return async (attributes) => {
-    const { target } = attributes;
-    if (target.namespace === "" || !mayCharge(attributes)) return [];
-    const meter = meterOf(target.resource, { domain, now: parts.clock.now() });
-    await turns.take(target.namespace, () => charge(parts, attributes, meter));
+  const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
+    const { resource, namespace } = attributes.target;
+    // Where there is no quota, nobody needs to wait.
+    if ((await quotasFor(parts, attributes)).length === 0) return [];
+    const meter = meterOf(resource, { domain, now: parts.clock.now() });
+    await turns.take(namespace, () => charge(parts, attributes, meter));
     return [];
   };
+  return (attributes) => {
+    const isCounted = attributes.target.namespace !== "" && mayCharge(attributes);
+    return isCounted ? charged(attributes) : undefined;
+  };
+}
+
+function quotasFor({ objects }: QuotaParts, { target }: AdmissionAttributes) {
+  const { namespace, signal } = target;
+  return objects.list({ group: "", plural: "resourcequotas", namespace }, signal);
 }
 
 /** Whether a quota may count more, or less, after a write of this sort. */
@@ -69,19 +79,15 @@ interface Charge {
 
 /** Throws 403 where a quota does not allow it. */
 async function chargesOf(
-  { objects }: QuotaParts,
+  parts: QuotaParts,
   attributes: AdmissionAttributes,
   meter: Meter,
 ): Promise<readonly Charge[]> {
-  const { target, object } = attributes;
-  const { namespace, signal } = target;
-  const where = { group: "", plural: "resourcequotas", namespace };
-  const quotas = (await objects.list(where, signal)).filter((quota) =>
-    concerns(quota, attributes, meter),
-  );
+  const all = await quotasFor(parts, attributes);
+  const quotas = all.filter((quota) => concerns(quota, attributes, meter));
   if (quotas.length === 0) return [];
   for (const quota of quotas) checkSaid(attributes, meter, quota);
-  const change = changeOf(attributes, meter.usage(object), meter);
+  const change = changeOf(attributes, meter.usage(attributes.object), meter);
   if (Object.keys(change).length === 0) return [];
   return quotas.map((quota) => ({ quota, used: usageWith(attributes, quota, change) }));
 }

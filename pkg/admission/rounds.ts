@@ -1,12 +1,12 @@
-import { deepClone, deepEqual } from "#base";
+import { append, deepClone, deepEqual } from "#base";
 import { StatusError } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import { type AdmissionAttributes, type Admit, admitBy } from "#registry";
 
 /** A step that may change the object, and may be asked again when others have changed it since. */
 export type Mutate = (
   attributes: AdmissionAttributes,
   rounds: Rounds,
-) => Promise<readonly string[]>;
+) => ReturnType<Admit>;
 
 /** The walk of one request through all that may change it, once or twice. */
 export class Rounds {
@@ -80,13 +80,14 @@ export function repeating(stepsOf: StepsOf<Mutate>): Admit {
     const rounds = new Rounds();
     const warnings: string[] = [];
     const steps = stepsOf(attributes.target.resource.plural);
-    do {
-      for (const step of steps) {
-        await carrying(warnings, async () => {
-          warnings.push(...(await step(attributes, rounds)));
-        });
-      }
-    } while (rounds.next());
+    await carrying(warnings, async () => {
+      do {
+        for (const step of steps) {
+          const answer = step(attributes, rounds);
+          if (answer !== undefined) append(warnings, await answer);
+        }
+      } while (rounds.next());
+    });
     return [...new Set(warnings)];
   };
 }
@@ -95,11 +96,8 @@ export function repeating(stepsOf: StepsOf<Mutate>): Admit {
 export function oneByOne(stepsOf: StepsOf<Admit>): Admit {
   return async (attributes) => {
     const warnings: string[] = [];
-    for (const step of stepsOf(attributes.target.resource.plural)) {
-      await carrying(warnings, async () => {
-        warnings.push(...(await step(attributes)));
-      });
-    }
+    const steps = stepsOf(attributes.target.resource.plural);
+    await carrying(warnings, () => admitBy(steps, attributes, warnings));
     return warnings;
   };
 }

@@ -66,17 +66,18 @@ function timed<Rest extends readonly unknown[]>(
     observers.set(operation, made);
     return made;
   };
-  return async (attributes, ...rest) => {
+  return (attributes, ...rest) => {
     const { operation } = attributes;
     const both = observers.get(operation) ?? observersOf(operation);
     const started = performance.now();
-    let rejected: Outcome = "true";
-    try {
-      const warnings = await step(attributes, ...rest);
-      rejected = "false";
-      return warnings;
-    } finally {
-      both[rejected]((performance.now() - started) / 1000);
-    }
+    const end = (rejected: Outcome) => both[rejected]((performance.now() - started) / 1000);
+    const answer = step(attributes, ...rest);
+    if (answer === undefined) end("false");
+    else
+      answer.then(
+        () => end("false"),
+        () => end("true"),
+      );
+    return answer;
   };
 }

@@ -25,16 +25,23 @@ const fullAuthority: readonly AccessRule[] = [
  */
 export function escalationCheck(options: EscalationOptions): Admit {
   const group = resolve("rbac.authorization.{api}", options.domain);
-  return async (attributes) => {
+  return (attributes) => {
     const { target, operation } = attributes;
-    if (target.resource.group !== group || operation === "delete") return [];
-    if (target.user.groups.includes("system:masters")) return [];
-    if (operation === "update" && onlyMovesGarbage(attributes)) return [];
-    const check = new Check(options, attributes);
-    if (target.resource.plural.endsWith("bindings")) await check.binding();
-    else await check.role();
-    return [];
+    if (target.resource.group !== group || operation === "delete") return undefined;
+    if (target.user.groups.includes("system:masters")) return undefined;
+    if (operation === "update" && onlyMovesGarbage(attributes)) return undefined;
+    return checked(options, attributes);
   };
+}
+
+async function checked(
+  options: EscalationOptions,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
+  const check = new Check(options, attributes);
+  if (attributes.target.resource.plural.endsWith("bindings")) await check.binding();
+  else await check.role();
+  return [];
 }
 
 /** Finalizers and owners may change so that the garbage collector can do its work. */

@@ -1,3 +1,4 @@
+import { append } from "#base";
 import type { Resource } from "#meta";
 import type { Target } from "./contract.ts";
 import type { AskedOptions } from "./asked-options.ts";
@@ -20,5 +21,20 @@ export interface Attributes {
   readonly options?: AskedOptions | undefined;
 }
 
-/** A step of admission: throws a StatusError to refuse, answers warnings for the client. */
-export type Admit = (attributes: Attributes) => Promise<readonly string[]>;
+/**
+ * A step of admission: answers warnings for the client, or rejects with a StatusError to refuse.
+ * Most steps have nothing to do with most writes, and say so at once: undefined.
+ */
+export type Admit = (attributes: Attributes) => Promise<readonly string[]> | undefined;
+
+/** Asks one step after another; what they warn of is added to `warnings`. */
+export async function admitBy(
+  steps: readonly Admit[],
+  attributes: Attributes,
+  warnings: string[],
+): Promise<void> {
+  for (const step of steps) {
+    const answer = step(attributes);
+    if (answer !== undefined) append(warnings, await answer);
+  }
+}

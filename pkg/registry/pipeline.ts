@@ -9,7 +9,7 @@ import {
   StatusError,
 } from "#meta";
 import type { Entry, WriteOutcome } from "#storage";
-import type { Attributes } from "./admission.ts";
+import { admitBy, type Attributes } from "./admission.ts";
 import { writeOptionsAsked } from "./asked-options.ts";
 import { decodeBody, type Decoded } from "./body.ts";
 import type { Body, PatchOptions, Target, WriteAnswer, WriteOptions } from "./contract.ts";
@@ -142,7 +142,7 @@ async function prepareCreation(
   validateCreate(target.resource, object, context);
   append(warnings, kind.hooks.warnings?.(object, undefined, context) ?? []);
   await turn();
-  await admit(environment, attributes, warnings);
+  await admitBy(environment.validating, attributes, warnings);
 }
 
 /** Undefined when the name is taken. */
@@ -357,7 +357,7 @@ async function prepareReplacement(
   validateUpdate(resource, object, { old, context });
   append(warnings, hooks.warnings?.(object, old, context) ?? []);
   await turn();
-  await admit(environment, attributes, warnings);
+  await admitBy(environment.validating, attributes, warnings);
 }
 
 interface Swap extends Creation {
@@ -421,7 +421,7 @@ export async function admitAll(
   warnings: string[],
 ): Promise<void> {
   await mutate(environment, attributes, warnings);
-  await admit(environment, attributes, warnings);
+  await admitBy(environment.validating, attributes, warnings);
 }
 
 /** What admission made of an object must still be at home where it will be stored. */
@@ -438,20 +438,8 @@ async function mutate(
   await environment.provide?.(attributes);
   await namespaceLifecycle(environment, attributes);
   const owners = ownersOf(attributes);
-  for (const step of environment.mutating) {
-    for (const warning of await step(attributes)) warnings.push(warning);
-  }
+  await admitBy(environment.mutating, attributes, warnings);
   warnings.push(...restoreOwners(attributes, owners));
-}
-
-async function admit(
-  environment: Environment,
-  attributes: Attributes,
-  warnings: string[],
-): Promise<void> {
-  for (const step of environment.validating) {
-    for (const warning of await step(attributes)) warnings.push(warning);
-  }
 }
 
 function itemOf(

@@ -2,6 +2,7 @@ import { deepClone } from "#base";
 import { conflict, invalid, notFound, type Resource, type Status } from "#meta";
 import { Path, Problems } from "#schema";
 import type { Entry } from "#storage";
+import { admitBy } from "./admission.ts";
 import { deleteOptionsAsked } from "./asked-options.ts";
 import type { DeleteAnswer, DeleteOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
@@ -48,9 +49,8 @@ export async function remove(
       return eraseUnreadable(environment, target, { entry, dryRun });
     }
     const warnings: string[] = [];
-    for (const step of [...environment.mutating, ...environment.validating]) {
-      warnings.push(...(await step({ ...attributes, old: current.object })));
-    }
+    const steps = [...environment.mutating, ...environment.validating];
+    await admitBy(steps, { ...attributes, old: current.object }, warnings);
     checkPreconditions(target, current, options);
     const outcome = await removeOnce(environment, target, { options, entry, current });
     return "answer" in outcome ? { answer: { ...outcome.answer, warnings } } : outcome;

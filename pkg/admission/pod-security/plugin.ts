@@ -53,18 +53,18 @@ const templates: Readonly<Record<string, (object: any) => Template | undefined>>
 const podEndpoints = ["", "ephemeralcontainers"];
 
 export function podSecurity(parts: PodSecurityParts): Admit {
-  return async (attributes) => {
+  return (attributes) => {
     const { target, operation, object } = attributes;
-    if (operation !== "create" && operation !== "update") return [];
+    if (operation !== "create" && operation !== "update") return undefined;
     const { keyPrefix } = target.resource;
     if (isFor(attributes, "", "namespaces")) return namespaceLabels(parts, attributes);
     if (keyPrefix === "/pods/" && podEndpoints.includes(target.subresource)) {
       const matters = operation === "create" || changesPod(attributes);
-      return matters ? judge(parts, attributes, { pod: object, enforces: true }) : [];
+      return matters ? judge(parts, attributes, { pod: object, enforces: true }) : undefined;
     }
-    if (target.subresource !== "" || !Object.hasOwn(templates, keyPrefix)) return [];
+    if (target.subresource !== "" || !Object.hasOwn(templates, keyPrefix)) return undefined;
     const pod = templates[keyPrefix]?.(object);
-    return pod?.spec === undefined ? [] : judge(parts, attributes, { pod, enforces: false });
+    return pod?.spec === undefined ? undefined : judge(parts, attributes, { pod, enforces: false });
   };
 }
 

@@ -17,7 +17,7 @@ import {
   type ReviewedParts,
 } from "../dynamic/index.ts";
 import type { Objects } from "../objects.ts";
-import type { Bound, CompiledPolicy, Policy, PolicySet } from "./policy.ts";
+import type { Bound, Candidates, CompiledPolicy, Policy } from "./policy.ts";
 
 export interface PolicyParts extends ReviewedParts {
   readonly objects: Objects;
@@ -44,7 +44,7 @@ export class PolicyInput {
 
   /** Undefined where the policy or its binding is not about the request. Throws StatusError. */
   async concerned<P extends Policy>(
-    candidate: ReturnType<PolicySet<P>["index"]["candidates"]>[number],
+    candidate: Candidates<P>[number],
   ): Promise<Concerned<P> | undefined> {
     const { reviewed, parts } = this;
     const { entry } = candidate;

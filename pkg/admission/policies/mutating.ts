@@ -9,13 +9,20 @@ import {
 import { deepEqual, memoize } from "#base";
 import { CelFault, plainJson } from "#cel";
 import { jsonPatch, PatchFault, type Resource } from "#meta";
-import type { AdmissionAttributes, ServerAccess } from "#registry";
+import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
 import { DecodeFault } from "#schema";
 import { BudgetSpent, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
 import type { Rounds } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
-import { compiledPolicy, paramResource, type Policy, PolicySet, unknownKind } from "./policy.ts";
+import {
+  type Candidates,
+  compiledPolicy,
+  paramResource,
+  type Policy,
+  PolicySet,
+  unknownKind,
+} from "./policy.ts";
 import { deniedBy } from "./verdict.ts";
 
 interface MutatingPolicy extends Policy {
@@ -65,13 +72,19 @@ export class MutatingPolicies {
   }
 
   /** One after another, each seeing what those before have made of the object. */
-  async mutate(attributes: AdmissionAttributes, rounds: Rounds): Promise<readonly string[]> {
-    const { operation, target, object } = attributes;
-    if (operation !== "create" && operation !== "update") return [];
-    const { resource, subresource } = target;
-    const aim = { operation: operation.toUpperCase(), resource, subresource };
-    const candidates = this.#set.index.candidates(aim);
-    if (candidates.length === 0) return [];
+  mutate(attributes: AdmissionAttributes, rounds: Rounds): ReturnType<Admit> {
+    const { operation } = attributes;
+    if (operation !== "create" && operation !== "update") return undefined;
+    const candidates = this.#set.candidates(attributes);
+    return candidates.length === 0 ? undefined : this.#mutateByAll(candidates, attributes, rounds);
+  }
+
+  async #mutateByAll(
+    candidates: Candidates<MutatingPolicy>,
+    attributes: AdmissionAttributes,
+    rounds: Rounds,
+  ): Promise<readonly string[]> {
+    const { object } = attributes;
     const memory = rounds.memory("policies");
     if (rounds.round > 0) memory.enter(object);
     const input = new PolicyInput(attributes, this.parts);

@@ -2,7 +2,7 @@
 import { type ExpressionScope, variableTypes } from "#api";
 import { type Catalog, type LabelSelector, type Resource } from "#meta";
 import type { ApiObject } from "#client";
-import type { ServerAccess } from "#registry";
+import type { AdmissionAttributes, ServerAccess } from "#registry";
 import {
   type Expression,
   expressionOf,
@@ -63,6 +63,9 @@ export interface Bound<P extends Policy> {
   readonly selectors: readonly Selectors[];
 }
 
+/** Bound policies with how each of them may be about a request. */
+export type Candidates<P extends Policy> = ReturnType<MatchIndex<Bound<P>>["candidates"]>;
+
 /** The policies of one sort that are bound, by their names and those of their bindings. */
 export class PolicySet<P extends Policy> {
   readonly #policies: FollowedKind<P>;
@@ -83,7 +86,14 @@ export class PolicySet<P extends Policy> {
     await Promise.all([this.#policies.follow(options), this.#bindings.follow(options)]);
   }
 
-  get index(): MatchIndex<Bound<P>> {
+  /** What may be about the request. */
+  candidates({ operation, target }: AdmissionAttributes): Candidates<P> {
+    const { resource, subresource } = target;
+    const aim = { operation: operation.toUpperCase(), resource, subresource };
+    return this.#matching().candidates(aim);
+  }
+
+  #matching(): MatchIndex<Bound<P>> {
     const from = [this.#policies.all, this.#bindings.all];
     if (this.#index === undefined || from.some((all, at) => all !== this.#from[at])) {
       this.#index = new MatchIndex(this.#bound(), matchingsOf, this.catalog);

@@ -1,9 +1,9 @@
 /** Policies in CEL that refuse requests (ValidatingAdmissionPolicy). */
-import type { AdmissionAttributes, ServerAccess } from "#registry";
+import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
 import { carrying } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
-import { paramResource, PolicySet, unknownKind } from "./policy.ts";
+import { type Candidates, paramResource, PolicySet, unknownKind } from "./policy.ts";
 import { compiledValidation, failuresOf, notedBy, type ValidatingPolicy } from "./validation.ts";
 import { PolicyVerdict } from "./verdict.ts";
 
@@ -22,12 +22,15 @@ export class ValidatingPolicies {
   }
 
   /** All of them have their say; of several denials the first is told. */
-  async validate(attributes: AdmissionAttributes): Promise<readonly string[]> {
-    const { operation, target } = attributes;
-    const { resource, subresource } = target;
-    const aim = { operation: operation.toUpperCase(), resource, subresource };
-    const candidates = this.#set.index.candidates(aim);
-    if (candidates.length === 0) return [];
+  validate(attributes: AdmissionAttributes): ReturnType<Admit> {
+    const candidates = this.#set.candidates(attributes);
+    return candidates.length === 0 ? undefined : this.#validateBy(candidates, attributes);
+  }
+
+  async #validateBy(
+    candidates: Candidates<ValidatingPolicy>,
+    attributes: AdmissionAttributes,
+  ): Promise<readonly string[]> {
     const input = new PolicyInput(attributes, this.parts);
     const verdict = new PolicyVerdict();
     await carrying(verdict.warnings, async () => {

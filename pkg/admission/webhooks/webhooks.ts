@@ -9,7 +9,7 @@ import {
   PatchFault,
   type Resource,
 } from "#meta";
-import type { AdmissionAttributes, ServerAccess } from "#registry";
+import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
 import type { Authorizer, Tracer } from "#request";
 import { DecodeFault } from "#schema";
 import {
@@ -99,9 +99,16 @@ export class Webhooks {
   }
 
   /** One after another, each seeing what those before have made of the object. */
-  async mutate(attributes: AdmissionAttributes, rounds: Rounds): Promise<readonly string[]> {
+  mutate(attributes: AdmissionAttributes, rounds: Rounds): ReturnType<Admit> {
     const candidates = candidatesFor(this.#mutating, attributes);
-    if (candidates.length === 0) return [];
+    return candidates.length === 0 ? undefined : this.#mutateBy(candidates, attributes, rounds);
+  }
+
+  async #mutateBy(
+    candidates: Candidates,
+    attributes: AdmissionAttributes,
+    rounds: Rounds,
+  ): Promise<readonly string[]> {
     const memory = rounds.memory("webhooks");
     if (rounds.round > 0) memory.enter(attributes.object);
     const warnings: string[] = [];
@@ -123,9 +130,15 @@ export class Webhooks {
   }
 
   /** All at once; of several refusals, that of the first webhook is told. */
-  async validate(attributes: AdmissionAttributes): Promise<readonly string[]> {
+  validate(attributes: AdmissionAttributes): ReturnType<Admit> {
     const candidates = candidatesFor(this.#validating, attributes);
-    if (candidates.length === 0) return [];
+    return candidates.length === 0 ? undefined : this.#validateBy(candidates, attributes);
+  }
+
+  async #validateBy(
+    candidates: Candidates,
+    attributes: AdmissionAttributes,
+  ): Promise<readonly string[]> {
     const reviewed = new Reviewed(attributes, this.parts);
     const due: Due[] = [];
     for (const candidate of candidates) {
@@ -147,7 +160,7 @@ export class Webhooks {
 
   /** Undefined where the webhook has nothing to do with the request. Throws StatusError. */
   async #due(
-    candidate: ReturnType<typeof candidatesFor>[number],
+    candidate: Candidates[number],
     reviewed: Reviewed,
   ): Promise<Due | undefined> {
     const { hook, index } = candidate.entry;
@@ -208,6 +221,8 @@ export class Webhooks {
     }
   }
 }
+
+type Candidates = ReturnType<typeof candidatesFor>;
 
 function candidatesFor(set: HookSet, { operation, target }: AdmissionAttributes) {
   const { resource, subresource } = target;

@@ -1,5 +1,6 @@
 /** connect: subresources that are streams to somewhere else. */
 import type { Resource } from "#meta";
+import { admitBy } from "../admission.ts";
 import type { Target } from "../contract.ts";
 import type { Environment } from "../environment.ts";
 import { askedOf } from "./asked-of.ts";
@@ -54,9 +55,8 @@ export async function connect(
   if (stream !== undefined && subresource !== "log") {
     const object = askedOf(target, request);
     const attributes = { target, operation: "connect", dryRun: false, object } as const;
-    for (const step of [...environment.mutating, ...environment.validating]) {
-      await step({ ...attributes, old: undefined });
-    }
+    const steps = [...environment.mutating, ...environment.validating];
+    await admitBy(steps, { ...attributes, old: undefined }, []);
   }
   return stream?.find(environment, target, request);
 }
