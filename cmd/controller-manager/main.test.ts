@@ -48,8 +48,8 @@ describe("keelson controller-manager", function () {
       "--cluster-signing-cert-file=ca.crt",
       "--cluster-signing-key-file=ca.key",
       "--use-service-account-credentials",
-      "--leader-elect-lease-duration=3s",
-      "--leader-elect-renew-deadline=2s",
+      "--leader-elect-lease-duration=6s",
+      "--leader-elect-renew-deadline=4s",
       "--leader-elect-retry-period=500ms",
       ...more,
     ];

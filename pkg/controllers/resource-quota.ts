@@ -7,6 +7,7 @@ import {
   TryAgain,
   type WorkQueue,
 } from "#client";
+import { isConflict } from "#meta";
 import { amountOf, type Amounts, inScopes, masked, type Meter, plus } from "#quota";
 import { type ControllerContext, queueOf } from "./context.ts";
 import { type ResourceQuota, resourceQuotas } from "./kinds.ts";
@@ -110,14 +111,18 @@ class ResourceQuotaController {
     const status = { hard, used };
     if (deepEqual(quota.status, status)) this.doubts.delete(key);
     else if (!this.isDoubtful(quota, used)) {
-      // Refused if admission has noted something meanwhile; then everything is counted again.
-      await this.context.client.update(
-        resourceQuotas,
-        { ...quota, status },
-        { subresource: "status" },
-      );
+      await this.note({ ...quota, status });
     }
     if (failures.length > 0) throw failures[0];
+  }
+
+  private async note(quota: ResourceQuota): Promise<void> {
+    try {
+      await this.context.client.update(resourceQuotas, quota, { subresource: "status" });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      throw new TryAgain("admission has noted something while it was counted", calmMs);
+    }
   }
 
   private async usageOf(quota: ResourceQuota, resource: Handle, meter: Meter): Promise<Amounts> {

@@ -27,9 +27,12 @@ interface World {
 }
 
 /** Creates, changes and deletes at random until the end. */
+/** However slow the machine is: what few writes show proves little. */
+const fewestWrites = 30;
+
 async function write({ api, random, stop, tolerates }: World): Promise<number> {
   let writes = 0;
-  while (!stop.signal.aborted) {
+  while (!stop.signal.aborted || writes < fewestWrites) {
     const path = `v1/configmaps/${random.pick(namespaces)}`;
     const name = random.pick(names);
     const labels = { app: random.pick(["x", "y"]) };

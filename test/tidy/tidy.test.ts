@@ -10,7 +10,9 @@ const maxLineLength = 100;
 const files = sourceFiles();
 const products = files.filter((file) => !file.isTest);
 
-describe("tidy", () => {
+describe("tidy", function () {
+  this.timeout(60_000);
+
   it("imports go down the ranks, through index.ts", () => {
     none(files.flatMap((file) => importsOf(file).flatMap((to) => importFault(file, to))));
   });
@@ -78,8 +80,7 @@ describe("tidy", () => {
     none(products.flatMap((file) => deadExports(file)));
   });
 
-  it("the linter has no complaint", function () {
-    this.timeout(60_000);
+  it("the linter has no complaint", () => {
     const linter = path.join(root, "node_modules", ".bin", "oxlint");
     const result = spawnSync(linter, ["--quiet", "pkg", "cmd", "test"], {
       cwd: root,
