@@ -2,6 +2,7 @@ import { unreachable } from "#base";
 import {
   expired,
   internalError,
+  plainFailure,
   requestEntityTooLarge,
   serviceUnavailable,
   type StatusError,
@@ -26,7 +27,8 @@ function errorOf(detail: StoreFaultDetail): StatusError {
     case "too-slow":
       return expired("too old resource version: the watcher did not keep up with the changes");
     case "no-space":
-      return internalError("the store has no space left");
+      // The sentence that runbooks for a full etcd look for.
+      return plainFailure("etcdserver: mvcc: database space exceeded");
     case "unavailable":
       return serviceUnavailable(`the store is unavailable: ${detail.message}`);
     case "timeout":
