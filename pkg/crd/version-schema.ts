@@ -32,7 +32,7 @@ export function versionSchema(version: DefinitionVersion, { group, kind }: Named
   const source = (version.schema?.openAPIV3Schema ?? anything) as JsonSchema;
   const schema = new CompiledSchema(source);
   const doc = source.description ?? "";
-  const fields = { metadata: plain(1, objectMeta, "Standard object metadata.") };
+  const fields = { metadata: plain(1, objectMeta, "Standard object's metadata.") };
   const open = openMembers(schema, version.selectableFields ?? []);
   return {
     name: version.name,
@@ -60,6 +60,9 @@ function openMembers(
     applyDefaults: (object) => applyDefaults(object, schema),
     mergeShape: () => mergeShape(schema),
     openApi: (dialect, metadata) => {
+      // kubectl takes what is not listed for wrong, and cannot be told there that more is allowed.
+      const isAnything = schema.source["x-kubernetes-preserve-unknown-fields"] === true;
+      if (dialect === "v2" && isAnything) return { type: "object", ...extension };
       const published = publishedSchema(schema.source, dialect, metadata);
       const { properties } = published as { readonly properties?: object };
       const all = { ...properties, metadata };

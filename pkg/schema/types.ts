@@ -147,7 +147,10 @@ export interface OpenMembers {
   readonly applyDefaults: (object: Record<string, unknown>) => void;
   /** How the members merge. */
   readonly mergeShape: () => MergeShape;
-  /** The schema of the whole object; `metadata` is what stands for the declared field. */
+  /**
+   * The schema of the whole object; `metadata` is what stands for the declared field. Without
+   * properties none are shown.
+   */
   readonly openApi: (
     dialect: "v2" | "v3",
     metadata: Readonly<Record<string, unknown>>,
