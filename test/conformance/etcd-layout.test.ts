@@ -18,6 +18,18 @@ const catalog = new Catalog(builtinKinds, kubernetes, () => true);
 const storedNewer = ["customresourcedefinitions"];
 const configMapStruct = catalog.find("", "v1", "configmaps")?.struct;
 
+/** An Ingress of networking.k8s.io/v1beta1 as kube-apiserver 1.20 stored it. */
+const oldIngress = [
+  "azhzAAokChluZXR3b3JraW5nLms4cy5pby92MWJldGExEgdJbmdyZXNzEqADCq0CCgNvbGQSABoHZGVmYXVsdCIA",
+  "KiQ2MjA5ODBjNy03Yjg2LTQwYzktODNmYi1iZDc0MGI5MTIyNTgyADgBQggIuYKI2AYQAHoAigHhAQoOa3ViZWN0",
+  "bC1jcmVhdGUSBlVwZGF0ZRoUbmV0d29ya2luZy5rOHMuaW8vdjEiCAi5gojYBhAAMghGaWVsZHNWMTqcAQqZAXsi",
+  "ZjpzcGVjIjp7ImY6ZGVmYXVsdEJhY2tlbmQiOnsiLiI6e30sImY6c2VydmljZSI6eyIuIjp7fSwiZjpuYW1lIjp7",
+  "fSwiZjpwb3J0Ijp7Ii4iOnt9LCJmOm51bWJlciI6e319fX0sImY6aW5ncmVzc0NsYXNzTmFtZSI6e30sImY6cnVs",
+  "ZXMiOnt9LCJmOnRscyI6e319fRJqCg0KA3N2YxIGCAAQUBoAEgYKAWESAWIaTQoDYS5iEkYKRAoeCgEvEhEKA3dl",
+  "YhIKCAEQABoEaHR0cBoGUHJlZml4CiIKAi96EhUKABIGCAAQABoAGgkKAWMSAWEaAWIaBUV4YWN0IgJpYxoCCgAa",
+  "ACIA",
+].join("");
+
 describe("layout in etcd", function () {
   this.timeout(30_000);
   let etcd: EtcdCluster;
@@ -100,6 +112,40 @@ describe("layout in etcd", function () {
       assert.equal(wire.metadata.creationTimestamp, "2026-01-02T03:04:05Z");
       assert.deepEqual(wire.data, { by: "hand" });
     }
+  });
+
+  it("what kube-apiserver stored in a version of before is read in that of now", async () => {
+    const [server] = servers as [RunningServer];
+    const value = Buffer.from(oldIngress, "base64");
+    await plain.put("/registry/ingress/default/old").value(value);
+    const path = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+    const { apiVersion, spec }: any = await (await server.fetch(`${path}/old`)).json();
+    const service = { name: "web", port: { name: "http" } };
+    const resource = { apiGroup: "c", kind: "a", name: "b" };
+    assert.deepEqual(
+      [apiVersion, spec],
+      [
+        "networking.k8s.io/v1",
+        {
+          ingressClassName: "ic",
+          defaultBackend: { service: { name: "svc", port: { number: 80 } } },
+          tls: [{ hosts: ["a"], secretName: "b" }],
+          rules: [
+            {
+              host: "a.b",
+              http: {
+                paths: [
+                  { path: "/", pathType: "Prefix", backend: { service } },
+                  { path: "/z", pathType: "Exact", backend: { resource } },
+                ],
+              },
+            },
+          ],
+        },
+      ],
+    );
+    const list: any = await (await server.fetch(path)).json();
+    assert.deepEqual(list.items[0].spec, spec);
   });
 
   it("every kind lies where kube-apiserver keeps it", function () {
