@@ -9,7 +9,8 @@ export const denyExternalAddresses: Admit = async (attributes) => {
   const [wanted, held] = [attributes.object, attributes.old].map(
     (service): readonly string[] => service?.spec.externalIPs ?? [],
   );
-  if (wanted?.every((address) => held?.includes(address))) return [];
+  const known = new Set(held);
+  if (wanted?.every((address) => known.has(address))) return [];
   throw refuse(attributes, "Use of external IPs is denied by admission control.");
 };
 
@@ -23,8 +24,8 @@ function containersOf(pod: any): readonly any[] {
 function bringsImages(attributes: AdmissionAttributes): boolean {
   const { object, old, operation } = attributes;
   if (!isFor(attributes, "", "pods") || operation === "delete") return false;
-  const known = containersOf(old).map(({ image }) => image);
-  return old === undefined || containersOf(object).some(({ image }) => !known.includes(image));
+  const known = new Set(containersOf(old).map(({ image }) => image));
+  return old === undefined || containersOf(object).some(({ image }) => !known.has(image));
 }
 
 /** Images are pulled with the credentials of each pod, never found on a node by chance. */

@@ -30,7 +30,8 @@ export function ownerPermissions(parts: OwnerPermissionParts): Admit {
     const [owners, before] = [ownersOf(object), ownersOf(old)];
     if (deepEqual(owners, before)) return [];
     if (operation === "update") await mayDelete(parts, attributes);
-    for (const owner of owners.filter((each) => blocksAnew(each, before))) {
+    const blocking = new Set(before.filter(blocks).map(({ uid }) => uid));
+    for (const owner of owners.filter((each) => blocks(each) && !blocking.has(each.uid))) {
       await mayBlock(parts, attributes, owner);
     }
     return [];
@@ -41,9 +42,8 @@ function ownersOf(object: any): readonly Owner[] {
   return object?.metadata?.ownerReferences ?? [];
 }
 
-function blocksAnew({ uid, blockOwnerDeletion }: Owner, before: readonly Owner[]): boolean {
-  const known = before.find((owner) => owner.uid === uid);
-  return Boolean(blockOwnerDeletion) && !known?.blockOwnerDeletion;
+function blocks({ blockOwnerDeletion }: Owner): boolean {
+  return Boolean(blockOwnerDeletion);
 }
 
 async function mayDelete(

@@ -4,7 +4,7 @@ import { type Domain, plainFailure, resolve } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import { known, listIn, recordOf, typed } from "./configured-fields.ts";
 import { isFor, type Objects } from "./objects.ts";
-import { covers, mergeTolerations, type Toleration } from "./tolerations.ts";
+import { Coverage, mergeTolerations, type Toleration } from "./tolerations.ts";
 
 /** For namespaces that do not say it themselves. */
 export interface PodTolerations {
@@ -54,7 +54,9 @@ export function allowedTolerations(parts: PodTolerationParts): Admit {
     const named = await ofNamespace(parts, attributes, "tolerationsWhitelist");
     const allowed = named ?? parts.configured.allowed;
     if (allowed.length === 0) return [];
-    if (own.every((each) => allowed.some((wide) => covers(wide, each)))) return [];
+    const coverage = new Coverage();
+    for (const each of allowed) coverage.add(each);
+    if (own.every((each) => coverage.covers(each))) return [];
     const which = named === undefined ? "cluster" : "namespace";
     throw plainFailure(
       "pod tolerations (possibly merged with namespace default tolerations) " +

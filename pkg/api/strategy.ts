@@ -1,6 +1,6 @@
 /** Pieces that several kinds' hooks are made of. */
 import type { Path, Problems } from "#schema";
-import { compareUtf8, deepEqual } from "#base";
+import { compareUtf8, deepEqual, identity } from "#base";
 import type { HookContext, KindHooks, KindVersion } from "#meta";
 
 export const FIELD_IMMUTABLE = "field is immutable";
@@ -73,6 +73,22 @@ export function entry<T>(
   key: string,
 ): T | undefined {
   return map !== null && map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
+/** Whether a value equals one of these. Finds out at once, however many they are. */
+export function memberOf(all: readonly unknown[] | null = []): (value: unknown) => boolean {
+  let known: ReadonlySet<unknown> | undefined;
+  return (value) => {
+    known ??= new Set((all ?? []).map(identity));
+    return known.has(identity(value));
+  };
+}
+
+/** The first element of each name. */
+export function firstByName<V extends { readonly name: string }>(
+  all: readonly V[] | null = [],
+): ReadonlyMap<string, V> {
+  return new Map((all ?? []).toReversed().map((each) => [each.name, each]));
 }
 
 /**

@@ -1,5 +1,5 @@
+import { identity } from "#base";
 import { formatCheck } from "./formats.ts";
-import { identity } from "./identity.ts";
 import type { JsonSchema, SchemaMap, ValidationRule } from "./json-schema.ts";
 import { traits, traitsOf } from "./traits.ts";
 

@@ -1,6 +1,5 @@
-import { deepEqual } from "#base";
+import { deepEqual, identity } from "#base";
 import type { CompiledSchema } from "./compiled-schema.ts";
-import { identity } from "./identity.ts";
 import { keyText } from "./list-types.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import type { Path, Problems } from "#schema";
 import { isDns1035Label, isDns1123Subdomain, isPathSegmentName, isQualifiedName } from "#meta";
 import { type CelType, dyn } from "#cel";
 import { checkLabelSelector } from "../label-selector.ts";
-import { invalidEach, unsupported } from "../strategy.ts";
+import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
 import { checkExpression, type ExpressionScope } from "./policy-expressions.ts";
 import type {
   MatchCondition,
@@ -51,10 +51,11 @@ export function checkMatchResources(
 }
 
 function checkResourceNames(names: readonly string[], path: Path, problems: Problems): void {
+  const repeated = repeatedPlaces(names, (name) => name);
   for (const [index, name] of names.entries()) {
     const place = path.index(index);
     invalidEach(problems, place, { value: name, messages: isPathSegmentName(name) });
-    if (names.indexOf(name) < index) problems.duplicate(place, name);
+    if (repeated.has(index)) problems.duplicate(place, name);
   }
 }
 

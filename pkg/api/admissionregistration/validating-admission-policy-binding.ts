@@ -8,6 +8,7 @@ import {
   paramRefCell,
 } from "./policy-rules.ts";
 import { validatingV1 } from "./validating-policy-structs.ts";
+import { repeatedPlaces } from "../strategy.ts";
 
 type Binding = Infer<typeof validatingV1.binding>;
 
@@ -23,9 +24,10 @@ function validate({ spec }: Binding, problems: Problems): void {
 
 function checkActions(values: readonly string[], problems: Problems): void {
   const place = path.child("validationActions");
+  const repeated = repeatedPlaces(values, (action) => action);
   for (const [index, action] of values.entries()) {
     if (!actions.includes(action)) problems.notSupported(place.index(index), action, actions);
-    if (values.indexOf(action) < index) problems.duplicate(place.index(index), action);
+    if (repeated.has(index)) problems.duplicate(place.index(index), action);
   }
   if (values.includes("Deny") && values.includes("Warn")) {
     const detail =

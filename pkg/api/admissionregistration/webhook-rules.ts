@@ -14,6 +14,7 @@ import type {
   mutatingWebhookConfigurationV1,
   validatingWebhookConfigurationV1,
 } from "./webhook-structs.ts";
+import { repeatedPlaces } from "../strategy.ts";
 
 type ValidatingWebhook = NonNullable<
   Infer<typeof validatingWebhookConfigurationV1>["webhooks"]
@@ -153,9 +154,10 @@ function checkReviewVersions(
 ): void {
   const known = reviewVersions.join(", ");
   if (versions.length === 0) return problems.required(path, `must specify one of ${known}`);
+  const repeated = repeatedPlaces(versions, (version) => version);
   for (const [index, version] of versions.entries()) {
     const place = path.index(index);
-    if (versions.indexOf(version) < index) problems.invalid(place, version, "duplicate version");
+    if (repeated.has(index)) problems.invalid(place, version, "duplicate version");
     else {
       for (const message of isDns1035Label(version)) problems.invalid(place, version, message);
     }

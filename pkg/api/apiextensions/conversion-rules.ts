@@ -4,6 +4,7 @@ import { checkClientConfig } from "../webhook-client.ts";
 import type { DefinitionSpec } from "./definition-structs.ts";
 import { checkEnumerated, checkLabel } from "./name-rules.ts";
 import { isBundle, knowsReviews, type Tolerance } from "./tolerance.ts";
+import { repeatedPlaces } from "../strategy.ts";
 
 export function checkConversion(
   conversion: DefinitionSpec["conversion"],
@@ -43,9 +44,10 @@ function checkReviewVersions(
   { tolerance, problems }: { readonly tolerance: Tolerance; readonly problems: Problems },
 ): void {
   if (versions.length === 0) return problems.required(path);
+  const repeated = repeatedPlaces(versions, (version) => version);
   for (const [index, version] of versions.entries()) {
     const place = path.index(index);
-    if (versions.indexOf(version) < index) problems.invalid(place, version, "duplicate version");
+    if (repeated.has(index)) problems.invalid(place, version, "duplicate version");
     else checkLabel(version, place, problems);
   }
   if (tolerance.reviewVersions || knowsReviews(versions)) return;

@@ -1,7 +1,7 @@
 /** Lists whose elements are told apart, and maps that are merged. */
 import type { Path, Problems } from "#schema";
 import type { JsonSchema } from "#structural";
-import { entry, unsupported } from "../strategy.ts";
+import { entry, repeatedPlaces, unsupported } from "../strategy.ts";
 
 const LIST_TYPE = "x-kubernetes-list-type";
 const LIST_KEYS = "x-kubernetes-list-map-keys";
@@ -72,6 +72,7 @@ interface Place {
 }
 
 function checkKeys(keys: readonly string[], item: JsonSchema, { path, problems }: Place): void {
+  const repeated = repeatedPlaces(keys, (key) => key);
   for (const [index, key] of keys.entries()) {
     const property = entry(item.properties, key);
     if (property === undefined) {
@@ -82,7 +83,7 @@ function checkKeys(keys: readonly string[], item: JsonSchema, { path, problems }
       const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
       problems.invalid(place, property.type, detail);
     }
-    if (keys.indexOf(key) < index) {
+    if (repeated.has(index)) {
       problems.invalid(path.child(LIST_KEYS), keys, "must not contain duplicate entries");
     }
   }

@@ -4,7 +4,7 @@ import { type HookContext, isDns1123Subdomain, isQualifiedName } from "#meta";
 import { checkNotNegative } from "../apps/workload.ts";
 import { allContainers } from "../core/pod-containers.ts";
 import { validatePodTemplate } from "../core/pod-spec-rules.ts";
-import { invalidEach, unsupported } from "../strategy.ts";
+import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
 import type { JobSpec } from "./job-structs.ts";
 
 interface Place {
@@ -173,12 +173,13 @@ function checkExitCodes(codes: ExitCodes, spec: JobSpec, { path, problems }: Pla
 function checkCodes(values: readonly number[], operator: string, { path, problems }: Place): void {
   if (values.length === 0) problems.invalid(path, values, "at least one value is required");
   if (values.length > MAX_VALUES) problems.tooMany(path, values.length, MAX_VALUES);
+  const repeated = repeatedPlaces(values, (value) => value);
   for (const [index, value] of values.entries()) {
     const at = path.index(index);
     if (operator === "In" && value === 0) {
       problems.invalid(at, value, "must not be 0 for the In operator");
     }
-    if (values.indexOf(value) < index) problems.duplicate(at, value);
+    if (repeated.has(index)) problems.duplicate(at, value);
   }
   if (values.some((value, index) => index > 0 && value < (values[index - 1] ?? 0))) {
     problems.invalid(path, values, "must be ordered");

@@ -20,6 +20,7 @@ import { checkSignerName } from "./signer.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
 import { certificateFault } from "./issued-certificate.ts";
 import { parseRequest } from "./pkcs10.ts";
+import { repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/certificates/v1");
 
@@ -210,8 +211,8 @@ function checkUsages({ usages: wanted = [] }: Request["spec"], problems: Problem
     const isKnown = usages.some((each) => each === usage);
     if (!isKnown) problems.notSupported(place.index(index), usage, usages);
   }
-  for (const [index, usage] of wanted.entries()) {
-    if (wanted.indexOf(usage) < index) problems.duplicate(place.index(index), usage);
+  for (const index of repeatedPlaces(wanted, (usage) => usage)) {
+    problems.duplicate(place.index(index), wanted[index]);
   }
 }
 
@@ -231,6 +232,7 @@ function checkSpec({ spec }: Request, problems: Problems): void {
 
 function checkConditions({ status }: Request, problems: Problems): void {
   const conditions = status.conditions ?? [];
+  const earlier = new Set<string>();
   for (const [index, { type, status: value }] of conditions.entries()) {
     const place = conditionsPath.index(index);
     const allowed = decisions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
@@ -239,13 +241,13 @@ function checkConditions({ status }: Request, problems: Problems): void {
     else if (!allowed.includes(value)) {
       problems.notSupported(place.child("status"), value, allowed);
     }
-    const earlier = conditions.slice(0, index).map((each) => each.type);
     const opposite = approvals.includes(type) && approvals.find((each) => each !== type);
-    if (opposite && earlier.includes(opposite)) {
+    if (opposite && earlier.has(opposite)) {
       const detail = "Approved and Denied conditions are mutually exclusive";
       problems.invalid(conditionsPath, type, detail);
     }
-    if (earlier.includes(type)) problems.duplicate(place.child("type"), type);
+    if (earlier.has(type)) problems.duplicate(place.child("type"), type);
+    earlier.add(type);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Rules of what containers and pods ask for. */
+import { memoize } from "#base";
 import type { Infer, Path, Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain, Quantity } from "#meta";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";
@@ -20,7 +21,7 @@ const isHugePages = (name: string) => name.startsWith(hugePages);
 
 interface Surroundings {
   /** Names in `spec.resourceClaims`. */
-  readonly claims: readonly string[];
+  readonly claims: ReadonlySet<string>;
   readonly problems: Problems;
 }
 
@@ -96,6 +97,10 @@ function checkRequest(
   }
 }
 
+const listed = memoize((claims: ReadonlySet<string>): string =>
+  claims.size === 0 ? " which is empty" : `: ${[...claims].sort().join(", ")}`,
+);
+
 function checkClaims(
   uses: Requirements["claims"],
   path: Path,
@@ -112,9 +117,8 @@ function checkClaims(
     // A claim that is used as a whole needs no further mention.
     if (seen.has(name) || seen.has(key)) problems.duplicate(place, seen.has(name) ? name : key);
     seen.add(key);
-    if (claims.includes(name)) continue;
-    const known = claims.length === 0 ? " which is empty" : `: ${[...claims].sort().join(", ")}`;
-    const detail = `must be one of the names in pod.spec.resourceClaims${known}`;
+    if (claims.has(name)) continue;
+    const detail = `must be one of the names in pod.spec.resourceClaims${listed(claims)}`;
     problems.add({ type: "FieldValueNotFound", field: place.toString(), value: name, detail });
   }
 }

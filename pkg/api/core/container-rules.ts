@@ -18,7 +18,7 @@ export interface Pod {
   readonly spec: PodSpec;
   readonly volumes: Volumes;
   /** Names in `spec.resourceClaims`. */
-  readonly claims: readonly string[];
+  readonly claims: ReadonlySet<string>;
   readonly allowPrivileged: boolean;
   readonly problems: Problems;
 }

@@ -46,10 +46,11 @@ export function checkPodAnnotations(
     if (key !== keys.seccompPod && !key.startsWith(keys.seccompContainer)) continue;
     checkSeccompText(entry(annotations, key) ?? "", path.child(key), problems);
   }
+  const names = new Set(allContainers(spec).map((container) => container.name));
   for (const key of sortedKeys(annotations)) {
     if (!key.startsWith(keys.appArmor)) continue;
     const name = key.slice(keys.appArmor.length);
-    if (!allContainers(spec).some((container) => container.name === name)) {
+    if (!names.has(name)) {
       problems.invalid(path.key(key), name, "container not found");
     }
     const profile = entry(annotations, key) ?? "";

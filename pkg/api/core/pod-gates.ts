@@ -89,12 +89,13 @@ const gated: readonly GatedField[] = [
 /** The volumes go as a whole, and their mounts with them. */
 function dropImageVolumes(spec: PodSpec): void {
   const volumes = spec.volumes ?? [];
-  const names = volumes.filter(({ image }) => image !== undefined).map(({ name }) => name);
-  if (names.length === 0) return;
+  const images = volumes.filter(({ image }) => image !== undefined);
+  if (images.length === 0) return;
+  const names = new Set(images.map(({ name }) => name));
   spec.volumes = volumes.filter(({ image }) => image === undefined);
   for (const container of allContainers(spec)) {
     if (container.volumeMounts === undefined) continue;
-    container.volumeMounts = container.volumeMounts.filter(({ name }) => !names.includes(name));
+    container.volumeMounts = container.volumeMounts.filter(({ name }) => !names.has(name));
   }
 }
 

@@ -52,7 +52,7 @@ export function validatePodSpec(spec: PodSpec, path: Path, options: PodSpecOptio
   const volumeOptions = { ...name, domain: context.domain };
   const volumes = checkVolumes(spec.volumes ?? [], path.child("volumes"), volumeOptions);
   checkPodClaims(spec.resourceClaims, path.child("resourceClaims"), name);
-  const claims = (spec.resourceClaims ?? []).map((claim) => claim.name);
+  const claims = new Set((spec.resourceClaims ?? []).map((claim) => claim.name));
   const pod = { spec, volumes, claims, allowPrivileged, problems };
   checkContainers(path.child("containers"), pod);
   checkInitContainers(path.child("initContainers"), pod);
@@ -131,7 +131,7 @@ function checkRest(spec: PodSpec, path: Path, problems: Problems): void {
   checkPreemption(spec, path.child("preemptionPolicy"), problems);
   if (spec.overhead !== undefined) {
     const limits = { limits: spec.overhead };
-    checkRequirements(limits, path.child("overhead"), { claims: [], problems });
+    checkRequirements(limits, path.child("overhead"), { claims: new Set(), problems });
   }
   checkOperatingSystem(spec, path, problems);
 }

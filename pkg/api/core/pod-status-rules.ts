@@ -2,15 +2,13 @@
 import { Path, type Problems } from "#schema";
 import { isDns1123Subdomain, isQualifiedName } from "#meta";
 import { parseAddress } from "../networking/ip.ts";
-import { invalidEach, mustNotChange, repeatedPlaces } from "../strategy.ts";
+import { firstByName, invalidEach, mustNotChange, repeatedPlaces } from "../strategy.ts";
 import { checkAddressText } from "./dns-rules.ts";
 import type { Pod } from "./pod-types.ts";
 import { isSidecar } from "./resource-amounts.ts";
 
 const path = Path.of("status");
 const systemConditions = ["PodScheduled", "Ready", "Initialized"];
-
-type Statuses = Pod["status"]["containerStatuses"];
 
 export function checkPodStatus(pod: Pod, old: Pod, problems: Problems): void {
   const { status } = pod;
@@ -36,13 +34,14 @@ export function checkPodStatus(pod: Pod, old: Pod, problems: Problems): void {
 /** Where containers end for good, they do not come back. */
 function checkRestarts({ status }: Pod, { spec, status: old }: Pod, problems: Problems): void {
   const { restartPolicy } = spec;
-  const sidecars = (spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
+  const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
   const check = (field: "containerStatuses" | "initContainerStatuses") => {
+    const byName = firstByName(status[field]);
     for (const [index, before] of (old[field] ?? []).entries()) {
       const { terminated } = before.state;
-      if (terminated === undefined || sidecars.includes(before.name)) continue;
+      if (terminated === undefined || sidecars.has(before.name)) continue;
       if (terminated.exitCode !== 0 && restartPolicy === "OnFailure") continue;
-      const now = find(status[field], before.name);
+      const now = byName.get(before.name);
       if (now === undefined || now.state.terminated !== undefined) continue;
       const place = path.child(field).index(index).child("state");
       problems.forbidden(place, "may not be transitioned to non-terminated state");
@@ -51,10 +50,6 @@ function checkRestarts({ status }: Pod, { spec, status: old }: Pod, problems: Pr
   if (restartPolicy === "Always") return;
   check("containerStatuses");
   check("initContainerStatuses");
-}
-
-function find(statuses: Statuses, name: string) {
-  return (statuses ?? []).find((each) => each.name === name);
 }
 
 function checkAddresses(

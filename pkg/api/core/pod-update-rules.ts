@@ -1,7 +1,7 @@
 /** What may change in a pod, and where. */
 import { deepClone, deepEqual } from "#base";
 import { Path, type Problems } from "#schema";
-import { entry, sortedKeys } from "../strategy.ts";
+import { entry, firstByName, memberOf, sortedKeys } from "../strategy.ts";
 import { checkImageSpace } from "./container-rules.ts";
 import type { PodSpec } from "./pod-spec.ts";
 import { checkToleration } from "./toleration.ts";
@@ -74,14 +74,16 @@ function checkDeadline(spec: PodSpec, old: PodSpec, problems: Problems): boolean
   return false;
 }
 
+function timeless(toleration: { readonly tolerationSeconds?: unknown }): unknown {
+  const { tolerationSeconds: _seconds, ...rest } = toleration;
+  return rest;
+}
+
 function checkTolerations(spec: PodSpec, old: PodSpec, problems: Problems): void {
   const path = specPath.child("tolerations");
   const tolerations = spec.tolerations ?? [];
-  const isKept = (one: object) => {
-    const { tolerationSeconds: _, ...rest } = one as { tolerationSeconds?: unknown };
-    return tolerations.some(({ tolerationSeconds: __, ...other }) => deepEqual(other, rest));
-  };
-  if (!(old.tolerations ?? []).every(isKept)) {
+  const isKept = memberOf(tolerations.map(timeless));
+  if (!(old.tolerations ?? []).map(timeless).every(isKept)) {
     const detail = "existing toleration can not be modified except its tolerationSeconds";
     return problems.forbidden(path, detail);
   }
@@ -179,9 +181,10 @@ function checkNodeAffinity(spec: PodSpec, old: PodSpec, problems: Problems): voi
 /** Ephemeral containers come, and then stay as they are. */
 export function checkEphemeralChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
   const path = specPath.child("ephemeralContainers");
+  const byName = firstByName(spec.ephemeralContainers);
   for (const container of old.ephemeralContainers ?? []) {
     const name = JSON.stringify(container.name);
-    const now = (spec.ephemeralContainers ?? []).find((each) => each.name === container.name);
+    const now = byName.get(container.name);
     if (now === undefined) {
       problems.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`);
     } else if (!deepEqual(now, container)) {

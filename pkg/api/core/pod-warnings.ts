@@ -3,7 +3,7 @@ import { append } from "#base";
 import { Path } from "#schema";
 import { type HookContext, isLabelValue, resolve } from "#meta";
 import { addressWarning } from "../networking/ip.ts";
-import { entry } from "../strategy.ts";
+import { entry, repeatedPlaces } from "../strategy.ts";
 import type { Container } from "./containers.ts";
 import { claimWarnings } from "./persistent-volume-claim-rules.ts";
 import { annotationKeys } from "./pod-annotations.ts";
@@ -190,21 +190,16 @@ function volumeWarnings(volume: Volume, path: Path): readonly string[] {
 function repetitions(spec: PodSpec, path: Path): readonly string[] {
   const aliases = spec.hostAliases ?? [];
   const secrets = spec.imagePullSecrets ?? [];
-  const isRepeated = (names: readonly string[], index: number) =>
-    names.indexOf(names[index] ?? "") < index;
-  const ips = aliases.map(({ ip }) => ip);
-  const names = secrets.map(({ name = "" }) => name);
   const secretPath = (index: number) => path.child("imagePullSecrets").index(index).child("name");
+  const ipPath = (index: number) => path.child("hostAliases").index(index).child("ip");
+  const repeatedIps = repeatedPlaces(aliases, ({ ip }) => ip);
+  const repeatedNames = repeatedPlaces(secrets, ({ name = "" }) => name);
   return [
-    ...ips.flatMap((ip, index) =>
-      isRepeated(ips, index)
-        ? [`${path.child("hostAliases").index(index).child("ip")}: duplicate ip "${ip}"`]
-        : [],
-    ),
-    ...names.flatMap((name, index) =>
-      isRepeated(names, index) ? [`${secretPath(index)}: duplicate name "${name}"`] : [],
-    ),
-    ...names.flatMap((name, index) =>
+    ...[...repeatedIps].map((at) => `${ipPath(at)}: duplicate ip "${aliases[at]?.ip}"`),
+    ...[...repeatedNames].map((at) => {
+      return `${secretPath(at)}: duplicate name "${secrets[at]?.name ?? ""}"`;
+    }),
+    ...secrets.flatMap(({ name = "" }, index) =>
       name === "" ? [`${secretPath(index)}: invalid empty name ""`] : [],
     ),
   ];

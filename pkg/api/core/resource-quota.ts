@@ -254,7 +254,8 @@ function checkSpec({ spec }: ResourceQuota, problems: Problems): void {
 }
 
 function sameSet(left: readonly string[] = [], right: readonly string[] = []): boolean {
-  return left.every((each) => right.includes(each)) && right.every((each) => left.includes(each));
+  const [scopes, others] = [new Set(left), new Set(right)];
+  return scopes.size === others.size && [...scopes].every((each) => others.has(each));
 }
 
 /** `cpu: 500m/2, pods: 3/20`: use and limit of the resources that `select` takes. */

@@ -6,6 +6,7 @@ import { Path, Problems } from "#schema";
 import { deepEqual } from "#base";
 import { NOT_AN_ADDRESS, parseAddress } from "../networking/ip.ts";
 import { isHeadless, NO_ADDRESS, type Service } from "./service-types.ts";
+import { repeatedPlaces } from "../strategy.ts";
 
 type Spec = Service["spec"];
 
@@ -72,10 +73,11 @@ function checkFirst({ clusterIP = "", clusterIPs = [] }: Spec, problems: Problem
 }
 
 function checkFamilies({ ipFamilies = [], ipFamilyPolicy }: Spec, problems: Problems): void {
+  const repeated = repeatedPlaces(ipFamilies, (family) => family);
   for (const [index, family] of ipFamilies.entries()) {
     const path = familiesPath.index(index);
     if (!families.includes(family)) problems.notSupported(path, family, families);
-    if (ipFamilies.indexOf(family) < index) problems.duplicate(path, family);
+    if (repeated.has(index)) problems.duplicate(path, family);
   }
   if (ipFamilyPolicy !== undefined && !policies.includes(ipFamilyPolicy)) {
     problems.notSupported(policyPath, ipFamilyPolicy, policies);

@@ -329,11 +329,11 @@ export function validateLoadBalancerStatus(
     if (context.gate("AllowServiceLBStatusOnNonLB")) return;
     return problems.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'");
   }
+  const known = new Set((old.ingress ?? []).map(({ ip }) => ip));
   for (const [index, { ip = "", ipMode, hostname = "" }] of ingress.entries()) {
     const place = path.index(index);
-    if (ip !== "" && parseAddress(ip) === undefined) {
-      const isKnown = old.ingress?.some((before) => before.ip === ip) ?? false;
-      if (!isKnown) problems.invalid(place.child("ip"), ip, NOT_AN_ADDRESS);
+    if (ip !== "" && parseAddress(ip) === undefined && !known.has(ip)) {
+      problems.invalid(place.child("ip"), ip, NOT_AN_ADDRESS);
     }
     checkMode(ip, ipMode, { path: place.child("ipMode"), problems });
     if (hostname === "") continue;

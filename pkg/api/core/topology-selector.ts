@@ -1,8 +1,8 @@
 import { always, list, plain, string, structs } from "#schema";
 import { type Infer, type Path, type Problems } from "#schema";
-import { deepEqual } from "#base";
+import { identity } from "#base";
 import { isQualifiedName } from "#meta";
-import { invalidEach } from "../strategy.ts";
+import { invalidEach, repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -35,14 +35,12 @@ type Term = Infer<typeof topologySelectorTerm>;
 
 /** Terms must differ, keys within a term, and values of a key. */
 export function checkTopologyTerms(terms: readonly Term[], path: Path, problems: Problems): void {
-  const seen: Map<string, readonly string[]>[] = [];
+  const seen = new Set<unknown>();
   for (const [index, term] of terms.entries()) {
     const place = path.index(index).child("matchLabelExpressions");
-    const found = checkTerm(term, place, problems);
-    if (seen.some((other) => deepEqual([...other].sort(), [...found].sort()))) {
-      problems.duplicate(place, "");
-    }
-    seen.push(found);
+    const found = identity(Object.fromEntries(checkTerm(term, place, problems)));
+    if (seen.has(found)) problems.duplicate(place, "");
+    seen.add(found);
   }
 }
 
@@ -53,8 +51,8 @@ function checkTerm(term: Term, path: Path, problems: Problems): Map<string, read
     const { key } = requirement;
     const values = requirement.values ?? [];
     if (values.length === 0) problems.required(place.child("values"));
-    for (const [i, value] of values.entries()) {
-      if (values.indexOf(value) < i) problems.duplicate(place.child("values").index(i), value);
+    for (const i of repeatedPlaces(values, (value) => value)) {
+      problems.duplicate(place.child("values").index(i), values[i]);
     }
     invalidEach(problems, place.child("key"), { value: key, messages: isQualifiedName(key) });
     if (found.has(key)) problems.duplicate(place.child("key"), key);

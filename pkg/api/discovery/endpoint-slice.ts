@@ -31,7 +31,7 @@ import {
   unreachableReason,
 } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { invalidEach, mustNotChange } from "../strategy.ts";
+import { invalidEach, memberOf, mustNotChange, repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/discovery/v1");
 
@@ -190,12 +190,11 @@ function checkEndpoint(each: Endpoint, { path, problems }: Place): void {
   checkHints(nodes, { path: nodePath, problems, check: isDns1123Subdomain });
 }
 
-function checkPort(port: Port, ports: readonly Port[], { path, problems }: Place): void {
+function checkPort(port: Port, isRepeated: boolean, { path, problems }: Place): void {
   const { name = "", protocol = "", appProtocol } = port;
   const place = path.child("name");
   if (name !== "") invalidEach(problems, place, { value: name, messages: isDns1123Label(name) });
-  const earlier = ports.slice(0, ports.indexOf(port));
-  if (earlier.some((other) => (other.name ?? "") === name)) problems.duplicate(place, name);
+  if (isRepeated) problems.duplicate(place, name);
   if (protocol === "") problems.required(path.child("protocol"));
   else if (!protocols.includes(protocol)) {
     problems.notSupported(path.child("protocol"), protocol, protocols);
@@ -215,19 +214,20 @@ function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice)
   const endpoints = slice.endpoints ?? [];
   const ports = slice.ports ?? [];
   const path = Path.of("endpoints");
+  const wasThere = memberOf(old?.endpoints);
   if (endpoints.length > MOST_ENDPOINTS) problems.tooMany(path, endpoints.length, MOST_ENDPOINTS);
   else {
     for (const [index, each] of endpoints.entries()) {
       const place = { path: path.index(index), problems };
-      const isKnown = old?.endpoints?.some((before) => deepEqual(before, each)) ?? false;
-      if (!isKnown) checkAddresses(each, addressType, place);
+      if (!wasThere(each)) checkAddresses(each, addressType, place);
       checkEndpoint(each, place);
     }
   }
   const portPath = Path.of("ports");
   if (ports.length > MOST_PORTS) return problems.tooMany(portPath, ports.length, MOST_PORTS);
+  const repeated = repeatedPlaces(ports, ({ name = "" }) => name);
   for (const [index, port] of ports.entries()) {
-    checkPort(port, ports, { path: portPath.index(index), problems });
+    checkPort(port, repeated.has(index), { path: portPath.index(index), problems });
   }
 }
 

@@ -64,11 +64,11 @@ function checkClass({ metadata, spec }: Ingress, problems: Problems): void {
 const waysIn = Path.of("status.loadBalancer.ingress");
 
 function checkStatus({ status }: Ingress, old: Ingress, problems: Problems): void {
-  const known = old.status.loadBalancer.ingress ?? [];
+  const known = new Set((old.status.loadBalancer.ingress ?? []).map(({ ip }) => ip));
   for (const [index, each] of (status.loadBalancer.ingress ?? []).entries()) {
     const { ip = "", hostname = "" } = each;
     const place = waysIn.index(index);
-    if (ip !== "" && parseAddress(ip) === undefined && !known.some((other) => other.ip === ip)) {
+    if (ip !== "" && parseAddress(ip) === undefined && !known.has(ip)) {
       problems.invalid(place.child("ip"), ip, NOT_AN_ADDRESS);
     }
     if (hostname === "") continue;

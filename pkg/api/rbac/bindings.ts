@@ -4,7 +4,7 @@ import { always, type Infer, Path, plain, type Problems, string, structs } from 
 import { type HookContext, isDns1123Subdomain, isPathSegmentName, resolve } from "#meta";
 import type { Cell, Column, KindHooks, RowContext } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { invalidEach, unsupported } from "../strategy.ts";
+import { invalidEach, memberOf, unsupported } from "../strategy.ts";
 
 const v1 = structs("api/rbac/v1");
 
@@ -95,9 +95,10 @@ function checkSubject(
 
 /** Users and groups are in no namespace; subjects that are stored with one are left alone. */
 function checkNowhere(binding: Binding, old: Binding | undefined, problems: Problems): void {
+  const wasThere = memberOf(old?.subjects);
   for (const [index, each] of (binding.subjects ?? []).entries()) {
     if (!each.namespace || (each.kind !== "User" && each.kind !== "Group")) continue;
-    if (old?.subjects?.some((stored) => deepEqual(stored, each))) continue;
+    if (wasThere(each)) continue;
     const detail = "may not be specified when `kind` is 'User' or 'Group'";
     problems.forbidden(Path.of("subjects").index(index).child("namespace"), detail);
   }

@@ -5,7 +5,13 @@ import { checkConditions } from "../condition-rules.ts";
 import { checkNodeSelector } from "../core/node-selector-rules.ts";
 import { goShape } from "../go-shape.ts";
 import { formatAddress, parseNetwork } from "../networking/ip.ts";
-import { FIELD_IMMUTABLE, invalidEach, unsupported } from "../strategy.ts";
+import {
+  FIELD_IMMUTABLE,
+  invalidEach,
+  memberOf,
+  repeatedPlaces,
+  unsupported,
+} from "../strategy.ts";
 import { checkReference, checkReferences, requestNames } from "./claim-rules.ts";
 import {
   type Allocation,
@@ -87,7 +93,7 @@ export function checkClaimStatus(
   const reserved = now.reservedFor ?? [];
   if (reserved.length > 0 && now.allocation === undefined) {
     problems.forbidden(reservedPath, "may not be specified when `allocated` is not set");
-  } else if (isDeleted && reserved.some((each) => !isAmong(each, old.reservedFor))) {
+  } else if (isDeleted && !reserved.every(memberOf(old.reservedFor))) {
     const detail =
       "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
     problems.forbidden(reservedPath, detail);
@@ -99,9 +105,6 @@ export function checkClaimStatus(
     problems.invalid(place, shownAllocation(now.allocation), FIELD_IMMUTABLE);
   }
 }
-
-const isAmong = (each: Consumer, all: readonly Consumer[] = []) =>
-  all.some((other) => deepEqual(each, other));
 
 const statusStruct = claimsV1beta2.resourceClaim.fields.status.type;
 
@@ -124,9 +127,7 @@ function checkDevices(status: ClaimStatus, problems: Problems): void {
     problems,
     check: (device, each) => checkDevice(device, each, { allocated, problems }),
   });
-  const keys = devices.map(deviceKey);
-  for (const [index, key] of keys.entries()) {
-    if (keys.indexOf(key) === index) continue;
+  for (const index of repeatedPlaces(devices, deviceKey)) {
     problems.duplicate(place.index(index).child("deviceID"), unnamedDevice);
   }
 }

@@ -7,7 +7,7 @@ import {
   isLabelValue,
   isQualifiedName,
 } from "#meta";
-import { invalidEach, unsupported } from "../strategy.ts";
+import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
 import { selectorFault } from "./device-expressions.ts";
 import type {
   DeviceConfiguration,
@@ -223,13 +223,15 @@ export function checkBinding(
     invalidEach(problems, place, { value: name, messages: isQualifiedName(name) });
   checkEach(good, MOST_BINDING_CONDITIONS, { path: goodPath, problems, check });
   checkEach(bad, MOST_BINDING_CONDITIONS, { path: badPath, problems, check });
-  for (const [index, name] of good.entries()) {
-    if (good.indexOf(name) < index) problems.duplicate(goodPath.index(index), name);
+  for (const index of repeatedPlaces(good, (name) => name)) {
+    problems.duplicate(goodPath.index(index), good[index]);
   }
+  const goodNames = new Set(good);
+  const repeated = repeatedPlaces(bad, (name) => name);
   for (const [index, name] of bad.entries()) {
-    if (bad.indexOf(name) < index) problems.duplicate(badPath.index(index), name);
+    if (repeated.has(index)) problems.duplicate(badPath.index(index), name);
     const detail = "bindingFailureConditions must not overlap with bindingConditions";
-    if (good.includes(name)) problems.invalid(badPath.index(index), name, detail);
+    if (goodNames.has(name)) problems.invalid(badPath.index(index), name, detail);
   }
   if (good.length === 0 && bad.length > 0) {
     const detail = "bindingConditions are required to use bindingFailureConditions";

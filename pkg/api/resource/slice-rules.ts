@@ -2,7 +2,7 @@
 import { deepEqual } from "#base";
 import { Path, type Problems } from "#schema";
 import { checkNodeSelector } from "../core/node-selector-rules.ts";
-import { mustNotChange, sortedKeys } from "../strategy.ts";
+import { firstByName, mustNotChange, sortedKeys } from "../strategy.ts";
 import { checkCapacityPolicy } from "./capacity-rules.ts";
 import {
   checkBinding,
@@ -57,11 +57,12 @@ export function checkSliceSpec(
   const all = devices ?? [];
   const hasTaints = all.some(({ taints = [] }) => taints.length > 0);
   const counterSets = countersByName(spec);
+  const earlier = firstByName(old?.devices);
   checkSet(all, hasTaints ? MOST_DEVICES_WITH_TAINTS : MOST_DEVICES, {
     path: path.child("devices"),
     problems,
     check: (device, place) => {
-      const before = old?.devices?.find(({ name }) => name === device.name);
+      const before = earlier.get(device.name);
       const isPlaced = spec.perDeviceNodeSelection === true;
       checkDevice(device, place, { before, isPlaced, counterSets, problems });
     },
@@ -213,8 +214,7 @@ function checkDevice(device: Device, place: Path, options: DeviceOptions): void 
   checkSet(device.consumesCounters, Infinity, {
     path: place.child("consumesCounters"),
     problems,
-    check: (consumption, each) =>
-      checkConsumption(consumption, each, { counterSets, problems }),
+    check: (consumption, each) => checkConsumption(consumption, each, { counterSets, problems }),
     key: ({ counterSet }) => counterSet,
     field: "counterSet",
   });

@@ -13,7 +13,7 @@ import {
 } from "#schema";
 import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { FIELD_IMMUTABLE, invalidEach, repeatedPlaces } from "../strategy.ts";
+import { FIELD_IMMUTABLE, firstByName, invalidEach, repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -70,9 +70,10 @@ function checkDriver(driver: Driver, path: Path, problems: Problems): void {
 
 /** Problems of keys are told of the driver. */
 function checkKeys(keys: readonly string[], path: Path, problems: Problems): void {
+  const repeated = repeatedPlaces(keys, (key) => key);
   for (const [index, key] of keys.entries()) {
     if (key === "") problems.required(path);
-    if (keys.indexOf(key) < index) problems.duplicate(path, key);
+    if (repeated.has(index)) problems.duplicate(path, key);
     invalidEach(problems, path, { value: key, messages: isQualifiedName(key) });
   }
 }
@@ -110,8 +111,9 @@ export const csiNode = kind(csiNodeV1, {
     validate,
     validateUpdate: (object, old, problems) => {
       validate(object, problems);
+      const drivers = firstByName(object.spec.drivers);
       for (const before of old.spec.drivers ?? []) {
-        const now = object.spec.drivers?.find(({ name }) => name === before.name);
+        const now = drivers.get(before.name);
         if (now === undefined || deepEqual(now, before)) continue;
         problems.invalid(Path.of("spec.drivers"), shown(now), FIELD_IMMUTABLE);
       }

@@ -1,5 +1,5 @@
-import { compareUtf8 } from "#base";
-import { printJson } from "#meta";
+import { compareUtf8 } from "./bytes.ts";
+import { printJson } from "./json-text.ts";
 
 /**
  * The same for equal JSON values, and only for those: a scalar itself, a text of its own for
