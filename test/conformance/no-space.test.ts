@@ -58,7 +58,7 @@ describe("a store without space", function () {
     return stdout;
   }
 
-  it("refuses what would grow, reads and deletes, and writes again when there is room", async () => {
+  it("refuses what would grow, reads, deletes, and writes when there is room again", async () => {
     const { refused, written } = await fill();
     assert.equal(refused.status, 500);
     assert.deepEqual(refused.body, {
