@@ -52,6 +52,9 @@ async function startOn(
   return running(assembly, runBackground(assembly));
 }
 
+/** For what a server does behind its requests to come to its end, if the store answers. */
+const leavingMs = 3_000;
+
 function running(assembly: Assembly, background: Promise<void>): RunningServer {
   const { clock, life, options, server, storage, token } = assembly;
   return {
@@ -65,8 +68,13 @@ function running(assembly: Assembly, background: Promise<void>): RunningServer {
     close: async (closeOptions) => {
       await closeServer(assembly, closeOptions);
       life.abort();
-      await background;
+      const enough = new AbortController();
+      const late = clock.sleep(leavingMs, enough.signal, { background: true });
+      await Promise.race([background, late]);
+      enough.abort();
+      // Whoever still waits for the store waits for nothing from here on.
       await storage.backend[Symbol.asyncDispose]();
+      await background;
     },
   };
 }

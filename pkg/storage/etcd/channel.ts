@@ -42,6 +42,13 @@ interface Lender {
   withConnection(service: "KV", use: (lent: Connection) => Connection): Promise<Connection>;
 }
 
+interface ChannelOptions {
+  /** Gives errors the classes that the library tells them apart by. */
+  readonly fault: (error: Error) => Error;
+  /** Holds what cancels the calls that have no answer yet. */
+  readonly running: Set<() => void>;
+}
+
 /**
  * Calls over a connection that etcd3 keeps. Messages go past the library, in bytes: its own way
  * through generic objects costs as much as all the rest of a call.
@@ -49,13 +56,14 @@ interface Lender {
 export class Channel {
   readonly #lender: Lender;
   readonly #fault: (error: Error) => Error;
+  readonly #running: Set<() => void>;
   #connection: Connection | undefined;
 
-  /** `fault` gives errors the classes that the library tells them apart by. */
-  constructor(etcd: Etcd3, fault: (error: Error) => Error) {
+  constructor(etcd: Etcd3, { fault, running }: ChannelOptions) {
     // Its service clients are no more than this lender with the names of the methods.
     this.#lender = (etcd.kv as unknown as { readonly client: Lender }).client;
     this.#fault = fault;
+    this.#running = running;
   }
 
   async call(path: string, message: Buffer, options: CallOptions): Promise<Buffer> {
@@ -66,6 +74,7 @@ export class Channel {
     return new Promise((resolve, reject) => {
       const answered: Answered = (error, answer) => {
         signal?.removeEventListener("abort", cancel);
+        this.#running.delete(cancel);
         if (answer !== undefined) resolve(answer);
         else reject(this.#fault(error ?? new Error("etcd answered without a message")));
       };
@@ -73,6 +82,7 @@ export class Channel {
       const call = withoutStacks(() => client.makeUnaryRequest(path, ...rest));
       const cancel = (): void => call.cancel();
       signal?.addEventListener("abort", cancel, { once: true });
+      this.#running.add(cancel);
     });
   }
 

@@ -304,6 +304,17 @@ describe("etcd backend, one member that crashes", function () {
     assert.match(error.message, /ECONNREFUSED/);
     assert.ok(Date.now() - begin < 2_000);
   });
+
+  it("lets nobody wait for an answer when it is closed", async () => {
+    await using etcd = await startEtcd();
+    const backend = connect(etcd, { requestTimeoutMs: 600_000, readAttemptMs: 600_000 });
+    await put(backend, "/x");
+    etcd.members[0]!.signal("SIGSTOP");
+    const faults = [faultKind(put(backend, "/x")), faultKind(backend.get("/x"))];
+    await systemClock.sleep(50);
+    await backend[Symbol.asyncDispose]();
+    assert.deepEqual(await Promise.all(faults), ["unavailable", "closed"]);
+  });
 });
 
 describe("etcd backend, three members", function () {

@@ -48,6 +48,7 @@ export class Links {
   #closed = false;
   #libraries: Promise<Libraries> | undefined;
   readonly #options: LinkOptions;
+  readonly #running = new Set<() => void>();
 
   /** `random` in [0, 1) spreads replicas over the members. */
   constructor(options: LinkOptions, random: () => number) {
@@ -80,9 +81,11 @@ export class Links {
     link.etcd.close();
   }
 
+  /** Ends all calls, also those on links that were given up. */
   close(): void {
     this.#closed = true;
     if (this.#current !== undefined) this.suspect(this.#current.link);
+    for (const cancel of this.#running) cancel();
   }
 
   #open(libraries: Libraries): { readonly link: Link; readonly drop: AbortController } {
@@ -92,7 +95,10 @@ export class Links {
     // One listener per open stream.
     setMaxListeners(0, drop.signal);
     const library = this.#library(endpoint, libraries);
-    const channel = new Channel(library, libraries.etcd3.castGrpcError);
+    const channel = new Channel(library, {
+      fault: libraries.etcd3.castGrpcError,
+      running: this.#running,
+    });
     const etcd = new EtcdClient(channel, () => library.close());
     return { link: { etcd, endpoint, dropped: drop.signal, proven: false }, drop };
   }
