@@ -1,4 +1,5 @@
 import type { Etcd3 } from "etcd3";
+import { assert, AsyncQueue } from "#base";
 
 /** Bounds of one call. */
 export interface CallOptions {
@@ -6,22 +7,37 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A call whose answers come as long as it lasts. */
+/** A call whose answers come as long as it lasts; each is fetched when it is asked for. */
 export interface RawStream extends AsyncIterable<Buffer> {
   write(message: Buffer): void;
   cancel(): void;
 }
 
-/** The parts of gRPC's client that are needed; the package itself stays behind etcd3. */
-interface GrpcClient {
-  makeUnaryRequest(
-    path: string,
-    ...rest: readonly [Same, Same, Buffer, Metadata, object, Answered]
-  ): { cancel(): void };
-  makeBidiStreamRequest(
-    path: string,
-    ...rest: readonly [Same, Same, Metadata, object]
-  ): RawStream & { on(event: "error", listener: (error: Error) => void): unknown };
+/** The parts of gRPC's channel that are needed; the package itself stays behind etcd3. */
+interface GrpcChannel {
+  /** `deadline` in milliseconds since 1970. */
+  createCall(path: string, deadline: number, ...rest: readonly [null, null, null]): GrpcCall;
+}
+
+interface GrpcCall {
+  start(metadata: Metadata, listener: Listener): void;
+  sendMessageWithContext(context: object, message: Buffer): void;
+  /** Asks for one message. */
+  startRead(): void;
+  halfClose(): void;
+  cancelWithStatus(code: number, details: string): void;
+}
+
+interface Listener {
+  onReceiveMetadata(metadata: Metadata): void;
+  onReceiveMessage(message: Buffer): void;
+  /** The last thing that a call says. */
+  onReceiveStatus(status: Status): void;
+}
+
+interface Status {
+  readonly code: number;
+  readonly details: string;
 }
 
 interface Metadata {
@@ -29,17 +45,19 @@ interface Metadata {
   set(key: string, value: string): void;
 }
 
-type Same = (message: Buffer) => Buffer;
-type Answered = (error: Error | null, answer?: Buffer) => void;
-
 interface Connection {
-  readonly client: GrpcClient;
+  readonly channel: GrpcChannel;
   readonly metadata: Metadata;
 }
 
 /** How the library lends out the client of its connection to a service. */
 interface Lender {
-  withConnection(service: "KV", use: (lent: Connection) => Connection): Promise<Connection>;
+  withConnection(service: "KV", use: (lent: Lent) => Connection): Promise<Connection>;
+}
+
+interface Lent {
+  readonly client: { getChannel(): GrpcChannel };
+  readonly metadata: Metadata;
 }
 
 interface ChannelOptions {
@@ -49,9 +67,13 @@ interface ChannelOptions {
   readonly running: Set<() => void>;
 }
 
+const OK = 0;
+const CANCELLED = 1;
+
 /**
- * Calls over a connection that etcd3 keeps. Messages go past the library, in bytes: its own way
- * through generic objects costs as much as all the rest of a call.
+ * Calls over a connection that etcd3 keeps. Messages go past the library, in bytes, and past gRPC's
+ * layer of methods and interceptors: the way through generic objects costs as much as all the rest
+ * of a call.
  */
 export class Channel {
   readonly #lender: Lender;
@@ -67,44 +89,61 @@ export class Channel {
   }
 
   async call(path: string, message: Buffer, options: CallOptions): Promise<Buffer> {
-    const { client, metadata } = this.#connection ?? (await this.#connect());
+    const { channel, metadata } = this.#connection ?? (await this.#connect());
     const { timeoutMs, signal } = options;
     signal?.throwIfAborted();
     const deadline = Date.now() + Math.max(1, timeoutMs);
+    const call = channel.createCall(path, deadline, null, null, null);
     return new Promise((resolve, reject) => {
-      const answered: Answered = (error, answer) => {
-        signal?.removeEventListener("abort", cancel);
-        this.#running.delete(cancel);
-        if (answer !== undefined) resolve(answer);
-        else reject(this.#fault(error ?? new Error("etcd answered without a message")));
-      };
-      const rest = [same, same, message, metadata, { deadline }, answered] as const;
-      const call = withoutStacks(() => client.makeUnaryRequest(path, ...rest));
-      const cancel = (): void => call.cancel();
-      signal?.addEventListener("abort", cancel, { once: true });
-      this.#running.add(cancel);
+      const onAbort = (): void => cancel(call);
+      let answer: Buffer | undefined;
+      call.start(metadata, {
+        onReceiveMetadata() {},
+        onReceiveMessage: (received) => (answer = received),
+        onReceiveStatus: (status) => {
+          signal?.removeEventListener("abort", onAbort);
+          this.#running.delete(onAbort);
+          if (status.code === OK && answer !== undefined) resolve(answer);
+          else reject(this.#failed(status));
+        },
+      });
+      call.sendMessageWithContext({}, message);
+      call.startRead();
+      call.halfClose();
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#running.add(onAbort);
     });
   }
 
   /** Failures come out of the iteration. */
   async stream(path: string): Promise<RawStream> {
-    const { client, metadata } = this.#connection ?? (await this.#connect());
-    const stream = client.makeBidiStreamRequest(path, same, same, metadata, {});
-    // Errors reach the reader through the iteration; a later one (of the cancelling) is expected.
-    stream.on("error", () => {});
+    const { channel, metadata } = this.#connection ?? (await this.#connect());
+    const call = channel.createCall(path, Infinity, null, null, null);
+    const messages = new AsyncQueue<Buffer>(1);
+    call.start(metadata, {
+      onReceiveMetadata() {},
+      onReceiveMessage(message) {
+        assert(messages.push(message), "messages come one by one, as they are asked for");
+      },
+      onReceiveStatus: (status) => {
+        if (status.code === OK) messages.end();
+        else messages.fail(this.#failed(status));
+      },
+    });
+    const next = (): Promise<IteratorResult<Buffer, undefined>> => {
+      call.startRead();
+      return messages.next();
+    };
     return {
-      write: (message) => stream.write(message),
-      cancel: () => stream.cancel(),
-      [Symbol.asyncIterator]: () => this.#messages(stream),
+      write: (message) => call.sendMessageWithContext({}, message),
+      cancel: () => cancel(call),
+      [Symbol.asyncIterator]: () => ({ next }),
     };
   }
 
-  async *#messages(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-    try {
-      yield* stream;
-    } catch (error) {
-      throw error instanceof Error ? this.#fault(error) : error;
-    }
+  #failed({ code, details }: Status): Error {
+    const message = details === "" ? "etcd gave no answer" : details;
+    return this.#fault(Object.assign(new Error(message), { code }));
   }
 
   async #connect(): Promise<Connection> {
@@ -112,21 +151,12 @@ export class Channel {
       const own = metadata.clone();
       // A member that has lost its leader says so at once instead of holding the call.
       own.set("hasleader", "true");
-      return { client, metadata: own };
+      return { channel: client.getChannel(), metadata: own };
     });
     return this.#connection;
   }
 }
 
-const same: Same = (message) => message;
-
-/** For work that makes an error in advance, whose stack it would rarely need and always collect. */
-function withoutStacks<T>(work: () => T): T {
-  const before = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0;
-  try {
-    return work();
-  } finally {
-    Error.stackTraceLimit = before;
-  }
+function cancel(call: GrpcCall): void {
+  call.cancelWithStatus(CANCELLED, "Cancelled on client");
 }

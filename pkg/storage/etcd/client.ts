@@ -1,11 +1,10 @@
 import type { RangeResult, Transaction, TransactionResult } from "../backend.ts";
-import type { CallOptions, Channel } from "./channel.ts";
+import type { CallOptions, Channel, RawStream } from "./channel.ts";
 import {
   decodeLeaseGrant,
   decodeRange,
   decodeRevision,
   decodeTransaction,
-  decodeWatch,
   encodeCompaction,
   encodeLeaseGrant,
   encodeRange,
@@ -13,7 +12,6 @@ import {
   encodeTransaction,
   encodeWatch,
   type RangeRequest,
-  type WatchResponse,
 } from "./messages.ts";
 
 /** The calls of etcd's API that the backend makes, over one channel. */
@@ -59,19 +57,10 @@ export class EtcdClient {
     return decodeLeaseGrant(answer);
   }
 
-  /** Watches all keys. */
-  async watch(fromRevision: number): Promise<WatchStream> {
+  /** Watches all keys. The messages are those that `decodeWatch` reads. */
+  async watch(fromRevision: number): Promise<RawStream> {
     const stream = await this.#channel.stream("/etcdserverpb.Watch/Watch");
     stream.write(encodeWatch(fromRevision));
-    return {
-      cancel: () => stream.cancel(),
-      async *[Symbol.asyncIterator]() {
-        for await (const message of stream) yield decodeWatch(message);
-      },
-    };
+    return stream;
   }
-}
-
-interface WatchStream extends AsyncIterable<WatchResponse> {
-  cancel(): void;
 }

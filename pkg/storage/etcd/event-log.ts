@@ -22,6 +22,9 @@ export interface Batch {
   readonly revision: number;
 }
 
+/** How far the history outgrows its size before it is cut back, so that not every event does. */
+const LEEWAY = 17 / 16;
+
 /** A place in the log that moves only by `next`. */
 interface Reader {
   readonly range: Range;
@@ -235,7 +238,7 @@ export class EventLog {
 
   #trim(): void {
     const { historyBytes, lagBytes } = this.#limits;
-    if (this.#bytes <= historyBytes) return;
+    if (this.#bytes <= historyBytes * LEEWAY) return;
     const needed = this.#slowest();
     let gone = 0;
     while (gone < this.#chunks.length - 1) {
@@ -261,8 +264,9 @@ export class EventLog {
 
   /** Index of the first chunk that ends at `revision` or later. */
   #indexOf(revision: number): number {
-    let low = 0;
     let high = this.#chunks.length;
+    // Most readers are woken by the newest one, and want that.
+    let low = (this.#chunks.at(-2)?.revision ?? Infinity) < revision ? high - 1 : 0;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if ((this.#chunks[middle] as HeldChunk).revision < revision) low = middle + 1;

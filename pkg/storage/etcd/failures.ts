@@ -88,7 +88,7 @@ export function faultOf(failure: Failure, write: boolean): StoreFault {
   }
 }
 
-/** Without the class name and code that the libraries put before the message, and empty notes. */
+/** Without gRPC's empty notes. */
 function plain(message: string): string {
-  return message.replace(/^(\w+: )?(\d+ [A-Z_]+: )?/, "").replace(/\.? Resolution note: $/, "");
+  return message.replace(/\.? Resolution note: $/, "");
 }

@@ -3,7 +3,7 @@ import { CallFailure } from "./caller.ts";
 import { revisionOfEvent } from "./convert.ts";
 import { failureOf } from "./failures.ts";
 import type { Link } from "./links.ts";
-import type { WatchResponse } from "./messages.ts";
+import { decodeWatch, type WatchResponse } from "./messages.ts";
 
 /** A stretch of the store's history: whole revisions, in order. */
 export interface LogChunk {
@@ -43,7 +43,12 @@ export async function* readLog(
   signal.addEventListener("abort", cancel, { once: true });
   link.dropped.addEventListener("abort", cancel, { once: true });
   try {
-    yield* chunks(stream, fromRevision);
+    const assembly = new Assembly(fromRevision - 1);
+    for await (const message of stream) {
+      const chunk = assembly.take(decodeWatch(message));
+      if (chunk !== undefined) yield chunk;
+    }
+    throw new Error("the watch stream ended");
   } catch (error) {
     if (signal.aborted) return;
     throw error instanceof LogCompacted ? error : new CallFailure(failureOf(error));
@@ -54,30 +59,33 @@ export async function* readLog(
   }
 }
 
-async function* chunks(
-  stream: AsyncIterable<WatchResponse>,
-  fromRevision: number,
-): AsyncGenerator<LogChunk, void, undefined> {
-  let fragments: readonly StoreEvent[] = [];
-  let through = fromRevision - 1;
-  for await (const response of stream) {
+/** Makes chunks of what a watch answers. */
+class Assembly {
+  #fragments: readonly StoreEvent[] = [];
+  /** The history was read up to here. */
+  #through: number;
+
+  constructor(through: number) {
+    this.#through = through;
+  }
+
+  /** Undefined when nothing new is complete. Throws LogCompacted when the watch cannot be. */
+  take(response: WatchResponse): LogChunk | undefined {
     if (response.canceled) throw canceled(response);
-    if (response.created) continue;
+    if (response.created) return undefined;
     if (response.events.length === 0) {
       // Progress of this very watcher (never asked for by hand), so it is in order with its events.
-      through = Math.max(through, response.revision);
-      yield { events: [], revision: through, bytes: 0 };
-      continue;
+      this.#through = Math.max(this.#through, response.revision);
+      return { events: [], revision: this.#through, bytes: 0 };
     }
-    fragments = fragments.length === 0 ? response.events : fragments.concat(response.events);
-    if (response.fragment) continue;
-    const chunk = chunkOf(fragments, through);
-    fragments = [];
-    if (chunk === undefined) continue;
-    through = chunk.revision;
-    yield chunk;
+    const before = this.#fragments;
+    const events = before.length === 0 ? response.events : before.concat(response.events);
+    this.#fragments = response.fragment ? events : [];
+    if (response.fragment) return undefined;
+    const chunk = chunkOf(events, this.#through);
+    this.#through = chunk?.revision ?? this.#through;
+    return chunk;
   }
-  throw new Error("the watch stream ended");
 }
 
 function canceled({ compactRevision, cancelReason }: WatchResponse): Error {

@@ -80,7 +80,7 @@ class GRPCGenericError extends Error {}
 describe("etcd failures", () => {
   const rows: readonly (readonly [Error, boolean, unknown])[] = [
     [
-      new GRPCUnavailableError("14 UNAVAILABLE: No connection established. Last error: x"),
+      new GRPCUnavailableError("No connection established. Last error: x"),
       true,
       {
         kind: "unavailable",
@@ -89,24 +89,22 @@ describe("etcd failures", () => {
       },
     ],
     [
-      new GRPCUnavailableError("14 UNAVAILABLE: Connection dropped"),
+      new GRPCUnavailableError("Connection dropped"),
       true,
       { kind: "unavailable", message: "Connection dropped", maybeApplied: true },
     ],
     [
-      new GRPCUnavailableError("14 UNAVAILABLE: Connection dropped"),
+      new GRPCUnavailableError("Connection dropped"),
       false,
       { kind: "unavailable", message: "Connection dropped", maybeApplied: false },
     ],
     [
-      new GRPCUnavailableError("14 UNAVAILABLE: etcdserver: request timed out"),
+      new GRPCUnavailableError("etcdserver: request timed out"),
       true,
       { kind: "timeout", message: "etcdserver: request timed out", maybeApplied: true },
     ],
     [
-      new GRPCDeadlineExceededError(
-        "4 DEADLINE_EXCEEDED: Deadline exceeded after 2s,Waiting for LB pick",
-      ),
+      new GRPCDeadlineExceededError("Deadline exceeded after 2s,Waiting for LB pick"),
       true,
       {
         kind: "unavailable",
@@ -114,11 +112,7 @@ describe("etcd failures", () => {
         maybeApplied: false,
       },
     ],
-    [
-      new GRPCGenericError("8 RESOURCE_EXHAUSTED: etcdserver: mvcc: database space exceeded"),
-      true,
-      { kind: "no-space" },
-    ],
+    [new GRPCGenericError("etcdserver: mvcc: database space exceeded"), true, { kind: "no-space" }],
   ];
   for (const [error, write, detail] of rows) {
     it(`${error.message} (${write ? "write" : "read"})`, () => {
@@ -129,10 +123,10 @@ describe("etcd failures", () => {
   it("leaves the member where another would answer the same", () => {
     const trouble = (message: string): boolean =>
       isConnectionTrouble(failureOf(new GRPCUnavailableError(message)));
-    assert.equal(trouble("14 UNAVAILABLE: etcdserver: leader changed"), false);
-    assert.equal(trouble("8 RESOURCE_EXHAUSTED: etcdserver: too many requests"), false);
-    assert.equal(trouble("14 UNAVAILABLE: etcdserver: no leader"), true);
-    assert.equal(trouble("14 UNAVAILABLE: Connection dropped"), true);
+    assert.equal(trouble("etcdserver: leader changed"), false);
+    assert.equal(trouble("etcdserver: too many requests"), false);
+    assert.equal(trouble("etcdserver: no leader"), true);
+    assert.equal(trouble("Connection dropped"), true);
   });
 });
 

@@ -44,8 +44,13 @@ export class WireWriter {
     return value.byteLength === 0 ? this : this.#delimited(field, value);
   }
 
+  /** Empty ones are left out. */
   text(field: number, value: string): this {
-    return this.bytes(field, Buffer.from(value, "utf8"));
+    const length = Buffer.byteLength(value);
+    if (length === 0) return this;
+    this.#begin(field, length);
+    this.#at += this.#bytes.write(value, this.#at);
+    return this;
   }
 
   /** A message inside; an empty one is written, too. */
@@ -58,12 +63,17 @@ export class WireWriter {
   }
 
   #delimited(field: number, value: Uint8Array): this {
-    this.#reserve(value.byteLength + ROOM);
-    this.#varint(field * 8 + DELIMITED);
-    this.#varint(value.byteLength);
+    this.#begin(field, value.byteLength);
     this.#bytes.set(value, this.#at);
     this.#at += value.byteLength;
     return this;
+  }
+
+  /** What comes before so many bytes; there is room for them then. */
+  #begin(field: number, length: number): void {
+    this.#reserve(length + ROOM);
+    this.#varint(field * 8 + DELIMITED);
+    this.#varint(length);
   }
 
   #varint(value: number): void {
