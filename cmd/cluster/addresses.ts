@@ -39,6 +39,11 @@ export class Addresses {
     return new Addresses(found);
   }
 
+  /** The same places, some of them at other ports. */
+  moved(ports: ReadonlyMap<string, number>): Addresses {
+    return new Addresses(new Map([...this.#ports, ...ports]));
+  }
+
   port(place: string): number {
     const port = this.#ports.get(place);
     if (port === undefined) throw new Error(`${place} is no place of the cluster`);

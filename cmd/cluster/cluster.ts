@@ -17,8 +17,21 @@ export interface ClusterOptions {
   /** More flags for every API server. */
   readonly apiserverFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
+  /** Options of Node for the controller manager of a name. */
+  readonly managerNodeFlags?: (name: string) => readonly string[];
+  /** Puts something between two processes: resolves with the port where it begins. */
+  readonly route?: (link: Link) => Promise<number>;
   /** Ends the start, with everything that was started until then. */
   readonly signal?: AbortSignal;
+}
+
+/** How one process reaches another. */
+export interface Link {
+  /** Undefined = whoever of several. */
+  readonly from: string | undefined;
+  readonly to: string;
+  /** Where the other one listens. */
+  readonly port: number;
 }
 
 /** The topology of docker-compose.yml as processes of this machine. */
@@ -45,6 +58,9 @@ export class MissingProgramError extends Error {
 }
 
 const graceMs = 15_000;
+const clientPort = 2379;
+const peerPort = 2380;
+const serverPort = 6443;
 
 /** Starts everything; resolves when the balancer serves and a controller manager runs. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -81,6 +97,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 class Builder {
   readonly #options: ClusterOptions;
   readonly #addresses: Addresses;
+  /** Where a process finds those that it talks to. */
+  readonly #seen = new Map<string | undefined, Addresses>();
   readonly #keelson = program();
 
   constructor(options: ClusterOptions, addresses: Addresses) {
@@ -93,10 +111,14 @@ class Builder {
   }
 
   get store(): Cluster["store"] {
-    const ports = numbered("etcd", 3).map((name) => this.#addresses.port(`${name}:2379`));
     const cert = this.pki("etcd-client.crt");
     const files = { ca: this.pki("etcd-ca.crt"), cert, key: this.pki("etcd-client.key") };
-    return { endpoints: ports.map((port) => `https://localhost:${port}`), files };
+    return { endpoints: this.#endpoints(this.#addresses), files };
+  }
+
+  #endpoints(addresses: Addresses): readonly string[] {
+    const ports = numbered("etcd", 3).map((name) => addresses.port(`${name}:${clientPort}`));
+    return ports.map((port) => `https://localhost:${port}`);
   }
 
   pki(file: string): string {
@@ -109,19 +131,39 @@ class Builder {
     const hosts: readonly string[] = [];
     const now = systemClock.now();
     await makeCertificates({ directory: this.pki(""), hosts, url: this.url, now });
+    const members = numbered("etcd", 3);
+    const servers = numbered("apiserver", 3);
+    for (const server of servers) await this.#link(server, members, clientPort);
+    await this.#link("balancer", servers, serverPort);
+    await this.#link(undefined, members, peerPort);
+  }
+
+  /** Lays the ways of a process to others, if they are not simply to be reached. */
+  async #link(from: string | undefined, others: readonly string[], port: number): Promise<void> {
+    const { route } = this.#options;
+    if (route === undefined) return;
+    const ports = new Map<string, number>();
+    for (const to of others) {
+      const place = `${to}:${port}`;
+      ports.set(place, await route({ from, to, port: this.#addresses.port(place) }));
+    }
+    this.#seen.set(from, this.#addresses.moved(ports));
+  }
+
+  #seenBy(name: string | undefined): Addresses {
+    return this.#seen.get(name) ?? this.#addresses;
   }
 
   etcd(name: string, executable: string): LocalProcess {
-    const client = `https://${this.#addresses.of(`${name}:2379`)}`;
-    const peer = `https://${this.#addresses.of(`${name}:2380`)}`;
-    const cluster = numbered("etcd", 3).map(
-      (each) => `${each}=https://${this.#addresses.of(`${each}:2380`)}`,
-    );
+    const client = `https://${this.#addresses.of(`${name}:${clientPort}`)}`;
+    const peer = `https://${this.#addresses.of(`${name}:${peerPort}`)}`;
+    const toPeer = (each: string) => `https://${this.#seenBy(undefined).of(`${each}:${peerPort}`)}`;
+    const peers = numbered("etcd", 3).map((each) => `${each}=${toPeer(each)}`);
     const words = [
       `--name=${name}`,
       `--data-dir=${path.join(this.#options.directory, name)}`,
-      `--initial-cluster=${cluster.join(",")}`,
-      `--initial-advertise-peer-urls=${peer}`,
+      `--initial-cluster=${peers.join(",")}`,
+      `--initial-advertise-peer-urls=${toPeer(name)}`,
       `--listen-peer-urls=${peer}`,
       `--advertise-client-urls=${client}`,
       `--listen-client-urls=${client}`,
@@ -146,7 +188,7 @@ class Builder {
     const words = [
       this.#keelson,
       "apiserver",
-      `--etcd-servers=${this.store.endpoints.join(",")}`,
+      `--etcd-servers=${this.#endpoints(this.#seenBy(name)).join(",")}`,
       `--etcd-cafile=${this.pki("etcd-ca.crt")}`,
       `--etcd-certfile=${this.pki("etcd-client.crt")}`,
       `--etcd-keyfile=${this.pki("etcd-client.key")}`,
@@ -176,6 +218,7 @@ class Builder {
   manager(name: string): LocalProcess {
     const port = this.#addresses.port(`${name}:10257`);
     const words = [
+      ...(this.#options.managerNodeFlags?.(name) ?? []),
       this.#keelson,
       "controller-manager",
       `--kubeconfig=${this.pki("controller-manager.kubeconfig")}`,
@@ -198,7 +241,7 @@ class Builder {
   }
 
   async balancer(executable: string): Promise<LocalProcess> {
-    const file = await this.#adapted("haproxy.cfg");
+    const file = await this.#adapted("haproxy.cfg", this.#seenBy("balancer"));
     const url = `${this.url}/readyz`;
     const files = { ca: this.pki("ca.crt") };
     return this.#process("balancer", { executable, words: ["-db", "-f", file], url, files });
@@ -210,7 +253,7 @@ class Builder {
     if (executable === undefined) return undefined;
     const url = `http://${this.#addresses.of("prometheus:9090")}`;
     const words = [
-      `--config.file=${await this.#adapted("prometheus.yml")}`,
+      `--config.file=${await this.#adapted("prometheus.yml", this.#addresses)}`,
       `--storage.tsdb.path=${path.join(this.#options.directory, "prometheus")}`,
       `--web.listen-address=${this.#addresses.of("prometheus:9090")}`,
       "--log.level=warn",
@@ -221,10 +264,10 @@ class Builder {
   }
 
   /** A file of `deploy/` for this machine, under the directory. */
-  async #adapted(name: string): Promise<string> {
+  async #adapted(name: string, addresses: Addresses): Promise<string> {
     const text = readFileSync(path.join(root(), "deploy", name), "utf8");
     const file = path.join(this.#options.directory, name);
-    const adapted = this.#addresses.replaced(text).replaceAll("/pki/", `${this.pki("")}/`);
+    const adapted = addresses.replaced(text).replaceAll("/pki/", `${this.pki("")}/`);
     await writeFile(file, adapted);
     return file;
   }

@@ -1,19 +1,21 @@
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
-import { type Random, seededRandom, systemClock } from "#base";
+import { type Clock, type Random, seededRandom, systemClock } from "#base";
 import { type Client, connections, type Handle, HttpClient, retrying } from "#client";
 import { domainOf, StatusError } from "#meta";
 import { noInstruments, parseKubeconfig } from "#request";
 import { type Backend, openEtcdBackend } from "#storage";
 import type { Cluster } from "../../cmd/cluster/cluster.ts";
 import { checkHistory, checkWatcher } from "./check.ts";
-import { faults } from "./faults.ts";
+import { checkLed, checkTerms, runCandidate, type Term } from "./elections.ts";
+import { makeFault } from "./faults.ts";
 import type { Change, Operation, Told } from "./history.ts";
 import { namespace, names, pause, runTraffic, runWatcher, things } from "./traffic.ts";
 import { Witness } from "./witness.ts";
+import type { World } from "./world.ts";
 
 export interface ModelOptions {
-  readonly cluster: Cluster;
+  readonly world: World;
   readonly seconds: number;
   readonly seed: number;
   /** Told of every fault that is made. */
@@ -26,6 +28,8 @@ export interface ModelResult {
   readonly changes: number;
   readonly events: number;
   readonly faults: number;
+  /** Times that a candidate was elected. */
+  readonly terms: number;
   /** Requests that failed, as they may while servers are killed. */
   readonly failures: number;
 }
@@ -34,8 +38,12 @@ const workers = 12;
 const requestMs = 10_000;
 /** Until a watcher that was cut off has seen everything. */
 const catchUpMs = 60_000;
-const catchUpStepMs = 50;
+/** Writes that a history needs to prove anything, even where a machine is slow. */
+const enough = 60;
+const enoughMs = 30_000;
 const peaceMs = [200, 500, 1500];
+/** No cut takes more of the time. */
+const longestShare = 6;
 const namespaces: Handle = {
   group: "",
   version: "v1",
@@ -48,12 +56,11 @@ const namespaces: Handle = {
 export function balanced(
   { kubeconfig }: Cluster,
   signal: AbortSignal,
-  { retry = false }: { readonly retry?: boolean } = {},
+  { retry = false, clock = systemClock }: { readonly retry?: boolean; readonly clock?: Clock } = {},
 ): Client {
   const endpoint = parseKubeconfig(readFileSync(kubeconfig, "utf8"), (file) =>
     readFileSync(file, "utf8"),
   );
-  const clock = systemClock;
   const once = connections({ endpoint: () => endpoint, clock, signal });
   const host = endpoint.url.host;
   const send = retry ? retrying(once, { clock, host, instruments: noInstruments }) : once;
@@ -63,7 +70,8 @@ export function balanced(
 
 /** Random traffic and random faults, and then the question whether all of it makes sense. */
 export async function runModel(options: ModelOptions): Promise<ModelResult> {
-  const { cluster, seconds, seed, log = () => undefined } = options;
+  const { world, seconds, seed, log = () => undefined } = options;
+  const { cluster, clientClocks } = world;
   const life = new AbortController();
   // Every client listens to it.
   setMaxListeners(0, life.signal);
@@ -74,17 +82,24 @@ export async function runModel(options: ModelOptions): Promise<ModelResult> {
   const witness = await Witness.begin({ backend: store, prefix, names });
   const history: Operation[] = [];
   const failures: string[] = [];
-  const told: readonly Watcher[] = [
-    { story: [] },
-    { story: [] },
-    { story: [], name: names[0]! },
-  ];
+  const told: readonly Watcher[] = [{ story: [] }, { story: [] }, { story: [], name: names[0]! }];
   const watching = told.map(({ story, ...selection }) =>
     runWatcher(balanced(cluster, life.signal), story, { signal: life.signal, ...selection }),
   );
+  const terms: Term[] = [];
+  const standing = clientClocks.map((clock, index) =>
+    runCandidate({
+      client: balanced(cluster, life.signal, { clock }),
+      clock,
+      identity: `candidate-${index}`,
+      seed: seed - index,
+      signal: life.signal,
+      terms,
+    }),
+  );
   const working = Array.from({ length: workers }, (_, worker) =>
     runTraffic({
-      client: balanced(cluster, life.signal),
+      client: balanced(cluster, life.signal, { clock: clientClocks[worker] ?? systemClock }),
       random: seededRandom(seed + worker + 1),
       worker,
       signal: traffic.signal,
@@ -93,23 +108,26 @@ export async function runModel(options: ModelOptions): Promise<ModelResult> {
     }),
   );
   try {
-    const made = await makeFaults(cluster, { random: seededRandom(seed), seconds, log });
+    const made = await makeFaults(world, { random: seededRandom(seed), seconds, log });
+    await until(enoughMs, () => history.filter(isDone).length >= enough);
     traffic.abort();
     await Promise.all(working);
     const changes = await witness.finish();
     await caughtUp(told, changes);
+    const unled = await checkLed(balanced(cluster, life.signal, { retry: true }));
     return {
-      violations: violationsOf(history, changes, told),
+      violations: [...violationsOf(history, changes, told), ...checkTerms(terms), ...unled],
       operations: history.length,
       changes: changes.length,
       events: told.reduce((sum, { story }) => sum + story.length, 0),
       faults: made,
+      terms: terms.length,
       failures: failures.length,
     };
   } finally {
     traffic.abort();
     life.abort();
-    await Promise.allSettled([...working, ...watching]);
+    await Promise.allSettled([...working, ...watching, ...standing]);
     await store[Symbol.asyncDispose]();
   }
 }
@@ -162,18 +180,13 @@ interface FaultPlan {
 }
 
 /** One fault after the other, with a little peace between them. */
-async function makeFaults(
-  cluster: Cluster,
-  { random, seconds, log }: FaultPlan,
-): Promise<number> {
+async function makeFaults(world: World, { random, seconds, log }: FaultPlan): Promise<number> {
   const end = performance.now() + seconds * 1000;
   let made = 0;
   for (;;) {
     await pause(random.pick(peaceMs));
     if (performance.now() >= end) return made;
-    const fault = random.pick(faults);
-    log(fault.name);
-    await fault.run(cluster, random);
+    await makeFault({ world, random, log, longestMs: (seconds * 1000) / longestShare });
     made += 1;
   }
 }
@@ -183,11 +196,20 @@ async function caughtUp(
   watchers: readonly Watcher[],
   changes: readonly { readonly key: string; readonly revision: number }[],
 ): Promise<void> {
-  const end = performance.now() + catchUpMs;
-  for (const { story, name } of watchers) {
+  const isCaughtUp = watchers.map(({ story, name }) => {
     const last = changes.findLast(({ key }) => selects(name, key))?.revision ?? 0;
-    while (performance.now() < end && positionOf(story) < last) await pause(catchUpStepMs);
-  }
+    return () => positionOf(story) >= last;
+  });
+  await until(catchUpMs, () => isCaughtUp.every((isIt) => isIt()));
+}
+
+/** Or until the time is over. */
+async function until(ms: number, holds: () => boolean): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end && !holds(); ) await pause(50);
+}
+
+function isDone(operation: Operation): boolean {
+  return operation.kind === "write" && operation.outcome === "done";
 }
 
 function positionOf(story: readonly Told[]): number {

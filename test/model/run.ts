@@ -1,14 +1,14 @@
 /**
  * `npm run model [-- --minutes=10] [--seed=1]`: random traffic through a cluster on this machine
- * whose parts are killed, stopped and restarted, and a check of everything that clients saw. Ends
+ * whose parts are killed, stopped and cut off, and a check of everything that clients saw. Ends
  * with status 1 if anything cannot be explained; `test/model/TRACK-RECORD.md` is for what it finds.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { startCluster } from "../../cmd/cluster/cluster.ts";
 import { runModel } from "./model.ts";
+import { startWorld } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
@@ -17,7 +17,7 @@ const { values } = parseArgs({
   },
 });
 const directory = mkdtempSync(path.join(tmpdir(), "keelson-model-"));
-const cluster = await startCluster({
+const world = await startWorld({
   directory,
   port: 0,
   apiserverFlags: ["--etcd-compaction-interval=10s"],
@@ -25,7 +25,7 @@ const cluster = await startCluster({
 console.log(`seed ${values.seed}; data and logs in ${directory}`);
 try {
   const { violations, ...counts } = await runModel({
-    cluster,
+    world,
     seconds: Number(values.minutes) * 60,
     seed: Number(values.seed),
     log: (line) => console.log(`${new Date().toISOString()} ${line}`),
@@ -34,5 +34,5 @@ try {
   for (const violation of violations) console.error(violation);
   process.exitCode = violations.length === 0 ? 0 : 1;
 } finally {
-  await cluster.close();
+  await world.close();
 }
