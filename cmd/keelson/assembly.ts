@@ -8,6 +8,7 @@ import { type Auditing, auditingOf } from "./audit.ts";
 import { debuggingOf } from "./debugging.ts";
 import type { Foundation } from "./foundation.ts";
 import { defaultNetwork } from "./network.ts";
+import { settlingOf } from "./options.ts";
 import { followedTls } from "./tls.ts";
 
 export interface Assembly extends Foundation {
@@ -40,7 +41,11 @@ export async function assemble(foundation: Foundation): Promise<Assembly> {
   const registry: Registry = registryOf(foundation, access, admission);
   const auditing = await auditingOf(options, { ...foundation, domain: catalog.domain });
   const server = serverOf({ ...foundation, access, registry, auditing });
-  const definitions = serveDefinitions({ ...foundation, registry });
+  const definitions = serveDefinitions({
+    ...foundation,
+    registry,
+    settleMs: settlingOf(options),
+  });
   return { ...foundation, access, admission, registry, auditing, server, definitions };
 }
 

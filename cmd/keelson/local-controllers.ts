@@ -18,14 +18,11 @@ import type { KeyPair } from "#pki";
 import { apiserver, apiserverAgent, type Registry } from "#registry";
 import type { User } from "#request";
 import type { PrometheusMetrics } from "#server";
-import type { StartOptions } from "./options.ts";
+import { settlingOf, type StartOptions } from "./options.ts";
 import { accountKeys } from "./service-accounts.ts";
 
 /** Who the controllers are to the API. */
 const controllerUser: User = { ...apiserver, name: "system:kube-controller-manager" };
-
-/** Other servers believe that a namespace lives on for so long after its deletion. */
-const settleMs = 1_500;
 
 export interface LocalControllers {
   readonly registry: Registry;
@@ -98,7 +95,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
   const { key } = accountKeys(options.serviceAccounts);
   const settings = {
     ...usualWorkers,
-    settleMs: options.storage?.kind === "etcd" ? settleMs : 0,
+    settleMs: settlingOf(options),
     rootCa,
     ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),
     signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),

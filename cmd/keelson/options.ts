@@ -14,6 +14,14 @@ import type { ServiceAccountOptions } from "./service-accounts.ts";
 /**
  * What `startServer` may be told; without anything it is a server in memory that listens nowhere.
  */
+/** Other servers of one store may not have heard of a deletion for so long. */
+const settleMs = 1_500;
+
+/** How long what goes away with its contents stays after it is empty. */
+export function settlingOf({ storage }: StartOptions): number {
+  return storage?.kind === "etcd" ? settleMs : 0;
+}
+
 export interface StartOptions {
   /** Default: in memory. */
   readonly storage?: StorageOptions;

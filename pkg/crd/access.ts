@@ -6,6 +6,8 @@ import type { Tracer } from "#request";
 export interface DefinitionOptions extends ServerAccess {
   /** Records calls to webhooks. */
   readonly tracer?: Tracer;
+  /** How long other servers may not know that a definition is being deleted. */
+  readonly settleMs: number;
 }
 
 /** Somebody else was faster, or it is gone: the next event tells what to do. */

@@ -178,10 +178,13 @@ function hooksOf(version: DefinitionVersion, schema: VersionSchema, apiVersion: 
   const check = (object: any, old: any, { problems, context }: Checking): void => {
     const before = old === undefined ? undefined : whole(old);
     const onlyStatus = context.subresource === "status";
-    const checked = checkObject(whole(object), schema.schema, { old: before, onlyStatus });
+    const checked = checkObject(whole(object), schema.schema, {
+      old: before,
+      onlyStatus,
+      alsoValues: (found) => scale && checkScaleFields(scale, object, { onlyStatus, found }),
+    });
     for (const problem of checked.problems.list) problems.add(problem);
     for (const warning of checked.warnings) context.warn?.(warning);
-    if (scale !== undefined) checkScaleFields(scale, object, problems);
   };
   return {
     prepareCreate: (object) => {

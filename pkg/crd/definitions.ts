@@ -17,6 +17,8 @@ interface Known {
   definition: CustomResourceDefinition;
   /** What it serves was made of what has this digest; "" = it serves nothing. */
   served: string;
+  /** When it was first seen that it is being deleted; monotonic time. */
+  goingSince?: number;
 }
 
 export interface ServedDefinitions {
@@ -102,6 +104,9 @@ class Definitions {
     }
     const before = known.definition.status.acceptedNames;
     known.definition = definition;
+    if (definition.metadata.deletionTimestamp) {
+      known.goingSince ??= this.#options.clock.monotonic();
+    }
     const claims = this.#groups.get(group) ?? new Claims();
     this.#groups.set(group, claims);
     const { spec, status } = definition;
@@ -160,8 +165,10 @@ class Definitions {
     const known = this.#known.get(name);
     if (known === undefined) return;
     try {
-      if (known.definition.metadata.deletionTimestamp) {
-        await removeInstances(this.#options, this.#resource, known.definition);
+      const { definition, goingSince } = known;
+      if (goingSince !== undefined) {
+        const settledAt = goingSince + this.#options.settleMs;
+        await removeInstances(this.#options, this.#resource, { definition, settledAt });
       } else await this.#decide(known);
     } catch (error) {
       if (!isOutdated(error)) throw error;

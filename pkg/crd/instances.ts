@@ -17,33 +17,59 @@ const pageSize = 500;
 /** Objects with finalizers need others to go. */
 const patienceMs = 200;
 
+export interface Removal {
+  readonly definition: CustomResourceDefinition;
+  /** Before that, other servers may not know of it, and let objects be made. Monotonic time. */
+  readonly settledAt: number;
+}
+
 /**
  * Carries out the deletion of a definition: first its objects go, then the finalizer that waits
- * for that. Throws TryAgain while there are objects left.
+ * for that. Throws TryAgain while there are objects left, or may be.
  */
 export async function removeInstances(
   options: DefinitionOptions,
   resource: Resource,
-  definition: CustomResourceDefinition,
+  { definition, settledAt }: Removal,
 ): Promise<void> {
-  const finalizer = resolve(cleanupFinalizer, options.catalog.domain);
+  const { clock, catalog } = options;
+  const finalizer = resolve(cleanupFinalizer, catalog.domain);
   const finalizers: readonly string[] = definition.metadata.finalizers ?? [];
   if (!finalizers.includes(finalizer)) return;
-  const instances = storedResource(definition, options.catalog.domain);
-  if (instances !== undefined && (await deleteAll(options, instances))) {
-    throw new TryAgain("objects are left", patienceMs);
+  const told = (condition: Told): CustomResourceDefinition["status"] => {
+    const now = timestamp(clock.now());
+    const conditions = [...withCondition(definition.status.conditions ?? [], condition, now)];
+    return { ...definition.status, conditions };
+  };
+  const instances = storedResource(definition, catalog.domain);
+  if (instances !== undefined) {
+    if (conditionOf(definition.status, "Terminating")?.reason !== removing.reason) {
+      // It comes to the store behind what was under way, and brings the definition here again.
+      await writeStatus(options, resource, { ...definition, status: told(removing) });
+      return;
+    }
+    if (await deleteAll(options, instances)) throw new TryAgain("objects are left", patienceMs);
+    const settling = settledAt - clock.monotonic();
+    if (settling > 0) throw new TryAgain("there may be more objects", settling);
   }
-  const { status, metadata } = definition;
-  const now = timestamp(options.clock.now());
-  const conditions = [...withCondition(status.conditions ?? [], removed, now)];
+  const { metadata } = definition;
   await writeStatus(options, resource, {
     ...definition,
     metadata: { ...metadata, finalizers: finalizers.filter((each) => each !== finalizer) },
-    status: { ...status, conditions },
+    status: told(removed),
   });
 }
 
-const removed: Omit<DefinitionCondition, "lastTransitionTime"> = {
+type Told = Omit<DefinitionCondition, "lastTransitionTime">;
+
+const removing: Told = {
+  type: "Terminating",
+  status: "True",
+  reason: "InstanceDeletionInProgress",
+  message: "CustomResource deletion is in progress",
+};
+
+const removed: Told = {
   type: "Terminating",
   status: "False",
   reason: "InstanceDeletionCompleted",

@@ -40,9 +40,13 @@ export function scaleSubresource(scale: Scale): Subresource {
 const largest = 2 ** 31 - 1;
 
 /** What must hold of the fields that the scale endpoint shows, beside the schema. */
-export function checkScaleFields(scale: Scale, object: object, problems: Problems): void {
-  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
-  for (const path of [specReplicasPath, statusReplicasPath]) checkNumber(path, object, problems);
+export function checkScaleFields(
+  { specReplicasPath, statusReplicasPath, labelSelectorPath }: Scale,
+  object: object,
+  { onlyStatus, found: problems }: { readonly onlyStatus: boolean; readonly found: Problems },
+): void {
+  if (!onlyStatus) checkNumber(specReplicasPath, object, problems);
+  checkNumber(statusReplicasPath, object, problems);
   if (!labelSelectorPath) return;
   const value = valueAt(object, parseSimplePath(labelSelectorPath));
   if (value === undefined || typeof value === "string") return;

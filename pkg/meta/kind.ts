@@ -192,6 +192,8 @@ export interface KindRules {
    * more.
    */
   readonly metadataCheckedAgain?: boolean;
+  /** Finalizers without a slash need not be standard ones. */
+  readonly freeFinalizers?: boolean;
   /** Whoever selects by a field that cannot be selected by is told of which kind. */
   readonly namedInFieldFaults?: boolean;
   /** Made up on every read; nothing is stored. */

@@ -165,6 +165,7 @@ async function storeNew(
     const item = itemOf(environment, target, { entry: { key, value, modRevision: 0 }, object });
     return { item, created: true, warnings };
   }
+  refuseWhileTerminating(target);
   refuseOutdated(environment, target);
   const write = (value: Uint8Array): Promise<Entry | undefined> =>
     environment.store.create(key, value, lifeOf(environment, target));

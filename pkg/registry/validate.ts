@@ -48,7 +48,7 @@ function checkMetadata(resource: Resource, object: any, problems: Problems): voi
   const options = {
     namespaced: scope === "Namespaced",
     name: rules.name,
-    qualifiedFinalizers: custom === undefined,
+    qualifiedFinalizers: custom === undefined && rules.freeFinalizers !== true,
   };
   checkObjectMeta(object.metadata, options, metadataPath, problems);
 }

@@ -25,16 +25,17 @@ export function checkObject(
     readonly old?: JsonObject | undefined;
     /** Of all values only the status is checked, since nothing else is written. */
     readonly onlyStatus?: boolean;
+    /** Adds what else is wrong with values. */
+    readonly alsoValues?: (problems: Problems) => void;
   } = {},
 ): Checked {
-  const { old, onlyStatus = false } = options;
+  const { old, onlyStatus = false, alsoValues } = options;
   const problems = new Problems();
   const warnings: string[] = [];
   if (onlyStatus) checkStatus(object, schema, { old, problems });
-  else {
-    checkValue(object, schema, { problems, old });
-    checkEmbedded(object, schema, Path.root, problems);
-  }
+  else checkValue(object, schema, { problems, old });
+  alsoValues?.(problems);
+  if (!onlyStatus) checkEmbedded(object, schema, Path.root, problems);
   checkUniqueness(object, schema, { old, problems });
   if (!schema.hasRules) return { problems, warnings };
   if (problems.list.some(({ type }) => blocking.has(type))) {

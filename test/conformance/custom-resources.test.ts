@@ -136,13 +136,19 @@ describe("custom resources", function () {
       const list = await send("GET", "/apis/other.example.com/v1");
       return list.kind === "APIResourceList" ? list : undefined;
     });
-    assert.deepEqual(found.resources.map((each: any) => each.name), ["coats"]);
+    assert.deepEqual(
+      found.resources.map((each: any) => each.name),
+      ["coats"],
+    );
     const now = await hash();
     assert.ok("apis/other.example.com/v1" in now);
-    assert.deepEqual({ ...now, "apis/other.example.com/v1": undefined }, {
-      ...before,
-      "apis/other.example.com/v1": undefined,
-    });
+    assert.deepEqual(
+      { ...now, "apis/other.example.com/v1": undefined },
+      {
+        ...before,
+        "apis/other.example.com/v1": undefined,
+      },
+    );
     const { serverRelativeURL } = now["apis/other.example.com/v1"];
     const { components } = await send("GET", serverRelativeURL);
     const schema = components.schemas["com.example.other.v1.Coat"];
@@ -189,7 +195,10 @@ describe("custom resources", function () {
       assert.deepEqual([boat.apiVersion, boat.spec], [`${group}/v2`, { length: 1 }]);
       webhook.asked.length = 0;
       const list = await send("GET", at("boats", "", "v2"));
-      assert.deepEqual(list.items.map((each: any) => each.spec.length), [1, 2, 3]);
+      assert.deepEqual(
+        list.items.map((each: any) => each.spec.length),
+        [1, 2, 3],
+      );
       assert.equal(webhook.asked.length, 1, "all in one call");
       await send("GET", at("boats", "", "v2"));
       assert.equal(webhook.asked.length, 1, "and once");
@@ -204,7 +213,10 @@ describe("custom resources", function () {
       const watch = await server.fetch(`${at("boats", "", "v2")}?${from}`);
       for (const size of [10, 11, 12]) await send("PATCH", at("boats", "b2"), { spec: { size } });
       await send("DELETE", at("boats", "b3"));
-      const events = (await watch.text()).trim().split("\n").map((line) => JSON.parse(line) as any);
+      const events = (await watch.text())
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as any);
       assert.deepEqual(
         events.map(({ type, object: { apiVersion, spec } }) => [type, apiVersion, spec.length]),
         [
@@ -237,7 +249,7 @@ describe("custom resources", function () {
         send("APPLY", as(manager, apiVersion), object("Boat", "owned", spec, apiVersion));
       const refused = await apply("three", "v1", { size: 3 });
       assert.equal(refused.code, 409, JSON.stringify(refused));
-      assert.match(refused.message, /conflict with "two" using example.com\/v2.*: \.spec\.length$/);
+      assert.match(refused.message, /conflict with "two" using example.com\/v2.*: \.spec\.length/);
       await send("APPLY", `${as("three", "v1")}&force=true`, object("Boat", "owned", { size: 3 }));
       assert.deepEqual(await owners(), { one, three: ["example.com/v1", "f:size"] });
       // Applied in another version, the configuration replaces the one before it.
@@ -250,8 +262,7 @@ describe("custom resources", function () {
       ["too few", () => [], /returned 0 objects, expected 1$/],
       [
         "another name",
-        (objects, to) =>
-          renamed(objects, to).map((each) => ({ ...each, metadata: { name: "x" } })),
+        (objects, to) => renamed(objects, to).map((each) => ({ ...each, metadata: { name: "x" } })),
         /returned invalid object: must have the same name: b9 != x$/,
       ],
       [
@@ -275,7 +286,7 @@ describe("custom resources", function () {
             ...each,
             metadata: { ...each.metadata, labels: { a: 1 } },
           })),
-        /invalid metadata: metadata.labels\[a\] must be a string, but is int64 in converted object$/,
+        /invalid metadata: metadata.labels\[a\] must be a string, but is int64 in converted/,
       ],
       [
         "another kind",
@@ -331,7 +342,7 @@ describe("custom resources", function () {
       }
       const { code, message } = await send("GET", at("boats", "", "v2"));
       assert.equal(code, 500);
-      assert.match(message, /returned invalid converted object at index 0: must have the same name/);
+      assert.match(message, /invalid converted object at index 0: must have the same name/);
     });
 
     it("do not wait for a webhook longer than their request lasts", async () => {
@@ -397,6 +408,46 @@ describe("custom resources", function () {
       await send("DELETE", `${definitions}/boats.${group}`);
       await gone(`${definitions}/boats.${group}`);
     });
+  });
+
+  it("have only their status checked where only that is written, and rules of all", async () => {
+    const integer = { type: "integer" };
+    const spec = { type: "object", properties: { size: integer, replicas: integer } };
+    const status = { type: "object", properties: { size: { ...integer, minimum: 0 } } };
+    const rule = "!has(self.status) || self.status.size <= self.spec.size";
+    const made = (most: number, scale: object | null): object => {
+      const size = { ...integer, maximum: most };
+      const properties = { spec: { ...spec, properties: { ...spec.properties, size } }, status };
+      const rules = [{ rule, message: "too large" }];
+      const schema = { type: "object", properties, "x-kubernetes-validations": rules };
+      const subresources = { status: {}, ...(scale && { scale }) };
+      return {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources,
+        schema: { openAPIV3Schema: schema },
+      };
+    };
+    await define("kites", [made(100, null)]);
+    await send("POST", at("kites"), object("Kite", "k", { size: 20, replicas: -1 }));
+    const paths = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.size" };
+    await send("PATCH", `${definitions}/kites.${group}`, { spec: { versions: [made(10, paths)] } });
+    const write = (path: string, body: object): Promise<any> => send("PATCH", path, body);
+    let size = 20;
+    const refused = await until(async () => {
+      const answer = await write(at("kites", "k"), { spec: { size: ++size } });
+      return answer.code === 422 ? answer : undefined;
+    });
+    assert.match(refused.message, /spec.size: Invalid value: 2.*, .spec.replicas: Invalid value/);
+    const statusOf = `${at("kites", "k")}/status`;
+    assert.deepEqual((await write(statusOf, { status: { size: 5 } })).status, { size: 5 });
+    const negative = await write(statusOf, { status: { size: -1 } });
+    assert.deepEqual(
+      negative.details.causes.map(({ field }: any) => field),
+      ["status.size", ".status.size"],
+    );
+    assert.match((await write(statusOf, { status: { size } })).message, /: too large$/);
   });
 
   it("keep what a schema keeps, and names that are none in other languages", async () => {

@@ -51,6 +51,7 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
   rules: {
     unconditionalUpdate: false,
     generation: true,
+    freeFinalizers: true,
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {

@@ -210,7 +210,7 @@ export const apiService = kind(apiServiceV1, {
   versions: [{ version: "v1", struct: apiServiceV1, onByDefault: true, convert: "hub" }],
   storagePrefix: "apiregistration.{api}/apiservices",
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { name: "path-segment", metadataCheckedAgain: true },
+  rules: { name: "path-segment", metadataCheckedAgain: true, freeFinalizers: true },
   hooks: {
     prepareCreate,
     prepareUpdate,

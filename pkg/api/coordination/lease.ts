@@ -77,7 +77,7 @@ export const lease = kind(leaseV1, {
   plural: "leases",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: leaseV1, onByDefault: true, convert: "hub" }],
-  rules: { createOnUpdate: true, unconditionalUpdate: false },
+  rules: { createOnUpdate: true, unconditionalUpdate: false, freeFinalizers: true },
   hooks: {
     prepareCreate: (object, context) => dropGated(object, undefined, context),
     prepareUpdate: dropGated,
