@@ -137,7 +137,14 @@ export {
   type ExpressionScope,
   variableTypes,
 } from "./admissionregistration/policy-expressions.ts";
-export { type CheckedPolicy, typeWarnings } from "./admissionregistration/type-warnings.ts";
+export {
+  type CheckedPolicy,
+  customType,
+  mostTypes,
+  type TypedResource,
+  typedResources,
+  typeWarnings,
+} from "./admissionregistration/type-warnings.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export { apiRanks } from "./bootstrap/api-services.ts";

@@ -37,6 +37,7 @@ export { CelFault } from "./values.ts";
 export { costLimits } from "./limits.ts";
 export {
   mostInRequest,
+  resourceType,
   smallestSize,
   structuralType,
   type StructuralSchema,

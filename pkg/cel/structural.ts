@@ -62,6 +62,18 @@ export function structuralType(schema: StructuralSchema, isRoot = false): CelTyp
   return sizedType(schema, isRoot)?.type;
 }
 
+/** The type of a whole resource for those who see all of its metadata. */
+export function resourceType(schema: StructuralSchema, metadata: CelType): CelType | undefined {
+  const whole = structuralType(schema, true)?.object;
+  return (
+    whole &&
+    objectOf({
+      ...whole,
+      field: (name) => (name === "metadata" ? { key: name, type: metadata } : whole.field(name)),
+    })
+  );
+}
+
 /** The fewest bytes that a value takes in JSON; undefined where rules see nothing. */
 export function smallestSize(schema: StructuralSchema, isRoot = false): number | undefined {
   return sizedType(schema, isRoot)?.least;

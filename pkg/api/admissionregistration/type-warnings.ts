@@ -1,6 +1,6 @@
 /** What types tell of the expressions of a policy that was accepted without knowing them. */
-import { kindType } from "#cel";
-import { type Domain, groupVersionOf, type Kind, type KindVersion, resolve } from "#meta";
+import { type CelType, kindType, resourceType, type StructuralSchema, structType } from "#cel";
+import { type Domain, groupVersionOf, type Kind, objectMeta, resolve } from "#meta";
 import { compileExpression, type ExpressionScope, variableTypes } from "./policy-expressions.ts";
 
 /** As much of a ValidatingAdmissionPolicy as matters here. */
@@ -26,24 +26,48 @@ export interface ExpressionWarning {
   readonly warning: string;
 }
 
+/** A resource in one version, and what its objects are made of. */
+export interface TypedResource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  /** Undefined where expressions see nothing. */
+  readonly type: () => CelType | undefined;
+}
+
+export function typedResources(
+  { group: usual, plural, kind, versions }: Kind,
+  domain: Domain,
+): readonly TypedResource[] {
+  return versions.map(({ group = usual, version, struct }) => {
+    const named = { group: resolve(group, domain), version, plural, kind };
+    return { ...named, type: () => kindType(struct) };
+  });
+}
+
+/** The type of a custom resource with that schema. */
+export function customType(schema: StructuralSchema): CelType | undefined {
+  return resourceType(schema, structType(objectMeta));
+}
+
 /** Kinds that one policy is checked with, as in Kubernetes. */
-const mostTypes = 10;
+export const mostTypes = 10;
 
 /**
  * Doubts about the validations of a policy, for every kind that its rules name without wildcards:
- * `apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'foo'`. Kinds that are not among
- * `kinds` are taken for good.
+ * `apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'foo'`. What is not among
+ * `resources` is taken for good.
  */
 export function typeWarnings(
   spec: CheckedPolicy,
-  kinds: readonly Kind[],
-  domain: Domain,
+  resources: readonly TypedResource[],
 ): readonly ExpressionWarning[] {
-  const types = typesOf(spec, kinds, domain);
+  const types = typesOf(spec, resources);
   const check = (source: string, scope: Partial<ExpressionScope>): string =>
     types
-      .flatMap(({ name, version }) => {
-        const error = faultOf(spec, source, { ...scope, object: kindType(version.struct) });
+      .flatMap(({ name, type }) => {
+        const error = faultOf(spec, source, { ...scope, object: type });
         return error === undefined ? [] : [`${name}: ${error}\n`];
       })
       .join("\n");
@@ -72,27 +96,24 @@ function faultOf(
   return error?.replace(/^compilation failed: /, "");
 }
 
-interface NamedVersion {
+interface NamedType {
   /** `apps/v1, Kind=Deployment` */
   readonly name: string;
-  readonly version: KindVersion;
+  readonly type: CelType;
 }
 
 function typesOf(
   { matchConstraints }: CheckedPolicy,
-  kinds: readonly Kind[],
-  domain: Domain,
-): readonly NamedVersion[] {
-  const found = new Map<string, NamedVersion>();
+  known: readonly TypedResource[],
+): readonly NamedType[] {
+  const found = new Map<string, NamedType>();
   for (const rule of matchConstraints?.resourceRules ?? []) {
     const { apiGroups = [], apiVersions = [], resources = [] } = rule;
-    for (const kind of kinds.filter(({ plural }) => resources.includes(plural))) {
-      for (const version of kind.versions) {
-        const group = resolve(version.group ?? kind.group, domain);
-        if (!apiGroups.includes(group) || !apiVersions.includes(version.version)) continue;
-        const name = `${groupVersionOf(group, version.version)}, Kind=${kind.kind}`;
-        found.set(name, { name, version });
-      }
+    for (const { group, version, plural, kind, type } of known) {
+      const isMeant = apiGroups.includes(group) && apiVersions.includes(version);
+      const made = isMeant && resources.includes(plural) ? type() : undefined;
+      const name = `${groupVersionOf(group, version)}, Kind=${kind}`;
+      if (made !== undefined) found.set(name, { name, type: made });
     }
   }
   return [...found.values()].slice(0, mostTypes);
