@@ -188,7 +188,7 @@ class Worker {
 export function isTrouble(error: unknown): boolean {
   if (error instanceof ConnectionFault) return true;
   if (error instanceof StatusError) return error.code >= 500 || error.code === 429;
-  return error instanceof Error && ["AbortError", "TimeoutError"].includes(error.name);
+  return error instanceof Error && ["AbortError", "DeadlineExceeded"].includes(error.name);
 }
 
 function versionOf({ metadata, data }: Thing): Version {
