@@ -139,7 +139,7 @@ async function prepareCreation(
   kind.hooks.prepareCreate?.(object, context);
   await hold.reserve(environment, attributes);
 
-  validateCreate(target.resource, object, context);
+  await validateCreate(target.resource, object, context);
   append(warnings, kind.hooks.warnings?.(object, undefined, context) ?? []);
   await turn();
   await admitBy(environment.validating, attributes, warnings);
@@ -355,7 +355,7 @@ async function prepareReplacement(
   await hold.reserve(environment, attributes);
   moveGeneration(resource, object, old);
 
-  validateUpdate(resource, object, { old, context });
+  await validateUpdate(resource, object, { old, context });
   append(warnings, hooks.warnings?.(object, old, context) ?? []);
   await turn();
   await admitBy(environment.validating, attributes, warnings);

@@ -1,3 +1,4 @@
+import { turns } from "#base";
 import {
   checkObjectMeta,
   checkObjectMetaUpdate,
@@ -10,21 +11,26 @@ import { checkFields, checkImmutable, Path, Problems } from "#schema";
 const metadataPath = Path.of("metadata");
 
 /** Throws 422 with every problem of a new object, in Kubernetes' order. */
-export function validateCreate(resource: Resource, object: any, context: HookContext): void {
+export async function validateCreate(
+  resource: Resource,
+  object: any,
+  context: HookContext,
+): Promise<void> {
   const problems = new Problems();
   checkMetadata(resource, object, problems);
   checkFields(resource.hub.struct, object, Path.root, problems);
   resource.kind.hooks.validate?.(object, problems, context);
   resource.served.validate?.(object, problems, context);
+  await settled(problems);
   refuse(resource, object, problems);
 }
 
 /** Throws 422 with every problem of a changed object, in Kubernetes' order. */
-export function validateUpdate(
+export async function validateUpdate(
   resource: Resource,
   object: any,
   { old, context }: { readonly old: any; readonly context: HookContext },
-): void {
+): Promise<void> {
   const problems = new Problems();
   checkMetadata(resource, object, problems);
   // Twice, like Kubernetes, where the generic step and the kind's own both check: clients see each
@@ -40,7 +46,13 @@ export function validateUpdate(
   if (hooks.validateUpdate !== undefined) hooks.validateUpdate(object, old, problems, context);
   else if (context.subresource === "") hooks.validate?.(object, problems, context);
   resource.served.validate?.(object, problems, context);
+  await settled(problems);
   refuse(resource, object, problems);
+}
+
+async function settled(problems: Problems): Promise<void> {
+  const turn = turns();
+  for (const _look of problems.settle()) await turn();
 }
 
 function checkMetadata(resource: Resource, object: any, problems: Problems): void {

@@ -2,7 +2,7 @@
 export type * from "./types.ts";
 export type { ListShape, MapShape, MergeShape } from "./merge-shape.ts";
 export * from "./declare.ts";
-export { Path, Problems, type FieldProblem, type ProblemType } from "./problems.ts";
+export { type FieldProblem, type Look, Path, Problems, type ProblemType } from "./problems.ts";
 export { ScalarFault } from "./scalar-fault.ts";
 export { DecodeFault, JsonFault } from "./faults.ts";
 export { checkDepth } from "./depth.ts";

@@ -1,3 +1,5 @@
+import { append } from "#base";
+
 /**
  * Field problems: data until they are rendered once into a Status's causes (source: Kubernetes'
  * field.Error).
@@ -54,15 +56,51 @@ export class Path {
   }
 }
 
+/** Looks at something, and adds what is wrong with it. */
+export type Look = (problems: Problems) => void;
+
 /** Collects problems in the order in which they are found, which is the order clients see. */
 export class Problems {
-  readonly list: FieldProblem[] = [];
+  #found: FieldProblem[] = [];
+  #later: { readonly after: number; readonly look: Look }[] = [];
 
+  get list(): readonly FieldProblem[] {
+    for (const _step of this.settle());
+    return this.#found;
+  }
   get empty(): boolean {
     return this.list.length === 0;
   }
+  /** How many have been found so far, without those of looks that are left for later. */
+  get count(): number {
+    return this.#found.length;
+  }
   add(problem: FieldProblem): void {
-    this.list.push(problem);
+    this.#found.push(problem);
+  }
+  /**
+   * Leaves a look that takes long for when all problems are asked for, or for `settle`. What it
+   * finds comes where it would have come now.
+   */
+  later(look: Look): void {
+    this.#later.push({ after: this.#found.length, look });
+  }
+  /** Does what was left for later, one look at a time, so that others can have their turn. */
+  *settle(): Iterable<void> {
+    if (this.#later.length === 0) return;
+    const all: FieldProblem[] = [];
+    let taken = 0;
+    for (const { after, look } of this.#later) {
+      append(all, this.#found.slice(taken, after));
+      taken = after;
+      const found = new Problems();
+      look(found);
+      append(all, found.list);
+      yield;
+    }
+    append(all, this.#found.slice(taken));
+    this.#found = all;
+    this.#later = [];
   }
   required(path: Path, detail = ""): void {
     this.add({ type: "FieldValueRequired", field: path.toString(), detail });

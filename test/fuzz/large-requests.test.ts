@@ -9,6 +9,7 @@ import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 const core = "/api/v1/namespaces/default";
 const owner = { apiVersion: "v1", kind: "Pod", controller: true };
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 
 function many<V>(count: number, make: (index: number) => V): V[] {
   return Array.from({ length: count }, (_, index) => make(index));
@@ -123,6 +124,19 @@ function definition(index: number): object {
   };
 }
 
+function policy(expressions: number): object {
+  const resourceRules = [
+    { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["nodes"] },
+  ];
+  const validations = many(expressions, (i) => ({ expression: `object.metadata.name != 'n${i}'` }));
+  return {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicy",
+    metadata: { name: "large" },
+    spec: { matchConstraints: { resourceRules }, validations },
+  };
+}
+
 describe("large requests", function () {
   this.timeout(60_000);
   let server: RunningServer;
@@ -147,6 +161,33 @@ describe("large requests", function () {
       assert.ok(text.length < 20_000_000, `${text.length} characters`);
     });
   }
+
+  it("with too many versions of a definition are refused", async () => {
+    const { spec, ...rest } = definition(99) as any;
+    const schema = { openAPIV3Schema: { type: "object" } };
+    const versions = many(15_000, (i) => {
+      return { name: `v${i}`, served: true, storage: i === 0, schema };
+    });
+    const answer = await post(definitions, { ...rest, spec: { ...spec, versions } });
+    assert.equal(answer.status, 422);
+    assert.match(
+      await answer.text(),
+      /spec.versions: Too many: 15000: must have at most 100 items/,
+    );
+  });
+
+  it("are worked on in slices: others are answered while expressions are compiled", async () => {
+    const order: string[] = [];
+    const created = post(policies, policy(3000)).then(({ status }) => {
+      order.push("policy");
+      return status;
+    });
+    // Reading the request and what else is looked at takes some turns.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await server.fetch("/version").then(() => order.push("version"));
+    assert.equal(await created, 201);
+    assert.deepEqual(order, ["version", "policy"]);
+  });
 
   it("are worked on in slices: others are answered while a large document is made", async () => {
     const created = await Promise.all(many(60, (i) => post(definitions, definition(i))));

@@ -104,7 +104,10 @@ export function variableTypes(variables: readonly NamedExpression[], scope: Expr
   return { scope: extended, compiled };
 }
 
-/** Compiles an expression at `path`; a problem unless it is as it should be. */
+/**
+ * Compiles an expression at `path`, which takes its time; a problem unless it is as it should be.
+ * `then` is told its type, in the order of these calls.
+ */
 export function checkExpression(
   text: string,
   path: Path,
@@ -112,9 +115,12 @@ export function checkExpression(
     readonly place: ExpressionPlace;
     readonly scope: ExpressionScope;
     readonly problems: Problems;
+    readonly then?: (type: CelType) => void;
   },
-): CompiledExpression {
-  const compiled = compileExpression(text, rest.place, rest.scope);
-  if (compiled.error !== undefined) rest.problems.invalid(path, text, compiled.error);
-  return compiled;
+): void {
+  rest.problems.later((problems) => {
+    const { program, error } = compileExpression(text, rest.place, rest.scope);
+    if (program !== undefined) rest.then?.(program.type);
+    else problems.invalid(path, text, error);
+  });
 }

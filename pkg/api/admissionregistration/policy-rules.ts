@@ -131,20 +131,22 @@ export function checkVariables(
   if (variables.length === 0) return scope;
   const types = new Map<string, CelType>();
   const extended = { ...scope, variables: types };
+  const names = new Set<string>();
   for (const [index, { name, expression }] of variables.entries()) {
     const place = path.index(index);
     if (name.trim() === "") problems.required(place.child("name"), "name is not specified");
     else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) || reservedWords.has(name)) {
       problems.invalid(place.child("name"), name, "must be a valid CEL identifier");
-    } else if (types.has(name)) problems.duplicate(place.child("name"), name);
+    } else if (names.has(name)) problems.duplicate(place.child("name"), name);
     const at = place.child("expression");
-    let type: CelType = dyn;
+    names.add(name);
     if (expression.trim() === "") problems.required(at, "expression is not specified");
     else {
-      const rest = { place: "variable", scope: extended, problems } as const;
-      type = checkExpression(expression, at, rest).program?.type ?? dyn;
+      const then = (type: CelType): void => void types.set(name, type);
+      checkExpression(expression, at, { place: "variable", scope: extended, problems, then });
     }
-    types.set(name, type);
+    // Until it turns out to be of a type, or if it is of none.
+    problems.later(() => void (types.has(name) || types.set(name, dyn)));
   }
   return extended;
 }

@@ -1,5 +1,5 @@
 /** Which JSON schemas custom resources may have. */
-import { type Path, Problems } from "#schema";
+import type { Look, Path, Problems } from "#schema";
 import {
   cardinalityBelow,
   checkDefaults,
@@ -61,27 +61,27 @@ export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptio
   }
   const costs = new RuleCosts();
   const isSound = tolerance.nonStructural || checkShape(schema, place, options);
-  const expressions = isSound && !tolerance.nonStructural ? new Problems() : undefined;
+  const expressions: Look[] | undefined = isSound && !tolerance.nonStructural ? [] : undefined;
   const rules: RuleScope | undefined = expressions && {
     costs,
-    problems: expressions,
+    looks: expressions,
     limitsEach: !options.toleratesCosts,
     cardinality: 1,
     unrelated: undefined,
   };
   checkBelow(schema, place, { problems, tolerance, isRoot: true, rules });
-  for (const problem of expressions?.list ?? []) problems.add(problem);
-  costs.check(place, problems);
+  for (const look of expressions ?? []) problems.later(look);
+  problems.later((found) => costs.check(place, found));
 }
 
 /** Whether it is structural, and its defaults fit it; rules are looked at only then. */
 function checkShape(schema: JsonSchema, path: Path, { problems, tolerance }: SchemaOptions) {
-  const before = problems.list.length;
+  const before = problems.count;
   checkStructural(schema, path, problems);
-  if (problems.list.length > before) return false;
+  if (problems.count > before) return false;
   const allowsUnknown = tolerance.unprunedDefaults;
   checkDefaults(new CompiledSchema(schema), path, { problems, allowsUnknown });
-  return problems.list.length === before;
+  return problems.count === before;
 }
 
 function checkRootFields(schema: JsonSchema, place: Path, problems: Problems): void {
@@ -103,7 +103,9 @@ function checkRootFields(schema: JsonSchema, place: Path, problems: Problems): v
 }
 
 /** What rules in CEL depend on; absent where none are allowed or none can be looked at. */
-interface RuleScope extends Omit<RulePlace, "path" | "isRoot"> {
+interface RuleScope extends Omit<RulePlace, "path" | "isRoot" | "problems"> {
+  /** Receives what is to be looked at when all else has been. */
+  readonly looks: Look[];
   readonly cardinality: number | undefined;
 }
 
@@ -123,7 +125,7 @@ const metaFields = ["apiVersion", "kind", "metadata"];
 
 function checkBelow(schema: JsonSchema, path: Path, context: Context): void {
   const { problems } = context;
-  const before = problems.list.length;
+  const before = problems.count;
   checkSupported(schema, path, context);
   if (schema.uniqueItems) {
     const detail =
@@ -144,7 +146,7 @@ function checkBelow(schema: JsonSchema, path: Path, context: Context): void {
   checkMergeExtensions(schema, path, problems);
   checkListMap(schema, path, problems);
   if (!context.tolerance.listItems) checkListItems(schema, path, problems);
-  checkRules(schema, path, { context, isSound: problems.list.length === before });
+  checkRules(schema, path, { context, isSound: problems.count === before });
 }
 
 function scopeBelow(schema: JsonSchema, rules: RuleScope | undefined): RuleScope | undefined {
@@ -175,15 +177,17 @@ function checkRules(
   const all = schema["x-kubernetes-validations"] ?? [];
   if (all.length === 0) return;
   const { problems, rules, isRoot = false } = context;
-  const before = problems.list.length;
+  const before = problems.count;
   const compiled = new CompiledSchema(schema);
   all.forEach((rule, index) => {
     const place = path.child("x-kubernetes-validations").index(index);
     checkRule(rule, place, { schema: compiled, problems });
   });
-  if (!isSound || problems.list.length > before || rules === undefined) return;
+  if (!isSound || problems.count > before || rules === undefined) return;
   const isResource = isRoot || compiled.isEmbedded;
-  checkRuleDefinitions(compiled, { ...rules, path, isRoot: isResource });
+  rules.looks.push((found) =>
+    checkRuleDefinitions(compiled, { ...rules, path, isRoot: isResource, problems: found }),
+  );
 }
 
 /** Words of JSON Schema that Kubernetes does not take. */
