@@ -45,7 +45,8 @@ import { Webhooks } from "./webhooks/index.ts";
 export { parseAdmissionConfiguration } from "./configuration.ts";
 export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plugins.ts";
 
-export { admissionMetrics, timedStep } from "./timing.ts";
+export { admissionMetrics } from "./metrics.ts";
+export { timedStep } from "./timing.ts";
 
 export interface DefaultAdmission {
   /** Comes before the namespace of an object is looked for. */

@@ -1,30 +1,7 @@
 import type { AdmissionAttributes, Admit } from "#registry";
-import type { Instruments, MetricDefinition } from "#request";
+import type { Instruments } from "#request";
+import { pluginSeconds, type StepType, stepSeconds } from "./metrics.ts";
 import { oneByOne } from "./rounds.ts";
-
-/** Steps that change objects, and steps that only refuse them. */
-export type StepType = "admit" | "validate";
-
-const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
-const labels = ["type", "operation", "rejected"];
-
-const stepSeconds: MetricDefinition = {
-  name: "apiserver_admission_step_admission_duration_seconds",
-  kind: "histogram",
-  help: "Time that all of admission took for one write.",
-  labels,
-  buckets,
-};
-const pluginSeconds: MetricDefinition = {
-  name: "apiserver_admission_controller_admission_duration_seconds",
-  kind: "histogram",
-  help: "Time that a plugin of admission took for one write.",
-  labels: ["name", ...labels],
-  buckets,
-};
-
-/** To be defined to the instruments. */
-export const admissionMetrics: readonly MetricDefinition[] = [stepSeconds, pluginSeconds];
 
 /** All of the steps as one, timed. */
 export function timedStep(
@@ -32,8 +9,9 @@ export function timedStep(
   steps: readonly Admit[],
   instruments: Instruments,
 ): Admit {
-  return timed(oneByOne(() => steps), (operation, rejected) =>
-    instruments.observer(stepSeconds.name, { type, operation, rejected }),
+  return timed(
+    oneByOne(() => steps),
+    (operation, rejected) => instruments.observer(stepSeconds.name, { type, operation, rejected }),
   );
 }
 

@@ -74,6 +74,10 @@ export class Trail implements AuditTrail {
     if (!this.annotations.has(key)) this.annotations.set(key, value);
   }
 
+  annotateContent(key: string, value: () => string): void {
+    if (reaches(this.verdict.level, "Request")) this.annotate(key, value());
+  }
+
   actsAs(user: User): void {
     this.event = { ...this.event, actingAs: user };
   }

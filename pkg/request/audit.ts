@@ -25,6 +25,8 @@ export interface Auditor {
 export interface RequestNotes {
   /** The first value of a key counts. */
   annotate(key: string, value: string): void;
+  /** As `annotate`, for what tells of contents: asked for only where the policy keeps bodies. */
+  annotateContent(key: string, value: () => string): void;
   /** What the client has sent, once it has been understood. */
   sent(body: SentBody): void;
   /** A Status that is the whole answer. */

@@ -14,6 +14,7 @@ async function heard(get: () => Promise<never>, refuses = false): Promise<readon
   const trail: AuditTrail = {
     keepsAnswer: false,
     annotate: () => undefined,
+    annotateContent: () => undefined,
     sent: () => undefined,
     answeredStatus: ({ code }) => void lines.push(`status ${code}`),
     actsAs: () => undefined,

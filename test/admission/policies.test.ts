@@ -128,6 +128,15 @@ describe("validating admission policies", () => {
       (answer) => answer.status === 201,
     );
     assert.equal(passes.status, 201);
+    const metrics = await (await server.fetch("/metrics")).text();
+    const counted = (policy: string, what: string): void => {
+      const name = "apiserver_validating_admission_policy_check_total";
+      const series = `${name}{policy="${policy}",policy_binding="${policy}-binding",${what}}`;
+      assert.ok(metrics.includes(series), series);
+    };
+    counted("p1", 'error_type="no_error",enforcement_action="deny"');
+    counted("p2", 'error_type="invalid_error",enforcement_action="deny"');
+    counted("p3", 'error_type="invalid_error",enforcement_action="allow"');
   });
 
   it("evaluates once per parameter, and says when there is none", async () => {

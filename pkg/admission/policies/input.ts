@@ -1,7 +1,7 @@
 import { costLimits, type Inquiry } from "#cel";
 import type { Resource } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import type { Authorizer } from "#request";
+import type { Authorizer, Instruments } from "#request";
 import {
   admissionRequest,
   authorizerBindings,
@@ -22,6 +22,7 @@ import type { Bound, Candidates, CompiledPolicy, Policy } from "./policy.ts";
 export interface PolicyParts extends ReviewedParts {
   readonly objects: Objects;
   readonly authorizer: Authorizer;
+  readonly instruments?: Instruments;
 }
 
 /** A bound policy that is about a request, with the object in the version of `as`. */

@@ -10,8 +10,10 @@ import { deepEqual, memoize } from "#base";
 import { CelFault, plainJson } from "#cel";
 import { jsonPatch, PatchFault, type Resource } from "#meta";
 import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
+import { noInstruments } from "#request";
 import { DecodeFault } from "#schema";
 import { BudgetSpent, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
+import { countPolicy } from "../metrics.ts";
 import type { Rounds } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
@@ -106,7 +108,13 @@ export class MutatingPolicies {
   /** Whether the policy has changed the object. */
   async #mutateBy(concerned: Mutating, input: PolicyInput): Promise<boolean> {
     const { policy, binding } = concerned;
-    const { catalog, objects } = this.parts;
+    const { catalog, objects, instruments = noInstruments } = this.parts;
+    const [name, bound] = [policy.metadata.name, binding.metadata.name];
+    const started = performance.now();
+    const count = (error?: string): void => {
+      const seconds = (performance.now() - started) / 1000;
+      countPolicy(instruments, "mutating", { policy: name, binding: bound, seconds, error });
+    };
     try {
       const resource = paramResource(policy, catalog);
       if (resource === "unknown") throw new ParamsFault(unknownKind(policy));
@@ -114,12 +122,13 @@ export class MutatingPolicies {
       for (const params of await paramsOf(concerned, input.reviewed, { objects, resource })) {
         changed = (await mutateWith(concerned, params, input)) || changed;
       }
+      count();
       return changed;
     } catch (fault) {
       const isOurs = fault instanceof ParamsFault || fault instanceof MutationFault;
       if (!isOurs) throw fault;
+      count(fault.message);
       if (policy.spec.failurePolicy === "Ignore") return false;
-      const [name, bound] = [policy.metadata.name, binding.metadata.name];
       const message = `policy '${name}' with binding '${bound}' denied request: ${fault.message}`;
       throw deniedBy(input.attributes, { message, reason: "Invalid" });
     }

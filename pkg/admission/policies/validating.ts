@@ -1,10 +1,18 @@
 /** Policies in CEL that refuse requests (ValidatingAdmissionPolicy). */
 import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
+import { type Instruments, noInstruments } from "#request";
+import { countPolicy } from "../metrics.ts";
 import { carrying } from "../rounds.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
 import { type Candidates, paramResource, PolicySet, unknownKind } from "./policy.ts";
-import { compiledValidation, failuresOf, notedBy, type ValidatingPolicy } from "./validation.ts";
+import {
+  compiledValidation,
+  type Failure,
+  failuresOf,
+  notedBy,
+  type ValidatingPolicy,
+} from "./validation.ts";
 import { PolicyVerdict } from "./verdict.ts";
 
 type Validating = Concerned<ValidatingPolicy>;
@@ -45,7 +53,7 @@ export class ValidatingPolicies {
 
   async #judge(concerned: Validating, input: PolicyInput, verdict: PolicyVerdict): Promise<void> {
     const { policy, binding } = concerned;
-    const { catalog, objects } = this.parts;
+    const { catalog, objects, instruments = noInstruments } = this.parts;
     const resource = paramResource(policy, catalog);
     if (resource === "unknown") {
       if (!isLenient(policy)) {
@@ -56,7 +64,7 @@ export class ValidatingPolicies {
     try {
       for (const params of await paramsOf(concerned, input.reviewed, { objects, resource })) {
         const bindings = await input.bindings(concerned.as, params);
-        await evaluate(concerned, bindings, { input, verdict });
+        await evaluate(concerned, bindings, { input, verdict, instruments });
       }
     } catch (fault) {
       if (!(fault instanceof ParamsFault)) throw fault;
@@ -70,30 +78,58 @@ function isLenient({ spec }: ValidatingPolicy): boolean {
   return spec.failurePolicy === "Ignore";
 }
 
+interface Judging {
+  readonly input: PolicyInput;
+  readonly verdict: PolicyVerdict;
+  readonly instruments: Instruments;
+}
+
 /** With one parameter, or none. */
 async function evaluate(
   concerned: Validating,
   bindings: Readonly<Record<string, unknown>>,
-  { input, verdict }: { readonly input: PolicyInput; readonly verdict: PolicyVerdict },
+  { input, verdict, instruments }: Judging,
 ): Promise<void> {
   const { policy } = concerned;
   const compiled = compiledValidation(policy);
   const lenient = isLenient(policy);
+  const started = performance.now();
+  const fail = (failure: Failure): void => {
+    const isLetPass = failure.isError && lenient;
+    if (!isLetPass) verdict.failed(concerned, failure);
+    const { validationActions = [] } = concerned.binding.spec;
+    const actions = isLetPass ? ["Allow"] : validationActions;
+    const seconds = (performance.now() - started) / 1000;
+    countFailure(instruments, concerned, { failure, actions, seconds });
+  };
   const { met, error } = await input.meets(compiled, bindings);
   if (error !== undefined) {
-    const failure = { index: 0, message: error, reason: "Invalid", isError: true };
-    if (!lenient) verdict.failed(concerned, failure);
-    return;
+    return fail({ index: 0, message: error, reason: "Invalid", isError: true });
   }
   if (!met) return;
   const evaluation = input.evaluation(compiled, bindings);
-  for (const failure of await failuresOf(compiled, evaluation)) {
-    if (!failure.isError || !lenient) verdict.failed(concerned, failure);
-  }
+  for (const failure of await failuresOf(compiled, evaluation)) fail(failure);
   if (compiled.annotations.length === 0) return;
   const { values, errors } = await notedBy(compiled, input.evaluation(compiled, bindings));
   const { name } = policy.metadata;
   for (const [key, value] of values) verdict.note(`${name}/${key}`, value);
   if (lenient) return;
   for (const fault of errors) verdict.misconfigured(name, concerned.binding.metadata.name, fault);
+}
+
+interface CountedFailure {
+  readonly failure: Failure;
+  readonly actions: readonly string[];
+  readonly seconds: number;
+}
+
+/** As in Kubernetes, what holds is not counted. */
+function countFailure(
+  instruments: Instruments,
+  { policy, binding }: Validating,
+  { failure, actions, seconds }: CountedFailure,
+): void {
+  const bound = { policy: policy.metadata.name, binding: binding.metadata.name, seconds };
+  const error = failure.isError ? failure.message : undefined;
+  for (const action of actions) countPolicy(instruments, "validating", { ...bound, error, action });
 }

@@ -1,8 +1,9 @@
 /** Webhooks at work (MutatingAdmissionWebhook, ValidatingAdmissionWebhook). */
 import { costLimits } from "#cel";
-import { deepEqual } from "#base";
+import { compareUtf8, deepEqual } from "#base";
 import {
   type Catalog,
+  escapeHtml,
   forbidden,
   internalError,
   jsonPatch,
@@ -10,7 +11,7 @@ import {
   type Resource,
 } from "#meta";
 import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
-import type { Authorizer, Tracer } from "#request";
+import { type Authorizer, type Instruments, noInstruments, type Tracer } from "#request";
 import { DecodeFault } from "#schema";
 import {
   admissionRequest,
@@ -28,15 +29,19 @@ import {
   type ReviewedParts,
 } from "../dynamic/index.ts";
 import type { Objects } from "../objects.ts";
+import { type AskedWebhook, countWebhook } from "../metrics.ts";
 import { carrying, type Rounds } from "../rounds.ts";
 import { Caller, CallingFault } from "./caller.ts";
 import { type Hook, hooksOf, type WebhookConfiguration } from "./hook.ts";
+import { Refusal } from "./refusal.ts";
+import type { Verdict } from "./review.ts";
 
 export interface WebhookParts extends ReviewedParts {
   readonly objects: Objects;
   readonly authorizer: Authorizer;
   /** Records calls. */
   readonly tracer?: Tracer;
+  readonly instruments?: Instruments;
 }
 
 /** A webhook with its place among all, which annotations name it by. */
@@ -147,8 +152,10 @@ export class Webhooks {
     }
     const warnings: string[] = [];
     const asked = due.map(async ({ hook, index, as }) => {
-      const verdict = await this.#verdict({ hook, index, as }, reviewed, "validating", 0);
-      warnings.push(...(verdict?.warnings ?? []));
+      const asking = { type: "validating", round: 0 } as const;
+      await this.#asked({ hook, index, as }, reviewed, asking, async (verdict) => {
+        warnings.push(...verdict.warnings);
+      });
     });
     const outcomes = await Promise.allSettled(asked);
     const refused = outcomes.find((outcome) => outcome.status === "rejected");
@@ -159,10 +166,7 @@ export class Webhooks {
   }
 
   /** Undefined where the webhook has nothing to do with the request. Throws StatusError. */
-  async #due(
-    candidate: Candidates[number],
-    reviewed: Reviewed,
-  ): Promise<Due | undefined> {
+  async #due(candidate: Candidates[number], reviewed: Reviewed): Promise<Due | undefined> {
     const { hook, index } = candidate.entry;
     const as = matchedAs(candidate, reviewed.name);
     if (as === undefined || !objectsSelect(hook.selectors, reviewed)) return undefined;
@@ -195,31 +199,85 @@ export class Webhooks {
     { rounds, warnings }: { readonly rounds: Rounds; readonly warnings: string[] },
   ): Promise<boolean> {
     const { hook, index, as } = due;
-    const verdict = await this.#verdict(due, reviewed, "mutation", rounds.round);
-    if (verdict === undefined) return false;
-    warnings.push(...verdict.warnings);
-    const mutated = await patched(hook, reviewed, { as, patch: verdict.patch });
+    const { round } = rounds;
+    const { notes } = reviewed.attributes.target;
     const { api } = this.parts.catalog.domain;
-    const key = `mutation.webhook.admission.${api}/round_${rounds.round}_index_${index}`;
-    const record = { configuration: hook.configuration, webhook: hook.name, mutated };
-    reviewed.attributes.target.notes?.annotate(key, JSON.stringify(record));
-    return mutated;
-  }
-
-  /** Undefined where the webhook has failed, and that is to be let pass. */
-  async #verdict(due: Due, reviewed: Reviewed, sort: string, round: number) {
-    const { hook, index, as } = due;
+    const key = `webhook.admission.${api}/round_${round}_index_${index}`;
+    const named = { configuration: hook.configuration, webhook: hook.name };
+    let mutated = false;
     try {
-      return await this.#caller.ask(hook, reviewed, as);
-    } catch (error) {
-      if (!(error instanceof CallingFault)) throw error;
-      if (!hook.failsOpen) throw internalError(error.message);
-      const { api } = this.parts.catalog.domain;
-      const key = `failed-open.${sort}.webhook.admission.${api}/round_${round}_index_${index}`;
-      reviewed.attributes.target.notes?.annotate(key, hook.name);
-      return undefined;
+      await this.#asked(due, reviewed, { type: "admit", round }, async (verdict) => {
+        const { patch = [] } = verdict;
+        warnings.push(...verdict.warnings);
+        mutated = await patched(hook, reviewed, { as, patch });
+        if (patch.length === 0) return;
+        notes?.annotateContent(`patch.${key}`, () => patchText({ ...named, patch }));
+      });
+      return mutated;
+    } finally {
+      notes?.annotate(`mutation.${key}`, JSON.stringify({ ...named, mutated }));
     }
   }
+
+  /** Does what a webhook's verdict asks for. One that cannot be asked may be let pass. */
+  async #asked(
+    { hook, index, as }: Due,
+    reviewed: Reviewed,
+    { type, round }: Asking,
+    obey: (verdict: Verdict) => Promise<void>,
+  ): Promise<void> {
+    const { instruments = noInstruments, catalog } = this.parts;
+    const { operation, target } = reviewed.attributes;
+    const started = performance.now();
+    const count = (outcome: Outcome): void => {
+      const seconds = (performance.now() - started) / 1000;
+      countWebhook(instruments, { name: hook.name, type, operation, seconds, ...outcome });
+    };
+    try {
+      await obey(await this.#caller.ask(hook, reviewed, as));
+      count({ code: 200 });
+    } catch (error) {
+      if (!target.signal.aborted) count(outcomeOf(error, hook));
+      if (!(error instanceof CallingFault)) throw error;
+      if (!hook.failsOpen) throw internalError(error.message);
+      const sort = type === "admit" ? "mutation" : type;
+      const place = `round_${round}_index_${index}`;
+      const key = `failed-open.${sort}.webhook.admission.${catalog.domain.api}/${place}`;
+      target.notes?.annotate(key, hook.name);
+    }
+  }
+}
+
+interface Asking extends Pick<AskedWebhook, "type"> {
+  readonly round: number;
+}
+
+type Outcome = Pick<AskedWebhook, "code" | "refusal" | "failedOpen">;
+
+function outcomeOf(error: unknown, { failsOpen }: Hook): Outcome {
+  if (error instanceof CallingFault) {
+    const code = unreachable;
+    return failsOpen ? { code, failedOpen: true } : { code, refusal: "calling_webhook_error" };
+  }
+  if (error instanceof Refusal) return { code: error.code, refusal: "no_error" };
+  return { code: 0, refusal: "apiserver_internal_error" };
+}
+
+/** Code of a webhook that could not be asked. */
+const unreachable = 503;
+
+/** Members of operations are in the order of Go's maps. */
+function patchText({ patch, ...named }: PatchRecord): string {
+  const sorted = patch.map((operation) =>
+    Object.fromEntries(Object.entries(operation).sort(([a], [b]) => compareUtf8(a, b))),
+  );
+  return escapeHtml(JSON.stringify({ ...named, patch: sorted, patchType: "JSONPatch" }));
+}
+
+interface PatchRecord {
+  readonly configuration: string;
+  readonly webhook: string;
+  readonly patch: readonly object[];
 }
 
 type Candidates = ReturnType<typeof candidatesFor>;
@@ -232,9 +290,9 @@ function candidatesFor(set: HookSet, { operation, target }: AdmissionAttributes)
 async function patched(
   hook: Hook,
   reviewed: Reviewed,
-  { as, patch }: { readonly as: Resource; readonly patch: readonly object[] | undefined },
+  { as, patch }: { readonly as: Resource; readonly patch: readonly object[] },
 ): Promise<boolean> {
-  if (patch === undefined || patch.length === 0) return false;
+  if (patch.length === 0) return false;
   const before = await reviewed.value("object", as);
   if (before === undefined) {
     throw internalError(
