@@ -58,7 +58,7 @@ export async function noteTokenTracking(options: ReconcileOptions, now: number):
   if (resource === undefined) return;
   const name = "kube-apiserver-legacy-service-account-token-tracking";
   const namespace = "kube-system";
-  const target = serverTarget(resource, { namespace }, signal);
+  const target = serverTarget(resource, { namespace }, { signal });
   const data = { since: new Date(now).toISOString().slice(0, "2006-01-02".length) };
   const body = bodyOf(resource, { metadata: { name, namespace }, data });
   await registry.create(target, body, plainWrite).catch(ignoreConflict);
@@ -124,7 +124,7 @@ class Reconciliation {
   }
 
   private target(place: { namespace?: string; name?: string }): Target {
-    return serverTarget(this.resource, place, this.options.signal);
+    return serverTarget(this.resource, place, this.options);
   }
 }
 

@@ -13,7 +13,7 @@ export async function bootstrap(
   for (const { kind, object } of bootstrapObjects) {
     const resource = catalog.resources.find((candidate) => candidate.kind === kind);
     if (resource === undefined) continue;
-    const target = serverTarget(resource, {}, signal);
+    const target = serverTarget(resource, {}, { signal });
     await registry.create(target, bodyOf(resource, object), plainWrite).catch(ignoreConflict);
   }
 }

@@ -58,7 +58,7 @@ async function write(
 ): Promise<void> {
   const resource = catalog.find("", "v1", "configmaps");
   if (resource === undefined) return;
-  const target = serverTarget(resource, { namespace, name }, signal);
+  const target = serverTarget(resource, { namespace, name }, { signal });
   const present = await registry
     .get(target, { resourceVersion: "", own: true })
     .catch(ignoreNotFound);

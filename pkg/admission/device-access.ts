@@ -9,10 +9,10 @@ const namespaces = { group: "", plural: "namespaces" };
 export function deviceAccess(objects: Objects, domain: Domain): Admit {
   const label = resolve("resource.{label}/admin-access", domain);
   const checked = async ({ target, object }: AdmissionAttributes, requests: readonly any[]) => {
-    const { resource, signal } = target;
+    const { resource, life } = target;
     const index = requests.findIndex(({ exactly }) => exactly?.adminAccess === true);
     if (index < 0) return [];
-    const namespace = await objects.find(namespaces, target.namespace, signal);
+    const namespace = await objects.find(namespaces, target.namespace, life);
     if (namespace?.metadata.labels?.[label] === "true") return [];
     const problems = new Problems();
     problems.forbidden(

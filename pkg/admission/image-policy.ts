@@ -133,7 +133,7 @@ class ImageReviews {
   }
 
   async judge(attributes: AdmissionAttributes, spec: object): Promise<void> {
-    const { resource, name, notes, signal } = attributes.target;
+    const { resource, name, notes, life } = attributes.target;
     const refuse = (why: string): Error => {
       return forbidden(resource, attributes.object.metadata.name ?? name, why);
     };
@@ -141,7 +141,7 @@ class ImageReviews {
       resolve(`imagepolicywebhook.image-policy.{api}/${told}`, this.parts.domain);
     let verdict: Verdict;
     try {
-      verdict = await this.#ask(spec, signal);
+      verdict = await this.#ask(spec, life.signal);
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       if (!this.parts.policy.allowsByDefault) throw refuse(error.message);

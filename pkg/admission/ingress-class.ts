@@ -14,7 +14,7 @@ export function defaultIngressClass(objects: Objects, domain: Domain): Admit {
     if (!isFor(attributes, group, "ingresses") || operation !== "create") return [];
     const { metadata, spec } = object;
     if (spec.ingressClassName !== undefined || annotation(metadata, old) !== undefined) return [];
-    const all = await objects.list({ group, plural: "ingressclasses" }, target.signal);
+    const all = await objects.list({ group, plural: "ingressclasses" }, target.life);
     const found = defaultAmong(all, [mark]);
     if (found !== undefined) spec.ingressClassName = found.metadata.name;
     return [];

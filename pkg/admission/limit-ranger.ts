@@ -55,8 +55,8 @@ function isResize({ target, operation }: AdmissionAttributes): boolean {
 }
 
 function rangesOf(objects: Objects, { target }: AdmissionAttributes): Promise<readonly any[]> {
-  const { namespace, signal } = target;
-  return objects.list({ group: "", plural: "limitranges", namespace }, signal);
+  const { namespace, life } = target;
+  return objects.list({ group: "", plural: "limitranges", namespace }, life);
 }
 
 /** Changes the containers in place; says what it did. */

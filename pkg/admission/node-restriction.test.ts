@@ -69,7 +69,7 @@ async function objection(text: string, { object, old, user }: Write = {}): Promi
       name,
       subresource,
       user: { name: user ?? "system:node:n1", uid: "", groups: ["system:nodes"], extra: new Map() },
-      signal: new AbortController().signal,
+      life: new AbortController(),
       userAgent: "",
     },
     operation: operation as AdmissionAttributes["operation"],

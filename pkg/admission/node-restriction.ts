@@ -111,7 +111,7 @@ async function checkOwner(
     const story = `node ${q(node)} must not set blockOwnerDeletion on an owner reference`;
     throw refuse(attributes, story);
   }
-  const own = await parts.objects.find({ group: "", plural: "nodes" }, node, target.signal);
+  const own = await parts.objects.find({ group: "", plural: "nodes" }, node, target.life);
   if (own === undefined) throw notFound({ group: "", plural: "nodes" }, node);
   if (owner.uid === own.metadata.uid) return;
   const uids = `expected ${owner.uid} got ${own.metadata.uid}`;
@@ -169,8 +169,8 @@ function unexpected(attributes: AdmissionAttributes): Error {
 }
 
 async function checkEviction({ attributes, node, parts }: NodeWrite): Promise<void> {
-  const { namespace, name, signal } = attributes.target;
-  const pod = await parts.objects.find({ group: "", plural: "pods", namespace }, name, signal);
+  const { namespace, name, life } = attributes.target;
+  const pod = await parts.objects.find({ group: "", plural: "pods", namespace }, name, life);
   if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name);
   if (pod.spec.nodeName === node) return;
   const story = `node ${node} can only evict pods with spec.nodeName set to itself`;
@@ -280,7 +280,7 @@ async function checkPodCertificate({ attributes, node, parts }: NodeWrite): Prom
     throw refuse(attributes, `${story}requesting node ${q(node)}`);
   }
   const pods = { group: "", plural: "pods", namespace: target.namespace };
-  const pod = await parts.objects.find(pods, podName, target.signal);
+  const pod = await parts.objects.find(pods, podName, target.life);
   const { spec = {}, metadata = {} } = pod ?? {};
   const isOwn =
     spec.nodeName === node &&

@@ -1,5 +1,6 @@
 /** Tokens that nodes ask for on behalf of their pods. */
 import { goQuote, notFound, type StatusError } from "#meta";
+import type { RequestLife } from "#registry";
 import type { RequestInfo } from "#request";
 import type { NodeRestrictionParts, NodeWrite } from "./node-write.ts";
 import { refuse } from "./objects.ts";
@@ -14,7 +15,7 @@ export async function checkNodeToken(write: NodeWrite): Promise<void> {
   const audiences: readonly string[] = object.spec.audiences ?? [];
   if (audiences.length > 1) throw refuse(attributes, "node may only request 0 or 1 audiences");
   const [audience = ""] = audiences;
-  if (await wants(parts, pod, { audience, signal: target.signal })) return;
+  if (await wants(parts, pod, { audience, life: target.life })) return;
   if (await mayAskFor(write, audience)) return;
   const story =
     `audience ${goQuote(audience)} not found in pod spec volume, ` +
@@ -31,7 +32,7 @@ async function boundPod({ attributes, node, parts }: NodeWrite): Promise<any> {
   }
   if (!uid) throw forbid("node requested token with a pod binding without a uid");
   const where = { group: "", plural: "pods", namespace: target.namespace };
-  const pod = await parts.objects.find(where, name, target.signal);
+  const pod = await parts.objects.find(where, name, target.life);
   if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name);
   if (pod.metadata.uid !== uid) {
     throw forbid(
@@ -48,7 +49,7 @@ async function boundPod({ attributes, node, parts }: NodeWrite): Promise<any> {
 interface Wanted {
   /** "" = that of the API itself. */
   readonly audience: string;
-  readonly signal: AbortSignal;
+  readonly life: RequestLife;
 }
 
 /** Whether a volume of the pod carries such a token, itself or for its driver. */
@@ -60,7 +61,7 @@ async function wants(parts: NodeRestrictionParts, pod: any, wanted: Wanted): Pro
   );
   if (isProjected) return true;
   for (const volume of volumes) {
-    const driver = await driverOf(parts, pod, { volume, signal: wanted.signal });
+    const driver = await driverOf(parts, pod, { volume, life: wanted.life });
     if (driver !== undefined && (await driverWants(parts, driver, wanted))) return true;
   }
   return false;
@@ -70,7 +71,7 @@ async function wants(parts: NodeRestrictionParts, pod: any, wanted: Wanted): Pro
 async function driverOf(
   { objects }: NodeRestrictionParts,
   { metadata }: any,
-  { volume, signal }: { readonly volume: any; readonly signal: AbortSignal },
+  { volume, life }: { readonly volume: any; readonly life: RequestLife },
 ): Promise<string | undefined> {
   if (volume.csi) return volume.csi.driver;
   const claimed: string | undefined = volume.ephemeral
@@ -79,19 +80,19 @@ async function driverOf(
   if (claimed === undefined) return undefined;
   const { namespace } = metadata;
   const claims = { group: "", plural: "persistentvolumeclaims", namespace };
-  const { volumeName = "" } = (await objects.find(claims, claimed, signal))?.spec ?? {};
+  const { volumeName = "" } = (await objects.find(claims, claimed, life))?.spec ?? {};
   if (volumeName === "") return undefined;
   const volumes = { group: "", plural: "persistentvolumes" };
-  return (await objects.find(volumes, volumeName, signal))?.spec.csi?.driver;
+  return (await objects.find(volumes, volumeName, life))?.spec.csi?.driver;
 }
 
 async function driverWants(
   { objects }: NodeRestrictionParts,
   name: string,
-  { audience, signal }: Wanted,
+  { audience, life }: Wanted,
 ): Promise<boolean> {
   const drivers = { group: "storage.{api}", plural: "csidrivers" };
-  const driver = await objects.find(drivers, name, signal);
+  const driver = await objects.find(drivers, name, life);
   const requests: readonly any[] = driver?.spec.tokenRequests ?? [];
   return requests.some((request) => (request.audience ?? "") === audience);
 }

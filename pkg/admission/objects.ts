@@ -1,5 +1,11 @@
 import { type Catalog, forbidden, ignoreNotFound, resolve, StatusError } from "#meta";
-import { type AdmissionAttributes, everything, type Registry, serverTarget } from "#registry";
+import {
+  type AdmissionAttributes,
+  everything,
+  type Registry,
+  type RequestLife,
+  serverTarget,
+} from "#registry";
 
 /** What plugins are given. */
 export interface AdmissionParts {
@@ -31,15 +37,15 @@ export class Objects {
   constructor(private readonly parts: AdmissionParts) {}
 
   /** Undefined when there is none, or no such kind. */
-  async find(where: Collection, name: string, signal: AbortSignal): Promise<any> {
-    const target = this.target(where, signal, name);
+  async find(where: Collection, name: string, life: RequestLife): Promise<any> {
+    const target = this.target(where, life, name);
     if (target === undefined) return undefined;
     const found = await this.parts.registry().get(target, asWritten).catch(ignoreNotFound);
     return found?.object;
   }
 
-  async list(where: Collection, signal: AbortSignal): Promise<readonly any[]> {
-    const target = this.target(where, signal, "");
+  async list(where: Collection, life: RequestLife): Promise<readonly any[]> {
+    const target = this.target(where, life, "");
     if (target === undefined) return [];
     const labelSelector = resolve(where.labelSelector ?? "", this.parts.catalog.domain);
     const found = await this.parts.registry().list(target, {
@@ -52,12 +58,12 @@ export class Objects {
     return objects;
   }
 
-  private target(where: Collection, signal: AbortSignal, name: string) {
+  private target(where: Collection, life: RequestLife, name: string) {
     const { group, plural, version = "v1", namespace = "" } = where;
     const { catalog } = this.parts;
     const resource = catalog.find(resolve(group, catalog.domain), version, plural);
     if (resource === undefined) return undefined;
-    return serverTarget(resource, { namespace, name }, signal);
+    return serverTarget(resource, { namespace, name }, life);
   }
 }
 

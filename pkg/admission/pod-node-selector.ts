@@ -63,7 +63,7 @@ async function agreed(parts: NodeSelectorParts, attributes: AdmissionAttributes)
   const { objects, domain, selectors } = parts;
   const { target, object } = attributes;
   const places = { group: "", plural: "namespaces" };
-  const namespace = await objects.find(places, target.namespace, target.signal);
+  const namespace = await objects.find(places, target.namespace, target.life);
   const annotations: Labels = namespace?.metadata.annotations ?? {};
   const key = resolve("scheduler.alpha.{label}/node-selector", domain);
   const text = Object.hasOwn(annotations, key) ? annotations[key] : selectors.get(usual);

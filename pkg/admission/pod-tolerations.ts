@@ -84,7 +84,7 @@ async function ofNamespace(
   name: string,
 ): Promise<readonly Toleration[] | undefined> {
   const places = { group: "", plural: "namespaces" };
-  const namespace = await objects.find(places, target.namespace, target.signal);
+  const namespace = await objects.find(places, target.namespace, target.life);
   const annotations: Readonly<Record<string, string>> = namespace?.metadata.annotations ?? {};
   const key = resolve(`scheduler.alpha.{label}/${name}`, domain);
   const text = Object.hasOwn(annotations, key) ? annotations[key] : undefined;

@@ -1,4 +1,4 @@
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, Admit, RequestLife } from "#registry";
 import { isFor, type Objects, refuse } from "./objects.ts";
 
 /** Pods get the number that their priority class stands for. */
@@ -48,15 +48,15 @@ async function givePriority(objects: Objects, attributes: AdmissionAttributes): 
 async function classOf(objects: Objects, attributes: AdmissionAttributes): Promise<any> {
   const { target, object } = attributes;
   const name: string = object.spec.priorityClassName ?? "";
-  if (name === "") return defaultClass(objects, target.signal);
-  const found = await objects.find(classes, name, target.signal);
+  if (name === "") return defaultClass(objects, target.life);
+  const found = await objects.find(classes, name, target.life);
   if (found !== undefined) return found;
   throw refuse(attributes, `no PriorityClass with name ${name} was found`);
 }
 
 /** Should there be several, the lowest counts. */
-async function defaultClass(objects: Objects, signal: AbortSignal): Promise<any> {
-  const all = await objects.list(classes, signal);
+async function defaultClass(objects: Objects, life: RequestLife): Promise<any> {
+  const all = await objects.list(classes, life);
   const [lowest] = all
     .filter(({ globalDefault }) => globalDefault)
     .sort((left, right) => left.value - right.value);
@@ -73,7 +73,7 @@ export function onePriorityDefault(objects: Objects): Admit {
       throw refuse(attributes, "this is a system priority class and cannot be deleted");
     }
     if (!object.globalDefault) return [];
-    const other = await defaultClass(objects, target.signal);
+    const other = await defaultClass(objects, target.life);
     if (other === undefined) return [];
     const { name } = other.metadata;
     if (operation === "update" && name === object.metadata.name) return [];

@@ -46,8 +46,8 @@ export function resourceQuota(parts: QuotaParts): Admit {
 }
 
 function quotasFor({ objects }: QuotaParts, { target }: AdmissionAttributes) {
-  const { namespace, signal } = target;
-  return objects.list({ group: "", plural: "resourcequotas", namespace }, signal);
+  const { namespace, life } = target;
+  return objects.list({ group: "", plural: "resourcequotas", namespace }, life);
 }
 
 /** Whether a quota may count more, or less, after a write of this sort. */

@@ -42,7 +42,7 @@ async function classOf(objects: Objects, attributes: AdmissionAttributes): Promi
   const { target, object } = attributes;
   const name: string | undefined = object.spec.runtimeClassName;
   if (name === undefined) return undefined;
-  const found = await objects.find(classes, name, target.signal);
+  const found = await objects.find(classes, name, target.life);
   if (found !== undefined) return found;
   throw refuse(attributes, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
 }

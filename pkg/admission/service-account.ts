@@ -89,14 +89,14 @@ async function accountOf(
   attributes: AdmissionAttributes,
 ): Promise<any> {
   const { target, object } = attributes;
-  const { namespace, signal } = target;
+  const { namespace, life } = target;
   const name: string = object.spec.serviceAccountName;
   const where = { group: "", plural: "serviceaccounts", namespace };
   for (let attempt = 1; ; attempt++) {
-    const account = await objects.find(where, name, signal);
+    const account = await objects.find(where, name, life);
     if (account !== undefined) return account;
     if (name !== usualAccount || attempt === attempts) break;
-    await sleep(waitMs, signal);
+    await sleep(waitMs, life.signal);
   }
   const missing = `serviceaccount ${JSON.stringify(name)} not found`;
   throw refuse(attributes, `error looking up service account ${namespace}/${name}: ${missing}`);

@@ -16,7 +16,7 @@ export function defaultStorageClass(objects: Objects, domain: Domain): Admit {
     if (!isFor(attributes, "", "persistentvolumeclaims") || operation !== "create") return [];
     const { metadata, spec } = object;
     if (spec.storageClassName !== undefined || annotation(metadata, old) !== undefined) return [];
-    const found = defaultAmong(await objects.list(classes, target.signal), marks);
+    const found = defaultAmong(await objects.list(classes, target.life), marks);
     if (found !== undefined) spec.storageClassName = found.metadata.name;
     return [];
   };
@@ -56,7 +56,7 @@ export function claimResize(objects: Objects, domain: Domain): Admit {
       throw refuse(attributes, "Only bound persistent volume claims can be expanded");
     }
     const name = annotation(object.metadata, oldAnnotation) ?? object.spec.storageClassName ?? "";
-    const found = name === "" ? undefined : await objects.find(classes, name, target.signal);
+    const found = name === "" ? undefined : await objects.find(classes, name, target.life);
     if (found?.allowVolumeExpansion) return [];
     throw refuse(
       attributes,

@@ -150,12 +150,12 @@ export class RegistryClient implements Client {
   }
 
   private target(handle: Handle, at: Place, { signal }: CallOptions): Target {
-    const { catalog, user, userAgent, signal: life } = this.options;
+    const { catalog, user, userAgent, signal: own } = this.options;
     const { group, version, plural } = handle;
     const resource = catalog.find(group, version, plural);
     const { namespace = "", name = "", subresource = "" } = at;
     if (resource === undefined) throw notFound({ group, plural }, name);
-    const asking = { user, userAgent, signal: signal ?? life };
+    const asking = { user, userAgent, life: { signal: signal ?? own } };
     return { resource, namespace, name, subresource, ...asking };
   }
 }

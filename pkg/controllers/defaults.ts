@@ -28,19 +28,20 @@ export async function ensureDefaults(options: ServerAccess, defaults: Defaults):
   const { registry, signal } = options;
   const { resource, wanted, fieldManager } = defaults;
   const present = new Map<string, any>();
-  const list = await registry.list(serverTarget(resource, {}, signal), everything);
+  const all = serverTarget(resource, {}, { signal });
+  const list = await registry.list(all, everything);
   for await (const { object } of list.items) present.set(object.metadata.name, object);
   const write = { ...plainWrite, fieldManager };
   const one = async (object: any): Promise<unknown> => {
     const { name } = object.metadata;
     const found = present.get(name);
     if (found === undefined) {
-      return registry.create(serverTarget(resource, {}, signal), bodyOf(resource, object), write);
+      return registry.create(all, bodyOf(resource, object), write);
     }
     const repaired = defaults.repaired(found, object);
     if (deepEqual(repaired, found)) return undefined;
     return registry.update(
-      serverTarget(resource, { name }, signal),
+      serverTarget(resource, { name }, { signal }),
       bodyOf(resource, repaired),
       write,
     );
@@ -51,7 +52,7 @@ export async function ensureDefaults(options: ServerAccess, defaults: Defaults):
   );
   const remove = ({ metadata: { name, uid } }: any) => {
     const preconditions = { uid, resourceVersion: undefined };
-    const target = serverTarget(resource, { name }, signal);
+    const target = serverTarget(resource, { name }, { signal });
     return registry.delete(target, { ...plainDelete, preconditions });
   };
   const work = [...wanted.map(one), ...obsolete.map(remove)];

@@ -102,7 +102,7 @@ interface Wanted {
 async function put({ registry }: ServerEndpoints, wanted: Wanted): Promise<void> {
   const { resource, labels, fields, signal } = wanted;
   if (resource === undefined) return;
-  const target = serverTarget(resource, { namespace, name }, signal);
+  const target = serverTarget(resource, { namespace, name }, { signal });
   const body = (more: object) =>
     bodyOf(resource, { metadata: { name, namespace, labels, ...more }, ...fields });
   try {
@@ -113,7 +113,7 @@ async function put({ registry }: ServerEndpoints, wanted: Wanted): Promise<void>
   } catch (error) {
     if (isConflict(error)) return;
     if (!isNotFound(error)) throw error;
-    const collection = serverTarget(resource, { namespace }, signal);
+    const collection = serverTarget(resource, { namespace }, { signal });
     await registry.create(collection, body({}), plainWrite).catch((failure: unknown) => {
       if (!isConflict(failure)) throw failure;
     });

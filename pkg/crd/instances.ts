@@ -98,7 +98,7 @@ async function deleteAll(
   { registry, signal }: DefinitionOptions,
   resource: Resource,
 ): Promise<boolean> {
-  const target = serverTarget(resource, {}, signal);
+  const target = serverTarget(resource, {}, { signal });
   let continueToken = "";
   do {
     const page = { ...everything, limit: pageSize, continueToken };

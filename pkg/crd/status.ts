@@ -22,7 +22,7 @@ export async function writeStatus(
   const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
   const body = toJson(resource.struct, definition, typeMeta);
   const { item } = await registry.update(
-    serverTarget(resource, { name, subresource: "status" }, signal),
+    serverTarget(resource, { name, subresource: "status" }, { signal }),
     { bytes: Buffer.from(body), format: "json" },
     plainWrite,
   );

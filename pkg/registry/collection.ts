@@ -21,7 +21,7 @@ export async function removeCollection(
 ): Promise<ItemList> {
   const found = await list(environment, target, listOptions);
   // All that are under way listen to it.
-  setMaxListeners(0, target.signal);
+  setMaxListeners(0, target.life.signal);
   const items: Item[] = [];
   for await (const item of found.items) items.push(item);
   const turn = turns();

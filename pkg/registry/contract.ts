@@ -37,12 +37,20 @@ export interface Target {
   /** "" for the main resource. */
   readonly subresource: string;
   readonly user: User;
-  /** Aborts when the client goes away or its time is up. */
-  readonly signal: AbortSignal;
+  readonly life: RequestLife;
   /** First part of the user agent, for managedFields. */
   readonly userAgent: string;
   /** Where what matters for the record of the request is noted; absent when nobody records it. */
   readonly notes?: RequestNotes | undefined;
+}
+
+/** How long whoever asks waits for the answer. */
+export interface RequestLife {
+  /**
+   * Aborts when the client goes away or its time is up. Best made when somebody asks for it: most
+   * requests end well, and an AbortSignal costs as much as a small read.
+   */
+  readonly signal: AbortSignal;
 }
 
 /** A stored object: its bytes as they lie in the store, parsed on demand. */

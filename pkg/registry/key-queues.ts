@@ -72,9 +72,10 @@ export type Attempt<T> = { readonly answer: T } | Outdated;
  */
 export async function untilAnswered<T>(
   { store, queues }: Environment,
-  { key, signal }: Pick<Target, "signal"> & { readonly key: string },
+  { key, life }: Pick<Target, "life"> & { readonly key: string },
   attempt: (entry: Entry | undefined) => Promise<Attempt<T>>,
 ): Promise<T> {
+  const { signal } = life;
   let leave = queues.has(key) ? await queues.join(key, signal) : undefined;
   try {
     let { entry } = await store.get(key, { signal });

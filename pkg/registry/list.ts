@@ -81,7 +81,7 @@ function isOneKey({ resource, namespace }: Target, selection: Selection): boolea
 /** The state that the list shows. */
 async function snapshotOf(walk: Walk): Promise<Snapshot> {
   const { environment, version, target, options } = walk;
-  const { signal } = target;
+  const { signal } = target.life;
   const collection = environment.store.collection(target.resource.keyPrefix);
   const exact = exactRevision(version);
   if (exact !== undefined) return collection.at(exact, { signal });
@@ -103,7 +103,7 @@ async function read(
   { limit, after }: { readonly limit: number; readonly after: string | undefined },
 ): Promise<Page> {
   try {
-    return await snapshot.page(walk.prefix, { limit, after, signal: walk.target.signal });
+    return await snapshot.page(walk.prefix, { limit, after, signal: walk.target.life.signal });
   } catch (fault) {
     throw fault instanceof StoreFault ? translated(walk, fault, after) : fault;
   }

@@ -23,12 +23,12 @@ class Lacking extends Error {
  */
 export function inVersions<T>(
   environment: Environment,
-  { resource, signal }: Target,
+  { resource, life }: Target,
   work: (environment: Environment) => T,
 ): T | Promise<T> {
   const conversion = resource.kind.custom?.conversion;
   if (conversion === undefined) return work(environment);
-  return untilKnown(conversion, signal, (inVersion) => work({ ...environment, inVersion }));
+  return untilKnown(conversion, life.signal, (inVersion) => work({ ...environment, inVersion }));
 }
 
 async function untilKnown<T>(

@@ -7,6 +7,7 @@ import type {
   DeleteOptions,
   ListOptions,
   Registry,
+  RequestLife,
   Target,
   WriteOptions,
 } from "./contract.ts";
@@ -43,9 +44,9 @@ interface Place {
 export function serverTarget(
   resource: Resource,
   { namespace = "", name = "", subresource = "" }: Place,
-  signal: AbortSignal,
+  life: RequestLife,
 ): Target {
-  const asking = { user: apiserver, signal, userAgent: apiserverAgent };
+  const asking = { user: apiserver, life, userAgent: apiserverAgent };
   return { resource, namespace, name, subresource, ...asking };
 }
 

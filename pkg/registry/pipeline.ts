@@ -160,7 +160,7 @@ async function storeNew(
   const { resource } = target;
   if (dryRun) {
     const value = encodeStored(environment, resource, object);
-    const { entry } = await environment.store.get(key, { signal: target.signal });
+    const { entry } = await environment.store.get(key, target.life);
     if (entry !== undefined) return undefined;
     const item = itemOf(environment, target, { entry: { key, value, modRevision: 0 }, object });
     return { item, created: true, warnings };
@@ -183,7 +183,7 @@ async function nameTaken(
   const { name, generateName } = object.metadata;
   if (generateName) return generatedNameTaken(target.resource, name);
   const key = keyOf(target, name);
-  const { entry } = await environment.store.get(key, { signal: target.signal });
+  const { entry } = await environment.store.get(key, target.life);
   if (entry === undefined || !isReadable(entry)) return alreadyExists(target.resource, name);
   const { metadata } = new StoredItem(environment, target, entry).object;
   return metadata.deletionTimestamp
@@ -279,7 +279,7 @@ export async function write(
   target: Target,
   change: Change,
 ): Promise<WriteAnswer> {
-  const place = { key: keyOf(target), signal: target.signal };
+  const place = { key: keyOf(target), life: target.life };
   return untilAnswered(environment, place, (entry) =>
     entry === undefined
       ? createByUpdate(environment, target, change)
@@ -305,7 +305,7 @@ async function createByUpdate(
     attemptCreation(environment, target, creation),
   );
   if (answer !== undefined) return { answer };
-  const { entry } = await environment.store.get(keyOf(target), { signal: target.signal });
+  const { entry } = await environment.store.get(keyOf(target), target.life);
   return { current: entry };
 }
 
@@ -375,7 +375,7 @@ async function swap(
   target: Target,
   { object, warnings, dryRun, entry, applies = false }: Swap,
 ): Promise<Outcome> {
-  const { resource, signal } = target;
+  const { resource, life } = target;
   const { key, modRevision } = entry;
   dropEmpties(resource.hub.struct, object);
   const value = encodeStored(environment, resource, object);
@@ -392,7 +392,7 @@ async function swap(
   const write = (fitting: Uint8Array): Promise<WriteOutcome> =>
     store.update(key, modRevision, fitting, lifeOf(environment, target));
   const outcome = goes
-    ? await store.delete(key, modRevision, { signal })
+    ? await store.delete(key, modRevision, life)
     : await writeFitting(environment, resource, { object, applies, write });
   if (!outcome.done) return { current: outcome.current };
   noteNamespace(environment, target, object);
@@ -460,11 +460,11 @@ function itemOf(
 
 function lifeOf(
   environment: Environment,
-  { resource, signal }: Target,
+  { resource, life }: Target,
 ): { readonly signal: AbortSignal; readonly ttlSeconds?: number } {
   return resource.kind.rules.expires
-    ? { signal, ttlSeconds: environment.eventTtlSeconds }
-    : { signal };
+    ? { signal: life.signal, ttlSeconds: environment.eventTtlSeconds }
+    : life;
 }
 
 function noteNamespace(environment: Environment, { resource }: Target, object: any): void {

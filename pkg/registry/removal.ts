@@ -41,7 +41,7 @@ export async function remove(
   const asked = { operation: "delete", dryRun, options: deleteOptionsAsked(options) } as const;
   const attributes = { ...asked, target, object: undefined };
   await namespaceLifecycle(environment, { ...attributes, old: undefined });
-  const place = { key: keyOf(target), signal: target.signal };
+  const place = { key: keyOf(target), life: target.life };
   return untilAnswered(environment, place, async (entry) => {
     if (entry === undefined) throw notFound(target.resource, target.name);
     const current = new StoredItem(environment, target, entry);
@@ -65,7 +65,7 @@ async function eraseUnreadable(
   if (dryRun || (await removeUnreadable(environment, target, entry))) {
     return { answer: { status: deleted(target, undefined) } };
   }
-  const { entry: current } = await environment.store.get(entry.key, { signal: target.signal });
+  const { entry: current } = await environment.store.get(entry.key, target.life);
   return { current };
 }
 
@@ -177,7 +177,7 @@ async function store(
   };
   if (options.dryRun) return answerWith({ ...entry, value });
   if (Buffer.compare(value, entry.value) === 0) return answerWith(entry);
-  const { signal } = target;
+  const { signal } = target.life;
   const outcome = await environment.store.update(entry.key, entry.modRevision, value, { signal });
   return outcome.done ? answerWith(outcome.entry) : { current: outcome.current };
 }
@@ -189,7 +189,7 @@ async function erase(
 ): Promise<Outcome> {
   if (options.dryRun) return { answer: gone(target, current) };
   const { key, modRevision } = entry;
-  const outcome = await environment.store.delete(key, modRevision, { signal: target.signal });
+  const outcome = await environment.store.delete(key, modRevision, target.life);
   if (!outcome.done) return { current: outcome.current };
   if (isNamespace(target.resource)) environment.namespaces.forget(target.name);
   await releaseAll(environment, target, current.object);
@@ -208,7 +208,7 @@ async function eraseMarked(
   const { item } = answer;
   let { revision } = item;
   while (!options.dryRun) {
-    const outcome = await environment.store.delete(item.key, revision, { signal: target.signal });
+    const outcome = await environment.store.delete(item.key, revision, target.life);
     if (outcome.done) {
       await releaseAll(environment, target, item.object);
       return gone(target, item.deletedAt(outcome.revision));

@@ -131,12 +131,12 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     ...options,
     store,
   });
-  const { signal } = new AbortController();
+  const life = new AbortController();
   // All requests of a test share it.
-  setMaxListeners(0, signal);
+  setMaxListeners(0, life.signal);
   const target = (path: string): Target => {
     const [resource, [namespace = "", name = "", subresource = ""]] = located(catalog, path);
-    return { resource, namespace, name, subresource, user: nobody, signal, userAgent: "test" };
+    return { resource, namespace, name, subresource, user: nobody, life, userAgent: "test" };
   };
   const test: TestRegistry = {
     registry,

@@ -25,7 +25,7 @@ export async function removeUnreadable(
   target: Target,
   { key, modRevision }: Entry,
 ): Promise<boolean> {
-  const { done } = await environment.store.delete(key, modRevision, { signal: target.signal });
+  const { done } = await environment.store.delete(key, modRevision, target.life);
   if (done && isNamespace(target.resource)) environment.namespaces.forget(target.name);
   return done;
 }

@@ -95,7 +95,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   readonly #end = (): void => {
     this.#life.abort();
-    this.#parts.target.signal.removeEventListener("abort", this.#end);
+    this.#parts.target.life.signal.removeEventListener("abort", this.#end);
     this.#stay();
     this.#follower?.end();
   };
@@ -126,8 +126,8 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     // The sleep fails only when the watch is over before.
     clock.sleep(milliseconds, this.#life.signal).then(this.#end, () => undefined);
     this.#stay = environment.catalog.whenGone(target.resource, this.#end);
-    if (target.signal.aborted || !isServed(environment, target)) this.#end();
-    else target.signal.addEventListener("abort", this.#end, { once: true });
+    if (target.life.signal.aborted || !isServed(environment, target)) this.#end();
+    else target.life.signal.addEventListener("abort", this.#end, { once: true });
     this.#past = this.#pastOf();
   }
 

@@ -198,7 +198,7 @@ describe("server", () => {
     let aborted = false;
     const get = (target: Target) =>
       new Promise<Item>(() => {
-        target.signal.addEventListener("abort", () => (aborted = true));
+        target.life.signal.addEventListener("abort", () => (aborted = true));
       });
     const { status } = await ask(serverOf({ get }), { url: `${OBJECT}?timeout=20ms` });
     assert.equal(status, 504);
@@ -254,7 +254,7 @@ describe("watches", () => {
     aborted: () => void = () => undefined,
   ): Partial<Registry> {
     return {
-      async *watchBatches({ signal }) {
+      async *watchBatches({ life: { signal } }) {
         try {
           for (const event of events) yield batchOf(event);
           await new Promise((resolve) => signal.addEventListener("abort", resolve));

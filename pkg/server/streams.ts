@@ -38,7 +38,7 @@ export interface StreamRequest {
 export async function runStream(parts: StreamParts, request: StreamRequest): Promise<void> {
   const { exchange, query, user, stream } = request;
   const { rawPath, rawQuery, prefix } = partsOf(request);
-  const target: Target = { ...stream, user, signal: exchange.signal, userAgent: "" };
+  const target: Target = { ...stream, user, life: exchange, userAgent: "" };
   const to = await parts.registry.connect(target, { query, rawQuery, rawPath });
   if (to === undefined) return answerNothing(exchange);
   if (to.use === "upgrade" && exchange.upgrade === undefined) {

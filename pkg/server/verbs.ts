@@ -104,10 +104,7 @@ class VerbRun {
       subresource: route.subresource,
       user,
       notes,
-      // Made when somebody wants it, which is not so for most reads.
-      get signal() {
-        return exchange.signal;
-      },
+      life: exchange,
       userAgent: userAgentName(exchange.header("user-agent")),
     };
   }
@@ -169,7 +166,7 @@ class VerbRun {
     const forget = this.parts.closing.add(end);
     if (exchange.signal.aborted) end();
     try {
-      const target = { ...this.target, name: "", signal: life.signal };
+      const target = { ...this.target, name: "", life };
       const events = this.parts.registry.watchBatches(target, { ...sent, fieldSelector });
       const view = {
         ...negotiated,

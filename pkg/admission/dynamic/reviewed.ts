@@ -104,7 +104,7 @@ export class Reviewed {
 
   #seen(as: Resource) {
     const { spoken, target } = this.attributes;
-    const { signal } = target;
+    const { signal } = target.life;
     return spoken === undefined
       ? { from: this.resource, to: as, signal }
       : { from: spoken, to: spoken, signal };

@@ -79,7 +79,7 @@ async function judge(
   attributes: AdmissionAttributes,
   { pod, enforces }: { readonly pod: Template; readonly enforces: boolean },
 ): Promise<readonly string[]> {
-  const { namespace, user, signal, notes } = attributes.target;
+  const { namespace, user, life, notes } = attributes.target;
   const key = (name: string): string => resolve(`pod-security.{label}/${name}`, domain);
   const { exempt } = defaults;
   const exemption = exempt.namespaces.has(namespace)
@@ -93,7 +93,7 @@ async function judge(
     notes?.annotate(key("exempt"), exemption);
     return [];
   }
-  const found = await objects.find({ group: "", plural: "namespaces" }, namespace, signal);
+  const found = await objects.find({ group: "", plural: "namespaces" }, namespace, life);
   const { policy } = policyOf(found?.metadata.labels ?? {}, defaults.policy, domain);
   const told = (standard: Standard): string => violationsText(violations(pod, standard, domain));
   if (enforces) notes?.annotate(key("enforce-policy"), standardText(policy.enforce));
@@ -153,7 +153,7 @@ async function namespaceLabels(
   const { name } = object.metadata;
   const isSame = deepEqual(policy.enforce, before.policy.enforce);
   if (old === undefined || isSame || defaults.exempt.namespaces.has(name)) return [];
-  const pods = await objects.list({ group: "", plural: "pods", namespace: name }, target.signal);
+  const pods = await objects.list({ group: "", plural: "pods", namespace: name }, target.life);
   return existingPods(name, pods, { standard: policy.enforce, domain });
 }
 

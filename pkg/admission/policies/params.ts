@@ -33,13 +33,13 @@ export async function paramsOf(
   const namespace = namespaceOf(paramRef.namespace ?? "", resource, reviewed);
   const { group, version, plural } = resource;
   const where = { group, version, plural, namespace };
-  const { signal } = reviewed.attributes.target;
+  const { life } = reviewed.attributes.target;
   const found =
     paramRef.selector === undefined
-      ? [await objects.find(where, paramRef.name ?? "", signal)]
+      ? [await objects.find(where, paramRef.name ?? "", life)]
       : await objects.list(
           { ...where, labelSelector: selectorFromLabelSelector(paramRef.selector).toString() },
-          signal,
+          life,
         );
   const params = found.filter((object) => object !== undefined);
   if (params.length === 0 && paramRef.parameterNotFoundAction === "Deny") {

@@ -1,5 +1,6 @@
 import { Agent } from "node:https";
 import { badRequest, type Resource, StatusError } from "#meta";
+import type { RequestLife } from "#registry";
 import {
   CallFault,
   callWebhook,
@@ -69,13 +70,14 @@ export class Caller {
 
   async #called(hook: Hook, reviewed: Reviewed, as: Resource): Promise<Verdict> {
     const { clientConfig, timeoutSeconds = usualTimeoutSeconds } = hook.spec;
-    const { signal } = reviewed.attributes.target;
+    const { life } = reviewed.attributes.target;
+    const { signal } = life;
     const versions = hook.spec.admissionReviewVersions ?? [];
     const failed = `failed calling webhook ${quoted(hook)}`;
     let received = false;
     try {
       const review = await reviewOf(reviewed, as, { versions, api: this.parts.api });
-      const place = webhookPlace(clientConfig, this.#reader(signal));
+      const place = webhookPlace(clientConfig, this.#reader(life));
       const { body } = review;
       const call = { body, signal, timeoutMs: timeoutSeconds * 1000, agent: this.#agent };
       const { tracer = noTracer } = this.parts;
@@ -95,15 +97,15 @@ export class Caller {
     }
   }
 
-  #reader(signal: AbortSignal): ServiceReader {
+  #reader(life: RequestLife): ServiceReader {
     const { objects } = this.parts;
     return {
       service: ({ namespace, name }) =>
-        objects.find({ group: "", plural: "services", namespace }, name, signal),
+        objects.find({ group: "", plural: "services", namespace }, name, life),
       slices: ({ namespace, name }) => {
         const labelSelector = `{label}/service-name=${name}`;
         const slices = { group: "discovery.{api}", plural: "endpointslices", namespace };
-        return objects.list({ ...slices, labelSelector }, signal);
+        return objects.list({ ...slices, labelSelector }, life);
       },
     };
   }

@@ -24,9 +24,9 @@ export async function changeStored(
   { check, change, dryRun }: StoredChange,
 ): Promise<StoredItem> {
   const { store } = environment;
-  const { signal } = target;
+  const { life } = target;
   const key = keyOf(target);
-  return untilAnswered(environment, { key, signal }, async (entry) => {
+  return untilAnswered(environment, { key, life }, async (entry) => {
     if (entry === undefined) throw notFound(target.resource, target.name);
     const current = new StoredItem(environment, target, entry);
     check?.(current);
@@ -37,7 +37,7 @@ export async function changeStored(
       new StoredItem(environment, target, written, { object });
     if (dryRun) return { answer: itemOf({ ...entry, value }) };
     if (Buffer.compare(value, entry.value) === 0) return { answer: current };
-    const outcome = await store.update(key, entry.modRevision, value, { signal });
+    const outcome = await store.update(key, entry.modRevision, value, life);
     if (!outcome.done) return outcome;
     setResourceVersion(object, outcome.entry.modRevision);
     return { answer: itemOf(outcome.entry) };

@@ -67,7 +67,7 @@ async function componentItem(
   target: Target,
   name: string,
 ): Promise<StoredItem> {
-  const signal = AbortSignal.any([target.signal, AbortSignal.timeout(patience)]);
+  const signal = AbortSignal.any([target.life.signal, AbortSignal.timeout(patience)]);
   const health = await probes[name]!(environment, signal).catch((error: unknown): Health => ({
     error: error instanceof Error ? error.message : String(error),
   }));

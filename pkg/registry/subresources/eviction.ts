@@ -137,7 +137,7 @@ async function budgetsOf(
   const labels = pod.metadata.labels ?? {};
   if (Object.keys(labels).length === 0) return [];
   const budgets = { ...target, resource: budgetResource(environment), name: "" };
-  const { signal } = target;
+  const { signal } = target.life;
   const { entries } = await environment.store.list(collectionPrefix(budgets), { signal });
   return entries
     .map((entry) => new StoredItem(environment, budgets, entry))
@@ -165,7 +165,7 @@ async function takeDisruption(
   { budget, dryRun }: { readonly budget: StoredItem; readonly dryRun: boolean },
 ): Promise<void> {
   const { name } = budget.object.metadata;
-  const signal = AbortSignal.any([target.signal, AbortSignal.timeout(budgetTimeoutMs)]);
+  const signal = AbortSignal.any([target.life.signal, AbortSignal.timeout(budgetTimeoutMs)]);
   const { resource } = budget;
   const own = { resource, name, signal, subresource: "status", userAgent: "kube-apiserver" };
   const budgets = { ...target, ...own };
@@ -180,7 +180,7 @@ async function takeDisruption(
   try {
     await write(environment, budgets, { change, uid: undefined, dryRun });
   } catch (error) {
-    if (!signal.aborted || target.signal.aborted) throw error;
+    if (!signal.aborted || target.life.signal.aborted) throw error;
     const text = `couldn't update PodDisruptionBudget ${JSON.stringify(name)} due to conflicts`;
     throw timeout(text, 10);
   }
