@@ -16,6 +16,7 @@ export const authorizationFlags = {
     defaultModes,
     `who decides, in order: ${authorizationModes.join(", ")}; system:masters may do all`,
   ),
+  "authorization-policy-file": flag("string", "", "policies of the mode ABAC, one per line"),
   "authorization-config": flag(
     "string",
     "",
@@ -64,6 +65,7 @@ export function authorizationOptions(values: Values): Authorization {
     return { authorizationConfiguration: followed(file, "authorization-config") };
   }
   const authorization = checkModes(values["authorization-mode"]);
+  checkPolicies(authorization, values["authorization-policy-file"]);
   const asks = authorization.includes("Webhook");
   if (asks && kubeconfig === "") {
     throw new UsageError("authorization-mode Webhook's authorization config file not passed");
@@ -80,6 +82,16 @@ export function authorizationOptions(values: Values): Authorization {
     unauthorizedMs: values["authorization-webhook-cache-unauthorized-ttl"],
   } as const;
   return { authorization, authorizationWebhook };
+}
+
+function checkPolicies(modes: readonly AuthorizationMode[], file: string): void {
+  const isAsked = modes.includes("ABAC");
+  if (isAsked && file === "") {
+    throw new UsageError("authorization-mode ABAC's authorization policy file not passed");
+  }
+  if (!isAsked && file !== "") {
+    throw new UsageError("cannot specify --authorization-policy-file without mode ABAC");
+  }
 }
 
 function usesModes(values: Values): boolean {

@@ -88,7 +88,7 @@ export const apiserverFlags = {
   "admission-control-config-file": flag(
     "string",
     "",
-    "file that configures admission plugins: the defaults of PodSecurity",
+    "file that configures admission plugins, such as the defaults of PodSecurity",
   ),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),

@@ -53,6 +53,7 @@ export function startOptions(values: Values): StartOptions {
     bootstrapTokens: values["enable-bootstrap-token-auth"],
     serviceAccounts: serviceAccountOptions(values),
     ...authorizationOptions(values),
+    ...optional("authorizationPolicies", readFlagFile(values, "authorization-policy-file")),
     admissionPlugins: {
       enable: values["enable-admission-plugins"],
       disable: values["disable-admission-plugins"],

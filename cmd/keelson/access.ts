@@ -95,9 +95,11 @@ function authorizersOf(
   { options, clock, catalog, report, files, life, tracer }: AccessOptions,
   { rbac, nodes }: { readonly rbac: Rbac; readonly nodes: NodeAuthorizer },
 ): ConfiguredAuthorizers {
-  const { authorization, authorizationWebhook, authorizationConfiguration } = options;
+  const { authorization, authorizationPolicies: policies } = options;
+  const { authorizationWebhook, authorizationConfiguration } = options;
   const chosen = {
     ...(authorization && { modes: authorization }),
+    ...(policies !== undefined && { policies }),
     ...(authorizationWebhook && { webhook: authorizationWebhook }),
     ...(authorizationConfiguration && { configuration: authorizationConfiguration }),
   };

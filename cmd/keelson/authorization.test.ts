@@ -144,3 +144,82 @@ describe("servers that ask a webhook who may do what", function () {
     await server.close();
   });
 });
+
+describe("servers that go by policies of attributes", function () {
+  this.timeout(20_000);
+
+  it("as their file has them, and tell so in reviews", async () => {
+    const policy = (spec: object): string =>
+      JSON.stringify({
+        apiVersion: "abac.authorization.kubernetes.io/v1beta1",
+        kind: "Policy",
+        spec,
+      });
+    const server = await startServer({
+      controllers: false,
+      authorization: ["ABAC", "RBAC"],
+      authorizationPolicies: [
+        "# who reads",
+        policy({
+          user: "reader",
+          readonly: true,
+          namespace: "default",
+          resource: "*",
+          apiGroup: "",
+        }),
+        policy({ group: "ops", namespace: "*", resource: "*", apiGroup: "*" }),
+        policy({ user: "both", group: "ops", nonResourcePath: "/logs*" }),
+        '{"user":"old","namespace":"one"}',
+      ].join("\n"),
+    });
+    try {
+      const codeOf = async (
+        user: string,
+        path: string,
+        method = "GET",
+        group = "",
+      ): Promise<number> => {
+        const headers: Record<string, string> = {
+          "impersonate-user": user,
+          "content-type": "application/json",
+          ...(group === "" ? {} : { "impersonate-group": group }),
+        };
+        const body = method === "POST" ? { body: "{" } : {};
+        return (await server.fetch(path, { method, headers, ...body })).status;
+      };
+      const maps = (namespace: string) => `/api/v1/namespaces/${namespace}/configmaps`;
+      assert.equal(await codeOf("reader", maps("default")), 200);
+      assert.equal(await codeOf("reader", maps("default"), "POST"), 403);
+      assert.equal(await codeOf("reader", maps("other")), 403);
+      assert.equal(await codeOf("reader", "/apis/apps/v1/namespaces/default/deployments"), 403);
+      assert.equal(await codeOf("any", maps("other"), "POST", "ops"), 400);
+      assert.equal(await codeOf("both", "/logs/x"), 403);
+      assert.equal(await codeOf("both", "/logs/x", "GET", "ops"), 404);
+      assert.equal(await codeOf("old", maps("one"), "POST"), 400);
+      const review = await server.fetch("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {
+        method: "POST",
+        headers: { "impersonate-user": "reader", "content-type": "application/json" },
+        body: '{"spec":{"namespace":"default"}}',
+      });
+      const { resourceRules } = ((await review.json()) as any).status;
+      const rule = { verbs: ["get", "list", "watch"], apiGroups: [""], resources: ["*"] };
+      assert.deepEqual(resourceRules[0], rule);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("are refused with a file that says nothing, or without one", async () => {
+    const starting = (authorizationPolicies?: string): Promise<unknown> =>
+      startServer({
+        authorization: ["ABAC"],
+        ...(authorizationPolicies === undefined ? {} : { authorizationPolicies }),
+      });
+    await assert.rejects(starting(), /ABAC's authorization policy file not passed/);
+    await assert.rejects(starting("\n{"), /authorization-policy-file: line 2: \{: /);
+    await assert.rejects(
+      starting('{"apiVersion":"x/v1","kind":"Policy"}'),
+      /no kind Policy is known/,
+    );
+  });
+});

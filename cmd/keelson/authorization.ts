@@ -9,6 +9,7 @@ import {
   firstOpinion,
   masters,
   parseAuthorizationConfiguration,
+  policiesOfAttributes,
   WebhookAuthorizer,
 } from "#authz";
 import type { Clock } from "#base";
@@ -23,7 +24,7 @@ import {
   type WebhookClient,
   webhookClient,
 } from "#request";
-import type { FollowedFiles, Source } from "./followed-files.ts";
+import { type FollowedFiles, fromFlag, type Source } from "./followed-files.ts";
 
 export interface AuthorizationWebhook {
   readonly kubeconfigFile: string;
@@ -38,6 +39,8 @@ export interface AuthorizationWebhook {
 export interface AuthorizationOptions {
   /** In order; default RBAC. */
   readonly modes?: readonly AuthorizationMode[];
+  /** What the mode ABAC goes by. */
+  readonly policies?: string;
   /** What the mode Webhook asks. */
   readonly webhook?: AuthorizationWebhook;
   /** An AuthorizationConfiguration (YAML or JSON), in place of modes. */
@@ -69,12 +72,18 @@ export class ConfiguredAuthorizers implements Authorizer {
   private clients: readonly WebhookClient[] = [];
   private known: ReadonlySet<string> | undefined;
 
+  private readonly policies: Authorizer | undefined;
+
   /** @throws ConfigurationFault, or FileFault for a file. */
   constructor(
     options: AuthorizationOptions,
     private readonly parts: AuthorizerParts,
   ) {
-    const { configuration } = options;
+    const { configuration, policies } = options;
+    if (policies !== undefined) {
+      const made = () => policiesOfAttributes(policies, parts.domain);
+      this.policies = fromFlag("authorization-policy-file", made);
+    }
     if (configuration === undefined) this.take(flagged(options));
     else parts.files.use([configuration], (text = "") => this.take(this.parsed(text)));
     parts.life.addEventListener("abort", () => close(this.clients), { once: true });
@@ -123,6 +132,8 @@ export class ConfiguredAuthorizers implements Authorizer {
     const clients: WebhookClient[] = [];
     const authorizers = configured.map((each): Authorizer => {
       switch (each.type) {
+        case "ABAC":
+          return this.ofAttributes();
         case "AlwaysAllow":
           return alwaysAllow;
         case "AlwaysDeny":
@@ -137,6 +148,11 @@ export class ConfiguredAuthorizers implements Authorizer {
     });
     this.clients = clients;
     return firstOpinion([masters, ...authorizers]);
+  }
+
+  private ofAttributes(): Authorizer {
+    if (this.policies !== undefined) return this.policies;
+    throw new ConfigurationFault("authorization-mode ABAC's authorization policy file not passed");
   }
 
   private webhook(

@@ -50,6 +50,8 @@ export interface StartOptions {
   readonly anonymous?: boolean;
   /** In order; default RBAC. Members of `system:masters` may do everything in every mode. */
   readonly authorization?: readonly AuthorizationMode[];
+  /** What the mode ABAC goes by: lines of JSON. */
+  readonly authorizationPolicies?: string;
   /** What the mode Webhook asks. */
   readonly authorizationWebhook?: AuthorizationWebhook;
   /** An AuthorizationConfiguration (YAML or JSON), in place of `authorization`. */

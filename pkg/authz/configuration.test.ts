@@ -56,7 +56,7 @@ describe("configurations of authorization", () => {
     [`${head}authorisers: []`, /^strict decoding error: unknown field "authorisers"$/],
     [`${head}authorizers: 1`, /^json: cannot unmarshal number into Go struct field /],
     [list(), /^authorizers: Required value: at least one authorization mode must be defined$/],
-    [list({ type: "ABAC", name: "a" }), /^authorizers\[0\].type: Unsupported value: "ABAC": /],
+    [list({ type: "Other", name: "a" }), /^authorizers\[0\].type: Unsupported value: "Other": /],
     [list(rbac, { type: "RBAC", name: "b" }), /authorizers\[1\].type: Duplicate value: "RBAC"$/],
     [list(rbac, hook(), hook()), /^authorizers\[2\].name: Duplicate value: "h"$/],
     [list({ type: "RBAC", name: "A" }), /Invalid value: "A": authorizer name is invalid: /],

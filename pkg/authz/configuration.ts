@@ -48,7 +48,7 @@ const webhookStruct = v1("WebhookConfiguration", "A server that is asked.", {
 });
 
 const authorizerStruct = v1("AuthorizerConfiguration", "One authorizer.", {
-  type: always(1, string, "Node, RBAC, Webhook, AlwaysAllow or AlwaysDeny."),
+  type: always(1, string, "ABAC, Node, RBAC, Webhook, AlwaysAllow or AlwaysDeny."),
   name: always(2, string, "A name of its own, for metrics and messages."),
   webhook: optional(3, webhookStruct, "Needed by webhooks."),
 });
@@ -59,7 +59,14 @@ const configurationStruct = v1("AuthorizationConfiguration", "Who decides.", {
 
 type Webhook = Infer<typeof webhookStruct>;
 
-export const authorizationModes = ["AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"] as const;
+export const authorizationModes = [
+  "ABAC",
+  "AlwaysAllow",
+  "AlwaysDeny",
+  "Node",
+  "RBAC",
+  "Webhook",
+] as const;
 
 export type AuthorizationMode = (typeof authorizationModes)[number];
 

@@ -10,6 +10,7 @@ export { escalationCheck } from "./escalation.ts";
 export { feed, type Followed } from "./feed.ts";
 export { alwaysAllow, alwaysDeny, firstOpinion, masters } from "./modes.ts";
 export { NodeAuthorizer } from "./node-authorizer.ts";
+export { policiesOfAttributes } from "./policies-of-attributes.ts";
 export { type AccessKind, Rbac } from "./rbac.ts";
 export { accessReviews } from "./reviews.ts";
 export { missingRules } from "./rules.ts";

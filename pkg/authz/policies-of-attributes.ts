@@ -1,0 +1,135 @@
+/** Who may do what by a file of policies, one per line (`--authorization-mode=ABAC`). */
+import { ConfigurationFault, type Domain, resolve } from "#meta";
+import { JsonFault, parseJson } from "#schema";
+import type { Attributes, Authorizer, KnownRules, User } from "#request";
+
+/** Empty texts match nothing, `*` everything. */
+interface Policy {
+  readonly user: string;
+  readonly group: string;
+  readonly isReadonly: boolean;
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly namespace: string;
+  /** May end in `*`. */
+  readonly nonResourcePath: string;
+}
+
+const authenticated = "system:authenticated";
+const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
+
+/**
+ * The authorizer of such a file. Empty lines and those that begin with `#` mean nothing.
+ * @throws ConfigurationFault that names the line
+ */
+export function policiesOfAttributes(text: string, domain: Domain): Authorizer {
+  const policies = text.split("\n").flatMap((line, index): readonly Policy[] => {
+    const said = line.trim();
+    if (said === "" || said.startsWith("#")) return [];
+    try {
+      return [policyOf(said, domain)];
+    } catch (fault) {
+      if (!(fault instanceof ConfigurationFault || fault instanceof JsonFault)) throw fault;
+      throw new ConfigurationFault(`line ${index + 1}: ${said}: ${fault.message}`);
+    }
+  });
+  return {
+    authorize: async (attributes) =>
+      policies.some((policy) => allows(policy, attributes))
+        ? { verdict: "allow", reason: "" }
+        : { verdict: "no-opinion", reason: "No policy matched." },
+    rules: (user, namespace) => rulesOf(policies, user, namespace),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function policyOf(line: string, domain: Domain): Policy {
+  const { value } = parseJson(Buffer.from(line));
+  const { apiVersion, kind, spec, ...old } = fieldsOf(value);
+  if (apiVersion === undefined && kind === undefined) return unversioned(old);
+  const group = resolve("abac.authorization.{label}", domain);
+  if (kind !== "Policy" || ![`${group}/v1beta1`, `${group}/v0`].includes(String(apiVersion))) {
+    throw new ConfigurationFault(`no kind ${String(kind)} is known in ${String(apiVersion)}`);
+  }
+  if (String(apiVersion).endsWith("/v0")) return unversioned(old);
+  const fields = fieldsOf(spec);
+  return {
+    ...subjectOf(fields),
+    isReadonly: fields["readonly"] === true,
+    apiGroup: textOf(fields["apiGroup"]),
+    resource: textOf(fields["resource"]),
+    namespace: textOf(fields["namespace"]),
+    nonResourcePath: textOf(fields["nonResourcePath"]),
+  };
+}
+
+/** The first form of such lines: what it leaves out is meant to match. */
+function unversioned(fields: Fields): Policy {
+  const [namespace, resource] = [textOf(fields["namespace"]), textOf(fields["resource"])];
+  const subject = subjectOf(fields);
+  const isForAll = subject.user === "" && subject.group === "";
+  return {
+    ...subject,
+    ...(isForAll ? { group: authenticated } : {}),
+    isReadonly: fields["readonly"] === true,
+    apiGroup: "*",
+    resource: resource || "*",
+    namespace: namespace || "*",
+    nonResourcePath: namespace === "" && resource === "" ? "*" : "",
+  };
+}
+
+/** Everybody is everybody who is known. */
+function subjectOf(fields: Fields): Pick<Policy, "user" | "group"> {
+  const [user, group] = [textOf(fields["user"]), textOf(fields["group"])];
+  return user === "*" || group === "*" ? { user: "", group: authenticated } : { user, group };
+}
+
+function fieldsOf(value: unknown): Fields {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+  throw new ConfigurationFault("a policy must be a JSON object");
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function allows(policy: Policy, { user, request }: Attributes): boolean {
+  if (!isAbout(policy, user)) return false;
+  if (policy.isReadonly && !reading.has(request.verb)) return false;
+  if (!request.isResource) return matchesPath(policy.nonResourcePath, request.path);
+  return (
+    matches(policy.namespace, request.namespace) &&
+    matches(policy.resource, request.resource) &&
+    matches(policy.apiGroup, request.group)
+  );
+}
+
+/** A policy that names both a user and a group is about that user as a member of that group. */
+function isAbout({ user: name, group }: Policy, user: User): boolean {
+  if (name === "" && group === "") return false;
+  return (name === "" || name === user.name) && (group === "" || user.groups.includes(group));
+}
+
+function matches(pattern: string, value: string): boolean {
+  return pattern === "*" || pattern === value;
+}
+
+function matchesPath(pattern: string, path: string): boolean {
+  if (pattern.endsWith("*")) return path.startsWith(pattern.replace(/\*+$/, ""));
+  return pattern === path;
+}
+
+function rulesOf(policies: readonly Policy[], user: User, namespace: string): KnownRules {
+  const rules = policies
+    .filter((policy) => isAbout(policy, user) && matches(policy.namespace, namespace))
+    .flatMap(({ isReadonly, apiGroup, resource, nonResourcePath }) => {
+      const verbs = isReadonly ? [...reading] : ["*"];
+      return [
+        ...(resource === "" ? [] : [{ verbs, apiGroups: [apiGroup], resources: [resource] }]),
+        ...(nonResourcePath === "" ? [] : [{ verbs, nonResourceURLs: [nonResourcePath] }]),
+      ];
+    });
+  return { rules, incomplete: false, error: "" };
+}
