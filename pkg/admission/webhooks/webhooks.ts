@@ -237,7 +237,7 @@ export class Webhooks {
       await obey(await this.#caller.ask(hook, reviewed, as));
       count({ code: 200 });
     } catch (error) {
-      if (!target.signal.aborted) count(outcomeOf(error, hook));
+      if (!target.life.signal.aborted) count(outcomeOf(error, hook));
       if (!(error instanceof CallingFault)) throw error;
       if (!hook.failsOpen) throw internalError(error.message);
       const sort = type === "admit" ? "mutation" : type;
