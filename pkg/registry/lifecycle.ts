@@ -23,7 +23,8 @@ export async function namespaceLifecycle(
   if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   const kept = resource.kind.rules.allowedInTerminatingNamespace;
   if (operation === "create" && state.terminating && !kept) {
-    throw namespaceTerminating(resource, object.metadata.name ?? "", namespace);
+    const name: string = target.name || (object.metadata.name ?? "");
+    throw namespaceTerminating(resource, name, namespace);
   }
 }
 

@@ -261,6 +261,16 @@ describe("access, within the process", () => {
     await copy.close();
   });
 
+  it("makes no tokens in a namespace that is going away, and says of whom", async () => {
+    await post("/api/v1/namespaces", { metadata: { name: "leaving" } });
+    const url = "/api/v1/namespaces/leaving/serviceaccounts";
+    await post(url, { metadata: { name: "bot", finalizers: ["example.com/wait"] } });
+    await server.fetch("/api/v1/namespaces/leaving", { method: "DELETE" });
+    const { status, body } = await post(`${url}/bot/token`, { spec: {} });
+    assert.equal(status, 403);
+    assert.match(body.message, /^serviceaccounts "bot" is forbidden: unable to create new content/);
+  });
+
   it("leaves roles alone that opted out, and repairs the others", async () => {
     const change = async (name: string, object: object) => {
       const answer = await server.fetch(`${rbac}/clusterroles/${name}`, {
