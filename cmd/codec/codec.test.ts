@@ -47,6 +47,7 @@ describe("codec", () => {
 
   const mistakes: readonly (readonly [string, string, RegExp])[] = [
     ["no kind", "{}", /^the input has no apiVersion and kind$/],
+    ["nothing", "\n", /^the input is empty$/],
     ["an unknown kind", '{"apiVersion":"v1","kind":"Gadget"}', /^no kind "Gadget" is known in/],
     ["broken JSON", '{"apiVersion":', /^the input cannot be read: unexpected end of JSON input$/],
     ["broken Protobuf", "k8s\0\x0a\x7f", /^the input cannot be read|^no kind/],

@@ -57,6 +57,7 @@ function decode(input: Uint8Array, from: Format | undefined, catalog: Catalog): 
     return { resource, object };
   }
   const text = Buffer.from(input).toString("utf8");
+  if (text.trim() === "") throw new CodecError("the input is empty");
   const isYaml = from === "yaml" || (from === undefined && !text.trimStart().startsWith("{"));
   const { value } = readable(() => (isYaml ? parseYaml(text) : parseJson(text)));
   const { apiVersion, kind } = (value ?? {}) as Record<string, unknown>;

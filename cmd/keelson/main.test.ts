@@ -1,7 +1,7 @@
 /** The program as its users run it: flags, mistakes, signals. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { root } from "../../test/tidy/source.ts";
@@ -101,13 +101,37 @@ describe("keelson", function () {
     }
   });
 
+  it("names the store that it cannot use", async () => {
+    mkdirSync(path.join(folder, "odd", "store"), { recursive: true });
+    writeFileSync(path.join(folder, "odd", "store", "data.mdb"), Buffer.alloc(4096, 1));
+    const running = run("start", "--secure-port=0", "--data-dir=odd");
+    assert.equal(await running.ended, 1);
+    const sentence = /^keelson: odd\/store cannot be trusted: .*this is no LMDB file\n$/;
+    assert.match(running.text(), sentence);
+  });
+
+  it("says of a certificate that it is none", async () => {
+    writeFileSync(path.join(folder, "odd"), "no certificate\n");
+    const words = ["--tls-cert-file=odd", "--tls-private-key-file=odd", "--storage-backend=memory"];
+    const running = run("start", "--secure-port=0", ...words);
+    assert.equal(await running.ended, 1);
+    assert.equal(running.text(), "keelson: odd, odd: no PEM block with a certificate\n");
+  });
+
+  it("says which flag leads away from an address that is another's", async () => {
+    const words = ["--bind-address=192.0.2.1", "--secure-port=0", "--storage-backend=memory"];
+    const running = run("start", ...words);
+    assert.equal(await running.ended, 1);
+    assert.match(running.text(), /192\.0\.2\.1; choose another with --bind-address\n$/);
+  });
+
   it("lists flags, one per line", async () => {
     const running = run("apiserver", "--help");
     assert.equal(await running.ended, 0);
     assert.match(running.text(), /^ {2}--etcd-servers list +etcd endpoints/m);
   });
 
-  it("start makes a kubeconfig, says how to use it, and ends on SIGTERM", async () => {
+  it("start makes a kubeconfig, says how to use it, has its store alone, ends on SIGTERM", async () => {
     const running = run("start", "--secure-port=0");
     const url = await until(
       running,
@@ -115,6 +139,10 @@ describe("keelson", function () {
     );
     const kubeconfig = readFileSync(path.join(folder, ".keelson", "kubeconfig"), "utf8");
     assert.match(kubeconfig, new RegExp(`server: ${url}`));
+    const second = run("start", "--secure-port=0");
+    assert.equal(await second.ended, 1);
+    const sentence = `.keelson/store is in use by process ${running.child.pid}`;
+    assert.equal(second.text(), `keelson: ${sentence}; choose another folder with --data-dir\n`);
     running.child.kill("SIGTERM");
     assert.equal(await running.ended, 0);
   });

@@ -20,6 +20,7 @@ import { keepHeapSmall, makeRoomForWork } from "./heap.ts";
 import { FileFault } from "./followed-files.ts";
 import { type RunningServer, type StartOptions, startServer } from "./index.ts";
 import { RuntimeConfigError } from "./served.ts";
+import { StartFault, startFault } from "./start-faults.ts";
 import { isWorker, leave, runWorkers, tellReady, WorkerFault } from "./workers.ts";
 
 /** How long accepted requests may take after the signal to end. */
@@ -101,9 +102,13 @@ async function runApiserver(words: readonly string[]): Promise<void> {
 }
 
 async function started(options: StartOptions): Promise<RunningServer> {
-  const server = await startServer(options);
-  makeRoomForWork();
-  return server;
+  try {
+    const server = await startServer(options);
+    makeRoomForWork();
+    return server;
+  } catch (error) {
+    throw startFault(error, options.storage);
+  }
 }
 
 function runWorkersUntilSignalled(count: number, ready: (url: string) => void): Promise<void> {
@@ -179,6 +184,16 @@ async function main(words: readonly string[]): Promise<number> {
   return 0;
 }
 
+/** Flags that lead away from what the system refuses. */
+const otherChoices: ReadonlyMap<string, string> = new Map([
+  ["listen EADDRINUSE", "--secure-port"],
+  ["listen EACCES", "--secure-port"],
+  ["listen EADDRNOTAVAIL", "--bind-address"],
+  ["mkdir EACCES", "--data-dir"],
+  ["mkdir ENOTDIR", "--data-dir"],
+  ["mkdir EROFS", "--data-dir"],
+]);
+
 keepHeapSmall();
 
 try {
@@ -193,6 +208,7 @@ try {
     FileFault,
     MissingProgramError,
     RuntimeConfigError,
+    StartFault,
     UsageError,
     WorkerFault,
   ];
@@ -207,8 +223,8 @@ try {
  * Faults of the environment in one sentence; anything else is a bug and shows where it happened.
  */
 function explain(error: unknown): string {
-  const { code, message, stack } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") return `${message}; choose another with --secure-port`;
-  if (code !== undefined || (error as Error).name === "StoreFault") return message;
-  return stack ?? message;
+  const { code, syscall, message, stack } = error as NodeJS.ErrnoException;
+  if (code === undefined) return stack ?? message;
+  const flag = syscall === undefined ? undefined : otherChoices.get(`${syscall} ${code}`);
+  return flag === undefined ? message : `${message}; choose another with ${flag}`;
 }

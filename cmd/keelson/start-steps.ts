@@ -62,6 +62,6 @@ export class StartSteps {
 }
 
 /** 503 and 504: the store was not reached, or did not say whether it did what it was asked. */
-function isUnanswered(error: unknown): boolean {
+export function isUnanswered(error: unknown): error is StatusError {
   return error instanceof StatusError && (error.code === 503 || error.code === 504);
 }

@@ -19,7 +19,8 @@ export function followedTls(
   let first: TlsOptions | undefined;
   files.use([certificate, privateKey, ...trusted], (cert = "", key = "", ...authorities) => {
     for (const text of authorities) parseCertificates(text);
-    // Throws for a key that is another's.
+    parseCertificates(cert);
+    // Throws for what is no key, and for a key that is another's.
     createSecureContext({ cert, key });
     const clientCa = [authority.certificate, ...authorities].join("\n");
     const tls = { cert, key, clientCa, minVersion: options.tlsMinVersion ?? "TLSv1.2" };
