@@ -65,6 +65,12 @@ describe("retries", () => {
     assert.equal(sent.length, 11);
   });
 
+  it("tells after three more attempts why there is no connection", async () => {
+    const refused = new ConnectionFault("refused", true);
+    assert.equal(await send("GET", [refused, refused, refused, refused]), "refused");
+    assert.deepEqual(sent, [0, 1_000, 2_000, 3_000]);
+  });
+
   it("takes answers that name no time as they are", async () => {
     assert.equal(await send("GET", [answer(500)]), "500");
     assert.equal(await send("GET", [answer(404, { "retry-after": "1" })]), "404");

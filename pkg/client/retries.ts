@@ -13,6 +13,8 @@ export interface RetryOptions {
 }
 
 const mostRetries = 10;
+/** Callers hear soon why a server is not reached; all of them go on asking. */
+const mostReconnects = 3;
 /** For a server that gives no time. */
 const usualDelayMs = 1000;
 /** No server makes a client wait for longer. */
@@ -29,7 +31,8 @@ export function retrying(send: Send, options: RetryOptions): Send {
     for (let retries = 0; ; retries++) {
       await waitForTurn(bucket, request, options);
       const { answer, fault } = await timed(send, request, options);
-      const delayMs = retries < mostRetries ? delayOf(request, answer, fault) : undefined;
+      const most = answer === undefined ? mostReconnects : mostRetries;
+      const delayMs = retries < most ? delayOf(request, answer, fault) : undefined;
       if (delayMs === undefined) {
         if (answer !== undefined) return answer;
         throw fault;
