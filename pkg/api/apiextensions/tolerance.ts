@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { deepEqual } from "#base";
 import { Path, Problems } from "#schema";
 import { checkDefaults, CompiledSchema, type JsonSchema } from "#structural";
+import { pemBlocks } from "../certificates/pem.ts";
 import type {
   CustomResourceDefinition,
   DefinitionSpec,
@@ -108,9 +109,9 @@ export function isEstablished({ status }: CustomResourceDefinition): boolean {
 export function isBundle(base64: string): boolean {
   const text = Buffer.from(base64, "base64").toString("latin1");
   if (text === "") return true;
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  const blocks = pemBlocks(text).filter(({ type }) => type === "CERTIFICATE");
   try {
-    for (const block of blocks) void new X509Certificate(block);
+    for (const block of blocks) void new X509Certificate(block.text);
     return blocks.length > 0;
   } catch {
     // Node says in words of its own what is wrong with a certificate.

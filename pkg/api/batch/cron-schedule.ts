@@ -96,13 +96,17 @@ function rangeFault(range: string, { least, most, names }: Bounds): string | und
   return by === 0 ? `step of range should be a positive number: ${range}` : undefined;
 }
 
+/** Longer ones are too large, whatever their zeros. */
+const LONGEST_NUMBER = 100;
+
 /** The number, or what is wrong with it. */
 function numberOf(text: string, names: readonly string[]): number | string {
   const named = names.indexOf(text.toLowerCase());
   if (named >= 0) return names === months ? named + 1 : named;
   const prefix = `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}`;
   if (!/^[-+]?\d+$/.test(text)) return `${prefix}: invalid syntax`;
-  if (BigInt(text.replace("+", "")) > 2n ** 63n - 1n) return `${prefix}: value out of range`;
+  if (text.length > LONGEST_NUMBER || BigInt(text.replace("+", "")) > 2n ** 63n - 1n)
+    return `${prefix}: value out of range`;
   const number = Number(text);
   return number < 0 ? `negative number (${number}) not allowed: ${text}` : number;
 }

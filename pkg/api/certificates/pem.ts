@@ -9,16 +9,35 @@ export interface PemBlock {
   readonly text: string;
 }
 
-const form = /^-----BEGIN ([^-\r\n]*)-----[ \t]*\r?\n([^]*?)^-----END \1-----[ \t]*$/gm;
+const boundary = /^-----(BEGIN|END) ([^-\r\n]*)-----[ \t]*$/gm;
 
-/** The blocks of a text, in order; what stands between them does not count. */
+/**
+ * The blocks of a text, in order; what stands between them does not count. Each end belongs to the
+ * last beginning before it: one look at every line will do.
+ */
 export function pemBlocks(text: string): readonly PemBlock[] {
-  return [...text.matchAll(form)].flatMap(([whole, type = "", body = ""]) => {
-    const hasHeaders = body.includes(":");
-    const blank = /\r?\n\r?\n/.exec(body);
-    const data = hasHeaders && blank ? body.slice(blank.index + blank[0].length) : body;
-    const base64 = data.replace(/\s/g, "");
-    if (!hasHeaders && !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return [];
-    return [{ type, hasHeaders, bytes: Buffer.from(base64, "base64"), text: whole }];
-  });
+  const blocks: PemBlock[] = [];
+  let begun: { readonly type: string; readonly at: number; readonly body: number } | undefined;
+  for (const { 0: line, 1: edge, 2: type = "", index } of text.matchAll(boundary)) {
+    const after = index + line.length;
+    if (edge === "BEGIN") begun = { type, at: index, body: after };
+    else {
+      if (begun?.type === type) {
+        const block = blockOf(type, text.slice(begun.body, index), text.slice(begun.at, after));
+        if (block !== undefined) blocks.push(block);
+      }
+      begun = undefined;
+    }
+  }
+  return blocks;
+}
+
+/** Undefined if the body is no base64. */
+function blockOf(type: string, body: string, text: string): PemBlock | undefined {
+  const hasHeaders = body.includes(":");
+  const blank = /\r?\n\r?\n/.exec(body);
+  const data = hasHeaders && blank ? body.slice(blank.index + blank[0].length) : body;
+  const base64 = data.replace(/\s/g, "");
+  if (!hasHeaders && !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return undefined;
+  return { type, hasHeaders, bytes: Buffer.from(base64, "base64"), text };
 }
