@@ -166,7 +166,9 @@ class Connection {
   ): unknown {
     if (signal.aborted) return signal.reason;
     const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-    const message = error?.message ?? "the connection was closed before the answer";
+    // What was waiting for a connection is told that it was cancelled, because of what happened.
+    const cause = error?.cause instanceof Error ? error.cause : error;
+    const message = cause?.message ?? "the connection was closed before the answer";
     return new ConnectionFault(message, refused || !this.connected);
   }
 }
