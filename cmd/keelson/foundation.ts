@@ -15,9 +15,11 @@ import { metricsOf } from "./metrics.ts";
 import { isEverywhere } from "./network.ts";
 import type { OpenStorage } from "./open-storage.ts";
 import { servedCatalog } from "./served.ts";
+import { shareFigures } from "./shared-figures.ts";
 import { StartSteps } from "./start-steps.ts";
-import { countObjects, measured, showCaches } from "./storage-metrics.ts";
+import { countObjects, measured, readWaits, showCaches } from "./storage-metrics.ts";
 import { traced, tracingOf } from "./tracing.ts";
+import { isWorker } from "./workers.ts";
 
 export interface Foundation {
   readonly options: ToldOptions;
@@ -61,6 +63,7 @@ export async function layFoundation(
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
   const gates = featureGates(options.featureGates ?? new Map());
   const metrics = metricsOf(gates);
+  if (isWorker()) shareFigures(metrics);
   const { tracer, close: closeTracing } = await tracingOf(options, report);
   const files = new FollowedFiles({ clock, report });
   const credentials = await credentialsOf(options, clock);
@@ -97,7 +100,7 @@ async function storageOn(
   const open = traced(measured(opened.backend, measuring), tracer);
   const { encryption } = options;
   const { backend, check } = await sealed(open, { ...common, encryption, root });
-  const store = objectStore(backend, { root });
+  const store = objectStore(backend, { root, readWait: readWaits(measuring) });
   showCaches(store, measuring);
   const storageChecks = [...checksOf(backend), check];
   return { storage: { ...opened, backend }, store, storageChecks };

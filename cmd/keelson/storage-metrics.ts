@@ -1,4 +1,5 @@
 /** What a server tells of its store, under the names of kube-apiserver. */
+import { setMaxListeners } from "node:events";
 import type { Clock } from "#base";
 import type { Catalog } from "#meta";
 import type { Instruments, MetricDefinition } from "#request";
@@ -85,7 +86,7 @@ const cacheMetrics: readonly (readonly [
   ],
   [
     {
-      name: "apiserver_watch_cache_capacity",
+      name: "watch_cache_capacity",
       kind: "gauge",
       help: "Changes of the past that a cache holds.",
       labels: place,
@@ -103,6 +104,13 @@ const cacheMetrics: readonly (readonly [
   ],
 ];
 
+const readWait: MetricDefinition = {
+  name: "apiserver_watch_cache_read_wait_seconds",
+  kind: "histogram",
+  help: "Time that reads waited for a cache to be as new as they had to be.",
+  labels: place,
+  buckets: [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3],
+};
 const consistentReads: MetricDefinition = {
   name: "apiserver_watch_cache_consistent_read_total",
   kind: "counter",
@@ -131,6 +139,7 @@ export const storageMetrics: readonly MetricDefinition[] = [
   lists,
   ...listed,
   ...cacheMetrics.map(([definition]) => definition),
+  readWait,
   consistentReads,
   duration,
   total,
@@ -220,6 +229,12 @@ function described({ compare, then }: Transaction): [what: string, key: string] 
   return [compare[0]?.modRevision === 0 ? "create" : "update", write.put];
 }
 
+/** What hears of the reads that wait for the cache of a prefix. */
+export function readWaits(measuring: Measuring): (prefix: string) => (seconds: number) => void {
+  const placeOf = placesOf(measuring);
+  return (prefix) => measuring.instruments.observer(readWait.name, { ...placeOf(prefix) });
+}
+
 /** Reads the figures of the caches off when somebody asks. */
 export function showCaches(store: ObjectStore, measuring: Measuring): void {
   const { instruments } = measuring;
@@ -244,6 +259,8 @@ export function countObjects(backend: Backend, measuring: Measuring): void {
     if (clock.monotonic() - counted < countedEveryMs) return;
     counted = clock.monotonic();
     const signal = AbortSignal.timeout(countingMs);
+    // Every count listens to it.
+    setMaxListeners(0, signal);
     const stored = new Map(catalog.resources.map((each) => [each.keyPrefix, each]));
     await Promise.all(
       [...stored].map(async ([prefix, { hub, plural }]) => {

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from "node:cluster";
+import { FigureExchange } from "./shared-figures.ts";
 
 /** The first worker did not become ready; it has said why. */
 export class WorkerFault extends Error {
@@ -50,9 +51,12 @@ export async function runWorkers(options: WorkersOptions): Promise<void> {
   await workers.end();
 }
 
+type FigureMessage = Parameters<FigureExchange["heed"]>[1];
+
 class Workers {
   readonly #log: (line: string) => void;
   readonly #running = new Set<Worker>();
+  readonly #figures = new FigureExchange(this.#running);
   #ending = false;
 
   constructor(log: (line: string) => void) {
@@ -71,7 +75,8 @@ class Workers {
     this.#running.add(worker);
     return new Promise((resolve, reject) => {
       let isReady = false;
-      worker.on("message", (message: { readonly ready?: string }) => {
+      worker.on("message", (message: FigureMessage & { readonly ready?: string }) => {
+        this.#figures.heed(worker, message);
         if (message.ready === undefined) return;
         isReady = true;
         resolve(message.ready);

@@ -5,6 +5,8 @@ export interface MetricDefinition {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly labels: readonly string[];
+  /** Whether the gauges of several processes add up; default: the highest is shown. */
+  readonly addsUp?: boolean;
   /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[];
 }

@@ -12,6 +12,6 @@ export type { HealthCheck, HealthEndpoint } from "./health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalAnswer, LocalRequest } from "./local-exchange.ts";
 export type { ServerDocument } from "./non-resource.ts";
-export { PrometheusMetrics } from "./metrics.ts";
+export { type Figures, PrometheusMetrics } from "./metrics.ts";
 export type { KubeletTls } from "./tunnels.ts";
 export { versionInfo } from "./version.ts";

@@ -1,4 +1,10 @@
-import { collectDefaultMetrics, Registry } from "prom-client";
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from "prom-client";
 import type { StageObserver } from "./chain.ts";
 import { AccessMetrics } from "./metrics/access.ts";
 import { healthMetrics, serverMetrics } from "./metrics/definitions.ts";
@@ -9,6 +15,9 @@ import { versionInfo } from "./version.ts";
 
 /** Kinds of requests that have seats of their own. */
 export type SeatKind = "readOnly" | "mutating" | "watch";
+
+/** Everything that one process tells of itself. */
+export type Figures = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 interface Series {
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
@@ -51,6 +60,8 @@ export class PrometheusMetrics implements StageObserver {
   readonly requests = new RequestMetrics(this.instruments);
   readonly access = new AccessMetrics(this.instruments);
   readonly watches = new WatchMetrics(this.instruments);
+  /** Asks all processes that serve the same port, this one too; none = there are no others. */
+  gather: () => Promise<readonly Figures[]> = async () => [];
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
@@ -84,14 +95,27 @@ export class PrometheusMetrics implements StageObserver {
 
   /** All figures in the text format of Prometheus. */
   async text(): Promise<string> {
+    return (await this.whole()).metrics();
+  }
+
+  /** The figures of this process alone. */
+  async own(): Promise<Figures> {
     await this.instruments.refresh();
-    return this.registry.metrics();
+    return this.registry.getMetricsAsJSON();
   }
 
   /** The figures that tell whether the parts of the server are well. */
   async slis(): Promise<string> {
     const names = Object.values(healthMetrics).map(({ name }) => name);
-    const texts = names.map((name) => this.registry.getSingleMetricAsString(name));
+    const registry = await this.whole();
+    const texts = names.map((name) => registry.getSingleMetricAsString(name));
     return `${(await Promise.all(texts)).join("\n\n")}\n`;
+  }
+
+  private async whole(): Promise<Registry> {
+    const all = await this.gather();
+    if (all.length > 0) return AggregatorRegistry.aggregate(all.map((figures) => [...figures]));
+    await this.instruments.refresh();
+    return this.registry;
   }
 }

@@ -197,8 +197,10 @@ class VerbRun {
       sink.flush();
     };
     const patience = this.parts.limits.watchPatience;
-    const count = this.parts.metrics.watches.of(view.resource);
-    await streamEvents(sink, events, { view, ended, start, patience, count });
+    const { watches } = this.parts.metrics;
+    const count = watches.of(view.resource);
+    const late = () => watches.terminated(view.resource);
+    await streamEvents(sink, events, { view, ended, start, patience, count, late });
     start();
     sink.end();
   }

@@ -206,6 +206,8 @@ export interface StreamOptions {
   readonly patience: number;
   /** Hears of what is sent. */
   readonly count?: WatchCounter;
+  /** Hears of a client that took nothing for too long. */
+  readonly late?: () => void;
 }
 
 /**
@@ -248,7 +250,10 @@ async function roomInTime(full: Promise<void>, options: StreamOptions): Promise<
   const { ended, patience } = options;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), patience);
+    timer = setTimeout(() => {
+      options.late?.();
+      resolve(false);
+    }, patience);
   });
   try {
     const room = orEnded(

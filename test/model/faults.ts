@@ -1,5 +1,5 @@
 import type { Random } from "#base";
-import type { LocalProcess } from "../../cmd/cluster/local-process.ts";
+import { EndedError, type LocalProcess } from "../../cmd/cluster/local-process.ts";
 import { manners } from "./network.ts";
 import { pause } from "./traffic.ts";
 import type { World } from "./world.ts";
@@ -19,6 +19,7 @@ interface Making {
 }
 
 const graceMs = 15_000;
+const mostStarts = 5;
 const downMs = [50, 300, 1000];
 const stoppedMs = [200, 1000, 3000];
 /** The last is longer than any lease, and than servers wait for an answer. */
@@ -28,7 +29,18 @@ const wrongMs = [0, 1_000, 60_000, 7_200_000];
 async function crash(process: LocalProcess, random: Random): Promise<void> {
   await process.kill();
   await pause(random.pick(downMs));
-  await process.start();
+  await start(process);
+}
+
+/** Whoever runs it starts it again when it gives up because it cannot reach the store. */
+async function start(process: LocalProcess): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await process.start();
+    } catch (error) {
+      if (!(error instanceof EndedError) || attempt >= mostStarts) throw error;
+    }
+  }
 }
 
 /** It holds its connections and answers nothing: what others see when the network is cut. */
@@ -74,7 +86,7 @@ const processFaults: readonly Fault[] = [
     run: async ({ world, random }) => {
       const server = random.pick(world.cluster.servers);
       await server.stop(graceMs);
-      await server.start();
+      await start(server);
     },
   },
   {
@@ -89,7 +101,7 @@ const processFaults: readonly Fault[] = [
     name: "kill all members",
     run: async ({ world: { cluster } }) => {
       await all(cluster.members.map((member) => member.kill()));
-      await all(cluster.members.map((member) => member.start()));
+      await all(cluster.members.map(start));
     },
   },
   {

@@ -127,7 +127,7 @@ export async function runModel(options: ModelOptions): Promise<ModelResult> {
   } finally {
     traffic.abort();
     life.abort();
-    await Promise.allSettled([...working, ...watching, ...standing]);
+    await Promise.allSettled([...working, ...watching, ...standing, witness.end()]);
     await store[Symbol.asyncDispose]();
   }
 }

@@ -36,9 +36,14 @@ export class Witness {
   async finish(): Promise<readonly Change[]> {
     const revision = await this.#options.backend.revision();
     while (this.#position < revision) await new Promise((resolve) => setTimeout(resolve, 20));
+    await this.end();
+    return this.changes;
+  }
+
+  /** Looks no further. */
+  async end(): Promise<void> {
     this.#stop.abort();
     await this.#reading;
-    return this.changes;
   }
 
   async #read(fromRevision: number): Promise<void> {

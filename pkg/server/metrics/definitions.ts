@@ -56,13 +56,19 @@ export const requestMetrics = {
     "Requests that were ended for want of seats or of time.",
     ["code", "verb", ...place],
   ),
-  long: gauge("apiserver_longrunning_requests", "Watches and other long requests at work now.", [
-    "verb",
-    ...place,
-  ]),
-  inflight: gauge("apiserver_current_inflight_requests", "Requests at work now, by kind.", [
-    "request_kind",
-  ]),
+  long: {
+    ...gauge("apiserver_longrunning_requests", "Watches and other long requests at work now.", [
+      "verb",
+      ...place,
+    ]),
+    addsUp: true,
+  },
+  inflight: {
+    ...gauge("apiserver_current_inflight_requests", "Requests at work now, by kind.", [
+      "request_kind",
+    ]),
+    addsUp: true,
+  },
   deprecated: gauge("apiserver_requested_deprecated_apis", "Deprecated APIs in use.", [
     "group",
     "version",
@@ -92,6 +98,11 @@ export const watchMetrics = {
     labels: ["group", "version", "resource"],
     buckets: exponential(1024, 2, 8),
   },
+  terminated: counter(
+    "apiserver_terminated_watchers_total",
+    "Watches that were ended because their clients took nothing.",
+    ["group", "resource"],
+  ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 const hour = 3600;

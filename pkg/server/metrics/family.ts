@@ -58,13 +58,14 @@ export class Family {
 
   /** In the shape that prom-client prints. */
   get() {
-    const { name, help, kind } = this.definition;
+    const { name, help, kind, addsUp = kind !== "gauge" } = this.definition;
+    const aggregator = addsUp ? "sum" : "max";
     const all = [...this.series.values()];
     const values =
       kind === "histogram"
         ? all.filter(({ count }) => count > 0).flatMap((series) => this.buckets(series))
         : all.map((series) => this.line(series));
-    return { name, help, type: kind, values, aggregator: "sum" };
+    return { name, help, type: kind, values, aggregator };
   }
 
   private overflow(): Series {

@@ -9,8 +9,12 @@ export type WatchCounter = (events: number, bytes: number) => void;
 /** Counts the events of watches, by resource. */
 export class WatchMetrics {
   readonly of: (resource: Resource) => WatchCounter;
+  /** A watch was ended because its client took nothing. */
+  readonly terminated: (resource: Resource) => void;
 
   constructor(instruments: ServerInstruments) {
+    const terminated = instruments.family(watchMetrics.terminated);
+    this.terminated = ({ group, plural }) => void terminated.with([group, plural]).value++;
     const events = instruments.family(watchMetrics.events);
     const sizes = instruments.family(watchMetrics.sizes);
     this.of = memoize(({ group, version, plural }: Resource): WatchCounter => {

@@ -13,6 +13,8 @@ export interface CacheOptions {
   readonly window?: Partial<WindowLimits>;
   /** Default: readers wait up to 3 s, and ask for progress after 20 ms. */
   readonly feed?: Partial<FeedLimits>;
+  /** Makes what hears how many seconds each read waited for the collection of a prefix. */
+  readonly readWait?: (prefix: string) => (seconds: number) => void;
 }
 
 const defaultWindow: WindowLimits = { changes: 20_000, bytes: 32 * 2 ** 20 };
@@ -45,6 +47,7 @@ export class Cache {
       prefix,
       limits: { ...defaultWindow, ...this.#options.window },
       later: (work) => this.#later(work),
+      waited: this.#options.readWait?.(prefix) ?? (() => undefined),
     });
     this.#collections.set(prefix, made);
     this.#depth = Math.max(this.#depth, prefix.split("/").length - 1);

@@ -27,6 +27,8 @@ interface CollectionOptions {
   readonly limits: WindowLimits;
   /** Runs what was given to it once, later in this turn of the event loop. */
   readonly later: (work: () => void) => void;
+  /** Hears how many seconds a read waited for the feed. */
+  readonly waited: (seconds: number) => void;
 }
 
 interface Read {
@@ -193,7 +195,7 @@ export class CachedCollection implements Collection, FeedSink {
 
   /** The window, once it shows a state as new as is asked for. */
   async #fresh({ atLeast, signal }: Read): Promise<Window> {
-    const { backend, feed } = this.#options;
+    const { backend } = this.#options;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const window = this.#window ?? (await this.#fill());
       // A read of the cache as it is does not ask the store, nor does one of a known revision.
@@ -202,8 +204,8 @@ export class CachedCollection implements Collection, FeedSink {
       const known = atLeast !== undefined && atLeast <= this.#written;
       const wanted = known ? atLeast : await backend.revision();
       signal?.throwIfAborted();
-      const reached = wanted <= this.#revision || feed.reached(wanted);
-      if ((reached === true || (await reached)) && window === this.#window) {
+      const reached = wanted <= this.#revision || (await this.#waitedFor(wanted));
+      if (reached && window === this.#window) {
         this.#done.consistentReads++;
         return window;
       }
@@ -212,6 +214,15 @@ export class CachedCollection implements Collection, FeedSink {
     }
     const message = "the cache began anew again and again";
     throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
+  }
+
+  async #waitedFor(revision: number): Promise<boolean> {
+    const started = performance.now();
+    try {
+      return await this.#options.feed.reached(revision);
+    } finally {
+      this.#options.waited((performance.now() - started) / 1000);
+    }
   }
 
   #fill(): Promise<Window> {
