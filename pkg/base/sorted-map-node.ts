@@ -196,7 +196,7 @@ function evenly(length: number): [number, number][] {
 }
 
 /** The first index whose key is not below `key`. */
-function lowerBound(keys: readonly string[], key: string): number {
+export function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
   while (low < high) {

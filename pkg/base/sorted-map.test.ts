@@ -13,6 +13,17 @@ describe(`sorted map (seed ${seed})`, () => {
     assert.deepEqual([...n], [["b", 2], ["c", 3]]);
   });
 
+  it("gives everyone the same arrays of what has not changed", () => {
+    const map = SortedMap.from(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i] as const));
+    const total = map.runs().length;
+    assert.equal(leavesShared(map, map), total);
+    assert.equal(leavesShared(map, map.set("k500", -1)), total - 1);
+    assert.equal(leavesShared(map, map.delete("k500")), total - 1);
+    const [first, ...others] = map.runs("k1", undefined, 500);
+    assert.equal([first!, ...others].flat().length, 500);
+    assert.ok(map.runs().filter((run) => others.includes(run)).length >= others.length - 1);
+  });
+
   it("agrees with a plain map through random changes, and old maps stay as they were", () => {
     const random = seededRandom(seed);
     for (const keys of [20, 300, 5000]) {
@@ -81,6 +92,11 @@ describe(`sorted map (seed ${seed})`, () => {
 
 function sorted(model: Map<string, number>): [string, number][] {
   return [...model].sort(([a], [b]) => compareUtf8(a, b));
+}
+
+function leavesShared(one: SortedMap<number>, other: SortedMap<number>): number {
+  const known = new Set(one.runs());
+  return other.runs().filter((run) => known.has(run)).length;
 }
 
 function assertSame(map: SortedMap<number>, entries: [string, number][], random: Random): void {

@@ -1,7 +1,17 @@
 import { assert } from "./assert.ts";
 import { sortable, unsortable } from "./key-order.ts";
-import { at, build, deleteFrom, insertInto, leavesFrom, locate } from "./sorted-map-node.ts";
-import { rankIn, WIDTH, type Node } from "./sorted-map-node.ts";
+import {
+  at,
+  build,
+  deleteFrom,
+  insertInto,
+  leavesFrom,
+  locate,
+  lowerBound,
+  type Node,
+  rankIn,
+  WIDTH,
+} from "./sorted-map-node.ts";
 
 /**
  * An ordered map that never changes: `set` and `delete` answer a new map that shares all but one
@@ -95,17 +105,27 @@ export class SortedMap<V> {
 
   /** The values of `from <= key < to` in order, `limit` at most (absent or 0 = all). */
   values(from?: string, to?: string, limit?: number): V[] {
-    const result: V[] = [];
+    return this.runs(from, to, limit).flat();
+  }
+
+  /**
+   * The same values in pieces, as the tree has them. Where a piece is a whole leaf, everyone is
+   * given the same array until one of its values changes, so that what is made of it can be kept.
+   */
+  runs(from?: string, to?: string, limit?: number): (readonly V[])[] {
+    const result: (readonly V[])[] = [];
     const end = to === undefined ? undefined : sortable(to);
-    const most = limit === undefined || limit === 0 ? Infinity : limit;
-    assert(most >= 0, "a limit is not negative");
+    let left = limit === undefined || limit === 0 ? Infinity : limit;
+    assert(left >= 0, "a limit is not negative");
     for (const { leaf, index } of leavesFrom(this.#root, sortable(from ?? ""))) {
       const { keys, values } = leaf;
-      const whole = end === undefined || keys[keys.length - 1]! < end;
-      for (let i = index; i < keys.length; i++) {
-        if (result.length >= most || (!whole && keys[i]! >= end!)) return result;
-        result.push(values[i]!);
+      const isLast = end !== undefined && keys.length > 0 && keys[keys.length - 1]! >= end;
+      const stop = Math.min(isLast ? lowerBound(keys, end) : keys.length, index + left);
+      if (stop > index) {
+        result.push(stop - index === keys.length ? values : values.slice(index, stop));
       }
+      left -= stop - index;
+      if (isLast || left <= 0) break;
     }
     return result;
   }

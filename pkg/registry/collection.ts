@@ -35,7 +35,7 @@ export async function removeCollection(
     const refused = results.find((result) => result.status === "rejected");
     if (refused !== undefined) throw refused.reason;
   }
-  return { ...found, ...delivered(items) };
+  return { ...found, ...delivered([items]) };
 }
 
 async function removeItem(

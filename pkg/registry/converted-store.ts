@@ -179,8 +179,8 @@ class ConvertedCollection implements Collection, Subscriber {
     return {
       revision,
       page: async (prefix: string, options: PageOptions) => {
-        const page = await snapshot.page(prefix, options);
-        return { ...page, entries: await this.#entries.all(page.entries, options.signal) };
+        const { runs, remaining } = await snapshot.page(prefix, options);
+        return { runs: [await this.#entries.all(runs.flat(), options.signal)], remaining };
       },
     };
   }

@@ -1,6 +1,6 @@
-import { turns } from "#base";
-import { badRequest, expired, tooLargeResourceVersion } from "#meta";
-import { type Entry, type Snapshot, StoreFault } from "#storage";
+import { memoize, turns } from "#base";
+import { badRequest, expired, type Resource, tooLargeResourceVersion } from "#meta";
+import { type Entry, type Page, type Snapshot, StoreFault } from "#storage";
 import { type ContinueToken, decodeContinue, encodeContinue } from "./continue-token.ts";
 import type { Item, ItemList, ListOptions, Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";
@@ -94,8 +94,6 @@ async function snapshotOf(walk: Walk): Promise<Snapshot> {
   return snapshot;
 }
 
-type Page = Awaited<ReturnType<Snapshot["page"]>>;
-
 /** The entries that follow `after`. */
 async function read(
   walk: Walk,
@@ -147,14 +145,11 @@ async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemLi
   const { prefix, selection, environment, target } = walk;
   const key = prefix + name;
   // Keys that begin with `key` follow it, so that it is the first of them if it exists.
-  const { entries } = await read({ ...walk, prefix: key }, snapshot, {
-    limit: 1,
-    after: undefined,
-  });
-  const found = entries[0]?.key === key ? entries.filter(isReadable) : [];
+  const { runs } = await read({ ...walk, prefix: key }, snapshot, { limit: 1, after: undefined });
+  const found = runs.flat().filter((entry) => entry.key === key && isReadable(entry));
   const items = found.map((entry) => StoredItem.shared(environment, target.resource, entry));
   const { revision } = snapshot;
-  return { ...delivered(items.filter(selection.matches)), revision, next: undefined };
+  return { ...delivered([items.filter(selection.matches)]), revision, next: undefined };
 }
 
 /**
@@ -164,31 +159,40 @@ async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemLi
 async function page(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
   const { limit, environment, selection, prefix } = walk;
   const { revision } = snapshot;
-  const items: Item[] = [];
+  const select = selectorOf(walk);
+  const chunks: (readonly Item[])[] = [];
+  let missing = limit;
   const turn = turns();
   let step = Math.min(limit, largestChunk);
   let after = startOf(walk);
   for (;;) {
     const found = await read(walk, snapshot, { limit: step, after });
-    for (const [index, entry] of found.entries.entries()) {
-      const item = selected(walk, entry);
-      if (item === undefined) continue;
-      items.push(item);
-      if (items.length < limit) continue;
-      const behind = found.remaining + found.entries.length - index - 1;
+    for (const [index, run] of found.runs.entries()) {
+      const items = select(run);
+      chunks.push(items.length > missing ? items.slice(0, missing) : items);
+      missing -= items.length;
+      if (missing > 0) continue;
+      const last = chunks.at(-1)!.at(-1)!.key;
+      const behind = entriesBehind(last, found.runs.slice(index)) + found.remaining;
       if (behind === 0) break;
-      const token = { revision, after: entry.key.slice(prefix.length) };
+      const token = { revision, after: last.slice(prefix.length) };
       const continueToken = encodeContinue(token, environment.catalog.domain);
       const remaining = selection.empty ? behind : undefined;
-      return { ...delivered(items), revision, next: { continueToken, remaining } };
+      return { ...delivered(chunks), revision, next: { continueToken, remaining } };
     }
-    after = found.entries.at(-1)?.key;
+    after = found.runs.at(-1)?.at(-1)?.key;
     if (found.remaining === 0 || after === undefined) {
-      return { ...delivered(items), revision, next: undefined };
+      return { ...delivered(chunks), revision, next: undefined };
     }
     step = Math.min(step * 2, largestChunk);
     await turn();
   }
+}
+
+/** How many entries follow that of the key, which is in the first run. */
+function entriesBehind(key: string, runs: readonly (readonly Entry[])[]): number {
+  const total = runs.reduce((sum, { length }) => sum + length, 0);
+  return total - 1 - runs[0]!.findIndex((entry) => entry.key === key);
 }
 
 /** A list without a limit: only the first chunk is read before the answer begins. */
@@ -204,30 +208,41 @@ async function* chunksOf(
   first: Page,
 ): AsyncGenerator<readonly Item[], void, undefined> {
   const turn = turns();
+  const select = selectorOf(walk);
   for (let found = first; ; ) {
-    const items: Item[] = [];
-    for (const entry of found.entries) {
-      const item = selected(walk, entry);
-      if (item !== undefined) items.push(item);
+    for (const run of found.runs) {
+      const items = select(run);
+      if (items.length > 0) yield items;
     }
-    if (items.length > 0) yield items;
-    const after = found.entries.at(-1)?.key;
+    const after = found.runs.at(-1)?.at(-1)?.key;
     if (found.remaining === 0 || after === undefined) return;
     await turn();
     found = await read(walk, snapshot, { limit: chunk, after });
   }
 }
 
-function selected({ environment, target, selection }: Walk, entry: Entry): Item | undefined {
-  if (!isReadable(entry)) return undefined;
-  const item = StoredItem.shared(environment, target.resource, entry);
-  return selection.empty || selection.matches(item) ? item : undefined;
+/** The items of a run that are wanted; where all are, those who come later get the same array. */
+function selectorOf({ environment, target, selection }: Walk): Select {
+  const items = itemsOf(environment)(target.resource);
+  return selection.empty ? items : (run) => items(run).filter(selection.matches);
 }
 
+type Select = (run: readonly Entry[]) => readonly StoredItem[];
+
+const itemsOf = memoize((environment: Environment) =>
+  memoize((resource: Resource): Select =>
+    memoize((run: readonly Entry[]) =>
+      run.filter(isReadable).map((entry) => StoredItem.shared(environment, resource, entry)),
+    ),
+  ),
+);
+
 /** Items that are all there already. */
-export function delivered(items: readonly Item[]): Pick<ItemList, "items" | "chunks"> {
-  const chunks = items.length === 0 ? [] : [items];
-  return { items: each(items), chunks: each(chunks) };
+export function delivered(
+  chunks: readonly (readonly Item[])[],
+): Pick<ItemList, "items" | "chunks"> {
+  const filled = chunks.filter(({ length }) => length > 0);
+  return { items: flat(each(filled)), chunks: each(filled) };
 }
 
 async function* each<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {

@@ -173,7 +173,8 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
     let after: string | undefined;
     for (;;) {
-      const { entries, remaining } = await snapshot.page(prefix, { limit: chunk, after, signal });
+      const { runs, remaining } = await snapshot.page(prefix, { limit: chunk, after, signal });
+      const entries = runs.flat();
       const items = entries.map((entry) => StoredItem.shared(environment, resource, entry));
       const events = items
         .filter((item) => selection.empty || selection.matches(item))

@@ -2,9 +2,10 @@ import { constants, createGzip, type Gzip } from "node:zlib";
 import type { AnswerMemory } from "./answer-memory.ts";
 import type { AnswerHeaders, Exchange, Sink } from "./exchange.ts";
 
-/** The first chunk is small, since most answers are; a full one is replaced by a larger one. */
-const FIRST_BYTES = 4 * 1024;
-const GROWTH = 4;
+/** The first chunk is small, since most answers are; when it is full, they get a whole one. */
+const FIRST_BYTES = 16 * 1024;
+/** Pieces of at least so many bytes are sent as they are; smaller ones are copied together. */
+const LARGE_PIECE = 16 * 1024;
 const nothing = Buffer.alloc(0);
 
 export interface AnswerOptions {
@@ -53,6 +54,7 @@ export class AnswerWriter {
       this.size += size;
       return undefined;
     }
+    if (typeof piece === "object" && size >= LARGE_PIECE) return this.sendLarge(piece);
     const wait = this.reserve(size);
     this.at += copyInto(this.chunk, this.at, piece);
     return wait;
@@ -67,9 +69,9 @@ export class AnswerWriter {
       this.chunk = this.options.memory.take(Math.max(this.chunkBytes, size));
       return wait;
     }
-    const wanted = Math.max(chunk.length * GROWTH, FIRST_BYTES, this.size + at + size);
-    const { memory } = this.options;
-    this.chunk = memory.take(Math.max(Math.min(wanted, chunkBytes), this.size + at + size));
+    const needed = this.size + at + size;
+    const wanted = needed <= FIRST_BYTES ? FIRST_BYTES : chunkBytes;
+    this.chunk = this.options.memory.take(Math.max(wanted, needed));
     chunk.copy(this.chunk, 0, 0, at);
     for (const piece of this.pieces) this.at += copyInto(this.chunk, this.at, piece);
     this.pieces = [];
@@ -80,13 +82,17 @@ export class AnswerWriter {
   async end(): Promise<void> {
     const { status, headers, gzipAbove = Infinity } = this.options;
     if (!this.sink.started && this.size + this.at <= gzipAbove) {
-      const body = this.take();
-      this.sink.start(status, { ...headers, "content-length": `${body.byteLength}` });
-      return this.sink.end(body);
+      const length = { "content-length": `${this.size + this.at}` };
+      this.sink.start(status, { ...headers, ...length });
     }
-    await this.flush();
-    if (this.gzip === undefined) return this.sink.end();
-    this.gzip.end();
+    if (this.chunk === nothing && this.sink.started && this.gzip === undefined) {
+      return this.sink.end(joined(this.pieces, this.size));
+    }
+    const wait = this.flush();
+    // What is left then leaves together with the end.
+    if (this.gzip === undefined) this.sink.end();
+    await wait;
+    this.gzip?.end();
     await this.gzipEnded;
   }
 
@@ -105,26 +111,29 @@ export class AnswerWriter {
 
   private flush(): Promise<void> | undefined {
     if (!this.sink.started) this.begin();
-    const { chunk } = this;
-    const batch = this.take();
-    if (batch.byteLength === 0) return undefined;
-    if (this.gzip === undefined) {
-      return this.sink.write(batch, () => this.options.memory.give(chunk));
-    }
-    const { gzip } = this;
-    return gzip.write(batch) ? undefined : new Promise((resolve) => onceEither(gzip, resolve));
-  }
-
-  private take(): Uint8Array {
-    const { pieces, size, chunk, at } = this;
-    if (chunk === nothing) {
-      this.pieces = [];
-      this.size = 0;
-      return joined(pieces, size);
-    }
+    const { chunk, at, pieces } = this;
     this.chunk = nothing;
     this.at = 0;
-    return chunk.subarray(0, at);
+    this.pieces = [];
+    this.size = 0;
+    if (pieces.length > 0) return this.sendInTurn(pieces.map(bytesOf));
+    if (at === 0) return undefined;
+    return this.send(chunk.subarray(0, at), () => this.options.memory.give(chunk));
+  }
+
+  private async sendLarge(piece: Uint8Array): Promise<void> {
+    await this.flush();
+    await this.send(piece);
+  }
+
+  private async sendInTurn(pieces: readonly Uint8Array[]): Promise<void> {
+    for (const piece of pieces) await this.send(piece);
+  }
+
+  private send(batch: Uint8Array, free?: () => void): Promise<void> | undefined {
+    const { gzip } = this;
+    if (gzip === undefined) return this.sink.write(batch, free);
+    return gzip.write(batch) ? undefined : new Promise((resolve) => onceEither(gzip, resolve));
   }
 
   private begin(): void {
@@ -156,6 +165,10 @@ export function joined(pieces: readonly (string | Uint8Array)[], size: number): 
   let at = 0;
   for (const piece of pieces) at += copyInto(bytes, at, piece);
   return bytes;
+}
+
+function bytesOf(piece: string | Uint8Array): Uint8Array {
+  return typeof piece === "string" ? Buffer.from(piece) : piece;
 }
 
 /** Answers how many bytes the piece has. */

@@ -28,6 +28,8 @@ export interface Limits {
   readonly answerBytes: number;
   /** Encoded objects and events that are kept to be sent again. */
   readonly keptBytes: number;
+  /** What lists have joined of such objects, and keep to send it again. */
+  readonly keptRunBytes: number;
   /** Answers above this are compressed for clients that take gzip. */
   readonly gzipThreshold: number;
 }
@@ -49,5 +51,6 @@ export const defaultLimits: Limits = {
   retryAfterSeconds: 1,
   answerBytes: 256 * 1024 * 1024,
   keptBytes: 64 * 1024 * 1024,
+  keptRunBytes: 32 * 1024 * 1024,
   gzipThreshold: 128 * 1024,
 };

@@ -1,4 +1,4 @@
-import { type Keeper, turns } from "#base";
+import { turns } from "#base";
 import { notAcceptableBecause, printYaml, type Resource } from "#meta";
 import { partialObjectMetadata } from "#api";
 import type { Item, ItemList } from "#registry";
@@ -7,8 +7,10 @@ import type { AnswerWriter } from "./answer.ts";
 import {
   itemJson,
   itemMessage,
+  LONGEST_PREFIX,
   MEMBER_OVERHEAD,
   writeMember,
+  writeMessage,
   type ListFacts,
   listFactsBytes,
   partialJson,
@@ -20,6 +22,7 @@ import {
 } from "./encode.ts";
 import { Indenter } from "./indent.ts";
 import type { Negotiated, Transform } from "./negotiation.ts";
+import { joinedMembers, joinedMessages, type Keepers, keptMessages } from "./runs.ts";
 import { rowJson, tableHead, tableTail, type TableView } from "./table.ts";
 
 /**
@@ -32,12 +35,10 @@ interface ListShape {
   readonly tail: (facts: ListFacts, empty: boolean) => string;
 }
 
-export interface ListView extends Negotiated {
+export interface ListView extends Negotiated, Keepers {
   readonly resource: Resource;
   readonly table: TableView | undefined;
   readonly metaGroup: string;
-  /** Keeps encoded messages with their items. */
-  readonly messages: Keeper;
 }
 
 /**
@@ -53,7 +54,7 @@ export async function writeList(
   if (view.as?.kind === "PartialObjectMetadata") throw listRequested(view.resource);
   if (view.format === "protobuf") return writeProtobufList(writer, list, view);
   const plain = view.format === "json" && !view.pretty && view.as === undefined;
-  if (plain) return writePlainList(writer, list, view.resource);
+  if (plain) return writePlainList(writer, list, view);
   const shape = shapeOf(view);
   const indenter = view.pretty && view.format === "json" ? new Indenter() : undefined;
   const put = (piece: string | Uint8Array) =>
@@ -81,11 +82,18 @@ const OPEN_LIST = 0x5b;
 async function writePlainList(
   writer: AnswerWriter,
   list: ItemList,
-  resource: Resource,
+  view: ListView,
 ): Promise<void> {
-  const shape = jsonList(resource);
+  const shape = jsonList(view.resource);
   let first = true;
   for await (const items of list.chunks) {
+    const joined = joinedMembers(items, view);
+    if (joined !== undefined) {
+      if (first) writer.write(shape.head(factsOf(list), false));
+      await writer.write(first ? joined.subarray(1) : joined);
+      first = false;
+      continue;
+    }
     for (const item of items) {
       // The head ends with the bracket that takes the place of the first member's comma.
       if (first) writer.write(shape.head(factsOf(list), false).slice(0, -1));
@@ -195,7 +203,6 @@ function yamlShape(view: ListView): ListShape {
 }
 
 const LIST_METADATA_TAG = 0x0a;
-const LIST_ITEM_TAG = 0x12;
 
 /**
  * The length of the whole comes first, so that all items are encoded before any is sent. What finds
@@ -210,15 +217,18 @@ async function writeProtobufList(
     view.as === undefined
       ? itemMessage(item, view.messages)
       : toProtobuf(partialObjectMetadata, { metadata: metadataAlone(item) });
+  const isWhole = view.as === undefined;
   const turn = turns();
-  const items: Item[] = [];
+  const chunks: (readonly Item[])[] = [];
   let size = 0;
-  for await (const chunk of list.chunks) {
-    for (const item of chunk) {
+  for await (const items of list.chunks) {
+    chunks.push(items);
+    const joined = isWhole ? joinedMessages(items, view) : undefined;
+    size += joined?.byteLength ?? 0;
+    for (const [index, item] of joined === undefined ? items.entries() : []) {
       const { byteLength } = messageOf(item);
       size += 1 + varintSize(byteLength) + byteLength;
-      items.push(item);
-      if (items.length % SLICE === 0) await turn();
+      if (index % SLICE === 0) await turn();
     }
   }
   const facts = listFactsBytes(factsOf(list));
@@ -232,12 +242,16 @@ async function writeProtobufList(
   const { head, tail } = envelopeAround(typeMeta, size);
   await writer.write(head);
   for (const piece of metadata) await writer.write(piece);
-  for (const [index, item] of items.entries()) {
-    const message = messageOf(item);
-    const wait = writer.reserve(message.byteLength + LONGEST_PREFIX);
-    writer.at = writeMessage(writer.room, writer.at, message);
-    if (wait !== undefined) await wait;
-    else if (index % SLICE === 0) await turn();
+  for (const items of chunks) {
+    const joined = isWhole ? keptMessages(items) : undefined;
+    if (joined !== undefined) await writer.write(joined);
+    for (const [index, item] of joined === undefined ? items.entries() : []) {
+      const message = messageOf(item);
+      const wait = writer.reserve(message.byteLength + LONGEST_PREFIX);
+      writer.at = writeMessage(writer.room, writer.at, message);
+      if (wait !== undefined) await wait;
+      else if (index % SLICE === 0) await turn();
+    }
   }
   await writer.write(tail);
   await writer.end();
@@ -250,19 +264,6 @@ function varintSize(value: number): number {
   let size = 1;
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
   return size;
-}
-
-/** Tag and length. */
-const LONGEST_PREFIX = 11;
-
-function writeMessage(into: Buffer, start: number, message: Uint8Array): number {
-  let at = start;
-  into[at++] = LIST_ITEM_TAG;
-  let rest = message.byteLength;
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) into[at++] = (rest & 0x7f) | 0x80;
-  into[at++] = rest;
-  into.set(message, at);
-  return at + message.byteLength;
 }
 
 /** Tag and length of a Protobuf field that holds bytes. */

@@ -410,8 +410,8 @@ class VerbRun {
     const pretty = this.pretty(negotiated);
     const { resource } = route;
     const { metaGroup } = this;
-    const messages = messagesOf(this.parts.limits);
-    const view = { ...negotiated, pretty, resource, table, metaGroup, messages };
+    const [messages, runs] = [messagesOf(this.parts.limits), runsOf(this.parts.limits)];
+    const view = { ...negotiated, pretty, resource, table, metaGroup, messages, runs };
     try {
       await writeList(writer, list, view);
     } finally {
@@ -424,6 +424,7 @@ const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf
 
 /** What a server keeps of its encodings. */
 const messagesOf = memoize(({ keptBytes }: Limits) => new Keeper(keptBytes));
+const runsOf = memoize(({ keptRunBytes }: Limits) => new Keeper(keptRunBytes));
 
 /** Why the events of a watch stop: its time is up, or one of its ends has gone. */
 class WatchEnded extends Error {

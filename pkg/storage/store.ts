@@ -159,10 +159,16 @@ export interface Span {
 export interface Snapshot {
   readonly revision: number;
   /** Entries below `prefix` after the key `after`, `limit` at most, and how many follow them. */
-  page(
-    prefix: string,
-    options: PageOptions,
-  ): Promise<{ readonly entries: readonly Entry[]; readonly remaining: number }>;
+  page(prefix: string, options: PageOptions): Promise<Page>;
+}
+
+export interface Page {
+  /**
+   * The entries in order, in pieces. Most pieces of a state in memory are the same array for every
+   * reader, also of a later state, as long as none of their entries changes.
+   */
+  readonly runs: readonly (readonly Entry[])[];
+  readonly remaining: number;
 }
 
 export interface PageOptions {

@@ -11,7 +11,7 @@ const prefix = "/things/";
 
 /** `a=1@5 b=2@6`, all of a state. */
 async function show(snapshot: Snapshot): Promise<string> {
-  const { entries } = await snapshot.page(prefix, { limit: 1e6 });
+  const entries = (await snapshot.page(prefix, { limit: 1e6 })).runs.flat();
   return entries
     .map(({ key, value, modRevision }) => {
       return `${key.slice(prefix.length)}=${Buffer.from(value).toString()}@${modRevision}`;
@@ -80,10 +80,8 @@ describe("cache", () => {
     const gone = await store.delete(`${prefix}a`, things.written);
     backend.down = unavailable;
     assert.ok(gone.done && things.written === gone.revision);
-    const { entries } = await (await things.newest({ atLeast: things.written })).page(prefix, {
-      limit: 5,
-    });
-    assert.deepEqual(entries, []);
+    const now = await things.newest({ atLeast: things.written });
+    assert.deepEqual((await now.page(prefix, { limit: 5 })).runs.flat(), []);
   });
 
   it("is filled in pages and lets nothing slip through that changes meanwhile", async () => {
@@ -99,11 +97,11 @@ describe("cache", () => {
       to: "/registry/things0",
       revision: snapshot.revision,
     });
-    const { entries } = await snapshot.page(prefix, { limit: 1e6 });
-    const text = (all: typeof entries) => all.map((e) => `${e.key}@${e.modRevision}`).join();
+    const entries = (await snapshot.page(prefix, { limit: 1e6 })).runs.flat();
+    const text = (all: typeof stored.entries) => all.map((e) => `${e.key}@${e.modRevision}`).join();
     assert.equal(text(entries).replaceAll("/things", "/registry/things"), text(stored.entries));
     const now = await things.newest({});
-    assert.equal((await now.page(prefix, { limit: 1e6 })).entries.length, 4450);
+    assert.equal((await now.page(prefix, { limit: 1e6 })).runs.flat().length, 4450);
   });
 
   it("shows every write that was acknowledged before the read", async () => {
@@ -201,10 +199,10 @@ describe("cache", () => {
     const snapshot = await things.newest({});
     await write("cc", "1");
     const first = await snapshot.page(prefix, { limit: 2 });
-    assert.deepEqual([first.entries.at(-1)?.key, first.remaining], [`${prefix}b`, 4]);
+    assert.deepEqual([first.runs.flat().at(-1)?.key, first.remaining], [`${prefix}b`, 4]);
     const again = await things.at(snapshot.revision, {});
     const second = await again.page(prefix, { limit: 3, after: `${prefix}b` });
-    const names = second.entries.map(({ key }) => key.slice(prefix.length)).join("");
+    const names = second.runs.flat().map(({ key }) => key.slice(prefix.length)).join("");
     assert.deepEqual([names, second.remaining], ["cde", 1]);
     await backend.compact(await backend.revision());
     const gone = await things.at(snapshot.revision, {});
@@ -250,7 +248,7 @@ describe("cache", () => {
     await write("x", "1");
     await store.create("/things2/y", bytes("2"));
     const inner = await longer.newest({});
-    assert.deepEqual((await inner.page("/things/inner/", { limit: 5 })).entries, []);
+    assert.deepEqual((await inner.page("/things/inner/", { limit: 5 })).runs.flat(), []);
     assert.equal((await other.get("/things2/y", {})).entry?.key, "/things2/y");
     assert.equal((await store.get("/things2/y")).entry?.key, "/things2/y");
   });

@@ -1,8 +1,6 @@
 import type { SortedMap } from "#base";
 import { type Backend, type Entry, prefixEnd } from "../backend.ts";
-import type { PageOptions, Snapshot } from "../store.ts";
-
-type Page = Awaited<ReturnType<Snapshot["page"]>>;
+import type { Page, PageOptions, Snapshot } from "../store.ts";
 
 /** A state in memory: `entries` never changes. */
 export function cachedSnapshot(entries: SortedMap<Entry>, revision: number): Snapshot {
@@ -11,9 +9,9 @@ export function cachedSnapshot(entries: SortedMap<Entry>, revision: number): Sna
     async page(prefix, { limit, after, signal }): Promise<Page> {
       signal?.throwIfAborted();
       const [from, to] = [startOf(prefix, after), prefixEnd(prefix)];
-      const found = entries.values(from, to, limit);
-      const all = found.length < limit ? found.length : entries.count(from, to);
-      return { entries: found, remaining: all - found.length };
+      const runs = entries.runs(from, to, limit);
+      const found = runs.reduce((sum, { length }) => sum + length, 0);
+      return { runs, remaining: found < limit ? 0 : entries.count(from, to) - found };
     },
   };
 }
@@ -33,7 +31,7 @@ export function storedSnapshot(store: {
       const found = await backend.range(signal === undefined ? range : { ...range, signal });
       const relative = (entry: Entry): Entry => ({ ...entry, key: entry.key.slice(root.length) });
       const entries = found.entries.map(relative);
-      return { entries, remaining: found.count - entries.length };
+      return { runs: [entries], remaining: found.count - entries.length };
     },
   };
 }

@@ -22,7 +22,7 @@ function throughCache(inner: Backend): Backend {
     signal?.throwIfAborted();
     await collection.filled();
     const { snapshot, newest } = await snapshotOf(collection, revision);
-    const { entries } = await snapshot.page(prefix, { limit: 1e9 });
+    const entries = (await snapshot.page(prefix, { limit: 1e9 })).runs.flat();
     const within = to === undefined ? (key: string) => key === from : keyRange(from, to);
     const found = entries.filter(({ key }) => within(key));
     const shown = (limit > 0 ? found.slice(0, limit) : found).map((entry): Entry => {
