@@ -1,15 +1,15 @@
-import { type ApiObject, type Handle, keyOf } from "#client";
+import type { ApiObject, Handle } from "#client";
 import { resolve } from "#meta";
 import {
+  answerRequests,
   certificateRequests,
   type CertificateRequest,
   conditionOf,
-  ignoreChanged,
   refusalOf,
   requestText,
   signersOf,
 } from "./certificate-requests.ts";
-import { type ControllerContext, enqueue, queueOf } from "./context.ts";
+import type { ControllerContext } from "./context.ts";
 
 interface AccessReview extends ApiObject {
   readonly spec: object;
@@ -18,23 +18,17 @@ interface AccessReview extends ApiObject {
 
 /** Approves the client certificates of kubelets, for those who may ask for them. */
 export async function runCertificateApproving(context: ControllerContext): Promise<void> {
-  const { client, informers } = context;
-  const handle = certificateRequests(client.domain);
-  const signers = signersOf(client.domain);
-  const queue = queueOf(context, "certificate_approving");
-  const requests = informers.of(handle);
-  enqueue(queue, requests, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
-  await queue.run(async (name) => {
-    const request = requests.get(name);
-    if (request === undefined || isDecided(request)) return;
-    if (signers.get(request.spec.signerName) !== "kube-apiserver-client-kubelet") return;
+  const signers = signersOf(context.client.domain);
+  const answer = async (request: CertificateRequest): Promise<CertificateRequest["status"]> => {
+    if (isDecided(request)) return undefined;
+    if (signers.get(request.spec.signerName) !== "kube-apiserver-client-kubelet") return undefined;
     const message = await reasonToApprove(context, request);
-    if (message === undefined) return;
+    if (message === undefined) return undefined;
     const approved = { type: "Approved", status: "True", reason: "AutoApproved", message };
-    const conditions = [...(request.status?.conditions ?? []), approved];
-    const changed = { ...request, status: { ...request.status, conditions } };
-    await client.update(handle, changed, { subresource: "approval" }).catch(ignoreChanged);
-  });
+    return { conditions: [...(request.status?.conditions ?? []), approved] };
+  };
+  const told = { name: "certificate_approving", subresource: "approval", answer } as const;
+  await answerRequests(context, told);
 }
 
 function isDecided(request: CertificateRequest): boolean {

@@ -1,7 +1,8 @@
 /** Certificate signing requests as their controllers see them. */
-import type { ApiObject, Handle } from "#client";
+import { type ApiObject, type Handle, keyOf } from "#client";
 import { type Domain, isConflict, isNotFound, resolve } from "#meta";
 import type { RequestedNames } from "#pki";
+import { type ControllerContext, enqueue, queueOf } from "./context.ts";
 
 export interface CertificateRequest extends ApiObject {
   readonly spec: {
@@ -49,8 +50,35 @@ export function conditionOf(
   return (status?.conditions ?? []).find((each) => each.type === type);
 }
 
+interface Answering {
+  /** Of the controller. */
+  readonly name: string;
+  readonly subresource: "status" | "approval";
+  /** What becomes of the status; undefined where there is nothing to say. */
+  readonly answer: (request: CertificateRequest) => Promise<CertificateRequest["status"]>;
+}
+
+/** Answers requests as they come and change, until the signal aborts. */
+export async function answerRequests(
+  context: ControllerContext,
+  { name, subresource, answer }: Answering,
+): Promise<void> {
+  const { client, informers } = context;
+  const handle = certificateRequests(client.domain);
+  const queue = queueOf(context, name);
+  const requests = informers.of(handle);
+  enqueue(queue, requests, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
+  await queue.run(async (key) => {
+    const request = requests.get(key);
+    const status = request && (await answer(request));
+    if (request === undefined || status === undefined) return;
+    const answered = { ...request, status: { ...request.status, ...status } };
+    await client.update(handle, answered, { subresource }).catch(ignoreChanged);
+  });
+}
+
 /** Whoever changed it brings it back. */
-export function ignoreChanged(error: unknown): void {
+function ignoreChanged(error: unknown): void {
   if (!isConflict(error) && !isNotFound(error)) throw error;
 }
 

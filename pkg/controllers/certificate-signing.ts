@@ -1,16 +1,14 @@
-import { keyOf } from "#client";
 import type { KeyPair } from "#pki";
 import {
-  certificateRequests,
+  answerRequests,
   type CertificateRequest,
   conditionOf,
-  ignoreChanged,
   refusalOf,
   requestText,
   type Signer,
   signersOf,
 } from "./certificate-requests.ts";
-import { type ControllerContext, enqueue, queueOf } from "./context.ts";
+import type { ControllerContext } from "./context.ts";
 
 export interface SigningSettings {
   readonly authority: KeyPair;
@@ -27,20 +25,13 @@ export async function runCertificateSigning(
   context: ControllerContext,
   settings: SigningSettings,
 ): Promise<void> {
-  const { client, informers } = context;
-  const handle = certificateRequests(client.domain);
-  const signers = signersOf(client.domain);
-  const queue = queueOf(context, "certificate_signing");
-  const requests = informers.of(handle);
-  enqueue(queue, requests, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
-  await queue.run(async (name) => {
-    const request = requests.get(name);
-    const signer = request && signers.get(request.spec.signerName);
-    if (request === undefined || signer === undefined || !isWaiting(request)) return;
-    const status = await answerTo(request, { ...settings, signer, now: context.clock.now() });
-    const answered = { ...request, status: { ...request.status, ...status } };
-    await client.update(handle, answered, { subresource: "status" }).catch(ignoreChanged);
-  });
+  const signers = signersOf(context.client.domain);
+  const answer = async (request: CertificateRequest): Promise<CertificateRequest["status"]> => {
+    const signer = signers.get(request.spec.signerName);
+    if (signer === undefined || !isWaiting(request)) return undefined;
+    return answerTo(request, { ...settings, signer, now: context.clock.now() });
+  };
+  await answerRequests(context, { name: "certificate_signing", subresource: "status", answer });
 }
 
 /** Approved, and nothing has come of it yet. */
