@@ -148,6 +148,18 @@ describe("layout in etcd", function () {
     assert.deepEqual(list.items[0].spec, spec);
   });
 
+  it("a budget that was stored in v1beta1 selects nothing by an empty selector", async () => {
+    const [server] = servers as [RunningServer];
+    const budget = { apiVersion: "policy/v1beta1", kind: "PodDisruptionBudget" };
+    const metadata = { name: "old", namespace: "default", uid: "u" };
+    const value = JSON.stringify({ ...budget, metadata, spec: { minAvailable: 1, selector: {} } });
+    await plain.put("/registry/poddisruptionbudgets/default/old").value(value);
+    const path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/old";
+    const { spec }: any = await (await server.fetch(path)).json();
+    const key = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
+    assert.deepEqual(spec.selector, { matchExpressions: [{ key, operator: "Exists" }] });
+  });
+
   it("every kind lies where kube-apiserver keeps it", function () {
     const facts = path.join(root, "../shared/facts/storage/etcd-keys.json");
     if (!existsSync(facts)) return this.skip();

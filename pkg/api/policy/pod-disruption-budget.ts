@@ -12,7 +12,16 @@ import {
   type Problems,
   structs,
 } from "#schema";
-import { condition, intOrString, isPercent, kind, labelSelector, objectMeta, time } from "#meta";
+import {
+  condition,
+  intOrString,
+  isPercent,
+  kind,
+  kubernetes,
+  labelSelector,
+  objectMeta,
+  time,
+} from "#meta";
 import { checkConditions } from "../condition-rules.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -117,6 +126,20 @@ function checkStatus({ status }: PodDisruptionBudget, problems: Problems): void 
   }
 }
 
+const noPod = {
+  matchExpressions: [
+    { key: `pdb.${kubernetes.label}/deprecated-v1beta1-empty-selector-match`, operator: "Exists" },
+  ],
+};
+
+/** As it was stored in v1beta1, where an empty selector selected nothing instead of everything. */
+function budgetFromV1beta1(old: PodDisruptionBudget): PodDisruptionBudget {
+  const { matchLabels = {}, matchExpressions = [] } = old.spec.selector ?? {};
+  const isEmpty = Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
+  if (old.spec.selector === undefined || !isEmpty) return old;
+  return { ...old, spec: { ...old.spec, selector: noPod } };
+}
+
 export const podDisruptionBudget = kind(podDisruptionBudgetV1, {
   group: "policy",
   kind: "PodDisruptionBudget",
@@ -124,6 +147,7 @@ export const podDisruptionBudget = kind(podDisruptionBudgetV1, {
   shortNames: ["pdb"],
   scope: "Namespaced",
   versions: [{ version: "v1", struct: podDisruptionBudgetV1, onByDefault: true, convert: "hub" }],
+  readableVersions: [{ version: "v1beta1", struct: podDisruptionBudgetV1, up: budgetFromV1beta1 }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: { name: "path-segment", unconditionalUpdate: false, generation: true },
   hooks: {
