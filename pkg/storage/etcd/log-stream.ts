@@ -106,7 +106,7 @@ function chunkOf(events: readonly StoreEvent[], through: number): LogChunk | und
   return last && { events: fresh, revision: revisionOfEvent(last), bytes };
 }
 
-function sizeOf({ previous, ...event }: StoreEvent): number {
+function sizeOf(event: StoreEvent): number {
   const put = event.type === "put" ? event.entry.key.length + event.entry.value.length : 64;
-  return put + (previous?.value.length ?? 0) + 100;
+  return put + (event.previous?.value.length ?? 0) + 100;
 }
