@@ -18,13 +18,17 @@ export function numbered(name: string, count: number): readonly string[] {
 /** Where the places are on this machine. */
 export class Addresses {
   readonly #ports: ReadonlyMap<string, number>;
+  /** Keep the ports from others. */
+  readonly #holders: readonly Server[];
 
-  private constructor(ports: ReadonlyMap<string, number>) {
+  private constructor(ports: ReadonlyMap<string, number>, holders: readonly Server[]) {
     this.#ports = ports;
+    this.#holders = holders;
   }
 
   /**
-   * Free ports for all of them, and for the balancer `port` unless that is 0.
+   * Free ports for all of them, and for the balancer `port` unless that is 0; held until they are
+   * released.
    * @throws UsageError if somebody listens on that port
    */
   static async free(port: number): Promise<Addresses> {
@@ -35,13 +39,17 @@ export class Addresses {
     const others = await Promise.all(places.map(() => listening(0)));
     const ports = places.map((place, index) => [place, portOf(others[index] as Server)] as const);
     const found = new Map([...ports, [balancer, portOf(first)]]);
-    await Promise.all([first, ...others].map(closed));
-    return new Addresses(found);
+    return new Addresses(found, [first, ...others]);
+  }
+
+  /** Lets those have the ports whom they are for. */
+  async release(): Promise<void> {
+    await Promise.all(this.#holders.map(closed));
   }
 
   /** The same places, some of them at other ports. */
   moved(ports: ReadonlyMap<string, number>): Addresses {
-    return new Addresses(new Map([...this.#ports, ...ports]));
+    return new Addresses(new Map([...this.#ports, ...ports]), []);
   }
 
   port(place: string): number {

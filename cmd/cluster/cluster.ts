@@ -66,8 +66,10 @@ const serverPort = 6443;
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const etcd = required("etcd", "etcd-server");
   const haproxy = required("haproxy", "haproxy");
-  const builder = new Builder(options, await Addresses.free(options.port));
-  await builder.prepare();
+  const addresses = await Addresses.free(options.port);
+  const builder = new Builder(options, addresses);
+  // Whatever is put between processes has ports of its own.
+  await builder.prepare().finally(() => addresses.release());
   const members = numbered("etcd", 3).map((name) => builder.etcd(name, etcd));
   const servers = numbered("apiserver", 3).map((name) => builder.apiserver(name));
   const managers = numbered("controller-manager", 2).map((name) => builder.manager(name));
