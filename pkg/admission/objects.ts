@@ -49,9 +49,9 @@ export class Objects {
     if (target === undefined) return [];
     const labelSelector = resolve(where.labelSelector ?? "", this.parts.catalog.domain);
     const found = await this.parts.registry().list(target, {
+      own: true,
       ...everything,
       labelSelector,
-      own: true,
     });
     const objects: unknown[] = [];
     for await (const items of found.chunks) for (const { object } of items) objects.push(object);

@@ -68,10 +68,11 @@ export interface Environment {
   readonly inVersion?: InVersion;
 }
 
-/** What the hooks of the target's kind may know. */
+/** What the hooks of the target's kind may know; what they warn of is added to `warnings`. */
 export function hookContext(
   environment: Environment,
   target: Pick<Target, "resource" | "subresource"> & Partial<Pick<Target, "user">>,
+  warnings?: string[],
 ): HookContext {
   const { resource } = target;
   return {
@@ -84,5 +85,6 @@ export function hookContext(
     requestVersion: resource.version,
     subresource: target.subresource,
     ...(target.user === undefined ? {} : { user: target.user }),
+    ...(warnings === undefined ? {} : { warn: (text) => warnings.push(text) }),
   };
 }

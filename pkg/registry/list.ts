@@ -61,7 +61,7 @@ function walkOf(
   const cached = any && !target.resource.kind.rules.expires;
   const limit = cached ? 0 : Math.max(0, options.limit);
   if (options.continueToken === "") {
-    return { ...common, limit, version: listVersion(options), token: undefined };
+    return { limit, version: listVersion(options), token: undefined, ...common };
   }
   if (parseVersion(options.resourceVersion || "0") !== 0n) {
     throw badRequest("specifying resource version is not allowed when using continue");
@@ -71,7 +71,7 @@ function walkOf(
     token.revision === undefined
       ? { kind: "newest", least: 0n }
       : { kind: "exact", revision: BigInt(token.revision) };
-  return { ...common, limit, version, token };
+  return { limit, version, token, ...common };
 }
 
 function isOneKey({ resource, namespace }: Target, selection: Selection): boolean {
@@ -149,7 +149,7 @@ async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemLi
   const found = runs.flat().filter((entry) => entry.key === key && isReadable(entry));
   const items = found.map((entry) => StoredItem.shared(environment, target.resource, entry));
   const { revision } = snapshot;
-  return { ...delivered([items.filter(selection.matches)]), revision, next: undefined };
+  return { revision, next: undefined, ...delivered([items.filter(selection.matches)]) };
 }
 
 /**
@@ -178,11 +178,11 @@ async function page(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
       const token = { revision, after: last.slice(prefix.length) };
       const continueToken = encodeContinue(token, environment.catalog.domain);
       const remaining = selection.empty ? behind : undefined;
-      return { ...delivered(chunks), revision, next: { continueToken, remaining } };
+      return { revision, next: { continueToken, remaining }, ...delivered(chunks) };
     }
     after = found.runs.at(-1)?.at(-1)?.key;
     if (found.remaining === 0 || after === undefined) {
-      return { ...delivered(chunks), revision, next: undefined };
+      return { revision, next: undefined, ...delivered(chunks) };
     }
     step = Math.min(step * 2, largestChunk);
     await turn();

@@ -2,7 +2,6 @@ import { append, deepClone, turns } from "#base";
 import {
   alreadyExists,
   alreadyExistsDeleting,
-  type HookContext,
   generatedNameTaken,
   notFound,
   plainFailure,
@@ -68,7 +67,7 @@ export async function create(
       own(environment, target, { object, old: undefined, fieldManager }),
     );
     await turn();
-    return createNamed(environment, target, { ...decoded, dryRun, asked: options });
+    return createNamed(environment, target, { dryRun, asked: options, ...decoded });
   });
 }
 
@@ -106,7 +105,7 @@ function attemptCreation(
 ): Promise<WriteAnswer | undefined> {
   return holding(
     async (hold) => {
-      await prepareCreation(environment, target, { ...creation, hold });
+      await prepareCreation(environment, target, { hold, ...creation });
       return storeNew(environment, target, creation);
     },
     (answer) => answer !== undefined,
@@ -120,11 +119,11 @@ async function prepareCreation(
   { object, warnings, dryRun, asked, hold }: Creation & { readonly hold: Hold },
 ): Promise<void> {
   const turn = turns();
-  const context = warning(hookContext(environment, target), warnings);
+  const context = hookContext(environment, target, warnings);
   const { kind } = target.resource;
   const options = asked && writeOptionsAsked("CreateOptions", asked);
   const written = { target, dryRun, object, old: undefined, options };
-  const attributes: Attributes = { ...written, operation: "create" };
+  const attributes: Attributes = { operation: "create", ...written };
   await mutate(environment, attributes, warnings);
   matchPlace(target, object.metadata);
   dropRepeatedOwners(object.metadata, warnings);
@@ -256,7 +255,7 @@ function apply(
     return decoded;
   };
   const wanted = { change, uid: undefined, dryRun, asked: options };
-  return write(environment, target, { ...wanted, applies: true });
+  return write(environment, target, { applies: true, ...wanted });
 }
 
 export interface Change {
@@ -283,7 +282,7 @@ export async function write(
   return untilAnswered(environment, place, (entry) =>
     entry === undefined
       ? createByUpdate(environment, target, change)
-      : replace(environment, target, { ...change, entry }),
+      : replace(environment, target, { entry, ...change }),
   );
 }
 
@@ -299,7 +298,7 @@ async function createByUpdate(
     throw notFound(target.resource, target.name);
   }
   checkPreconditions(environment, target, { uid, current: undefined });
-  const creation = { ...(await change(undefined)), dryRun, asked, applies };
+  const creation = { dryRun, asked, applies, ...(await change(undefined)) };
   delete creation.object.metadata.resourceVersion;
   const answer = await warned(creation.warnings, () =>
     attemptCreation(environment, target, creation),
@@ -323,8 +322,8 @@ async function replace(
   checkPreconditions(environment, target, { uid, current });
   const decoded = await change(current);
   const attempt = async (hold: Hold): Promise<Outcome> => {
-    const wanted = { ...decoded, dryRun, entry, asked, applies };
-    await prepareReplacement(environment, target, { ...wanted, old, hold });
+    const wanted = { dryRun, entry, asked, applies, ...decoded };
+    await prepareReplacement(environment, target, { old, hold, ...wanted });
     return swap(environment, target, wanted);
   };
   return warned(decoded.warnings, () => holding(attempt, (outcome) => "answer" in outcome));
@@ -340,7 +339,7 @@ async function prepareReplacement(
   const turn = turns();
   const { resource } = target;
   const { hooks } = resource.kind;
-  const context = warning(hookContext(environment, target), warnings);
+  const context = hookContext(environment, target, warnings);
   const options = asked && writeOptionsAsked("UpdateOptions", asked);
   const attributes: Attributes = { target, operation: "update", dryRun, object, old, options };
   await mutate(environment, attributes, warnings);
@@ -398,10 +397,6 @@ async function swap(
   noteNamespace(environment, target, object);
   if (goes) await releaseAll(environment, target, object);
   return answerWith(goes ? { key, value, modRevision } : outcome.entry);
-}
-
-function warning(context: HookContext, warnings: string[]): HookContext {
-  return { ...context, warn: (text) => warnings.push(text) };
 }
 
 /** A request that fails tells what it would have warned of, too. */

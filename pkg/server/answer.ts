@@ -82,8 +82,7 @@ export class AnswerWriter {
   async end(): Promise<void> {
     const { status, headers, gzipAbove = Infinity } = this.options;
     if (!this.sink.started && this.size + this.at <= gzipAbove) {
-      const length = { "content-length": `${this.size + this.at}` };
-      this.sink.start(status, { ...headers, ...length });
+      this.sink.start(status, { "content-length": `${this.size + this.at}`, ...headers });
     }
     if (this.chunk === nothing && this.sink.started && this.gzip === undefined) {
       return this.sink.end(joined(this.pieces, this.size));
@@ -202,7 +201,7 @@ export function answer(
 ): void {
   const bytes = typeof body === "string" ? Buffer.from(body, "utf8") : body;
   const { sink } = exchange;
-  sink.start(options.status, { ...options.headers, "content-length": `${bytes.byteLength}` });
+  sink.start(options.status, { "content-length": `${bytes.byteLength}`, ...options.headers });
   sink.end(exchange.method === "HEAD" ? undefined : bytes);
 }
 

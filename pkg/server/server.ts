@@ -172,7 +172,7 @@ class HttpServer implements KeelsonServer {
 
   async handle(request: LocalRequest): Promise<LocalAnswer> {
     const id = randomUUID();
-    const exchange = new LocalExchange(request, { ...COMMON_HEADERS, "audit-id": id });
+    const exchange = new LocalExchange(request, { "audit-id": id, ...COMMON_HEADERS });
     void this.serve(exchange, id);
     return exchange.answer;
   }
@@ -359,7 +359,7 @@ class HttpServer implements KeelsonServer {
     const last: Record<string, string> = this.closing.closing ? { connection: "close" } : {};
     const exchange = new NodeExchange(request, response, {
       bodyTimeout: this.limits.bodyTimeout,
-      common: { ...COMMON_HEADERS, ...last, "audit-id": id },
+      common: { "audit-id": id, ...COMMON_HEADERS, ...last },
       upgrade,
     });
     this.count(request.socket, 1);
@@ -377,7 +377,7 @@ class HttpServer implements KeelsonServer {
     const id = requestId(headers["audit-id"]);
     const exchange = new Http2Exchange(request, {
       bodyTimeout: this.limits.bodyTimeout,
-      common: { ...COMMON_HEADERS, "audit-id": id },
+      common: { "audit-id": id, ...COMMON_HEADERS },
     });
     const connection = stream.session ?? stream;
     this.count(connection, 1);

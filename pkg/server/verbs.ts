@@ -190,7 +190,7 @@ class VerbRun {
     { view, ended }: { readonly view: WatchView; readonly ended: AbortSignal },
   ): Promise<void> {
     const sink = this.eventSink(view.format);
-    const headers = { ...this.headers([]), "content-type": watchContentType(view.format) };
+    const headers = { "content-type": watchContentType(view.format), ...this.headers([]) };
     const start = () => {
       if (sink.started) return;
       sink.start(200, headers);
@@ -275,7 +275,7 @@ class VerbRun {
     }
     this.request.notes?.answeredStatus(deleted.status);
     const pretty = this.pretty(negotiated);
-    const headers = { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] };
+    const headers = { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) };
     const body = statusBody(deleted.status, { ...negotiated, pretty });
     answer(this.request.exchange, { status, headers }, body);
   }
@@ -362,7 +362,7 @@ class VerbRun {
     const { negotiated, status, warnings } = options;
     const { exchange } = this.request;
     const pieces = this.oneObject(item, negotiated);
-    const headers = { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] };
+    const headers = { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) };
     const writer = new AnswerWriter(exchange.sink, {
       status,
       headers,
@@ -403,7 +403,7 @@ class VerbRun {
     const { exchange, route } = this.request;
     const writer = new AnswerWriter(exchange.sink, {
       status: 200,
-      headers: { ...this.headers(warnings), "content-type": mediaTypes[negotiated.format] },
+      headers: { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) },
       gzipAbove: gzipAbove(exchange, this.parts.limits.gzipThreshold),
       memory: answerMemoryOf(this.parts.limits),
     });
@@ -411,7 +411,7 @@ class VerbRun {
     const { resource } = route;
     const { metaGroup } = this;
     const [messages, runs] = [messagesOf(this.parts.limits), runsOf(this.parts.limits)];
-    const view = { ...negotiated, pretty, resource, table, metaGroup, messages, runs };
+    const view = { resource, table, metaGroup, messages, runs, ...negotiated, pretty };
     try {
       await writeList(writer, list, view);
     } finally {

@@ -182,5 +182,5 @@ function withSignal<T extends object>(
   options: T,
   signal: AbortSignal | undefined,
 ): T & { readonly signal?: AbortSignal } {
-  return signal === undefined ? options : { ...options, signal };
+  return signal === undefined ? options : { signal, ...options };
 }
