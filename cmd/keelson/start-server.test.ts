@@ -51,6 +51,13 @@ describe("startServer", () => {
     );
   });
 
+  it("tells clients without TLS that it is there", async () => {
+    const { url } = await start({ port: 0, controllers: false });
+    const answer = await fetch(`${url.replace("https:", "http:")}/version`);
+    assert.equal(answer.status, 400);
+    assert.equal(await answer.text(), "Client sent an HTTP request to an HTTPS server.\n");
+  });
+
   it("answers mistakes with a Status", async () => {
     const server = await start({ controllers: false });
     const { status, body } = await send(server, "GET", `${configMaps}/nothing`);

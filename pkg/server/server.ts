@@ -28,6 +28,7 @@ import { serverMetrics } from "./metrics/definitions.ts";
 import type { RequestRecord } from "./metrics/requests.ts";
 import type { ServerDocument } from "./non-resource.ts";
 import { NodeExchange } from "./node-exchange.ts";
+import { answerPlainHttp } from "./plain-http.ts";
 import { Stalls } from "./stalls.ts";
 import { type Arrived, requestPath } from "./stages.ts";
 import { type KubeletTls, Tunnels } from "./tunnels.ts";
@@ -319,6 +320,7 @@ class HttpServer implements KeelsonServer {
     );
     server.on("session", (session) => this.watchSession(session));
     server.on("sessionError", () => undefined);
+    answerPlainHttp(server);
     server.on("tlsClientError", (_error, socket) => {
       this.metrics.instruments.add(serverMetrics.handshakeErrors.name, {}, 1);
       socket.destroy();
