@@ -50,8 +50,9 @@ export function customResources(
   const { spec, status, metadata } = definition;
   const { acceptedNames } = status;
   const versions = spec.versions ?? [];
-  const named = { group: spec.group, kind: acceptedNames.kind };
-  const schemas = versions.map((version) => versionSchema(version, named));
+  const preservesUnknown = spec.preserveUnknownFields === true;
+  const own = { group: spec.group, kind: acceptedNames.kind, preservesUnknown };
+  const schemas = versions.map((version) => versionSchema(version, own));
   const { uid, generation } = metadata;
   const said = JSON.stringify([uid, String(generation), acceptedNames]);
   const custom: CustomKind = {

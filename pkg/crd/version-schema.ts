@@ -20,17 +20,20 @@ export interface VersionSchema {
   readonly adopted: (object: any) => any;
 }
 
-interface Named {
+interface Definition {
   readonly group: string;
   readonly kind: string;
+  /** Schemas prune nothing: so it was before v1, and stays with definitions from then. */
+  readonly preservesUnknown: boolean;
 }
 
 const anything: JsonSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
 /** Cheap: nothing of the schema is compiled before it is needed. */
-export function versionSchema(version: DefinitionVersion, { group, kind }: Named): VersionSchema {
+export function versionSchema(version: DefinitionVersion, definition: Definition): VersionSchema {
+  const { group, kind, preservesUnknown } = definition;
   const source = (version.schema?.openAPIV3Schema ?? anything) as JsonSchema;
-  const schema = new CompiledSchema(source);
+  const schema = new CompiledSchema(source, { keepsAll: preservesUnknown });
   const doc = source.description ?? "";
   const fields = { metadata: plain(1, objectMeta, "Standard object's metadata.") };
   const open = openMembers(schema, version.selectableFields ?? []);
@@ -61,8 +64,7 @@ function openMembers(
     mergeShape: () => mergeShape(schema),
     openApi: (dialect, metadata) => {
       // kubectl takes what is not listed for wrong, and cannot be told there that more is allowed.
-      const isAnything = schema.source["x-kubernetes-preserve-unknown-fields"] === true;
-      if (dialect === "v2" && isAnything) return { type: "object", ...extension };
+      if (dialect === "v2" && schema.keepsUnknown) return { type: "object", ...extension };
       const published = publishedSchema(schema.source, dialect, metadata);
       const { properties } = published as { readonly properties?: object };
       const all = { ...properties, metadata };

@@ -19,6 +19,8 @@ export class CompiledSchema {
   readonly isNullable: boolean;
   /** Unknown fields are kept. */
   readonly keepsUnknown: boolean;
+  /** Also those of everything in it, whatever its schema says. */
+  readonly keepsAll: boolean;
   /** Values are objects with apiVersion, kind and metadata of their own. */
   readonly isEmbedded: boolean;
   /** Of an array: how its items are told apart. */
@@ -39,13 +41,17 @@ export class CompiledSchema {
   private enum: ReadonlySet<unknown> | undefined;
   private traits: number | undefined;
 
-  constructor(readonly source: JsonSchema) {
+  constructor(
+    readonly source: JsonSchema,
+    { keepsAll = false }: { readonly keepsAll?: boolean } = {},
+  ) {
     const { type } = source;
     const isIntOrString = source["x-kubernetes-int-or-string"] === true;
     this.types = isIntOrString ? ["integer", "string"] : type ? [type] : [];
     this.format = source.format && formatCheck(source.format) ? source.format : "";
     this.isNullable = source.nullable === true;
-    this.keepsUnknown = source["x-kubernetes-preserve-unknown-fields"] === true;
+    this.keepsAll = keepsAll;
+    this.keepsUnknown = keepsAll || source["x-kubernetes-preserve-unknown-fields"] === true;
     this.isEmbedded = source["x-kubernetes-embedded-resource"] === true;
     this.listType = source["x-kubernetes-list-type"] ?? "";
     this.listKeys = source["x-kubernetes-list-map-keys"] ?? [];

@@ -13,6 +13,7 @@ export const metaFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "m
  * apiVersion, kind and metadata are left alone.
  */
 export function prune(value: unknown, schema: CompiledSchema, isRoot: boolean): readonly string[] {
+  if (schema.keepsAll) return [];
   const walk: Walk = { steps: [], dropped: [] };
   pruneValue(value, schema, walk, isRoot || schema.isEmbedded);
   return walk.dropped.sort(compareUtf8);

@@ -160,6 +160,39 @@ describe("layout in etcd", function () {
     assert.deepEqual(spec.selector, { matchExpressions: [{ key, operator: "Exists" }] });
   });
 
+  it("custom resources keep what their schema does not know where a v1beta1 said so", async () => {
+    const [server] = servers as [RunningServer];
+    const names = { plural: "olds", singular: "old", kind: "Old", listKind: "OldList" };
+    const properties = { spec: { type: "object", properties: { a: { type: "integer" } } } };
+    const validation = { openAPIV3Schema: { type: "object", properties } };
+    const value = JSON.stringify({
+      apiVersion: "apiextensions.k8s.io/v1beta1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "olds.example.com", uid: "u" },
+      spec: { group: "example.com", version: "v1", scope: "Namespaced", names, validation },
+    });
+    const definitions = "/registry/apiextensions.k8s.io/customresourcedefinitions";
+    await plain.put(`${definitions}/olds.example.com`).value(value);
+    const path = "/apis/example.com/v1/namespaces/default/olds";
+    while ((await server.fetch(path)).status !== 200) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    const send = async (address: string, method: string, body: object): Promise<any> => {
+      const type = method === "PATCH" ? "merge-patch+json" : "json";
+      const headers = { "content-type": `application/${type}` };
+      return (await server.fetch(address, { method, headers, body: JSON.stringify(body) })).json();
+    };
+    const typeMeta = { apiVersion: "example.com/v1", kind: "Old" };
+    const spec = { a: 1, b: { c: [{ d: null }] } };
+    const object = { ...typeMeta, metadata: { name: "o" }, spec, more: true };
+    const made = await send(`${path}?fieldValidation=Strict`, "POST", object);
+    assert.deepEqual([made.spec, made.more], [spec, true], made.message);
+    const patched = await send(`${path}/o`, "PATCH", { metadata: { labels: { x: "y" } } });
+    assert.deepEqual([patched.spec, patched.more], [spec, true], patched.message);
+    const wrong = await send(`${path}/o`, "PATCH", { spec: { a: "1" } });
+    assert.equal(wrong.code, 422);
+  });
+
   it("every kind lies where kube-apiserver keeps it", function () {
     const facts = path.join(root, "../shared/facts/storage/etcd-keys.json");
     if (!existsSync(facts)) return this.skip();
