@@ -6,30 +6,42 @@ export interface FetchOptions {
   /** PEM of the authorities that may vouch for the place; absent = those of the system. */
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
+  /** Shown to the place; absent or "" = nothing is. */
+  readonly token?: string;
 }
 
 const timeoutMs = 10_000;
 const longestDocument = 1024 * 1024;
 
+/** A small JSON document; otherwise like `fetchText`. */
+export async function fetchJson(url: string, options: FetchOptions): Promise<unknown> {
+  const text = await fetchText(url, options);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new Error(`Get ${JSON.stringify(url)}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 /**
- * A small JSON document over HTTPS. Redirections are not followed: keys come from where the
+ * A small document over HTTPS. Redirections are not followed: keys come from where the
  * configuration says.
  * @throws Error in one sentence that names the place
  */
-export async function fetchJson(url: string, options: FetchOptions): Promise<unknown> {
+export async function fetchText(url: string, options: FetchOptions): Promise<string> {
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), timeoutMs);
   const leave = () => limit.abort();
   options.signal.addEventListener("abort", leave, { once: true });
   try {
     options.signal.throwIfAborted();
-    const answer = await begin(url, options.ca, limit.signal);
+    const answer = await begin(url, { ...options, signal: limit.signal });
     const { statusCode } = answer;
     if (statusCode !== 200) {
       answer.destroy();
       throw new Error(`the server answered with status ${statusCode}`);
     }
-    return JSON.parse(await textOf(answer)) as unknown;
+    return await textOf(answer);
   } catch (error) {
     const isLate = limit.signal.aborted && !options.signal.aborted;
     const story = isLate ? "no answer in time" : (error as Error).message;
@@ -40,8 +52,9 @@ export async function fetchJson(url: string, options: FetchOptions): Promise<unk
   }
 }
 
-function begin(url: string, ca: string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
-  const headers = { accept: "application/json" };
+function begin(url: string, { ca, signal, token = "" }: FetchOptions): Promise<IncomingMessage> {
+  const authorization = token === "" ? {} : { authorization: `Bearer ${token}` };
+  const headers = { accept: "application/json, application/jwt", ...authorization };
   // Keys are fetched so seldom that no connection is kept for them.
   const trust = ca === undefined ? {} : { ca };
   return new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { kubernetes } from "#meta";
@@ -71,12 +72,17 @@ describe("tokens of other issuers", () => {
     server.close();
   });
 
-  function configure(changed: object, algorithms?: readonly string[]): void {
+  function configure(changed: object, algorithms?: readonly string[], mapped: object = {}): void {
     const certificateAuthority = authority.certificate;
     const options = jwtIssuerOptions(
       {
         issuer: { url, audiences: ["keelson"], certificateAuthority, ...changed },
-        claimMappings: { username: { claim: "sub", prefix: "x:" }, groups: {}, uid: {} },
+        claimMappings: {
+          username: { claim: "sub", prefix: "x:" },
+          groups: {},
+          uid: {},
+          ...mapped,
+        },
       },
       { domain: kubernetes, ownIssuers: [] },
     );
@@ -108,6 +114,40 @@ describe("tokens of other issuers", () => {
       assert.equal(await nameOf(token({ iss })), undefined);
     }
     assert.deepEqual(fetched, []);
+  });
+
+  it("may leave groups to another place, whose token is checked as strictly", async () => {
+    configure({}, undefined, { groups: { claim: "groups", prefix: "g:" } });
+    const leaving = (source: object): string =>
+      token({ _claim_names: { groups: "s" }, _claim_sources: { s: source } });
+    const at = { endpoint: `${url}/groups`, access_token: "secret" };
+    const groupsOf = async (text: string) => (await issuers.owner(text))?.user.groups;
+    let told = token({ groups: ["a", "b"] });
+    let shown: string | undefined;
+    documents.set("/groups", (response: ServerResponse) => {
+      shown = response.req.headers.authorization;
+      response.end(told);
+    });
+    assert.deepEqual(await groupsOf(leaving(at)), ["g:a", "g:b"]);
+    assert.equal(shown, "Bearer secret");
+    assert.deepEqual(await groupsOf(token({ groups: "own", _claim_names: 7 })), ["g:own"]);
+    assert.deepEqual(await groupsOf(leaving({ JWT: told })), []);
+    await refused(leaving({ endpoint: `${url}/none` }), /getting distributed claim "groups": Get /);
+    await refused(leaving({ endpoint: "http://127.0.0.1:1/" }), /"groups": Get "http:/);
+    await refused(token({ _claim_names: { groups: "s" } }), /no claim sources$/);
+    const missing = token({ _claim_names: { groups: "t" }, _claim_sources: {} });
+    await refused(missing, /contained a source t missing in _claims_sources$/);
+    for (const [text, message] of [
+      [token({ groups: ["a"], aud: "other" }), /expected audience/],
+      [token({ groups: ["a"], exp: seconds }), /token is expired/],
+      [token({ groups: ["a"] }, ec), /failed to verify id token signature/],
+      [token({}), /did not contain claim: groups$/],
+      [token({ groups: ["a"], iss: "https://127.0.0.1:1" }), /not initialized/],
+      ["nothing", /has no token for claim "groups"$/],
+    ] as const) {
+      told = text;
+      await refused(leaving(at), message);
+    }
   });
 
   it("are for their audience and for their time", async () => {

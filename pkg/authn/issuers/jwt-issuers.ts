@@ -6,7 +6,8 @@ import { schemes } from "../signing-keys.ts";
 import { type TokenAuthenticator, TokenFault, type TokenOwner } from "../token.ts";
 import { userOfClaims } from "./claims-user.ts";
 import type { JwtIssuerOptions } from "./configuration.ts";
-import { fetchJson } from "./fetch-json.ts";
+import { sourceOf } from "./distributed-claims.ts";
+import { fetchJson, fetchText } from "./fetch-json.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 
 export interface JwtIssuersOptions {
@@ -43,36 +44,84 @@ export class JwtIssuers implements TokenAuthenticator {
   }
 }
 
+/** Issuers of distributed claims whose keys are kept, of one issuer of tokens. */
+const mostOthers = 10;
+
 class JwtIssuer {
-  private readonly keys: IssuerKeys;
+  private readonly url: string;
+  /** By issuer: its own, and those of others that its tokens have led to. */
+  private readonly keys = new Map<string, IssuerKeys>();
 
   constructor(
     private readonly issuer: JwtIssuerOptions,
     private readonly options: JwtIssuersOptions,
   ) {
-    const { url = "", discoveryURL = "", certificateAuthority } = issuer.configuration.issuer;
-    const { clock, signal, report } = options;
-    this.keys = new IssuerKeys({
-      issuer: url,
-      discoveryUrl: discoveryURL,
-      algorithms: issuer.algorithms ?? Object.keys(schemes),
+    const { url = "", discoveryURL = "" } = issuer.configuration.issuer;
+    this.url = url;
+    this.keys.set(url, this.keysOf(url, discoveryURL));
+  }
+
+  async owner(token: string): Promise<TokenOwner> {
+    const claims = await this.trusted(token, this.url);
+    const { claim = "" } = this.issuer.configuration.claimMappings.groups;
+    const source = claim === "" ? undefined : sourceOf(claims, claim);
+    const groups = source && (await this.told(claim, source));
+    const all = groups === undefined ? claims : { ...claims, [claim]: groups };
+    return { user: userOfClaims(all, this.issuer, this.options.domain) };
+  }
+
+  /** The claims of a token that the issuer signed, for this server and for now. */
+  private async trusted(token: string, issuer: string): Promise<Claims> {
+    const claims = await this.verified(token, issuer);
+    this.checkTimes(claims);
+    this.checkAudience(claims);
+    return claims;
+  }
+
+  /**
+   * A claim that another token tells. Whoever may sign tokens of this issuer may say where that is;
+   * its authorities have to vouch for the place and for the issuer there.
+   */
+  private async told(claim: string, source: NonNullable<ReturnType<typeof sourceOf>>) {
+    const { certificateAuthority: ca } = this.issuer.configuration.issuer;
+    const { signal } = this.options;
+    const options = { ca: ca || undefined, signal, token: source.accessToken };
+    const token = await fetchText(source.url, options).catch((error: Error) => {
+      throw new TokenFault(`oidc: while getting distributed claim "${claim}": ${error.message}`);
+    });
+    const issuer = issuerOf(token.trim());
+    if (issuer === undefined) {
+      throw new TokenFault(`oidc: endpoint ${source.url} has no token for claim "${claim}"`);
+    }
+    const claims = await this.trusted(token.trim(), issuer);
+    if (Object.hasOwn(claims, claim)) return claims[claim];
+    const story = `did not contain claim: ${claim}`;
+    throw new TokenFault(
+      `oidc: jwt returned by distributed claim endpoint "${source.url}" ${story}`,
+    );
+  }
+
+  private keysOf(issuer: string, discoveryUrl = ""): IssuerKeys {
+    const { certificateAuthority } = this.issuer.configuration.issuer;
+    const { clock, signal, report } = this.options;
+    return new IssuerKeys({
+      issuer,
+      discoveryUrl,
+      algorithms: this.issuer.algorithms ?? Object.keys(schemes),
       fetch: (address) => fetchJson(address, { ca: certificateAuthority || undefined, signal }),
       clock,
       report: (error) => signal.aborted || report(error),
     });
   }
 
-  async owner(token: string): Promise<TokenOwner> {
-    const claims = await this.verified(token);
-    this.checkTimes(claims);
-    this.checkAudience(claims);
-    return { user: userOfClaims(claims, this.issuer, this.options.domain) };
-  }
-
-  private async verified(token: string): Promise<Claims> {
-    const keys = await this.keys.known();
+  private async verified(token: string, issuer: string): Promise<Claims> {
+    const kept = this.keys.get(issuer) ?? this.keysOf(issuer);
+    const others = [...this.keys.keys()].filter((each) => each !== this.url);
+    if (!this.keys.has(issuer) && others.length >= mostOthers) this.keys.delete(others[0]!);
+    this.keys.set(issuer, kept);
+    const keys = await kept.known();
     if (keys === undefined) throw new TokenFault("oidc: authenticator not initialized");
-    const claims = verifyToken(token, keys) ?? verifyToken(token, await this.keys.renewed());
+    const claims = verifyToken(token, keys) ?? verifyToken(token, await kept.renewed());
     if (claims !== undefined) return claims;
     throw new TokenFault("oidc: verify token: failed to verify id token signature");
   }

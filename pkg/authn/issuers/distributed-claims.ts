@@ -1,0 +1,41 @@
+import type { Claims } from "../jwt.ts";
+import { TokenFault } from "../token.ts";
+
+/** Where somebody else tells a claim. */
+interface ClaimSource {
+  readonly url: string;
+  /** "" = none is needed. */
+  readonly accessToken: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Where a claim is told that is not among the claims themselves (OpenID Connect Core 1.0, section
+ * 5.6.2): `{"_claim_names":{"groups":"s"},"_claim_sources":{"s":{"endpoint":"https://…"}}}`.
+ * Undefined where it is not told, or not by an endpoint.
+ * @throws TokenFault
+ */
+export function sourceOf(claims: Claims, claim: string): ClaimSource | undefined {
+  if (Object.hasOwn(claims, claim) || claims["_claim_names"] === undefined) return undefined;
+  const names = fieldsOf(claims["_claim_names"]);
+  if (names === undefined) throw new TokenFault("oidc: error parsing distributed claim names");
+  if (claims["_claim_sources"] === undefined) throw new TokenFault("oidc: no claim sources");
+  const sources = fieldsOf(claims["_claim_sources"]);
+  if (sources === undefined) throw new TokenFault("oidc: could not parse claim sources");
+  const name = Object.hasOwn(names, claim) ? names[claim] : undefined;
+  if (typeof name !== "string") return undefined;
+  const source = Object.hasOwn(sources, name) ? fieldsOf(sources[name]) : undefined;
+  if (source === undefined) {
+    const story = `contained a source ${name} missing in _claims_sources`;
+    throw new TokenFault(`oidc: id token _claim_names ${story}`);
+  }
+  const { endpoint, access_token: accessToken } = source;
+  if (typeof endpoint !== "string" || endpoint === "") return undefined;
+  return { url: endpoint, accessToken: typeof accessToken === "string" ? accessToken : "" };
+}
+
+function fieldsOf(value: unknown): Fields | undefined {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? (value as Fields) : undefined;
+}
