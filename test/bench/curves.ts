@@ -1,5 +1,7 @@
 /** How costs grow with what a server holds: each row ten times the one before. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Aim, configMap, Connection, rate } from "./client.ts";
+import { custom, definition, definitions } from "./custom.ts";
 
 export interface CurveOptions {
   /** Longest time of one figure. */
@@ -8,6 +10,8 @@ export interface CurveOptions {
   readonly objects: number;
   readonly watchers: number;
   readonly namespaces: number;
+  /** Defined by CustomResourceDefinitions; those that are built in come on top. */
+  readonly kinds: number;
 }
 
 /** A line of a table. */
@@ -23,6 +27,7 @@ export async function curves(aim: Aim, options: CurveOptions, print: PrintRow): 
   try {
     await objectCurve(connection, options, print);
     await namespaceCurve(connection, options, print);
+    await kindCurve(connection, options, print);
     await watcherCurve(aim, options, print);
   } finally {
     connection.close();
@@ -82,6 +87,53 @@ async function namespaceCurve(
     const own = await rate(seconds, 8, () => connection.call("GET", one));
     const all = await rate(seconds, 8, () => connection.call("GET", "/api/v1/namespaces"));
     print([count, created, own, all].map(whole));
+  }
+}
+
+async function kindCurve(
+  connection: Connection,
+  { kinds, seconds }: CurveOptions,
+  print: PrintRow,
+): Promise<void> {
+  const builtIn = await inNamespace(connection, "curve-kinds");
+  await createMany(connection, builtIn, { from: 0, to: 10 });
+  print(["kinds", "ms/kind", "GET/s", "own GET/s", "own LIST/s", "own POST/s", "/apis ms"]);
+  let there = 0;
+  for (const count of steps(kinds)) {
+    const start = performance.now();
+    const more = Math.max(1, count - there);
+    for (; there < count; there++) await define(connection, there);
+    const each = (performance.now() - start) / more;
+    const { collection, object } = custom(count >> 1);
+    const get = await rate(seconds, inFlight, () => connection.call("GET", `${builtIn}/object-5`));
+    const own = await rate(seconds, inFlight, () => connection.call("GET", `${collection}/one`));
+    const page = `${collection}?limit=9`;
+    const list = await rate(seconds, inFlight, () => connection.call("GET", page));
+    const run = Date.now().toString(36);
+    const made = await rate(seconds, inFlight, (n) => {
+      const body = { ...object, metadata: { name: `made-${run}-${n}` } };
+      return connection.call("POST", collection, { body: Buffer.from(JSON.stringify(body)) });
+    });
+    const asked = performance.now();
+    await connection.call("GET", "/apis", { accept: aggregated });
+    print([count, each, get, own, list, made, performance.now() - asked].map(whole));
+  }
+}
+
+const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/** Makes a kind and its first object, as soon as it is served. */
+async function define(connection: Connection, index: number): Promise<void> {
+  const { collection, object } = custom(index);
+  const body = Buffer.from(JSON.stringify(definition(index)));
+  await connection.call("POST", definitions, { body });
+  for (;;) {
+    const first = Buffer.from(JSON.stringify(object));
+    const { status } = await connection.call("POST", collection, { body: first });
+    if (status === 201 || status === 409) return;
+    // It is not there yet, or on its way.
+    if (status !== 404 && status !== 429) throw new Error(`${collection}: status ${status}`);
+    await sleep(1);
   }
 }
 

@@ -4,33 +4,11 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+import { custom, definition, definitions as path } from "./custom.ts";
 
 const count = 2000;
-const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const width = 16;
-
-/** A schema of a common size: 60 fields in three levels, about 9 kB of JSON. */
-function schema(): object {
-  const text = { type: "string", maxLength: 253, description: "A field of the specification." };
-  const fields = (make: () => object, length: number): object =>
-    Object.fromEntries(Array.from({ length }, (_each, index) => [`field${index}`, make()]));
-  const inner = () => ({ type: "object", properties: fields(() => text, 9) });
-  const list = () => ({ type: "array", items: inner() });
-  const properties = { ...fields(inner, 3), lists: list(), others: list(), size: text };
-  const status = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  return { type: "object", properties: { spec: { type: "object", properties }, status } };
-}
-
-function definition(index: number): object {
-  const group = `group${index % 200}.example.com`;
-  const [plural, kind] = [`things${index}`, `Thing${index}`];
-  const version = { name: "v1", served: true, storage: true, subresources: { status: {} } };
-  const versions = [{ ...version, schema: { openAPIV3Schema: schema() } }];
-  const spec = { group, scope: "Namespaced", names: { plural, kind }, versions };
-  const typeMeta = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
-  return { ...typeMeta, metadata: { name: `${plural}.${group}` }, spec };
-}
 
 async function post(server: RunningServer, where: string, body: object): Promise<void> {
   const headers = { "content-type": "application/json" };
@@ -45,23 +23,17 @@ async function post(server: RunningServer, where: string, body: object): Promise
 
 /** Milliseconds until an object of the definition can be made. */
 async function untilServed(server: RunningServer, index: number): Promise<number> {
-  const group = `group${index % 200}.example.com`;
   const began = performance.now();
+  const { name, collection, object } = custom(index);
   await post(server, path, definition(index));
-  const where = `${path}/things${index}.${group}`;
+  const where = `${path}/${name}`;
   for (;;) {
     const { status } = (await (await server.fetch(where)).json()) as any;
     const found = status.conditions?.find((each: any) => each.type === "Established");
     if (found?.status === "True") break;
     await sleep(1);
   }
-  const body = {
-    apiVersion: `${group}/v1`,
-    kind: `Thing${index}`,
-    metadata: { name: "one" },
-    spec: { size: "1" },
-  };
-  await post(server, `/apis/${group}/v1/namespaces/default/things${index}`, body);
+  await post(server, collection, object);
   return performance.now() - began;
 }
 

@@ -4,8 +4,8 @@
  * Figures of a server and of the floor of this machine, a bare node:http2 server under the same
  * load. Both have the machine in turn, and the best round of each counts: what else runs on a
  * machine comes and goes. With --url the same load goes to any other Kubernetes API server.
- * `npm run bench -- --curves` shows how costs grow, up to 150,000 objects, 5,000 watchers and 1,000
- * namespaces.
+ * `npm run bench -- --curves` shows how costs grow, up to 150,000 objects, 5,000 watchers, 1,000
+ * namespaces and 1,000 custom kinds.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -211,7 +211,7 @@ function bestFanOut(rounds: readonly FanOut[]): FanOut {
 }
 
 async function showCurves(aim: Aim): Promise<void> {
-  const greatest = { objects: 150_000, watchers: 5_000, namespaces: 1_000 };
+  const greatest = { objects: 150_000, watchers: 5_000, namespaces: 1_000, kinds: 1_000 };
   const print = (cells: readonly string[]) =>
     console.log(cells.map((cell) => cell.padStart(11)).join(" "));
   await curves(aim, { ...greatest, seconds }, print);
