@@ -24,6 +24,17 @@ export const controllerManagerFlags = {
     "objects that the garbage collector looks after at a time",
     { minimum: 1 },
   ),
+  "concurrent-resource-quota-syncs": flag(
+    "int",
+    usualWorkers.quotaWorkers,
+    "quotas that are counted at a time",
+    { minimum: 1 },
+  ),
+  "resource-quota-sync-period": flag(
+    "duration",
+    usualWorkers.quotaResyncMs,
+    "after which all quotas are counted again",
+  ),
   "leader-elect": flag("bool", true, "run controllers only while holding a Lease"),
   "leader-elect-lease-duration": flag(
     "duration",

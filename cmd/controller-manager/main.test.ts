@@ -47,6 +47,8 @@ describe("keelson controller-manager", function () {
       "--secure-port=0",
       "--cluster-signing-cert-file=ca.crt",
       "--cluster-signing-key-file=ca.key",
+      "--concurrent-resource-quota-syncs=2",
+      "--resource-quota-sync-period=1m",
       "--use-service-account-credentials",
       "--leader-elect-lease-duration=6s",
       "--leader-elect-renew-deadline=4s",

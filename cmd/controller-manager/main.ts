@@ -240,6 +240,8 @@ function settingsOf(values: Values): ControllerSettings {
   const workers = {
     namespaceWorkers: values["concurrent-namespace-syncs"],
     collectorWorkers: values["concurrent-gc-syncs"],
+    quotaWorkers: values["concurrent-resource-quota-syncs"],
+    quotaResyncMs: values["resource-quota-sync-period"],
   };
   const signing = signingOf(values);
   const common = { ...workers, settleMs, rootCa, ...(signing === undefined ? {} : { signing }) };

@@ -8,13 +8,13 @@ import type { ControllerContext } from "./context.ts";
 import { type CollectorOptions, runGarbageCollector } from "./garbage-collector.ts";
 import { type NamespaceOptions, runNamespaceController } from "./namespace.ts";
 import { runPolicyTypeChecking } from "./policy-type-checking.ts";
-import { runResourceQuotaController } from "./resource-quota.ts";
+import { type QuotaOptions, runResourceQuotaController } from "./resource-quota.ts";
 import { runRootCaPublisher } from "./root-ca-publisher.ts";
 import { runServiceAccountController } from "./service-account.ts";
 import { runTokenCleaner } from "./token-cleaner.ts";
 
 /** What some controllers need beside the API. */
-export interface ControllerSettings extends NamespaceOptions, CollectorOptions {
+export interface ControllerSettings extends NamespaceOptions, CollectorOptions, QuotaOptions {
   /** Authorities of the API server (PEM); "" = nobody is told of them. */
   readonly rootCa: string;
   /** Signs tokens that lie in Secrets; absent = nobody fills such Secrets. */
@@ -24,7 +24,12 @@ export interface ControllerSettings extends NamespaceOptions, CollectorOptions {
 }
 
 /** Those of kube-controller-manager. */
-export const usualWorkers = { namespaceWorkers: 10, collectorWorkers: 20 } as const;
+export const usualWorkers = {
+  namespaceWorkers: 10,
+  collectorWorkers: 20,
+  quotaWorkers: 5,
+  quotaResyncMs: 300_000,
+} as const;
 
 /** The longest life of a certificate, as in kube-controller-manager. */
 export const signingDurationMs = 365 * 86_400_000;

@@ -13,9 +13,6 @@ import { type ControllerContext, queueOf } from "./context.ts";
 import { type ResourceQuota, resourceQuotas } from "./kinds.ts";
 import { QuotaResources } from "./quota-resources.ts";
 
-const workers = 5;
-/** Everything is counted anew in such intervals. */
-const resyncMs = 300_000;
 /** Deletions come in groups. */
 const calmMs = 50;
 /** What admission has noted is in the store after so long, or never. */
@@ -28,8 +25,18 @@ const pageSize = 500;
  * Keeps the status of quotas: the limits that are in force and what is used, counted object by
  * object. Admission adds what is created by itself; only here does anything become less.
  */
-export async function runResourceQuotaController(context: ControllerContext): Promise<void> {
-  await new ResourceQuotaController(context).run();
+export async function runResourceQuotaController(
+  context: ControllerContext,
+  options: QuotaOptions,
+): Promise<void> {
+  await new ResourceQuotaController(context, options).run();
+}
+
+export interface QuotaOptions {
+  /** Quotas that are counted at a time. */
+  readonly quotaWorkers: number;
+  /** All of them are counted again after so many milliseconds. */
+  readonly quotaResyncMs: number;
 }
 
 /** A count that came to less than what admission had noted. */
@@ -46,7 +53,10 @@ class ResourceQuotaController {
   private readonly resources: QuotaResources;
   private readonly doubts = new Map<string, Doubt>();
 
-  constructor(private readonly context: ControllerContext) {
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly options: QuotaOptions,
+  ) {
     this.queue = queueOf(context, "resource_quota_controller_resource_changes");
     this.quotas = context.informers.of(resourceQuotas);
     this.resources = new QuotaResources(context, {
@@ -68,14 +78,17 @@ class ResourceQuotaController {
     await Promise.all([
       this.resources.run(),
       this.resync(),
-      this.queue.run((key) => this.count(key), { workers }),
+      this.queue.run((key) => this.count(key), {
+        workers: this.options.quotaWorkers,
+      }),
     ]);
   }
 
   private async resync(): Promise<void> {
     const { clock, signal } = this.context;
     while (!signal.aborted) {
-      await clock.sleep(resyncMs, signal, { background: true }).catch(() => undefined);
+      const { quotaResyncMs } = this.options;
+      await clock.sleep(quotaResyncMs, signal, { background: true }).catch(() => undefined);
       this.addAll();
     }
   }
