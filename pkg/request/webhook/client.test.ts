@@ -138,6 +138,11 @@ describe("kubeconfigs of webhooks", () => {
     assert.equal(read(text).authorization(), undefined);
   });
 
+  it("need say nothing of the user", () => {
+    const cluster = `clusters:\n- name: a\n  cluster: {server: "${server}"}\n`;
+    assert.equal(read(`${cluster}contexts:\nusers:\n- name: b\n  user:\n`).tls.cert, undefined);
+  });
+
   it("have their token files read again", () => {
     const files = { t: "one\n" };
     const { authorization } = read(config(server, { tokenFile: "t", token: "old" }), files);
@@ -149,6 +154,7 @@ describe("kubeconfigs of webhooks", () => {
   for (const [what, text, message] of [
     ["no YAML", "a: [", /^yaml: /],
     ["no map", "[]", /must be a map/],
+    ["nothing", "", /must be a map/],
     ["no cluster", "{}", /names no cluster/],
     ["an unknown context", '{"current-context": "x"}', /"x" is not in contexts/],
     ["no server", config(""), /server "" is no http or https URL/],

@@ -39,7 +39,7 @@ const unsupported = {
 export function parseKubeconfig(text: string, readFile: ReadFile): Endpoint {
   const config = record(parsed(text), "the kubeconfig");
   const current = config["current-context"];
-  const context = named(config, "contexts", current)?.["context"];
+  const context = named(config, "contexts", current)?.["context"] ?? undefined;
   const names = context === undefined ? {} : record(context, "the current context");
   const cluster = partOf(config, "cluster", names["cluster"]);
   if (cluster === undefined) throw new KubeconfigFault("the kubeconfig names no cluster");
@@ -126,11 +126,11 @@ function parsed(source: string): unknown {
 }
 
 function partOf(config: Fields, kind: "cluster" | "user", name: unknown): Fields | undefined {
-  const found = named(config, `${kind}s`, name)?.[kind];
+  const found = named(config, `${kind}s`, name)?.[kind] ?? undefined;
   if (found === undefined) return undefined;
   const part = record(found, `the ${kind}`);
   const odd = unsupported[kind].find((key) => part[key] !== undefined);
-  if (odd !== undefined) throw new KubeconfigFault(`${odd} is not supported in a webhook's file`);
+  if (odd !== undefined) throw new KubeconfigFault(`${odd} is not supported`);
   return part;
 }
 
