@@ -46,13 +46,13 @@ export class StartSteps {
   /** Does the work of some steps, again while the store is not there: it may be starting, too. */
   async run(names: readonly Step[], work: () => Promise<unknown>): Promise<void> {
     const { clock, report, signal } = this.options;
-    const patientUntil = clock.now() + patienceMs;
+    const patientUntil = clock.monotonic() + patienceMs;
     for (;;) {
       try {
         await work();
         break;
       } catch (error) {
-        if (!isUnanswered(error) || clock.now() >= patientUntil) throw error;
+        if (!isUnanswered(error) || clock.monotonic() >= patientUntil) throw error;
         report("start", error);
       }
       await clock.sleep(pauseMs, signal);
