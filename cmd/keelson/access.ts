@@ -1,6 +1,6 @@
 /** Who may come in and what they may do, as start options say it. */
 import { accessDefaults } from "#api";
-import { selfReview, storedObjects, tokenRequest, tokenReview } from "#authn";
+import { selfReview, storedObjects, TokenCacheFigures, tokenRequest, tokenReview } from "#authn";
 import {
   type AccessKind,
   accessReviews,
@@ -13,7 +13,7 @@ import {
 import type { Clock } from "#base";
 import { type Catalog, type Domain, resolve } from "#meta";
 import type { Admit, Answerer, Registry } from "#registry";
-import type { Authenticator, Authorizer, Tracer } from "#request";
+import type { Authenticator, Authorizer, Instruments, Tracer } from "#request";
 import type { ServerDocument } from "#server";
 import { authenticationOf } from "./authentication.ts";
 import { ConfiguredAuthorizers } from "./authorization.ts";
@@ -44,6 +44,7 @@ export interface AccessOptions {
   readonly gates: (name: string) => boolean;
   /** Told of what went wrong behind the requests. */
   readonly report: (what: string, error: unknown) => void;
+  readonly instruments: Instruments;
   /** Records calls to webhooks. */
   readonly tracer: Tracer;
   /** Aborts when the server ends. */
@@ -61,7 +62,8 @@ export function accessOf(from: AccessOptions): Access {
   const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
   const keys = accountKeys(options.serviceAccounts);
   const read = storedObjects(from.registry, catalog);
-  const { authenticator, tokens } = authenticationOf({ ...from, keys, read });
+  const figures = new TokenCacheFigures(from.instruments);
+  const { authenticator, tokens } = authenticationOf({ ...from, keys, read, figures });
   return {
     authenticator,
     authorizer,

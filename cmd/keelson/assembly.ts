@@ -29,6 +29,7 @@ export async function assemble(foundation: Foundation): Promise<Assembly> {
     ...foundation,
     adminToken: token,
     ownAuthority: credentials?.authority.certificate,
+    instruments: foundation.metrics.instruments,
     life: signal,
     registry: () => registry,
   });

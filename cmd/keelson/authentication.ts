@@ -15,6 +15,7 @@ import {
   secretLabels,
   ServiceAccountTokens,
   type TokenAuthenticator,
+  type TokenCacheFigures,
   TokenFile,
   Tokens,
   TokenWebhook,
@@ -66,6 +67,7 @@ export interface AuthenticationParts {
   readonly registry: () => Registry;
   readonly report: (what: string, error: unknown) => void;
   readonly tracer: Tracer;
+  readonly figures: TokenCacheFigures;
   /** Aborts when the server ends. */
   readonly life: AbortSignal;
 }
@@ -155,7 +157,7 @@ function followedAuthorities(
  * of other issuers, and whatever another server knows.
  */
 function tokensOf(parts: AuthenticationParts, issuers: JwtIssuers): Tokens {
-  const { options, adminToken, keys, clock, catalog, read, registry, report } = parts;
+  const { options, adminToken, keys, clock, figures, catalog, read, registry, report } = parts;
   const { domain } = catalog;
   const onLabelFault = (error: unknown) => report("last use of a token in a Secret", error);
   const accounts = new ServiceAccountTokens({
@@ -169,9 +171,9 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtIssuers): Tokens {
   const kinds: readonly TokenAuthenticator[] = [
     new TokenFile(`${adminToken},admin,admin,"system:masters"`),
     ...tokenFile(options),
-    new CachedTokens(accounts, { clock, goodMs: accountGoodMs }),
+    new CachedTokens(accounts, { clock, figures, goodMs: accountGoodMs }),
     ...(options.bootstrapTokens ? [new BootstrapTokens({ read, clock, domain })] : []),
-    ...(hasIssuers(options) ? [new CachedTokens(issuers, { clock, goodMs })] : []),
+    ...(hasIssuers(options) ? [new CachedTokens(issuers, { clock, figures, goodMs })] : []),
     ...tokenWebhook(parts),
   ];
   return new Tokens(kinds, keys.audiences, domain);
@@ -186,7 +188,7 @@ function hasIssuers({ oidc, authentication }: StartOptions): boolean {
 }
 
 function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[] {
-  const { options, clock, catalog, report, life, tracer } = parts;
+  const { options, clock, figures, catalog, report, life, tracer } = parts;
   if (options.tokenWebhook === undefined) return [];
   const { endpoint, cacheMs = webhookCacheMs, version = "v1beta1" } = options.tokenWebhook;
   const client = webhookClient({ endpoint, timeoutMs: webhookTimeoutMs, clock, tracer });
@@ -197,5 +199,5 @@ function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[]
     version,
     report: (error) => report("token webhook", error),
   });
-  return [new CachedTokens(webhook, { clock, goodMs: cacheMs, badMs: cacheMs })];
+  return [new CachedTokens(webhook, { clock, figures, goodMs: cacheMs, badMs: cacheMs })];
 }

@@ -1,5 +1,6 @@
 import { admissionMetrics } from "#admission";
 import { featureStages } from "#api";
+import { tokenCacheMetrics } from "#authn";
 import type { MetricDefinition } from "#request";
 import { PrometheusMetrics } from "#server";
 import { storageMetrics } from "./storage-metrics.ts";
@@ -18,7 +19,8 @@ const shownStages = { alpha: "ALPHA", beta: "BETA", stable: "", deprecated: "DEP
 export function metricsOf(isOn: (feature: string) => boolean): PrometheusMetrics {
   const metrics = new PrometheusMetrics();
   const { instruments } = metrics;
-  instruments.define([...storageMetrics, ...admissionMetrics, featureEnabled]);
+  const ofParts = [...storageMetrics, ...admissionMetrics, ...tokenCacheMetrics];
+  instruments.define([...ofParts, featureEnabled]);
   for (const [name, stage] of featureStages()) {
     const labels = { name, stage: shownStages[stage] };
     instruments.set(featureEnabled.name, labels, isOn(name) ? 1 : 0);

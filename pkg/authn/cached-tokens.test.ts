@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { kubernetes } from "#meta";
-import { type WebhookClient, WebhookFault } from "#request";
+import { type MetricLabels, noInstruments, type WebhookClient, WebhookFault } from "#request";
 import { CachedTokens } from "./cached-tokens.ts";
+import { TokenCacheFigures } from "./token-cache-figures.ts";
 import { TokenWebhook } from "./token-webhook.ts";
 import { TokenFault, type TokenOwner } from "./token.ts";
 
@@ -12,6 +13,7 @@ describe("remembered tokens", () => {
   const clock = { monotonic: () => now } as any;
   const alice = { user: { name: "alice", uid: "", groups: [], extra: new Map() } };
   let tokens: CachedTokens;
+  let told: string[];
 
   beforeEach(() => {
     asked = [];
@@ -22,7 +24,12 @@ describe("remembered tokens", () => {
         return answer();
       },
     };
-    tokens = new CachedTokens(inner, { clock, goodMs: 1000, badMs: 100 });
+    told = [];
+    const tell = (metric: string, { status }: MetricLabels, value: number) =>
+      void told.push(`${metric.replace("authentication_token_cache_", "")} ${status} ${value}`);
+    const instruments = { ...noInstruments, add: tell, set: tell };
+    const figures = new TokenCacheFigures(instruments);
+    tokens = new CachedTokens(inner, { clock, figures, goodMs: 1000, badMs: 100 });
   });
 
   it("are believed for their time, each for its audiences", async () => {
@@ -39,6 +46,22 @@ describe("remembered tokens", () => {
   it("are asked about once by many at a time", async () => {
     await Promise.all([1, 2, 3].map(() => tokens.owner("t", [])));
     assert.equal(asked.length, 1);
+  });
+
+  it("are counted: who asked, and what it took", async () => {
+    await Promise.all([tokens.owner("t", []), tokens.owner("t", [])]);
+    await tokens.owner("t", []);
+    answer = () => Promise.reject(new TokenFault("expired"));
+    await assert.rejects(tokens.owner("u", []), TokenFault);
+    const count = (line: string) => told.filter((each) => each === line).length;
+    assert.equal(count("request_total miss 1"), 3);
+    assert.equal(count("request_total hit 1"), 1);
+    assert.deepEqual([count("fetch_total ok 1"), count("fetch_total error 1")], [1, 1]);
+    assert.equal(count("active_fetch_count blocked 2"), 1);
+    const last = (start: string) => told.findLast((each) => each.startsWith(start));
+    for (const state of ["active_fetch_count blocked", "active_fetch_count in_flight"]) {
+      assert.equal(last(state), `${state} 0`);
+    }
   });
 
   it("that nobody knows are asked about again sooner", async () => {

@@ -1,9 +1,11 @@
 import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "#base";
+import type { TokenCacheFigures } from "./token-cache-figures.ts";
 import type { TokenAuthenticator, TokenOwner } from "./token.ts";
 
 export interface CacheOptions {
   readonly clock: Clock;
+  readonly figures: TokenCacheFigures;
   /** How long a token that was taken is believed, in milliseconds. */
   readonly goodMs: number;
   /** How long one that was none of this kind is not asked about again; default 0. */
@@ -35,10 +37,13 @@ export class CachedTokens implements TokenAuthenticator {
   ) {}
 
   owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined> {
+    const { clock, figures } = this.options;
+    const begun = clock.monotonic();
     // A list in JSON tells where it ends, so no two questions are written alike.
     const digest = hash("sha256", `${this.key}${JSON.stringify(audiences)}${token}`, "base64");
     const known = this.good.get(digest) ?? this.bad.get(digest);
-    if (known !== undefined && known.until > this.options.clock.monotonic()) {
+    if (known !== undefined && known.until > begun) {
+      figures.answered("hit", clock.monotonic() - begun);
       return Promise.resolve(known.owner);
     }
     let question = this.asked.get(digest);
@@ -46,7 +51,9 @@ export class CachedTokens implements TokenAuthenticator {
       question = this.ask(digest, token, audiences).finally(() => this.asked.delete(digest));
       this.asked.set(digest, question);
     }
-    return question;
+    return figures
+      .waited(question)
+      .finally(() => figures.answered("miss", clock.monotonic() - begun));
   }
 
   private async ask(
@@ -56,9 +63,9 @@ export class CachedTokens implements TokenAuthenticator {
   ): Promise<TokenOwner | undefined> {
     this.good.delete(digest);
     this.bad.delete(digest);
-    const { clock, goodMs, badMs = 0 } = this.options;
+    const { clock, figures, goodMs, badMs = 0 } = this.options;
     const asked = clock.monotonic();
-    const owner = await this.inner.owner(token, audiences);
+    const owner = await figures.fetched(this.inner.owner(token, audiences));
     const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
     if (milliseconds > 0) keep(answers, digest, { owner, until: asked + milliseconds });
     return owner;

@@ -24,6 +24,7 @@ export {
   type VerifyingKey,
 } from "./signing-keys.ts";
 export { type ReadObject, secretLabels, storedObjects } from "./stored-objects.ts";
+export { TokenCacheFigures, tokenCacheMetrics } from "./token-cache-figures.ts";
 export { TokenFile } from "./token-file.ts";
 export { tokenRequest } from "./token-request.ts";
 export { tokenReview } from "./token-review.ts";

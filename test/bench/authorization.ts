@@ -2,11 +2,11 @@
  * `npm run bench:authorization`: what finding out who asks and whether he may costs a request, for
  * a token that has been seen before, among 2,000 roles and 5,000 bindings.
  */
-import { CachedTokens, Tokens, TokenFile, Union } from "#authn";
+import { CachedTokens, TokenCacheFigures, Tokens, TokenFile, Union } from "#authn";
 import { firstOpinion, masters, Rbac } from "#authz";
 import { systemClock } from "#base";
 import { kubernetes } from "#meta";
-import type { Attributes, Credentials } from "#request";
+import { type Attributes, type Credentials, noInstruments } from "#request";
 
 const rounds = 100_000;
 const batch = 100;
@@ -33,8 +33,9 @@ function manyBindings(): Rbac {
 /** The second file stands for kinds of tokens whose check is costly, which are remembered. */
 function authenticator(): Union {
   const listed = new TokenFile('admin,admin,1,"system:masters"');
+  const figures = new TokenCacheFigures(noInstruments);
   const costly = new TokenFile('warm,u7,7,"g1,g2"');
-  const remembered = new CachedTokens(costly, { clock: systemClock, goodMs: 500 });
+  const remembered = new CachedTokens(costly, { clock: systemClock, figures, goodMs: 500 });
   const tokens = new Tokens([listed, remembered], ["https://kubernetes.default.svc"], kubernetes);
   return new Union({ authenticators: [tokens], anonymous: () => true });
 }
