@@ -304,8 +304,8 @@ describe("switches of admission plugins", () => {
       "Priority in enable-admission-plugins and disable-admission-plugins overlapped",
     ],
     [
-      { enable: ["EventRateLimit"] },
-      'enable-admission-plugins plugin "EventRateLimit" is not part of this server',
+      { enable: ["AlwaysDeny"] },
+      'enable-admission-plugins plugin "AlwaysDeny" is not part of this server',
     ],
   ] as const) {
     it(message, () => {
