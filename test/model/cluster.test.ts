@@ -48,6 +48,8 @@ describe("a cluster on this machine", function () {
     if (directory) rmSync(directory, { recursive: true, force: true });
   });
 
+  const logOf = (name: string) => readFileSync(path.join(directory, "log", `${name}.log`), "utf8");
+
   it("ends what it has started when it is interrupted before it is there", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "keelson-cluster-"));
     try {
@@ -97,11 +99,14 @@ describe("a cluster on this machine", function () {
     const holder = async () => (await client.get(leases, managerLease)).spec.holderIdentity ?? "";
     const before = await holder();
     assert.notEqual(before, "");
-    const leader = cluster.managers.find(({ name }) => {
-      const log = readFileSync(path.join(directory, "log", `${name}.log`), "utf8");
-      return /^keelson: (leading|\S+ leads)$/m.exec(lastLines(log))?.[1] === "leading";
+    const leader = await eventually(async () => {
+      const found = cluster.managers.find(({ name }) => {
+        const last = lastLines(logOf(name));
+        return /^keelson: (leading|\S+ leads)$/m.exec(last)?.[1] === "leading";
+      });
+      assert.ok(found !== undefined, "no controller manager says that it leads");
+      return found;
     });
-    assert.ok(leader !== undefined, "no controller manager says that it leads");
     await leader.kill();
     await eventually(async () => assert.notEqual(await holder(), before));
     await client.create(
@@ -126,7 +131,9 @@ describe("a cluster on this machine", function () {
       return data?.result ?? [];
     };
     await eventually(async () => {
-      assert.deepEqual(await ask("up == 0"), []);
+      const [down] = await ask("up == 0");
+      const logs = cluster.managers.map(({ name, pid }) => `${pid}: ${logOf(name).slice(-1500)}`);
+      assert.equal(down, undefined, [JSON.stringify(down), ...logs].join("\n"));
       assert.equal((await ask("up")).length, 8);
     });
     const file = path.join(root, "deploy/grafana/dashboards/keelson.json");
