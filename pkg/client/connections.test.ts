@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { createServer, type Server, type Socket } from "node:net";
-import type { AddressInfo } from "node:net";
+import { createServer as createHttp2Server } from "node:http2";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { type Clock, systemClock } from "#base";
 import { connections } from "./connections.ts";
+import { DeadlineExceeded } from "./deadline.ts";
 import { ConnectionFault } from "./sending.ts";
 
 /** Time runs a thousand times as fast. */
@@ -45,5 +46,37 @@ describe("connections", () => {
 
   it("are refused at once where nobody listens", async () => {
     await assert.rejects(sendTo(1, systemClock), /^ConnectionFault: connect ECONNREFUSED/);
+  });
+
+  it("that did not answer in time are not used again before they do", async () => {
+    const held: Socket[] = [];
+    const behind = createHttp2Server((_request, response) => response.end());
+    const front = createServer((socket) => {
+      const other = connect((behind.address() as AddressInfo).port, "127.0.0.1");
+      held.push(socket, other);
+      socket.on("error", () => other.destroy()).pipe(other);
+      other.on("error", () => socket.destroy()).pipe(socket);
+    });
+    for (const each of [behind, front]) {
+      await new Promise<void>((resolve) => each.listen(0, "127.0.0.1", resolve));
+    }
+    const url = new URL(`http://127.0.0.1:${(front.address() as AddressInfo).port}`);
+    const tls = { rejectUnauthorized: false };
+    const endpoint = () => ({ url, tls, authorization: () => undefined });
+    const send = connections({ endpoint, clock: systemClock, signal: life.signal });
+    const ask = (signal: AbortSignal) => send({ method: "GET", path: "/", headers: {}, signal });
+    const patient = new AbortController();
+    try {
+      assert.equal((await ask(patient.signal)).status, 200);
+      for (const socket of held) socket.unpipe();
+      const late = new AbortController();
+      const answer = ask(late.signal);
+      late.abort(new DeadlineExceeded(1));
+      await assert.rejects(answer, DeadlineExceeded);
+      assert.equal((await ask(patient.signal)).status, 200);
+    } finally {
+      for (const socket of held) socket.destroy();
+      for (const each of [behind, front]) each.close();
+    }
   });
 });

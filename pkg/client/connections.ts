@@ -7,6 +7,7 @@ import {
 } from "node:http2";
 import type { Clock } from "#base";
 import type { Endpoint } from "#request";
+import { DeadlineExceeded } from "./deadline.ts";
 import { ConnectionFault, type Incoming, type Outgoing, type Send } from "./sending.ts";
 
 export interface ConnectionOptions {
@@ -48,32 +49,11 @@ class Pool {
   }
 
   private connect(): Connection {
-    const endpoint = this.options.endpoint();
-    const connection = new Connection(endpoint);
+    const connection = new Connection(this.options.endpoint(), this.options.clock);
     const { session } = connection;
     this.open.set(session, connection);
     session.once("close", () => this.open.delete(session));
-    void this.keepAlive(connection);
     return connection;
-  }
-
-  private async keepAlive(connection: Connection): Promise<void> {
-    const { clock } = this.options;
-    const { session } = connection;
-    const life = new AbortController();
-    session.once("close", () => life.abort());
-    const pause = (ms: number) =>
-      clock.sleep(ms, life.signal, { background: true }).catch(() => undefined);
-    await pause(connectMs);
-    if (!connection.isConnected) session.destroy(new Error("the server does not answer"));
-    while (!session.destroyed) {
-      await pause(pingIntervalMs);
-      if (session.destroyed || session.closed) return;
-      let isSilent = true;
-      session.ping((error) => (isSilent = error !== null));
-      await pause(pingAnswerMs);
-      if (isSilent && !session.destroyed) session.destroy(new Error("the server is silent"));
-    }
   }
 
   private close(): void {
@@ -83,27 +63,66 @@ class Pool {
 
 class Connection {
   readonly session: ClientHttp2Session;
+  private readonly life = new AbortController();
   private streams = 0;
   private leaving = false;
   private connected = false;
+  /** A request was not answered in time: others go elsewhere until it is known to live. */
+  private doubted = false;
 
-  constructor(private readonly endpoint: Endpoint) {
+  constructor(
+    private readonly endpoint: Endpoint,
+    private readonly clock: Clock,
+  ) {
     this.session = connect(endpoint.url.origin, { ...endpoint.tls });
     this.session.once("connect", () => (this.connected = true));
     this.session.once("goaway", () => (this.leaving = true));
+    this.session.once("close", () => this.life.abort());
     // Requests tell of it.
     this.session.on("error", () => undefined);
-  }
-
-  get isConnected(): boolean {
-    return this.connected;
+    void this.keepAlive();
   }
 
   get hasRoom(): boolean {
-    const { session, leaving, streams } = this;
+    const { session, leaving, streams, doubted } = this;
     const most = session.remoteSettings?.maxConcurrentStreams ?? streamsPerConnection;
-    const usable = !session.closed && !session.destroyed && !leaving;
+    const usable = !session.closed && !session.destroyed && !leaving && !doubted;
     return usable && streams < Math.min(most, streamsPerConnection);
+  }
+
+  private async keepAlive(): Promise<void> {
+    const { session } = this;
+    await this.pause(connectMs);
+    if (!this.connected) session.destroy(new Error("the server does not answer"));
+    while (!session.destroyed) {
+      await this.pause(pingIntervalMs);
+      if (session.destroyed || session.closed) return;
+      await this.probe();
+    }
+  }
+
+  /** Asks whether the other side lives, and ends the connection if nobody says so. */
+  private async probe(): Promise<void> {
+    const { session } = this;
+    let isSilent = true;
+    session.ping((error) => {
+      if (error !== null) return;
+      isSilent = false;
+      this.doubted = false;
+    });
+    await this.pause(pingAnswerMs);
+    if (isSilent && !session.destroyed) session.destroy(new Error("the server is silent"));
+  }
+
+  private pause(ms: number): Promise<void> {
+    const { signal } = this.life;
+    return this.clock.sleep(ms, signal, { background: true }).catch(() => undefined);
+  }
+
+  private doubt(): void {
+    if (this.doubted || this.session.destroyed) return;
+    this.doubted = true;
+    void this.probe();
   }
 
   send(request: Outgoing): Promise<Incoming> {
@@ -120,7 +139,10 @@ class Connection {
       { endStream: body === undefined },
     );
     this.streams += 1;
-    const leave = () => stream.close(constants.NGHTTP2_CANCEL);
+    const leave = () => {
+      stream.close(constants.NGHTTP2_CANCEL);
+      if (signal.reason instanceof DeadlineExceeded) this.doubt();
+    };
     signal.addEventListener("abort", leave, { once: true });
     stream.once("close", () => {
       this.streams -= 1;

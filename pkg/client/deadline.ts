@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 
 /** Work that was not done in time. */
-class DeadlineExceeded extends Error {
+export class DeadlineExceeded extends Error {
   override readonly name = "DeadlineExceeded";
   constructor(ms: number) {
     super(`not done within ${ms} ms`);
