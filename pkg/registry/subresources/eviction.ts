@@ -167,8 +167,8 @@ async function takeDisruption(
   const { name } = budget.object.metadata;
   const signal = AbortSignal.any([target.life.signal, AbortSignal.timeout(budgetTimeoutMs)]);
   const { resource } = budget;
-  const own = { resource, name, signal, subresource: "status", userAgent: "kube-apiserver" };
-  const budgets = { ...target, ...own };
+  const own = { resource, name, subresource: "status", userAgent: "kube-apiserver" };
+  const budgets: Target = { ...target, ...own, life: { signal } };
   const now = environment.clock.now();
   const change = (current: StoredItem | undefined): Decoded => {
     if (current === undefined) throw notFound(resource, name);
