@@ -1,6 +1,6 @@
 /** Asks a webhook whether the images of a pod may be used (ImagePolicyWebhook). */
-import type { Clock } from "#base";
-import { type Domain, forbidden, resolve } from "#meta";
+import { type Clock, remember } from "#base";
+import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import {
   type Endpoint,
@@ -19,6 +19,7 @@ import {
   numberIn,
   recordOf,
 } from "./configured-fields.ts";
+import { refuse } from "./objects.ts";
 
 export interface ImagePolicy {
   readonly endpoint: Endpoint;
@@ -133,10 +134,7 @@ class ImageReviews {
   }
 
   async judge(attributes: AdmissionAttributes, spec: object): Promise<void> {
-    const { resource, name, notes, life } = attributes.target;
-    const refuse = (why: string): Error => {
-      return forbidden(resource, attributes.object.metadata.name ?? name, why);
-    };
+    const { notes, life } = attributes.target;
     const key = (told: string): string =>
       resolve(`imagepolicywebhook.image-policy.{api}/${told}`, this.parts.domain);
     let verdict: Verdict;
@@ -144,7 +142,7 @@ class ImageReviews {
       verdict = await this.#ask(spec, life.signal);
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
-      if (!this.parts.policy.allowsByDefault) throw refuse(error.message);
+      if (!this.parts.policy.allowsByDefault) throw refuse(attributes, error.message);
       notes?.annotate(key("failed-open"), "true");
       return;
     }
@@ -154,9 +152,8 @@ class ImageReviews {
     if (verdict.allowed) return;
     const { reason } = verdict;
     const denied = "image policy webhook backend denied one or more images";
-    throw refuse(
-      reason === "" ? "one or more images rejected by webhook backend" : `${denied}: ${reason}`,
-    );
+    const unsaid = "one or more images rejected by webhook backend";
+    throw refuse(attributes, reason === "" ? unsaid : `${denied}: ${reason}`);
   }
 
   async #ask(spec: object, signal: AbortSignal): Promise<Verdict> {
@@ -176,10 +173,8 @@ class ImageReviews {
     );
     const verdict = verdictOf(answer);
     const keptMs = verdict.allowed ? policy.allowedMs : policy.deniedMs;
-    this.#kept.delete(question);
-    if (keptMs > 0) this.#kept.set(question, { verdict, until: clock.monotonic() + keptMs });
-    const [eldest] = this.#kept.keys();
-    if (this.#kept.size > capacity) this.#kept.delete(eldest!);
+    const kept = { verdict, until: clock.monotonic() + keptMs };
+    if (keptMs > 0) remember(this.#kept, [question, kept], capacity);
     return verdict;
   }
 }

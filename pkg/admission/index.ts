@@ -191,7 +191,7 @@ function configurable(options: AdmissionOptions, objects: Objects) {
   const { PodNodeSelector: selectors = new Map() } = configuration;
   const { PodTolerationRestriction: configured = freePods } = configuration;
   const { EventRateLimit: limits, ImagePolicyWebhook: policy } = configuration;
-  const nodes = { objects, domain, selectors };
+  const nodes = { objects, selectors };
   const tolerating = { objects, domain, configured };
   return {
     images: {

@@ -5,6 +5,7 @@ import {
   type Registry,
   type RequestLife,
   serverTarget,
+  type Target,
 } from "#registry";
 
 /** What plugins are given. */
@@ -56,6 +57,17 @@ export class Objects {
     const objects: unknown[] = [];
     for await (const items of found.chunks) for (const { object } of items) objects.push(object);
     return objects;
+  }
+
+  /** What an annotation of the target's namespace says; undefined where it has none. */
+  async annotationOfNamespace(
+    { namespace, life }: Pick<Target, "namespace" | "life">,
+    key: string,
+  ): Promise<string | undefined> {
+    const found = await this.find({ group: "", plural: "namespaces" }, namespace, life);
+    const annotations: Readonly<Record<string, string>> = found?.metadata.annotations ?? {};
+    const name = resolve(key, this.parts.catalog.domain);
+    return Object.hasOwn(annotations, name) ? annotations[name] : undefined;
   }
 
   private target(where: Collection, life: RequestLife, name: string) {

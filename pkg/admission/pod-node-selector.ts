@@ -1,6 +1,6 @@
 /** Pods of a namespace run on the nodes that are meant for it (PodNodeSelector). */
 import { assign } from "#base";
-import { checkLabels, type Domain, forbidden, plainFailure, resolve } from "#meta";
+import { checkLabels, forbidden, plainFailure } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import { Path, Problems } from "#schema";
 import { known, recordOf } from "./configured-fields.ts";
@@ -24,7 +24,6 @@ export function nodeSelectorsIn(value: unknown): NodeSelectors {
 
 export interface NodeSelectorParts {
   readonly objects: Objects;
-  readonly domain: Domain;
   readonly selectors: NodeSelectors;
 }
 
@@ -60,14 +59,11 @@ function isNewPod(attributes: AdmissionAttributes): boolean {
 
 /** The selector of the namespace, which does not contradict that of the pod. */
 async function agreed(parts: NodeSelectorParts, attributes: AdmissionAttributes): Promise<Labels> {
-  const { objects, domain, selectors } = parts;
+  const { objects, selectors } = parts;
   const { target, object } = attributes;
-  const places = { group: "", plural: "namespaces" };
-  const namespace = await objects.find(places, target.namespace, target.life);
-  const annotations: Labels = namespace?.metadata.annotations ?? {};
-  const key = resolve("scheduler.alpha.{label}/node-selector", domain);
-  const text = Object.hasOwn(annotations, key) ? annotations[key] : selectors.get(usual);
-  const wanted = labelsOf(text ?? "");
+  const key = "scheduler.alpha.{label}/node-selector";
+  const named = await objects.annotationOfNamespace(target, key);
+  const wanted = labelsOf(named ?? selectors.get(usual) ?? "");
   const own: Labels = object.spec.nodeSelector ?? {};
   const disagree = Object.entries(wanted).some(
     ([name, value]) => Object.hasOwn(own, name) && own[name] !== value,

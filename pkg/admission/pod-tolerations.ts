@@ -41,28 +41,36 @@ export function giveTolerations(parts: PodTolerationParts): Admit {
       all = mergeTolerations(all, [{ key, operator: "Exists", effect: "NoSchedule" }]);
     }
     if (all.length > 0) spec.tolerations = all;
-    return (await allowedTolerations(parts)(attributes)) ?? [];
+    await refuseOthers(parts, attributes);
+    return [];
   };
 }
 
 /** Once more when all others have had their say. */
 export function allowedTolerations(parts: PodTolerationParts): Admit {
   return async (attributes) => {
-    if (!isWrittenPod(attributes)) return [];
-    const own: readonly Toleration[] = attributes.object.spec.tolerations ?? [];
-    if (own.length === 0) return [];
-    const named = await ofNamespace(parts, attributes, "tolerationsWhitelist");
-    const allowed = named ?? parts.configured.allowed;
-    if (allowed.length === 0) return [];
-    const coverage = new Coverage();
-    for (const each of allowed) coverage.add(each);
-    if (own.every((each) => coverage.covers(each))) return [];
-    const which = named === undefined ? "cluster" : "namespace";
-    throw plainFailure(
-      "pod tolerations (possibly merged with namespace default tolerations) " +
-        `conflict with its ${which} whitelist`,
-    );
+    if (isWrittenPod(attributes)) await refuseOthers(parts, attributes);
+    return [];
   };
+}
+
+async function refuseOthers(
+  parts: PodTolerationParts,
+  attributes: AdmissionAttributes,
+): Promise<void> {
+  const own: readonly Toleration[] = attributes.object.spec.tolerations ?? [];
+  if (own.length === 0) return;
+  const named = await ofNamespace(parts, attributes, "tolerationsWhitelist");
+  const allowed = named ?? parts.configured.allowed;
+  if (allowed.length === 0) return;
+  const coverage = new Coverage();
+  for (const each of allowed) coverage.add(each);
+  if (own.every((each) => coverage.covers(each))) return;
+  const which = named === undefined ? "cluster" : "namespace";
+  throw plainFailure(
+    "pod tolerations (possibly merged with namespace default tolerations) " +
+      `conflict with its ${which} whitelist`,
+  );
 }
 
 function isWrittenPod(attributes: AdmissionAttributes): boolean {
@@ -83,11 +91,8 @@ async function ofNamespace(
   { target }: AdmissionAttributes,
   name: string,
 ): Promise<readonly Toleration[] | undefined> {
-  const places = { group: "", plural: "namespaces" };
-  const namespace = await objects.find(places, target.namespace, target.life);
-  const annotations: Readonly<Record<string, string>> = namespace?.metadata.annotations ?? {};
   const key = resolve(`scheduler.alpha.{label}/${name}`, domain);
-  const text = Object.hasOwn(annotations, key) ? annotations[key] : undefined;
+  const text = await objects.annotationOfNamespace(target, key);
   if (text === undefined) return undefined;
   if (text === "") return [];
   try {

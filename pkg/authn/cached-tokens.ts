@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import type { Clock } from "#base";
+import { type Clock, remember } from "#base";
 import type { TokenCacheFigures } from "./token-cache-figures.ts";
 import type { TokenAuthenticator, TokenOwner } from "./token.ts";
 
@@ -67,16 +67,8 @@ export class CachedTokens implements TokenAuthenticator {
     const asked = clock.monotonic();
     const owner = await figures.fetched(this.inner.owner(token, audiences));
     const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
-    if (milliseconds > 0) keep(answers, digest, { owner, until: asked + milliseconds });
+    const answer = { owner, until: asked + milliseconds };
+    if (milliseconds > 0) remember(answers, [digest, answer], capacity);
     return owner;
   }
-}
-
-/** The eldest makes room. */
-function keep(answers: Map<string, Answer>, digest: string, answer: Answer): void {
-  if (answers.size >= capacity) {
-    const [eldest] = answers.keys();
-    if (eldest !== undefined) answers.delete(eldest);
-  }
-  answers.set(digest, answer);
 }

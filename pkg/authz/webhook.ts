@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "#base";
+import { type Clock, remember } from "#base";
 import type { Program } from "#cel";
 import { type Domain, resolve } from "#meta";
 import {
@@ -95,22 +95,14 @@ export class WebhookAuthorizer implements Authorizer {
     const decision = decisionOf(answer);
     const keptMs = decision.verdict === "allow" ? authorizedMs : unauthorizedMs;
     if (key !== undefined && keptMs > 0) {
-      this.keep(key, { decision, until: clock.monotonic() + keptMs });
+      const kept = { decision, until: clock.monotonic() + keptMs };
+      remember(this.answers, [key, kept], capacity);
     }
     return decision;
   }
 
   private failed(error: string): Decision {
     return { verdict: this.options.onFailure, reason: "", error };
-  }
-
-  private keep(key: string, answer: Answer): void {
-    this.answers.delete(key);
-    if (this.answers.size >= capacity) {
-      const [eldest] = this.answers.keys();
-      if (eldest !== undefined) this.answers.delete(eldest);
-    }
-    this.answers.set(key, answer);
   }
 }
 

@@ -21,4 +21,5 @@ export { Keeper, type Kept } from "./keeper.ts";
 export { AsyncQueue } from "./queue.ts";
 export { keyRange } from "./key-order.ts";
 export { SortedMap } from "./sorted-map.ts";
+export { remember } from "./remember.ts";
 export { turns } from "./turns.ts";

@@ -1,5 +1,6 @@
 /** Regular expressions with RE2's syntax, meaning and linear time. */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
+import { remember } from "#base";
 import { define, type Library, overload } from "../declare.ts";
 import { toInt } from "../numbers.ts";
 import { CelFault, Items } from "../values.ts";
@@ -15,11 +16,7 @@ class Patterns {
     const known = this.compiled.get(text);
     if (known !== undefined) return known;
     const made = compilePattern(text);
-    if (this.compiled.size >= MOST_PATTERNS) {
-      const [oldest] = this.compiled.keys();
-      if (oldest !== undefined) this.compiled.delete(oldest);
-    }
-    this.compiled.set(text, made);
+    remember(this.compiled, [text, made], MOST_PATTERNS);
     return made;
   }
 }
