@@ -22,7 +22,7 @@ export const doors: Readonly<Record<string, readonly RegExp[]>> = {
   etcd3: [/^pkg\/storage\/etcd\//],
   cockatiel: [/^pkg\/storage\/etcd\//],
   lmdb: [/^pkg\/storage\/embedded\//],
-  "@grpc/grpc-js": [/^pkg\/storage\/(etcd|encryption)\//],
+  "@grpc/grpc-js": [/^pkg\/storage\/encryption\//],
   "@noble/ciphers": [/^pkg\/storage\/encryption\//],
   protobufjs: [/^pkg\/schema\/protobuf[^/]*\.ts$/],
   "js-yaml": [/^pkg\/meta\/yaml\.ts$/],

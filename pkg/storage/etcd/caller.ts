@@ -79,7 +79,7 @@ export class Caller {
     for (let attempt = 0; ; attempt += 1) {
       if (this.#closed) throw new StoreFault({ kind: "closed" });
       call.signal?.throwIfAborted();
-      const link = await links.current();
+      const link = links.current();
       const left = deadline - clock.monotonic();
       try {
         return await send(call, link, this.#until(call, link, left));

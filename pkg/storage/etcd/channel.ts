@@ -1,5 +1,7 @@
-import type { Etcd3 } from "etcd3";
-import { assert, AsyncQueue } from "#base";
+import { connect, type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import { GrpcFault, grpcStatus } from "./failures.ts";
+import { frameOf, Frames, onlyMessage } from "./frames.ts";
 
 /** Bounds of one call. */
 export interface CallOptions {
@@ -7,156 +9,242 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A call whose answers come as long as it lasts; each is fetched when it is asked for. */
+/** A call whose answers come as long as it lasts; they are read as fast as they are asked for. */
 export interface RawStream extends AsyncIterable<Buffer> {
   write(message: Buffer): void;
   cancel(): void;
 }
 
-/** The parts of gRPC's channel that are needed; the package itself stays behind etcd3. */
-interface GrpcChannel {
-  /** `deadline` in milliseconds since 1970. */
-  createCall(path: string, deadline: number, ...rest: readonly [null, null, null]): GrpcCall;
-}
-
-interface GrpcCall {
-  start(metadata: Metadata, listener: Listener): void;
-  sendMessageWithContext(context: object, message: Buffer): void;
-  /** Asks for one message. */
-  startRead(): void;
-  halfClose(): void;
-  cancelWithStatus(code: number, details: string): void;
-}
-
-interface Listener {
-  onReceiveMetadata(metadata: Metadata): void;
-  onReceiveMessage(message: Buffer): void;
-  /** The last thing that a call says. */
-  onReceiveStatus(status: Status): void;
-}
-
-interface Status {
-  readonly code: number;
-  readonly details: string;
-}
-
-interface Metadata {
-  clone(): Metadata;
-  set(key: string, value: string): void;
-}
-
-interface Connection {
-  readonly channel: GrpcChannel;
-  readonly metadata: Metadata;
-}
-
-/** How the library lends out the client of its connection to a service. */
-interface Lender {
-  withConnection(service: "KV", use: (lent: Lent) => Connection): Promise<Connection>;
-}
-
-interface Lent {
-  readonly client: { getChannel(): GrpcChannel };
-  readonly metadata: Metadata;
+export interface EtcdTls {
+  /** PEM; absent = the system's roots. */
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
 }
 
 interface ChannelOptions {
-  /** Gives errors the classes that the library tells them apart by. */
-  readonly fault: (error: Error) => Error;
+  /** `http://host:port`, `https://host:port` or `host:port`. */
+  readonly endpoint: string;
+  readonly tls?: EtcdTls | undefined;
+  /** The connection is probed this often, and given up after half as long without an answer. */
+  readonly keepAliveMs: number;
   /** Holds what cancels the calls that have no answer yet. */
   readonly running: Set<() => void>;
 }
 
-const OK = 0;
-const CANCELLED = 1;
+/** Large answers come in one go: with 64 KiB each piece would wait for a round trip. */
+const windowBytes = 8 * 2 ** 20;
+/** Answers that are still being read may hold as much; what is asked for bounds them. */
+const unbounded = Number.MAX_SAFE_INTEGER;
 
 /**
- * Calls over a connection that etcd3 keeps. Messages go past the library, in bytes, and past gRPC's
- * layer of methods and interceptors: the way through generic objects costs as much as all the rest
- * of a call.
+ * gRPC over one HTTP/2 connection to one member, in bytes. A general client spends more on a call
+ * than everything around it: the layers that pick connections, retry, compress and intercept, of
+ * which nothing is needed here. A connection that is lost is not made again; its owner takes
+ * another channel.
  */
 export class Channel {
-  readonly #lender: Lender;
-  readonly #fault: (error: Error) => Error;
+  readonly #session: ClientHttp2Session;
   readonly #running: Set<() => void>;
-  #connection: Connection | undefined;
+  /** Settles when the member has spoken, or never will. */
+  readonly #greeting: Promise<void>;
+  #connected = false;
+  /** Why there is no connection. */
+  #last = "none yet";
 
-  constructor(etcd: Etcd3, { fault, running }: ChannelOptions) {
-    // Its service clients are no more than this lender with the names of the methods.
-    this.#lender = (etcd.kv as unknown as { readonly client: Lender }).client;
-    this.#fault = fault;
+  constructor({ endpoint, tls = {}, keepAliveMs, running }: ChannelOptions) {
     this.#running = running;
+    this.#session = connect(urlOf(endpoint, tls), {
+      ...tls,
+      settings: { enablePush: false, initialWindowSize: windowBytes },
+      maxSessionMemory: unbounded,
+    });
+    this.#session.on("connect", () => this.#session.setLocalWindowSize(windowBytes));
+    this.#greeting = new Promise((resolve) => {
+      this.#session.on("remoteSettings", () => {
+        this.#connected = true;
+        resolve();
+      });
+      this.#session.on("close", resolve);
+    });
+    this.#session.on("error", (error) => (this.#last = String(error)));
+    this.#session.on("goaway", () => (this.#last = "the member is going away"));
+    this.#probe(keepAliveMs);
   }
 
-  async call(path: string, message: Buffer, options: CallOptions): Promise<Buffer> {
-    const { channel, metadata } = this.#connection ?? (await this.#connect());
-    const { timeoutMs, signal } = options;
-    signal?.throwIfAborted();
-    const deadline = Date.now() + Math.max(1, timeoutMs);
-    const call = channel.createCall(path, deadline, null, null, null);
+  /** Rejects with a GrpcFault for every other status than OK. */
+  call(path: string, message: Buffer, options: CallOptions): Promise<Buffer> {
+    if (this.#connected) return this.#send(path, message, options);
+    // So a member that takes connections but says nothing certainly has not got the call.
+    return this.#greeted(options.timeoutMs).then(() => this.#send(path, message, options));
+  }
+
+  #send(path: string, message: Buffer, { timeoutMs, signal }: CallOptions): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => cancel(call);
-      let answer: Buffer | undefined;
-      call.start(metadata, {
-        onReceiveMetadata() {},
-        onReceiveMessage: (received) => (answer = received),
-        onReceiveStatus: (status) => {
-          signal?.removeEventListener("abort", onAbort);
-          this.#running.delete(onAbort);
-          if (status.code === OK && answer !== undefined) resolve(answer);
-          else reject(this.#failed(status));
-        },
+      signal?.throwIfAborted();
+      const stream = this.#open(path);
+      const answer = this.#read(stream);
+      const chunks: Buffer[] = [];
+      const giveUp = (fault: GrpcFault): void => {
+        reject(fault);
+        stream.close(constants.NGHTTP2_CANCEL);
+      };
+      const cancel = (): void => giveUp(cancelled());
+      const timer = setTimeout(() => giveUp(late(timeoutMs)), timeoutMs);
+      signal?.addEventListener("abort", cancel, { once: true });
+      this.#running.add(cancel);
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("close", () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", cancel);
+        this.#running.delete(cancel);
+        try {
+          answer.check();
+          resolve(onlyMessage(chunks));
+        } catch (error) {
+          reject(error);
+        }
       });
-      call.sendMessageWithContext({}, message);
-      call.startRead();
-      call.halfClose();
-      signal?.addEventListener("abort", onAbort, { once: true });
-      this.#running.add(onAbort);
+      stream.end(frameOf(message));
     });
   }
 
   /** Failures come out of the iteration. */
-  async stream(path: string): Promise<RawStream> {
-    const { channel, metadata } = this.#connection ?? (await this.#connect());
-    const call = channel.createCall(path, Infinity, null, null, null);
-    const messages = new AsyncQueue<Buffer>(1);
-    call.start(metadata, {
-      onReceiveMetadata() {},
-      onReceiveMessage(message) {
-        assert(messages.push(message), "messages come one by one, as they are asked for");
-      },
-      onReceiveStatus: (status) => {
-        if (status.code === OK) messages.end();
-        else messages.fail(this.#failed(status));
-      },
-    });
-    const next = (): Promise<IteratorResult<Buffer, undefined>> => {
-      call.startRead();
-      return messages.next();
-    };
+  stream(path: string): RawStream {
+    const stream = this.#open(path);
+    const answer = this.#read(stream);
     return {
-      write: (message) => call.sendMessageWithContext({}, message),
-      cancel: () => cancel(call),
-      [Symbol.asyncIterator]: () => ({ next }),
+      write: (message) => void stream.write(frameOf(message)),
+      cancel: () => stream.close(constants.NGHTTP2_CANCEL),
+      [Symbol.asyncIterator]: () => messagesOf(stream, answer),
     };
   }
 
-  #failed({ code, details }: Status): Error {
-    const message = details === "" ? "etcd gave no answer" : details;
-    return this.#fault(Object.assign(new Error(message), { code }));
+  /** Calls that run go on to their end, unless they wait for a connection. */
+  close(): void {
+    if (this.#connected) this.#session.close();
+    else this.#session.destroy();
   }
 
-  async #connect(): Promise<Connection> {
-    this.#connection = await this.#lender.withConnection("KV", ({ client, metadata }) => {
-      const own = metadata.clone();
-      // A member that has lost its leader says so at once instead of holding the call.
-      own.set("hasleader", "true");
-      return { channel: client.getChannel(), metadata: own };
+  /** @throws GrpcFault of a call that certainly was not made */
+  #open(path: string): ClientHttp2Stream {
+    try {
+      return this.#session.request({
+        ":method": "POST",
+        ":path": path,
+        "content-type": "application/grpc",
+        te: "trailers",
+        // A member that has lost its leader says so at once instead of holding the call.
+        hasleader: "true",
+      });
+    } catch {
+      throw this.#unconnected();
+    }
+  }
+
+  #read(stream: ClientHttp2Stream): Answer {
+    return new Answer(stream, (error) => this.#dropped(stream, error));
+  }
+
+  /** What it means that a call has ended without a status. */
+  #dropped(stream: ClientHttp2Stream, error: Error | undefined): GrpcFault {
+    if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return this.#unconnected();
+    return new GrpcFault(grpcStatus.unavailable, `Connection dropped: ${error ?? this.#last}`);
+  }
+
+  #unconnected(): GrpcFault {
+    const text = `No connection established. Last error: ${this.#last}`;
+    return new GrpcFault(grpcStatus.unavailable, text);
+  }
+
+  async #greeted(timeoutMs: number): Promise<void> {
+    const patience = new AbortController();
+    const late = sleep(timeoutMs, undefined, { signal: patience.signal }).catch(() => {});
+    await Promise.race([this.#greeting, late]);
+    patience.abort();
+    if (!this.#connected) throw this.#unconnected();
+  }
+
+  /** Finds out about a member that is silent because it, or the way to it, has stopped. */
+  #probe(keepAliveMs: number): void {
+    const session = this.#session;
+    const giveUp = (): void => session.destroy(new Error("no answer to a ping"));
+    let patience: NodeJS.Timeout | undefined;
+    const timer = setInterval(() => {
+      if (!this.#connected || session.destroyed || patience !== undefined) return;
+      patience = setTimeout(giveUp, keepAliveMs / 2);
+      session.ping(() => {
+        clearTimeout(patience);
+        patience = undefined;
+      });
+    }, keepAliveMs);
+    timer.unref();
+    session.on("close", () => {
+      clearInterval(timer);
+      clearTimeout(patience);
     });
-    return this.#connection;
   }
 }
 
-function cancel(call: GrpcCall): void {
-  call.cancelWithStatus(CANCELLED, "Cancelled on client");
+function late(timeoutMs: number): GrpcFault {
+  const text = `Deadline exceeded after ${Math.round(timeoutMs)} ms`;
+  return new GrpcFault(grpcStatus.deadlineExceeded, text);
+}
+
+function cancelled(): GrpcFault {
+  return new GrpcFault(grpcStatus.cancelled, "Cancelled on client");
+}
+
+function urlOf(endpoint: string, tls: EtcdTls): string {
+  if (/^https?:\/\//.test(endpoint)) return endpoint;
+  return `${Object.keys(tls).length > 0 ? "https" : "http"}://${endpoint}`;
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | number | undefined>>;
+
+/** How a call ends; its messages are read by somebody else. */
+class Answer {
+  #headers: Headers | undefined;
+  #trailers: Headers | undefined;
+  #error: Error | undefined;
+  readonly #dropped: (error: Error | undefined) => GrpcFault;
+
+  /** `dropped` tells what it means that there is no status. */
+  constructor(stream: ClientHttp2Stream, dropped: (error: Error | undefined) => GrpcFault) {
+    this.#dropped = dropped;
+    stream.on("response", (headers) => (this.#headers = headers));
+    stream.on("trailers", (headers) => (this.#trailers = headers));
+    stream.on("error", (error) => (this.#error = error));
+  }
+
+  /** Throws for every other status than OK. An answer that fails at once has headers only. */
+  check(): void {
+    const { "grpc-status": code, "grpc-message": details } = this.#trailers ?? this.#headers ?? {};
+    if (code === "0") return;
+    if (code === undefined) throw this.#dropped(this.#error);
+    throw new GrpcFault(Number(code), plain(String(details ?? "")));
+  }
+}
+
+/** Details are percent-encoded. */
+function plain(details: string): string {
+  try {
+    return decodeURIComponent(details);
+  } catch {
+    return details;
+  }
+}
+
+async function* messagesOf(
+  stream: ClientHttp2Stream,
+  answer: Answer,
+): AsyncGenerator<Buffer, void, undefined> {
+  const frames = new Frames();
+  try {
+    for await (const chunk of stream) yield* frames.take(chunk as Buffer);
+  } catch (error) {
+    answer.check();
+    throw error;
+  }
+  answer.check();
 }

@@ -11,11 +11,12 @@ import {
   type WatchOptions,
 } from "../backend.ts";
 import { Caller, CallFailure, type Call } from "./caller.ts";
+import type { EtcdTls } from "./channel.ts";
 import { faultOf } from "./failures.ts";
 import { Follower } from "./follower.ts";
 import { GroupRead } from "./group-read.ts";
 import { Leases } from "./leases.ts";
-import { Links, type EtcdTls } from "./links.ts";
+import { Links } from "./links.ts";
 import { LogCompacted, readLog } from "./log-stream.ts";
 
 export interface EtcdBackendOptions {
@@ -232,7 +233,7 @@ class EtcdBackend implements Backend {
 
   /** etcd tells the compaction revision only to a watch that starts before it. */
   async #askOldest(): Promise<number> {
-    const link = await this.#links.current();
+    const link = this.#links.current();
     const deadline = AbortSignal.timeout(1_000);
     try {
       for await (const _chunk of readLog(link, 1, deadline)) return 1;

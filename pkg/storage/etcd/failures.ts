@@ -1,9 +1,32 @@
 import { StoreFault } from "../backend.ts";
 
+/** Codes of gRPC that are made here, too. */
+export const grpcStatus = {
+  cancelled: 1,
+  deadlineExceeded: 4,
+  internal: 13,
+  unavailable: 14,
+} as const;
+
+const statusNames: readonly string[] = (
+  "OK Cancelled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists PermissionDenied " +
+  "ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented Internal Unavailable " +
+  "DataLoss Unauthenticated"
+).split(" ");
+
+/** A call that ended with another status than OK. */
+export class GrpcFault extends Error {
+  override readonly name: string;
+  constructor(code: number, details: string) {
+    super(details === "" ? "etcd gave no answer" : details);
+    this.name = statusNames[code] ?? "Unknown";
+  }
+}
+
 /**
- * What an error of the client library means. The library drops status codes and keeps class names
- * and messages, so those two are what is matched; both are part of etcd's and gRPC's visible
- * behaviour.
+ * What an error of a call means. The library drops status codes and keeps class names (such as
+ * GRPCUnavailableError) and messages, so those two are what is matched; both are part of etcd's and
+ * gRPC's visible behaviour.
  */
 export interface Failure {
   readonly what:
@@ -25,7 +48,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** First match wins. `pattern` is matched on `ClassName: message`. */
+/** First match wins. `pattern` is matched on `name: message`. */
 const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   [/required revision has been compacted/, "compacted"],
   [/required revision is a future revision/, "future-revision"],
@@ -37,21 +60,23 @@ const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   // The request carries `hasleader`, so this is said before anything is proposed.
   [/etcdserver: no leader/, "not-applied"],
   [/No connection established|Waiting for LB pick|Name resolution failed/, "not-applied"],
-  [/Channel closed before call started|Channel has been shut down/, "not-applied"],
-  [/Failed to start HTTP\/2 stream/, "not-applied"],
   [/ClientClosedError|client was already closed/, "not-applied"],
-  [/corrupt|GRPCDataLossError|WireFault/i, "corrupt"],
+  [/corrupt|^(GRPC)?DataLoss|WireFault/i, "corrupt"],
   [/PermissionDenied|Unauthenticated|AuthenticationFailed|InvalidAuthToken/, "refused"],
-  [/GRPCDeadlineExceededError|etcdserver: request timed out/, "late"],
-  [/GRPCUnavailableError|GRPCCancelledError|GRPCInternalError|GRPCAbortedError/, "lost"],
-  [/etcdserver: (leader changed|server stopped|.*raft)|GRPCUnknownError/, "lost"],
+  [/^(GRPC)?DeadlineExceeded|etcdserver: request timed out/, "late"],
+  [/^(GRPC)?(Unavailable|Cancelled|Internal|Aborted|Unknown)/, "lost"],
+  [/etcdserver: (leader changed|server stopped|.*raft)/, "lost"],
 ];
 
 export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
-  const text = error instanceof Error ? `${error.constructor.name}: ${message}` : message;
+  const text = error instanceof Error ? `${nameOf(error)}: ${message}` : message;
   const found = patterns.find(([pattern]) => pattern.test(text));
   return { what: found?.[1] ?? "unexpected", message: plain(message) };
+}
+
+function nameOf(error: Error): string {
+  return error instanceof GrpcFault ? error.name : error.constructor.name;
 }
 
 /** Whether another member, or a new connection, has a chance where this one failed. */

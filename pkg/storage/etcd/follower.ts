@@ -114,7 +114,7 @@ export class Follower implements AsyncDisposable {
     const { links } = this.#options;
     for (let failures = 0; !log.ended; ) {
       this.#reopen = new AbortController();
-      const link = await links.current();
+      const link = links.current();
       try {
         for await (const chunk of readLog(link, log.position + 1, this.#reopen.signal)) {
           failures = 0;
@@ -144,7 +144,7 @@ export class Follower implements AsyncDisposable {
     signal: AbortSignal,
   ): AsyncGenerator<WatchBatch, void, undefined> {
     const { links } = this.#options;
-    const link = await links.current();
+    const link = links.current();
     const wants = inRange(range);
     const either = AbortSignal.any([signal, this.#stop.signal]);
     try {

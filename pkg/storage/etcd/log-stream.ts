@@ -1,5 +1,6 @@
 import type { StoreEvent } from "../backend.ts";
 import { CallFailure } from "./caller.ts";
+import type { RawStream } from "./channel.ts";
 import { revisionOfEvent } from "./convert.ts";
 import { failureOf } from "./failures.ts";
 import type { Link } from "./links.ts";
@@ -35,9 +36,7 @@ export async function* readLog(
   signal: AbortSignal,
 ): AsyncGenerator<LogChunk, void, undefined> {
   if (signal.aborted) return;
-  const stream = await link.etcd.watch(fromRevision).catch((error: unknown) => {
-    throw new CallFailure(failureOf(error));
-  });
+  const stream = opened(link, fromRevision);
   const cancel = (): void => stream.cancel();
   if (signal.aborted || link.dropped.aborted) cancel();
   signal.addEventListener("abort", cancel, { once: true });
@@ -56,6 +55,14 @@ export async function* readLog(
     signal.removeEventListener("abort", cancel);
     link.dropped.removeEventListener("abort", cancel);
     stream.cancel();
+  }
+}
+
+function opened(link: Link, fromRevision: number): RawStream {
+  try {
+    return link.etcd.watch(fromRevision);
+  } catch (error) {
+    throw new CallFailure(failureOf(error));
   }
 }
 

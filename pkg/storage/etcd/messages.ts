@@ -119,25 +119,6 @@ function readDeleted(reader: WireReader): readonly Entry[] {
   return entries;
 }
 
-export function encodeCompaction(revision: number): Buffer {
-  return new WireWriter(16).number(1, revision).finish();
-}
-
-export function encodeLeaseGrant(seconds: number): Buffer {
-  return new WireWriter(16).number(1, seconds).finish();
-}
-
-/** The id of the lease, a 64-bit number in decimal. */
-export function decodeLeaseGrant(bytes: Buffer): string {
-  const reader = new WireReader(bytes);
-  let id = "0";
-  while (reader.next()) {
-    if (reader.field === 2) id = reader.decimal();
-    else reader.skip();
-  }
-  return id;
-}
-
 /** A watch of all keys from a revision on, with previous entries, progress and fragments. */
 export function encodeWatch(fromRevision: number): Buffer {
   const create = new WireWriter()

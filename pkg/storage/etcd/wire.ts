@@ -132,17 +132,6 @@ export class WireReader {
     return this.#varint();
   }
 
-  /** A 64-bit number as it is, in decimal. */
-  decimal(): string {
-    this.#expect(NUMBER);
-    let value = 0n;
-    for (let shift = 0n; ; shift += 7n) {
-      const byte = this.#byte();
-      value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return BigInt.asIntN(64, value).toString();
-    }
-  }
-
   /** A view, not a copy. */
   bytes(): Buffer {
     const start = this.#delimited();
