@@ -60,7 +60,8 @@ async function objectCurve(
     const listed = (performance.now() - start) / 1000;
     const updated = await rate(seconds, inFlight, (n) => {
       const name = `object-${n % count}`;
-      return connection.call("PUT", `${collection}/${name}`, { body: configMap(name, `${n}`) });
+      const body = configMap({ name }, `${n}`);
+      return connection.call("PUT", `${collection}/${name}`, { body });
     });
     const perObject = (listed * 1e6) / count;
     const figures = [count, created, get, pages, listed, perObject, updated];
@@ -180,7 +181,8 @@ async function deliveries(
         if (delivered >= writes * watchers) resolve();
       };
     });
-    await writer.call("POST", collection, { body: configMap(`w${run}-${writes}`, small) });
+    const body = configMap({ name: `w${run}-${writes}` }, small);
+    await writer.call("POST", collection, { body });
     await all;
     latencies.push(performance.now() - sent);
   }
@@ -210,7 +212,7 @@ async function createMany(
   const start = performance.now();
   const worker = async (): Promise<void> => {
     for (let index = next++; index < to; index = next++) {
-      const body = configMap(`object-${index}`, small);
+      const body = configMap({ name: `object-${index}` }, small);
       const created = await connection.call("POST", collection, { body });
       if (created.status >= 400) throw new Error(created.body.toString());
     }

@@ -1,5 +1,6 @@
 import { etcdBackend } from "../../pkg/storage/etcd/index.ts";
 import { type Aim, type Answer, configMap, Connection, rate } from "./client.ts";
+import { loadRate } from "./load.ts";
 
 const namespace = "bench";
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
@@ -36,13 +37,17 @@ export const floorPaths: Paths = {
   watch: "/watch?",
 };
 
-/** What is read, with how many calls in flight and in which format. */
+const json = "application/json";
+const many = { connections: 4, inFlight: 64, accept: json };
+const few = { connections: 4, inFlight: 4 };
+
+/** What is read. */
 export const reads = {
-  get: { path: "object", inFlight: 64, accept: "application/json" },
-  getCached: { path: "cached", inFlight: 64, accept: "application/json" },
-  page: { path: "page", inFlight: 8, accept: "application/json" },
-  list: { path: "list", inFlight: 4, accept: "application/json" },
-  listProtobuf: { path: "list", inFlight: 4, accept: "application/vnd.kubernetes.protobuf" },
+  get: { of: "object", ...many },
+  getCached: { of: "cached", ...many },
+  page: { of: "page", ...many, inFlight: 8 },
+  list: { of: "list", ...few, accept: json },
+  listProtobuf: { of: "list", ...few, accept: "application/vnd.kubernetes.protobuf" },
 } as const;
 
 /** Makes the namespaces, and `count` config maps of 1.3 KB in one of them. */
@@ -56,7 +61,8 @@ export async function fill(aim: Aim, count: number): Promise<void> {
   let next = 0;
   const worker = async () => {
     for (let n = next++; n < count; n = next++) {
-      const created = await connection.call("POST", collection, { body: configMap(`object-${n}`) });
+      const body = configMap({ name: `object-${n}` });
+      const created = await connection.call("POST", collection, { body });
       if (created.status >= 400 && created.status !== 409) throw new Error(created.body.toString());
     }
   };
@@ -65,14 +71,20 @@ export async function fill(aim: Aim, count: number): Promise<void> {
 }
 
 /** Creates a second. */
-export async function creates(aim: Aim, paths: Paths, seconds: number): Promise<number> {
-  const connection = new Connection(aim);
-  const run = Date.now().toString(36);
-  const created = await rate(seconds, 32, (n) =>
-    connection.call("POST", paths.created, { body: configMap(`${run}-${n}`) }),
-  );
-  connection.close();
-  return created;
+export function creates(aim: Aim, paths: Paths, seconds: number): Promise<number> {
+  const body = configMap({ generateName: "object-" });
+  const load = { path: paths.created, connections: 4, inFlight: 32, accept: json, body };
+  return loadRate(aim, load, seconds);
+}
+
+/** Reads a second. */
+export function readRate(
+  aim: Aim,
+  { paths, what }: { readonly paths: Paths; readonly what: keyof typeof reads },
+  seconds: number,
+): Promise<number> {
+  const { of, ...load } = reads[what];
+  return loadRate(aim, { path: paths[of], ...load }, seconds);
 }
 
 /** Transactions a second that etcd makes of the same writes, with nothing in between. */
@@ -81,7 +93,7 @@ export async function transactions(endpoint: string, seconds: number): Promise<n
   const run = Date.now().toString(36);
   const write = async (n: number): Promise<Answer> => {
     const key = `/bench/${run}-${n}`;
-    const value = configMap(`object-${n}`);
+    const value = configMap({ name: `object-${n}` });
     await backend.txn({
       compare: [{ key, modRevision: 0 }],
       then: [{ put: key, value }],
@@ -90,32 +102,6 @@ export async function transactions(endpoint: string, seconds: number): Promise<n
     return { status: 201, body: value };
   };
   return await rate(seconds, 32, write);
-}
-
-/** Reads over four connections. */
-export class Reader {
-  private readonly connections: readonly Connection[];
-
-  constructor(
-    aim: Aim,
-    private readonly paths: Paths,
-  ) {
-    this.connections = Array.from({ length: 4 }, () => new Connection(aim));
-  }
-
-  /** Calls a second. */
-  rate(what: keyof typeof reads, seconds: number): Promise<number> {
-    const { path, inFlight, accept } = reads[what];
-    const { connections, paths } = this;
-    return rate(seconds, inFlight, (n) => {
-      const connection = connections[n % connections.length] as Connection;
-      return connection.call("GET", paths[path], { accept });
-    });
-  }
-
-  close(): void {
-    for (const connection of this.connections) connection.close();
-  }
 }
 
 export interface FanOut {
@@ -155,7 +141,7 @@ export async function fanOut(aim: Aim, paths: Paths, load: FanOutLoad): Promise<
   await rate(load.seconds, load.writers, (n) => {
     const name = `${run}-${n}-end`;
     sentAt.set(name, performance.now());
-    return writing.call("POST", paths.create, { body: configMap(name) });
+    return writing.call("POST", paths.create, { body: configMap({ name }) });
   });
   const seconds = (performance.now() - start) / 1000;
   const events = delivered / seconds;

@@ -3,7 +3,9 @@
  * [--workers=1] [--url=… --token=…]`
  * Figures of a server and of the floor of this machine, a bare node:http2 server under the same
  * load. Both have the machine in turn, and the best round of each counts: what else runs on a
- * machine comes and goes. With --url the same load goes to any other Kubernetes API server.
+ * machine comes and goes. Requests come from h2load where it is installed (Debian: nghttp2-client),
+ * else from Node, whose client is no faster than a server, so that all rates are lower. With --url
+ * the same load goes to any other Kubernetes API server.
  * `npm run bench -- --curves` shows how costs grow, up to 150,000 objects, 5,000 watchers, 1,000
  * namespaces and 1,000 custom kinds.
  */
@@ -17,6 +19,7 @@ import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
 import type { Aim } from "./client.ts";
 import { curves } from "./curves.ts";
+import { usesH2load } from "./load.ts";
 import {
   creates,
   type FanOut,
@@ -24,7 +27,7 @@ import {
   fill,
   floorPaths,
   keelsonPaths,
-  Reader,
+  readRate,
   reads,
   transactions,
 } from "./measure.ts";
@@ -151,6 +154,7 @@ async function main(): Promise<void> {
   const aim = own
     ? await startKeelson()
     : { url: options.url as string, token: options.token ?? "" };
+  console.log(`requests come from ${usesH2load ? "h2load" : "Node, for lack of h2load"}`);
   row(own ? `keelson on ${options.backend}` : (options.url as string), "figure", "floor", "ratio");
   if (own) row("resident memory at start", residentMb());
   if (options.curves) return showCurves(aim);
@@ -192,16 +196,13 @@ async function compareCreates(aim: Aim, floor: Aim): Promise<void> {
 }
 
 async function compareReads(aim: Aim, floor: Aim): Promise<void> {
-  const [own, bare] = [new Reader(aim, keelsonPaths), new Reader(floor, floorPaths)];
   for (const what of Object.keys(readNames) as (keyof typeof reads)[]) {
     const [figures, floors] = await inTurn(
-      () => own.rate(what, seconds),
-      () => bare.rate(what, seconds),
+      () => readRate(aim, { paths: keelsonPaths, what }, seconds),
+      () => readRate(floor, { paths: floorPaths, what }, seconds),
     );
     rateRow(readNames[what], Math.max(...figures), Math.max(...floors));
   }
-  own.close();
-  bare.close();
 }
 
 function bestFanOut(rounds: readonly FanOut[]): FanOut {

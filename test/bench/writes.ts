@@ -46,7 +46,7 @@ const samples: readonly Sample[] = [
   {
     title: "config map of 1.3 kB",
     path: "v1/configmaps/ns",
-    object: JSON.parse(configMap("x").toString("utf8")),
+    object: JSON.parse(configMap({ name: "x" }).toString("utf8")),
   },
   { title: "pod of 1 container", path: "v1/pods/ns", object: pod(1) },
   { title: "pod of 50 containers", path: "v1/pods/ns", object: pod(50) },
