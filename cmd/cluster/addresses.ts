@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type HeldPort, holdPort } from "#base";
 import { UsageError } from "../flags/parse.ts";
 
 const balancer = "balancer:6443";
@@ -18,12 +18,11 @@ export function numbered(name: string, count: number): readonly string[] {
 /** Where the places are on this machine. */
 export class Addresses {
   readonly #ports: ReadonlyMap<string, number>;
-  /** Keep the ports from others. */
-  readonly #holders: readonly Server[];
+  readonly #held: readonly HeldPort[];
 
-  private constructor(ports: ReadonlyMap<string, number>, holders: readonly Server[]) {
+  private constructor(ports: ReadonlyMap<string, number>, held: readonly HeldPort[]) {
     this.#ports = ports;
-    this.#holders = holders;
+    this.#held = held;
   }
 
   /**
@@ -32,19 +31,19 @@ export class Addresses {
    * @throws UsageError if somebody listens on that port
    */
   static async free(port: number): Promise<Addresses> {
-    const first = await listening(port).catch((error: NodeJS.ErrnoException) => {
+    const first = await holdPort(port).catch((error: NodeJS.ErrnoException) => {
       throw new UsageError(`--port: ${port} cannot be used (${error.code})`);
     });
     // All are held until all are found.
-    const others = await Promise.all(places.map(() => listening(0)));
-    const ports = places.map((place, index) => [place, portOf(others[index] as Server)] as const);
-    const found = new Map([...ports, [balancer, portOf(first)]]);
+    const others = await Promise.all(places.map(() => holdPort(0)));
+    const found = new Map(places.map((place, index) => [place, others[index]!.port]));
+    found.set(balancer, first.port);
     return new Addresses(found, [first, ...others]);
   }
 
   /** Lets those have the ports whom they are for. */
   async release(): Promise<void> {
-    await Promise.all(this.#holders.map(closed));
+    await Promise.all(this.#held.map((each) => each.release()));
   }
 
   /** The same places, some of them at other ports. */
@@ -68,20 +67,4 @@ export class Addresses {
     for (const place of this.#ports.keys()) replaced = replaced.replaceAll(place, this.of(place));
     return replaced;
   }
-}
-
-/** A listener that holds a port, 0 = any free one. */
-function listening(port: number): Promise<Server> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once("error", reject).listen(port, "127.0.0.1", () => resolve(server));
-  });
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port;
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()));
 }

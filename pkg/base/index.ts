@@ -15,6 +15,7 @@ export { deepEqual } from "./equal.ts";
 export { deepClone } from "./clone.ts";
 export { assign, compareUtf8, concatBytes, ownBytes, textWithin, toBuffer } from "./bytes.ts";
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
+export { type HeldPort, holdPort } from "./held-port.ts";
 export { identity } from "./identity.ts";
 export { OpaqueJson, printJson } from "./json-text.ts";
 export { Keeper, type Kept } from "./keeper.ts";

@@ -1,9 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { assert } from "#base";
+import { assert, holdPort } from "#base";
 
 export interface EtcdProcess {
   readonly endpoint: string;
@@ -159,18 +158,8 @@ async function serving(endpoint: string): Promise<void> {
 }
 
 async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, "127.0.0.1");
-      await new Promise((resolve) => server.once("listening", resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    assert(address !== null && typeof address === "object", "a listening server has an address");
-    return address.port;
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+  // All are held until all are found.
+  const held = await Promise.all(Array.from({ length: count }, () => holdPort(0)));
+  await Promise.all(held.map((each) => each.release()));
+  return held.map(({ port }) => port);
 }

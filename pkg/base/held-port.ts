@@ -1,0 +1,37 @@
+import { createServer } from "node:net";
+import { cryptoRandom } from "./random.ts";
+
+/** A port of 127.0.0.1 that nobody else can listen on until it is released. */
+export interface HeldPort {
+  readonly port: number;
+  release(): Promise<void>;
+}
+
+/** Lower than what systems give to clients, and to servers that ask for any port. */
+const lowest = 20_000;
+const count = 10_000;
+const mostTries = 100;
+
+/**
+ * Holds a port for a process that starts later; 0 = any free one. Between the release and that
+ * start, no connection and no server that asks for any port is given it.
+ * @throws what `listen` says about the port
+ */
+export async function holdPort(port: number): Promise<HeldPort> {
+  if (port !== 0) return listening(port);
+  for (let tries = 1; ; tries++) {
+    try {
+      return await listening(lowest + cryptoRandom.below(count));
+    } catch (error) {
+      if (tries === mostTries) throw error;
+    }
+  }
+}
+
+function listening(port: number): Promise<HeldPort> {
+  const server = createServer();
+  const release = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  return new Promise((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", () => resolve({ port, release }));
+  });
+}
