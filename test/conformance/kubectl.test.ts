@@ -96,12 +96,12 @@ function firstSession(store: "memory" | "etcd"): void {
       listed.trim().split("\n"),
       names.map((name) => `configmap/${name}`),
     );
-    const watching = attempt(
-      "-n shop get cm -l part=later --watch-only -o name --request-timeout=4s",
-    );
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    await kubectl("create -f -", chunkManifest("late").replace("part: chunk", "part: later"));
-    assert.match((await watching).out, /configmap\/late/);
+    const later = (name: string) => chunkManifest(name).replace("part: chunk", "part: later");
+    await kubectl("create -f -", later("early"));
+    using watching = client.start("-n shop get cm -l part=later --watch -o name");
+    await watching.printed("configmap/early");
+    await kubectl("create -f -", later("late"));
+    await watching.printed("configmap/late");
   });
 
   it("deletes with each propagation, and a namespace with all it holds", async () => {

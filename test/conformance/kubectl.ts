@@ -3,11 +3,18 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createInterface } from "node:readline";
 
 interface Outcome {
   readonly status: number | null;
   readonly out: string;
   readonly error: string;
+}
+
+/** A command that goes on until it is disposed of. */
+interface GoingOn extends Disposable {
+  /** Resolves when it prints that line; fails the test when it ends before. */
+  printed(line: string): Promise<void>;
 }
 
 /** A stock kubectl with a kubeconfig and a folder of its own. */
@@ -52,6 +59,20 @@ export class Kubectl {
       child.on("close", (status) => resolve({ status, out, error }));
       child.stdin.end(input);
     });
+  }
+
+  /** For a command that watches. */
+  start(words: string): GoingOn {
+    const child = spawn("kubectl", words.split(" "), { cwd: this.folder, env: this.#environment });
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    let error = "";
+    child.stderr.on("data", (chunk) => (error += chunk));
+    const printed = async (line: string): Promise<void> => {
+      for (let seen = await lines.next(); seen.value !== line; seen = await lines.next()) {
+        assert.ok(!seen.done, `kubectl ${words} never printed ${line}: ${error}`);
+      }
+    };
+    return { printed, [Symbol.dispose]: () => void child.kill() };
   }
 
   /** What the command prints; fails the test when the command does. */
