@@ -1,4 +1,5 @@
 /** Reading what a configuration file says, one field after another. */
+import { isJsonObject, type JsonObject } from "#base";
 import { parseYaml, resolve, type Domain, YamlFault } from "#meta";
 
 /** A configuration that cannot be used, in one sentence. */
@@ -6,7 +7,6 @@ export class AdmissionConfigurationFault extends Error {
   override readonly name = "AdmissionConfigurationFault";
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** Where plugins find the rest of what configures them. */
 export interface ConfigurationPlace {
@@ -33,7 +33,7 @@ interface Type {
 const versions = ["v1", "v1beta1", "v1alpha1"];
 
 /** The fields of a value that says what it is. */
-export function typed(value: unknown, { group, kind }: Type, domain: Domain): Fields {
+export function typed(value: unknown, { group, kind }: Type, domain: Domain): JsonObject {
   const fields = recordOf(value, kind);
   const named = `${String(fields["apiVersion"])}, Kind=${String(fields["kind"])}`;
   const resolved = resolve(group, domain);
@@ -42,18 +42,18 @@ export function typed(value: unknown, { group, kind }: Type, domain: Domain): Fi
 }
 
 /** Throws for fields that nobody would look at. */
-export function known(fields: Fields, names: readonly string[], what: string): void {
+export function known(fields: JsonObject, names: readonly string[], what: string): void {
   const odd = Object.keys(fields).find((name) => !names.includes(name));
   if (odd === undefined) return;
   throw new AdmissionConfigurationFault(`${what} has no field ${JSON.stringify(odd)}`);
 }
 
-export function recordOf(value: unknown, what: string): Fields {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+export function recordOf(value: unknown, what: string): JsonObject {
+  if (isJsonObject(value)) return value;
   throw new AdmissionConfigurationFault(`${what} must be a map`);
 }
 
-export function listIn(fields: Fields, key: string): readonly unknown[] {
+export function listIn(fields: JsonObject, key: string): readonly unknown[] {
   const value = fields[key] ?? [];
   if (Array.isArray(value)) return value;
   throw new AdmissionConfigurationFault(`${key} must be a list`);
@@ -61,7 +61,7 @@ export function listIn(fields: Fields, key: string): readonly unknown[] {
 
 /** A whole number within bounds. */
 export function numberIn(
-  fields: Fields,
+  fields: JsonObject,
   key: string,
   { least, most, usual }: { readonly least: number; readonly most: number; readonly usual: number },
 ): number {

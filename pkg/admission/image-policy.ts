@@ -1,5 +1,5 @@
 /** Asks a webhook whether the images of a pod may be used (ImagePolicyWebhook). */
-import { type Clock, remember } from "#base";
+import { type Clock, isJsonObject, type JsonObject, remember } from "#base";
 import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import {
@@ -14,7 +14,6 @@ import {
 import {
   AdmissionConfigurationFault,
   type ConfigurationPlace,
-  type Fields,
   known,
   numberIn,
   recordOf,
@@ -63,7 +62,7 @@ function endpointIn(path: unknown, readFile: (path: string) => string): Endpoint
 }
 
 /** Seconds in the file, where 0 stands for the usual ones and -1 for none at all. */
-function millisecondsIn(fields: Fields, key: string, usual: number): number {
+function millisecondsIn(fields: JsonObject, key: string, usual: number): number {
   const seconds = numberIn(fields, key, { least: -1, most: 1800, usual }) || usual;
   return Math.max(0, seconds) * 1000;
 }
@@ -80,7 +79,7 @@ export interface ImagePolicyParts {
 interface Verdict {
   readonly allowed: boolean;
   readonly reason: string;
-  readonly notes: Fields;
+  readonly notes: JsonObject;
 }
 
 interface Kept {
@@ -180,8 +179,8 @@ class ImageReviews {
 }
 
 function verdictOf(answer: unknown): Verdict {
-  const fields = (value: unknown): Fields =>
-    typeof value === "object" && value !== null ? (value as Fields) : {};
+  const fields = (value: unknown): JsonObject =>
+    isJsonObject(value) ? value : {};
   const { allowed, reason, auditAnnotations } = fields(fields(answer)["status"]);
   return {
     allowed: allowed === true,

@@ -1,14 +1,7 @@
+import type { JsonObject } from "#base";
 import { fieldElement, type PathElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import {
-  formOf,
-  isEmptyMap,
-  type JsonObject,
-  listIn,
-  mapIn,
-  memberShape,
-  treatedAs,
-} from "./value.ts";
+import { formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } from "./value.ts";
 import { pathText } from "./updater.ts";
 
 /**

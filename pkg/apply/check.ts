@@ -1,8 +1,8 @@
-import { append, compareUtf8 } from "#base";
+import { append, compareUtf8, isJsonObject } from "#base";
 import { goQuote, goTypeOf, goValue } from "#meta";
 import { describeElement, fieldElement, type PathElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import { ElementFault, elementOf, formOf, isJsonObject, treatedAs } from "./value.ts";
+import { ElementFault, elementOf, formOf, treatedAs } from "./value.ts";
 
 /**
  * What is wrong with an applied configuration as far as its schema goes, in the words of

@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { deepEqual, type JsonObject } from "#base";
 import { emptySet, type FieldSet, leaf, nodeOf, unionOfNodes } from "./field-set.ts";
 import { fieldElement, type PathElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -7,7 +7,6 @@ import {
   formOf,
   isEmptyMap,
   itemsByElement,
-  type JsonObject,
   listIn,
   mapIn,
   memberShape,

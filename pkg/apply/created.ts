@@ -1,9 +1,9 @@
-import { compareUtf8, deepEqual, memoize } from "#base";
+import { compareUtf8, deepEqual, type JsonObject, memoize } from "#base";
 import { fromJson, jsonMembers, resolved, type StructType, toJsonValue, type Type } from "#schema";
 import { type FieldSet, hasInner, isMember } from "./field-set.ts";
 import { compareElements, fieldElement, isPlain, type PathElement } from "./path-element.ts";
 import { type ListShape, rootShape, type Shape } from "./shape.ts";
-import { elementOf, type JsonObject } from "./value.ts";
+import { elementOf } from "./value.ts";
 
 /**
  * What a creation sets, as the text of FieldsV1: what `compare` finds between the object of a kind

@@ -1,12 +1,11 @@
+import { isJsonObject, type JsonObject } from "#base";
 import { emptySet, type FieldSet, leaf, nodeOf } from "./field-set.ts";
 import { fieldElement, type PathElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import {
   formOf,
   isEmptyMap,
-  isJsonObject,
   itemsByElement,
-  type JsonObject,
   listIn,
   mapIn,
   memberShape,

@@ -7,7 +7,7 @@ export { createdFields } from "./created.ts";
 export { deduced, rootShape, type Shape } from "./shape.ts";
 export { entriesFault, type ManagedFieldsEntry, OwnershipFault } from "./managers.ts";
 export type { Scope, Versions } from "./updater.ts";
-export { ElementFault, type JsonObject } from "./value.ts";
+export { ElementFault } from "./value.ts";
 export {
   applyConfiguration,
   creationEntries,

@@ -1,11 +1,10 @@
-import { assign } from "#base";
+import { assign, isJsonObject, type JsonObject } from "#base";
 import { printJson } from "#meta";
 import { escapedForHtml, JsonFault, parseJson } from "#schema";
 import { configurationFault } from "./check.ts";
 import type { FieldSet } from "./field-set.ts";
 import type { Shape } from "./shape.ts";
 import { type Change, standing } from "./updater.ts";
-import { isJsonObject, type JsonObject } from "./value.ts";
 
 /**
  * The way from kubectl's client-side apply, which keeps the last configuration in an annotation, to

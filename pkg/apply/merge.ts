@@ -1,16 +1,7 @@
-import { assign } from "#base";
+import { assign, type JsonObject } from "#base";
 import type { PathElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import {
-  elementOf,
-  formOf,
-  isEmptyMap,
-  type JsonObject,
-  listIn,
-  mapIn,
-  memberShape,
-  treatedAs,
-} from "./value.ts";
+import { elementOf, formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } from "./value.ts";
 
 /**
  * The object with the configuration merged in: units are replaced, maps and associative lists keep

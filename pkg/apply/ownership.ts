@@ -1,4 +1,4 @@
-import { memoize, OpaqueJson } from "#base";
+import { isJsonObject, type JsonObject, memoize, OpaqueJson } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
 import { configurationFault } from "./check.ts";
 import { difference, type FieldSet, isEmptySet, setOf, union } from "./field-set.ts";
@@ -23,7 +23,7 @@ import {
   remaining,
   update,
 } from "./updater.ts";
-import { ElementFault, isJsonObject, type JsonObject } from "./value.ts";
+import { ElementFault } from "./value.ts";
 
 /** One write as ownership sees it. Objects are JSON in the version of the request. */
 export interface Write extends Change {

@@ -1,17 +1,8 @@
-import { assign } from "#base";
+import { assign, type JsonObject } from "#base";
 import { type FieldSet, hasInner, isMember, nodeOf } from "./field-set.ts";
 import { fieldElement, type PathElement, SELF } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import {
-  elementOf,
-  formOf,
-  isEmptyMap,
-  type JsonObject,
-  listIn,
-  mapIn,
-  memberShape,
-  treatedAs,
-} from "./value.ts";
+import { elementOf, formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } from "./value.ts";
 
 /**
  * The object without the members of the set and what lies below them. A map or list that loses

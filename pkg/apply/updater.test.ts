@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { deepEqual, type Random, seededRandom } from "#base";
+import { deepEqual, type JsonObject, type Random, seededRandom } from "#base";
 import { always, int32, list, map, optional, plain, string, structs } from "#schema";
 import { configurationFault } from "./check.ts";
 import { compare } from "./compare.ts";
@@ -9,7 +9,6 @@ import { identityOf, type Manager, Managers } from "./managers.ts";
 import { merge } from "./merge.ts";
 import { rootShape } from "./shape.ts";
 import { apply, type Change, ConflictFault, noScope, pathText, update } from "./updater.ts";
-import type { JsonObject } from "./value.ts";
 
 const v1 = structs("test/v1");
 

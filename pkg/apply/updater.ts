@@ -1,4 +1,4 @@
-import { append, deepEqual } from "#base";
+import { append, deepEqual, type JsonObject } from "#base";
 import { compare, type Comparison } from "./compare.ts";
 import {
   emptySet,
@@ -21,7 +21,6 @@ import { merge } from "./merge.ts";
 import { describeElement, type PathElement } from "./path-element.ts";
 import { reconciled, removeFields, withNamedFields } from "./remove.ts";
 import type { Shape } from "./shape.ts";
-import type { JsonObject } from "./value.ts";
 
 /** The versions of a kind as far as merging goes. */
 export interface Versions {

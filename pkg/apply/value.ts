@@ -1,13 +1,8 @@
+import { isJsonObject, type JsonObject } from "#base";
 import { goQuote } from "#meta";
 import { keyElement, type PathElement, valueElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 
-/** A JSON object: what merging works on. Values are never changed, and results may share them. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** An element of a list that cannot be told from others; the message says why. */
 export class ElementFault extends Error {

@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, isJsonObject, type JsonObject } from "#base";
 import { type Domain, formatDuration, printJson, resolve, type Status } from "#meta";
 import {
   AuditFault,
@@ -179,23 +179,18 @@ function withoutManagedFields(json: string): string {
   const { value } = parseJson(json);
   for (const object of objectsIn(value)) {
     const { metadata } = object;
-    if (isRecord(metadata)) delete metadata["managedFields"];
+    if (isJsonObject(metadata)) delete metadata["managedFields"];
   }
   return printJson(value);
 }
 
-type JsonRecord = Record<string, unknown>;
 
-function objectsIn(value: unknown): readonly JsonRecord[] {
-  if (!isRecord(value)) return [];
+function objectsIn(value: unknown): readonly JsonObject[] {
+  if (!isJsonObject(value)) return [];
   const { items, rows } = value;
   const members = Array.isArray(items) ? items : [];
   const shown = Array.isArray(rows)
-    ? rows.map((row: unknown) => (isRecord(row) ? row["object"] : undefined))
+    ? rows.map((row: unknown) => (isJsonObject(row) ? row["object"] : undefined))
     : [];
-  return [value, ...members, ...shown].filter(isRecord);
-}
-
-function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return [value, ...members, ...shown].filter(isJsonObject);
 }

@@ -1,4 +1,5 @@
 /** What the tokens of service accounts say. */
+import { isJsonObject } from "#base";
 import { type Claims, peekClaims } from "./jwt.ts";
 
 /** An object that a token names: it lives as long as that. */
@@ -78,7 +79,7 @@ function namedObject(value: unknown): NamedObject | undefined {
 }
 
 function record(value: unknown): Claims {
-  return typeof value === "object" && value !== null ? (value as Claims) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 function text(value: unknown): string | undefined {

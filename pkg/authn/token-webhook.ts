@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "#base";
 import { type Domain, resolve } from "#meta";
 import { type User, type WebhookClient, WebhookFault } from "#request";
 import { type TokenAuthenticator, TokenFault, type TokenOwner } from "./token.ts";
@@ -11,7 +12,6 @@ export interface TokenWebhookOptions {
   readonly report: (error: unknown) => void;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Asks another server whose a token is (`--authentication-token-webhook-config-file`). */
 export class TokenWebhook implements TokenAuthenticator {
@@ -33,7 +33,7 @@ export class TokenWebhook implements TokenAuthenticator {
   }
 
   /** @throws TokenFault when the call fails; a reviewer may learn why. */
-  private async review(token: string, audiences: readonly string[]): Promise<Fields> {
+  private async review(token: string, audiences: readonly string[]): Promise<JsonObject> {
     const { client, domain, version, report } = this.options;
     const question = {
       kind: "TokenReview",
@@ -52,7 +52,7 @@ export class TokenWebhook implements TokenAuthenticator {
   }
 }
 
-function userOf(user: Fields): User {
+function userOf(user: JsonObject): User {
   const { username, uid } = user;
   const extra = Object.entries(fields(user["extra"])).map(
     ([key, values]) => [key, texts(values)] as const,
@@ -65,9 +65,8 @@ function userOf(user: Fields): User {
   };
 }
 
-function fields(value: unknown): Fields {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Fields) : {};
+function fields(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 function texts(value: unknown): readonly string[] {

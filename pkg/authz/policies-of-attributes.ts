@@ -1,4 +1,5 @@
 /** Who may do what by a file of policies, one per line (`--authorization-mode=ABAC`). */
+import { isJsonObject, type JsonObject } from "#base";
 import { ConfigurationFault, type Domain, resolve } from "#meta";
 import { JsonFault, parseJson } from "#schema";
 import type { Attributes, Authorizer, KnownRules, User } from "#request";
@@ -42,7 +43,6 @@ export function policiesOfAttributes(text: string, domain: Domain): Authorizer {
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
 
 function policyOf(line: string, domain: Domain): Policy {
   const { value } = parseJson(Buffer.from(line));
@@ -65,7 +65,7 @@ function policyOf(line: string, domain: Domain): Policy {
 }
 
 /** The first form of such lines: what it leaves out is meant to match. */
-function unversioned(fields: Fields): Policy {
+function unversioned(fields: JsonObject): Policy {
   const [namespace, resource] = [textOf(fields["namespace"]), textOf(fields["resource"])];
   const subject = subjectOf(fields);
   const isForAll = subject.user === "" && subject.group === "";
@@ -81,13 +81,13 @@ function unversioned(fields: Fields): Policy {
 }
 
 /** Everybody is everybody who is known. */
-function subjectOf(fields: Fields): Pick<Policy, "user" | "group"> {
+function subjectOf(fields: JsonObject): Pick<Policy, "user" | "group"> {
   const [user, group] = [textOf(fields["user"]), textOf(fields["group"])];
   return user === "*" || group === "*" ? { user: "", group: authenticated } : { user, group };
 }
 
-function fieldsOf(value: unknown): Fields {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+function fieldsOf(value: unknown): JsonObject {
+  if (isJsonObject(value)) return value;
   throw new ConfigurationFault("a policy must be a JSON object");
 }
 

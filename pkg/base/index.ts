@@ -17,6 +17,7 @@ export { assign, compareUtf8, concatBytes, ownBytes, textWithin, toBuffer } from
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
 export { type HeldPort, holdPort } from "./held-port.ts";
 export { identity } from "./identity.ts";
+export { isJsonObject, type JsonObject } from "./json-object.ts";
 export { OpaqueJson, printJson } from "./json-text.ts";
 export { Keeper, type Kept } from "./keeper.ts";
 export { AsyncQueue } from "./queue.ts";

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { CustomResourceDefinition } from "#api";
+import { isJsonObject, type JsonObject } from "#base";
 import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
 import { CallFault, callWebhook, noTracer, webhookPlace } from "#request";
 import type { DefinitionOptions } from "./access.ts";
 import { restoredMetadata } from "./converted-metadata.ts";
 import { serviceReader } from "./service-reader.ts";
 
-type JsonObject = Readonly<Record<string, unknown>>;
 type Webhook = NonNullable<NonNullable<CustomResourceDefinition["spec"]["conversion"]>["webhook"]>;
 
 /** Undefined where only the name of the version changes. */
@@ -110,7 +110,7 @@ interface Expected {
 }
 
 function convertedObjects(answer: unknown, expected: Expected): readonly unknown[] {
-  if (!isObject(answer)) throw new CallFault("no response provided");
+  if (!isJsonObject(answer)) throw new CallFault("no response provided");
   const { kind, apiVersion, response } = answer;
   if (kind !== expected.kind || apiVersion !== expected.apiVersion) {
     throw new CallFault(
@@ -118,13 +118,13 @@ function convertedObjects(answer: unknown, expected: Expected): readonly unknown
         `got ${String(apiVersion)}, Kind=${String(kind)}`,
     );
   }
-  if (!isObject(response)) throw new CallFault("no response provided");
+  if (!isJsonObject(response)) throw new CallFault("no response provided");
   const { uid, result, convertedObjects: objects } = response;
   if (expected.uid !== undefined && uid !== expected.uid) {
     const got = JSON.stringify(typeof uid === "string" ? uid : "");
     throw new CallFault(`expected response.uid=${JSON.stringify(expected.uid)}, got ${got}`);
   }
-  const { status, message } = isObject(result) ? result : {};
+  const { status, message } = isJsonObject(result) ? result : {};
   if (status !== "Success") {
     if (typeof message === "string" && message !== "") throw new CallFault(message);
     const said = typeof status === "string" ? status : "";
@@ -147,7 +147,7 @@ function checked(object: JsonObject, answered: unknown, place: Place): JsonObjec
     const what = index === undefined ? alone : `converted object at index ${index}`;
     return plainFailure(`${prefix} returned invalid ${what}: ${why}`);
   };
-  if (!isObject(answered)) throw refuse("not an object");
+  if (!isJsonObject(answered)) throw refuse("not an object");
   for (const [field, what, expected] of [
     ["apiVersion", "groupVersion", apiVersion],
     ["kind", "kind", object["kind"]],
@@ -174,9 +174,5 @@ function checked(object: JsonObject, answered: unknown, place: Place): JsonObjec
 }
 
 function metadataOf({ metadata }: JsonObject): JsonObject {
-  return isObject(metadata) ? metadata : {};
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isJsonObject(metadata) ? metadata : {};
 }

@@ -1,7 +1,7 @@
+import { isJsonObject, type JsonObject } from "#base";
 import { checkAnnotations, checkLabels, goTypeOf, problemText } from "#meta";
 import { Path, Problems } from "#schema";
 
-type JsonObject = Readonly<Record<string, unknown>>;
 type Texts = Readonly<Record<string, string>>;
 
 /**
@@ -10,7 +10,7 @@ type Texts = Readonly<Record<string, string>>;
  */
 export function restoredMetadata(original: JsonObject, converted: unknown): JsonObject | string {
   if (converted === undefined) return "missing metadata in converted object";
-  if (!isObject(converted)) {
+  if (!isJsonObject(converted)) {
     return `invalid metadata of type ${goTypeOf(converted)} in converted object`;
   }
   const problems = new Problems();
@@ -33,15 +33,11 @@ export function restoredMetadata(original: JsonObject, converted: unknown): Json
 
 /** Why a value is no map of texts. */
 function oddity(field: string, value: unknown): string | undefined {
-  if (!isObject(value)) {
+  if (!isJsonObject(value)) {
     return `invalid metadata.${field} of type ${goTypeOf(value)} in converted object`;
   }
   const [found] = Object.entries(value).filter(([, each]) => typeof each !== "string");
   if (found === undefined) return undefined;
   const what = `metadata.${field}[${found[0]}]`;
   return `${what} must be a string, but is ${goTypeOf(found[1])} in converted object`;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
-import { deepClone } from "#base";
-import { applyConfiguration, describeObject, type JsonObject } from "#apply";
+import { deepClone, type JsonObject } from "#base";
+import { applyConfiguration, describeObject } from "#apply";
 import { badRequest, conflict, parseYaml, plainFailure, YamlFault } from "#meta";
 import { checkDepth, DecodeFault, fromJson, JsonFault, parseJson } from "#schema";
 import { type Decoded, toHub } from "./body.ts";

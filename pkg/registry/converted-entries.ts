@@ -1,8 +1,7 @@
+import type { JsonObject } from "#base";
 import { groupVersionOf, type ObjectConversion, printJson, type Resource } from "#meta";
 import { fromJson, parseJson, toJson } from "#schema";
 import type { Change, Entry } from "#storage";
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Objects go to the webhook so many at a time, and about so many bytes. */
 const mostObjects = 500;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { applyConfiguration, type JsonObject } from "#apply";
+import { applyConfiguration } from "#apply";
 import { builtinKinds } from "#api";
-import { seededRandom } from "#base";
+import { type JsonObject, seededRandom } from "#base";
 import { Catalog, kubernetes, parseYaml, printYaml, type Resource, StatusError } from "#meta";
 import { arbitrary, fromJson, toJson, toJsonValue } from "#schema";
 import type { Environment } from "./environment.ts";

@@ -1,4 +1,5 @@
-import { type JsonObject, OwnershipFault } from "#apply";
+import { OwnershipFault } from "#apply";
+import type { JsonObject } from "#base";
 import { type ObjectConversion, printJson, StatusError } from "#meta";
 import type { Target } from "./contract.ts";
 import type { Environment } from "./environment.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { entriesAfterUpdate, type JsonObject } from "#apply";
-import { seededRandom } from "#base";
+import { entriesAfterUpdate } from "#apply";
+import { type JsonObject, seededRandom } from "#base";
 import type { Resource, StatusError } from "#meta";
 import { arbitrary } from "#schema";
 import { memoryBackend, objectStore, StoreFault } from "#storage";

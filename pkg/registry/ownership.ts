@@ -1,11 +1,10 @@
-import { deepClone, memoize } from "#base";
+import { deepClone, type JsonObject, memoize } from "#base";
 import {
   createdFields,
   creationEntries,
   ElementFault,
   entriesAfterUpdate,
   entriesFault,
-  type JsonObject,
   leftOut,
   type ManagedFieldsEntry,
   type OwnedWrite,

@@ -1,11 +1,10 @@
+import type { JsonObject } from "#base";
 import { Path, Problems } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { checkEmbedded } from "./embedded.ts";
 import { checkListTypes } from "./list-types.ts";
 import { checkRules } from "./rules.ts";
 import { checkValue } from "./check-value.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface Checked {
   /** In Kubernetes' order. */

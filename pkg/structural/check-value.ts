@@ -1,3 +1,4 @@
+import type { JsonObject } from "#base";
 import { goQuote, printJson } from "#meta";
 import type { FieldProblem, Problems } from "#schema";
 import { patternOf } from "./patterns.ts";
@@ -7,8 +8,6 @@ import { formatCheck } from "./formats.ts";
 import { inGoOrder } from "./go-order.ts";
 import { MOST_TOLD } from "./limits.ts";
 import { isInteger, isJsonInteger, numberFaults } from "./number-rules.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Checks a value against its schema, as far as rules in CEL are not concerned. Kinds of faults come

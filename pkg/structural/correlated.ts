@@ -1,8 +1,6 @@
-import { deepEqual, identity } from "#base";
+import { deepEqual, identity, isJsonObject, type JsonObject } from "#base";
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { keyText } from "./list-types.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A value together with what it was before an update. */
 export class Correlated {
@@ -23,8 +21,9 @@ export class Correlated {
 
   field(name: string): Correlated | undefined {
     const schema = this.schema.field(name);
-    if (schema === undefined || !isObject(this.value) || !isObject(this.old)) return undefined;
-    return new Correlated(own(this.value, name), own(this.old, name), schema);
+    const { value, old } = this;
+    if (schema === undefined || !isJsonObject(value) || !isJsonObject(old)) return undefined;
+    return new Correlated(own(value, name), own(old, name), schema);
   }
 
   /** Only items of lists of type map are known again; one that is new has no old value. */
@@ -43,12 +42,8 @@ function own(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function keyIn(item: unknown, names: readonly string[]): string | undefined {
-  return isObject(item) ? keyText(item, names) : undefined;
+  return isJsonObject(item) ? keyText(item, names) : undefined;
 }
 
 /** Of items with the same keys, the first counts. */
@@ -65,7 +60,7 @@ function isSame(value: unknown, old: unknown, schema: CompiledSchema | undefined
   if (value === old) return true;
   if (schema?.hasListTypes !== true) return deepEqual(value, old);
   if (Array.isArray(value)) return Array.isArray(old) && isSameList(value, old, schema);
-  if (!isObject(value) || !isObject(old)) return false;
+  if (!isJsonObject(value) || !isJsonObject(old)) return false;
   const names = Object.keys(value);
   if (names.length !== Object.keys(old).length) return false;
   return names.every(

@@ -1,5 +1,5 @@
 /** Defaults are values of their schemas. */
-import { deepClone } from "#base";
+import { deepClone, isJsonObject } from "#base";
 import { costLimits } from "#cel";
 import { problemText } from "#meta";
 import { DecodeFault, Path, Problems } from "#schema";
@@ -46,8 +46,8 @@ interface Place {
 }
 
 function asResource(value: unknown): unknown {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return { apiVersion: "validation/v1", kind: "Validation", ...(isObject ? value : {}) };
+  const fields = isJsonObject(value) ? value : {};
+  return { apiVersion: "validation/v1", kind: "Validation", ...fields };
 }
 
 class DefaultWalk {

@@ -1,5 +1,5 @@
 /** Resources inside of resources: what has apiVersion, kind and metadata of its own. */
-import { compareUtf8 } from "#base";
+import { compareUtf8, isJsonObject } from "#base";
 import {
   checkObjectMeta,
   goQuote,
@@ -32,7 +32,7 @@ export function coerceEmbedded(
 }
 
 function coerce(value: unknown, schema: CompiledSchema, path: Path, unknown: string[]): void {
-  if (schema.isEmbedded && isObject(value)) coerceResource(value, path, unknown);
+  if (schema.isEmbedded && isJsonObject(value)) coerceResource(value, path, unknown);
   forEachBelow(value, schema, path, (inner, known, at) => coerce(inner, known, at, unknown));
 }
 
@@ -80,7 +80,7 @@ export function checkEmbedded(
   problems: Problems,
 ): void {
   if (!schema.hasEmbedded || problems.list.length >= MOST_TOLD) return;
-  if (schema.isEmbedded && isObject(value)) checkResource(value, path, problems);
+  if (schema.isEmbedded && isJsonObject(value)) checkResource(value, path, problems);
   forEachBelow(value, schema, path, (inner, known, at) =>
     checkEmbedded(inner, known, at, problems),
   );
@@ -125,10 +125,6 @@ function checkResource(resource: JsonObject, path: Path, problems: Problems): vo
   }
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Visits what may hold embedded resources. */
 function forEachBelow(
   value: unknown,
@@ -140,7 +136,7 @@ function forEachBelow(
     const { items } = schema;
     if (items?.hasEmbedded !== true) return;
     for (const [index, item] of value.entries()) visit(item, items, path.index(index));
-  } else if (isObject(value)) {
+  } else if (isJsonObject(value)) {
     for (const name of Object.keys(value)) {
       const property = schema.property(name);
       const known = property ?? schema.values;

@@ -1,5 +1,5 @@
 /** JSONPath as printer columns use it: kubectl's dialect, without its braces. */
-import { compareUtf8 } from "#base";
+import { compareUtf8, isJsonObject } from "#base";
 import { type Comparison, PathFault, type PathStep, readPath } from "./json-path-reader.ts";
 
 /** A path like `.spec.containers[0].image` or `.status.conditions[?(@.type=="Ready")].status`. */
@@ -40,7 +40,7 @@ function follow(values: readonly unknown[], steps: readonly PathStep[]): readonl
 function collect(value: unknown, step: PathStep, found: unknown[]): void {
   switch (step.tag) {
     case "field":
-      if (isObject(value) && Object.hasOwn(value, step.name)) found.push(value[step.name]);
+      if (isJsonObject(value) && Object.hasOwn(value, step.name)) found.push(value[step.name]);
       break;
     case "all":
       found.push(...childrenOf(value).slice(0, MOST_FOUND));
@@ -64,13 +64,9 @@ function collect(value: unknown, step: PathStep, found: unknown[]): void {
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function childrenOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  if (!isObject(value)) return [];
+  if (!isJsonObject(value)) return [];
   return Object.keys(value)
     .sort(compareUtf8)
     .map((name) => value[name]);

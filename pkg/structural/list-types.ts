@@ -1,11 +1,9 @@
-import { identity } from "#base";
+import { identity, type JsonObject } from "#base";
 /** Sets have no element twice, and lists of type map no two elements with the same keys. */
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "./compiled-schema.ts";
 import { inGoOrder } from "./go-order.ts";
 import { MOST_TOLD } from "./limits.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 export function checkListTypes(
   value: unknown,

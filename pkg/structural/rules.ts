@@ -1,4 +1,5 @@
 /** Rules in CEL at work: what they are asked, what they may cost, and what failures are told as. */
+import { isJsonObject, type JsonObject } from "#base";
 import { adapt, costLimits, OptionalValue, type Outcome } from "#cel";
 import { goQuote, problemText } from "#meta";
 import { type FieldProblem, Path, type Problems, type ProblemType } from "#schema";
@@ -7,8 +8,6 @@ import { Correlated } from "./correlated.ts";
 import { MOST_TOLD } from "./limits.ts";
 import { keyText } from "./list-types.ts";
 import { type RuleProgram, rulePrograms } from "./rule-programs.ts";
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Evaluates the rules of a schema and of all below it that a value reaches, until one costs too
@@ -106,7 +105,7 @@ class RuleWalk {
         schema: field,
         path: property === undefined ? path.key(name) : path.child(name),
         isRoot: field.isEmbedded,
-        old: isObject(old) && Object.hasOwn(old, name) ? old[name] : undefined,
+        old: isJsonObject(old) && Object.hasOwn(old, name) ? old[name] : undefined,
         node: node?.field(name),
         ancestor: node ?? ancestor,
       });
@@ -237,17 +236,13 @@ function shows(reason: string | undefined): boolean {
   return reason !== "FieldValueForbidden" && reason !== "FieldValueRequired";
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Finds items of lists of type map as they were; of other lists, none is known again. */
 function keptItems(
   old: unknown,
   { listType, listKeys }: CompiledSchema,
 ): ((item: unknown) => unknown) | undefined {
   if (!Array.isArray(old) || listType !== "map") return undefined;
-  const key = (item: unknown) => (isObject(item) ? keyText(item, listKeys) : undefined);
+  const key = (item: unknown) => (isJsonObject(item) ? keyText(item, listKeys) : undefined);
   const found = new Map<unknown, unknown>(old.map((item) => [key(item), item]));
-  return (item) => (isObject(item) ? found.get(key(item)) : undefined);
+  return (item) => (isJsonObject(item) ? found.get(key(item)) : undefined);
 }

@@ -1,4 +1,4 @@
-import { assign } from "#base";
+import { assign, isJsonObject } from "#base";
 
 type JsonObject = Record<string, unknown>;
 
@@ -13,7 +13,7 @@ export function parseSimplePath(text: string): SimplePath {
 export function valueAt(object: unknown, path: SimplePath): unknown {
   let value = object;
   for (const name of path) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    if (!isJsonObject(value) || !Object.hasOwn(value, name)) return undefined;
     value = value[name];
   }
   return value;
@@ -27,13 +27,9 @@ export function setValueAt(object: JsonObject, path: SimplePath, value: unknown)
     else {
       if (!Object.hasOwn(holder, name)) assign(holder, name, {});
       const next = holder[name];
-      if (!isObject(next)) return false;
+      if (!isJsonObject(next)) return false;
       holder = next;
     }
   }
   return true;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 /** The schemas of custom resources: a struct that contains itself, and the unions inside it. */
+import { isJsonObject } from "#base";
 import {
   always,
   bool,
@@ -69,7 +70,7 @@ const jsonSchemaPropsOrBool = scalar<JsonSchema | boolean>({
   doc: OR_BOOL,
   fromJson: (value) => {
     if (typeof value === "boolean") return value;
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return decoded(value);
+    if (isJsonObject(value)) return decoded(value);
     throw new ScalarFault("boolean or JSON schema expected");
   },
   wire: v1("JSONSchemaPropsOrBool", OR_BOOL, {

@@ -2,7 +2,7 @@
  * Structural schemas: every field has its type outside of allOf, anyOf, oneOf and not, so that
  * unknown fields can be dropped and defaults filled in.
  */
-import { compareUtf8 } from "#base";
+import { compareUtf8, isJsonObject } from "#base";
 import { type FieldProblem, type Path, Problems } from "#schema";
 import { regexpFault } from "./go-regexp.ts";
 import type { JsonSchema } from "#structural";
@@ -69,7 +69,7 @@ function at(place: Place, path: Path, level: Level): Place {
 }
 
 function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isJsonObject(value);
 }
 
 function checkExtensions(schema: JsonSchema, { path, problems }: Place): void {

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "#base";
 import type { Claims } from "../jwt.ts";
 import { TokenFault } from "../token.ts";
 
@@ -8,7 +9,6 @@ interface ClaimSource {
   readonly accessToken: string;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Where a claim is told that is not among the claims themselves (OpenID Connect Core 1.0, section
@@ -35,7 +35,6 @@ export function sourceOf(claims: Claims, claim: string): ClaimSource | undefined
   return { url: endpoint, accessToken: typeof accessToken === "string" ? accessToken : "" };
 }
 
-function fieldsOf(value: unknown): Fields | undefined {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Fields) : undefined;
+function fieldsOf(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
 }

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "#base";
 import { parseYaml, YamlFault } from "#meta";
 
 /** A kubeconfig that cannot be used, in one sentence. */
@@ -22,7 +23,6 @@ export interface Endpoint {
   readonly authorization: () => string | undefined;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
 /** Paths as the kubeconfig spells them; throws what the file system throws. */
 type ReadFile = (path: string) => string;
 
@@ -47,7 +47,7 @@ export function parseKubeconfig(text: string, readFile: ReadFile): Endpoint {
   return endpointOf(cluster, user, pemReader(readFile));
 }
 
-function endpointOf(cluster: Fields, user: Fields, read: PemReader): Endpoint {
+function endpointOf(cluster: JsonObject, user: JsonObject, read: PemReader): Endpoint {
   const ca = read(cluster, "certificate-authority");
   const cert = read(user, "client-certificate");
   const key = read(user, "client-key");
@@ -80,7 +80,7 @@ function urlOf(server: string | undefined): URL {
 }
 
 /** A token goes before a password, and a token file before both, so that it can be renewed. */
-function authorizationOf(user: Fields, readFile: ReadFile): Endpoint["authorization"] {
+function authorizationOf(user: JsonObject, readFile: ReadFile): Endpoint["authorization"] {
   const file = text(user["tokenFile"]);
   if (file !== undefined) return () => `Bearer ${readFile(file).trim()}`;
   const token = text(user["token"]);
@@ -94,7 +94,7 @@ function authorizationOf(user: Fields, readFile: ReadFile): Endpoint["authorizat
 
 interface PemReader {
   /** What `<key>-data` holds in base64, else the file that `<key>` names. */
-  (fields: Fields, key: string): string | undefined;
+  (fields: JsonObject, key: string): string | undefined;
   readonly plain: ReadFile;
 }
 
@@ -107,7 +107,7 @@ function pemReader(readFile: ReadFile): PemReader {
       throw new KubeconfigFault(`${path} cannot be read (${reason})`);
     }
   };
-  const read = (fields: Fields, key: string): string | undefined => {
+  const read = (fields: JsonObject, key: string): string | undefined => {
     const data = text(fields[`${key}-data`]);
     if (data !== undefined) return Buffer.from(data, "base64").toString("utf8");
     const path = text(fields[key]);
@@ -125,7 +125,11 @@ function parsed(source: string): unknown {
   }
 }
 
-function partOf(config: Fields, kind: "cluster" | "user", name: unknown): Fields | undefined {
+function partOf(
+  config: JsonObject,
+  kind: "cluster" | "user",
+  name: unknown,
+): JsonObject | undefined {
   const found = named(config, `${kind}s`, name)?.[kind] ?? undefined;
   if (found === undefined) return undefined;
   const part = record(found, `the ${kind}`);
@@ -135,7 +139,7 @@ function partOf(config: Fields, kind: "cluster" | "user", name: unknown): Fields
 }
 
 /** Without a name the only entry is meant. */
-function named(config: Fields, key: string, name: unknown): Fields | undefined {
+function named(config: JsonObject, key: string, name: unknown): JsonObject | undefined {
   const list = config[key] ?? [];
   if (!Array.isArray(list)) throw new KubeconfigFault(`${key} must be a list`);
   const entries = list.map((entry) => record(entry, `an entry of ${key}`));
@@ -145,8 +149,8 @@ function named(config: Fields, key: string, name: unknown): Fields | undefined {
   return found;
 }
 
-function record(value: unknown, what: string): Fields {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+function record(value: unknown, what: string): JsonObject {
+  if (isJsonObject(value)) return value;
   throw new KubeconfigFault(`${what} must be a map`);
 }
 
