@@ -54,7 +54,7 @@ export function insertInto<V>(node: Node<V>, key: string, value: V): Node<V> | N
     const keys = first === node.keys[i] ? node.keys : withAt(node.keys, i, first);
     return { leaf: false, keys, children: withAt(node.children, i, changed), size };
   }
-  const children = [...node.children.slice(0, i), ...changed, ...node.children.slice(i + 1)];
+  const children = node.children.toSpliced(i, 1, ...changed);
   if (children.length <= WIDTH) return inner(children);
   const cut = splitPoint(children.length, i);
   return [inner(children.slice(0, cut)), inner(children.slice(cut))];
@@ -65,20 +65,20 @@ export function deleteFrom<V>(node: Node<V>, key: string): Node<V> {
   if (node.leaf) {
     const index = lowerBound(node.keys, key);
     if (node.keys[index] !== key) return node;
-    return leaf(without(node.keys, index), without(node.values, index));
+    return leaf(node.keys.toSpliced(index, 1), node.values.toSpliced(index, 1));
   }
   const i = childFor(node.keys, key);
   const child = node.children[i]!;
   const changed = deleteFrom(child, key);
   if (changed === child) return node;
-  if (changed.keys.length === 0) return inner(without(node.children, i));
+  if (changed.keys.length === 0) return inner(node.children.toSpliced(i, 1));
   if (changed.keys.length >= NARROW || node.children.length === 1) {
     return inner(withAt(node.children, i, changed));
   }
   const left = i > 0 ? i - 1 : i;
   const pair = i > 0 ? [node.children[left]!, changed] : [changed, node.children[i + 1]!];
   const joined = join(pair[0]!, pair[1]!);
-  return inner([...node.children.slice(0, left), ...joined, ...node.children.slice(left + 2)]);
+  return inner(node.children.toSpliced(left, 2, ...joined));
 }
 
 /** Keys before `key`. */
@@ -145,10 +145,8 @@ function insertIntoLeaf<V>(node: Leaf<V>, key: string, value: V): Node<V> | Node
   if (node.keys[i] === key) {
     return { leaf: true, keys: node.keys, values: withAt(node.values, i, value), size: node.size };
   }
-  const keys = node.keys.slice();
-  const values = node.values.slice();
-  keys.splice(i, 0, key);
-  values.splice(i, 0, value);
+  const keys = node.keys.toSpliced(i, 0, key);
+  const values = node.values.toSpliced(i, 0, value);
   if (keys.length <= WIDTH) return leaf(keys, values);
   return splitLeaf(keys, values, splitPoint(keys.length, i));
 }
@@ -224,11 +222,5 @@ function childFor(keys: readonly string[], key: string): number {
 function withAt<T>(items: readonly T[], index: number, item: T): T[] {
   const result = items.slice();
   result[index] = item;
-  return result;
-}
-
-function without<T>(items: readonly T[], index: number): T[] {
-  const result = items.slice();
-  result.splice(index, 1);
   return result;
 }

@@ -2,9 +2,12 @@ import { ownBytes, SortedMap } from "#base";
 import type { Compare, Entry, StoreEvent, WriteOperation } from "../backend.ts";
 
 /** All there is at one revision. Never changes; the next revision shares nearly all of it. */
-export interface State {
+export interface State extends Deadlines {
   readonly revision: number;
   readonly entries: SortedMap<Entry>;
+}
+
+interface Deadlines {
   /** Wall-clock milliseconds at which a key goes away, for the keys that do. */
   readonly deadlineOf: SortedMap<number>;
   /** The same in order of time: deadline and key as text -> key. */
@@ -42,7 +45,8 @@ export function holds(state: State, compare: readonly Compare[]): boolean {
 export function write(state: State, operations: readonly WriteOperation[], now: number): Step {
   const revision = state.revision + 1;
   const events: StoreEvent[] = [];
-  let next = state;
+  const { entries, deadlineOf, deadlines } = state;
+  let next: State = { revision, entries, deadlineOf, deadlines };
   for (const operation of operations) {
     if ("delete" in operation) {
       const previous = next.entries.get(operation.delete);
@@ -59,18 +63,20 @@ export function write(state: State, operations: readonly WriteOperation[], now: 
       next = withEntry(next, entry, ttlSeconds === undefined ? undefined : now + ttlSeconds * 1000);
     }
   }
-  return events.length === 0 ? { state, events } : { state: { ...next, revision }, events };
+  return { state: events.length === 0 ? state : next, events };
 }
 
 /** The state with one more version, as it was written: the revision is not touched. */
 export function withEntry(state: State, entry: Entry, deadline: number | undefined): State {
-  const timed = withDeadline(state, entry.key, deadline);
-  return { ...timed, entries: state.entries.set(entry.key, entry) };
+  const { revision, entries } = state;
+  const { deadlineOf, deadlines } = withDeadline(state, entry.key, deadline);
+  return { revision, entries: entries.set(entry.key, entry), deadlineOf, deadlines };
 }
 
 export function without(state: State, key: string): State {
-  const timed = withDeadline(state, key, undefined);
-  return { ...timed, entries: state.entries.delete(key) };
+  const { revision, entries } = state;
+  const { deadlineOf, deadlines } = withDeadline(state, key, undefined);
+  return { revision, entries: entries.delete(key), deadlineOf, deadlines };
 }
 
 /** Keys whose time has come, the earliest first, `limit` at most. */
@@ -84,17 +90,17 @@ export function nextDeadline(state: State): number | undefined {
   return first === undefined ? undefined : state.deadlineOf.get(first[1]);
 }
 
-function withDeadline(state: State, key: string, deadline: number | undefined): State {
-  const old = state.deadlineOf.size === 0 ? undefined : state.deadlineOf.get(key);
-  if (old === undefined && deadline === undefined) return state;
+function withDeadline(state: State, key: string, deadline: number | undefined): Deadlines {
   let { deadlineOf, deadlines } = state;
+  const old = deadlineOf.size === 0 ? undefined : deadlineOf.get(key);
+  if (old === undefined && deadline === undefined) return { deadlineOf, deadlines };
   if (old !== undefined) deadlines = deadlines.delete(deadlineText(old) + key);
   if (deadline === undefined) deadlineOf = deadlineOf.delete(key);
   else {
     deadlineOf = deadlineOf.set(key, deadline);
     deadlines = deadlines.set(deadlineText(deadline) + key, key);
   }
-  return { ...state, deadlineOf, deadlines };
+  return { deadlineOf, deadlines };
 }
 
 /** Fixed width, so that the order of the texts is that of the times. */

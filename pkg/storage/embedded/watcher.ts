@@ -129,7 +129,8 @@ export class Watcher implements AsyncIterableIterator<WatchBatch> {
     for (const moment of history.momentsFrom(this.#next)) {
       for (const event of moment.events) {
         if (this.#matches(event.type === "put" ? event.entry.key : event.key)) {
-          events.push(this.#withPrevious ? event : { ...event, previous: undefined });
+          const isWhole = this.#withPrevious || event.previous === undefined;
+          events.push(isWhole ? event : { ...event, previous: undefined });
         }
       }
       this.#next = moment.revision + 1;

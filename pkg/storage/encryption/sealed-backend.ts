@@ -30,9 +30,11 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
     async txn(transaction) {
       const stored = encryption.seals ? await sealed(transaction, encryption) : transaction;
       const result = await backend.txn(stored);
-      const { read, deleted } = result;
+      const { succeeded, revision, read, deleted } = result;
+      if (read.length === 0 && deleted === undefined) return result;
       return {
-        ...result,
+        succeeded,
+        revision,
         read: await all(read, openIf),
         ...(deleted === undefined ? {} : { deleted: await all(deleted, open) }),
       };
@@ -42,8 +44,8 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
     watch: (options) => {
       const { changed } = encryption;
       const signal = AbortSignal.any([options.signal, changed]);
-      const batches = openedBatches(backend.watch({ ...options, signal }), encryption);
-      return untilKeysChange(batches, options.signal, changed);
+      const batches = backend.watch({ ...options, signal });
+      return openedBatches(batches, encryption, () => changed.aborted && !options.signal.aborted);
     },
 
     requestProgress: () => backend.requestProgress(),
@@ -59,26 +61,19 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
   };
 }
 
-async function* openedBatches(
-  batches: AsyncIterable<WatchBatch>,
-  encryption: Encryption,
-): AsyncGenerator<WatchBatch, void, undefined> {
-  for await (const { events, revision } of batches) {
-    yield { events: await all(events, (event) => opened(event, encryption)), revision };
-  }
-}
-
 /**
  * Whoever keeps entries has to read them again when the keys change: some are stale now, others can
  * be read now that could not be before.
  */
-async function* untilKeysChange(
+async function* openedBatches(
   batches: AsyncIterable<WatchBatch>,
-  signal: AbortSignal,
-  changed: AbortSignal,
+  encryption: Encryption,
+  haveKeysChanged: () => boolean,
 ): AsyncGenerator<WatchBatch, void, undefined> {
-  yield* batches;
-  if (signal.aborted || !changed.aborted) return;
+  for await (const { events, revision } of batches) {
+    yield { events: await all(events, (event) => opened(event, encryption)), revision };
+  }
+  if (!haveKeysChanged()) return;
   const message = "the encryption keys have changed";
   throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
 }
@@ -124,5 +119,6 @@ function opened(event: StoreEvent, encryption: Encryption): StoreEvent | Promise
   const entry = event.type === "put" ? encryption.open(event.entry) : undefined;
   const waits = previous instanceof Promise || entry instanceof Promise;
   if (waits) return openedEvent(event, encryption);
-  return event.type === "put" ? { ...event, entry: entry!, previous } : { ...event, previous };
+  if (event.type === "put") return { type: "put", entry: entry!, previous };
+  return { type: "delete", key: event.key, revision: event.revision, previous };
 }
