@@ -28,14 +28,18 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
 ]);
 
 export function nodeRestriction(parts: NodeRestrictionParts): Admit {
-  return async (attributes) => {
-    const { resource, user } = attributes.target;
-    const node = nodeNameOf(user);
-    if (node === undefined) return [];
-    if (node === "") throw refuse(attributes, `could not determine node from user ${q(user.name)}`);
-    await checks.get(`${resource.kind.group}/${resource.plural}`)?.({ attributes, node, parts });
-    return [];
+  return (attributes) => {
+    const node = nodeNameOf(attributes.target.user);
+    return node === undefined ? undefined : checked({ attributes, node, parts });
   };
+}
+
+async function checked(write: NodeWrite): Promise<readonly string[]> {
+  const { attributes, node } = write;
+  const { resource, user } = attributes.target;
+  if (node === "") throw refuse(attributes, `could not determine node from user ${q(user.name)}`);
+  await checks.get(`${resource.kind.group}/${resource.plural}`)?.(write);
+  return [];
 }
 
 /** Undefined for everybody who is no node. */

@@ -45,6 +45,13 @@ export class Objects {
     return found?.object;
   }
 
+  /** Whether there surely is none: what spares most requests a list. */
+  areKnownToBeNone({ group, plural, version = "v1", namespace = "" }: Collection): boolean {
+    const { catalog, registry } = this.parts;
+    const resource = catalog.find(resolve(group, catalog.domain), version, plural);
+    return resource === undefined || registry().isKnownEmpty({ resource, namespace });
+  }
+
   async list(where: Collection, life: RequestLife): Promise<readonly any[]> {
     const target = this.target(where, life, "");
     if (target === undefined) return [];

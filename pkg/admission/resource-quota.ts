@@ -9,8 +9,9 @@ import {
   jsonBody,
   type PatchOptions,
   plainWrite,
+  type Target,
 } from "#registry";
-import { type AdmissionParts, type Objects, refuse } from "./objects.ts";
+import { type AdmissionParts, type Collection, type Objects, refuse } from "./objects.ts";
 import { Turns } from "./turns.ts";
 
 /**
@@ -33,21 +34,25 @@ export function resourceQuota(parts: QuotaParts): Admit {
   const turns = new Turns();
   const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
     const { resource, namespace } = attributes.target;
-    // Where there is no quota, nobody needs to wait.
+    // Where there is no quota, nobody needs to wait for others.
     if ((await quotasFor(parts, attributes)).length === 0) return [];
     const meter = meterOf(resource, { domain, now: parts.clock.now() });
     await turns.take(namespace, () => charge(parts, attributes, meter));
     return [];
   };
   return (attributes) => {
-    const isCounted = attributes.target.namespace !== "" && mayCharge(attributes);
-    return isCounted ? charged(attributes) : undefined;
+    const { target } = attributes;
+    if (target.namespace === "" || !mayCharge(attributes)) return undefined;
+    return parts.objects.areKnownToBeNone(quotasOf(target)) ? undefined : charged(attributes);
   };
 }
 
+function quotasOf({ namespace }: Target): Collection {
+  return { group: "", plural: "resourcequotas", namespace };
+}
+
 function quotasFor({ objects }: QuotaParts, { target }: AdmissionAttributes) {
-  const { namespace, life } = target;
-  return objects.list({ group: "", plural: "resourcequotas", namespace }, life);
+  return objects.list(quotasOf(target), target.life);
 }
 
 /** Whether a quota may count more, or less, after a write of this sort. */

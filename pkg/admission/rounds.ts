@@ -1,6 +1,6 @@
-import { append, deepClone, deepEqual } from "#base";
+import { deepClone, deepEqual } from "#base";
 import { StatusError } from "#meta";
-import { type AdmissionAttributes, type Admit, admitBy } from "#registry";
+import { type AdmissionAttributes, type Admit, admitBy, oneAfterAnother } from "#registry";
 
 /** A step that may change the object, and may be asked again when others have changed it since. */
 export type Mutate = (
@@ -76,29 +76,29 @@ type StepsOf<Step> = (plural: string) => readonly Step[];
 
 /** All the steps in order, and all of them once more where one asks for it. */
 export function repeating(stepsOf: StepsOf<Mutate>): Admit {
-  return async (attributes) => {
+  return (attributes) => {
     const rounds = new Rounds();
     const warnings: string[] = [];
     const steps = stepsOf(attributes.target.resource.plural);
-    await carrying(warnings, async () => {
-      do {
-        for (const step of steps) {
-          const answer = step(attributes, rounds);
-          if (answer !== undefined) append(warnings, await answer);
-        }
-      } while (rounds.next());
-    });
-    return [...new Set(warnings)];
+    const round = () => oneAfterAnother(steps, (step) => step(attributes, rounds), warnings);
+    const first = round();
+    // Where nobody had anything to do, nobody asks for more.
+    if (first === undefined) return undefined;
+    const all = async (): Promise<void> => {
+      await first;
+      while (rounds.next()) await round();
+    };
+    return carrying(warnings, all).then(() => [...new Set(warnings)]);
   };
 }
 
 /** All the steps in order. */
 export function oneByOne(stepsOf: StepsOf<Admit>): Admit {
-  return async (attributes) => {
+  return (attributes) => {
     const warnings: string[] = [];
     const steps = stepsOf(attributes.target.resource.plural);
-    await carrying(warnings, () => admitBy(steps, attributes, warnings));
-    return warnings;
+    const work = admitBy(steps, attributes, warnings);
+    return work && carrying(warnings, () => work).then(() => warnings);
   };
 }
 

@@ -32,13 +32,14 @@ type Step<Rest extends readonly unknown[]> = (
 ) => ReturnType<Admit>;
 type Observer = (seconds: number) => void;
 type Outcome = "true" | "false";
+type Observers = Readonly<Record<Outcome, Observer>>;
 
 function timed<Rest extends readonly unknown[]>(
   step: Step<Rest>,
   make: (operation: string, rejected: Outcome) => Observer,
 ): Step<Rest> {
-  const observers = new Map<string, Readonly<Record<Outcome, Observer>>>();
-  const observersOf = (operation: string): Readonly<Record<Outcome, Observer>> => {
+  const observers = new Map<string, Observers>();
+  const observersOf = (operation: string): Observers => {
     const shown = operation.toUpperCase();
     const made = { true: make(shown, "true"), false: make(shown, "false") };
     observers.set(operation, made);
@@ -48,14 +49,20 @@ function timed<Rest extends readonly unknown[]>(
     const { operation } = attributes;
     const both = observers.get(operation) ?? observersOf(operation);
     const started = performance.now();
-    const end = (rejected: Outcome) => both[rejected]((performance.now() - started) / 1000);
     const answer = step(attributes, ...rest);
-    if (answer === undefined) end("false");
-    else
-      answer.then(
-        () => end("false"),
-        () => end("true"),
-      );
+    if (answer === undefined) both.false(secondsSince(started));
+    else observeEnd(answer, both, started);
     return answer;
   };
+}
+
+function observeEnd(answer: Promise<unknown>, both: Observers, started: number): void {
+  answer.then(
+    () => both.false(secondsSince(started)),
+    () => both.true(secondsSince(started)),
+  );
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1000;
 }

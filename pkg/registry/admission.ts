@@ -27,14 +27,31 @@ export interface Attributes {
  */
 export type Admit = (attributes: Attributes) => Promise<readonly string[]> | undefined;
 
-/** Asks one step after another; what they warn of is added to `warnings`. */
-export async function admitBy(
+/**
+ * Asks one step after another; what they warn of is added to `warnings`. Undefined when none had
+ * anything to do.
+ */
+export function admitBy(
   steps: readonly Admit[],
   attributes: Attributes,
   warnings: string[],
-): Promise<void> {
-  for (const step of steps) {
-    const answer = step(attributes);
-    if (answer !== undefined) append(warnings, await answer);
+): Promise<void> | undefined {
+  return oneAfterAnother(steps, (step) => step(attributes), warnings);
+}
+
+/** As `admitBy`, for steps that are asked in another way. */
+export function oneAfterAnother<Step>(
+  steps: readonly Step[],
+  ask: (step: Step) => ReturnType<Admit>,
+  warnings: string[],
+): Promise<void> | undefined {
+  for (let index = 0; index < steps.length; index++) {
+    const answer = ask(steps[index]!);
+    if (answer === undefined) continue;
+    return answer.then((told) => {
+      append(warnings, told);
+      return oneAfterAnother(steps.slice(index + 1), ask, warnings);
+    });
   }
+  return undefined;
 }

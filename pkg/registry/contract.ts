@@ -10,6 +10,8 @@ import type { ConnectRequest, Destination } from "./connect/destination.ts";
 export interface Registry {
   get(target: Target, options: GetOptions): Promise<Item>;
   list(target: Target, options: ListOptions): Promise<ItemList>;
+  /** As that of a `Collection`: what can be told without waiting. */
+  isKnownEmpty(target: Pick<Target, "resource" | "namespace">): boolean;
   watch(target: Target, options: WatchOptions): AsyncIterable<ItemEvent>;
   /** As `watch`, for those who serve many: what comes together stays together. */
   watchBatches(target: Target, options: WatchOptions): AsyncIterableIterator<EventBatch>;

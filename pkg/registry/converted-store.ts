@@ -122,6 +122,10 @@ class ConvertedCollection implements Collection, Subscriber {
     return this.#view(await this.#base.at(revision, options));
   }
 
+  isKnownEmpty(prefix: string): boolean {
+    return this.#base.isKnownEmpty(prefix);
+  }
+
   filled(signal?: AbortSignal): Promise<void> {
     return this.#base.filled(signal);
   }

@@ -1,6 +1,11 @@
 /** registry: the verbs for any kind. */
 export type * from "./contract.ts";
-export { type Admit, admitBy, type Attributes as AdmissionAttributes } from "./admission.ts";
+export {
+  type Admit,
+  admitBy,
+  type Attributes as AdmissionAttributes,
+  oneAfterAnother,
+} from "./admission.ts";
 export { firstAddress } from "./allocation/address-range.ts";
 export type { ServiceNetwork } from "./allocation/service-allocator.ts";
 export { type ConnectRequest, type Destination, streamMethods } from "./connect/index.ts";

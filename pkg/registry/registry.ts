@@ -19,7 +19,7 @@ import { create, patch, update } from "./pipeline.ts";
 import { get } from "./read.ts";
 import { remove } from "./removal.ts";
 import type { Allocator } from "./reservations.ts";
-import { StoredItem } from "./stored.ts";
+import { collectionPrefix, StoredItem } from "./stored.ts";
 import { asking, refuseWatch, specialVerbs } from "./subresources/index.ts";
 import { watch, watchBatches } from "./watch.ts";
 
@@ -29,7 +29,7 @@ import { watch, watchBatches } from "./watch.ts";
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const common = environmentOf(options);
-  const of = (target: Target) => environmentFor(common)(target.resource);
+  const of = (target: Pick<Target, "resource">) => environmentFor(common)(target.resource);
   const verbs = (target: Target) => verbsOf(common, target);
   const repair = repairOf(common);
   const batches: Registry["watchBatches"] = (target, watchOptions) => {
@@ -37,23 +37,26 @@ export function createRegistry(options: RegistryOptions): Registry {
     return watchBatches(of(target), target, watchOptions);
   };
   return {
-    get: (target, getOptions) => guarded(verbs(target).get(of(target), target, getOptions)),
-    list: (target, listOptions) => guarded(verbs(target).list(of(target), target, listOptions)),
+    get: (target, getOptions) => guarded(() => verbs(target).get(of(target), target, getOptions)),
+    list: (target, listOptions) =>
+      guarded(() => verbs(target).list(of(target), target, listOptions)),
+    isKnownEmpty: (target) =>
+      of(target).store.collection(target.resource.keyPrefix).isKnownEmpty(collectionPrefix(target)),
     watch: (target, watchOptions) => watch(batches(target, watchOptions)),
     watchBatches: batches,
-    create: async (target, body, writeOptions) =>
-      guarded(verbs(target).create(of(target), target, { body, options: writeOptions })),
+    create: (target, body, writeOptions) =>
+      guarded(() => verbs(target).create(of(target), target, { body, options: writeOptions })),
     update: (target, body, writeOptions) =>
-      guarded(verbs(target).update(of(target), target, { body, options: writeOptions })),
+      guarded(() => verbs(target).update(of(target), target, { body, options: writeOptions })),
     patch: (target, body, patchOptions) =>
-      guarded(verbs(target).patch(of(target), target, { body, options: patchOptions })),
-    delete: (target, deleteOptions) => guarded(remove(of(target), target, deleteOptions)),
+      guarded(() => verbs(target).patch(of(target), target, { body, options: patchOptions })),
+    delete: (target, deleteOptions) => guarded(() => remove(of(target), target, deleteOptions)),
     deleteCollection: (target, listOptions, deleteOptions) =>
-      guarded(
+      guarded(() =>
         removeCollection(of(target), target, { list: listOptions, options: deleteOptions }),
       ),
-    connect: (target, request) => guarded(connect(of(target), target, request)),
-    ...(repair === undefined ? {} : { repair: () => guarded(repair.run()) }),
+    connect: (target, request) => guarded(() => connect(of(target), target, request)),
+    ...(repair === undefined ? {} : { repair: () => guarded(() => repair.run()) }),
   };
 }
 
@@ -74,8 +77,8 @@ function verbsOf(environment: Environment, target: Target): typeof usualVerbs {
   const answerer = environment.answerers.get(`${target.resource.keyPrefix}${target.subresource}`);
   if (answerer !== undefined) return { ...usualVerbs, create: asking(answerer) };
   const special = specialVerbs(target);
-  if (special.create === undefined) refuseTransient(target);
-  return { ...usualVerbs, ...special };
+  if (special?.create === undefined) refuseTransient(target);
+  return special === undefined ? usualVerbs : { ...usualVerbs, ...special };
 }
 
 function environmentOf(options: RegistryOptions): Environment {
@@ -124,9 +127,9 @@ async function readNamespace(
 }
 
 /** The one place where a store's fault becomes what a client is told. */
-async function guarded<T>(work: Promise<T>): Promise<T> {
+async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await work;
+    return await work();
   } catch (fault) {
     throw fault instanceof StoreFault ? faultError(fault) : fault;
   }

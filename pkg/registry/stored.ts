@@ -258,7 +258,10 @@ export function keyOf(target: Target, name: string = target.name): string {
 }
 
 /** The prefix of all keys of the target's collection. */
-export function collectionPrefix({ resource, namespace }: Target): string {
+export function collectionPrefix({
+  resource,
+  namespace,
+}: Pick<Target, "resource" | "namespace">): string {
   assert(!namespace.includes("/"), "a namespace is one part of a path");
   return namespace === "" ? resource.keyPrefix : `${resource.keyPrefix}${namespace}/`;
 }

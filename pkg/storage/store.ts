@@ -112,6 +112,11 @@ export interface Collection {
   newest(options: ReadOptions): Promise<Snapshot>;
   /** As of exactly this revision: from the recent past, or from the store if that is not enough. */
   at(revision: number, options: { readonly signal?: AbortSignal }): Promise<Snapshot>;
+  /**
+   * True when the cache knows that there is nothing below `prefix`, of all that was written through
+   * this store; false when it takes a look to tell.
+   */
+  isKnownEmpty(prefix: string): boolean;
   /** Resolves when the collection is in the cache. */
   filled(signal?: AbortSignal): Promise<void>;
   /** The newest revision that a write through this store made here; 0 = none. */

@@ -17,8 +17,9 @@ const byName: Readonly<Record<string, SpecialVerbs>> = {
 export { asking } from "./question.ts";
 export { refuseWatch } from "./component-status.ts";
 
-export function specialVerbs({ resource, subresource }: Target): SpecialVerbs {
+/** Undefined where the usual ones do. */
+export function specialVerbs({ resource, subresource }: Target): SpecialVerbs | undefined {
   const { scale } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
   if (scale !== undefined) return scaleVerbs(scale);
-  return byName[`${resource.keyPrefix}${subresource}`] ?? {};
+  return byName[`${resource.keyPrefix}${subresource}`];
 }

@@ -123,6 +123,11 @@ export class CachedCollection implements Collection, FeedSink {
     return storedSnapshot({ backend, root, revision });
   }
 
+  isKnownEmpty(prefix: string): boolean {
+    if (this.#window === undefined || this.#revision < this.#written) return false;
+    return this.#window.entries.count(prefix, prefixEnd(prefix)) === 0;
+  }
+
   async filled(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     await (this.#window ?? this.#fill());
