@@ -84,7 +84,7 @@ export function hookContext(
     requestGroup: resource.group,
     requestVersion: resource.version,
     subresource: target.subresource,
-    ...(target.user === undefined ? {} : { user: target.user }),
-    ...(warnings === undefined ? {} : { warn: (text) => warnings.push(text) }),
+    user: target.user,
+    warn: warnings && ((text) => void warnings.push(text)),
   };
 }

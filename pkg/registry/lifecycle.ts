@@ -1,6 +1,7 @@
 import { forbidden, namespaceTerminating, notFound, type Resource } from "#meta";
 import type { Attributes } from "./admission.ts";
 import type { Environment } from "./environment.ts";
+import type { NamespaceState } from "./namespace-cache.ts";
 
 /** Namespaces that every cluster needs. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
@@ -9,17 +10,27 @@ const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-p
  * Built-in admission: a write goes only into a namespace that exists, nothing new into one that is
  * going away, and some namespaces never go (source: Kubernetes' NamespaceLifecycle).
  */
-export async function namespaceLifecycle(
+export function namespaceLifecycle(
   environment: Environment,
-  { target, operation, object }: Attributes,
-): Promise<void> {
-  const { resource, namespace } = target;
-  if (operation === "delete") {
-    if (!isNamespace(resource) || !immortal.has(target.name)) return;
-    throw forbidden(resource, target.name, "this namespace may not be deleted");
+  attributes: Attributes,
+): Promise<void> | undefined {
+  const { resource, namespace, name } = attributes.target;
+  if (attributes.operation === "delete") {
+    if (!isNamespace(resource) || !immortal.has(name)) return undefined;
+    throw forbidden(resource, name, "this namespace may not be deleted");
   }
-  if (namespace === "") return;
-  const state = await environment.namespaces.find(namespace);
+  if (namespace === "") return undefined;
+  const state = environment.namespaces.find(namespace);
+  if (state instanceof Promise) return state.then((found) => refuseIn(found, attributes));
+  refuseIn(state, attributes);
+  return undefined;
+}
+
+function refuseIn(
+  state: NamespaceState | undefined,
+  { target, operation, object }: Attributes,
+): void {
+  const { resource, namespace } = target;
   if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   const kept = resource.kind.rules.allowedInTerminatingNamespace;
   if (operation === "create" && state.terminating && !kept) {

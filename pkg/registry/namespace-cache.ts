@@ -25,10 +25,15 @@ export class NamespaceCache {
     private readonly read: (name: string) => Promise<NamespaceState | undefined>,
   ) {}
 
-  async find(name: string): Promise<NamespaceState | undefined> {
+  /** At once where it is remembered. */
+  find(name: string): NamespaceState | Promise<NamespaceState | undefined> {
     const known = this.#states.get(name);
     if (known !== undefined && known.until > this.clock.monotonic()) return known.state;
     this.#states.delete(name);
+    return this.#look(name);
+  }
+
+  async #look(name: string): Promise<NamespaceState | undefined> {
     const until = this.clock.monotonic() + freshMilliseconds;
     const before = this.#forgotten;
     const state = await this.read(name);

@@ -33,7 +33,7 @@ import { applyPatch } from "./patch.ts";
 import { inVersions } from "./other-versions.ts";
 import { keepTimes, own, ownersOf, restoreOwners } from "./ownership.ts";
 import { mayGo } from "./removal.ts";
-import { type Hold, holding, releaseAll } from "./reservations.ts";
+import { allocatorOf, type Hold, holding, releaseAll } from "./reservations.ts";
 import { encodeStored, isReadable, keyOf, setResourceVersion, StoredItem } from "./stored.ts";
 import { validateCreate, validateUpdate } from "./validate.ts";
 import { checkPreconditions, checkVersion } from "./versions.ts";
@@ -54,39 +54,28 @@ export async function create(
   target: Target,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Promise<WriteAnswer> {
-  const turn = turns();
-  const decoded = decodeBody(environment, target, body, options);
-  await turn();
   const { dryRun, fieldManager } = options;
-  refuseWhileTerminating(target);
-  return warned(decoded.warnings, async () => {
-    const { object } = decoded;
-    wipeSystemFields(object.metadata);
-    matchNamespace(target, object.metadata);
-    await inVersions(environment, target, (environment) =>
-      own(environment, target, { object, old: undefined, fieldManager }),
-    );
-    await turn();
-    return createNamed(environment, target, { dryRun, asked: options, ...decoded });
-  });
-}
-
-/** The decoded object under its name, or under one that is made up and not taken. */
-async function createNamed(
-  environment: Environment,
-  target: Target,
-  { object, warnings, dryRun, asked }: Creation,
-): Promise<WriteAnswer> {
-  const generates = !object.metadata.name && Boolean(object.metadata.generateName);
   for (let attempt = 1; ; attempt++) {
-    const candidate = generates ? deepClone(object) : object;
-    const creation = { object: candidate, warnings: [...warnings], dryRun, asked };
-    const answer = await warned(creation.warnings, () =>
-      attemptCreation(environment, target, creation),
-    );
-    if (answer !== undefined) return answer;
-    if (generates && attempt < nameAttempts) continue;
-    throw await nameTaken(environment, target, creation);
+    const turn = turns();
+    const decoded = decodeBody(environment, target, body, options);
+    await turn();
+    refuseWhileTerminating(target);
+    const { object, warnings } = decoded;
+    const isMadeUp = !object.metadata.name && Boolean(object.metadata.generateName);
+    try {
+      wipeSystemFields(object.metadata);
+      matchNamespace(target, object.metadata);
+      await inVersions(environment, target, (environment) =>
+        own(environment, target, { object, old: undefined, fieldManager }),
+      );
+      await turn();
+      const creation = { dryRun, asked: options, object, warnings };
+      const answer = await attemptCreation(environment, target, creation);
+      if (answer !== undefined) return answer;
+      if (!isMadeUp || attempt === nameAttempts) throw await nameTaken(environment, target, object);
+    } catch (error) {
+      throw withWarnings(error, warnings);
+    }
   }
 }
 
@@ -103,13 +92,12 @@ function attemptCreation(
   target: Target,
   creation: Creation,
 ): Promise<WriteAnswer | undefined> {
-  return holding(
-    async (hold) => {
-      await prepareCreation(environment, target, { hold, ...creation });
-      return storeNew(environment, target, creation);
-    },
-    (answer) => answer !== undefined,
-  );
+  const attempt = async (hold: Hold): Promise<WriteAnswer | undefined> => {
+    await prepareCreation(environment, target, { hold, ...creation });
+    return storeNew(environment, target, creation);
+  };
+  const allocator = allocatorOf(environment, target);
+  return holding(allocator, attempt, (answer) => answer !== undefined);
 }
 
 /** Everything between the decoded object and the store. Changes `object` in place. */
@@ -136,7 +124,7 @@ async function prepareCreation(
   startGeneration(kind.rules, metadata);
   append(warnings, kind.hooks.earlyWarnings?.(object, context) ?? []);
   kind.hooks.prepareCreate?.(object, context);
-  await hold.reserve(environment, attributes);
+  await hold.reserve(attributes);
 
   await validateCreate(target.resource, object, context);
   append(warnings, kind.hooks.warnings?.(object, undefined, context) ?? []);
@@ -150,7 +138,7 @@ async function storeNew(
   target: Target,
   { object, warnings, dryRun, applies = false }: Creation,
 ): Promise<WriteAnswer | undefined> {
-  if (BigInt(/^\d+$/.exec(object.metadata.resourceVersion ?? "")?.[0] ?? 0) > 0n) {
+  if (/^0*[1-9]\d*$/.test(object.metadata.resourceVersion ?? "")) {
     throw plainFailure("resourceVersion should not be set on objects to be created");
   }
   delete object.metadata.resourceVersion;
@@ -174,11 +162,7 @@ async function storeNew(
   return { item: itemOf(environment, target, { entry: written, object }), created: true, warnings };
 }
 
-async function nameTaken(
-  environment: Environment,
-  target: Target,
-  { object }: Creation,
-): Promise<Error> {
+async function nameTaken(environment: Environment, target: Target, object: any): Promise<Error> {
   const { name, generateName } = object.metadata;
   if (generateName) return generatedNameTaken(target.resource, name);
   const key = keyOf(target, name);
@@ -300,10 +284,12 @@ async function createByUpdate(
   checkPreconditions(environment, target, { uid, current: undefined });
   const creation = { dryRun, asked, applies, ...(await change(undefined)) };
   delete creation.object.metadata.resourceVersion;
-  const answer = await warned(creation.warnings, () =>
-    attemptCreation(environment, target, creation),
-  );
-  if (answer !== undefined) return { answer };
+  try {
+    const answer = await attemptCreation(environment, target, creation);
+    if (answer !== undefined) return { answer };
+  } catch (error) {
+    throw withWarnings(error, creation.warnings);
+  }
   const { entry } = await environment.store.get(keyOf(target), target.life);
   return { current: entry };
 }
@@ -326,7 +312,12 @@ async function replace(
     await prepareReplacement(environment, target, { old, hold, ...wanted });
     return swap(environment, target, wanted);
   };
-  return warned(decoded.warnings, () => holding(attempt, (outcome) => "answer" in outcome));
+  const allocator = allocatorOf(environment, target);
+  try {
+    return await holding(allocator, attempt, (outcome) => "answer" in outcome);
+  } catch (error) {
+    throw withWarnings(error, decoded.warnings);
+  }
 }
 
 /** Everything between the decoded object and the store. Changes `object` in place. */
@@ -351,7 +342,7 @@ async function prepareReplacement(
   keepSystemFields(object.metadata, old.metadata);
   // Hooks take parts of the old object over; a copy keeps the two apart.
   hooks.prepareUpdate?.(object, deepClone(old), context);
-  await hold.reserve(environment, attributes);
+  await hold.reserve(attributes);
   moveGeneration(resource, object, old);
 
   await validateUpdate(resource, object, { old, context });
@@ -400,14 +391,10 @@ async function swap(
 }
 
 /** A request that fails tells what it would have warned of, too. */
-async function warned<T>(warnings: readonly string[], work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StatusError) || warnings.length === 0) throw error;
-    const all = new Set([...warnings, ...error.warnings]);
-    throw new StatusError(error.status, error.headers, [...all]);
-  }
+function withWarnings(error: unknown, warnings: readonly string[]): unknown {
+  if (!(error instanceof StatusError) || warnings.length === 0) return error;
+  const all = new Set([...warnings, ...error.warnings]);
+  return new StatusError(error.status, error.headers, [...all]);
 }
 
 /** All admission at once, for what is written in another way. */

@@ -22,7 +22,8 @@ export interface Allocator {
   release(target: Target, object: any): Promise<void>;
 }
 
-function allocatorOf(environment: Environment, target: Target): Allocator | undefined {
+/** Undefined for kinds whose objects need nothing beside themselves, which are most. */
+export function allocatorOf(environment: Environment, target: Target): Allocator | undefined {
   return environment.allocators.get(target.resource.keyPrefix);
 }
 
@@ -30,9 +31,12 @@ function allocatorOf(environment: Environment, target: Target): Allocator | unde
 export class Hold {
   #reservation: Reservation | undefined;
 
-  async reserve(environment: Environment, attributes: Attributes): Promise<void> {
-    const allocator = allocatorOf(environment, attributes.target);
-    this.#reservation = await allocator?.reserve(attributes);
+  constructor(private readonly allocator: Allocator | undefined) {}
+
+  reserve(attributes: Attributes): Promise<void> | undefined {
+    return this.allocator?.reserve(attributes).then((reservation) => {
+      this.#reservation = reservation;
+    });
   }
   /**
    * Faults while giving back are nobody's business: the write has ended one way or the other, and
@@ -48,10 +52,12 @@ export class Hold {
  * nor in a StatusError may have been written; what it took stays taken until the repair knows.
  */
 export async function holding<T>(
+  allocator: Allocator | undefined,
   attempt: (hold: Hold) => Promise<T>,
   isWritten: (outcome: T) => boolean,
 ): Promise<T> {
-  const hold = new Hold();
+  const hold = new Hold(allocator);
+  if (allocator === undefined) return attempt(hold);
   let outcome: T;
   try {
     outcome = await attempt(hold);

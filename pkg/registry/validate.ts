@@ -21,7 +21,7 @@ export async function validateCreate(
   checkFields(resource.hub.struct, object, Path.root, problems);
   resource.kind.hooks.validate?.(object, problems, context);
   resource.served.validate?.(object, problems, context);
-  await settled(problems);
+  if (!problems.isSettled) await settled(problems);
   refuse(resource, object, problems);
 }
 
@@ -46,10 +46,11 @@ export async function validateUpdate(
   if (hooks.validateUpdate !== undefined) hooks.validateUpdate(object, old, problems, context);
   else if (context.subresource === "") hooks.validate?.(object, problems, context);
   resource.served.validate?.(object, problems, context);
-  await settled(problems);
+  if (!problems.isSettled) await settled(problems);
   refuse(resource, object, problems);
 }
 
+/** What takes long is looked at in turns. */
 async function settled(problems: Problems): Promise<void> {
   const turn = turns();
   for (const _look of problems.settle()) await turn();

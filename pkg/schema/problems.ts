@@ -65,7 +65,7 @@ export class Problems {
   #later: { readonly after: number; readonly look: Look }[] = [];
 
   get list(): readonly FieldProblem[] {
-    for (const _step of this.settle());
+    if (!this.isSettled) for (const _step of this.settle());
     return this.#found;
   }
   get empty(): boolean {
@@ -85,9 +85,13 @@ export class Problems {
   later(look: Look): void {
     this.#later.push({ after: this.#found.length, look });
   }
+  /** Nothing was left for later, as nearly always. */
+  get isSettled(): boolean {
+    return this.#later.length === 0;
+  }
   /** Does what was left for later, one look at a time, so that others can have their turn. */
   *settle(): Iterable<void> {
-    if (this.#later.length === 0) return;
+    if (this.isSettled) return;
     const all: FieldProblem[] = [];
     let taken = 0;
     for (const { after, look } of this.#later) {
