@@ -1,7 +1,9 @@
 import { execFile, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type Aim, Connection, rate } from "./client.ts";
 
@@ -39,13 +41,58 @@ async function own(aim: Aim, load: Load, seconds: number): Promise<number> {
   }
 }
 
-const run = promisify(execFile);
+/** Streams whose bytes are counted and thrown away. */
+export interface Held {
+  /** To be called when nothing more is to come; the bytes of all bodies. */
+  end(): Promise<number>;
+}
 
-async function h2load(aim: Aim, load: Load, seconds: number): Promise<number> {
-  const folder = mkdtempSync(path.join(tmpdir(), "keelson-load-"));
-  const words = [
+/** Streams over five connections, for so long at least. */
+export function holdStreams(
+  aim: Aim,
+  { path: url, streams }: { readonly path: string; readonly streams: number },
+  seconds: number,
+): Promise<Held> {
+  if (streams === 0) return Promise.resolve({ end: async () => 0 });
+  return usesH2load ? holdByH2load(aim, { url, streams }, seconds) : holdOwn(aim, url, streams);
+}
+
+const holding = 5;
+
+async function holdOwn(aim: Aim, url: string, streams: number): Promise<Held> {
+  const connections = Array.from({ length: holding }, () => new Connection(aim));
+  let bytes = 0;
+  for (let n = 0; n < streams; n++) {
+    const stream = connections[n % holding]!.open("GET", url);
+    stream.on("error", (error) => console.error(`watch: ${error.message}`));
+    stream.on("data", (chunk: Buffer) => (bytes += chunk.length));
+    await once(stream, "response");
+  }
+  const end = async (): Promise<number> => {
+    for (const connection of connections) connection.close();
+    return bytes;
+  };
+  return { end };
+}
+
+/** It does not say when its streams are there, and ends at its own time. */
+async function holdByH2load(
+  aim: Aim,
+  { url, streams }: { readonly url: string; readonly streams: number },
+  seconds: number,
+): Promise<Held> {
+  const load = { path: url, connections: holding, inFlight: streams, accept: json };
+  const ended = run("h2load", [...wordsOf(aim, load, seconds + 2), aim.url + url]);
+  await sleep(1_000);
+  return { end: async () => Number(/\((\d+)\) data/.exec((await ended).stdout)?.[1]) };
+}
+
+const run = promisify(execFile);
+const json = "application/json";
+
+function wordsOf(aim: Aim, load: Load, seconds: number): string[] {
+  return [
     `--duration=${seconds}`,
-    "--warm-up-time=300ms",
     `--clients=${load.connections}`,
     `--max-concurrent-streams=${load.inFlight / load.connections}`,
     "--window-bits=24",
@@ -53,6 +100,11 @@ async function h2load(aim: Aim, load: Load, seconds: number): Promise<number> {
     `--header=authorization: Bearer ${aim.token}`,
     `--header=accept: ${load.accept}`,
   ];
+}
+
+async function h2load(aim: Aim, load: Load, seconds: number): Promise<number> {
+  const folder = mkdtempSync(path.join(tmpdir(), "keelson-load-"));
+  const words = [...wordsOf(aim, load, seconds), "--warm-up-time=300ms"];
   if (load.body !== undefined) {
     const file = path.join(folder, "body.json");
     writeFileSync(file, load.body);

@@ -1,6 +1,7 @@
+import { once } from "node:events";
 import { etcdBackend } from "../../pkg/storage/etcd/index.ts";
 import { type Aim, type Answer, configMap, Connection, rate } from "./client.ts";
-import { loadRate } from "./load.ts";
+import { holdStreams, loadRate } from "./load.ts";
 
 const namespace = "bench";
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;
@@ -118,37 +119,52 @@ export interface FanOutLoad {
   readonly seconds: number;
 }
 
-/** Writers create as fast as they can while watchers count what reaches them. */
+/** Writers create as fast as they can; one watcher more than are counted tells the latencies. */
 export async function fanOut(aim: Aim, paths: Paths, load: FanOutLoad): Promise<FanOut> {
-  const writing = new Connection(aim);
-  const watching = Array.from({ length: 5 }, () => new Connection(aim));
-  const sentAt = new Map<string, number>();
-  const latencies: number[] = [];
-  let delivered = 0;
+  const { watchers, writers, seconds } = load;
+  const [writing, watching] = [new Connection(aim), new Connection(aim)];
   const revision = paths === keelsonPaths ? await newestRevision(writing) : "";
-  for (let n = 0; n < load.watchers; n++) {
-    const connection = watching[n % watching.length] as Connection;
-    const stream = connection.open("GET", paths.watch + revision);
-    stream.on("error", (error) => console.error(`watch: ${error.message}`));
-    stream.on("data", (chunk: Buffer) => {
-      delivered += paths === floorPaths ? chunk.length / 1450 : lines(chunk);
-      if (n === 0) noteArrivals(chunk, sentAt, latencies);
-    });
-    await new Promise((resolve) => stream.once("response", resolve));
-  }
+  const path = paths.watch + revision;
+  const timed = await timedWatch(watching, path);
+  const held = await holdStreams(aim, { path, streams: watchers === 1 ? 0 : watchers }, seconds);
   const run = `w${Date.now().toString(36)}`;
   const start = performance.now();
-  await rate(load.seconds, load.writers, (n) => {
+  await rate(seconds, writers, (n) => {
     const name = `${run}-${n}-end`;
-    sentAt.set(name, performance.now());
+    timed.sentAt.set(name, performance.now());
     return writing.call("POST", paths.create, { body: configMap({ name }) });
   });
-  const seconds = (performance.now() - start) / 1000;
-  const events = delivered / seconds;
-  for (const connection of [writing, ...watching]) connection.close();
-  latencies.sort((a, b) => a - b);
+  const spent = (performance.now() - start) / 1000;
+  const others = (await held.end()) / (timed.bytes / timed.events);
+  for (const connection of [writing, watching]) connection.close();
+  const latencies = timed.latencies.toSorted((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  const events = (watchers === 1 ? timed.events : others) / spent;
   return { events, p50: at(0.5), p99: at(0.99) };
+}
+
+/** A watcher that knows when what it sees was sent. */
+interface TimedWatch {
+  /** When the write of an object was sent, by its name. */
+  readonly sentAt: Map<string, number>;
+  /** Milliseconds from then until its event was here. */
+  readonly latencies: number[];
+  events: number;
+  bytes: number;
+}
+
+async function timedWatch(connection: Connection, path: string): Promise<TimedWatch> {
+  const timed: TimedWatch = { sentAt: new Map(), latencies: [], events: 0, bytes: 0 };
+  const stream = connection.open("GET", path);
+  stream.on("error", (error) => console.error(`watch: ${error.message}`));
+  const isFloor = path.startsWith(floorPaths.watch);
+  stream.on("data", (chunk: Buffer) => {
+    timed.bytes += chunk.length;
+    timed.events += isFloor ? chunk.length / 1450 : lines(chunk);
+    noteArrivals(chunk, timed);
+  });
+  await once(stream, "response");
+  return timed;
 }
 
 async function newestRevision(connection: Connection): Promise<string> {
@@ -164,7 +180,7 @@ function lines(chunk: Buffer): number {
   return count;
 }
 
-function noteArrivals(chunk: Buffer, sentAt: Map<string, number>, latencies: number[]): void {
+function noteArrivals(chunk: Buffer, { sentAt, latencies }: TimedWatch): void {
   const now = performance.now();
   for (const [name] of chunk.toString("latin1").matchAll(/w[a-z0-9]{6,}-\d+-end/g)) {
     const sent = sentAt.get(name);
