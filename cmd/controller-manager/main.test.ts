@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { holdPort } from "#base";
 import { createAuthority } from "#pki";
 import { makeRequest } from "../../pkg/pki/testing.ts";
 import { root } from "../../test/tidy/source.ts";
@@ -141,6 +142,15 @@ describe("keelson controller-manager", function () {
     await cleansUp("two");
     second.child.kill("SIGTERM");
     assert.equal(await second.ended, 0, second.text());
+    assert.equal(await holder(), "");
+  });
+
+  it("ends when it is told to while it begins to lead", async () => {
+    const { port, release } = await holdPort(0);
+    await release();
+    const { child, ended, text } = manager(`--secure-port=${port}`);
+    child.stdout?.once("data", () => child.kill("SIGTERM"));
+    assert.equal(await ended, 0, text());
     assert.equal(await holder(), "");
   });
 

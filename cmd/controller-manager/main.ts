@@ -85,9 +85,8 @@ class ControllerManager {
       const client = this.client(component, connected.signal);
       const close = await this.serve(client);
       const lead = (term: AbortSignal) => this.lead(term);
-      if (this.values["leader-elect"]) await this.elect(client, signal, lead);
-      else await lead(signal);
-      close();
+      const electing = this.values["leader-elect"];
+      await (electing ? this.elect(client, signal, lead) : lead(signal)).finally(close);
     } finally {
       connected.abort();
     }
@@ -154,8 +153,13 @@ class ControllerManager {
     const client = this.client("shared-informers", signal);
     const informers = new Informers({ ...common, client });
     const run = async (controller: Controller) => {
-      const own = await this.controllerClient(controller, client, signal);
-      await controller.run({ ...common, client: own, informers }, settings);
+      try {
+        const own = await this.controllerClient(controller, client, signal);
+        await controller.run({ ...common, client: own, informers }, settings);
+      } catch (error) {
+        // What was under way when the term ended.
+        if (!signal.aborted) throw error;
+      }
     };
     await Promise.all(this.selected.map(run));
     await informers.ended();
