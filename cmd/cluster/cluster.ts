@@ -58,6 +58,11 @@ export class MissingProgramError extends Error {
 }
 
 const graceMs = 15_000;
+/**
+ * The leader tries for seconds to hand over to members that end as well. What a member has
+ * acknowledged is on disk however it ends.
+ */
+const memberGraceMs = 1_000;
 const clientPort = 2379;
 const peerPort = 2380;
 const serverPort = 6443;
@@ -78,7 +83,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const layers = [members, servers, [balancer], managers, prometheus ? [prometheus] : []];
   const close = async (): Promise<void> => {
     for (const layer of [...layers].reverse()) {
-      await Promise.all(layer.map((each) => each.retire(graceMs)));
+      const grace = layer === members ? memberGraceMs : graceMs;
+      await Promise.all(layer.map((each) => each.retire(grace)));
     }
   };
   try {
