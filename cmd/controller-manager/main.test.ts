@@ -14,8 +14,7 @@ const program = path.join(root, "dist", "keelson.js");
 const leasePath =
   "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";
 
-describe("keelson controller-manager", function () {
-  this.timeout(60_000);
+describe("keelson controller-manager", () => {
   let folder: string;
   let server: RunningServer;
   const managers: Manager[] = [];

@@ -7,8 +7,7 @@ import { parseKubeconfig } from "#request";
 import { type RunningServer, startServer } from "../keelson/index.ts";
 import { serveStatus } from "./serving.ts";
 
-describe("what a controller manager serves", function () {
-  this.timeout(20_000);
+describe("what a controller manager serves", () => {
   let server: RunningServer;
   let port: number;
   let close: () => void;

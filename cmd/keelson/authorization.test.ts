@@ -10,8 +10,7 @@ import { startServer } from "./index.ts";
 
 const refused = 'pods is forbidden: User "u" cannot list resource "pods" in API group "" at the';
 
-describe("servers that ask a webhook who may do what", function () {
-  this.timeout(20_000);
+describe("servers that ask a webhook who may do what", () => {
   let folder: string;
   let hook: Server;
   let heard: any[];
@@ -145,9 +144,7 @@ describe("servers that ask a webhook who may do what", function () {
   });
 });
 
-describe("servers that go by policies of attributes", function () {
-  this.timeout(20_000);
-
+describe("servers that go by policies of attributes", () => {
   it("as their file has them, and tell so in reviews", async () => {
     const policy = (spec: object): string =>
       JSON.stringify({

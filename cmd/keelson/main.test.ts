@@ -14,8 +14,7 @@ interface Run {
   text(): string;
 }
 
-describe("keelson", function () {
-  this.timeout(30_000);
+describe("keelson", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), "keelson-main-"));

@@ -11,8 +11,7 @@ import { root } from "../../test/tidy/source.ts";
 const program = path.join(root, "dist", "keelson.js");
 const collection = "/api/v1/namespaces/default/configmaps";
 
-describe("workers", function () {
-  this.timeout(60_000);
+describe("workers", () => {
   let etcd: EtcdCluster;
   let folder: string;
   let primary: ChildProcess;

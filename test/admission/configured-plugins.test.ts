@@ -23,8 +23,7 @@ function admitting(plugins: Readonly<Record<string, object | null>>): Promise<Ru
   });
 }
 
-describe("admission plugins that are told what to do", function () {
-  this.timeout(20_000);
+describe("admission plugins that are told what to do", () => {
   let server: RunningServer | undefined;
   afterEach(async () => {
     await server?.close();

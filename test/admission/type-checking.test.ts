@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { startServer } from "../../cmd/keelson/index.ts";
 import { eventually, send } from "./testing.ts";
 
-describe("type checking of policies", function () {
-  this.timeout(20_000);
-
+describe("type checking of policies", () => {
   it("knows custom resources, too", async () => {
     const server = await startServer();
     try {

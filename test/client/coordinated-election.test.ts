@@ -20,8 +20,7 @@ const fast: Clock = {
 };
 const group = "/apis/coordination.k8s.io";
 
-describe("coordinated leader election", function () {
-  this.timeout(30_000);
+describe("coordinated leader election", () => {
   let server: RunningServer;
   const lives: AbortController[] = [];
   const running: Promise<unknown>[] = [];

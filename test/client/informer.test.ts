@@ -29,8 +29,7 @@ const configMaps: Handle<ConfigMap> = { ...core, plural: "configmaps", kind: "Co
 const namespace = "default";
 const seed = 11;
 
-describe("informer", function () {
-  this.timeout(30_000);
+describe("informer", () => {
   let server: RunningServer;
   let life: AbortController;
   const running: Promise<void>[] = [];

@@ -283,8 +283,7 @@ function listedAllows({ resourceRules, nonResourceRules }: any, { verb, place }:
   );
 }
 
-describe("access reviews and requests agree", function () {
-  this.timeout(60_000);
+describe("access reviews and requests agree", () => {
   let server: RunningServer;
   before(async () => void (server = await startServer({ controllers: false })));
   after(() => server.close());

@@ -12,8 +12,7 @@ import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { Kubectl } from "./kubectl.ts";
 
-describe("access, with kubectl", function () {
-  this.timeout(60_000);
+describe("access, with kubectl", () => {
   let server: RunningServer;
   let kubectl: Kubectl;
   let authorities: string;
@@ -297,8 +296,7 @@ describe("access, within the process", () => {
   });
 });
 
-describe("access, on three replicas over etcd", function () {
-  this.timeout(60_000);
+describe("access, on three replicas over etcd", () => {
   let etcd: EtcdCluster;
   let servers: readonly RunningServer[];
 

@@ -67,8 +67,7 @@ function post(body: unknown, headers: Record<string, string> = {}): RequestInit 
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 
-describe("audit", function () {
-  this.timeout(20_000);
+describe("audit", () => {
   const log = collector();
   let server: RunningServer;
 
@@ -283,9 +282,7 @@ describe("audit", function () {
   });
 });
 
-describe("audit over TLS", function () {
-  this.timeout(20_000);
-
+describe("audit over TLS", () => {
   it("takes the client's id and sees its address", async () => {
     const log = collector();
     const audit = { policy, log: logTo(log.stream) };
@@ -309,8 +306,7 @@ describe("audit over TLS", function () {
   });
 });
 
-describe("audit backends", function () {
-  this.timeout(20_000);
+describe("audit backends", () => {
   const everything =
     "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n" +
     '- {level: None, users: ["system:apiserver"]}\n- level: RequestResponse\n';

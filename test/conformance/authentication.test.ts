@@ -43,8 +43,7 @@ function listening(server: Server): Promise<number> {
   );
 }
 
-describe("authentication", function () {
-  this.timeout(60_000);
+describe("authentication", () => {
   let folder: string;
   let users: KeyPair;
   let proxies: KeyPair;

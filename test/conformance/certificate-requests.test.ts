@@ -12,8 +12,7 @@ import { testRegistry } from "../../pkg/registry/testing.ts";
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const clientUsages = ["digital signature", "client auth"];
 
-describe("certificate requests", function () {
-  this.timeout(30_000);
+describe("certificate requests", () => {
   let server: RunningServer;
   const troubles: string[] = [];
   before(async () => {

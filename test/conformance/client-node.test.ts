@@ -8,8 +8,7 @@ import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 
 const rootCa = "kube-root-ca.crt";
 
-describe("@kubernetes/client-node", function () {
-  this.timeout(60_000);
+describe("@kubernetes/client-node", () => {
   let folder: string;
   let server: RunningServer;
 

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 
-describe("controllers", function () {
-  this.timeout(30_000);
+describe("controllers", () => {
   let server: RunningServer;
   before(async () => {
     server = await startServer({ port: 0, bootstrapTokens: true, report: () => undefined });

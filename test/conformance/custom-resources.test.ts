@@ -30,8 +30,7 @@ function definition(plural: string, versions: readonly object[], rest: object = 
   return { ...typeMeta, metadata: { name: `${plural}.${group}` }, spec };
 }
 
-describe("custom resources", function () {
-  this.timeout(20_000);
+describe("custom resources", () => {
   let server: RunningServer;
   before(async () => {
     server = await startServer({ controllers: false });

@@ -30,8 +30,7 @@ const oldIngress = [
   "ACIA",
 ].join("");
 
-describe("layout in etcd", function () {
-  this.timeout(30_000);
+describe("layout in etcd", () => {
   let etcd: EtcdCluster;
   let plain: Etcd3;
   const servers: RunningServer[] = [];

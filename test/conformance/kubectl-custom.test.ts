@@ -46,8 +46,7 @@ const farm = (name: string, cows: number): string =>
   `{"apiVersion":"example.com/v1","kind":"Farm","metadata":{"name":"${name}"},` +
   `"spec":{"cows":${cows}}}`;
 
-describe("custom resources through clients", function () {
-  this.timeout(60_000);
+describe("custom resources through clients", () => {
   let server: RunningServer;
   before(async () => {
     server = await startServer({ port: 0, controllers: false });

@@ -30,8 +30,7 @@ function manifest(image: string, more: Readonly<Record<string, number>> = {}): s
   ].join("\n");
 }
 
-describe("kubectl, writes", function () {
-  this.timeout(60_000);
+describe("kubectl, writes", () => {
   let server: RunningServer;
   let kubectl: Kubectl;
 

@@ -54,9 +54,7 @@ function askOnce(server: RunningServer, path: string): Promise<Answer> {
   });
 }
 
-describe("the end of a server", function () {
-  this.timeout(20_000);
-
+describe("the end of a server", () => {
   it("is told by readyz while everything is served still", async () => {
     const server = await startServer({ port: 0, controllers: false });
     assert.match((await askOnce(server, "/readyz?verbose")).text, /\[\+\]shutdown ok/);
@@ -136,8 +134,7 @@ describe("the end of a server", function () {
   });
 });
 
-describe("health", function () {
-  this.timeout(20_000);
+describe("health", () => {
   let server: RunningServer;
   before(async () => {
     server = await startServer({ controllers: false });
@@ -181,8 +178,7 @@ describe("health", function () {
   });
 });
 
-describe("metrics of a server", function () {
-  this.timeout(20_000);
+describe("metrics of a server", () => {
   let server: RunningServer;
   before(async () => {
     server = await startServer({ controllers: false });

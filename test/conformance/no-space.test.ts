@@ -6,8 +6,7 @@ import type { RunningServer } from "../../cmd/keelson/index.ts";
 
 const collection = "/api/v1/namespaces/default/configmaps";
 
-describe("a store without space", function () {
-  this.timeout(60_000);
+describe("a store without space", () => {
   let etcd: EtcdCluster;
   let server: RunningServer;
 

@@ -3,8 +3,7 @@ import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 
 const group = "example.com";
 
-describe("published schemas of custom resources", function () {
-  this.timeout(20_000);
+describe("published schemas of custom resources", () => {
   let server: RunningServer;
   before(async () => {
     server = await startServer({ controllers: false });

@@ -36,8 +36,7 @@ function isWhole({ size, turn }: { readonly size?: unknown; readonly turn?: unkn
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
-describe("a definition that comes again with another schema", function () {
-  this.timeout(60_000);
+describe("a definition that comes again with another schema", () => {
   let server: RunningServer;
   before(async () => void (server = await startServer({ controllers: false })));
   after(() => server.close());

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 
-describe("quotas that are kept", function () {
-  this.timeout(30_000);
+describe("quotas that are kept", () => {
   let server: RunningServer;
   const troubles: string[] = [];
   /** A namespace for each test. */

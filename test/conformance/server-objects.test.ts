@@ -16,8 +16,7 @@ async function ask(server: RunningServer, method: string, path: string, body?: u
   return (await answer.json()) as any;
 }
 
-describe("objects of the server itself", function () {
-  this.timeout(20_000);
+describe("objects of the server itself", () => {
   let server: RunningServer;
 
   before(async () => {

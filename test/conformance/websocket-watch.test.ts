@@ -70,8 +70,7 @@ class Socket {
   }
 }
 
-describe("watches over WebSockets", function () {
-  this.timeout(20_000);
+describe("watches over WebSockets", () => {
   let server: RunningServer;
   const maps = "/api/v1/namespaces/default/configmaps";
   const create = (name: string, data = {}) =>

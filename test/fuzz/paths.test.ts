@@ -104,8 +104,7 @@ function oddPath(random: Random): string {
   return path.startsWith("/") ? path : `/${path}`;
 }
 
-describe("odd paths", function () {
-  this.timeout(60_000);
+describe("odd paths", () => {
   let server: RunningServer;
 
   before(async () => {

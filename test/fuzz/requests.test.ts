@@ -115,8 +115,7 @@ const hostilePaths: readonly (readonly [string, string, number])[] = [
   ["DELETE", `${collection}/nothing?propagationPolicy=Sometimes`, 422],
 ];
 
-describe("hostile requests", function () {
-  this.timeout(60_000);
+describe("hostile requests", () => {
   let server: RunningServer;
   before(async () => {
     server = await startServer({ controllers: false });

@@ -207,7 +207,7 @@ async function law(
 async function converged(observers: readonly Observer[]): Promise<void> {
   const show = (state: ReadonlyMap<string, number>): string =>
     [...state].map(([key, revision]) => `${key}@${revision}`).sort().join(" ");
-  const until = Date.now() + 8000;
+  const until = Date.now() + 30_000;
   for (const observer of observers) {
     for (;;) {
       const truth = show(await observer.truth());
@@ -218,8 +218,7 @@ async function converged(observers: readonly Observer[]): Promise<void> {
   }
 }
 
-describe("watches tell the whole story", function () {
-  this.timeout(60_000);
+describe("watches tell the whole story", () => {
   const seed = Date.now() % 1_000_000_007;
 
   it(`while nothing breaks (seed ${seed})`, async () => {

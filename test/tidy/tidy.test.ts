@@ -10,9 +10,7 @@ const maxLineLength = 100;
 const files = sourceFiles();
 const products = files.filter((file) => !file.isTest);
 
-describe("tidy", function () {
-  this.timeout(60_000);
-
+describe("tidy", () => {
   it("imports go down the ranks, through index.ts", () => {
     none(files.flatMap((file) => importsOf(file).flatMap((to) => importFault(file, to))));
   });

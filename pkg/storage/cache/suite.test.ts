@@ -53,8 +53,7 @@ async function snapshotOf(collection: Collection, revision: number) {
 
 storageSuite("cache over memory", async () => throughCache(memoryBackend({})), { fresh: true });
 
-describe("etcd", function () {
-  this.timeout(60_000);
+describe("etcd", () => {
   let etcd: EtcdCluster | undefined;
   before(async () => (etcd = await startEtcd()));
   after(() => etcd?.[Symbol.asyncDispose]());

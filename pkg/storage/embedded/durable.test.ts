@@ -82,8 +82,7 @@ describe("durable backend", () => {
     }
   });
 
-  it("refuses a directory that is open in this process or another", async function () {
-    this.timeout(30_000);
+  it("refuses a directory that is open in this process or another", async () => {
     const directory = newDirectory();
     const child = startWriter(directory);
     await once(child.stdout, "data");
@@ -132,8 +131,7 @@ describe("durable backend", () => {
 describe("a damaged data file", () => {
   after(removeDirectories);
 
-  it("is refused as corrupt or served whole, never wrong", async function () {
-    this.timeout(60_000);
+  it("is refused as corrupt or served whole, never wrong", async () => {
     const directory = newDirectory();
     const file = join(directory, "data.mdb");
     const random = seededRandom(Date.now());

@@ -225,8 +225,7 @@ describe("encryption at rest", () => {
   }
 });
 
-describe("encryption with a key management service", function () {
-  this.timeout(20_000);
+describe("encryption with a key management service", () => {
   let folder: string;
   let service: Server;
   let keyId: string;

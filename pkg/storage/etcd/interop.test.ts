@@ -7,8 +7,7 @@ import { etcdBackend } from "./etcd.ts";
 import { startEtcd, type EtcdCluster } from "./testing.ts";
 
 /** The object store and a stranger's client on one etcd, as beside a stock kube-apiserver. */
-describe("etcd beside other clients", function () {
-  this.timeout(60_000);
+describe("etcd beside other clients", () => {
   let etcd: EtcdCluster;
   let backend: Backend;
   let store: ObjectStore;

@@ -2,8 +2,7 @@ import { storageSuite } from "../suite.ts";
 import { etcdBackend } from "./etcd.ts";
 import { startEtcd, type EtcdCluster } from "./testing.ts";
 
-describe("etcd", function () {
-  this.timeout(60_000);
+describe("etcd", () => {
   let etcd: EtcdCluster | undefined;
   before(async () => {
     etcd = await startEtcd();

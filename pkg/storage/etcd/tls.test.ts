@@ -27,8 +27,7 @@ async function certificates(directory: string, name: string) {
   return { ca: file("ca.crt"), cert: file("leaf.crt"), key: file("leaf.key") };
 }
 
-describe("etcd over TLS", function () {
-  this.timeout(60_000);
+describe("etcd over TLS", () => {
   let directory: string;
   let etcd: EtcdCluster;
   let right: { ca: Buffer; cert: Buffer; key: Buffer };
