@@ -17,8 +17,8 @@ runTests(named.length > 0 ? named : every);
 /** Several files at a time, each in a process that runs nothing else meanwhile. */
 function runTests(files) {
   const mocha = path.join(root, "node_modules", "mocha", "bin", "mocha.js");
-  // Tests wait half of their time: for leases, elections, processes that start.
-  const jobs = Math.max(2, availableParallelism());
+  // Tests wait half of their time, so two may share a core; what takes longest keeps few busy.
+  const jobs = Math.min(Math.max(availableParallelism(), 2), 8);
   const words = [mocha, "--parallel", `--jobs=${jobs}`, ...files];
   // A group of processes of its own, which ends as one, whatever a test has started.
   const options = { cwd: root, stdio: "inherit", detached: true };
