@@ -130,9 +130,14 @@ export class Http2Exchange implements Exchange {
     return gather(stream, { limit, milliseconds: this.options.bodyTimeout, life: this.life });
   }
 
-  /** Lets go of a body that nobody asked for, else its sender would wait for room for ever. */
+  /**
+   * Lets go of a body that nobody asked for, else its sender would wait for room for ever. Where
+   * none was sent Node does so itself, once the answer has left; sooner, the stream would be gone
+   * before the answer's last write is over, and Node makes an error of that, with a stack.
+   */
   finish(): void {
-    if (!this.read) this.request.stream.resume();
+    const { stream } = this.request;
+    if (!this.read && !stream.endAfterHeaders) stream.resume();
   }
 }
 
