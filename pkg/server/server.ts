@@ -117,7 +117,8 @@ class HttpServer implements KeelsonServer {
   private readonly closing = new Closing();
   private readonly path: (context: Arrived) => Promise<void>;
   private readonly server: Server;
-  private readonly sessions = new Set<ServerHttp2Session>();
+  /** HTTP/2 connections, each with the timer that ends it when it has been idle. */
+  private readonly sessions = new Map<ServerHttp2Session, NodeJS.Timeout>();
   private readonly sockets = new Set<Socket>();
   /** Requests at work per HTTP/1.1 socket or HTTP/2 connection. */
   private readonly atWork = new Map<object, number>();
@@ -202,7 +203,7 @@ class HttpServer implements KeelsonServer {
   }
 
   private closeConnections(): void {
-    for (const session of this.sessions) session.close();
+    for (const session of this.sessions.keys()) session.close();
     for (const socket of this.sockets) this.closeIfIdle(socket);
   }
 
@@ -214,7 +215,7 @@ class HttpServer implements KeelsonServer {
 
   private cutOff(): void {
     this.closing.finish();
-    for (const session of this.sessions) session.destroy();
+    for (const session of this.sessions.keys()) session.destroy();
     for (const socket of this.sockets) socket.destroy();
     this.atWork.clear();
     this.idle?.();
@@ -329,14 +330,18 @@ class HttpServer implements KeelsonServer {
   }
 
   private watchSession(session: ServerHttp2Session): void {
-    this.sessions.add(session);
-    session.once("close", () => this.sessions.delete(session));
-    session.on("error", () => undefined);
-    session.setTimeout(this.limits.idleTimeout);
-    session.on("timeout", () => {
-      // Watches may be silent for long: only a connection without requests is idle.
+    // Watches may be silent for long: only a connection without requests is idle. The timeout of
+    // Node's own would be wound up anew by everything that comes and goes, several times a request.
+    const closeIfIdle = () => {
       if (!this.atWork.has(session)) session.close();
+    };
+    const idleTimer = setTimeout(closeIfIdle, this.limits.idleTimeout).unref();
+    this.sessions.set(session, idleTimer);
+    session.once("close", () => {
+      clearTimeout(idleTimer);
+      this.sessions.delete(session);
     });
+    session.on("error", () => undefined);
     const isPolite = this.options.retryAfterWhenClosing === true;
     if (this.closing.closing && !isPolite) session.close();
   }
@@ -404,11 +409,11 @@ class HttpServer implements KeelsonServer {
       return;
     }
     this.atWork.delete(connection);
-    // The last request may have outlived the timer, and its end does not wind it up again.
     const session = connection as ServerHttp2Session;
-    if (this.sessions.has(session)) session.setTimeout(this.limits.idleTimeout);
+    const idleTimer = this.sessions.get(session);
+    idleTimer?.refresh();
     if (!this.closing.closing) return;
-    if (this.sessions.has(session)) session.close();
+    if (idleTimer !== undefined) session.close();
     if (this.sockets.has(connection as Socket)) this.closeIfIdle(connection as Socket);
     if (this.atWork.size === 0) this.idle?.();
   }
