@@ -52,7 +52,7 @@ describe("remembered tokens", () => {
     await Promise.all([tokens.owner("t", []), tokens.owner("t", [])]);
     await tokens.owner("t", []);
     answer = () => Promise.reject(new TokenFault("expired"));
-    await assert.rejects(tokens.owner("u", []), TokenFault);
+    await assert.rejects(async () => tokens.owner("u", []), TokenFault);
     const count = (line: string) => told.filter((each) => each === line).length;
     assert.equal(count("request_total miss 1"), 3);
     assert.equal(count("request_total hit 1"), 1);
@@ -77,8 +77,8 @@ describe("remembered tokens", () => {
 
   it("are asked about again after a fault", async () => {
     answer = () => Promise.reject(new TokenFault("expired"));
-    await assert.rejects(tokens.owner("t", []), TokenFault);
-    await assert.rejects(tokens.owner("t", []), TokenFault);
+    await assert.rejects(async () => tokens.owner("t", []), TokenFault);
+    await assert.rejects(async () => tokens.owner("t", []), TokenFault);
     assert.equal(asked.length, 2);
   });
 });

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { type Clock, remember } from "#base";
+import { type Awaitable, type Clock, remember } from "#base";
 import type { TokenCacheFigures } from "./token-cache-figures.ts";
 import type { TokenAuthenticator, TokenOwner } from "./token.ts";
 
@@ -10,6 +10,11 @@ export interface CacheOptions {
   readonly goodMs: number;
   /** How long one that was none of this kind is not asked about again; default 0. */
   readonly badMs?: number;
+}
+
+/** Who knows tokens, but has to ask for them. */
+interface AskingTokens {
+  owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined>;
 }
 
 interface Answer {
@@ -32,11 +37,11 @@ export class CachedTokens implements TokenAuthenticator {
   private readonly key = randomBytes(32).toString("base64");
 
   constructor(
-    private readonly inner: TokenAuthenticator,
+    private readonly inner: AskingTokens,
     private readonly options: CacheOptions,
   ) {}
 
-  owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined> {
+  owner(token: string, audiences: readonly string[]): Awaitable<TokenOwner | undefined> {
     const { clock, figures } = this.options;
     const begun = clock.monotonic();
     // A list in JSON tells where it ends, so no two questions are written alike.
@@ -44,7 +49,7 @@ export class CachedTokens implements TokenAuthenticator {
     const known = this.good.get(digest) ?? this.bad.get(digest);
     if (known !== undefined && known.until > begun) {
       figures.answered("hit", clock.monotonic() - begun);
-      return Promise.resolve(known.owner);
+      return known.owner;
     }
     let question = this.asked.get(digest);
     if (question === undefined) {

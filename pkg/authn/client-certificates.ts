@@ -42,7 +42,7 @@ export interface ClientCertificateOptions {
 export class ClientCertificates implements Authenticator {
   constructor(private readonly options: ClientCertificateOptions) {}
 
-  async authenticate({ certificate }: Credentials): Promise<User | undefined> {
+  authenticate({ certificate }: Credentials): User | undefined {
     const own = certificate?.chain[0];
     if (certificate === undefined || own === undefined) return undefined;
     if (!this.options.authorities.vouchFor(certificate)) throw badCredentials();

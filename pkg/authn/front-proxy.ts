@@ -40,7 +40,7 @@ export class FrontProxy implements Authenticator {
    * Undefined = not the proxy, or it names nobody.
    * @throws StatusError 401 for a certificate that is not the proxy's; others may still take it.
    */
-  async authenticate(credentials: Credentials): Promise<User | undefined> {
+  authenticate(credentials: Credentials): User | undefined {
     const { certificate } = credentials;
     const own = certificate?.chain[0];
     if (certificate === undefined || own === undefined) return undefined;

@@ -14,7 +14,7 @@ export class TokenFile implements TokenAuthenticator {
     this.users = new Map(parseCsv(csv).map((record, index) => tokenUser(record, index + 1)));
   }
 
-  async owner(token: string): Promise<TokenOwner | undefined> {
+  owner(token: string): TokenOwner | undefined {
     const user = this.users.get(digest(token));
     return user && { user };
   }

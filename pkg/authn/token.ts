@@ -1,3 +1,4 @@
+import { type Awaitable, firstAnswer, rescued, whenThere } from "#base";
 import type { Domain } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
 import { bearerToken } from "./bearer.ts";
@@ -23,7 +24,7 @@ export interface TokenAuthenticator {
    * @param audiences who is about to take the token
    * @throws TokenFault
    */
-  owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined>;
+  owner(token: string, audiences: readonly string[]): Awaitable<TokenOwner | undefined>;
 }
 
 export interface TokenReviewed {
@@ -41,39 +42,38 @@ export class Tokens implements Authenticator {
     private readonly domain: Domain,
   ) {}
 
-  async authenticate(credentials: Credentials): Promise<User | undefined> {
+  authenticate(credentials: Credentials): Awaitable<User | undefined> {
     const token = bearerToken(credentials) ?? webSocketToken(credentials, this.domain);
     if (token === undefined) return undefined;
-    const { owner } = await this.review(token, []);
-    if (owner === undefined) throw badCredentials();
-    return owner.user;
+    return whenThere(this.review(token, []), ({ owner }) => {
+      if (owner === undefined) throw badCredentials();
+      return owner.user;
+    });
   }
 
   /** Judges a token for others; no audiences = those of the API server. */
-  async review(token: string, wanted: readonly string[]): Promise<TokenReviewed> {
+  review(token: string, wanted: readonly string[]): Awaitable<TokenReviewed> {
     const audiences = wanted.length > 0 ? wanted : this.audiences;
     const faults: string[] = [];
-    for (const kind of this.kinds) {
-      const found = await this.ask(kind, token, { audiences, faults });
-      if (found === undefined) continue;
-      const common = found.audiences ?? audiences.filter((each) => this.audiences.includes(each));
-      if (common.length === 0) continue;
-      return { owner: { user: asAuthenticated(found.user), audiences: common }, faults: [] };
-    }
-    return { owner: undefined, faults };
-  }
-
-  private async ask(
-    kind: TokenAuthenticator,
-    token: string,
-    { audiences, faults }: { readonly audiences: readonly string[]; readonly faults: string[] },
-  ): Promise<TokenOwner | undefined> {
-    try {
-      return await kind.owner(token, audiences);
-    } catch (error) {
+    const note = (error: unknown) => {
       if (!(error instanceof TokenFault)) throw error;
       faults.push(error.message);
       return undefined;
-    }
+    };
+    const ask = (kind: TokenAuthenticator) => {
+      const found = rescued(() => kind.owner(token, audiences), note);
+      return whenThere(found, (owner) => owner && this.meant(owner, audiences));
+    };
+    return whenThere(firstAnswer(this.kinds, ask), (owner) => ({
+      owner,
+      faults: owner === undefined ? faults : [],
+    }));
+  }
+
+  /** Undefined = the token is for others than those who ask. */
+  private meant(found: TokenOwner, asking: readonly string[]): TokenReviewed["owner"] {
+    const audiences = found.audiences ?? asking.filter((each) => this.audiences.includes(each));
+    if (audiences.length === 0) return undefined;
+    return { user: asAuthenticated(found.user), audiences };
   }
 }

@@ -37,14 +37,14 @@ describe("the union of authenticators", () => {
   });
 
   it("refuses a token that nobody knows, and two headers", async () => {
-    await assert.rejects(union.authenticate(bearer("Bearer wrong")), is401);
-    await assert.rejects(union.authenticate(bearer("Bearer secret", "Bearer secret")), is401);
+    await assert.rejects(async () => union.authenticate(bearer("Bearer wrong")), is401);
+    await assert.rejects(async () => union.authenticate(bearer("Bearer secret", "Bearer secret")), is401);
   });
 
   it("refuses everybody without a credential where nobody may be anonymous", async () => {
     const strict = new Union({ authenticators, anonymous: (path) => path === "/healthz" });
-    await assert.rejects(strict.authenticate(sent({ path: "/api" })), is401);
-    await assert.rejects(strict.authenticate(sent({ path: "/healthz/" })), is401);
+    await assert.rejects(async () => strict.authenticate(sent({ path: "/api" })), is401);
+    await assert.rejects(async () => strict.authenticate(sent({ path: "/healthz/" })), is401);
     assert.equal((await strict.authenticate(sent({ path: "/healthz" }))).name, "system:anonymous");
   });
 
@@ -55,13 +55,13 @@ describe("the union of authenticators", () => {
       anonymous: () => true,
     });
     assert.equal((await both.authenticate(bearer("Bearer secret"))).name, "alice");
-    await assert.rejects(both.authenticate(sent({})), is401);
+    await assert.rejects(async () => both.authenticate(sent({})), is401);
   });
 
   it("takes the token of a browser's WebSocket, which needs another subprotocol", async () => {
     const prefix = `base64url.bearer.authorization.${kubernetes.api}.`;
     const token = `${prefix}${Buffer.from("secret").toString("base64url")}`;
-    const ask = (protocols: string, more: Readonly<Record<string, string>> = {}) => {
+    const ask = async (protocols: string, more: Readonly<Record<string, string>> = {}) => {
       const upgrade = { connection: "keep-alive, Upgrade", upgrade: "WebSocket" };
       const headers = { ...upgrade, "sec-websocket-protocol": protocols, ...more };
       return union.authenticate(sent({ headers }));

@@ -1,3 +1,4 @@
+import { type Awaitable, firstAnswer, rescued, whenThere } from "#base";
 import { StatusError } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
 import { badCredentials } from "./fault.ts";
@@ -16,18 +17,20 @@ export interface UnionOptions {
 export class Union implements Authenticator {
   constructor(private readonly options: UnionOptions) {}
 
-  async authenticate(credentials: Credentials): Promise<User> {
+  authenticate(credentials: Credentials): Awaitable<User> {
+    const { authenticators, anonymous } = this.options;
     let isRefused = false;
-    for (const authenticator of this.options.authenticators) {
-      try {
-        const user = await authenticator.authenticate(credentials);
-        if (user !== undefined) return asAuthenticated(user);
-      } catch (error) {
-        if (!(error instanceof StatusError && error.code === 401)) throw error;
-        isRefused = true;
-      }
-    }
-    if (isRefused || !this.options.anonymous(credentials.path)) throw badCredentials();
-    return anonymousUser;
+    const refuse = (error: unknown) => {
+      if (!(error instanceof StatusError && error.code === 401)) throw error;
+      isRefused = true;
+      return undefined;
+    };
+    const ask = (authenticator: Authenticator) =>
+      rescued(() => authenticator.authenticate(credentials), refuse);
+    return whenThere(firstAnswer(authenticators, ask), (user) => {
+      if (user !== undefined) return asAuthenticated(user);
+      if (isRefused || !anonymous(credentials.path)) throw badCredentials();
+      return anonymousUser;
+    });
   }
 }

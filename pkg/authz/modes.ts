@@ -1,3 +1,4 @@
+import { firstAnswer, whenThere } from "#base";
 import type { Authorizer, Decision } from "#request";
 import { aggregate } from "./rbac.ts";
 
@@ -5,7 +6,7 @@ const noOpinion: Decision = { verdict: "no-opinion", reason: "" };
 
 /** Everything is allowed (`--authorization-mode=AlwaysAllow`). */
 export const alwaysAllow: Authorizer = {
-  authorize: async () => ({ verdict: "allow", reason: "" }),
+  authorize: () => ({ verdict: "allow", reason: "" }),
   rules: () => ({
     rules: [
       { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
@@ -18,29 +19,33 @@ export const alwaysAllow: Authorizer = {
 
 /** Nothing is allowed (`--authorization-mode=AlwaysDeny`). */
 export const alwaysDeny: Authorizer = {
-  authorize: async () => ({ verdict: "no-opinion", reason: "Everything is forbidden." }),
+  authorize: () => ({ verdict: "no-opinion", reason: "Everything is forbidden." }),
 };
 
 /** Members of `system:masters` may do everything, in every mode. */
 export const masters: Authorizer = {
-  authorize: async ({ user }) =>
+  authorize: ({ user }) =>
     user.groups.includes("system:masters") ? { verdict: "allow", reason: "" } : noOpinion,
 };
 
 /** The first authorizer with an opinion decides; without one the answer is no. */
 export function firstOpinion(authorizers: readonly Authorizer[]): Authorizer {
   return {
-    async authorize(attributes) {
+    authorize(attributes) {
       const reasons: string[] = [];
       const errors: string[] = [];
-      for (const authorizer of authorizers) {
-        const decision = await authorizer.authorize(attributes);
+      const opinion = (decision: Decision): Decision | undefined => {
         const { verdict, reason, error = "" } = decision;
         if (error !== "") errors.push(error);
         if (verdict !== "no-opinion") return decision;
         if (reason !== "") reasons.push(reason);
-      }
-      return { verdict: "no-opinion", reason: reasons.join("\n"), ...errorOf(errors) };
+        return undefined;
+      };
+      const ask = (authorizer: Authorizer) => whenThere(authorizer.authorize(attributes), opinion);
+      return whenThere(firstAnswer(authorizers, ask), (decision): Decision => {
+        if (decision !== undefined) return decision;
+        return { verdict: "no-opinion", reason: reasons.join("\n"), ...errorOf(errors) };
+      });
     },
     rules: (user, namespace) => {
       const known = authorizers.flatMap((each) => each.rules?.(user, namespace) ?? []);

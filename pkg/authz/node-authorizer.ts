@@ -37,7 +37,7 @@ export class NodeAuthorizer implements Authorizer {
     return this.graph.followed(this.options.domain);
   }
 
-  async authorize(attributes: Attributes): Promise<Decision> {
+  authorize(attributes: Attributes): Decision {
     const { user } = attributes;
     const node = nodeOf(user);
     if (node === undefined || !attributes.request.isResource) return refused("");

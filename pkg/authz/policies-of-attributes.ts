@@ -35,7 +35,7 @@ export function policiesOfAttributes(text: string, domain: Domain): Authorizer {
     }
   });
   return {
-    authorize: async (attributes) =>
+    authorize: (attributes) =>
       policies.some((policy) => allows(policy, attributes))
         ? { verdict: "allow", reason: "" }
         : { verdict: "no-opinion", reason: "No policy matched." },

@@ -56,7 +56,7 @@ export class Rbac implements Authorizer {
     }));
   }
 
-  async authorize({ user, request }: Attributes): Promise<Decision> {
+  authorize({ user, request }: Attributes): Decision {
     const found = this.index.find(user, request);
     if ("story" in found) {
       return { verdict: "allow", reason: `RBAC: allowed by ${found.story}` };

@@ -1,5 +1,6 @@
 /** base: what every folder may use. No npm package, no Kubernetes word. */
 export { append } from "./append.ts";
+export { afterwards, type Awaitable, firstAnswer, rescued, whenThere } from "./awaitable.ts";
 export { assert, AssertionFailure, unreachable } from "./assert.ts";
 export { systemClock, type Clock } from "./clock.ts";
 export {

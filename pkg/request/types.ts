@@ -1,5 +1,6 @@
 /** The words of a request; authorization and dispatch read the same parsed RequestInfo. */
 import type { X509Certificate } from "node:crypto";
+import type { Awaitable } from "#base";
 
 export interface RequestInfo {
   /** True below `/api/<version>/` and `/apis/<group>/<version>/` when a resource is named. */
@@ -52,7 +53,7 @@ export interface Credentials {
 
 /** undefined = no opinion; throws when a credential was given and is wrong. */
 export interface Authenticator {
-  authenticate(credentials: Credentials): Promise<User | undefined>;
+  authenticate(credentials: Credentials): Awaitable<User | undefined>;
 }
 
 /** One term of a selector that narrows a request. */
@@ -96,7 +97,7 @@ export interface KnownRules {
 }
 
 export interface Authorizer {
-  authorize(attributes: Attributes): Promise<Decision>;
+  authorize(attributes: Attributes): Awaitable<Decision>;
   /** Absent where decisions do not follow from rules. */
   rules?(user: User, namespace: string): KnownRules;
 }

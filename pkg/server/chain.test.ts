@@ -23,7 +23,7 @@ const greet: Stage<Start & { readonly name: string }, object> = {
 };
 
 const stop: Stage<Start, object> = { name: "stop", run: async () => undefined };
-const silent = { stage: () => undefined };
+const silent = () => undefined;
 
 describe("chain", () => {
   it("runs stages around each other, each with what came before", async () => {
@@ -40,7 +40,7 @@ describe("chain", () => {
 
   it("ends where a stage does not pass on, and times every stage it entered once", async () => {
     const timed: string[] = [];
-    const observer = { stage: (stage: string) => void timed.push(stage) };
+    const observer = (stage: string) => () => void timed.push(stage);
     const log: string[] = [];
     await Chain.of<Start>().then(name).then(stop).then(greet).compose(observer)({ log });
     assert.deepEqual(log, ["name in", "name out"]);

@@ -1,3 +1,4 @@
+import { afterwards, type Awaitable } from "#base";
 import type { Span } from "#request";
 
 /**
@@ -12,7 +13,7 @@ export interface Stage<Needs extends object, Adds extends object> {
    * Adds to the context by calling `next`, which runs all later stages; not calling it ends the
    * request.
    */
-  readonly run: (context: Needs, next: (added: Adds) => Promise<void>) => Promise<void>;
+  readonly run: (context: Needs, next: (added: Adds) => Promise<void>) => Awaitable<void>;
 }
 
 /** A context with a span has the work of each later stage recorded as a piece of it. */
@@ -20,11 +21,11 @@ export interface Traced {
   readonly span?: Span;
 }
 
-/** Hears of every passage through a stage. */
-export interface StageObserver {
-  /** Milliseconds from entering the stage until it passed on, or until its end if it did not. */
-  stage(name: string, milliseconds: number): void;
-}
+/**
+ * Hears of a passage through a stage: milliseconds from entering it until it passed on, or until
+ * its end if it did not.
+ */
+export type StageObserver = (milliseconds: number) => void;
 
 export class Chain<Base extends object, Have extends Base> {
   private constructor(private readonly stages: readonly Stage<any, any>[]) {}
@@ -44,43 +45,54 @@ export class Chain<Base extends object, Have extends Base> {
     return new Chain<Base, Have & Adds>([...this.stages, stage]);
   }
 
-  /** The stages as one function. The context object is extended in place as stages pass on. */
-  compose(observer: StageObserver): (context: Base) => Promise<void> {
+  /**
+   * The stages as one function. The context object is extended in place as stages pass on.
+   * `observerOf` answers who hears of a stage; undefined = nobody.
+   */
+  compose(
+    observerOf: (stage: string) => StageObserver | undefined,
+  ): (context: Base) => Promise<void> {
     const stages = this.stages.filter(({ isIdle }) => isIdle !== true);
-    const done = Promise.resolve();
-    const enter = (index: number, context: object, entered: number): Promise<void> => {
+    const observers = stages.map(({ name }) => observerOf(name));
+    const enter = (index: number, context: object): Promise<void> => {
       const stage = stages[index];
       if (stage === undefined) return done;
+      const observer = observers[index];
       const span = (context as Traced).span?.child(stage.name);
+      const entered = observer === undefined ? 0 : performance.now();
       let passed = false;
-      const leave = (): number => {
-        const now = performance.now();
+      const leave = () => {
+        if (passed) return;
         passed = true;
-        observer.stage(stage.name, now - entered);
+        observer?.(performance.now() - entered);
         span?.end();
-        return now;
       };
-      const next = (added: object): Promise<void> =>
-        enter(index + 1, Object.assign(context, added), leave());
+      const next = (added: object): Promise<void> => {
+        leave();
+        return enter(index + 1, Object.assign(context, added));
+      };
       const work =
         span === undefined
           ? started(stage, context, next)
           : span.run(() => started(stage, context, next));
       // Most stages pass on at once, and then there is nothing left to wait for here.
-      return passed ? work : work.finally(() => passed || leave());
+      const isOver = passed || (observer === undefined && span === undefined);
+      return isOver ? work : afterwards(work, leave);
     };
-    return (context) => enter(0, context, performance.now());
+    return (context) => enter(0, context);
   }
 }
 
-/** A stage may also throw before its first wait. */
+const done = Promise.resolve();
+
+/** A stage may be over at once, and may also throw before its first wait. */
 function started(
   stage: Stage<any, any>,
   context: object,
   next: (added: object) => Promise<void>,
 ): Promise<void> {
   try {
-    return stage.run(context, next);
+    return stage.run(context, next) ?? done;
   } catch (error) {
     return Promise.reject(error as Error);
   }

@@ -26,7 +26,7 @@ describe("impersonation", () => {
     },
   };
 
-  function act(headers: Readonly<Record<string, string | readonly string[]>>) {
+  async function act(headers: Readonly<Record<string, string | readonly string[]>>) {
     const exchange = {
       headersBelow: (prefix: string) =>
         new Map(

@@ -1,3 +1,4 @@
+import type { Awaitable } from "#base";
 import { goQuote, isDns1123Label, isDns1123Subdomain, type Domain, resolve } from "#meta";
 import { type Authorizer, type RequestInfo, unescapeKey, type User } from "#request";
 import { answerText } from "./answer.ts";
@@ -24,20 +25,30 @@ export interface ImpersonationOptions {
   readonly domain: Domain;
 }
 
+interface ImpersonatingRequest {
+  readonly exchange: Exchange;
+  readonly path: string;
+}
+
 /**
  * Who the client acts as: itself, or whom its `Impersonate-*` headers name. Undefined when the
  * request has been answered because the headers make no sense.
  * @throws StatusError 403 unless the client may be each part of that user.
  */
-export async function actingUser(
+export function actingUser(
   user: User,
-  { exchange, path }: { readonly exchange: Exchange; readonly path: string },
+  request: ImpersonatingRequest,
   options: ImpersonationOptions,
+): Awaitable<User | undefined> {
+  const roles = rolesOf(request.exchange.headersBelow(prefix));
+  return roles.length === 0 ? user : permitted(user, roles, { ...request, ...options });
+}
+
+async function permitted(
+  user: User,
+  roles: readonly Role[],
+  { exchange, path, ...options }: ImpersonatingRequest & ImpersonationOptions,
 ): Promise<User | undefined> {
-  const headers = exchange.headersBelow(prefix);
-  if (headers.size === 0) return user;
-  const roles = rolesOf(headers);
-  if (roles.length === 0) return user;
   const who = roles[0]!;
   if (who.kind !== "User" && who.kind !== "ServiceAccount") {
     const api = resolve("authentication.{api}/v1", options.domain);
@@ -56,6 +67,7 @@ export async function actingUser(
 
 /** The user first, then groups, extras and the uid, as Kubernetes takes them. */
 function rolesOf(headers: ReadonlyMap<string, readonly string[]>): readonly Role[] {
+  if (headers.size === 0) return [];
   const valuesOf = (name: string) => headers.get(`${prefix}${name}`) ?? [];
   const role = (kind: Role["kind"], name: string, key = ""): Role => ({
     kind,

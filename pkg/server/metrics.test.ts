@@ -69,8 +69,8 @@ describe("metrics", () => {
     metrics.seats("readOnly", 3);
     metrics.requests.longRunning({ ...record, verb: "watch" }, 1);
     metrics.requests.finished({ ...record, code: 429 }, 0);
-    metrics.stage("authorize", 2);
-    metrics.stage("authorize", 4);
+    metrics.stage("authorize")!(2);
+    metrics.stage("authorize")!(4);
     metrics.stall(0.5);
     const text = await metrics.text();
     assert.match(text, /apiserver_current_inflight_requests{request_kind="readOnly"} 3/);

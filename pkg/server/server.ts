@@ -148,7 +148,7 @@ class HttpServer implements KeelsonServer {
       tunnels: new Tunnels(options.kubelet ?? {}),
       debugging: options.debugging && new Debugging(options.debugging),
     });
-    this.path = chain.compose(this.metrics);
+    this.path = chain.compose((stage) => this.metrics.stage(stage));
     this.server = this.makeServer();
   }
 

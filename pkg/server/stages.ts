@@ -1,5 +1,5 @@
 import { fieldTermsOf, labelTermsOf } from "#authz";
-import type { Clock, Logger } from "#base";
+import { afterwards, type Clock, type Logger, rescued, whenThere } from "#base";
 import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
 import {
   type Attributes,
@@ -102,10 +102,8 @@ export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Unders
 function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
   return {
     name: "recover",
-    run: async ({ exchange, id, record }, next) => {
-      try {
-        await next({});
-      } catch (error) {
+    run: ({ exchange, id, record }, next) =>
+      next({}).catch((error: unknown) => {
         const { sink } = exchange;
         if (error instanceof ClientGone || exchange.reason instanceof ClientGone) {
           record.code = 499;
@@ -116,8 +114,7 @@ function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
         // A half-sent answer cannot be corrected, only cut off.
         if (sink.started) return sink.destroy();
         answerFailure(exchange, failure);
-      }
-    },
+      }),
   };
 }
 
@@ -136,8 +133,7 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
       const target = parseTarget(exchange.url);
       if (target === undefined) {
         record.code = 400;
-        answerText(exchange, 400, "400 Bad Request");
-        return Promise.resolve();
+        return answerText(exchange, 400, "400 Bad Request");
       }
       const info = parseRequestInfo(exchange.method, target);
       const { query } = target;
@@ -162,11 +158,7 @@ function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood,
           exchange.abort(reason);
           reject(reason);
         }, milliseconds);
-        const settle = () => clearTimeout(timer);
-        next({}).then(
-          () => (settle(), resolve()),
-          (error: unknown) => (settle(), reject(error)),
-        );
+        afterwards(next({}), () => clearTimeout(timer)).then(resolve, reject);
       });
     },
   };
@@ -177,33 +169,37 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
   const { authenticator, logger, metrics, clock } = parts;
   return {
     name: "authenticate",
-    run: async (context, next) => {
+    run: (context, next) => {
       const { exchange, id, info } = context;
       const { authorization, certificate } = exchange;
       const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
       const credentials = { authorization, certificate, headersBelow, path: info.path };
-      let user: User | undefined;
       let refusal: StatusError | undefined;
       let why: "failure" | "error" = "failure";
       const started = performance.now();
       const tell = (result: { readonly user: User } | "failure" | "error") =>
         metrics.access.authenticated(result, (performance.now() - started) / 1000);
-      try {
-        user = await authenticator.authenticate(credentials);
-      } catch (error) {
+      const refuse = (error: unknown) => {
         if (error instanceof StatusError) refusal = error;
         else {
           why = "error";
           logger.error("Unable to authenticate the request", error, { "audit-ID": id });
         }
-      }
-      if (user === undefined) {
-        tell(why);
-        throw auditRefusal(parts, context, refusal ?? unauthorized());
-      }
-      tell({ user });
-      if (certificate !== undefined) metrics.access.certificate(certificate, clock.now());
-      return next({ user });
+        return undefined;
+      };
+      const found = rescued<User | undefined>(
+        () => authenticator.authenticate(credentials),
+        refuse,
+      );
+      return whenThere(found, (user) => {
+        if (user === undefined) {
+          tell(why);
+          throw auditRefusal(parts, context, refusal ?? unauthorized());
+        }
+        tell({ user });
+        if (certificate !== undefined) metrics.access.certificate(certificate, clock.now());
+        return next({ user });
+      });
     },
   };
 }
@@ -215,13 +211,17 @@ function impersonate({
 }: ServerParts): Stage<Arrived & Understood & Identified & Audited, Identified> {
   return {
     name: "impersonate",
-    run: async ({ exchange, info, user, record, trail }, next) => {
+    run: ({ exchange, info, user, record, trail }, next) => {
       const { domain } = catalog;
       const request = { exchange, path: info.path };
-      const acting = await actingUser(user, request, { authorizer, domain });
-      if (acting !== undefined && acting !== user) trail?.actsAs(acting);
-      if (acting !== undefined) return next({ user: acting });
-      record.code = 500;
+      return whenThere(actingUser(user, request, { authorizer, domain }), (acting) => {
+        if (acting === undefined) {
+          record.code = 500;
+          return undefined;
+        }
+        if (acting !== user) trail?.actsAs(acting);
+        return next({ user: acting });
+      });
     },
   };
 }
@@ -247,19 +247,17 @@ function flowControl({
   };
   return {
     name: "flowControl",
-    run: async ({ info, user, record }, next) => {
+    run: ({ info, user, record }, next) => {
       const kind = isLongRunning(catalog, info) ? "watch" : seatKind(info.verb);
       if (taken[kind] >= bound[kind] && !user.groups.includes("system:masters")) {
         throw seatsTaken(limits.retryAfterSeconds);
       }
       move(kind, 1);
       if (record.longRunning) metrics.requests.longRunning(record, 1);
-      try {
-        await next({});
-      } finally {
+      return afterwards(next({}), () => {
         move(kind, -1);
         if (record.longRunning) metrics.requests.longRunning(record, -1);
-      }
+      });
     },
   };
 }
@@ -276,18 +274,19 @@ function authorize({
 }: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "authorize",
-    run: async ({ exchange, record, info, user, query, trail }, next) => {
+    run: ({ exchange, record, info, user, query, trail }, next) => {
       const attributes = { user, request: info, ...selectorsOf(info, query) };
       const started = performance.now();
-      const decision = await authorizer.authorize(attributes);
-      metrics.access.authorized(decision, (performance.now() - started) / 1000);
-      noteDecision(trail, decision, catalog);
-      const { verdict, reason, error = "" } = decision;
-      if (verdict === "allow") return next({});
-      if (error === "") throw forbidden(attributes, reason);
-      // Nobody said no: who had to say could not be asked.
-      record.code = 500;
-      answerText(exchange, 500, internalErrorText(exchange.url, error));
+      return whenThere(authorizer.authorize(attributes), (decision) => {
+        metrics.access.authorized(decision, (performance.now() - started) / 1000);
+        noteDecision(trail, decision, catalog);
+        const { verdict, reason, error = "" } = decision;
+        if (verdict === "allow") return next({});
+        if (error === "") throw forbidden(attributes, reason);
+        // Nobody said no: who had to say could not be asked.
+        record.code = 500;
+        return answerText(exchange, 500, internalErrorText(exchange.url, error));
+      });
     },
   };
 }
@@ -322,14 +321,14 @@ function termsOf(
 function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "dispatch",
-    run: async ({ exchange, info, query, user, trail: notes }) => {
+    run: ({ exchange, info, query, user, trail: notes }) => {
       if (info.isResource && servesPath(parts.catalog, info)) {
         const stream = findStream(parts.catalog, exchange.method, info);
         if (stream !== undefined) return runStream(parts, { exchange, info, query, user, stream });
         const route = findRoute(parts.catalog, exchange.method, info);
         return runVerb(parts, { exchange, info, query, user, route, notes });
       }
-      await answerNonResource(parts, { exchange, info, query });
+      return answerNonResource(parts, { exchange, info, query });
     },
   };
 }

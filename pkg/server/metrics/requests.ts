@@ -87,8 +87,10 @@ export class RequestMetrics {
     this.families.inflight.with([kind]).value = taken;
   }
 
-  filter(name: string, seconds: number): void {
-    this.families.filter.with([name]).observe(seconds);
+  /** Takes milliseconds. */
+  filter(name: string): (milliseconds: number) => void {
+    const series = this.families.filter.with([name]);
+    return (milliseconds) => series.observe(milliseconds / 1000);
   }
 
   private alike(record: RequestRecord): Alike {
