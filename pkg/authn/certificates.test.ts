@@ -58,8 +58,7 @@ describe("certificates of clients", () => {
       trusted = authorities(users.certificate);
       clients = new ClientCertificates({ authorities: trusted, domain: kubernetes });
     });
-    const ask = async (certificate: PeerCertificate) =>
-      clients.authenticate(sent({ certificate }));
+    const ask = async (certificate: PeerCertificate) => clients.authenticate(sent({ certificate }));
 
     it("name the user, the groups and themselves", async () => {
       const digest = createHash("sha256").update(alice.chain[0]!.raw).digest("hex");

@@ -38,7 +38,10 @@ describe("the union of authenticators", () => {
 
   it("refuses a token that nobody knows, and two headers", async () => {
     await assert.rejects(async () => union.authenticate(bearer("Bearer wrong")), is401);
-    await assert.rejects(async () => union.authenticate(bearer("Bearer secret", "Bearer secret")), is401);
+    await assert.rejects(
+      async () => union.authenticate(bearer("Bearer secret", "Bearer secret")),
+      is401,
+    );
   });
 
   it("refuses everybody without a credential where nobody may be anonymous", async () => {

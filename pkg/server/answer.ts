@@ -1,4 +1,5 @@
 import { constants, createGzip, type Gzip } from "node:zlib";
+import type { Awaitable } from "#base";
 import type { AnswerMemory } from "./answer-memory.ts";
 import type { AnswerHeaders, Exchange, Sink } from "./exchange.ts";
 
@@ -47,7 +48,7 @@ export class AnswerWriter {
 
   /** Takes a piece. A promise means: wait for it before the next one. */
   write(piece: string | Uint8Array): Promise<void> | undefined {
-    const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
+    const size = sizeOf(piece);
     // The first piece may be a whole document, which needs no copy.
     if (this.chunk === nothing && (this.size === 0 || this.size + size <= this.chunkBytes)) {
       this.pieces.push(piece);
@@ -156,6 +157,33 @@ export class AnswerWriter {
   }
 }
 
+/** Sends an answer of which all pieces are at hand; a small one leaves at once. */
+export function answerPieces(
+  sink: Sink,
+  options: AnswerOptions,
+  pieces: readonly (string | Uint8Array)[],
+): Awaitable<void> {
+  const { status, headers, gzipAbove = Infinity } = options;
+  const size = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
+  if (size > Math.min(FIRST_BYTES, gzipAbove)) return writePieces(sink, options, pieces);
+  sink.start(status, { "content-length": `${size}`, ...headers });
+  return sink.end(joined(pieces, size));
+}
+
+async function writePieces(
+  sink: Sink,
+  options: AnswerOptions,
+  pieces: readonly (string | Uint8Array)[],
+): Promise<void> {
+  const writer = new AnswerWriter(sink, options);
+  try {
+    for (const piece of pieces) await writer.write(piece);
+    await writer.end();
+  } finally {
+    writer.abandon();
+  }
+}
+
 /** One array of all pieces, which have `size` bytes together; each is copied once. */
 export function joined(pieces: readonly (string | Uint8Array)[], size: number): Uint8Array {
   const [only] = pieces;
@@ -164,6 +192,10 @@ export function joined(pieces: readonly (string | Uint8Array)[], size: number): 
   let at = 0;
   for (const piece of pieces) at += copyInto(bytes, at, piece);
   return bytes;
+}
+
+function sizeOf(piece: string | Uint8Array): number {
+  return typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
 }
 
 function bytesOf(piece: string | Uint8Array): Uint8Array {
@@ -189,8 +221,8 @@ function onceEither(gzip: Gzip, resolve: () => void): void {
 
 /** Whether the client takes gzip, and from which size on it pays. */
 export function gzipAbove(exchange: Exchange, threshold: number): number | undefined {
-  const accepted = exchange.header("accept-encoding") ?? "";
-  return accepted.split(",").some((coding) => coding.trim() === "gzip") ? threshold : undefined;
+  const accepted = exchange.header("accept-encoding")?.split(",");
+  return accepted?.some((coding) => coding.trim() === "gzip") ? threshold : undefined;
 }
 
 /** Sends a whole answer at once. */

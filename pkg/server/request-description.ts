@@ -1,4 +1,4 @@
-import type { Catalog, Resource } from "#meta";
+import type { Resource } from "#meta";
 import type { Query, RequestInfo } from "#request";
 import { streamMethods } from "#registry";
 import type { Exchange } from "./exchange.ts";
@@ -7,6 +7,7 @@ import type { RequestRecord } from "./metrics/requests.ts";
 interface Reading {
   readonly info: RequestInfo;
   readonly query: Query;
+  readonly resource: Resource | undefined;
 }
 
 /**
@@ -15,20 +16,18 @@ interface Reading {
  */
 export function describeRequest(
   { exchange, record }: { readonly exchange: Exchange; readonly record: RequestRecord },
-  { info, query }: Reading,
-  catalog: Catalog,
+  { info, query, resource }: Reading,
 ): void {
-  describe(record, info, catalog);
+  describe(record, info, resource);
   if (info.verb === "patch" && applies(exchange)) record.verb = "apply";
   record.dryRun = query.has("dryRun");
 }
 
-function describe(record: RequestRecord, info: RequestInfo, catalog: Catalog): void {
+function describe(record: RequestRecord, info: RequestInfo, resource: Resource | undefined): void {
   record.verb = info.verb;
-  record.longRunning = isLongRunning(catalog, info);
+  record.longRunning = isLongRunning(info, resource);
   if (!info.isResource) record.subresource = healthPathOf(info.path);
-  const resource = catalog.find(info.group, info.version, info.resource);
-  if (!info.isResource || resource === undefined) return;
+  if (resource === undefined) return;
   record.group = info.group;
   record.version = info.version;
   record.resource = info.resource;
@@ -63,9 +62,8 @@ function healthPathOf(path: string): string {
 }
 
 /** Takes as long as it takes. */
-export function isLongRunning(catalog: Catalog, info: RequestInfo): boolean {
-  if (info.verb === "watch") return true;
-  if (!info.isResource || info.subresource === "") return false;
-  const resource = catalog.find(info.group, info.version, info.resource);
-  return resource !== undefined && streamMethods(resource, info.subresource) !== undefined;
+function isLongRunning({ verb, subresource }: RequestInfo, resource?: Resource): boolean {
+  if (verb === "watch") return true;
+  if (resource === undefined || subresource === "") return false;
+  return streamMethods(resource, subresource) !== undefined;
 }

@@ -1,9 +1,9 @@
 import { memoize } from "#base";
 import {
   badRequest,
-  type Catalog,
   genericFailure,
   goQuote,
+  isPathSegmentName,
   type Kind,
   methodNotSupported,
   notFound,
@@ -29,9 +29,7 @@ export interface Route {
  * Finds the route of a resource request.
  * @throws StatusError 404 when there is no such path, 405 when the path has no such method
  */
-export function findRoute(catalog: Catalog, method: string, info: RequestInfo): Route {
-  const resource = catalog.find(info.group, info.version, info.resource);
-  if (resource === undefined) throw genericFailure(404);
+export function findRoute(resource: Resource, method: string, info: RequestInfo): Route {
   const place =
     resource.kind.custom === undefined
       ? placeOf(resource, info)
@@ -60,13 +58,12 @@ export interface StreamRoute {
  * @throws StatusError 405 when the stream has no such method
  */
 export function findStream(
-  catalog: Catalog,
+  resource: Resource,
   method: string,
   info: RequestInfo,
 ): StreamRoute | undefined {
   const { name, namespace, subresource } = info;
-  const resource = catalog.find(info.group, info.version, info.resource);
-  if (resource === undefined || subresource === "" || name === "") return undefined;
+  if (subresource === "" || name === "") return undefined;
   const methods = streamMethods(resource, subresource);
   const fits = (resource.kind.scope === "Namespaced") === (namespace !== "");
   const { verb } = info;
@@ -79,10 +76,7 @@ export function findStream(
 
 /** Names that could not be a part of a key in the store. */
 function checkName(name: string): void {
-  const faults = [
-    ...[".", ".."].filter((reserved) => name === reserved).map((text) => `may not be '${text}'`),
-    ...["/", "%"].filter((part) => name.includes(part)).map((text) => `may not contain '${text}'`),
-  ];
+  const faults = isPathSegmentName(name);
   if (faults.length === 0) return;
   throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${faults.join(";")}`);
 }

@@ -1,6 +1,13 @@
 import { fieldTermsOf, labelTermsOf } from "#authz";
 import { afterwards, type Clock, type Logger, rescued, whenThere } from "#base";
-import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
+import {
+  type Catalog,
+  genericFailure,
+  internalError,
+  type Resource,
+  StatusError,
+  unauthorized,
+} from "#meta";
 import {
   type Attributes,
   type Auditor,
@@ -30,7 +37,7 @@ import type { Limits } from "./limits.ts";
 import type { PrometheusMetrics, SeatKind } from "./metrics.ts";
 import type { RequestRecord } from "./metrics/requests.ts";
 import { answerNonResource, type ServerDocument } from "./non-resource.ts";
-import { describeRequest, isLongRunning } from "./request-description.ts";
+import { describeRequest } from "./request-description.ts";
 import { findRoute, findStream } from "./routes.ts";
 import { runStream } from "./streams.ts";
 import { requestTimeout } from "./timeouts.ts";
@@ -71,6 +78,8 @@ export interface Arrived {
 interface Understood {
   readonly info: RequestInfo;
   readonly query: Query;
+  /** Undefined where the path leads to none. */
+  readonly resource: Resource | undefined;
 }
 
 interface Identified {
@@ -137,8 +146,10 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
       }
       const info = parseRequestInfo(exchange.method, target);
       const { query } = target;
-      describeRequest({ exchange, record }, { info, query }, catalog);
-      return next({ info, query });
+      const { isResource, group, version, resource: plural } = info;
+      const resource = isResource ? catalog.find(group, version, plural) : undefined;
+      describeRequest({ exchange, record }, { info, query, resource });
+      return next({ info, query, resource });
     },
   };
 }
@@ -146,11 +157,11 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
 /**
  * Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`.
  */
-function deadline({ catalog, limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
+function deadline({ limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
   return {
     name: "deadline",
-    run: ({ exchange, info, query }, next) => {
-      if (isLongRunning(catalog, info)) return next({});
+    run: ({ exchange, record, query }, next) => {
+      if (record.longRunning) return next({});
       const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
@@ -231,7 +242,6 @@ function impersonate({
  * help.
  */
 function flowControl({
-  catalog,
   limits,
   metrics,
 }: ServerParts): Stage<Arrived & Understood & Identified, Nothing> {
@@ -248,7 +258,7 @@ function flowControl({
   return {
     name: "flowControl",
     run: ({ info, user, record }, next) => {
-      const kind = isLongRunning(catalog, info) ? "watch" : seatKind(info.verb);
+      const kind = record.longRunning ? "watch" : seatKind(info.verb);
       if (taken[kind] >= bound[kind] && !user.groups.includes("system:masters")) {
         throw seatsTaken(limits.retryAfterSeconds);
       }
@@ -321,11 +331,12 @@ function termsOf(
 function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
   return {
     name: "dispatch",
-    run: ({ exchange, info, query, user, trail: notes }) => {
-      if (info.isResource && servesPath(parts.catalog, info)) {
-        const stream = findStream(parts.catalog, exchange.method, info);
+    run: ({ exchange, info, resource, query, user, trail: notes }) => {
+      if (info.isResource && servesPath(parts.catalog, info, resource)) {
+        if (resource === undefined) throw genericFailure(404);
+        const stream = findStream(resource, exchange.method, info);
         if (stream !== undefined) return runStream(parts, { exchange, info, query, user, stream });
-        const route = findRoute(parts.catalog, exchange.method, info);
+        const route = findRoute(resource, exchange.method, info);
         return runVerb(parts, { exchange, info, query, user, route, notes });
       }
       return answerNonResource(parts, { exchange, info, query });
@@ -337,10 +348,9 @@ function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified &
  * Paths of groups that nobody serves are no paths of the API, and neither are those of custom
  * resources that do not exist.
  */
-function servesPath(catalog: Catalog, info: RequestInfo): boolean {
-  const { path, group, version, resource, namespace, verb } = info;
+function servesPath(catalog: Catalog, info: RequestInfo, found: Resource | undefined): boolean {
+  const { path, group, namespace, verb } = info;
   if (path.startsWith("//")) return false;
-  const found = catalog.find(group, version, resource);
   if (found?.kind.custom === undefined) {
     // Built-in resources come first in their group.
     const [first] = catalog.inGroup(group);

@@ -11,9 +11,16 @@ import type {
   Target,
   WriteAnswer,
 } from "#registry";
-import { type Clock, Keeper, memoize } from "#base";
+import { type Awaitable, type Clock, Keeper, memoize } from "#base";
 import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
-import { answer, AnswerWriter, gzipAbove, warningHeaders } from "./answer.ts";
+import {
+  answer,
+  type AnswerOptions,
+  answerPieces,
+  AnswerWriter,
+  gzipAbove,
+  warningHeaders,
+} from "./answer.ts";
 import { answerMemoryOf } from "./answer-memory.ts";
 import type { Closing } from "./closing.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
@@ -74,15 +81,15 @@ export interface VerbRequest {
 }
 
 /** Carries a verb out on the registry and writes the answer. */
-export async function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
+export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
   const { deprecationWarning } = request.route.resource.served;
-  try {
-    await new VerbRun(parts, request).run();
-  } catch (error) {
-    if (deprecationWarning === undefined || !(error instanceof StatusError)) throw error;
+  const work = new VerbRun(parts, request).run();
+  if (deprecationWarning === undefined) return work;
+  return work.catch((error: unknown) => {
+    if (!(error instanceof StatusError)) throw error;
     const { status, headers, warnings } = error;
     throw new StatusError(status, headers, [deprecationWarning, ...warnings]);
-  }
+  });
 }
 
 class VerbRun {
@@ -109,7 +116,7 @@ class VerbRun {
     };
   }
 
-  async run(): Promise<void> {
+  run(): Promise<void> {
     const { route } = this.request;
     switch (route.verb) {
       case "get":
@@ -138,7 +145,7 @@ class VerbRun {
     }
     const resourceVersion = query.get("resourceVersion") ?? "";
     const item = await this.parts.registry.get(this.target, { resourceVersion });
-    return this.sendItem(item, { status: 200, negotiated, warnings: [] });
+    await this.sendItem(item, { status: 200, negotiated, warnings: [] });
   }
 
   private async list(): Promise<void> {
@@ -350,33 +357,35 @@ class VerbRun {
     return all.length === 0 ? {} : { warning: warningHeaders(all) };
   }
 
-  private sendWritten(written: WriteAnswer, negotiated: Negotiated): Promise<void> {
+  private sendWritten(written: WriteAnswer, negotiated: Negotiated): Awaitable<void> {
     const { created, warnings } = written;
     return this.sendItem(written.item, { status: created ? 201 : 200, negotiated, warnings });
   }
 
-  private async sendItem(
+  private sendItem(
     item: Item,
     options: { status: number; negotiated: Negotiated; warnings: readonly string[] },
-  ): Promise<void> {
+  ): Awaitable<void> {
     const { negotiated, status, warnings } = options;
     const { exchange } = this.request;
     const pieces = this.oneObject(item, negotiated);
-    const headers = { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) };
-    const writer = new AnswerWriter(exchange.sink, {
+    const shown = this.pretty(negotiated) ? [new Indenter().feed(joinPieces(pieces))] : pieces;
+    const whole = negotiated.format === "json" ? [...shown, "\n"] : shown;
+    return answerPieces(exchange.sink, this.answerOptions(negotiated, status, warnings), whole);
+  }
+
+  private answerOptions(
+    { format }: Negotiated,
+    status: number,
+    warnings: readonly string[],
+  ): AnswerOptions {
+    const { limits } = this.parts;
+    return {
       status,
-      headers,
-      gzipAbove: gzipAbove(exchange, this.parts.limits.gzipThreshold),
-      memory: answerMemoryOf(this.parts.limits),
-    });
-    try {
-      if (this.pretty(negotiated)) await writer.write(new Indenter().feed(joinPieces(pieces)));
-      else for (const piece of pieces) await writer.write(piece);
-      if (negotiated.format === "json") await writer.write("\n");
-      await writer.end();
-    } finally {
-      writer.abandon();
-    }
+      headers: { "content-type": mediaTypes[format], ...this.headers(warnings) },
+      gzipAbove: gzipAbove(this.request.exchange, limits.gzipThreshold),
+      memory: answerMemoryOf(limits),
+    };
   }
 
   private oneObject(item: Item, negotiated: Negotiated): readonly (string | Uint8Array)[] {
@@ -401,12 +410,8 @@ class VerbRun {
     warnings: readonly string[] = [],
   ): Promise<void> {
     const { exchange, route } = this.request;
-    const writer = new AnswerWriter(exchange.sink, {
-      status: 200,
-      headers: { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) },
-      gzipAbove: gzipAbove(exchange, this.parts.limits.gzipThreshold),
-      memory: answerMemoryOf(this.parts.limits),
-    });
+    const options = this.answerOptions(negotiated, 200, warnings);
+    const writer = new AnswerWriter(exchange.sink, options);
     const pretty = this.pretty(negotiated);
     const { resource } = route;
     const { metaGroup } = this;
@@ -441,5 +446,6 @@ function yamlWhenAsked(json: string, format: Negotiated["format"]): readonly str
 
 /** The program's name in a user agent: what stands before the first slash. */
 function userAgentName(userAgent: string | undefined): string {
-  return (userAgent ?? "").split("/", 1)[0]!;
+  const slash = userAgent?.indexOf("/") ?? -1;
+  return slash < 0 ? (userAgent ?? "") : userAgent!.slice(0, slash);
 }

@@ -1,11 +1,5 @@
 import { assert, ownBytes, SortedMap } from "#base";
-import {
-  type Backend,
-  type Entry,
-  prefixEnd,
-  type StoreEvent,
-  StoreFault,
-} from "../backend.ts";
+import { type Backend, type Entry, prefixEnd, type StoreEvent, StoreFault } from "../backend.ts";
 import type {
   Change,
   Collection,
@@ -91,24 +85,26 @@ export class CachedCollection implements Collection, FeedSink {
   }
 
   async get(key: string, options: Read): ReturnType<Collection["get"]> {
-    const { backend, root } = this.#options;
-    if (this.#window === undefined && this.#passing < mostPassing) {
-      // The store's answer is as new as can be; the cache is for the next ones.
-      this.#fill().catch(() => undefined);
-      this.#passing += 1;
-      try {
-        const { entry, revision } = await backend.get(root + key, signalOf(options));
-        return { entry: entry && cachedEntry(entry, root.length), revision };
-      } finally {
-        this.#passing -= 1;
-      }
-    }
-    const window = await this.#fresh(options);
+    if (this.#window === undefined && this.#passing < mostPassing) return this.#pass(key, options);
+    const window = this.#asNew(options.atLeast) ?? (await this.#fresh(options));
     return { entry: window.entries.get(key), revision: this.#revision };
   }
 
+  /** The store's answer is as new as can be; the cache is for the next ones. */
+  async #pass(key: string, options: Read): ReturnType<Collection["get"]> {
+    const { backend, root } = this.#options;
+    this.#fill().catch(() => undefined);
+    this.#passing += 1;
+    try {
+      const { entry, revision } = await backend.get(root + key, signalOf(options));
+      return { entry: entry && cachedEntry(entry, root.length), revision };
+    } finally {
+      this.#passing -= 1;
+    }
+  }
+
   async newest(options: Read): Promise<Snapshot> {
-    const { entries } = await this.#fresh(options);
+    const { entries } = this.#asNew(options.atLeast) ?? (await this.#fresh(options));
     return cachedSnapshot(entries, this.#revision);
   }
 
@@ -198,13 +194,17 @@ export class CachedCollection implements Collection, FeedSink {
     if (entry.modRevision > this.#filledAt) window.apply(entry.key, entry.modRevision, entry);
   }
 
+  /** The window, if it is known to be as new: neither the store nor anybody else is asked. */
+  #asNew(revision: number | undefined): Window | undefined {
+    return revision !== undefined && revision <= this.#revision ? this.#window : undefined;
+  }
+
   /** The window, once it shows a state as new as is asked for. */
   async #fresh({ atLeast, signal }: Read): Promise<Window> {
     const { backend } = this.#options;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const window = this.#window ?? (await this.#fill());
-      // A read of the cache as it is does not ask the store, nor does one of a known revision.
-      if (atLeast !== undefined && atLeast <= this.#revision) return window;
+      if (this.#asNew(atLeast) === window) return window;
       // A revision that was written here exists: there is nothing to ask.
       const known = atLeast !== undefined && atLeast <= this.#written;
       const wanted = known ? atLeast : await backend.revision();

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { afterwards, type Awaitable, firstAnswer, rescued, whenThere } from "./awaitable.ts";
+
+describe("awaitable", () => {
+  it("goes on at once where the answer is there, and later where it is not", async () => {
+    assert.equal(
+      whenThere(1, (value) => value + 1),
+      2,
+    );
+    const later = whenThere(Promise.resolve(1), (value) => value + 1);
+    assert.ok(later instanceof Promise);
+    assert.equal(await later, 2);
+  });
+
+  it("asks one after the other until somebody answers", async () => {
+    const asked: string[] = [];
+    const answers: Readonly<Record<string, Awaitable<number | undefined>>> = {
+      silent: undefined,
+      slow: Promise.resolve(undefined),
+      zero: 0,
+      last: 1,
+    };
+    const ask = (name: string) => {
+      asked.push(name);
+      return answers[name];
+    };
+    assert.equal(firstAnswer(["silent", "zero", "last"], ask), 0);
+    assert.equal(await firstAnswer(["silent", "slow", "zero", "last"], ask), 0);
+    assert.equal(await firstAnswer(["slow", "silent"], ask), undefined);
+    assert.deepEqual(asked.join(" "), "silent zero silent slow zero slow silent");
+  });
+
+  it("rescues from what is thrown now and later", async () => {
+    const rescue = (error: unknown) => `not ${(error as Error).message}`;
+    const thrown = () => {
+      throw new Error("now");
+    };
+    assert.equal(rescued(thrown, rescue), "not now");
+    assert.equal(
+      await rescued(async () => Promise.reject(new Error("later")), rescue),
+      "not later",
+    );
+    assert.equal(
+      rescued(() => "good", rescue),
+      "good",
+    );
+  });
+
+  it("does what is to be done afterwards, whatever comes of it", async () => {
+    let done = 0;
+    assert.equal(await afterwards(Promise.resolve(1), () => done++), 1);
+    await assert.rejects(
+      afterwards(Promise.reject(new Error("bad")), () => done++),
+      /bad/,
+    );
+    assert.equal(done, 2);
+  });
+});
