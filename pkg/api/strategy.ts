@@ -1,6 +1,6 @@
 /** Pieces that several kinds' hooks are made of. */
 import type { Path, Problems } from "#schema";
-import { compareUtf8, deepEqual, identity } from "#base";
+import { deepEqual, identity, sortedKeys as keysInOrder } from "#base";
 import type { HookContext, KindHooks, KindVersion } from "#meta";
 
 export const FIELD_IMMUTABLE = "field is immutable";
@@ -64,7 +64,7 @@ export function invalidEach(
 
 /** Keys in the order in which problems are reported; Kubernetes' own order is random. */
 export function sortedKeys(map: Readonly<Record<string, unknown>> | null | undefined): string[] {
-  return Object.keys(map ?? {}).sort(compareUtf8);
+  return keysInOrder(map ?? {});
 }
 
 /** Own property or undefined; safe for keys such as `constructor`. */

@@ -1,4 +1,4 @@
-import { compareUtf8, deepEqual, type JsonObject, memoize } from "#base";
+import { compareUtf8, deepEqual, type JsonObject, memoize, sortedKeys } from "#base";
 import { fromJson, jsonMembers, resolved, type StructType, toJsonValue, type Type } from "#schema";
 import { type FieldSet, hasInner, isMember } from "./field-set.ts";
 import { compareElements, fieldElement, isPlain, type PathElement } from "./path-element.ts";
@@ -130,10 +130,8 @@ function everyStruct(struct: StructType<any>): Emit {
 function everyMap(every: Emit): Emit {
   return (map) => {
     if (map === null) return LEAF;
-    const keys = Object.keys(map);
-    if (keys.length > 1) keys.sort(compareUtf8);
     let text = ITSELF;
-    for (const key of keys) {
+    for (const key of sortedKeys(map)) {
       if (map[key] === undefined) continue;
       const label = isPlain(key) ? `"f:${key}"` : JSON.stringify(fieldElement(key));
       text += `,${label}:${every(map[key], undefined)}`;

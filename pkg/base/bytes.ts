@@ -34,6 +34,15 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
+/** Keys in the order of their bytes, in which they mostly are already. */
+export function sortedKeys(values: object): string[] {
+  const keys = Object.keys(values);
+  for (let index = 1; index < keys.length; index++) {
+    if (compareUtf8(keys[index - 1]!, keys[index]!) > 0) return keys.sort(compareUtf8);
+  }
+  return keys;
+}
+
 /** One array with the bytes of all parts. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(parts);

@@ -1,4 +1,4 @@
-import { compareUtf8 } from "./bytes.ts";
+import { sortedKeys } from "./bytes.ts";
 import { printJson } from "./json-text.ts";
 
 /**
@@ -15,6 +15,5 @@ function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return { list: value.map(sorted) };
   const object = value as Readonly<Record<string, unknown>>;
-  const names = Object.keys(object).sort(compareUtf8);
-  return names.map((name) => [name, sorted(object[name])]);
+  return sortedKeys(object).map((name) => [name, sorted(object[name])]);
 }

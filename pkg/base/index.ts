@@ -14,7 +14,15 @@ export {
 export { memoize } from "./memoize.ts";
 export { deepEqual } from "./equal.ts";
 export { deepClone } from "./clone.ts";
-export { assign, compareUtf8, concatBytes, ownBytes, textWithin, toBuffer } from "./bytes.ts";
+export {
+  assign,
+  compareUtf8,
+  concatBytes,
+  ownBytes,
+  sortedKeys,
+  textWithin,
+  toBuffer,
+} from "./bytes.ts";
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
 export { type HeldPort, holdPort } from "./held-port.ts";
 export { identity } from "./identity.ts";

@@ -1,3 +1,4 @@
+import { sortedKeys } from "#base";
 import type { Path, Problems } from "#schema";
 import {
   isAnnotationKey,
@@ -95,7 +96,7 @@ export function checkLabels(
   path: Path,
   problems: Problems,
 ): void {
-  for (const key of Object.keys(labels).sort()) {
+  for (const key of sortedKeys(labels)) {
     for (const message of isQualifiedName(key)) problems.invalid(path, key, message);
     const value = labels[key] ?? "";
     for (const message of isLabelValue(value)) problems.invalid(path, value, message);
@@ -109,7 +110,7 @@ export function checkAnnotations(
   problems: Problems,
 ): void {
   let size = 0;
-  for (const key of Object.keys(annotations).sort()) {
+  for (const key of sortedKeys(annotations)) {
     for (const message of isAnnotationKey(key)) problems.invalid(path, key, message);
     size += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
   }

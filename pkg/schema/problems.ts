@@ -41,8 +41,10 @@ export class Path {
   static of(dotted: string): Path {
     return new Path(undefined, dotted);
   }
-  child(...names: readonly string[]): Path {
-    return names.reduce<Path>((path, name) => new Path(path, `.${name}`), this);
+  child(name: string, ...below: readonly string[]): Path {
+    let path = new Path(this, `.${name}`);
+    for (const each of below) path = new Path(path, `.${each}`);
+    return path;
   }
   index(index: number): Path {
     return new Path(this, `[${index}]`);

@@ -1,7 +1,6 @@
-import { memoize } from "#base";
+import { memoize, sortedKeys } from "#base";
 import protobuf, { type Writer } from "protobufjs/minimal.js";
 import { resolved } from "./layout.ts";
-import { sortedKeys } from "./to-json.ts";
 import type { Field, Infer, ScalarType, StructType, Type } from "./types.ts";
 import { zeroOf } from "./zero.ts";
 

@@ -1,4 +1,4 @@
-import { assign, compareUtf8, deepClone, memoize, OpaqueJson, printJson } from "#base";
+import { assign, deepClone, memoize, OpaqueJson, printJson, sortedKeys } from "#base";
 import { dropsZero, jsonFields, type JsonField, resolved } from "./layout.ts";
 import type { Infer, StructType, Type } from "./types.ts";
 import { isAlwaysThere, zeroOf } from "./zero.ts";
@@ -17,11 +17,11 @@ export function toJson<S extends StructType<any>>(
   object: Infer<S>,
   typeMeta?: TypeMeta,
 ): string {
-  const text = printerOf(struct)(object);
-  if (typeMeta === undefined) return escapedForHtml(text);
+  const print = structPrinterOf(struct);
+  if (typeMeta === undefined) return escapedForHtml(print(object, ""));
   const { kind, apiVersion } = typeMeta;
-  const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)}`;
-  return escapedForHtml(text === "{}" ? `${head}}` : `${head},${text.slice(1)}`);
+  const head = `{"kind":${printString(kind)},"apiVersion":${printString(apiVersion)}`;
+  return escapedForHtml(print(object, head));
 }
 
 /** The characters stand only inside strings, so the whole text can be replaced at once. */
@@ -36,6 +36,8 @@ export function escapedForHtml(json: string): string {
 const ESCAPED = ["<", ">", "&", "\u2028", "\u2029"];
 
 type Print = (value: any) => string;
+/** `head` is what the text begins with: "", or an open brace and members. */
+type PrintStruct = (object: any, head: string) => string;
 
 const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
   switch (type.tag) {
@@ -54,8 +56,10 @@ const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
       return printList(type.element);
     case "map":
       return printMap(type.value);
-    case "struct":
-      return printStruct(type);
+    case "struct": {
+      const print = structPrinterOf(type);
+      return (object) => print(object, "");
+    }
     case "lazy": {
       const { resolve } = type;
       let print: Print | undefined;
@@ -64,12 +68,15 @@ const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
   }
 });
 
-/** Looking at a short string is cheaper than the call into the native printer. */
+/** Up to here a loop is cheaper than a regular expression. */
 const SHORT = 48;
+/** What must be escaped, or may be half of a surrogate pair. */
+const UNPLAIN = /[^ !#-[\]-\ud7ff]/;
 
+/** To look is cheaper than to copy: what needs no escape becomes part of the text as it is. */
 function printString(text: string): string {
   const { length } = text;
-  if (length > SHORT) return JSON.stringify(text);
+  if (length > SHORT) return UNPLAIN.test(text) ? JSON.stringify(text) : `"${text}"`;
   for (let index = 0; index < length; index++) {
     const unit = text.charCodeAt(index);
     if (unit < 0x20 || unit === 0x22 || unit === 0x5c || unit > 0xd7ff) return JSON.stringify(text);
@@ -111,21 +118,11 @@ function printMap(type: Type): Print {
   };
 }
 
-/** Keys in the order of their bytes. */
-export function sortedKeys(values: object): readonly string[] {
-  const keys = Object.keys(values);
-  for (let index = 1; index < keys.length; index++) {
-    if (compareUtf8(keys[index - 1] as string, keys[index] as string) > 0) {
-      return keys.sort(compareUtf8);
-    }
-  }
-  return keys;
-}
-
 interface FieldWriter {
   readonly name: string;
-  /** `,"name":` */
-  readonly head: string;
+  /** `{"name":`, and `,"name":` */
+  readonly first: string;
+  readonly next: string;
   readonly type: Type;
   readonly dropsZero: boolean;
   readonly dropsNull: boolean;
@@ -136,7 +133,8 @@ interface FieldWriter {
 const writersOf = memoize((struct: StructType<any>): readonly FieldWriter[] =>
   jsonFields(struct).map((field) => ({
     name: field.name,
-    head: `,${JSON.stringify(field.name)}:`,
+    first: `{${JSON.stringify(field.name)}:`,
+    next: `,${JSON.stringify(field.name)}:`,
     type: field.type,
     dropsZero: dropsZero(field) && resolved(field.type).tag !== "scalar",
     dropsNull: field.presence.omitEmpty && !isShownScalar(field),
@@ -165,22 +163,24 @@ function isZero(value: unknown): boolean {
   return true;
 }
 
-function printStruct(struct: StructType<any>): Print {
+const structPrinterOf = memoize((struct: StructType<any>): PrintStruct => {
   let fields: readonly (FieldWriter & { readonly print: Print })[] | undefined;
-  return (object: Readonly<Record<string, unknown>>) => {
+  // Text is only ever put together: to cut it would copy it.
+  return (object: Readonly<Record<string, unknown>>, head) => {
     fields ??= writersOf(struct).map((field) => ({ ...field, print: printerOf(field.type) }));
-    let text = "";
+    let text = head;
     for (const field of fields) {
       const value = written(field, object);
       if (value === undefined) continue;
-      text += field.head + (value === null ? "null" : field.print(value));
+      text += text === "" ? field.first : field.next;
+      text += value === null ? "null" : field.print(value);
     }
     for (const [key, value] of openMembers(struct, object)) {
-      text += `,${printString(key)}:${printSorted(value)}`;
+      text += `${text === "" ? "{" : ","}${printString(key)}:${printSorted(value)}`;
     }
-    return text === "" ? "{}" : `{${text.slice(1)}}`;
+    return text === "" ? "{}" : `${text}}`;
   };
-}
+});
 
 const noMembers: readonly (readonly [string, unknown])[] = [];
 

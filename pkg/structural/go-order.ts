@@ -1,4 +1,4 @@
-import { assign, compareUtf8 } from "#base";
+import { assign, sortedKeys } from "#base";
 
 /** A copy in the order in which Go prints maps, for messages that show a value. */
 export function inGoOrder(value: unknown): unknown {
@@ -6,7 +6,7 @@ export function inGoOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inGoOrder);
   const object = value as Readonly<Record<string, unknown>>;
   const copy: Record<string, unknown> = {};
-  for (const name of Object.keys(object).sort(compareUtf8)) {
+  for (const name of sortedKeys(object)) {
     assign(copy, name, inGoOrder(object[name]));
   }
   return copy;

@@ -77,7 +77,7 @@ export function checkOperatingSystem(spec: PodSpec, path: Path, problems: Proble
 
 function checkLinux(spec: PodSpec, path: Path, problems: Problems): void {
   const detail = "windows options cannot be set for a linux pod";
-  const steps = ["securityContext", "windowsOptions"];
+  const steps = ["securityContext", "windowsOptions"] as const;
   if (spec.securityContext?.windowsOptions) problems.forbidden(path.child(...steps), detail);
   eachContainer(spec, path, (container, place) => {
     if (!container.securityContext?.windowsOptions) return;
