@@ -56,7 +56,7 @@ export interface Environment {
   readonly storageRoot: string;
   readonly namespaces: NamespaceCache;
   readonly queues: KeyQueues;
-  readonly provide?: Admit | undefined;
+  /** Begins with what was to come before, and NamespaceLifecycle. */
   readonly mutating: readonly Admit[];
   readonly validating: readonly Admit[];
   /** By the key prefix of the kind: what hands out addresses and ports to its objects. */

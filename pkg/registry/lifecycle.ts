@@ -1,5 +1,5 @@
 import { forbidden, namespaceTerminating, notFound, type Resource } from "#meta";
-import type { Attributes } from "./admission.ts";
+import type { Admit, Attributes } from "./admission.ts";
 import type { Environment } from "./environment.ts";
 import type { NamespaceState } from "./namespace-cache.ts";
 
@@ -11,25 +11,24 @@ const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-p
  * going away, and some namespaces never go (source: Kubernetes' NamespaceLifecycle).
  */
 export function namespaceLifecycle(
-  environment: Environment,
+  environment: Pick<Environment, "namespaces">,
   attributes: Attributes,
-): Promise<void> | undefined {
+): ReturnType<Admit> {
   const { resource, namespace, name } = attributes.target;
   if (attributes.operation === "delete") {
     if (!isNamespace(resource) || !immortal.has(name)) return undefined;
     throw forbidden(resource, name, "this namespace may not be deleted");
   }
-  if (namespace === "") return undefined;
+  if (namespace === "" || attributes.operation === "connect") return undefined;
   const state = environment.namespaces.find(namespace);
-  if (state instanceof Promise) return state.then((found) => refuseIn(found, attributes));
-  refuseIn(state, attributes);
-  return undefined;
+  if (!(state instanceof Promise)) return refuseIn(state, attributes);
+  return state.then((found) => refuseIn(found, attributes) ?? []);
 }
 
 function refuseIn(
   state: NamespaceState | undefined,
   { target, operation, object }: Attributes,
-): void {
+): undefined {
   const { resource, namespace } = target;
   if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   const kept = resource.kind.rules.allowedInTerminatingNamespace;
@@ -37,6 +36,7 @@ function refuseIn(
     const name: string = target.name || (object.metadata.name ?? "");
     throw namespaceTerminating(resource, name, namespace);
   }
+  return undefined;
 }
 
 /**

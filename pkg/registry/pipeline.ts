@@ -18,7 +18,7 @@ import { dropEmpties } from "./empties.ts";
 import { type Environment, hookContext } from "./environment.ts";
 import { writeFitting } from "./fitting.ts";
 import { type Attempt, untilAnswered } from "./key-queues.ts";
-import { isNamespace, namespaceLifecycle } from "./lifecycle.ts";
+import { isNamespace } from "./lifecycle.ts";
 import {
   dropRepeatedOwners,
   fillSystemFields,
@@ -413,16 +413,15 @@ function matchPlace(target: Target, metadata: any): void {
   if (target.name !== "") matchName(target, metadata);
 }
 
-async function mutate(
+function mutate(
   environment: Environment,
   attributes: Attributes,
   warnings: string[],
-): Promise<void> {
-  await environment.provide?.(attributes);
-  await namespaceLifecycle(environment, attributes);
+): Promise<void> | undefined {
   const owners = ownersOf(attributes);
-  await admitBy(environment.mutating, attributes, warnings);
-  warnings.push(...restoreOwners(attributes, owners));
+  return admitBy(environment.mutating, attributes, warnings)?.then(() => {
+    warnings.push(...restoreOwners(attributes, owners));
+  });
 }
 
 function itemOf(

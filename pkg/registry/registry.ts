@@ -13,6 +13,7 @@ import { convertedStore } from "./converted-store.ts";
 import { faultError } from "./faults.ts";
 import { identitiesOf } from "./identities.ts";
 import { KeyQueues } from "./key-queues.ts";
+import { namespaceLifecycle } from "./lifecycle.ts";
 import { list } from "./list.ts";
 import { NamespaceCache, type NamespaceState } from "./namespace-cache.ts";
 import { create, patch, update } from "./pipeline.ts";
@@ -83,7 +84,7 @@ function verbsOf(environment: Environment, target: Target): typeof usualVerbs {
 
 function environmentOf(options: RegistryOptions): Environment {
   const { catalog, clock, random } = options;
-  const { mutating = [], validating = [], storageRoot = "/registry" } = options;
+  const { provide, mutating = [], validating = [], storageRoot = "/registry" } = options;
   const { serviceNetwork, answerers = new Map() } = options;
   const namespaces = new NamespaceCache(clock, (name) => readNamespace(environment, name));
   const identities = identitiesOf(random);
@@ -91,7 +92,11 @@ function environmentOf(options: RegistryOptions): Environment {
   const environment: Environment = {
     ...options,
     storageRoot,
-    mutating,
+    mutating: [
+      ...(provide === undefined ? [] : [provide]),
+      (attributes) => namespaceLifecycle({ namespaces }, attributes),
+      ...mutating,
+    ],
     validating,
     allocators,
     answerers,

@@ -40,6 +40,7 @@ export async function remove(
   const { dryRun } = options;
   const asked = { operation: "delete", dryRun, options: deleteOptionsAsked(options) } as const;
   const attributes = { ...asked, target, object: undefined };
+  // Before all others look at it: they are not asked about what cannot be read.
   await namespaceLifecycle(environment, { ...attributes, old: undefined });
   const place = { key: keyOf(target), life: target.life };
   return untilAnswered(environment, place, async (entry) => {

@@ -51,13 +51,20 @@ export class Hold {
  * Does one attempt to write and settles what it took. An attempt that ends neither in an outcome
  * nor in a StatusError may have been written; what it took stays taken until the repair knows.
  */
-export async function holding<T>(
+export function holding<T>(
   allocator: Allocator | undefined,
   attempt: (hold: Hold) => Promise<T>,
   isWritten: (outcome: T) => boolean,
 ): Promise<T> {
   const hold = new Hold(allocator);
-  if (allocator === undefined) return attempt(hold);
+  return allocator === undefined ? attempt(hold) : settled(hold, attempt, isWritten);
+}
+
+async function settled<T>(
+  hold: Hold,
+  attempt: (hold: Hold) => Promise<T>,
+  isWritten: (outcome: T) => boolean,
+): Promise<T> {
   let outcome: T;
   try {
     outcome = await attempt(hold);

@@ -11,26 +11,25 @@ import { checkFields, checkImmutable, Path, Problems } from "#schema";
 const metadataPath = Path.of("metadata");
 
 /** Throws 422 with every problem of a new object, in Kubernetes' order. */
-export async function validateCreate(
+export function validateCreate(
   resource: Resource,
   object: any,
   context: HookContext,
-): Promise<void> {
+): Promise<void> | undefined {
   const problems = new Problems();
   checkMetadata(resource, object, problems);
   checkFields(resource.hub.struct, object, Path.root, problems);
   resource.kind.hooks.validate?.(object, problems, context);
   resource.served.validate?.(object, problems, context);
-  if (!problems.isSettled) await settled(problems);
-  refuse(resource, object, problems);
+  return refuse(resource, object, problems);
 }
 
 /** Throws 422 with every problem of a changed object, in Kubernetes' order. */
-export async function validateUpdate(
+export function validateUpdate(
   resource: Resource,
   object: any,
   { old, context }: { readonly old: any; readonly context: HookContext },
-): Promise<void> {
+): Promise<void> | undefined {
   const problems = new Problems();
   checkMetadata(resource, object, problems);
   // Twice, like Kubernetes, where the generic step and the kind's own both check: clients see each
@@ -46,14 +45,22 @@ export async function validateUpdate(
   if (hooks.validateUpdate !== undefined) hooks.validateUpdate(object, old, problems, context);
   else if (context.subresource === "") hooks.validate?.(object, problems, context);
   resource.served.validate?.(object, problems, context);
-  if (!problems.isSettled) await settled(problems);
-  refuse(resource, object, problems);
+  return refuse(resource, object, problems);
 }
 
-/** What takes long is looked at in turns. */
-async function settled(problems: Problems): Promise<void> {
+/** What takes long to look at is looked at in turns; nearly always there is no such thing. */
+function refuse(resource: Resource, object: any, problems: Problems): Promise<void> | undefined {
+  if (!problems.isSettled) return refuseLater(resource, object, problems);
+  if (problems.empty) return undefined;
+  // Kubernetes validates what it stores, and names the group of that.
+  const { hub, kind } = resource;
+  throw invalid({ group: hub.group, kind: kind.kind }, object.metadata.name ?? "", problems);
+}
+
+async function refuseLater(resource: Resource, object: any, problems: Problems): Promise<void> {
   const turn = turns();
   for (const _look of problems.settle()) await turn();
+  await refuse(resource, object, problems);
 }
 
 function checkMetadata(resource: Resource, object: any, problems: Problems): void {
@@ -64,11 +71,4 @@ function checkMetadata(resource: Resource, object: any, problems: Problems): voi
     qualifiedFinalizers: custom === undefined && rules.freeFinalizers !== true,
   };
   checkObjectMeta(object.metadata, options, metadataPath, problems);
-}
-
-function refuse(resource: Resource, object: any, problems: Problems): void {
-  if (problems.empty) return;
-  // Kubernetes validates what it stores, and names the group of that.
-  const { hub, kind } = resource;
-  throw invalid({ group: hub.group, kind: kind.kind }, object.metadata.name ?? "", problems);
 }

@@ -3,6 +3,7 @@ import type {
   Entry,
   StoreEvent,
   Transaction,
+  TransactionResult,
   WatchBatch,
   WriteOperation,
 } from "../backend.ts";
@@ -15,6 +16,16 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
   const open = (entry: Entry): Entry | Promise<Entry> => encryption.open(entry);
   const openIf = (entry: Entry | undefined): Entry | undefined | Promise<Entry> =>
     entry && open(entry);
+  const openedTransaction = async (transaction: Transaction): Promise<TransactionResult> => {
+    const stored = encryption.seals ? await sealed(transaction, encryption) : transaction;
+    const { succeeded, revision, read, deleted } = await backend.txn(stored);
+    return {
+      succeeded,
+      revision,
+      read: await all(read, openIf),
+      ...(deleted === undefined ? {} : { deleted: await all(deleted, open) }),
+    };
+  };
   return {
     async get(key, options) {
       const { entry, revision } = await backend.get(key, options);
@@ -27,17 +38,10 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
       return { ...result, entries: await all(result.entries, open) };
     },
 
-    async txn(transaction) {
-      const stored = encryption.seals ? await sealed(transaction, encryption) : transaction;
-      const result = await backend.txn(stored);
-      const { succeeded, revision, read, deleted } = result;
-      if (read.length === 0 && deleted === undefined) return result;
-      return {
-        succeeded,
-        revision,
-        read: await all(read, openIf),
-        ...(deleted === undefined ? {} : { deleted: await all(deleted, open) }),
-      };
+    txn(transaction) {
+      // What seals nothing and reads nothing passes as it is.
+      if (!encryption.seals && isBlind(transaction)) return backend.txn(transaction);
+      return openedTransaction(transaction);
     },
 
     // Called here and not at the first `next()`: "from now on" means the moment of this call.
@@ -76,6 +80,11 @@ async function* openedBatches(
   if (!haveKeysChanged()) return;
   const message = "the encryption keys have changed";
   throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
+}
+
+/** Whether its answer has no values. */
+function isBlind({ then, otherwise }: Transaction): boolean {
+  return otherwise.length === 0 && then.every((operation) => "put" in operation);
 }
 
 /** Nearly all are opened without waiting for anything. */
