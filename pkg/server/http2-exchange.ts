@@ -45,6 +45,8 @@ interface Http2ExchangeOptions {
   /** In milliseconds. */
   readonly bodyTimeout: number;
   readonly common: AnswerHeaders;
+  /** Called when nothing of the stream is left. */
+  readonly onClose: () => void;
 }
 
 /** Node makes the socket of a session anew whenever it is asked for. */
@@ -76,8 +78,11 @@ export class Http2Exchange implements Exchange {
     const leave = (): void => {
       if (!sink.ended) this.life.abort(new ClientGone("the client has left"));
     };
-    stream.on("close", leave);
     stream.on("error", leave);
+    stream.on("close", () => {
+      leave();
+      options.onClose();
+    });
   }
 
   get signal(): AbortSignal {

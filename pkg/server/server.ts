@@ -377,23 +377,29 @@ class HttpServer implements KeelsonServer {
     this.count(request.socket, -1);
   }
 
-  private async arriveOnStream(request: Http2Request): Promise<void> {
+  private arriveOnStream(request: Http2Request): void {
     const { stream, headers } = request;
     if (headers[":method"] === "CONNECT") return stream.respond({ ":status": 405 }, lastFrame);
     if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
     const id = requestId(headers["audit-id"]);
+    const connection = stream.session ?? stream;
+    let isOver = false;
+    // Called when the request has been served, and when its stream is closed.
+    const end = () => {
+      if (isOver) this.count(connection, -1);
+      isOver = true;
+    };
     const exchange = new Http2Exchange(request, {
       bodyTimeout: this.limits.bodyTimeout,
       common: { "audit-id": id, ...COMMON_HEADERS },
+      onClose: end,
     });
-    const connection = stream.session ?? stream;
     this.count(connection, 1);
     if (this.mayMove()) stream.session?.close();
-    const finished = new Promise<void>((resolve) => stream.once("close", resolve));
-    await this.serve(exchange, id);
-    exchange.finish();
-    await finished;
-    this.count(connection, -1);
+    void this.serve(exchange, id).then(() => {
+      exchange.finish();
+      end();
+    });
   }
 
   /** Requests that are under way on the connection finish on it. */
