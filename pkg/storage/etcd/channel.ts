@@ -1,5 +1,7 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
+import { connect as connectSocket, isIP, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
 import { GrpcFault, grpcStatus } from "./failures.ts";
 import { frameOf, Frames, onlyMessage } from "./frames.ts";
 
@@ -44,18 +46,23 @@ const unbounded = Number.MAX_SAFE_INTEGER;
  * another channel.
  */
 export class Channel {
+  readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
   readonly #running: Set<() => void>;
   /** Settles when the member has spoken, or never will. */
   readonly #greeting: Promise<void>;
   #connected = false;
+  /** Calls that have not ended. */
+  #calls = 0;
   /** Why there is no connection. */
-  #last = "none yet";
+  #last = "no answer yet";
 
   constructor({ endpoint, tls = {}, keepAliveMs, running }: ChannelOptions) {
     this.#running = running;
-    this.#session = connect(urlOf(endpoint, tls), {
-      ...tls,
+    const url = urlOf(endpoint, tls);
+    this.#socket = socketTo(url, tls);
+    this.#session = connect(url, {
+      createConnection: () => this.#socket,
       settings: { enablePush: false, initialWindowSize: windowBytes },
       maxSessionMemory: unbounded,
     });
@@ -65,9 +72,14 @@ export class Channel {
         this.#connected = true;
         resolve();
       });
-      this.#session.on("close", resolve);
+      this.#socket.on("close", () => resolve());
     });
     this.#session.on("error", (error) => (this.#last = String(error)));
+    // The session tells of a certificate that is refused only when all it wrote has been read.
+    this.#socket.on("error", (error) => {
+      this.#last = String(error);
+      this.#socket.destroy();
+    });
     this.#session.on("goaway", () => (this.#last = "the member is going away"));
     this.#probe(keepAliveMs);
   }
@@ -123,13 +135,13 @@ export class Channel {
   /** Calls that run go on to their end, unless they wait for a connection. */
   close(): void {
     if (this.#connected) this.#session.close();
-    else this.#session.destroy();
+    else this.#socket.destroy();
   }
 
   /** @throws GrpcFault of a call that certainly was not made */
   #open(path: string): ClientHttp2Stream {
     try {
-      return this.#session.request({
+      const stream = this.#session.request({
         ":method": "POST",
         ":path": path,
         "content-type": "application/grpc",
@@ -137,6 +149,9 @@ export class Channel {
         // A member that has lost its leader says so at once instead of holding the call.
         hasleader: "true",
       });
+      this.#calls += 1;
+      stream.on("close", () => (this.#calls -= 1));
+      return stream;
     } catch {
       throw this.#unconnected();
     }
@@ -165,13 +180,20 @@ export class Channel {
     if (!this.#connected) throw this.#unconnected();
   }
 
-  /** Finds out about a member that is silent because it, or the way to it, has stopped. */
+  /**
+   * Finds out about a member that is silent because it, or the way to it, has stopped. Members hang
+   * up on those who ask without having a call.
+   */
   #probe(keepAliveMs: number): void {
     const session = this.#session;
-    const giveUp = (): void => session.destroy(new Error("no answer to a ping"));
+    const giveUp = (): void => {
+      this.#last = "no answer to a ping";
+      // The session itself would first wait for what it has written to be read.
+      this.#socket.destroy();
+    };
     let patience: NodeJS.Timeout | undefined;
     const timer = setInterval(() => {
-      if (!this.#connected || session.destroyed || patience !== undefined) return;
+      if (!this.#connected || this.#calls === 0 || patience !== undefined) return;
       patience = setTimeout(giveUp, keepAliveMs / 2);
       session.ping(() => {
         clearTimeout(patience);
@@ -195,9 +217,17 @@ function cancelled(): GrpcFault {
   return new GrpcFault(grpcStatus.cancelled, "Cancelled on client");
 }
 
-function urlOf(endpoint: string, tls: EtcdTls): string {
-  if (/^https?:\/\//.test(endpoint)) return endpoint;
-  return `${Object.keys(tls).length > 0 ? "https" : "http"}://${endpoint}`;
+function urlOf(endpoint: string, tls: EtcdTls): URL {
+  if (/^https?:\/\//.test(endpoint)) return new URL(endpoint);
+  return new URL(`${Object.keys(tls).length > 0 ? "https" : "http"}://${endpoint}`);
+}
+
+function socketTo({ protocol, hostname, port }: URL, tls: EtcdTls): Socket {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (protocol === "http:") return connectSocket({ host, port: Number(port || 80) });
+  const servername = isIP(host) === 0 ? host : "";
+  const where = { host, port: Number(port || 443), servername };
+  return connectTls({ ...where, ALPNProtocols: ["h2"], ...tls });
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | number | undefined>>;

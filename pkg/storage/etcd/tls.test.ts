@@ -51,7 +51,7 @@ describe("etcd over TLS", () => {
   });
 
   const fault = async (tls: Partial<typeof right>): Promise<StoreFault> => {
-    await using backend = etcdBackend({ endpoints: etcd.endpoints, tls, requestTimeoutMs: 1_000 });
+    await using backend = etcdBackend({ endpoints: etcd.endpoints, tls, requestTimeoutMs: 5_000 });
     const write = { put: "/a", value: Buffer.from("v") };
     const error: unknown = await backend
       .txn({ compare: [], then: [write], otherwise: [] })
@@ -83,6 +83,7 @@ describe("etcd over TLS", () => {
     for (const tls of [{ ...wrong, ca: right.ca }, { ca: right.ca }]) {
       const { detail } = await fault(tls);
       assert.ok(detail.kind === "unavailable", detail.kind);
+      assert.match(detail.message, /certificate/);
     }
   });
 });
