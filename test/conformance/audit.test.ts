@@ -338,11 +338,12 @@ describe("audit backends", () => {
     const log = collector();
     const audit = { policy: everything, log: logTo(log.stream, { mode: "batch" }) };
     const server = await startServer({ audit, controllers: false });
-    for (let i = 0; i < 150; i++) await (await server.fetch("/version")).text();
-    assert.ok(log.lines.length < 300);
+    for (let i = 0; i < 140; i++) await (await server.fetch("/version")).text();
+    // Two events each; what no batch is full of waits.
+    assert.ok(log.lines.length <= 200, `${log.lines.length} events`);
     await settled();
     await server.close();
-    assert.equal(log.events().filter(({ stage }) => stage === "ResponseComplete").length, 150);
+    assert.equal(log.events().filter(({ stage }) => stage === "ResponseComplete").length, 140);
   });
 
   it("lose bodies, and then events, that are too large", async () => {
