@@ -48,6 +48,8 @@ export interface Environment {
   /** Kinds that only subresources speak. */
   readonly spoken: Catalog;
   readonly clock: Clock;
+  /** The time of the clock as objects have it: RFC 3339 in whole seconds. */
+  readonly timestamp: () => string;
   readonly identities: Identities;
   readonly allowPrivileged?: boolean;
   readonly gates: (name: string) => boolean;

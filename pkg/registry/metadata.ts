@@ -1,4 +1,4 @@
-import { deepClone, deepEqual } from "#base";
+import { type Clock, deepClone, deepEqual } from "#base";
 import { badRequest, type KindRules, type ObjectMeta, type Resource } from "#meta";
 import { toJson } from "#schema";
 import type { Target } from "./contract.ts";
@@ -18,12 +18,24 @@ export function wipeSystemFields(metadata: any): void {
 export function fillSystemFields(environment: Environment, metadata: any): void {
   wipeSystemFields(metadata);
   metadata.uid = environment.identities.uid();
-  metadata.creationTimestamp = timestamp(environment.clock.now());
+  metadata.creationTimestamp = environment.timestamp();
 }
 
 /** RFC 3339 in whole seconds, as Kubernetes writes metav1.Time. */
 export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+/** What the clock says, in that form: it is asked often, and printed once a second. */
+export function timestampsOf(clock: Clock): () => string {
+  let second = Number.NaN;
+  let text = "";
+  return () => {
+    const now = Math.floor(clock.now() / 1000);
+    if (now !== second) text = timestamp(now * 1000);
+    second = now;
+    return text;
+  };
 }
 
 /** Fills in the namespace of the path. Throws 400 where the object names another one. */

@@ -19,7 +19,6 @@ import type { Attributes } from "./admission.ts";
 import type { Target } from "./contract.ts";
 import { dropEmpties } from "./empties.ts";
 import type { Environment } from "./environment.ts";
-import { timestamp } from "./metadata.ts";
 import { scopeOf } from "./scope.ts";
 
 /**
@@ -40,7 +39,7 @@ export function ownedWrite(environment: Environment, target: Target, manager: st
     scope: scopeOf(resource.kind, subresource),
     manager: managerName(target, manager),
     subresource,
-    now: timestamp(environment.clock.now()),
+    now: environment.timestamp(),
     get annotation() {
       return resolve(lastApplied, environment.catalog.domain);
     },
@@ -88,7 +87,7 @@ function entriesOfNew(
     const by = {
       manager: managerName(target, fieldManager),
       apiVersion: resource.groupVersion,
-      now: timestamp(environment.clock.now()),
+      now: environment.timestamp(),
     };
     return creationEntries(by, fields);
   } catch (fault) {

@@ -110,8 +110,8 @@ async function prepareCreation(
   const context = hookContext(environment, target, warnings);
   const { kind } = target.resource;
   const options = asked && writeOptionsAsked("CreateOptions", asked);
-  const written = { target, dryRun, object, old: undefined, options };
-  const attributes: Attributes = { operation: "create", ...written };
+  const operation = "create";
+  const attributes = { target, operation, dryRun, object, old: undefined, options } as const;
   await mutate(environment, attributes, warnings);
   matchPlace(target, object.metadata);
   dropRepeatedOwners(object.metadata, warnings);

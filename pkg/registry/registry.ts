@@ -15,6 +15,7 @@ import { identitiesOf } from "./identities.ts";
 import { KeyQueues } from "./key-queues.ts";
 import { namespaceLifecycle } from "./lifecycle.ts";
 import { list } from "./list.ts";
+import { timestampsOf } from "./metadata.ts";
 import { NamespaceCache, type NamespaceState } from "./namespace-cache.ts";
 import { create, patch, update } from "./pipeline.ts";
 import { get } from "./read.ts";
@@ -98,6 +99,7 @@ function environmentOf(options: RegistryOptions): Environment {
       ...mutating,
     ],
     validating,
+    timestamp: timestampsOf(clock),
     allocators,
     answerers,
     namespaces,

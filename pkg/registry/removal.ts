@@ -100,7 +100,7 @@ function removeOnce(
 /** The kind has its own way of going: whoever carries it out takes the kind's finalizer away. */
 function markOnly(environment: Environment, target: Target, removal: Removal): Promise<Outcome> {
   const object = deepClone(removal.current.object);
-  const now = timestamp(environment.clock.now());
+  const now = environment.timestamp();
   object.metadata.deletionTimestamp = now;
   const { api } = environment.catalog.domain;
   target.resource.kind.hooks.markDeleting?.(object, { api, now });
@@ -153,7 +153,7 @@ async function removeNamespace(
     ...object,
     metadata: {
       ...others,
-      deletionTimestamp: timestamp(environment.clock.now()),
+      deletionTimestamp: environment.timestamp(),
       ...(kept.length > 0 ? { finalizers: kept } : {}),
     },
     status: { ...status, phase: "Terminating" },
