@@ -25,12 +25,12 @@ class TestSink extends CountingSink {
     this.headers = headers;
   }
   flush(): void {}
-  put(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
+  put(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
     assert.equal(this.waiting, 0, "nothing is written while there is no room");
-    this.chunks.push(Uint8Array.from(chunk));
+    for (const chunk of chunks) this.chunks.push(Uint8Array.from(chunk));
     // Whoever sends may use the memory again: nobody else may look at it.
     const sent = (): void => {
-      chunk.fill(0x21);
+      for (const chunk of chunks) chunk.fill(0x21);
       free?.();
     };
     if (!this.slow) {
@@ -119,7 +119,10 @@ describe("answers", () => {
     const writers = sinks.map((sink) => writerTo(sink, undefined, memory));
     await Promise.all(writers.map((writer) => write(writer, 200_000)));
     await Promise.all(writers.map((writer) => write(writer, 200_000)));
-    assert.ok(sinks.every(({ chunks }) => chunks.at(-1)!.byteLength <= 17_000), "small chunks");
+    assert.ok(
+      sinks.every(({ chunks }) => chunks.at(-1)!.byteLength <= 17_000),
+      "small chunks",
+    );
     const small = new TestSink();
     const one = writerTo(small, undefined, memory);
     await one.write("a small answer needs none of it");

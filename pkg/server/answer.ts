@@ -55,7 +55,12 @@ export class AnswerWriter {
       this.size += size;
       return undefined;
     }
-    if (typeof piece === "object" && size >= LARGE_PIECE) return this.sendLarge(piece);
+    if (typeof piece === "object" && size >= LARGE_PIECE) {
+      const wait = this.flush();
+      this.pieces.push(piece);
+      this.size = size;
+      return wait;
+    }
     const wait = this.reserve(size);
     this.at += copyInto(this.chunk, this.at, piece);
     return wait;
@@ -65,7 +70,9 @@ export class AnswerWriter {
   reserve(size: number): Promise<void> | undefined {
     const { chunk, at, chunkBytes } = this;
     if (at + size <= chunk.length) return undefined;
-    if (at > 0 && at + size > chunkBytes) {
+    // Large pieces leave as they are.
+    const isWorthSending = at > 0 || this.size > FIRST_BYTES;
+    if (isWorthSending && this.size + at + size > chunkBytes) {
       const wait = this.flush();
       this.chunk = this.options.memory.take(Math.max(this.chunkBytes, size));
       return wait;
@@ -85,7 +92,8 @@ export class AnswerWriter {
     if (!this.sink.started && this.size + this.at <= gzipAbove) {
       this.sink.start(status, { "content-length": `${this.size + this.at}`, ...headers });
     }
-    if (this.chunk === nothing && this.sink.started && this.gzip === undefined) {
+    const isSmall = this.chunk === nothing && this.size <= FIRST_BYTES;
+    if (isSmall && this.sink.started && this.gzip === undefined) {
       return this.sink.end(joined(this.pieces, this.size));
     }
     const wait = this.flush();
@@ -116,24 +124,17 @@ export class AnswerWriter {
     this.at = 0;
     this.pieces = [];
     this.size = 0;
-    if (pieces.length > 0) return this.sendInTurn(pieces.map(bytesOf));
+    if (pieces.length > 0) return this.send(pieces.map(bytesOf));
     if (at === 0) return undefined;
-    return this.send(chunk.subarray(0, at), () => this.options.memory.give(chunk));
+    return this.send([chunk.subarray(0, at)], () => this.options.memory.give(chunk));
   }
 
-  private async sendLarge(piece: Uint8Array): Promise<void> {
-    await this.flush();
-    await this.send(piece);
-  }
-
-  private async sendInTurn(pieces: readonly Uint8Array[]): Promise<void> {
-    for (const piece of pieces) await this.send(piece);
-  }
-
-  private send(batch: Uint8Array, free?: () => void): Promise<void> | undefined {
+  private send(batch: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
     const { gzip } = this;
     if (gzip === undefined) return this.sink.write(batch, free);
-    return gzip.write(batch) ? undefined : new Promise((resolve) => onceEither(gzip, resolve));
+    let hasRoom = true;
+    for (const bytes of batch) hasRoom = gzip.write(bytes);
+    return hasRoom ? undefined : new Promise((resolve) => onceEither(gzip, resolve));
   }
 
   private begin(): void {
@@ -145,7 +146,7 @@ export class AnswerWriter {
     const gzip = createGzip({ level: constants.Z_BEST_SPEED });
     this.gzip = gzip;
     gzip.on("data", (chunk: Uint8Array) => {
-      const wait = this.sink.write(chunk);
+      const wait = this.sink.write([chunk]);
       if (wait === undefined) return;
       gzip.pause();
       void wait.then(() => gzip.resume());

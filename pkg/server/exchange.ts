@@ -65,10 +65,10 @@ export interface Sink {
   /** Sends the headers now, for streams whose first byte may be long in coming. */
   flush(): void;
   /**
-   * A promise when the client does not keep up; it resolves as soon as there is room again. `free`
-   * is called if and when the memory of the chunk can be used anew.
+   * Chunks leave together. A promise when the client does not keep up; it resolves as soon as there
+   * is room again. `free` is called if and when the memory of the chunks can be used anew.
    */
-  write(chunk: Uint8Array, free?: () => void): Promise<void> | undefined;
+  write(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined;
   end(chunk?: Uint8Array): void;
   /** Cuts a half-sent answer off, so that the client sees that it is incomplete. */
   destroy(): void;

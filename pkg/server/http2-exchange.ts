@@ -167,11 +167,17 @@ class Http2Sink extends CountingSink {
     if (!this.closed) this.respond(false);
   }
 
-  protected put(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
+  protected put(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
     const { stream } = this;
     this.respond(false);
-    if (stream.write(chunk, whenSent(free))) return undefined;
-    return drained(stream);
+    const last = chunks.length - 1;
+    let hasRoom = true;
+    if (last > 0) stream.cork();
+    for (const [index, chunk] of chunks.entries()) {
+      hasRoom = stream.write(chunk, index === last ? whenSent(free) : undefined);
+    }
+    if (last > 0) stream.uncork();
+    return hasRoom ? undefined : drained(stream);
   }
 
   protected finish(chunk?: Uint8Array): void {

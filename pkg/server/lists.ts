@@ -79,18 +79,15 @@ export async function writeList(
 const OPEN_LIST = 0x5b;
 
 /** JSON without any change to the items: their stored bytes are copied into what is sent. */
-async function writePlainList(
-  writer: AnswerWriter,
-  list: ItemList,
-  view: ListView,
-): Promise<void> {
+async function writePlainList(writer: AnswerWriter, list: ItemList, view: ListView): Promise<void> {
   const shape = jsonList(view.resource);
   let first = true;
   for await (const items of list.chunks) {
     const joined = joinedMembers(items, view);
     if (joined !== undefined) {
       if (first) writer.write(shape.head(factsOf(list), false));
-      await writer.write(first ? joined.subarray(1) : joined);
+      const wait = writer.write(first ? joined.subarray(1) : joined);
+      if (wait !== undefined) await wait;
       first = false;
       continue;
     }

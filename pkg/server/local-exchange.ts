@@ -115,8 +115,8 @@ class LocalSink extends CountingSink {
 
   flush(): void {}
 
-  protected put(chunk: Uint8Array): Promise<void> | undefined {
-    this.pieces.push(chunk);
+  protected put(chunks: readonly Uint8Array[]): Promise<void> | undefined {
+    this.pieces.push(...chunks);
     this.wakeReader?.();
     return new Promise((resolve) => {
       this.wakeWriter = resolve;

@@ -127,10 +127,11 @@ class NodeSink extends CountingSink {
     if (!this.closed) this.response.flushHeaders();
   }
 
-  protected put(chunk: Uint8Array): Promise<void> | undefined {
+  protected put(chunks: readonly Uint8Array[]): Promise<void> | undefined {
     const { response } = this;
-    if (response.write(chunk)) return undefined;
-    return drained(response);
+    let hasRoom = true;
+    for (const chunk of chunks) hasRoom = response.write(chunk);
+    return hasRoom ? undefined : drained(response);
   }
 
   protected finish(chunk?: Uint8Array): void {

@@ -32,10 +32,10 @@ export abstract class CountingSink implements Sink {
     this.observer?.started(status, {});
   }
 
-  write(chunk: Uint8Array, free?: () => void): Promise<void> | undefined {
+  write(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
     if (this.closed) return undefined;
-    this.note(chunk);
-    return this.put(chunk, free);
+    for (const chunk of chunks) this.note(chunk);
+    return this.put(chunks, free);
   }
 
   end(chunk?: Uint8Array): void {
@@ -48,7 +48,10 @@ export abstract class CountingSink implements Sink {
   abstract destroy(): void;
   protected abstract readonly closed: boolean;
   protected abstract begin(status: number, headers: AnswerHeaders): void;
-  protected abstract put(chunk: Uint8Array, free?: () => void): Promise<void> | undefined;
+  protected abstract put(
+    chunks: readonly Uint8Array[],
+    free?: () => void,
+  ): Promise<void> | undefined;
   protected abstract finish(chunk?: Uint8Array): void;
 
   private note(chunk: Uint8Array): void {

@@ -174,7 +174,7 @@ async function passAnswer(message: IncomingMessage, passing: Passing): Promise<v
   sink.flush();
   try {
     for await (const chunk of message) {
-      const wait = sink.write(chunk as Uint8Array);
+      const wait = sink.write([chunk as Uint8Array]);
       if (wait !== undefined) await wait;
     }
     sink.end();
@@ -309,4 +309,3 @@ function bothWays(near: Duplex, far: Duplex): Promise<void> {
     far.pipe(near);
   });
 }
-

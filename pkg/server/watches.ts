@@ -231,14 +231,14 @@ export async function streamEvents(
       if (view.as?.kind === "PartialObjectMetadataList") break;
       const frames = encoder.batch(step.value);
       options.count?.(step.value.events.length, frames.byteLength);
-      const full = sink.write(frames);
+      const full = sink.write([frames]);
       if (full !== undefined && !(await roomInTime(full, options))) break;
       if (ended.aborted || step.value.events.at(-1)?.type === "ERROR") break;
     }
   } catch (error) {
     if (ended.aborted) return;
     if (!sink.started || !(error instanceof StatusError)) throw error;
-    await sink.write(encoder.frame({ type: "ERROR", status: error.status }));
+    await sink.write([encoder.frame({ type: "ERROR", status: error.status })]);
   } finally {
     clearTimeout(quiet);
     void events.return?.();

@@ -77,10 +77,10 @@ export class WebSocketSink extends CountingSink {
     // The answer to the handshake has left already.
   }
 
-  protected put(chunk: Uint8Array): Promise<void> | undefined {
-    const { format } = this.options;
-    const messages = format === "protobuf" ? lengthDelimited(chunk) : lines(chunk);
-    const opcode = format === "protobuf" ? BINARY : TEXT;
+  protected put(chunks: readonly Uint8Array[]): Promise<void> | undefined {
+    const split = this.options.format === "protobuf" ? lengthDelimited : lines;
+    const messages = chunks.flatMap((chunk) => [...split(chunk)]);
+    const opcode = split === lengthDelimited ? BINARY : TEXT;
     let hasRoom = true;
     for (const message of messages) hasRoom = this.send(opcode, message);
     if (hasRoom) return undefined;
