@@ -50,7 +50,8 @@ describe("random objects of every kind", () => {
     });
 
     it(`${title} applied to nothing`, () => {
-      const environment = { catalog, clock } as never;
+      const timestamp = () => "2030-01-01T00:00:00Z";
+      const environment = { catalog, timestamp } as never;
       const target = { resource, subresource: "" } as never;
       for (const object of objects(4)) {
         delete object.metadata.managedFields;
