@@ -61,8 +61,8 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
       return { done: false, current: result.read[0] && relative(result.read[0]) };
     },
 
-    async delete(key, expected, { signal } = {}) {
-      const outcome = await remove(backend, root, { key, expected, signal });
+    async delete(key, expected) {
+      const outcome = await remove(backend, root, { key, expected });
       if (outcome.done) cache.holding(key)?.noteWrite(outcome.revision);
       return outcome;
     },
@@ -110,24 +110,20 @@ interface Put {
 }
 
 function put(backend: Backend, what: Put): Promise<TransactionResult> {
-  const { ttlSeconds, signal } = what.writeOptions ?? {};
+  const { ttlSeconds } = what.writeOptions ?? {};
   const operation = { put: what.key, value: what.value };
   const transaction: Transaction = {
     compare: [{ key: what.key, modRevision: what.expected }],
     then: [ttlSeconds ? { ...operation, ttlSeconds } : operation],
     otherwise: what.otherwise ?? [],
   };
-  return backend.txn(withSignal(transaction, signal));
+  return backend.txn(transaction);
 }
 
 async function remove(
   backend: Backend,
   root: string,
-  what: {
-    readonly key: string;
-    readonly expected: number;
-    readonly signal: AbortSignal | undefined;
-  },
+  what: { readonly key: string; readonly expected: number },
 ): Promise<WriteOutcome> {
   assert(what.expected > 0, "a deletion names the version that it removes");
   const key = root + what.key;
@@ -136,7 +132,7 @@ async function remove(
     then: [{ delete: key }],
     otherwise: [key],
   };
-  const result = await backend.txn(withSignal(transaction, what.signal));
+  const result = await backend.txn(transaction);
   if (!result.succeeded) {
     const current = result.read[0];
     return { done: false, current: current && stripped(current, root.length) };

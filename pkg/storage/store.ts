@@ -72,6 +72,10 @@ export interface CollectionFigures {
 
 export interface WriteOptions {
   readonly ttlSeconds?: number;
+  /**
+   * Ends what follows the write, if its answer has to be made. The write itself is not called back:
+   * it takes milliseconds, and an AbortSignal costs as much as a small read.
+   */
   readonly signal?: AbortSignal;
 }
 
