@@ -99,7 +99,8 @@ export class AnswerWriter {
     const wait = this.flush();
     // What is left then leaves together with the end.
     if (this.gzip === undefined) this.sink.end();
-    await wait;
+    // A share of the memory is taken until the answer has left.
+    if (this.entered) await wait;
     this.gzip?.end();
     await this.gzipEnded;
   }
