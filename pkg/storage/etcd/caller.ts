@@ -52,20 +52,14 @@ export class Caller {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  async call<T>(call: Call<T>): Promise<T> {
-    call.signal?.throwIfAborted();
-    const deadline = this.#options.clock.monotonic() + this.#options.requestTimeoutMs;
-    if (this.#inFlight >= this.#options.maxInFlight) await this.#wait();
-    this.#inFlight += 1;
-    try {
-      return await this.#attempts(call, deadline);
-    } finally {
-      this.#inFlight -= 1;
-      this.#waiting.shift()?.();
-    }
+  call<T>(call: Call<T>): Promise<T> {
+    const { clock, requestTimeoutMs, maxInFlight } = this.#options;
+    const deadline = clock.monotonic() + requestTimeoutMs;
+    if (this.#inFlight < maxInFlight) return this.#attempts(call, deadline);
+    return this.#wait().then(() => this.#attempts(call, deadline));
   }
 
-  #wait(): Promise<void> {
+  async #wait(): Promise<void> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
       const message = `${this.#waiting.length} calls wait for etcd already`;
       throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
@@ -75,27 +69,39 @@ export class Caller {
 
   async #attempts<T>(call: Call<T>, deadline: number): Promise<T> {
     const { links, clock } = this.#options;
+    const { signal } = call;
     let telling: Failure | undefined;
-    for (let attempt = 0; ; attempt += 1) {
-      if (this.#closed) throw new StoreFault({ kind: "closed" });
-      call.signal?.throwIfAborted();
-      const link = links.current();
-      const left = deadline - clock.monotonic();
-      try {
-        return await send(call, link, this.#until(call, link, left));
-      } catch (error) {
-        call.signal?.throwIfAborted();
-        if (this.#closed && !call.write) throw new StoreFault({ kind: "closed" });
-        const failure = moreTelling(failureOf(error), telling);
-        telling = failure;
-        if (isConnectionTrouble(failure)) links.suspect(link);
-        const pause = this.#pause(attempt);
-        if (!repeatable(failure, call.write) || clock.monotonic() + pause >= deadline) {
-          throw numbered(failure) ? new CallFailure(failure) : faultOf(failure, call.write);
+    this.#inFlight += 1;
+    try {
+      for (let attempt = 0; ; attempt += 1) {
+        if (this.#closed) throw new StoreFault({ kind: "closed" });
+        signal?.throwIfAborted();
+        const link = links.current();
+        const timeoutMs = this.#until(call, link, deadline - clock.monotonic());
+        try {
+          const answer = await call.send(link.etcd, { timeoutMs, signal });
+          link.proven = true;
+          return answer;
+        } catch (error) {
+          signal?.throwIfAborted();
+          telling = moreTelling(failureOf(error), telling);
+          if (isConnectionTrouble(telling)) links.suspect(link);
+          const pause = this.#pause(attempt);
+          this.#giveUp(call, telling, deadline - pause);
+          await clock.sleep(pause, signal);
         }
-        await clock.sleep(pause, call.signal);
       }
+    } finally {
+      this.#inFlight -= 1;
+      this.#waiting.shift()?.();
     }
+  }
+
+  /** Throws unless the call may be tried again, which would be after `deadline` otherwise. */
+  #giveUp({ write }: Call<unknown>, failure: Failure, deadline: number): void {
+    if (this.#closed && !write) throw new StoreFault({ kind: "closed" });
+    if (repeatable(failure, write) && this.#options.clock.monotonic() < deadline) return;
+    throw numbered(failure) ? new CallFailure(failure) : faultOf(failure, write);
   }
 
   /** How long one attempt may take, in milliseconds from now. */
@@ -111,12 +117,6 @@ export class Caller {
     const round = attempt - links.count + 2;
     return round <= 0 ? 0 : Math.min(1_000, 10 * 2 ** round) * (0.5 + random() / 2);
   }
-}
-
-async function send<T>(call: Call<T>, link: Link, timeoutMs: number): Promise<T> {
-  const answer = await call.send(link.etcd, { timeoutMs, signal: call.signal });
-  link.proven = true;
-  return answer;
 }
 
 /** A last try that had no time left says less than the one before it, if they mean the same. */

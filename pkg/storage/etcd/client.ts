@@ -12,6 +12,12 @@ import {
   type RangeRequest,
 } from "./messages.ts";
 
+const paths = {
+  range: "/etcdserverpb.KV/Range",
+  txn: "/etcdserverpb.KV/Txn",
+  watch: "/etcdserverpb.Watch/Watch",
+} as const;
+
 /** The calls of etcd's API that the backend makes to one member. */
 export class EtcdClient {
   readonly #channel: Channel;
@@ -23,25 +29,23 @@ export class EtcdClient {
     this.#library = library;
   }
 
-  async range(request: RangeRequest, options: CallOptions): Promise<RangeResult> {
-    const message = encodeRange(request);
-    return decodeRange(await this.#channel.call("/etcdserverpb.KV/Range", message, options));
+  range(request: RangeRequest, options: CallOptions): Promise<RangeResult> {
+    return this.#channel.call(paths.range, encodeRange(request), options).then(decodeRange);
   }
 
   /** The newest revision, linearizable. */
-  async revision(options: CallOptions): Promise<number> {
-    const message = encodeRevisionRequest();
-    return decodeRevision(await this.#channel.call("/etcdserverpb.KV/Range", message, options));
+  revision(options: CallOptions): Promise<number> {
+    return this.#channel.call(paths.range, encodeRevisionRequest(), options).then(decodeRevision);
   }
 
   /** `leases` by the place of the put in `then`. */
-  async txn(
+  txn(
     transaction: Transaction,
     leases: readonly (string | undefined)[],
     options: CallOptions,
   ): Promise<TransactionResult> {
     const message = encodeTransaction(transaction, leases);
-    return decodeTransaction(await this.#channel.call("/etcdserverpb.KV/Txn", message, options));
+    return this.#channel.call(paths.txn, message, options).then(decodeTransaction);
   }
 
   async compact(revision: number, { timeoutMs }: CallOptions): Promise<void> {
@@ -61,7 +65,7 @@ export class EtcdClient {
 
   /** Watches all keys. The messages are those that `decodeWatch` reads. */
   watch(fromRevision: number): RawStream {
-    const stream = this.#channel.stream("/etcdserverpb.Watch/Watch");
+    const stream = this.#channel.stream(paths.watch);
     stream.write(encodeWatch(fromRevision));
     return stream;
   }

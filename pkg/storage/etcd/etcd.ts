@@ -9,6 +9,7 @@ import {
   type TransactionResult,
   type WatchBatch,
   type WatchOptions,
+  type WriteOperation,
 } from "../backend.ts";
 import { Caller, CallFailure, type Call } from "./caller.ts";
 import type { EtcdTls } from "./channel.ts";
@@ -110,7 +111,7 @@ class EtcdBackend implements Backend {
     return { entry: entries[0], revision };
   }
 
-  async range(options: RangeOptions): Promise<RangeResult> {
+  range(options: RangeOptions): Promise<RangeResult> {
     const { signal } = options;
     return this.#call({
       write: false,
@@ -121,14 +122,10 @@ class EtcdBackend implements Backend {
 
   async txn(transaction: Transaction): Promise<TransactionResult> {
     while (this.#starting.size > 0) await Promise.allSettled(this.#starting);
+    if (!transaction.then.some(expires)) return this.#transact(transaction, []);
     for (let attempt = 0; ; attempt += 1) {
-      const leases = await this.#leasesOf(transaction);
       try {
-        return await this.#call({
-          write: transaction.then.length > 0,
-          signal: transaction.signal,
-          send: (etcd, callOptions) => etcd.txn(transaction, leases, callOptions),
-        });
+        return await this.#transact(transaction, await this.#leasesOf(transaction));
       } catch (error) {
         // The lease ended between its last use and this one; nothing was applied.
         if (!(error instanceof CallFailure)) throw error;
@@ -214,21 +211,17 @@ class EtcdBackend implements Backend {
   }
 
   /** As the caller's, with the faults that carry a number completed; `lease-gone` passes. */
-  async #call<T>(call: Call<T>): Promise<T> {
-    if (this.#closed) throw new StoreFault({ kind: "closed" });
-    try {
-      return await this.#caller.call(call);
-    } catch (error) {
-      if (!(error instanceof CallFailure)) throw error;
-      switch (error.failure.what) {
-        case "compacted":
-          throw new StoreFault({ kind: "compacted", oldest: await this.#askOldest() });
-        case "future-revision":
-          throw new StoreFault({ kind: "future-revision", current: await this.#newest.ask() });
-        default:
-          throw error;
+  #call<T>(call: Call<T>): Promise<T> {
+    return this.#caller.call(call).catch(async (error: unknown) => {
+      const what = error instanceof CallFailure ? error.failure.what : undefined;
+      if (what === "compacted") {
+        throw new StoreFault({ kind: what, oldest: await this.#askOldest() });
       }
-    }
+      if (what === "future-revision") {
+        throw new StoreFault({ kind: what, current: await this.#newest.ask() });
+      }
+      throw error;
+    });
   }
 
   /** etcd tells the compaction revision only to a watch that starts before it. */
@@ -243,9 +236,19 @@ class EtcdBackend implements Backend {
     return 1;
   }
 
+  #transact(
+    transaction: Transaction,
+    leases: readonly (string | undefined)[],
+  ): Promise<TransactionResult> {
+    return this.#call({
+      write: transaction.then.length > 0,
+      signal: transaction.signal,
+      send: (etcd, callOptions) => etcd.txn(transaction, leases, callOptions),
+    });
+  }
+
   /** By the place of the put that asks for one. */
-  async #leasesOf({ then }: Transaction): Promise<readonly (string | undefined)[]> {
-    if (!then.some((operation) => "put" in operation && operation.ttlSeconds)) return [];
+  #leasesOf({ then }: Transaction): Promise<readonly (string | undefined)[]> {
     return Promise.all(
       then.map((operation) => {
         const seconds = "put" in operation ? operation.ttlSeconds : undefined;
@@ -253,6 +256,10 @@ class EtcdBackend implements Backend {
       }),
     );
   }
+}
+
+function expires(operation: WriteOperation): boolean {
+  return "put" in operation && Boolean(operation.ttlSeconds);
 }
 
 function withoutPrevious({ events, revision }: WatchBatch): WatchBatch {
