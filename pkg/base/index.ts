@@ -19,6 +19,7 @@ export {
   compareUtf8,
   concatBytes,
   ownBytes,
+  ownText,
   sortedKeys,
   textWithin,
   toBuffer,

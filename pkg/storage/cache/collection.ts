@@ -1,4 +1,4 @@
-import { assert, ownBytes, SortedMap } from "#base";
+import { assert, ownBytes, ownText, SortedMap } from "#base";
 import { type Backend, type Entry, prefixEnd, type StoreEvent, StoreFault } from "../backend.ts";
 import type {
   Change,
@@ -275,9 +275,10 @@ export class CachedCollection implements Collection, FeedSink {
 
 /** One object for each version, with room for what others make of it. */
 function cachedEntry(entry: Entry, root: number): Entry {
-  const { key, createRevision, modRevision, seal } = entry;
+  const { createRevision, modRevision, seal } = entry;
+  const key = ownText(entry.key.slice(root));
   const value = ownBytes(entry.value);
-  const own = { key: key.slice(root), value, createRevision, modRevision, derived: undefined };
+  const own = { key, value, createRevision, modRevision, derived: undefined };
   return seal === undefined ? own : { ...own, seal };
 }
 
