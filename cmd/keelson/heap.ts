@@ -6,8 +6,8 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
  * ones get 32 MiB, in two halves, which never are given back.
  */
 export function keepHeapSmall(): void {
-  // Old objects are looked through when they have grown by half; requests leave little behind.
-  setFlagsFromString("--heap-growing-percent=50");
+  // Old objects are looked through when they have grown by so much; requests leave little behind.
+  setFlagsFromString("--heap-growing-percent=75");
   // The room for young objects stays as it is, a few mebibytes, while the program starts.
   growYoungBy(1);
 }
