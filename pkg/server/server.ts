@@ -25,9 +25,10 @@ import { Http2Exchange, Http2Request } from "./http2-exchange.ts";
 import { type LocalAnswer, LocalExchange, type LocalRequest } from "./local-exchange.ts";
 import { PrometheusMetrics } from "./metrics.ts";
 import { serverMetrics } from "./metrics/definitions.ts";
-import type { RequestRecord } from "./metrics/requests.ts";
+import { emptyRecord } from "./metrics/requests.ts";
 import type { ServerDocument } from "./non-resource.ts";
 import { NodeExchange } from "./node-exchange.ts";
+import { Pace } from "./pace.ts";
 import { answerPlainHttp } from "./plain-http.ts";
 import { Stalls } from "./stalls.ts";
 import { type Arrived, requestPath } from "./stages.ts";
@@ -122,6 +123,7 @@ class HttpServer implements KeelsonServer {
   private readonly sockets = new Set<Socket>();
   /** Requests at work per HTTP/1.1 socket or HTTP/2 connection. */
   private readonly atWork = new Map<object, number>();
+  private readonly pace = new Pace();
   private readonly stalls = new Stalls((seconds) => this.metrics.stall(seconds));
   private idle: (() => void) | undefined;
 
@@ -233,6 +235,7 @@ class HttpServer implements KeelsonServer {
     const record = emptyRecord();
     const started = performance.now();
     try {
+      if (isWrite(exchange)) await this.pace.enter();
       if (this.closing.closing && isPutOff(exchange, this.options)) refuse(exchange);
       else await this.path({ exchange, id, record });
     } catch (error) {
@@ -433,6 +436,10 @@ class HttpServer implements KeelsonServer {
   }
 }
 
+function isWrite({ method }: Exchange): boolean {
+  return method !== "GET" && method !== "HEAD";
+}
+
 /** Whether the server tells this client to come back, because it closes. */
 function isPutOff({ url }: Exchange, { retryAfterWhenClosing = false }: ServerOptions): boolean {
   return retryAfterWhenClosing && !/^\/(?:livez|readyz|healthz)\b/.test(url);
@@ -446,21 +453,6 @@ function refuse(exchange: Exchange): void {
 
 function speaksHttp2(socket: Socket): boolean {
   return (socket as { alpnProtocol?: string | false }).alpnProtocol === "h2";
-}
-
-function emptyRecord(): RequestRecord {
-  return {
-    verb: "",
-    group: "",
-    version: "",
-    resource: "",
-    subresource: "",
-    scope: "",
-    dryRun: false,
-    longRunning: false,
-    code: 0,
-    bytes: 0,
-  };
 }
 
 /** The code of a request whose client has left. */

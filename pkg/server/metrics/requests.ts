@@ -19,6 +19,22 @@ export interface RequestRecord {
   bytes: number;
 }
 
+/** Of a request of which nothing is known yet. */
+export function emptyRecord(): RequestRecord {
+  return {
+    verb: "",
+    group: "",
+    version: "",
+    resource: "",
+    subresource: "",
+    scope: "",
+    dryRun: false,
+    longRunning: false,
+    code: 0,
+    bytes: 0,
+  };
+}
+
 /** Requests that have the same labels. */
 interface Alike {
   readonly codes: Map<number, Series>;
