@@ -36,6 +36,7 @@ interface Current {
  */
 export class Links {
   #index: number;
+  #serial = 0;
   #current: Current | undefined;
   #closed = false;
   readonly #options: LinkOptions;
@@ -84,23 +85,42 @@ export class Links {
     setMaxListeners(0, dropped.signal);
     const channel = new Channel({ endpoint, tls, keepAliveMs, running: this.#running });
     let library: Promise<Etcd3> | undefined;
-    const etcd = new EtcdClient(channel, () => (library ??= openLibrary(endpoint, tls)));
+    this.#serial += 1;
+    const link = `${process.pid}-${this.#serial}-${performance.now()}`;
+    const open = { link, endpoint, tls, keepAliveMs };
+    const etcd = new EtcdClient(channel, () => (library ??= openLibrary(open)));
     const drop = (): void => {
       dropped.abort();
       channel.close();
+      // That it could not be loaded was told to whoever asked for it.
       library?.then((opened) => opened.close()).catch(() => {});
     };
     return { link: { etcd, endpoint, dropped: dropped.signal, proven: false }, drop };
   }
 }
 
-async function openLibrary(endpoint: string, tls: EtcdTls | undefined): Promise<Etcd3> {
+interface LibraryOptions {
+  /** The name of the link, which no other has. */
+  readonly link: string;
+  readonly endpoint: string;
+  readonly tls: EtcdTls | undefined;
+  readonly keepAliveMs: number;
+}
+
+async function openLibrary(options: LibraryOptions): Promise<Etcd3> {
+  const { link, endpoint, tls, keepAliveMs } = options;
   const [etcd3, { noop }] = await Promise.all([import("etcd3"), import("cockatiel")]);
   return new etcd3.Etcd3({
     hosts: endpoint,
     // The library's own policies repeat writes and stop all calls after one failure.
     faultHandling: { host: () => noop, global: noop },
     ...(tls === undefined ? {} : { credentials: credentials(tls) }),
+    grpcOptions: {
+      "grpc.keepalive_time_ms": keepAliveMs,
+      "grpc.keepalive_timeout_ms": Math.ceil(keepAliveMs / 2),
+      // Channels with equal options share TCP connections in the process: a new link must not.
+      "keelson.link": link,
+    },
   });
 }
 
