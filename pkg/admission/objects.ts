@@ -45,7 +45,10 @@ export class Objects {
     return found?.object;
   }
 
-  /** Whether there surely is none: what spares most requests a list. */
+  /**
+   * Whether the cache shows none, which spares most requests a list. What other replicas have just
+   * made is not in it before its event has come, as in the informers of Kubernetes.
+   */
   areKnownToBeNone({ group, plural, version = "v1", namespace = "" }: Collection): boolean {
     const { catalog, registry } = this.parts;
     const resource = catalog.find(resolve(group, catalog.domain), version, plural);
