@@ -84,7 +84,7 @@ async function holdByH2load(
   const load = { path: url, connections: holding, inFlight: streams, accept: json };
   const ended = run("h2load", [...wordsOf(aim, load, seconds + 2), aim.url + url]);
   await sleep(1_000);
-  return { end: async () => Number(/\((\d+)\) data/.exec((await ended).stdout)?.[1]) };
+  return { end: async () => Number(figureIn((await ended).stdout, /\((\d+)\) data/)) };
 }
 
 const run = promisify(execFile);
@@ -112,13 +112,16 @@ async function h2load(aim: Aim, load: Load, seconds: number): Promise<number> {
   }
   try {
     const { stdout } = await run("h2load", [...words, aim.url + load.path]);
-    const [, perSecond] = /finished in .*?, ([\d.]+) req\/s/.exec(stdout) ?? [];
-    const [, others] = /status codes: \d+ 2xx, (.*)/.exec(stdout) ?? [];
-    if (others !== "0 3xx, 0 4xx, 0 5xx" || !/ 0 failed, 0 errored/.test(stdout)) {
-      throw new Error(`h2load: ${stdout}`);
-    }
-    return Number(perSecond);
+    return Number(figureIn(stdout, /finished in .*?, ([\d.]+) req\/s/));
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** @throws Error unless all calls went well */
+function figureIn(told: string, pattern: RegExp): string {
+  const isWell = / 0 failed, 0 errored/.test(told) && /2xx, 0 3xx, 0 4xx, 0 5xx/.test(told);
+  const figure = pattern.exec(told)?.[1];
+  if (!isWell || figure === undefined) throw new Error(`h2load: ${told}`);
+  return figure;
 }
