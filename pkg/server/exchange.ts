@@ -84,3 +84,8 @@ export interface SinkObserver {
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }
+
+/** Methods of requests that have no body and change nothing. */
+export function onlyReads(method: string): boolean {
+  return method === "GET" || method === "HEAD";
+}

@@ -18,7 +18,7 @@ import { accessFields, accessLevel } from "./access-log.ts";
 import { answer } from "./answer.ts";
 import { Closing } from "./closing.ts";
 import { Debugging, type DebuggingOptions } from "./debugging.ts";
-import type { Exchange, Upgrade } from "./exchange.ts";
+import { type Exchange, onlyReads, type Upgrade } from "./exchange.ts";
 import { Health, type HealthCheck } from "./health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { Http2Exchange, Http2Request } from "./http2-exchange.ts";
@@ -235,7 +235,8 @@ class HttpServer implements KeelsonServer {
     const record = emptyRecord();
     const started = performance.now();
     try {
-      if (isWrite(exchange)) await this.pace.enter();
+      const wait = onlyReads(exchange.method) ? undefined : this.pace.enter();
+      if (wait !== undefined) await wait;
       if (this.closing.closing && isPutOff(exchange, this.options)) refuse(exchange);
       else await this.path({ exchange, id, record });
     } catch (error) {
@@ -434,10 +435,6 @@ class HttpServer implements KeelsonServer {
   private closeIfIdle(socket: Socket): void {
     if (!speaksHttp2(socket) && !this.atWork.has(socket)) socket.end();
   }
-}
-
-function isWrite({ method }: Exchange): boolean {
-  return method !== "GET" && method !== "HEAD";
 }
 
 /** Whether the server tells this client to come back, because it closes. */

@@ -13,7 +13,7 @@ import {
 import type { Destination, Registry, Target } from "#registry";
 import type { Query, RequestInfo, User } from "#request";
 import type { Closing } from "./closing.ts";
-import { ClientGone, type Exchange } from "./exchange.ts";
+import { ClientGone, type Exchange, onlyReads } from "./exchange.ts";
 import type { StreamRoute } from "./routes.ts";
 import { DialFault, type TunnelAnswer, type Tunnels, urlOf } from "./tunnels.ts";
 
@@ -82,8 +82,8 @@ function answerNothing({ sink }: Exchange): void {
 }
 
 function isBareProxy(to: Destination, { method, upgrade }: Exchange): boolean {
-  const reads = method === "GET" || method === "HEAD";
-  return to.use === "proxy" && to.path === "" && reads && upgrade === undefined;
+  const isRead = onlyReads(method) && upgrade === undefined;
+  return to.use === "proxy" && to.path === "" && isRead;
 }
 
 /** Relative links of the page behind a proxy only work below a path that ends in a slash. */
@@ -105,7 +105,7 @@ async function opened({ tunnels, catalog }: StreamParts, passing: Passing): Prom
   const { method, signal } = exchange;
   try {
     const headers = forwarded(passing, catalog.domain);
-    const hasBody = exchange.upgrade === undefined && !["GET", "HEAD"].includes(method);
+    const hasBody = exchange.upgrade === undefined && !onlyReads(method);
     const body: Readable | undefined = hasBody ? exchange.stream?.() : undefined;
     return await tunnels.open(to, { method, headers, body, signal });
   } catch (error) {
