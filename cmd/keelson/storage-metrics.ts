@@ -125,14 +125,12 @@ const lists: MetricDefinition = {
   labels: place,
 };
 /** The store selects by key only: what is fetched is looked at, and handed on. */
-const listed = ["fetched", "evaluated", "returned"].map(
-  (what): MetricDefinition => ({
-    name: `apiserver_storage_list_${what}_objects_total`,
-    kind: "counter",
-    help: `Objects ${what} by lists that were read from the store.`,
-    labels: place,
-  }),
-);
+const listed = ["fetched", "evaluated", "returned"].map((what): MetricDefinition => ({
+  name: `apiserver_storage_list_${what}_objects_total`,
+  kind: "counter",
+  help: `Objects ${what} by lists that were read from the store.`,
+  labels: place,
+}));
 
 /** To be defined to the instruments. */
 export const storageMetrics: readonly MetricDefinition[] = [
@@ -214,11 +212,7 @@ function placesOf({ catalog, root }: Measuring): (key: string) => Place {
     const path = key.startsWith(root) ? key.slice(root.length) : key;
     const first = path.indexOf("/", 1) + 1;
     const second = path.indexOf("/", first) + 1;
-    return (
-      places.get(path.slice(0, first)) ??
-      places.get(path.slice(0, second)) ??
-      elsewhere
-    );
+    return places.get(path.slice(0, first)) ?? places.get(path.slice(0, second)) ?? elsewhere;
   };
 }
 

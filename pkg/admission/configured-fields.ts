@@ -7,7 +7,6 @@ export class AdmissionConfigurationFault extends Error {
   override readonly name = "AdmissionConfigurationFault";
 }
 
-
 /** Where plugins find the rest of what configures them. */
 export interface ConfigurationPlace {
   readonly domain: Domain;

@@ -179,8 +179,7 @@ class ImageReviews {
 }
 
 function verdictOf(answer: unknown): Verdict {
-  const fields = (value: unknown): JsonObject =>
-    isJsonObject(value) ? value : {};
+  const fields = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
   const { allowed, reason, auditAnnotations } = fields(fields(answer)["status"]);
   return {
     allowed: allowed === true,

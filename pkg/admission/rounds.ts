@@ -3,10 +3,7 @@ import { StatusError } from "#meta";
 import { type AdmissionAttributes, type Admit, admitBy, oneAfterAnother } from "#registry";
 
 /** A step that may change the object, and may be asked again when others have changed it since. */
-export type Mutate = (
-  attributes: AdmissionAttributes,
-  rounds: Rounds,
-) => ReturnType<Admit>;
+export type Mutate = (attributes: AdmissionAttributes, rounds: Rounds) => ReturnType<Admit>;
 
 /** The walk of one request through all that may change it, once or twice. */
 export class Rounds {

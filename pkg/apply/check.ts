@@ -51,9 +51,7 @@ function faultsOfScalar({ scalar }: Shape, value: unknown): readonly Fault[] {
       if (typeof value === "number" || typeof value === "bigint") return none;
       return fault(`expected numeric (int or float), got ${goTypeOf(value)}`);
     case "boolean":
-      return typeof value === "boolean"
-        ? none
-        : fault(`expected boolean, got ${goPointer(value)}`);
+      return typeof value === "boolean" ? none : fault(`expected boolean, got ${goPointer(value)}`);
     default:
       return typeof value === "object"
         ? fault(`expected any scalar, got ${goPointer(value)}`)
@@ -61,10 +59,7 @@ function faultsOfScalar({ scalar }: Shape, value: unknown): readonly Fault[] {
   }
 }
 
-function faultsInMap(
-  map: MapShape,
-  value: Readonly<Record<string, unknown>>,
-): readonly Fault[] {
+function faultsInMap(map: MapShape, value: Readonly<Record<string, unknown>>): readonly Fault[] {
   const faults: Fault[] = [];
   for (const name of Object.keys(value)) {
     const path = describeElement(fieldElement(name));

@@ -80,10 +80,7 @@ function bothOf(left: Change | undefined, right: Change | undefined): Change | u
   };
 }
 
-function eitherNode(
-  left: FieldSet | undefined,
-  right: FieldSet | undefined,
-): FieldSet | undefined {
+function eitherNode(left: FieldSet | undefined, right: FieldSet | undefined): FieldSet | undefined {
   return left === undefined || right === undefined ? (left ?? right) : unionOfNodes(left, right);
 }
 

@@ -57,8 +57,7 @@ export function withNamedFields(set: FieldSet, shape: Shape | undefined): FieldS
   for (const element in set) {
     if (element === SELF) continue;
     const node = set[element] as FieldSet;
-    const isNamed =
-      element.startsWith("f:") && shape?.map?.fields.has(element.slice(2)) === true;
+    const isNamed = element.startsWith("f:") && shape?.map?.fields.has(element.slice(2)) === true;
     const self = isMember(node) || isNamed;
     const below = hasInner(node) ? withNamedFields(node, shapeBelow(shape, element)) : undefined;
     draft[element] = nodeOf(self, below) as FieldSet;
@@ -97,6 +96,11 @@ export function reconciled(set: FieldSet, shape: Shape): FieldSet {
 
 /** A schema that leaves everything open says nothing about units. */
 function isDeduced({ map }: Shape): boolean {
-  return map !== undefined && map.fields.size === 0 && map.element !== undefined &&
-    map.element.scalar === "untyped" && map.element.map !== undefined;
+  return (
+    map !== undefined &&
+    map.fields.size === 0 &&
+    map.element !== undefined &&
+    map.element.scalar === "untyped" &&
+    map.element.map !== undefined
+  );
 }

@@ -31,14 +31,10 @@ export interface Versions {
 }
 
 /** Fields that an endpoint leaves as they are, so that nobody owns them by way of it. */
-export type Scope =
-  | { readonly ignored: FieldSet }
-  | { readonly only: readonly Pattern[] };
+export type Scope = { readonly ignored: FieldSet } | { readonly only: readonly Pattern[] };
 
 function within(scope: Scope, set: FieldSet): FieldSet {
-  return "only" in scope
-    ? onlyMatching(set, scope.only)
-    : recursiveDifference(set, scope.ignored);
+  return "only" in scope ? onlyMatching(set, scope.only) : recursiveDifference(set, scope.ignored);
 }
 
 /** A change of one object in one version. */
@@ -143,7 +139,10 @@ function disown(
     const conflict = intersection(manager.fields, difference.changed);
     losses.set(id, { conflict, removed: intersection(manager.fields, difference.removed) });
     if (force || isEmptySet(conflict)) continue;
-    append(conflicts, pathsOf(conflict).map((path) => ({ id, manager, path })));
+    append(
+      conflicts,
+      pathsOf(conflict).map((path) => ({ id, manager, path })),
+    );
   }
   if (conflicts.length > 0) throw new ConflictFault(conflicts);
   const kept = managers.copy();
@@ -283,10 +282,7 @@ export function standing(shape: Shape, configuration: JsonObject, live: JsonObje
 }
 
 /** The conflicts that are none of the allowed ones. */
-export function remaining(
-  conflicts: readonly Conflict[],
-  allowed: FieldSet,
-): readonly Conflict[] {
+export function remaining(conflicts: readonly Conflict[], allowed: FieldSet): readonly Conflict[] {
   return conflicts.filter(({ path }) => !hasPath(allowed, path));
 }
 

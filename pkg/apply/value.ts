@@ -3,7 +3,6 @@ import { goQuote } from "#meta";
 import { keyElement, type PathElement, valueElement } from "./path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 
-
 /** An element of a list that cannot be told from others; the message says why. */
 export class ElementFault extends Error {
   override readonly name = "ElementFault";

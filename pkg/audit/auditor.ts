@@ -124,11 +124,7 @@ export async function startAuditor(options: AuditorOptions): Promise<RunningAudi
   };
 }
 
-async function closing(
-  backend: Backend,
-  givenUp: AbortController,
-  graceMs: number,
-): Promise<void> {
+async function closing(backend: Backend, givenUp: AbortController, graceMs: number): Promise<void> {
   const late = new Error("the server is shutting down");
   const timer = setTimeout(() => givenUp.abort(late), graceMs);
   try {

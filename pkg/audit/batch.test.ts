@@ -47,7 +47,10 @@ describe("batches of events", () => {
   it("leave when they are full, the rest at the end", async () => {
     const buffer = batches({});
     for (let id = 1; id <= 5; id++) buffer.write([event(id)]);
-    assert.deepEqual(slow.batches, [["1", "2"], ["3", "4"]]);
+    assert.deepEqual(slow.batches, [
+      ["1", "2"],
+      ["3", "4"],
+    ]);
     await buffer.close();
     assert.deepEqual(slow.batches.at(-1), ["5"]);
     buffer.write([event(6)]);

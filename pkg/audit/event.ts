@@ -34,9 +34,11 @@ export interface ObjectNames {
 }
 
 /** `code` only, unless the answer was a Status. */
-export type EventResponse = Pick<Status, "status" | "message" | "reason" | "details" | "code"> | {
-  readonly code: number;
-};
+export type EventResponse =
+  | Pick<Status, "status" | "message" | "reason" | "details" | "code">
+  | {
+      readonly code: number;
+    };
 
 /** Says that an event has lost its bodies; resolved by `resolve`. */
 export const truncatedKey = "audit.{api}/truncated";

@@ -28,9 +28,7 @@ interface ReadyResources {
 }
 
 /** The verdict on a request: that of the first rule that matches, else None. */
-export function judgeOf(
-  policy: Policy,
-): (info: RequestInfo, user: User | undefined) => Verdict {
+export function judgeOf(policy: Policy): (info: RequestInfo, user: User | undefined) => Verdict {
   const rules = (policy.rules ?? []).map((rule) => ready(rule, policy));
   const nothing: Verdict = { level: "None", omitted: new Set(), omitsManagedFields: false };
   return (info, user) => rules.find((rule) => matches(rule, info, user))?.verdict ?? nothing;

@@ -64,12 +64,18 @@ describe("rotating files", () => {
     const few = await open({ maxBackups: 2 });
     for (const letter of "abcdef") await few.append(line(letter));
     await few.close();
-    assert.deepEqual(files().map((name) => text(name)[0]), ["d", "e", "f"]);
+    assert.deepEqual(
+      files().map((name) => text(name)[0]),
+      ["d", "e", "f"],
+    );
     now += 2 * 86_400_000;
     const young = await open({ maxAgeDays: 1 });
     await young.append(line("g"));
     await young.close();
-    assert.deepEqual(files().map((name) => text(name)[0]), ["f", "g"]);
+    assert.deepEqual(
+      files().map((name) => text(name)[0]),
+      ["f", "g"],
+    );
   });
 
   it("are compressed when they are old", async () => {

@@ -184,7 +184,6 @@ function withoutManagedFields(json: string): string {
   return printJson(value);
 }
 
-
 function objectsIn(value: unknown): readonly JsonObject[] {
   if (!isJsonObject(value)) return [];
   const { items, rows } = value;

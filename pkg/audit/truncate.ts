@@ -27,8 +27,10 @@ export function truncating(
   };
   return {
     write: (events) => {
-      const waits = batches(events.flatMap((event) => fitting(event) ?? []), options.maxBatchSize)
-        .flatMap((batch) => backend.write(batch) ?? []);
+      const waits = batches(
+        events.flatMap((event) => fitting(event) ?? []),
+        options.maxBatchSize,
+      ).flatMap((batch) => backend.write(batch) ?? []);
       return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
     },
     close: () => backend.close(),

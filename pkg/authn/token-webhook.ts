@@ -12,7 +12,6 @@ export interface TokenWebhookOptions {
   readonly report: (error: unknown) => void;
 }
 
-
 /** Asks another server whose a token is (`--authentication-token-webhook-config-file`). */
 export class TokenWebhook implements TokenAuthenticator {
   constructor(private readonly options: TokenWebhookOptions) {}

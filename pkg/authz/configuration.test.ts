@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { ConfigurationFault, kubernetes } from "#meta";
-import {
-  parseAuthorizationConfiguration,
-} from "./configuration.ts";
+import { parseAuthorizationConfiguration } from "./configuration.ts";
 
 const head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\n";
 const webhook = {

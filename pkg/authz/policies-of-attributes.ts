@@ -43,7 +43,6 @@ export function policiesOfAttributes(text: string, domain: Domain): Authorizer {
   };
 }
 
-
 function policyOf(line: string, domain: Domain): Policy {
   const { value } = parseJson(Buffer.from(line));
   const { apiVersion, kind, spec, ...old } = fieldsOf(value);

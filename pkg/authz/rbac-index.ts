@@ -211,8 +211,7 @@ export class RbacIndex {
       story:
         `${kind} ${goQuote(shown)} of ${roleRef.kind} ${goQuote(roleRef.name)} ` +
         `to ${subject.kind} ${goQuote(whom)}`,
-      danglingText:
-        `${roleRef.kind.toLowerCase()}.${this.group} ${goQuote(roleRef.name)} not found`,
+      danglingText: `${roleRef.kind.toLowerCase()}.${this.group} ${goQuote(roleRef.name)} not found`,
     };
   }
 

@@ -8,8 +8,7 @@ function asked(text: string): RequestInfo {
     /^(\S+) (?:path )?(\S+)( in (\S+))?( named (\S+))?$/.exec(text) ?? [];
   const isResource = !text.includes(" path ");
   const parts = what.split("/");
-  const [group = "", resource = "", subresource = ""] =
-    parts.length === 1 ? ["", ...parts] : parts;
+  const [group = "", resource = "", subresource = ""] = parts.length === 1 ? ["", ...parts] : parts;
   const common = { verb, apiPrefix: "", version: "v1", namespace, name, rest: [] };
   return isResource
     ? { ...common, isResource, path: "", group, resource, subresource }

@@ -50,11 +50,7 @@ describe("rules that include others", () => {
         '{APIGroups:["apps"], Resources:["pods"], Verbs:["get" "watch"]}',
       ].join("\n"),
     ],
-    [
-      "all paths",
-      { verbs: ["*"], nonResourceURLs: ["*"] },
-      '{NonResourceURLs:["*"], Verbs:["*"]}',
-    ],
+    ["all paths", { verbs: ["*"], nonResourceURLs: ["*"] }, '{NonResourceURLs:["*"], Verbs:["*"]}'],
   ];
   it("are told apart, however many things a rule names", () => {
     const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join(" ");

@@ -51,8 +51,11 @@ export function labelTermsOf(text: string): readonly SelectorTerm[] {
 
 /** Fields take one value for `In` and `NotIn` and have no other operators (source: Kubernetes). */
 export function readFieldSelector(selector: SelectorAttributes | undefined): ReadSelector {
-  return readSelector(selector, fieldTermsOf, ({ operator, values = [] }) =>
-    (operator === "In" || operator === "NotIn") && values.length === 1,
+  return readSelector(
+    selector,
+    fieldTermsOf,
+    ({ operator, values = [] }) =>
+      (operator === "In" || operator === "NotIn") && values.length === 1,
   );
 }
 

@@ -15,7 +15,10 @@ describe("async queue", () => {
 
   it("refuses what does not fit, and takes more once something was taken", async () => {
     const queue = new AsyncQueue<number>(2);
-    assert.deepEqual([1, 2, 3].map((item) => queue.push(item)), [true, true, false]);
+    assert.deepEqual(
+      [1, 2, 3].map((item) => queue.push(item)),
+      [true, true, false],
+    );
     assert.equal(queue.size, 2);
     await queue.next();
     assert.equal(queue.push(4), true);

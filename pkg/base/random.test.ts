@@ -13,7 +13,10 @@ describe("random", () => {
     assert.notDeepEqual(draw(42), draw(43));
   });
 
-  for (const [name, random] of [["seeded", seededRandom(1)], ["crypto", cryptoRandom]] as const) {
+  for (const [name, random] of [
+    ["seeded", seededRandom(1)],
+    ["crypto", cryptoRandom],
+  ] as const) {
     it(`${name}: reaches every value below the bound, and nothing else`, () => {
       const counts = new Array<number>(10).fill(0);
       for (let i = 0; i < 10_000; i++) counts[random.below(10)]! += 1;
@@ -33,7 +36,10 @@ describe("random", () => {
     const items = Array.from({ length: 50 }, (_, i) => i);
     const mixed = shuffle(random, items);
     assert.notDeepEqual(mixed, items);
-    assert.deepEqual(mixed.toSorted((a, b) => a - b), items);
+    assert.deepEqual(
+      mixed.toSorted((a, b) => a - b),
+      items,
+    );
     assert.ok(items.includes(random.pick(items)));
   });
 });

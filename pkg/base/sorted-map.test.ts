@@ -7,10 +7,25 @@ const seed = Date.now();
 
 describe(`sorted map (seed ${seed})`, () => {
   it("does what its example says", () => {
-    const m = SortedMap.from([["a", 1], ["b", 2]]);
+    const m = SortedMap.from([
+      ["a", 1],
+      ["b", 2],
+    ]);
     const n = m.set("c", 3).delete("a");
-    assert.deepEqual([...m], [["a", 1], ["b", 2]]);
-    assert.deepEqual([...n], [["b", 2], ["c", 3]]);
+    assert.deepEqual(
+      [...m],
+      [
+        ["a", 1],
+        ["b", 2],
+      ],
+    );
+    assert.deepEqual(
+      [...n],
+      [
+        ["b", 2],
+        ["c", 3],
+      ],
+    );
   });
 
   it("gives everyone the same arrays of what has not changed", () => {
@@ -65,7 +80,10 @@ describe(`sorted map (seed ${seed})`, () => {
     let grown = SortedMap.empty<string>();
     for (const key of keys) grown = grown.set(key, key);
     const built = SortedMap.from(keys.map((key) => [key, key] as const));
-    assert.deepEqual([...grown].map(([key]) => key), expected);
+    assert.deepEqual(
+      [...grown].map(([key]) => key),
+      expected,
+    );
     assert.deepEqual(built.values(), expected);
     built.check();
     for (let i = 1; i < expected.length; i++) {
@@ -109,10 +127,16 @@ function assertSame(map: SortedMap<number>, entries: [string, number][], random:
     assert.deepEqual([...map.entries(from, to)], inside);
     assert.equal(map.count(from, to), inside.length);
     const most = limit === 0 ? inside.length : limit;
-    assert.deepEqual(map.values(from, to, limit), inside.slice(0, most).map(([, value]) => value));
+    assert.deepEqual(
+      map.values(from, to, limit),
+      inside.slice(0, most).map(([, value]) => value),
+    );
     const index = random.below(Math.max(1, entries.length));
     assert.deepEqual(map.at(index), entries[index]);
-    assert.equal(map.has(from), entries.some(([key]) => key === from));
+    assert.equal(
+      map.has(from),
+      entries.some(([key]) => key === from),
+    );
     assert.equal(map.get(from), entries.find(([key]) => key === from)?.[1]);
   }
   assert.equal(map.at(entries.length), undefined);

@@ -40,7 +40,12 @@ export class SortedMap<V> {
     pairs.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index));
     const distinct = pairs.filter((pair, i) => pair.key !== pairs[i + 1]?.key);
     const keys = distinct.map((pair) => pair.key);
-    return new SortedMap<V>(build(keys, distinct.map((pair) => pair.value)));
+    return new SortedMap<V>(
+      build(
+        keys,
+        distinct.map((pair) => pair.value),
+      ),
+    );
   }
 
   get size(): number {

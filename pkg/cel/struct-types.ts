@@ -19,9 +19,8 @@ import {
 } from "./types.ts";
 
 /** The type of a struct's values as expressions see them; the same struct gives the same type. */
-export const structType = memoize(
-  (struct: StructType<any>): CelType =>
-    objectOf({ name: `${struct.package}.${struct.name}`, field: (name) => member(struct, name) }),
+export const structType = memoize((struct: StructType<any>): CelType =>
+  objectOf({ name: `${struct.package}.${struct.name}`, field: (name) => member(struct, name) }),
 );
 
 /** The type of a whole object: in memory it has no apiVersion and kind, expressions see them. */

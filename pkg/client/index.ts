@@ -22,9 +22,5 @@ export {
   timesFault,
   usualTimes,
 } from "./leader-election.ts";
-export {
-  type LeaseCandidate,
-  leaseCandidates,
-  runCandidacy,
-} from "./lease-candidate.ts";
+export { type LeaseCandidate, leaseCandidates, runCandidacy } from "./lease-candidate.ts";
 export { clientMetrics } from "./metrics.ts";

@@ -158,9 +158,9 @@ function subresourcesOf({ subresources }: DefinitionVersion): readonly Subresour
   ];
 }
 
-function selectableFieldsOf(
-  { selectableFields }: DefinitionVersion,
-): Readonly<Record<string, (object: any) => string>> {
+function selectableFieldsOf({
+  selectableFields,
+}: DefinitionVersion): Readonly<Record<string, (object: any) => string>> {
   const entries = (selectableFields ?? []).map(({ jsonPath }) => {
     const path = JsonPath.parse(jsonPath);
     const read = (object: unknown): string => {

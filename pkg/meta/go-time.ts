@@ -108,11 +108,7 @@ function instantOf(found: ReadonlyMap<Element, number>, nanos: number, text: str
   return { seconds: moment.getTime() / 1000 - part("Z07:00"), nanos };
 }
 
-function readElement(
-  element: Element,
-  text: string,
-  next: string | undefined,
-): Read | undefined {
+function readElement(element: Element, text: string, next: string | undefined): Read | undefined {
   switch (element) {
     case "2006":
       return /^\d{4}/.test(text)

@@ -332,8 +332,10 @@ const commonRules: KindRules = {
 };
 
 /** What a file of pkg/api must say; everything else has the common value. */
-export interface KindDeclaration<Hub>
-  extends Pick<Kind<Hub>, "group" | "kind" | "plural" | "scope" | "versions" | "columns" | "row"> {
+export interface KindDeclaration<Hub> extends Pick<
+  Kind<Hub>,
+  "group" | "kind" | "plural" | "scope" | "versions" | "columns" | "row"
+> {
   readonly listKind?: string;
   readonly singular?: string;
   readonly shortNames?: readonly string[];

@@ -8,16 +8,7 @@ import { badRequest, problemText } from "./status-errors.ts";
  * (`matchLabels`, `matchExpressions`).
  */
 
-type LabelOperator =
-  | "="
-  | "=="
-  | "!="
-  | "in"
-  | "notin"
-  | "exists"
-  | "!"
-  | "gt"
-  | "lt";
+type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt";
 
 interface LabelRequirement {
   readonly key: string;

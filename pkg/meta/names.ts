@@ -41,8 +41,7 @@ const SUBDOMAIN_RULE =
 const LABEL_1035_RULE =
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
   "start with an alphabetic character, and end with an alphanumeric character";
-const QUALIFIED_RULE =
-  `must consist of alphanumeric characters, '-', '_' or '.', and ${ALPHANUMERIC}`;
+const QUALIFIED_RULE = `must consist of alphanumeric characters, '-', '_' or '.', and ${ALPHANUMERIC}`;
 const LABEL_VALUE_RULE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', " +
   `and ${ALPHANUMERIC}`;

@@ -81,15 +81,11 @@ export const listMeta = v1("ListMeta", "What every list says about itself.", {
   remainingItemCount: optional(4, int64, "Items after this page, where that is known."),
 });
 
-const labelSelectorRequirement = v1(
-  "LabelSelectorRequirement",
-  "A condition on one label.",
-  {
-    key: always(1, string, "Label key."),
-    operator: always(2, string, "In, NotIn, Exists or DoesNotExist."),
-    values: plain(3, list(string), "Values for In and NotIn.", { listType: "atomic" }),
-  },
-);
+const labelSelectorRequirement = v1("LabelSelectorRequirement", "A condition on one label.", {
+  key: always(1, string, "Label key."),
+  operator: always(2, string, "In, NotIn, Exists or DoesNotExist."),
+  values: plain(3, list(string), "Values for In and NotIn.", { listType: "atomic" }),
+});
 
 export const labelSelector = v1(
   "LabelSelector",

@@ -21,18 +21,26 @@ describe("JSON patch", () => {
   /** operations as `op path [value or from]`, and what becomes of the document's changed members */
   const rows: readonly (readonly [string, readonly unknown[], unknown])[] = [
     ["adds a key", [{ op: "add", path: "/data/c", value: "3" }], { a: "1", b: "2", c: "3" }],
-    ["replaces a missing key", [{ op: "replace", path: "/data/c", value: "3" }],
-      { a: "1", b: "2", c: "3" }],
+    [
+      "replaces a missing key",
+      [{ op: "replace", path: "/data/c", value: "3" }],
+      { a: "1", b: "2", c: "3" },
+    ],
     ["adds null for no value", [{ op: "add", path: "/data/c" }], { a: "1", b: "2", c: null }],
     ["removes a key", [{ op: "remove", path: "/data/a" }], { b: "2" }],
     ["moves a key", [{ op: "move", from: "/data/a", path: "/data/c" }], { b: "2", c: "1" }],
-    ["copies a missing key as null", [{ op: "copy", from: "/data/z", path: "/data/c" }],
-      { a: "1", b: "2", c: null }],
+    [
+      "copies a missing key as null",
+      [{ op: "copy", from: "/data/z", path: "/data/c" }],
+      { a: "1", b: "2", c: null },
+    ],
     ["a missing key equals null", [{ op: "test", path: "/data/z", value: null }], document.data],
-    ["escapes", [{ op: "add", path: "/data/x~1y~0z", value: 1 }],
-      { a: "1", b: "2", "x/y~z": 1 }],
-    ["__proto__ is a key", [{ op: "add", path: "/data/__proto__", value: "p" }],
-      JSON.parse('{"a":"1","b":"2","__proto__":"p"}')],
+    ["escapes", [{ op: "add", path: "/data/x~1y~0z", value: 1 }], { a: "1", b: "2", "x/y~z": 1 }],
+    [
+      "__proto__ is a key",
+      [{ op: "add", path: "/data/__proto__", value: "p" }],
+      JSON.parse('{"a":"1","b":"2","__proto__":"p"}'),
+    ],
   ];
   for (const [title, operations, data] of rows) {
     it(title, () => {
@@ -77,14 +85,16 @@ describe("JSON patch", () => {
   ];
   for (const operation of refused) {
     it(`refuses ${JSON.stringify(operation)}`, () => {
-      assert.notEqual(refusal(() => jsonPatch(document, [operation] as never)), "accepted");
+      assert.notEqual(
+        refusal(() => jsonPatch(document, [operation] as never)),
+        "accepted",
+      );
     });
   }
 
   it("replaces the document by an object, and by nothing else", () => {
-    const replace = (value: unknown): unknown => jsonPatch(document, [
-      { op: "replace", path: "", value },
-    ]);
+    const replace = (value: unknown): unknown =>
+      jsonPatch(document, [{ op: "replace", path: "", value }]);
     assert.deepEqual(replace({ only: 1 }), { only: 1 });
     assert.deepEqual(replace("x"), document);
   });
@@ -105,15 +115,24 @@ describe("JSON patch", () => {
   it("bounds what copies can add", () => {
     const operations = Array.from({ length: 64 }, () => ({ op: "copy", from: "/a", path: "/a/-" }));
     const start = { a: ["x".repeat(1_000)] };
-    assert.match(refusal(() => jsonPatch(start, operations)), /accumulated size increase of copy/);
+    assert.match(
+      refusal(() => jsonPatch(start, operations)),
+      /accumulated size increase of copy/,
+    );
   });
 
   it("refuses values deeper than the stack", () => {
     let value: unknown = 1;
     for (let depth = 0; depth < 9_000; depth++) value = [value];
     const operation = { op: "add", path: "/x", value };
-    assert.match(refusal(() => jsonPatch({}, [operation])), /depth/);
-    assert.match(refusal(() => mergePatch({}, { value })), /depth/);
+    assert.match(
+      refusal(() => jsonPatch({}, [operation])),
+      /depth/,
+    );
+    assert.match(
+      refusal(() => mergePatch({}, { value })),
+      /depth/,
+    );
   });
 });
 
@@ -188,7 +207,9 @@ describe("strategic merge patch", () => {
   const apply = (patch: unknown): typeof document =>
     strategicMergePatch(thing, document, patch) as typeof document;
   const names = (patch: unknown): string =>
-    apply({ containers: patch }).containers.map(({ name }) => name).join(" ");
+    apply({ containers: patch })
+      .containers.map(({ name }) => name)
+      .join(" ");
 
   it("merges maps and structs, null removes", () => {
     const result = apply({ labels: { a: null, c: "3" }, count: null, strategy: { type: "X" } });
@@ -213,7 +234,13 @@ describe("strategic merge patch", () => {
     [[{ name: "absent", $patch: "delete" }], "one two three"],
     [[{ $patch: "replace" }, { name: "only" }], "only"],
     [[{ name: "only" }, { $patch: "replace" }], "only"],
-    [[{ name: "dup", image: "1" }, { name: "dup", image: "2" }], "dup one two three"],
+    [
+      [
+        { name: "dup", image: "1" },
+        { name: "dup", image: "2" },
+      ],
+      "dup one two three",
+    ],
     [[], "one two three"],
   ];
   for (const [patch, expected] of orders) {
@@ -262,26 +289,53 @@ describe("strategic merge patch", () => {
 
   const order = "The order in patch list:\n";
   const refused: readonly (readonly [unknown, number, string])[] = [
-    [{ containers: [{ image: "x" }] }, 500,
-      "map: map[image:x] does not contain declared merge key: name"],
-    [{ containers: [{ $patch: "delete" }] }, 500,
-      "map: map[$patch:delete] does not contain declared merge key: name"],
-    [{ containers: [{ name: "one", $patch: "merge" }] }, 500,
-      "merging lists cannot yet be specified in the patch"],
-    [{ containers: [{ name: "one", $patch: 5 }] }, 500,
-      "unknown patch type: %!s(int64=5) in map: map[$patch:5 name:one]"],
-    [{ labels: { $patch: "bogus", c: "3" } }, 500,
-      "unknown patch type: bogus in map: map[$patch:bogus c:3]"],
-    [{ strategy: { $retainKeys: ["rolling"], type: "R" } }, 400,
-      "invalid patch format of retainKeys"],
+    [
+      { containers: [{ image: "x" }] },
+      500,
+      "map: map[image:x] does not contain declared merge key: name",
+    ],
+    [
+      { containers: [{ $patch: "delete" }] },
+      500,
+      "map: map[$patch:delete] does not contain declared merge key: name",
+    ],
+    [
+      { containers: [{ name: "one", $patch: "merge" }] },
+      500,
+      "merging lists cannot yet be specified in the patch",
+    ],
+    [
+      { containers: [{ name: "one", $patch: 5 }] },
+      500,
+      "unknown patch type: %!s(int64=5) in map: map[$patch:5 name:one]",
+    ],
+    [
+      { labels: { $patch: "bogus", c: "3" } },
+      500,
+      "unknown patch type: bogus in map: map[$patch:bogus c:3]",
+    ],
+    [
+      { strategy: { $retainKeys: ["rolling"], type: "R" } },
+      400,
+      "invalid patch format of retainKeys",
+    ],
     [{ strategy: { $retainKeys: "type" } }, 400, "invalid patch format of retainKeys"],
-    [{ "$setElementOrder/containers": "b" }, 500,
-      "expected a []interface {}, but received a string"],
-    [{ "$setElementOrder/finalizers": ["c"], finalizers: ["new"] }, 500,
-      `${order}[new]\n doesn't match $setElementOrder list:\n[c]\n`],
+    [
+      { "$setElementOrder/containers": "b" },
+      500,
+      "expected a []interface {}, but received a string",
+    ],
+    [
+      { "$setElementOrder/finalizers": ["c"], finalizers: ["new"] },
+      500,
+      `${order}[new]\n doesn't match $setElementOrder list:\n[c]\n`,
+    ],
     [{ $setElementOrder: [] }, 400, "invalid patch format of setElementOrder list"],
-    [{ containers: [null] }, 500, "list element types are not identical: " +
-      "map[string]interface {}, <nil>"],
+    [
+      { containers: [null] },
+      500,
+      "list element types are not identical: " + "map[string]interface {}, <nil>",
+    ],
   ];
   for (const [patch, code, message] of refused) {
     it(`refuses ${JSON.stringify(patch)}`, () => {

@@ -91,7 +91,10 @@ describe("label selectors", () => {
   ];
   for (const [selector, message] of refused) {
     it(`"${selector.slice(0, 20)}" is refused`, () => {
-      assert.equal(refusal(() => parseLabelSelector(selector)), message);
+      assert.equal(
+        refusal(() => parseLabelSelector(selector)),
+        message,
+      );
     });
   }
 
@@ -159,7 +162,10 @@ describe("field selectors", () => {
   ];
   for (const [selector, message] of refused) {
     it(`"${selector}" is refused`, () => {
-      assert.equal(refusal(() => parseFieldSelector(selector)), message);
+      assert.equal(
+        refusal(() => parseFieldSelector(selector)),
+        message,
+      );
     });
   }
 });

@@ -178,7 +178,11 @@ function deleteFrom(
   work.spend(list.length + value.length);
   checkElements(list, value);
   const gone = new Set<unknown>(value);
-  assign(original, field, list.filter((element) => !gone.has(element)));
+  assign(
+    original,
+    field,
+    list.filter((element) => !gone.has(element)),
+  );
 }
 
 interface FieldChange extends Place {

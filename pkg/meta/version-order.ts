@@ -10,9 +10,7 @@ export function compareVersions(a: string, b: string): number {
     if (left !== undefined) return -1;
     return right !== undefined ? 1 : compareText(a, b);
   }
-  return (
-    right.stability - left.stability || right.major - left.major || right.minor - left.minor
-  );
+  return right.stability - left.stability || right.major - left.major || right.minor - left.minor;
 }
 
 const stabilities = ["alpha", "beta"];

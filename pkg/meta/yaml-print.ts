@@ -55,11 +55,7 @@ class Printer {
     }
   }
 
-  private map(
-    object: Readonly<Record<string, unknown>>,
-    indent: number,
-    started: boolean,
-  ): void {
+  private map(object: Readonly<Record<string, unknown>>, indent: number, started: boolean): void {
     for (const [index, key] of Object.keys(object).sort(compareKeys).entries()) {
       if (index > 0 || !started) this.write(" ".repeat(indent));
       this.key(key, indent);
@@ -191,8 +187,7 @@ interface Allowed {
   readonly literal: boolean;
 }
 
-const unprintable =
-  /[^\n -~\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
+const unprintable = /[^\n -~\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 
 /** Which styles can hold a text that is not empty. */
 function analyze(text: string): Allowed {
@@ -200,8 +195,7 @@ function analyze(text: string): Allowed {
     return { plain: false, single: false, literal: false };
   }
   const edges = /^[ \n]|[ \n]$/.test(text);
-  const indicators =
-    /^(---|\.\.\.)|^[#,[\]{}&*!|>'"%@`]|^[?:-]( |$)|:( |$|\n)|[ \n]#/.test(text);
+  const indicators = /^(---|\.\.\.)|^[#,[\]{}&*!|>'"%@`]|^[?:-]( |$)|:( |$|\n)|[ \n]#/.test(text);
   return {
     plain: !edges && !indicators && !text.includes("\n"),
     single: !/\n /.test(text),

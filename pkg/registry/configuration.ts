@@ -123,9 +123,7 @@ function parseDocument({ bytes }: Body): Document {
   if (value !== null && (typeof value !== "object" || Array.isArray(value))) {
     const into = "Go value of type map[string]interface {}";
     const why = `json: cannot unmarshal ${jsonType(value)} into ${into}`;
-    throw badRequest(
-      `error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`,
-    );
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   }
   try {
     checkDepth(value);

@@ -28,10 +28,7 @@ export class ConvertedEntries {
   }
 
   /** In the same order. Throws StatusError when the webhook fails. */
-  async all(
-    entries: readonly Entry[],
-    signal: AbortSignal | undefined,
-  ): Promise<readonly Entry[]> {
+  async all(entries: readonly Entry[], signal: AbortSignal | undefined): Promise<readonly Entry[]> {
     let batch: Entry[] = [];
     let size = 0;
     const flush = async (): Promise<void> => {
@@ -60,7 +57,10 @@ export class ConvertedEntries {
     signal: AbortSignal | undefined,
   ): Promise<readonly Change[]> {
     const entries = changes.flatMap(({ entry, previous }) => [entry, previous]);
-    await this.all(entries.filter((entry) => entry !== undefined), signal);
+    await this.all(
+      entries.filter((entry) => entry !== undefined),
+      signal,
+    );
     const converted = (entry: Entry | undefined): Entry | undefined =>
       entry && this.#known.get(entry);
     return changes.map((change) => ({

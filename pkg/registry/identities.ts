@@ -37,6 +37,11 @@ function uuidOf(random: Random): string {
   digits[12] = "4";
   digits[16] = (8 + random.below(4)).toString(16);
   const hex = digits.join("");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)]
-    .join("-");
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join("-");
 }

@@ -26,10 +26,7 @@ export function checkListOptions(options: ListOptions, domain: Domain): void {
     }
   }
   if (options.sendInitialEvents !== undefined) {
-    problems.forbidden(
-      Path.of("sendInitialEvents"),
-      "sendInitialEvents is forbidden for list",
-    );
+    problems.forbidden(Path.of("sendInitialEvents"), "sendInitialEvents is forbidden for list");
   }
   refuse(problems, domain);
 }

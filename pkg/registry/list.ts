@@ -110,9 +110,9 @@ async function read(
 /** Versions beyond what a store can ever reach are as far in the future as any. */
 function exactRevision(version: ListVersion): number | undefined {
   if (version.kind !== "exact") return undefined;
-  return Number(version.revision < BigInt(Number.MAX_SAFE_INTEGER)
-    ? version.revision
-    : Number.MAX_SAFE_INTEGER);
+  return Number(
+    version.revision < BigInt(Number.MAX_SAFE_INTEGER) ? version.revision : Number.MAX_SAFE_INTEGER,
+  );
 }
 
 function translated(walk: Walk, fault: StoreFault, after: string | undefined): Error {
@@ -209,7 +209,7 @@ async function* chunksOf(
 ): AsyncGenerator<readonly Item[], void, undefined> {
   const turn = turns();
   const select = selectorOf(walk);
-  for (let found = first; ; ) {
+  for (let found = first; ;) {
     for (const run of found.runs) {
       const items = select(run);
       if (items.length > 0) yield items;

@@ -259,4 +259,3 @@ function text(struct: StructType<any>, object: any): string {
   dropEmpties(struct, stored);
   return toJson(struct, stored);
 }
-

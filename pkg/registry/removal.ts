@@ -83,11 +83,7 @@ interface Marked {
   readonly answer: { readonly item: StoredItem; readonly pending: true };
 }
 
-function removeOnce(
-  environment: Environment,
-  target: Target,
-  removal: Removal,
-): Promise<Outcome> {
+function removeOnce(environment: Environment, target: Target, removal: Removal): Promise<Outcome> {
   const { kind } = target.resource;
   const isFirst = !removal.current.object.metadata.deletionTimestamp;
   if (isNamespace(target.resource)) return removeNamespace(environment, target, removal);

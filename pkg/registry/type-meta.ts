@@ -35,11 +35,7 @@ function fault(into: string, value: unknown): DecodeFault {
 }
 
 /** Throws 400 unless the body is an object of the kind and version that the path leads to. */
-export function checkTypeMeta(
-  environment: Environment,
-  resource: Resource,
-  named: TypeMeta,
-): void {
+export function checkTypeMeta(environment: Environment, resource: Resource, named: TypeMeta): void {
   if (named.kind === resource.kind.kind && named.apiVersion === resource.groupVersion) return;
   const found = knownKind(environment, named);
   if (found === undefined) {

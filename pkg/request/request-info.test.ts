@@ -55,12 +55,10 @@ describe("request info", () => {
 describe("query", () => {
   it("drops pairs with a semicolon or a broken escape", () => {
     const query = Query.parse("a=1;b=2&c=%zz&d=%20+x&e");
-    assert.deepEqual(["a", "c", "d", "e"].map((name) => query.get(name)), [
-      undefined,
-      undefined,
-      "  x",
-      "",
-    ]);
+    assert.deepEqual(
+      ["a", "c", "d", "e"].map((name) => query.get(name)),
+      [undefined, undefined, "  x", ""],
+    );
   });
 
   it("takes anything but 0 and false for on", () => {

@@ -59,9 +59,7 @@ export function map<V extends Type>(value: V): MapType<V> {
   return declared({ tag: "map", value });
 }
 
-export function scalar<T>(
-  declaration: Omit<ScalarType<T>, "tag" | symbol>,
-): ScalarType<T> {
+export function scalar<T>(declaration: Omit<ScalarType<T>, "tag" | symbol>): ScalarType<T> {
   return declared({ tag: "scalar", ...declaration });
 }
 

@@ -267,9 +267,7 @@ function checkFinite(holder: object, key: string | number): void {
     else for (const name of Object.keys(value)) checkFinite(value, name);
   } else if (typeof value === "number" && !Number.isFinite(value)) {
     const literal = literalAt(holder, key) ?? String(value);
-    throw new DecodeFault(
-      `json: cannot unmarshal number ${literal} into Go value of type float64`,
-    );
+    throw new DecodeFault(`json: cannot unmarshal number ${literal} into Go value of type float64`);
   }
 }
 

@@ -165,4 +165,3 @@ function numberOf(literal: string): number | bigint {
   const exact = BigInt(literal);
   return exact >= INT64_MIN && exact <= INT64_MAX ? exact : value;
 }
-

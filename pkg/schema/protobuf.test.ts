@@ -19,9 +19,7 @@ function wire(...fields: readonly string[]): string {
 }
 
 function bytes(...parts: readonly string[]): Uint8Array {
-  return Buffer.concat(
-    parts.map((part) => Buffer.from(part, "hex")),
-  );
+  return Buffer.concat(parts.map((part) => Buffer.from(part, "hex")));
 }
 
 describe("Protobuf", () => {

@@ -45,7 +45,7 @@ describe("toJson", () => {
   });
 
   it("escapes as Go does", () => {
-    const name = "<a> & \u2028 \u2029 \" \\ \n \t \u0001 \u007f é";
+    const name = '<a> & \u2028 \u2029 " \\ \n \t \u0001 \u007f é';
     assert.equal(
       toJson(meta, { name }),
       '{"name":"\\u003ca\\u003e \\u0026 \\u2028 \\u2029 \\" \\\\ \\n \\t \\u0001 \u007f é"}',

@@ -132,8 +132,7 @@ function structOf(
   }
   if (kind === resource?.kind.kind) return resource.struct;
   if (kind === resource?.kind.listKind) return listOf(resource.struct);
-  const isMeant = (each: Resource) =>
-    each.kind.kind === kind && each.groupVersion === apiVersion;
+  const isMeant = (each: Resource) => each.kind.kind === kind && each.groupVersion === apiVersion;
   return spokenKinds(domain).find(isMeant)?.struct;
 }
 

@@ -1,18 +1,10 @@
 import { deleteOptions as deleteOptionsStruct } from "#api";
 import { goModules, goQuote, parseYaml, plainFailure } from "#meta";
-import {
-  DecodeFault,
-  fromJson,
-  fromProtobuf,
-  JsonFault,
-  parseJson,
-  unwrapEnvelope,
-} from "#schema";
+import { DecodeFault, fromJson, fromProtobuf, JsonFault, parseJson, unwrapEnvelope } from "#schema";
 import type { Format } from "./negotiation.ts";
 import type { RawDeleteOptions } from "./parameters.ts";
 
-const SCHEME =
-  `in scheme "${goModules}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`;
+const SCHEME = `in scheme "${goModules}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`;
 const GO_TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
   'Kind string "json:\\"kind,omitempty\\"" }';

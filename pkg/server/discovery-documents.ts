@@ -127,7 +127,10 @@ function subresources(resource: Resource, catalog: Catalog): SubresourceEntry[] 
 /** Aggregated discovery of `/api` (the core group alone) or `/apis` (all others). */
 export function groupDiscoveryList(catalog: Catalog, core: boolean): Document {
   const groups = servedGroups(catalog).filter((group) => (group.name === "") === core);
-  return listOf(catalog, groups.map((group) => groupDiscovery(group, catalog).value));
+  return listOf(
+    catalog,
+    groups.map((group) => groupDiscovery(group, catalog).value),
+  );
 }
 
 function listOf(catalog: Catalog, items: readonly unknown[]): Document {

@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import {
-  apiGroup,
-  apiGroupDiscoveryList,
-  apiGroupList,
-  apiResourceList,
-  apiVersions,
-} from "#api";
+import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, apiVersions } from "#api";
 import { compareVersions, type Status, StatusError } from "#meta";
 import { fromProtobuf, type StructType, toJsonValue, unwrapEnvelope } from "#schema";
 import { discoveryAnswer, rootAnswer } from "./discovery.ts";
@@ -148,7 +142,10 @@ describe("aggregated discovery", () => {
     assert.equal(body.apiVersion, "apidiscovery.k8s.io/v2");
     const [group] = body.items;
     assert.deepEqual(group.metadata, { name: "toys.k8s.io" });
-    assert.deepEqual(group.versions.map((v: any) => v.version), ["v1", "v1beta1"]);
+    assert.deepEqual(
+      group.versions.map((v: any) => v.version),
+      ["v1", "v1beta1"],
+    );
     assert.deepEqual(group.versions[0].resources, [
       {
         resource: "toys",
@@ -173,7 +170,10 @@ describe("aggregated discovery", () => {
       },
     ]);
     assert.equal(group.versions[0].freshness, "Current");
-    assert.deepEqual(read("/api", aggregatedV2).items.map((i: any) => i.metadata), [{}]);
+    assert.deepEqual(
+      read("/api", aggregatedV2).items.map((i: any) => i.metadata),
+      [{}],
+    );
   });
 
   it("answers 304 to the tag of the same content, and another tag when a kind is added", () => {

@@ -119,8 +119,7 @@ function aggregatedAnswer(catalog: Catalog, request: AggregatedRequest): Documen
     return { status: 304, headers: { etag, vary: "Accept" }, body: new Uint8Array(), methods };
   }
   const { format } = request;
-  const body =
-    format === "json" ? Buffer.from(`${text}\n`) : encodeDocument(document(), format);
+  const body = format === "json" ? Buffer.from(`${text}\n`) : encodeDocument(document(), format);
   return { status: 200, headers, body, methods };
 }
 

@@ -1,11 +1,5 @@
 /** Discovery documents as bytes, in each form that clients may ask for. */
-import {
-  apiGroup,
-  apiGroupDiscoveryList,
-  apiGroupList,
-  apiResourceList,
-  apiVersions,
-} from "#api";
+import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, apiVersions } from "#api";
 import { assert } from "#base";
 import { printYaml } from "#meta";
 import { fromJson, type StructType, toProtobuf, wrapEnvelope } from "#schema";

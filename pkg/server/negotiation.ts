@@ -45,11 +45,7 @@ export interface Clause {
  * The representation for an Accept header; undefined or "" = JSON.
  * @throws StatusError 406 in the two wordings of Kubernetes: of the route, or of the parameters.
  */
-export function negotiate(
-  accept: string | undefined,
-  offer: Offer,
-  metaGroup: string,
-): Negotiated {
+export function negotiate(accept: string | undefined, offer: Offer, metaGroup: string): Negotiated {
   if (!routeAccepts(accept, allTypes)) {
     const streams = offer === "list" || offer === "watch" ? streamTypes : [];
     throw notRepresentable([...allTypes, ...streams]);
@@ -60,11 +56,7 @@ export function negotiate(
 }
 
 /** Custom resources have no Protobuf form; their metadata has. */
-function negotiateCustom(
-  accept: string | undefined,
-  offer: Offer,
-  metaGroup: string,
-): Negotiated {
+function negotiateCustom(accept: string | undefined, offer: Offer, metaGroup: string): Negotiated {
   const isText = ({ as, format }: Negotiated) => as !== undefined || format !== "protobuf";
   const found = choose(accept, { offer, metaGroup, fits: isText });
   if (found === undefined) throw notAcceptable(offer === "watch" ? streamTypes : allTypes);

@@ -6,11 +6,7 @@ import type { Body, Operation, Parameter, PathItem } from "./openapi-operations.
 type Json = Record<string, unknown>;
 
 const reasons = { 200: "OK", 201: "Created", 202: "Accepted" } as const;
-const objectMedia = [
-  "application/json",
-  "application/yaml",
-  "application/vnd.kubernetes.protobuf",
-];
+const objectMedia = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
 const streamMedia = [
   "application/json;stream=watch",
   "application/vnd.kubernetes.protobuf;stream=watch",
@@ -85,9 +81,7 @@ function operationV3(operation: Operation): Json {
 
 function contentV3(media: readonly string[], struct: StructType<any> | undefined): Json {
   const content =
-    struct === undefined
-      ? {}
-      : { schema: { $ref: `#/components/schemas/${nameOf(struct)}` } };
+    struct === undefined ? {} : { schema: { $ref: `#/components/schemas/${nameOf(struct)}` } };
   return Object.fromEntries(media.map((type) => [type, content]));
 }
 

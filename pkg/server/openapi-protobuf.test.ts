@@ -63,7 +63,7 @@ describe("openapi as protobuf", () => {
           type: { value: ["string"] },
           format: "byte",
           required: ["x", "y"],
-          "enum": [{ yaml: '"p"\n' }, { yaml: "1\n" }],
+          enum: [{ yaml: '"p"\n' }, { yaml: "1\n" }],
         },
       },
       { name: "C", value: { additional_properties: { schema: { type: { value: ["string"] } } } } },

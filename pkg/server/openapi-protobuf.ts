@@ -44,7 +44,10 @@ export function encodeAlong(shape: Shape, value: unknown): Uint8Array {
 /** A field of messages that are encoded already, with the tag and the length before them. */
 export function framed(number: number, messages: readonly Uint8Array[]): Uint8Array[] {
   const writer = new Writer();
-  writer.header(number, messages.reduce((size, { length }) => size + length, 0));
+  writer.header(
+    number,
+    messages.reduce((size, { length }) => size + length, 0),
+  );
   return [writer.finish(), ...messages];
 }
 

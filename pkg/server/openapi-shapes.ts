@@ -65,12 +65,24 @@ const schemaV2: Shape = message(
     maxProperties: [17, int64],
     minProperties: [18, int64],
     required: [19, string],
-    "enum": [20, any],
+    enum: [20, any],
     additionalProperties: [21, choice((value) => (isBool(value) ? [2, bool] : [1, schemaV2]))],
     type: [22, elements(1, string)],
-    items: [23, elements(1, lazy(() => schemaV2))],
+    items: [
+      23,
+      elements(
+        1,
+        lazy(() => schemaV2),
+      ),
+    ],
     allOf: [24, lazy(() => schemaV2)],
-    properties: [25, named(1, lazy(() => schemaV2))],
+    properties: [
+      25,
+      named(
+        1,
+        lazy(() => schemaV2),
+      ),
+    ],
   },
   31,
 );
@@ -169,7 +181,7 @@ const plainSchemaV3: Shape = message(
     maxProperties: [21, int64],
     minProperties: [22, int64],
     required: [23, string],
-    "enum": [24, any],
+    enum: [24, any],
     type: [25, string],
     allOf: [26, schemaV3],
     oneOf: [27, schemaV3],

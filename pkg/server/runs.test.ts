@@ -63,7 +63,10 @@ describe("runs of items that are listed again", () => {
         for (let again = 0; again < 3; again++) assert.ok((await whole(accept)).equals(first));
         if (accept === protobuf) continue;
         const names = JSON.parse(first.toString()).items.map((each: any) => each.metadata.name);
-        assert.deepEqual(names, runs.flat().map(({ object }) => object.metadata.name));
+        assert.deepEqual(
+          names,
+          runs.flat().map(({ object }) => object.metadata.name),
+        );
       }
     });
   }

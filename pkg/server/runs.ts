@@ -45,14 +45,14 @@ const jsonRun = memoize((items: readonly Item[]) => new Run(items));
 const messageRun = memoize((items: readonly Item[]) => new Run(items));
 
 /** The members of a JSON list, each behind a comma; undefined where they are not joined. */
-export function joinedMembers(
-  items: readonly Item[],
-  { runs }: Keepers,
-): Uint8Array | undefined {
+export function joinedMembers(items: readonly Item[], { runs }: Keepers): Uint8Array | undefined {
   return jsonRun(items).joined(runs, () => {
     const pieces = items.flatMap((item) => [",", ...itemJson(item, true)]);
     const sizes = pieces.map((piece) => Buffer.byteLength(piece));
-    return joined(pieces, sizes.reduce((sum, size) => sum + size, 0));
+    return joined(
+      pieces,
+      sizes.reduce((sum, size) => sum + size, 0),
+    );
   });
 }
 

@@ -288,9 +288,7 @@ describe("watches", () => {
   });
 
   it("sends a bookmark as an object with nothing but its version", async () => {
-    const server = serverOf(
-      open([{ type: "BOOKMARK", revision: 12, initialEventsEnd: true }]),
-    );
+    const server = serverOf(open([{ type: "BOOKMARK", revision: 12, initialEventsEnd: true }]));
     const { text } = await ask(server, { url: `${url}&timeoutSeconds=1` });
     assert.deepEqual(JSON.parse(text), {
       type: "BOOKMARK",
@@ -307,7 +305,10 @@ describe("watches", () => {
     const accept = "application/json;as=Table;g=meta.k8s.io;v=v1";
     const server = serverOf(open(events));
     const { text } = await ask(server, { url: `${url}&timeoutSeconds=1`, headers: { accept } });
-    const [first, second] = text.trim().split("\n").map((line) => JSON.parse(line).object);
+    const [first, second] = text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).object);
     assert.equal(first.columnDefinitions[0].name, "Name");
     assert.equal(second.columnDefinitions, null);
     assert.equal(second.rows[0].cells[0], "b");

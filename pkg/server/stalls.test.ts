@@ -15,7 +15,10 @@ describe("stalls", () => {
     };
     hold(400);
     await pause(150);
-    assert.ok(heard.some((seconds) => seconds > 0.2 && seconds < 2), heard.join());
+    assert.ok(
+      heard.some((seconds) => seconds > 0.2 && seconds < 2),
+      heard.join(),
+    );
     stalls.stop();
     const before = heard.length;
     hold(300);

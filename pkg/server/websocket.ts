@@ -133,7 +133,7 @@ function frameHead(opcode: number, size: number): Uint8Array {
 
 /** Each with its line feed, as Kubernetes sends them. */
 function* lines(chunk: Uint8Array): Iterable<Uint8Array> {
-  for (let from = 0; from < chunk.byteLength; ) {
+  for (let from = 0; from < chunk.byteLength;) {
     const end = chunk.indexOf(0x0a, from);
     const to = end < 0 ? chunk.byteLength : end + 1;
     yield chunk.subarray(from, to);
@@ -144,7 +144,7 @@ function* lines(chunk: Uint8Array): Iterable<Uint8Array> {
 /** Messages behind their lengths of four bytes, which a WebSocket does not need. */
 function* lengthDelimited(chunk: Uint8Array): Iterable<Uint8Array> {
   const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  for (let from = 0; from + 4 <= chunk.byteLength; ) {
+  for (let from = 0; from + 4 <= chunk.byteLength;) {
     const to = from + 4 + view.getUint32(from);
     yield chunk.subarray(from + 4, to);
     from = to;

@@ -29,7 +29,10 @@ describe("compactor", () => {
   };
 
   const readable = (backend: Backend, revision: number): Promise<boolean> =>
-    backend.get("/a", { revision }).then(() => true, () => false);
+    backend.get("/a", { revision }).then(
+      () => true,
+      () => false,
+    );
 
   it("forgets in each round what was old a round ago, and nothing in the first", async () => {
     await using backend = memoryBackend({});

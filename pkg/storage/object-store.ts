@@ -87,13 +87,18 @@ async function list(
 ): Promise<ListPage> {
   const { prefix, after, limit = 0, revision = 0, signal } = options;
   const first = root + prefix;
-  const result = await backend.range(withSignal({
-    // The successor of a key in byte order is the key with a zero byte behind it.
-    from: after === undefined || root + after < first ? first : `${root}${after}\0`,
-    to: prefixEnd(first),
-    limit,
-    revision,
-  }, signal));
+  const result = await backend.range(
+    withSignal(
+      {
+        // The successor of a key in byte order is the key with a zero byte behind it.
+        from: after === undefined || root + after < first ? first : `${root}${after}\0`,
+        to: prefixEnd(first),
+        limit,
+        revision,
+      },
+      signal,
+    ),
+  );
   return {
     entries: result.entries,
     revision: revision > 0 ? revision : result.revision,

@@ -32,7 +32,10 @@ export function registerModelTests(subject: () => Subject): void {
       assert.equal(result.succeeded, plan.holds, `step ${step}`);
       if (!plan.holds) {
         const read = plan.otherwise.map((name) => world.get(name)?.text);
-        assert.deepEqual(result.read.map((entry) => s.text(entry)), read);
+        assert.deepEqual(
+          result.read.map((entry) => s.text(entry)),
+          read,
+        );
         continue;
       }
       const current = world;
@@ -59,7 +62,7 @@ async function checkReplay(
 ): Promise<void> {
   await using tap = new Tap(s.backend, { ...s.all, fromRevision: start });
   let world: World = new Map();
-  for (let done = false; !done; ) {
+  for (let done = false; !done;) {
     const { events } = (await tap.batch())!;
     for (const revision of new Set(events.map(at))) {
       const writes = new Map<string, string | undefined>();
@@ -101,9 +104,7 @@ function toTransaction(s: Subject, plan: Plan): Parameters<Subject["backend"]["t
   return {
     compare: plan.compare.map(({ name, modRevision }) => ({ key: s.key(name), modRevision })),
     then: [...plan.writes].map(([name, text]) =>
-      text === undefined
-        ? { delete: s.key(name) }
-        : { put: s.key(name), value: s.bytes(text) },
+      text === undefined ? { delete: s.key(name) } : { put: s.key(name), value: s.bytes(text) },
     ),
     otherwise: plan.otherwise.map((name) => s.key(name)),
   };

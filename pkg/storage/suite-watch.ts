@@ -2,10 +2,7 @@ import assert from "node:assert/strict";
 import { StoreFault, type Backend } from "./backend.ts";
 import { revisionOf, Subject, Tap } from "./suite-subject.ts";
 
-export function registerWatchTests(
-  subject: () => Subject,
-  factory: () => Promise<Backend>,
-): void {
+export function registerWatchTests(subject: () => Subject, factory: () => Promise<Backend>): void {
   registerDelivery(subject);
   registerOrder(subject);
   registerPast(subject);
@@ -21,11 +18,17 @@ function registerDelivery(subject: () => Subject): void {
     await s.write({ a: "2", b: "1" });
     await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision });
     const past = await tap.events(3);
-    assert.deepEqual(past.map((event) => s.showEvent(event)), ["~a=1(0)", "~a=2(1)", "+b=1"]);
+    assert.deepEqual(
+      past.map((event) => s.showEvent(event)),
+      ["~a=1(0)", "~a=2(1)", "+b=1"],
+    );
     await s.write({ a: undefined });
     await s.write({ a: "3" });
     const next = await tap.events(2);
-    assert.deepEqual(next.map((event) => s.showEvent(event)), ["-a(2)", "+a=3"]);
+    assert.deepEqual(
+      next.map((event) => s.showEvent(event)),
+      ["-a(2)", "+a=3"],
+    );
     assert.deepEqual(next.map(revisionOf), [revision + 2, revision + 3]);
     const [, created] = next;
     assert.ok(created?.type === "put" && created.previous === undefined);
@@ -39,7 +42,10 @@ function registerDelivery(subject: () => Subject): void {
     await s.backend.revision();
     await new Promise((resolve) => setTimeout(resolve, 200));
     await s.write({ a: "after" });
-    assert.deepEqual((await first).map((event) => s.showEvent(event)), ["~a=after(before)"]);
+    assert.deepEqual(
+      (await first).map((event) => s.showEvent(event)),
+      ["~a=after(before)"],
+    );
   });
 
   it("waits for a revision in the future and leaves out what is before it", async () => {
@@ -48,7 +54,10 @@ function registerDelivery(subject: () => Subject): void {
     await using tap = new Tap(s.backend, { ...s.all, fromRevision: revision + 3 });
     const first = tap.events(1);
     for (const text of ["1", "2", "3"]) await s.write({ a: text });
-    assert.deepEqual((await first).map((event) => s.showEvent(event)), ["~a=3(2)"]);
+    assert.deepEqual(
+      (await first).map((event) => s.showEvent(event)),
+      ["~a=3(2)"],
+    );
   });
 
   it("delivers only what is in its range", async () => {
@@ -107,7 +116,10 @@ function registerOrder(subject: () => Subject): void {
         assert.equal(s.text(event.previous), list.at(-1), "the previous entry is the one before");
       }
       for (const list of texts.values()) {
-        assert.deepEqual(list, Array.from({ length: 40 }, (_, i) => String(i)));
+        assert.deepEqual(
+          list,
+          Array.from({ length: 40 }, (_, i) => String(i)),
+        );
       }
     }
   });

@@ -96,7 +96,10 @@ function registerTransactionTests(subject: () => Subject): void {
       otherwise: [s.key("b"), s.key("nothing"), s.key("a")],
     });
     assert.equal(failed.succeeded, false);
-    assert.deepEqual(failed.read.map((entry) => entry && s.bare(entry.key)), ["b", undefined, "a"]);
+    assert.deepEqual(
+      failed.read.map((entry) => entry && s.bare(entry.key)),
+      ["b", undefined, "a"],
+    );
     assert.equal(await s.list(), `a=1 c${revision} m${revision}, b=2 c${revision} m${revision}`);
   });
 
@@ -198,9 +201,15 @@ function registerRangeTests(subject: () => Subject): void {
     await s.write(Object.fromEntries(names.map((name) => [name, "x"])));
     const { entries } = await s.backend.range(s.all);
     const expected = names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-    assert.deepEqual(entries.map((entry) => s.bare(entry.key)), expected);
+    assert.deepEqual(
+      entries.map((entry) => s.bare(entry.key)),
+      expected,
+    );
     const late = await s.backend.range({ from: s.key("\ue000"), to: s.key("\u{1f600}") });
-    assert.deepEqual(late.entries.map((entry) => s.bare(entry.key)), ["\ue000", "\uff01"]);
+    assert.deepEqual(
+      late.entries.map((entry) => s.bare(entry.key)),
+      ["\ue000", "\uff01"],
+    );
   });
 
   it("answers thousands of entries", async () => {
@@ -284,7 +293,10 @@ function registerExpiryTests(subject: () => Subject): void {
     assert.ok(Date.now() - started >= 500, "not at once");
     assert.equal(events.at(-1), "-goes(1)");
     const { entries } = await s.backend.range(s.all);
-    assert.deepEqual(entries.map((entry) => s.bare(entry.key)), ["kept", "renewed", "stays"]);
+    assert.deepEqual(
+      entries.map((entry) => s.bare(entry.key)),
+      ["kept", "renewed", "stays"],
+    );
   });
 }
 

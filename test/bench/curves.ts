@@ -148,11 +148,7 @@ async function watcherCurve(
 }
 
 /** One writer at a time; each waits until its event has reached everyone. */
-async function deliveries(
-  aim: Aim,
-  watchers: number,
-  seconds: number,
-): Promise<readonly number[]> {
+async function deliveries(aim: Aim, watchers: number, seconds: number): Promise<readonly number[]> {
   const writer = new Connection(aim);
   const collection = await inNamespace(writer, "curve-watchers");
   const list = await writer.call("GET", `${collection}?limit=1`, { keep: true });

@@ -167,9 +167,15 @@ describe("leader election", () => {
   }
 
   it("does not care how wrong the clocks are", async () => {
-    const first = candidate("a", skewed(clock, () => -3_600_000));
+    const first = candidate(
+      "a",
+      skewed(clock, () => -3_600_000),
+    );
     await clock.pass(1);
-    candidate("b", skewed(clock, () => 7_200_000));
+    candidate(
+      "b",
+      skewed(clock, () => 7_200_000),
+    );
     await clock.pass(120_000);
     assert.deepEqual(leaders, ["a"]);
     first.network = "cut";
@@ -183,7 +189,10 @@ describe("leader election", () => {
     const random = seededRandom(8);
     const skews = [-50_000, 0, 50_000];
     for (const [index, name] of ["a", "b", "c"].entries()) {
-      candidate(name, skewed(clock, () => skews[index]!));
+      candidate(
+        name,
+        skewed(clock, () => skews[index]!),
+      );
     }
     for (let step = 0; step < 120; step++) {
       skews[random.below(3)] = (random.next() - 0.5) * 7_200_000;

@@ -244,7 +244,10 @@ describe("metrics of a server", () => {
     });
     const known = /^(?:authenticated_user_requests|authentication_attempts) counter metrics/;
     const complaints = `${checked.stdout}${checked.stderr}`.split("\n").filter(Boolean);
-    assert.deepEqual(complaints.filter((line) => !known.test(line)), []);
+    assert.deepEqual(
+      complaints.filter((line) => !known.test(line)),
+      [],
+    );
   });
 
   it("do not grow with what clients make up", async () => {

@@ -104,7 +104,10 @@ describe("the model's check of watchers", () => {
     const later: Told = { type: "LISTED", revision: 7, found: new Map(Object.entries(both)) };
     assert.equal(check([later, ...all.slice(4)]), "");
     assert.equal(check([all[0]!, all[1]!, later, ...all.slice(4)]), "");
-    assert.deepEqual(checkWatcher([all[0]!, all[2]!, all[5]!], changes, (key) => key === "b"), []);
+    assert.deepEqual(
+      checkWatcher([all[0]!, all[2]!, all[5]!], changes, (key) => key === "b"),
+      [],
+    );
   });
 
   const without = (index: number) => all.filter((_, at) => at !== index);

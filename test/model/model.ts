@@ -205,7 +205,7 @@ async function caughtUp(
 
 /** Or until the time is over. */
 async function until(ms: number, holds: () => boolean): Promise<void> {
-  for (const end = performance.now() + ms; performance.now() < end && !holds(); ) await pause(50);
+  for (const end = performance.now() + ms; performance.now() < end && !holds();) await pause(50);
 }
 
 function isDone(operation: Operation): boolean {

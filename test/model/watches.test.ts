@@ -206,7 +206,10 @@ async function law(
 /** Until everybody believes what a list shows; fails if that takes too long. */
 async function converged(observers: readonly Observer[]): Promise<void> {
   const show = (state: ReadonlyMap<string, number>): string =>
-    [...state].map(([key, revision]) => `${key}@${revision}`).sort().join(" ");
+    [...state]
+      .map(([key, revision]) => `${key}@${revision}`)
+      .sort()
+      .join(" ");
   const until = Date.now() + 30_000;
   for (const observer of observers) {
     for (;;) {

@@ -87,6 +87,15 @@ describe("tidy", () => {
     assert.equal(result.status, 0, result.stdout + result.stderr);
   });
 
+  it("everything is formatted (npm run format)", () => {
+    const formatter = path.join(root, "node_modules", ".bin", "oxfmt");
+    const result = spawnSync(formatter, ["--check", "pkg", "cmd", "test", "scripts"], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    assert.equal(result.status, 0, result.stdout + result.stderr);
+  });
+
   it("ARCHITECTURE.md shows the ranks as they are", () => {
     const file = path.join(root, "ARCHITECTURE.md");
     const text = readFileSync(file, "utf8");

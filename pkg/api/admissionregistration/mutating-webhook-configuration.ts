@@ -22,14 +22,6 @@ export const mutatingWebhookConfiguration = kind(mutatingWebhookConfigurationV1,
     validate: checkWebhooks,
     validateUpdate: checkWebhooksUpdate,
   },
-  columns: [
-    nameColumn,
-    column("Webhooks", "Number of webhooks.", { type: "integer" }),
-    ageColumn,
-  ],
-  row: (object, context) => [
-    nameOf(object),
-    object.webhooks?.length ?? 0,
-    ageOf(object, context),
-  ],
+  columns: [nameColumn, column("Webhooks", "Number of webhooks.", { type: "integer" }), ageColumn],
+  row: (object, context) => [nameOf(object), object.webhooks?.length ?? 0, ageOf(object, context)],
 });

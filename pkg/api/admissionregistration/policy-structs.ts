@@ -1,14 +1,4 @@
-import {
-  always,
-  inline,
-  type Infer,
-  list,
-  named,
-  optional,
-  plain,
-  string,
-  structs,
-} from "#schema";
+import { always, inline, type Infer, list, named, optional, plain, string, structs } from "#schema";
 import { labelSelector } from "#meta";
 import { ruleWithOperations } from "./rule.ts";
 

@@ -1,14 +1,4 @@
-import {
-  always,
-  int32,
-  list,
-  named,
-  nullable,
-  optional,
-  plain,
-  string,
-  structs,
-} from "#schema";
+import { always, int32, list, named, nullable, optional, plain, string, structs } from "#schema";
 import { labelSelector, objectMeta } from "#meta";
 import { webhookClientConfigOf } from "../webhook-client.ts";
 import { byName, matchConditionOf, type Version } from "./policy-structs.ts";

@@ -1,10 +1,7 @@
 import { kind } from "#meta";
 import { column, nameColumn, nameOf } from "../printing.ts";
 import { checkDefinition, checkDefinitionUpdate, checkStatus } from "./definition-rules.ts";
-import {
-  type CustomResourceDefinition,
-  customResourceDefinitionV1,
-} from "./definition-structs.ts";
+import { type CustomResourceDefinition, customResourceDefinitionV1 } from "./definition-structs.ts";
 import { markDeleting } from "./definition-conditions.ts";
 import { customResourceDefinitionV1beta1, definitionFromV1beta1 } from "./definition-v1beta1.ts";
 import { unknownFormats } from "./schema-rules.ts";

@@ -157,7 +157,7 @@ export const jsonSchemaProps: StructType<any> = v1("JSONSchemaProps", "A schema 
   minItems: optional(17, int64, "Fewest elements of an array."),
   uniqueItems: plain(18, bool, "Must not be true; see x-kubernetes-list-type."),
   multipleOf: optional(19, double, "The number is a multiple of this."),
-  "enum": plain(20, list(json), "The allowed values.", atomic),
+  enum: plain(20, list(json), "The allowed values.", atomic),
   maxProperties: optional(21, int64, "Most properties of an object."),
   minProperties: optional(22, int64, "Fewest properties of an object."),
   required: plain(23, list(string), "Properties that must be there.", atomic),

@@ -219,4 +219,3 @@ function checkNested(schema: JsonSchema, place: Place, skips: Skips): void {
     problems.forbidden(metadata, "must not be specified in a nested context");
   }
 }
-

@@ -18,15 +18,11 @@ import { byType } from "./workload.ts";
 const v1 = structs("api/apps/v1");
 
 /** Claims say what they are even though nothing else could stand there; in JSON alone. */
-const claimTemplate = structs("api/core/v1")(
-  "PersistentVolumeClaim",
-  persistentVolumeClaimV1.doc,
-  {
-    kind: plain(0, string, "PersistentVolumeClaim."),
-    apiVersion: plain(0, string, "v1."),
-    ...persistentVolumeClaimV1.fields,
-  },
-);
+const claimTemplate = structs("api/core/v1")("PersistentVolumeClaim", persistentVolumeClaimV1.doc, {
+  kind: plain(0, string, "PersistentVolumeClaim."),
+  apiVersion: plain(0, string, "v1."),
+  ...persistentVolumeClaimV1.fields,
+});
 
 const rollingUpdate = v1("RollingUpdateStatefulSetStrategy", "How pods are replaced.", {
   partition: optional(1, int32, "Ordinal from which on pods are replaced."),

@@ -58,11 +58,7 @@ export function checkCollisions(
 type IntOrString = number | string;
 
 /** A number from zero, or a percentage. */
-export function checkShare(
-  share: IntOrString | undefined,
-  path: Path,
-  problems: Problems,
-): void {
+export function checkShare(share: IntOrString | undefined, path: Path, problems: Problems): void {
   if (share === undefined) return;
   if (typeof share === "number") {
     if (share < 0) problems.invalid(path, share, "must be greater than or equal to 0");
@@ -172,7 +168,11 @@ export function checkMatch(
 export function checkLastingTemplate(
   template: PodTemplateSpec,
   path: Path,
-  { kind, problems, context }: {
+  {
+    kind,
+    problems,
+    context,
+  }: {
     readonly kind: string;
     readonly problems: Problems;
     readonly context: HookContext;

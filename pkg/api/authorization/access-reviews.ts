@@ -41,11 +41,11 @@ const selfSubjectAccessReviewSpec = v1(
   },
 );
 
-const subjectAccessReviewV1 = v1(
-  "SubjectAccessReview",
-  "Asks whether someone may do something.",
-  { metadata, spec: always(2, subjectAccessReviewSpec, "Who would do what."), status },
-);
+const subjectAccessReviewV1 = v1("SubjectAccessReview", "Asks whether someone may do something.", {
+  metadata,
+  spec: always(2, subjectAccessReviewSpec, "Who would do what."),
+  status,
+});
 
 const localSubjectAccessReviewV1 = v1(
   "LocalSubjectAccessReview",

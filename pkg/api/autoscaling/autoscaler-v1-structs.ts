@@ -1,15 +1,5 @@
 /** HorizontalPodAutoscaler in v1, which has room for one metric; annotations carry the others. */
-import {
-  always,
-  type Infer,
-  int32,
-  int64,
-  named,
-  optional,
-  plain,
-  string,
-  structs,
-} from "#schema";
+import { always, type Infer, int32, int64, named, optional, plain, string, structs } from "#schema";
 import { labelSelector, objectMeta, quantity, time } from "#meta";
 
 const v1 = structs("api/autoscaling/v1");

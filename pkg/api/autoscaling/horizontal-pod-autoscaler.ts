@@ -58,8 +58,7 @@ function check(
   { problems, context }: { readonly problems: Problems; readonly context: HookContext },
 ): void {
   checkAutoscaler(object, problems, {
-    isApiVersionFree:
-      old !== undefined && apiVersionFault(old.spec.scaleTargetRef) !== undefined,
+    isApiVersionFree: old !== undefined && apiVersionFault(old.spec.scaleTargetRef) !== undefined,
     canBeZero: context.gate("HPAScaleToZero") || old?.spec.minReplicas === 0,
   });
 }

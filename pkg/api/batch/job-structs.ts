@@ -67,11 +67,7 @@ const successPolicy = v1("SuccessPolicy", "When the job counts as done before al
 
 const jobSpec = v1("JobSpec", "Which pods, and how often they must succeed.", {
   parallelism: optional(1, int32, "How many pods may run at a time."),
-  completions: optional(
-    2,
-    int32,
-    "How many must succeed; absent: the first success ends the job.",
-  ),
+  completions: optional(2, int32, "How many must succeed; absent: the first success ends the job."),
   activeDeadlineSeconds: optional(3, int64, "Seconds after which the job fails."),
   podFailurePolicy: optional(11, podFailurePolicy, "What failures of pods lead to."),
   successPolicy: optional(16, successPolicy, "When the job counts as done early."),

@@ -62,10 +62,7 @@ export function roleObject(role: DefaultRole, context: BootstrapContext): PlainO
   return { metadata, rules: null, aggregationRule: { clusterRoleSelectors } };
 }
 
-export function bindingObject(
-  binding: DefaultBinding,
-  { domain }: BootstrapContext,
-): PlainObject {
+export function bindingObject(binding: DefaultBinding, { domain }: BootstrapContext): PlainObject {
   const group = resolve("rbac.authorization.{api}", domain);
   const { name, namespace, role = name } = binding;
   const kind = namespace === undefined ? "ClusterRole" : "Role";
@@ -98,7 +95,9 @@ function subjectOf(text: string, group: string): PlainObject {
 }
 
 function parseRules(text: string, { domain, gate }: BootstrapContext): readonly Rule[] {
-  const all = resolve(text, domain).split(";").map((rule) => rule.trim());
+  const all = resolve(text, domain)
+    .split(";")
+    .map((rule) => rule.trim());
   return all.filter(Boolean).flatMap((rule) => {
     const [, gateName, rest = rule] = /^\[(\w+)\]\s*(.*)$/s.exec(rule) ?? [];
     return gateName === undefined || gate(gateName) ? [parseRule(rest)] : [];

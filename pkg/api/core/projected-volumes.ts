@@ -90,17 +90,13 @@ export const configMapVolumeSource = v1(
   },
 );
 
-const secretProjection = v1(
-  "SecretProjection",
-  "Entries of a Secret within a projected volume.",
-  {
-    localObjectReference: inline(1, localObjectReference, "The Secret."),
-    items: plain(2, list(keyToPath), "Keys to show; all of them when absent.", {
-      listType: "atomic",
-    }),
-    optional: optional(4, bool, "The Secret and its keys need not exist."),
-  },
-);
+const secretProjection = v1("SecretProjection", "Entries of a Secret within a projected volume.", {
+  localObjectReference: inline(1, localObjectReference, "The Secret."),
+  items: plain(2, list(keyToPath), "Keys to show; all of them when absent.", {
+    listType: "atomic",
+  }),
+  optional: optional(4, bool, "The Secret and its keys need not exist."),
+});
 
 const downwardAPIProjection = v1(
   "DownwardAPIProjection",

@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { ConfigurationFault, kubernetes } from "#meta";
 import { TokenFault } from "../token.ts";
 import { userOfClaims } from "./claims-user.ts";
-import {
-  readAuthenticationConfiguration,
-} from "./configuration.ts";
+import { readAuthenticationConfiguration } from "./configuration.ts";
 
 const api = kubernetes.api;
 const ownIssuers = ["https://own.example.org"];

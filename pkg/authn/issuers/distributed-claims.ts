@@ -9,7 +9,6 @@ interface ClaimSource {
   readonly accessToken: string;
 }
 
-
 /**
  * Where a claim is told that is not among the claims themselves (OpenID Connect Core 1.0, section
  * 5.6.2): `{"_claim_names":{"groups":"s"},"_claim_sources":{"s":{"endpoint":"https://…"}}}`.

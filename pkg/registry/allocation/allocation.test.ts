@@ -34,7 +34,10 @@ describe("allocation: ranges", () => {
   it("leaves out the ends of a network and keeps a lower band", () => {
     const small = AddressRange.parse("10.0.0.0/24")!;
     assert.deepEqual([small.count, small.lower], [254, 16]);
-    assert.deepEqual([0, 15, 16].map((n) => small.at(n)), ["10.0.0.1", "10.0.0.16", "10.0.0.17"]);
+    assert.deepEqual(
+      [0, 15, 16].map((n) => small.at(n)),
+      ["10.0.0.1", "10.0.0.16", "10.0.0.17"],
+    );
     assert.equal(small.at(253), "10.0.0.254");
     assert.deepEqual(
       ["10.0.0.0", "10.0.0.1", "10.0.0.254", "10.0.0.255", "10.0.1.1", "fd00::1"].map((address) =>
@@ -68,8 +71,14 @@ describe("allocation: ranges", () => {
       set.add(port);
       return port;
     });
-    assert.ok(order.slice(0, 24).every((port) => port > 16), String(order));
-    assert.deepEqual([...order].sort((a, b) => a - b), Array.from({ length: 40 }, (_, i) => i + 1));
+    assert.ok(
+      order.slice(0, 24).every((port) => port > 16),
+      String(order),
+    );
+    assert.deepEqual(
+      [...order].sort((a, b) => a - b),
+      Array.from({ length: 40 }, (_, i) => i + 1),
+    );
     assert.equal(set.free(random.below), undefined);
   });
 });
@@ -125,7 +134,10 @@ describe("allocation: services", () => {
     const numbers: number[] = spec.ports.map(({ nodePort }: any) => nodePort);
     assert.equal(numbers[0], numbers[1]);
     assert.notEqual(numbers[0], numbers[2]);
-    assert.deepEqual(await takenPorts(test), [...new Set(numbers)].sort((a, b) => a - b));
+    assert.deepEqual(
+      await takenPorts(test),
+      [...new Set(numbers)].sort((a, b) => a - b),
+    );
   });
 
   it("gives back what a change of type leaves over", async () => {

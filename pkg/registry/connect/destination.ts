@@ -43,8 +43,7 @@ interface SplitName {
 export function splitName(text: string): SplitName | undefined {
   const parts = text.split(":");
   if (parts.length > 3) return undefined;
-  const [scheme = "", name = "", port = ""] =
-    parts.length === 3 ? parts : ["", parts[0], parts[1]];
+  const [scheme = "", name = "", port = ""] = parts.length === 3 ? parts : ["", parts[0], parts[1]];
   if (name === "" || (scheme !== "" && scheme !== "http" && scheme !== "https")) return undefined;
   return { scheme, name, port };
 }

@@ -13,11 +13,7 @@ import type { Environment } from "../environment.ts";
 
 /** Verbs of a subresource that take the place of the usual ones. */
 export interface SpecialVerbs {
-  readonly get?: (
-    environment: Environment,
-    target: Target,
-    options: GetOptions,
-  ) => Promise<Item>;
+  readonly get?: (environment: Environment, target: Target, options: GetOptions) => Promise<Item>;
   readonly list?: (
     environment: Environment,
     target: Target,

@@ -78,11 +78,10 @@ describe("subresources: binding", () => {
     const { item } = await bind("p", { annotations: { why: "fits" }, labels: { no: "no" } });
     assert.equal(item.object.status, "Success");
     const { metadata, spec, status } = (await test.get("v1/pods/ns/p")).object;
-    assert.deepEqual([spec.nodeName, metadata.annotations, metadata.labels], [
-      "node-1",
-      { why: "fits" },
-      undefined,
-    ]);
+    assert.deepEqual(
+      [spec.nodeName, metadata.annotations, metadata.labels],
+      ["node-1", { why: "fits" }, undefined],
+    );
     assert.deepEqual(
       status.conditions.map(({ type, status: value }: any) => [type, value]),
       [["PodScheduled", "True"]],

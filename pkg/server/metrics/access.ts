@@ -25,10 +25,7 @@ export class AccessMetrics {
     this.families = Object.fromEntries(families) as typeof this.families;
   }
 
-  authenticated(
-    result: { readonly user: User } | "failure" | "error",
-    seconds: number,
-  ): void {
+  authenticated(result: { readonly user: User } | "failure" | "error", seconds: number): void {
     const label = typeof result === "string" ? result : "success";
     this.families.attempts.with([label]).value++;
     this.families.authenticationSeconds.with([label]).observe(seconds);

@@ -201,7 +201,10 @@ describe("cache", () => {
     assert.deepEqual([first.runs.flat().at(-1)?.key, first.remaining], [`${prefix}b`, 4]);
     const again = await things.at(snapshot.revision, {});
     const second = await again.page(prefix, { limit: 3, after: `${prefix}b` });
-    const names = second.runs.flat().map(({ key }) => key.slice(prefix.length)).join("");
+    const names = second.runs
+      .flat()
+      .map(({ key }) => key.slice(prefix.length))
+      .join("");
     assert.deepEqual([names, second.remaining], ["cde", 1]);
     await backend.compact(await backend.revision());
     const gone = await things.at(snapshot.revision, {});

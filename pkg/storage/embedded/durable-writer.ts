@@ -21,7 +21,10 @@ export async function writeForever(directory: string): Promise<never> {
     for (;;) {
       const key = `/kill/${start}-${count++}`;
       const value = valueFor(key);
-      const then = [{ put: key, value }, { put: "/kill/last", value: valueFor("/kill/last") }];
+      const then = [
+        { put: key, value },
+        { put: "/kill/last", value: valueFor("/kill/last") },
+      ];
       const { revision } = await backend.txn({ compare: [], then, otherwise: [] });
       writeSync(1, `${key} ${revision}\n`);
     }

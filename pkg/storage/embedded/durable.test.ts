@@ -208,7 +208,7 @@ async function picture(backend: EmbeddedStore): Promise<unknown> {
   }
   await using tap = new Tap(backend, { from: "/r/", to: "/r0", fromRevision: oldest + 1 });
   const events: string[] = [];
-  for (let reached = oldest; reached < revision; ) {
+  for (let reached = oldest; reached < revision;) {
     for (const event of (await tap.batch())!.events) {
       reached = revisionOf(event);
       const key = event.type === "put" ? event.entry.key : event.key;

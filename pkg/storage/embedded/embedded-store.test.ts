@@ -80,7 +80,10 @@ describe("embedded store: time to live", () => {
     await clock.turn(1);
     assert.equal((await backend.range(s.all)).count, 3);
     await clock.turn(5_000);
-    assert.deepEqual((await backend.range(s.all)).entries.map((e) => s.bare(e.key)), ["c"]);
+    assert.deepEqual(
+      (await backend.range(s.all)).entries.map((e) => s.bare(e.key)),
+      ["c"],
+    );
     assert.equal(await backend.revision(), revision + 2);
     await clock.turn(3_600_000);
     assert.equal((await backend.range(s.all)).count, 0);
@@ -133,7 +136,13 @@ describe("embedded store: history", () => {
   it("replays the example of its comment", async () => {
     await using backend = memoryBackend();
     const s = new Subject(backend);
-    for (const [name, text] of [["a", "2"], ["b", "3"], ["a", undefined], ["c", "5"], ["a", "6"]]) {
+    for (const [name, text] of [
+      ["a", "2"],
+      ["b", "3"],
+      ["a", undefined],
+      ["c", "5"],
+      ["a", "6"],
+    ]) {
       await s.write({ [name!]: text });
     }
     assert.equal(await s.list(4), "b=3 c3 m3");

@@ -202,18 +202,30 @@ describe("encryption at rest", () => {
   const mistakes: readonly (readonly [string, string, RegExp])[] = [
     ["another kind", "kind: Secret", /expected apiVersion/],
     ["no YAML", "a: [", /yaml/],
-    ["a short key", configuration([{ aesgcm: { keys: [{ name: "a", secret: "AAAA" }] } }]),
-      /resources\[0\]\.providers\[0\]\.aesgcm\.keys\[0\]\.secret: .*got 3, expected one of \[16/],
-    ["no base64", configuration([{ aescbc: { keys: [{ name: "a", secret: "***" }] } }]),
-      /secrets must be base64 encoded/],
+    [
+      "a short key",
+      configuration([{ aesgcm: { keys: [{ name: "a", secret: "AAAA" }] } }]),
+      /resources\[0\]\.providers\[0\]\.aesgcm\.keys\[0\]\.secret: .*got 3, expected one of \[16/,
+    ],
+    [
+      "no base64",
+      configuration([{ aescbc: { keys: [{ name: "a", secret: "***" }] } }]),
+      /secrets must be base64 encoded/,
+    ],
     ["no provider", configuration([]), /at least one provider is required/],
-    ["two in one", configuration([{ identity: {}, aesgcm: { keys: keys(1) } }]),
-      /more than one provider/],
+    [
+      "two in one",
+      configuration([{ identity: {}, aesgcm: { keys: keys(1) } }]),
+      /more than one provider/,
+    ],
     ["an unknown field", configuration([{ aesgmc: {} }]), /unknown field/],
     ["a star", configuration([{ identity: {} }], ["*"]), /use '\*\.' to encrypt/],
     ["an overlap", configuration([{ identity: {} }], ["secrets", "*."]), /overlapping/],
-    ["a remote service", configuration([{ kms: { name: "k", endpoint: "http://a" } }]),
-      /unsupported scheme "http"/],
+    [
+      "a remote service",
+      configuration([{ kms: { name: "k", endpoint: "http://a" } }]),
+      /unsupported scheme "http"/,
+    ],
   ];
   for (const [what, mistaken, words] of mistakes) {
     it(`refuses a file with ${what}`, () => {
@@ -270,8 +282,8 @@ describe("encryption with a key management service", () => {
   function implementation() {
     const turned = (base64: string) =>
       Buffer.from(Buffer.from(base64, "base64").map((byte) => byte ^ 0xff)).toString("base64");
-    const answered = (name: string, answer: (request: any) => object) =>
-      (call: any, callback: any) => {
+    const answered =
+      (name: string, answer: (request: any) => object) => (call: any, callback: any) => {
         calls.push(name);
         if (healthy) callback(null, answer(call.request));
         else callback({ code: 13, details: "the vault is sealed" });

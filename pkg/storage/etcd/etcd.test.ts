@@ -248,7 +248,10 @@ describe("etcd backend", () => {
     assert.deepEqual(faults, []);
     const intervals = (performance.now() - begin) / options.intervalMs;
     assert.ok(compacted.length <= intervals, `${compacted.length} compactions`);
-    assert.deepEqual(compacted, [...compacted].sort((left, right) => left - right));
+    assert.deepEqual(
+      compacted,
+      [...compacted].sort((left, right) => left - right),
+    );
   });
 
   it("refuses calls and ends watches once it is closed", async () => {

@@ -186,9 +186,7 @@ class EtcdBackend implements Backend {
   /** The first revision after this call; writes of this process wait until it is known. */
   #now(): Promise<number> {
     const start = this.#follower.next();
-    const settled = start
-      .catch(() => {})
-      .finally(() => this.#starting.delete(settled));
+    const settled = start.catch(() => {}).finally(() => this.#starting.delete(settled));
     this.#starting.add(settled);
     return start;
   }

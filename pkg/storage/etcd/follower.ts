@@ -112,7 +112,7 @@ export class Follower implements AsyncDisposable {
   /** Until the follower stops; or until the log cannot be gone on with, which ends its readers. */
   async #follow(log: EventLog): Promise<void> {
     const { links } = this.#options;
-    for (let failures = 0; !log.ended; ) {
+    for (let failures = 0; !log.ended;) {
       this.#reopen = new AbortController();
       const link = links.current();
       try {

@@ -99,10 +99,7 @@ describe("etcd messages", () => {
         { request_delete_range: { key: base64("/b"), prev_kv: true } },
         { request_put: { key: base64("/c"), lease: "7587862094606401234" } },
       ],
-      failure: [
-        { request_range: { key: base64("/a") } },
-        { request_range: { key: base64("/b") } },
-      ],
+      failure: [{ request_range: { key: base64("/a") } }, { request_range: { key: base64("/b") } }],
     });
   });
 
