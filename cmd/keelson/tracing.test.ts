@@ -5,32 +5,32 @@ import type { AddressInfo, Server } from "node:net";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { bytes, fromProtobuf, int64, list, optional, plain, string, structs } from "#schema";
+import { bytes, fromProtobuf, int64, list, pointer, value, string, structs } from "#schema";
 import { type RunningServer, startServer, type StartOptions } from "./index.ts";
 
 /** As much of OTLP (opentelemetry/proto/trace/v1) as is looked at here. */
 const otlp = structs("opentelemetry");
 const anyValue = otlp("AnyValue", "One of several.", {
-  stringValue: optional(1, string, ""),
-  intValue: optional(3, int64, ""),
+  stringValue: pointer(1, string, ""),
+  intValue: pointer(3, int64, ""),
 });
 const keyValue = otlp("KeyValue", "", {
-  key: plain(1, string, ""),
-  value: optional(2, anyValue, ""),
+  key: value(1, string, ""),
+  value: pointer(2, anyValue, ""),
 });
-const link = otlp("Link", "", { traceId: plain(1, bytes, "") });
+const link = otlp("Link", "", { traceId: value(1, bytes, "") });
 const spanMessage = otlp("Span", "", {
-  traceId: plain(1, bytes, ""),
-  spanId: plain(2, bytes, ""),
-  parentSpanId: plain(4, bytes, ""),
-  name: plain(5, string, ""),
-  attributes: plain(9, list(keyValue), ""),
-  links: plain(13, list(link), ""),
+  traceId: value(1, bytes, ""),
+  spanId: value(2, bytes, ""),
+  parentSpanId: value(4, bytes, ""),
+  name: value(5, string, ""),
+  attributes: value(9, list(keyValue), ""),
+  links: value(13, list(link), ""),
 });
-const scopeSpans = otlp("ScopeSpans", "", { spans: plain(2, list(spanMessage), "") });
-const resourceSpans = otlp("ResourceSpans", "", { scopeSpans: plain(2, list(scopeSpans), "") });
+const scopeSpans = otlp("ScopeSpans", "", { spans: value(2, list(spanMessage), "") });
+const resourceSpans = otlp("ResourceSpans", "", { scopeSpans: value(2, list(scopeSpans), "") });
 const exportRequest = otlp("ExportTraceServiceRequest", "", {
-  resourceSpans: plain(1, list(resourceSpans), ""),
+  resourceSpans: value(1, list(resourceSpans), ""),
 });
 
 interface SeenSpan {

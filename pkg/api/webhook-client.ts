@@ -1,12 +1,12 @@
 /** How the server reaches webhooks, of admission and of the conversion of custom resources. */
 import {
-  always,
+  required,
   bytes,
   type Infer,
   int32,
-  optional,
+  pointer,
   type Path,
-  plain,
+  value,
   type Problems,
   string,
   type structs,
@@ -17,15 +17,15 @@ import { type GoUrl, parseGoUrl } from "./go-url.ts";
 /** The same structs in the package of each group. */
 export function webhookClientConfigOf(declare: ReturnType<typeof structs>) {
   const serviceReference = declare("ServiceReference", "A service that answers the calls.", {
-    namespace: always(1, string, "Namespace of the service."),
-    name: always(2, string, "Name of the service."),
-    path: optional(3, string, "Path of the requests."),
-    port: optional(4, int32, "Port of the service, 443 by default.", { default: 443 }),
+    namespace: required(1, string, "Namespace of the service."),
+    name: required(2, string, "Name of the service."),
+    path: pointer(3, string, "Path of the requests."),
+    port: pointer(4, int32, "Port of the service, 443 by default.", { default: 443 }),
   });
   return declare("WebhookClientConfig", "Where the calls go, and whom to trust there.", {
-    url: optional(3, string, "Address outside of the cluster, as in `https://host/path`."),
-    service: optional(1, serviceReference, "Service inside of the cluster."),
-    caBundle: plain(2, bytes, "Certificates to trust, in PEM; empty means those of the system."),
+    url: pointer(3, string, "Address outside of the cluster, as in `https://host/path`."),
+    service: pointer(1, serviceReference, "Service inside of the cluster."),
+    caBundle: value(2, bytes, "Certificates to trust, in PEM; empty means those of the system."),
   });
 }
 

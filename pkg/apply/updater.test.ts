@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { deepEqual, type JsonObject, type Random, seededRandom } from "#base";
-import { always, int32, list, map, optional, plain, string, structs } from "#schema";
+import { required, int32, list, map, pointer, value, string, structs } from "#schema";
 import { configurationFault } from "./check.ts";
 import { compare } from "./compare.ts";
 import { setOf } from "./field-set.ts";
@@ -13,32 +13,32 @@ import { apply, type Change, ConflictFault, noScope, pathText, update } from "./
 const v1 = structs("test/v1");
 
 const port = v1("Port", "A port.", {
-  port: always(1, int32, "Number."),
-  protocol: plain(2, string, "How.", { default: "TCP" }),
-  name: plain(3, string, "What for."),
+  port: required(1, int32, "Number."),
+  protocol: value(2, string, "How.", { default: "TCP" }),
+  name: value(3, string, "What for."),
 });
 
 const unit = v1(
   "Unit",
   "One unit.",
-  { a: plain(1, string, "A."), b: plain(2, string, "B.") },
+  { a: value(1, string, "A."), b: value(2, string, "B.") },
   {
     atomic: true,
   },
 );
 
 const toy = v1("Toy", "Everything that merges in its own way.", {
-  text: plain(1, string, "A text."),
-  number: optional(2, int32, "A number."),
-  data: plain(3, map(string), "Key by key."),
-  whole: plain(4, map(string), "At once.", { mapType: "atomic" }),
-  ports: plain(5, list(port), "Told apart by number and protocol.", {
+  text: value(1, string, "A text."),
+  number: pointer(2, int32, "A number."),
+  data: value(3, map(string), "Key by key."),
+  whole: value(4, map(string), "At once.", { mapType: "atomic" }),
+  ports: value(5, list(port), "Told apart by number and protocol.", {
     listType: "map",
     listMapKeys: ["port", "protocol"],
   }),
-  tags: plain(6, list(string), "A set.", { listType: "set" }),
-  args: plain(7, list(string), "At once."),
-  unit: optional(8, unit, "At once."),
+  tags: value(6, list(string), "A set.", { listType: "set" }),
+  args: value(7, list(string), "At once."),
+  unit: pointer(8, unit, "At once."),
 });
 
 const shape = rootShape(toy);
@@ -256,12 +256,12 @@ describe("apply, whatever is applied", () => {
 /** The toy in another version, where its data are called entries. */
 const v2 = structs("test/v2");
 const toy2 = v2("Toy", "The same under other names.", {
-  entries: plain(3, map(string), "Key by key."),
-  ports: plain(5, list(port), "Told apart by number and protocol.", {
+  entries: value(3, map(string), "Key by key."),
+  ports: value(5, list(port), "Told apart by number and protocol.", {
     listType: "map",
     listMapKeys: ["port", "protocol"],
   }),
-  tags: plain(6, list(string), "A set.", { listType: "set" }),
+  tags: value(6, list(string), "A set.", { listType: "set" }),
 });
 
 function renamed(object: JsonObject, from: string, to: string): JsonObject {

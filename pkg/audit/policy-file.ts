@@ -6,7 +6,7 @@ import {
   refuseProblems,
   resolve,
 } from "#meta";
-import { bool, type Infer, list, optional, Path, plain, Problems, string, structs } from "#schema";
+import { bool, type Infer, list, pointer, Path, value, Problems, string, structs } from "#schema";
 
 export const levels = ["None", "Metadata", "Request", "RequestResponse"] as const;
 export type Level = (typeof levels)[number];
@@ -17,35 +17,35 @@ export type Stage = (typeof stages)[number];
 const v1 = structs("apiserver/pkg/apis/audit/v1");
 
 const groupResources = v1("GroupResources", "Resources of one API group.", {
-  group: plain(1, string, "Name of the group; empty for the core group."),
-  resources: plain(2, list(string), "Resources and subresources; none = all of the group."),
-  resourceNames: plain(3, list(string), "Names of objects; none = all."),
+  group: value(1, string, "Name of the group; empty for the core group."),
+  resources: value(2, list(string), "Resources and subresources; none = all of the group."),
+  resourceNames: value(3, list(string), "Names of objects; none = all."),
 });
 
 const policyRule = v1("PolicyRule", "What is kept of the requests that match.", {
-  level: plain(1, string, "How much is kept."),
-  users: plain(2, list(string), "Names of users; none = all."),
-  userGroups: plain(3, list(string), "Groups of users; none = all."),
-  verbs: plain(4, list(string), "Verbs; none = all."),
-  resources: plain(5, list(groupResources), "Resources; none = all."),
-  namespaces: plain(6, list(string), "Namespaces, empty = none; no entry = all."),
-  nonResourceURLs: plain(7, list(string), "Paths that are no resources; an asterisk may end them."),
-  omitStages: plain(8, list(string), "Stages that are left out."),
-  omitManagedFields: optional(9, bool, "Whether bodies are kept without managed fields."),
+  level: value(1, string, "How much is kept."),
+  users: value(2, list(string), "Names of users; none = all."),
+  userGroups: value(3, list(string), "Groups of users; none = all."),
+  verbs: value(4, list(string), "Verbs; none = all."),
+  resources: value(5, list(groupResources), "Resources; none = all."),
+  namespaces: value(6, list(string), "Namespaces, empty = none; no entry = all."),
+  nonResourceURLs: value(7, list(string), "Paths that are no resources; an asterisk may end them."),
+  omitStages: value(8, list(string), "Stages that are left out."),
+  omitManagedFields: pointer(9, bool, "Whether bodies are kept without managed fields."),
 });
 
 const policyV1 = v1("Policy", "Which requests are recorded, and how much of them.", {
-  metadata: plain(
+  metadata: value(
     1,
     v1("PolicyMetadata", "Name of the policy.", {
-      name: plain(1, string, "Has no meaning here."),
-      creationTimestamp: optional(2, string, "Has no meaning here."),
+      name: value(1, string, "Has no meaning here."),
+      creationTimestamp: pointer(2, string, "Has no meaning here."),
     }),
     "Name of the policy.",
   ),
-  rules: plain(2, list(policyRule), "The first that matches decides; none matches = no record."),
-  omitStages: plain(3, list(string), "Stages that are left out everywhere."),
-  omitManagedFields: plain(4, bool, "Whether bodies are kept without managed fields."),
+  rules: value(2, list(policyRule), "The first that matches decides; none matches = no record."),
+  omitStages: value(3, list(string), "Stages that are left out everywhere."),
+  omitManagedFields: value(4, bool, "Whether bodies are kept without managed fields."),
 });
 
 export type PolicyRule = Infer<typeof policyRule>;

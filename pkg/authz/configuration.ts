@@ -10,13 +10,13 @@ import {
   resolve,
 } from "#meta";
 import {
-  always,
+  required,
   bool,
   type Infer,
   list,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   Problems,
   string,
   structs,
@@ -26,35 +26,35 @@ import { type CompileCondition, conditionCompiler } from "./match-conditions.ts"
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
 
 const connectionInfo = v1("WebhookConnectionInfo", "How the webhook is reached.", {
-  type: always(1, string, "KubeConfigFile."),
-  kubeConfigFile: optional(2, string, "Path of a kubeconfig."),
+  type: required(1, string, "KubeConfigFile."),
+  kubeConfigFile: pointer(2, string, "Path of a kubeconfig."),
 });
 
 const matchCondition = v1("WebhookMatchCondition", "A condition for asking the webhook.", {
-  expression: always(1, string, "CEL about `request`, the spec of a SubjectAccessReview."),
+  expression: required(1, string, "CEL about `request`, the spec of a SubjectAccessReview."),
 });
 
 const webhookStruct = v1("WebhookConfiguration", "A server that is asked.", {
-  authorizedTTL: always(1, duration, "How long what it allows stays allowed; 5m if absent."),
-  cacheAuthorizedRequests: optional(9, bool, "Whether that is remembered at all; true if absent."),
-  unauthorizedTTL: always(2, duration, "How long the rest stays so; 30s if absent."),
-  cacheUnauthorizedRequests: optional(10, bool, "Whether that is remembered; true if absent."),
-  timeout: always(3, duration, "Longest time of a call, at most 30s."),
-  subjectAccessReviewVersion: always(4, string, "v1 or v1beta1."),
-  matchConditionSubjectAccessReviewVersion: always(5, string, "v1."),
-  failurePolicy: always(6, string, "NoOpinion or Deny."),
-  connectionInfo: always(7, connectionInfo, "How it is reached."),
-  matchConditions: plain(8, list(matchCondition), "All must hold for it to be asked."),
+  authorizedTTL: required(1, duration, "How long what it allows stays allowed; 5m if absent."),
+  cacheAuthorizedRequests: pointer(9, bool, "Whether that is remembered at all; true if absent."),
+  unauthorizedTTL: required(2, duration, "How long the rest stays so; 30s if absent."),
+  cacheUnauthorizedRequests: pointer(10, bool, "Whether that is remembered; true if absent."),
+  timeout: required(3, duration, "Longest time of a call, at most 30s."),
+  subjectAccessReviewVersion: required(4, string, "v1 or v1beta1."),
+  matchConditionSubjectAccessReviewVersion: required(5, string, "v1."),
+  failurePolicy: required(6, string, "NoOpinion or Deny."),
+  connectionInfo: required(7, connectionInfo, "How it is reached."),
+  matchConditions: value(8, list(matchCondition), "All must hold for it to be asked."),
 });
 
 const authorizerStruct = v1("AuthorizerConfiguration", "One authorizer.", {
-  type: always(1, string, "ABAC, Node, RBAC, Webhook, AlwaysAllow or AlwaysDeny."),
-  name: always(2, string, "A name of its own, for metrics and messages."),
-  webhook: optional(3, webhookStruct, "Needed by webhooks."),
+  type: required(1, string, "ABAC, Node, RBAC, Webhook, AlwaysAllow or AlwaysDeny."),
+  name: required(2, string, "A name of its own, for metrics and messages."),
+  webhook: pointer(3, webhookStruct, "Needed by webhooks."),
 });
 
 const configurationStruct = v1("AuthorizationConfiguration", "Who decides.", {
-  authorizers: plain(1, list(authorizerStruct), "The first with an opinion decides."),
+  authorizers: value(1, list(authorizerStruct), "The first with an opinion decides."),
 });
 
 type Webhook = Infer<typeof webhookStruct>;

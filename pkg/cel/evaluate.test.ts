@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { objectMeta } from "#meta";
 import { OpaqueJson } from "#base";
-import { int32, list, map, optional, plain, string as text, structs } from "#schema";
+import { int32, list, map, pointer, string as text, structs, value } from "#schema";
 import { Inquiry } from "./asking.ts";
 import { Environment } from "./environment.ts";
 import { escapeProperty, unescapeProperty } from "./escape.ts";
@@ -31,7 +31,7 @@ function structural(schema: StructuralSchema, isRoot = false): CelType {
   return type;
 }
 
-function value(source: string, self: unknown, type: CelType = dyn): Value | string {
+function evaluated(source: string, self: unknown, type: CelType = dyn): Value | string {
   const outcome = program(source, type).evaluate({ self, oldSelf: self });
   return outcome.error === undefined ? outcome.value : `error: ${outcome.error}`;
 }
@@ -40,27 +40,27 @@ const integer: StructuralSchema = { type: "integer" };
 
 describe("cel: evaluation", () => {
   it("keeps int64 exact and refuses to leave it", () => {
-    assert.equal(value("self + 1", 2n ** 63n - 2n), 2n ** 63n - 1n);
-    assert.equal(value("self + 1", 2n ** 63n - 1n), "error: integer overflow");
-    assert.equal(value("self * 3 == 27021597764222973", 9007199254740991), true);
-    assert.equal(value("-7 / 2 == -3 && -7 % 2 == -1", 0), true);
-    assert.equal(value("10 / self > 0", 0), "error: division by zero");
-    assert.equal(value("-9223372036854775808 / -1 == 0", 0), "error: integer overflow");
+    assert.equal(evaluated("self + 1", 2n ** 63n - 2n), 2n ** 63n - 1n);
+    assert.equal(evaluated("self + 1", 2n ** 63n - 1n), "error: integer overflow");
+    assert.equal(evaluated("self * 3 == 27021597764222973", 9007199254740991), true);
+    assert.equal(evaluated("-7 / 2 == -3 && -7 % 2 == -1", 0), true);
+    assert.equal(evaluated("10 / self > 0", 0), "error: division by zero");
+    assert.equal(evaluated("-9223372036854775808 / -1 == 0", 0), "error: integer overflow");
   });
 
   it("tells what is missing", () => {
-    assert.equal(value("self['must'] > 0", {}), "error: no such key: must");
-    assert.equal(value("self.a.b", { a: {} }), "error: no such key: b");
-    assert.equal(value("self[3]", [1]), "error: index out of bounds: 3");
-    assert.equal(value("self.a || true", { a: 1 }), true);
-    assert.equal(value("self.b > 1 || true", {}), true);
-    assert.equal(value("self.all(x, x > 1)", ["a", 1]), false);
-    assert.equal(value("self.all(x, x > 1)", ["a", 2]), "error: no such overload");
+    assert.equal(evaluated("self['must'] > 0", {}), "error: no such key: must");
+    assert.equal(evaluated("self.a.b", { a: {} }), "error: no such key: b");
+    assert.equal(evaluated("self[3]", [1]), "error: index out of bounds: 3");
+    assert.equal(evaluated("self.a || true", { a: 1 }), true);
+    assert.equal(evaluated("self.b > 1 || true", {}), true);
+    assert.equal(evaluated("self.all(x, x > 1)", ["a", 1]), false);
+    assert.equal(evaluated("self.all(x, x > 1)", ["a", 2]), "error: no such overload");
   });
 
   it("looks into JSON that is carried as a whole", () => {
     const self = { fields: OpaqueJson.printed('{"f:data":{}}') };
-    assert.equal(value("self.fields == {'f:data': {}} && 'f:data' in self.fields", self), true);
+    assert.equal(evaluated("self.fields == {'f:data': {}} && 'f:data' in self.fields", self), true);
   });
 
   it("words errors as clients know them", () => {
@@ -81,22 +81,22 @@ describe("cel: evaluation", () => {
       ["5 % (self.i - 1)", "modulus by zero"],
     ] as const) {
       const self = { t: true, n: null, i: 1, s: "abc", l: [1], p: "[" };
-      assert.equal(value(source, self), `error: ${error}`, source);
+      assert.equal(evaluated(source, self), `error: ${error}`, source);
     }
   });
 
   it("sees own properties only, whatever their names", () => {
-    assert.equal(value("has(self.constructor)", {}), false);
-    assert.equal(value("has(self.__proto__)", {}), false);
-    assert.equal(value("self.__proto__ == 1", JSON.parse('{"__proto__":1}')), true);
-    assert.equal(value("'toString' in self", {}), false);
+    assert.equal(evaluated("has(self.constructor)", {}), false);
+    assert.equal(evaluated("has(self.__proto__)", {}), false);
+    assert.equal(evaluated("self.__proto__ == 1", JSON.parse('{"__proto__":1}')), true);
+    assert.equal(evaluated("'toString' in self", {}), false);
   });
 
   it("compares and adds lists as sets and as maps", () => {
     const set = structural({ type: "array", items: integer, "x-kubernetes-list-type": "set" });
-    assert.equal(value("self == [3, 1]", [1, 3], set), true);
-    assert.equal(value("[3, 1] == self", [1, 3], set), true);
-    assert.equal(value("(self + [1, 2]).size()", [1, 3], set), 3);
+    assert.equal(evaluated("self == [3, 1]", [1, 3], set), true);
+    assert.equal(evaluated("[3, 1] == self", [1, 3], set), true);
+    assert.equal(evaluated("(self + [1, 2]).size()", [1, 3], set), 3);
     const keyed = structural({
       type: "array",
       items: { type: "object", properties: { k: { type: "string" }, v: integer } },
@@ -131,10 +131,13 @@ describe("cel: evaluation", () => {
       },
     });
     const self = { t: "2024-01-01T00:00:00Z", d: "90s", b: "aGk=", n: 2, p: "10%" };
-    assert.equal(value("self.t + self.d > timestamp('2024-01-01T00:01:00Z')", self, type), true);
-    assert.equal(value("self.b == b'hi' && self.n / 4.0 == 0.5", self, type), true);
     assert.equal(
-      value("type(self.p) == int ? self.p > 0 : self.p.endsWith('%')", self, type),
+      evaluated("self.t + self.d > timestamp('2024-01-01T00:01:00Z')", self, type),
+      true,
+    );
+    assert.equal(evaluated("self.b == b'hi' && self.n / 4.0 == 0.5", self, type), true);
+    assert.equal(
+      evaluated("type(self.p) == int ? self.p > 0 : self.p.endsWith('%')", self, type),
       true,
     );
   });
@@ -146,9 +149,9 @@ describe("cel: evaluation", () => {
       ["2024-02-29t10:00:00.5z", "2024-02-29T10:00:00.5Z"],
       ["2024-02-29T10:00:00+0100", "2024-02-29T09:00:00Z"],
     ]) {
-      assert.equal(value(`self == timestamp('${same}')`, text, moment), true, text);
+      assert.equal(evaluated(`self == timestamp('${same}')`, text, moment), true, text);
     }
-    assert.equal(value("self == self", "2024-02-30", moment), "error: invalid timestamp");
+    assert.equal(evaluated("self == self", "2024-02-30", moment), "error: invalid timestamp");
     const span = structural({ type: "string", format: "duration" });
     for (const [text, same] of [
       ["2 days", "48h"],
@@ -156,7 +159,7 @@ describe("cel: evaluation", () => {
       ["3 minutes", "3m"],
       ["1h30m", "90m"],
     ]) {
-      assert.equal(value(`self == duration('${same}')`, text, span), true, text);
+      assert.equal(evaluated(`self == duration('${same}')`, text, span), true, text);
     }
   });
 
@@ -188,7 +191,7 @@ describe("cel: evaluation", () => {
     assert.equal(unescapeProperty("namespace"), undefined);
     const type = structural({ type: "object", properties: { "a-b": integer, if: integer } });
     assert.equal(
-      value("self.a__dash__b == 1 && self.__if__ == 2", { "a-b": 1, if: 2 }, type),
+      evaluated("self.a__dash__b == 1 && self.__if__ == 2", { "a-b": 1, if: 2 }, type),
       true,
     );
   });
@@ -196,20 +199,20 @@ describe("cel: evaluation", () => {
   it("shows what the root of a resource always has", () => {
     const root = structural({ type: "object" }, true);
     const self = { kind: "Rule", apiVersion: "g/v1", metadata: { name: "n", labels: {} } };
-    assert.equal(value("self.kind == 'Rule' && self.metadata.name == 'n'", self, root), true);
+    assert.equal(evaluated("self.kind == 'Rule' && self.metadata.name == 'n'", self, root), true);
     const made = compile("self.metadata.labels", base.extend({ variables: { self: root } }));
     assert.match(made.error ?? "", /undefined field 'labels'/);
   });
 
   it("types built-in objects from their structs", () => {
     const inner = structs("api/test/v1")("Inner", "A part.", {
-      count: plain(1, int32, "How many."),
-      names: optional(2, list(text), "Names.", { listType: "set" }),
-      labels: optional(3, map(text), "Labels."),
+      count: value(1, int32, "How many."),
+      names: pointer(2, list(text), "Names.", { listType: "set" }),
+      labels: pointer(3, map(text), "Labels."),
     });
     const outer = structs("api/test/v1")("Outer", "A whole.", {
-      metadata: plain(1, objectMeta, "Metadata."),
-      spec: plain(2, inner, "The part."),
+      metadata: value(1, objectMeta, "Metadata."),
+      spec: value(2, inner, "The part."),
     });
     const type = kindType(outer);
     const self = {
@@ -221,7 +224,7 @@ describe("cel: evaluation", () => {
       "self.kind == 'Outer' && self.spec.count == 2 && self.spec.names == ['a', 'b'] && " +
       "self.spec.labels.x == 'y' && " +
       "self.metadata.creationTimestamp < timestamp('2025-01-01T00:00:00Z')";
-    assert.equal(value(source, self, type), true);
+    assert.equal(evaluated(source, self, type), true);
     assert.equal(structType(inner), structType(inner));
     assert.match(
       compile("self.spec.nope", base.extend({ variables: { self: type } })).error ?? "",
@@ -239,7 +242,8 @@ describe("cel: evaluation", () => {
   });
 
   it("gives JSON", () => {
-    const json = (source: string, self: unknown = {}): unknown => plainJson(value(source, self));
+    const json = (source: string, self: unknown = {}): unknown =>
+      plainJson(evaluated(source, self));
     assert.deepEqual(json("[dyn(1), dyn(2.5), dyn(b'hi'), dyn(duration('90s'))]"), [
       1,
       2.5,

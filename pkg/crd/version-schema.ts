@@ -1,6 +1,6 @@
 import { deepClone } from "#base";
 import { objectMeta } from "#meta";
-import { type OpenMembers, plain, structs, type StructType } from "#schema";
+import { type OpenMembers, value, structs, type StructType } from "#schema";
 import {
   applyDefaults,
   CompiledSchema,
@@ -35,7 +35,7 @@ export function versionSchema(version: DefinitionVersion, definition: Definition
   const source = (version.schema?.openAPIV3Schema ?? anything) as JsonSchema;
   const schema = new CompiledSchema(source, { keepsAll: preservesUnknown });
   const doc = source.description ?? "";
-  const fields = { metadata: plain(1, objectMeta, "Standard object's metadata.") };
+  const fields = { metadata: value(1, objectMeta, "Standard object's metadata.") };
   const open = openMembers(schema, version.selectableFields ?? []);
   return {
     name: version.name,

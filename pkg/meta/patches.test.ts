@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { int32, list, map, plain, string, structs } from "#schema";
+import { int32, list, map, value, string, structs } from "#schema";
 import { jsonPatch } from "./json-patch.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { PatchFault } from "./patch-fault.ts";
@@ -167,29 +167,29 @@ describe("merge patch", () => {
 
 const v1 = structs("api/test/v1");
 const env = v1("Env", "A variable.", {
-  name: plain(1, string, "Name."),
-  value: plain(2, string, "Value."),
+  name: value(1, string, "Name."),
+  value: value(2, string, "Value."),
 });
 const container = v1("Container", "A container.", {
-  name: plain(1, string, "Name."),
-  image: plain(2, string, "Image."),
-  args: plain(3, list(string), "Arguments."),
-  env: plain(4, list(env), "Variables.", { patchStrategy: ["merge"], patchMergeKey: "name" }),
+  name: value(1, string, "Name."),
+  image: value(2, string, "Image."),
+  args: value(3, list(string), "Arguments."),
+  env: value(4, list(env), "Variables.", { patchStrategy: ["merge"], patchMergeKey: "name" }),
 });
 const strategy = v1("Strategy", "A strategy.", {
-  type: plain(1, string, "Type."),
-  rolling: plain(2, string, "Parameters."),
+  type: value(1, string, "Type."),
+  rolling: value(2, string, "Parameters."),
 });
 const thing = v1("Thing", "A thing.", {
-  labels: plain(1, map(string), "Labels."),
-  finalizers: plain(2, list(string), "A set.", { patchStrategy: ["merge"] }),
-  containers: plain(3, list(container), "Merged by name.", {
+  labels: value(1, map(string), "Labels."),
+  finalizers: value(2, list(string), "A set.", { patchStrategy: ["merge"] }),
+  containers: value(3, list(container), "Merged by name.", {
     patchStrategy: ["merge"],
     patchMergeKey: "name",
   }),
-  strategy: plain(4, strategy, "Keys may be dropped.", { patchStrategy: ["retainKeys"] }),
-  count: plain(5, int32, "A number."),
-  taints: plain(6, list(env), "Replaced as a whole."),
+  strategy: value(4, strategy, "Keys may be dropped.", { patchStrategy: ["retainKeys"] }),
+  count: value(5, int32, "A number."),
+  taints: value(6, list(env), "Replaced as a whole."),
 });
 
 /** Two merged lists, a scalar set, a map, and a list without a strategy. */
@@ -334,7 +334,7 @@ describe("strategic merge patch", () => {
     [
       { containers: [null] },
       500,
-      "list element types are not identical: " + "map[string]interface {}, <nil>",
+      "list element types are not identical: map[string]interface {}, <nil>",
     ],
   ];
   for (const [patch, code, message] of refused) {

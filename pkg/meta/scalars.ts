@@ -4,9 +4,9 @@ import {
   checkDepth,
   int32,
   int64,
-  optional,
+  pointer,
   parseJson,
-  plain,
+  value,
   scalar,
   ScalarFault,
   string,
@@ -40,8 +40,8 @@ interface TimeMessage {
 }
 
 const timeFields = {
-  seconds: optional(1, int64, "Seconds since 1970 in UTC."),
-  nanos: optional(2, int32, "Nanoseconds within the second."),
+  seconds: pointer(1, int64, "Seconds since 1970 in UTC."),
+  nanos: pointer(2, int32, "Nanoseconds within the second."),
 } as const;
 
 /** RFC 3339 to the second; null is Go's zero time. */
@@ -94,7 +94,7 @@ export const quantity: ScalarType<string> = scalar<string>({
   },
   fromNumber: canonicalQuantity,
   wire: structs(RESOURCE)("Quantity", "An amount as text.", {
-    string: plain(1, string, "The amount."),
+    string: value(1, string, "The amount."),
   }),
   toWire: (value) => ({ string: value }),
   fromWire: (message: { readonly string?: string }) => canonicalQuantity(message.string ?? ""),
@@ -123,9 +123,9 @@ export const intOrString: ScalarType<number | string> = scalar<number | string>(
     throw ScalarFault.mismatched(`number ${literal}`, "int32");
   },
   wire: structs(INTSTR)("IntOrString", "A number or a text.", {
-    type: plain(1, int64, "0 for a number, 1 for a text."),
-    intVal: plain(2, int32, "The number."),
-    strVal: plain(3, string, "The text."),
+    type: value(1, int64, "0 for a number, 1 for a text."),
+    intVal: value(2, int32, "The number."),
+    strVal: value(3, string, "The text."),
   }),
   toWire: (value) =>
     typeof value === "string"
@@ -152,7 +152,7 @@ export const duration: ScalarType<string> = scalar<string>({
     if (typeof value !== "string") throw ScalarFault.mismatched(jsonTypeOf(value), "string");
     return formatDuration(parseDuration(value));
   },
-  wire: meta("Duration", "A span of time.", { duration: plain(1, int64, "Nanoseconds.") }),
+  wire: meta("Duration", "A span of time.", { duration: value(1, int64, "Nanoseconds.") }),
   toWire: (value) => ({ duration: parseDuration(value) }),
   fromWire: (message: { readonly duration?: Int64 }) =>
     formatDuration(BigInt(message.duration ?? 0)),
@@ -168,7 +168,7 @@ export const rawExtension: ScalarType<unknown> = scalar<unknown>({
   doc: "A JSON value of any kind.",
   fromJson: (value) => value,
   wire: structs(RUNTIME)("RawExtension", "A JSON value of any kind.", {
-    raw: optional(1, bytes, "The value as JSON text."),
+    raw: pointer(1, bytes, "The value as JSON text."),
   }),
   toWire: (value) => (value === null ? {} : { raw: toBase64(value) }),
   fromWire: (message: { readonly raw?: string }) => fromBase64(message.raw),
@@ -185,7 +185,7 @@ export const fieldsV1: ScalarType<OpaqueJson | null> = scalar<OpaqueJson | null>
   fromJson: opaque,
   toJson: (value) => value?.value ?? null,
   wire: meta("FieldsV1", "A set of fields as nested objects.", {
-    Raw: optional(1, bytes, "The set as JSON text."),
+    Raw: pointer(1, bytes, "The set as JSON text."),
   }),
   toWire: (value) => (value === null ? {} : { Raw: Buffer.from(value.text).toString("base64") }),
   fromWire: (message: { readonly Raw?: string }) => opaque(fromBase64(message.Raw)),

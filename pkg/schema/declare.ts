@@ -86,18 +86,21 @@ export function structs(packagePath: string) {
     declared({ tag: "struct", name, package: packagePath, doc, fields, ...options });
 }
 
-type Optional<T extends Type> = Field<T, { readonly pointer: true; readonly omitEmpty: true }>;
-type Plain<T extends Type> = Field<T, { readonly pointer: false; readonly omitEmpty: true }>;
-type Always<T extends Type> = Field<T, { readonly pointer: false; readonly omitEmpty: false }>;
-type Nullable<T extends Type> = Field<T, { readonly pointer: true; readonly omitEmpty: false }>;
+type Pointer<T extends Type> = Field<T, { readonly pointer: true; readonly omitEmpty: true }>;
+type Value<T extends Type> = Field<T, { readonly pointer: false; readonly omitEmpty: true }>;
+type Required<T extends Type> = Field<T, { readonly pointer: false; readonly omitEmpty: false }>;
+type NullablePointer<T extends Type> = Field<
+  T,
+  { readonly pointer: true; readonly omitEmpty: false }
+>;
 
 /** A Go pointer with `omitempty`: absent differs from zero. */
-export function optional<T extends Type>(
+export function pointer<T extends Type>(
   number: number,
   type: T,
   doc: string,
   rules: FieldRules = {},
-): Optional<T> {
+): Pointer<T> {
   return { number, type, doc, presence: { pointer: true, omitEmpty: true }, ...rules };
 }
 
@@ -105,16 +108,16 @@ export function optional<T extends Type>(
  * A Go value with `omitempty`: left out of JSON when zero or empty, always on the wire if a scalar
  * or struct.
  */
-export function plain<T extends Type>(
+export function value<T extends Type>(
   number: number,
   type: T,
   doc: string,
   rules: FieldRules = {},
-): Plain<T> {
+): Value<T> {
   return { number, type, doc, presence: { pointer: false, omitEmpty: true }, ...rules };
 }
 
-type Inline<T extends Type> = Plain<T> & { readonly inline: true };
+type Inline<T extends Type> = Value<T> & { readonly inline: true };
 
 /** A message of its own on the wire, whose fields JSON shows among those of the parent. */
 export function inline<T extends StructType<any>>(
@@ -123,25 +126,25 @@ export function inline<T extends StructType<any>>(
   doc: string,
   rules: FieldRules = {},
 ): Inline<T> {
-  return { ...plain(number, type, doc, rules), inline: true };
+  return { ...value(number, type, doc, rules), inline: true };
 }
 
 /** A Go value without `omitempty`: always written; an absent list or map shows as null. */
-export function always<T extends Type>(
+export function required<T extends Type>(
   number: number,
   type: T,
   doc: string,
   rules: FieldRules = {},
-): Always<T> {
+): Required<T> {
   return { number, type, doc, presence: { pointer: false, omitEmpty: false }, ...rules };
 }
 
 /** A Go pointer without `omitempty`: null when absent. */
-export function nullable<T extends Type>(
+export function nullablePointer<T extends Type>(
   number: number,
   type: T,
   doc: string,
   rules: FieldRules = {},
-): Nullable<T> {
+): NullablePointer<T> {
   return { number, type, doc, presence: { pointer: true, omitEmpty: false }, ...rules };
 }

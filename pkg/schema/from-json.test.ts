@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { DecodeFault } from "./faults.ts";
 import { fromJson } from "./from-json.ts";
 import { parseJson } from "./json-parse.ts";
-import { plain, structs } from "./declare.ts";
+import { value, structs } from "./declare.ts";
 import { anything, node, thing } from "./testing.ts";
 
 function read(text: string): unknown {
@@ -119,7 +119,7 @@ describe("fromJson", () => {
   });
 
   it("bounds the depth of values of any shape", () => {
-    const any = structs("api/sample/v1")("Any", "", { any: plain(1, anything, "") });
+    const any = structs("api/sample/v1")("Any", "", { any: value(1, anything, "") });
     const deep = (levels: number) =>
       parseJson(`{"any":${"[".repeat(levels)}${"]".repeat(levels)}}`);
     assert.ok(fromJson(any, deep(400).value));

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { int32, list, map, optional, plain, string, structs } from "./declare.ts";
+import { int32, list, map, pointer, value, string, structs } from "./declare.ts";
 import { dropGated } from "./gates.ts";
 
 const v1 = structs("api/sample/v1");
 
 const part = v1("Part", "", {
-  name: plain(1, string, ""),
-  early: optional(2, int32, "", { gate: "Early" }),
-  both: plain(3, string, "", { gate: "Early,Late" }),
+  name: value(1, string, ""),
+  early: pointer(2, int32, "", { gate: "Early" }),
+  both: value(3, string, "", { gate: "Early,Late" }),
 });
 
 const whole = v1("Whole", "", {
-  parts: plain(1, list(part), ""),
-  byName: plain(2, map(part), ""),
-  extra: optional(3, part, "", { gate: "Late" }),
+  parts: value(1, list(part), ""),
+  byName: value(2, map(part), ""),
+  extra: pointer(3, part, "", { gate: "Late" }),
 });
 
 const full = () => ({

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import {
-  always,
+  required,
   bool,
   bytes,
   int32,
   lazy,
   list,
   map,
-  nullable,
+  nullablePointer,
   oneOf,
-  optional,
-  plain,
+  pointer,
+  value,
   scalar,
   string,
   structs,
@@ -70,7 +70,7 @@ function v3Field(field: object): unknown {
 }
 
 describe("openapi v3 fold", () => {
-  const part = v1("Part", "A part.", { size: optional(1, int32, "d") });
+  const part = v1("Part", "A part.", { size: pointer(1, int32, "d") });
   const reference = { $ref: "#/components/schemas/api.toys.v1.Part" };
   const partOf = { default: {}, allOf: [reference] };
   const needed = { required: true };
@@ -81,25 +81,25 @@ describe("openapi v3 fold", () => {
   const items = (element: object) => ({ type: "array", items: element });
   const values = (element: object) => ({ type: "object", additionalProperties: element });
   const cases: readonly (readonly [string, object, unknown])[] = [
-    ["optional scalar", optional(1, string, "d"), { type: "string" }],
-    ["plain scalar", plain(1, int32, "d"), number],
-    ["always scalar", always(1, string, "d"), { type: "string", default: "", ...needed }],
-    ["always bool", always(1, bool, "d"), { type: "boolean", default: false, ...needed }],
-    ["required pointer", optional(1, bool, "d", needed), { type: "boolean", ...needed }],
-    ["not needed", always(1, string, "d", { required: false }), { type: "string", default: "" }],
-    ["nullable", nullable(1, string, "d"), { type: "string", ...needed }],
-    ["declared default", optional(1, int32, "d", { default: 3 }), { default: 3, ...number }],
-    ["enum is sorted", plain(1, oneOf("b", "a"), "d"), { type: "string", enum: ["a", "b"] }],
-    ["bytes", plain(1, map(bytes), "d"), values(base64)],
-    ["strings", plain(1, list(string), "d"), items({ type: "string", default: "" })],
-    ["struct by value", plain(1, part, "d"), partOf],
-    ["struct pointer", optional(1, part, "d"), { allOf: [reference] }],
-    ["list of structs", plain(1, list(part), "d"), items(partOf)],
-    ["time by value has no default", plain(1, moment, "d"), { allOf: [time] }],
-    ["map of quantities", plain(1, map(amount), "d"), values(quantity)],
+    ["optional scalar", pointer(1, string, "d"), { type: "string" }],
+    ["plain scalar", value(1, int32, "d"), number],
+    ["always scalar", required(1, string, "d"), { type: "string", default: "", ...needed }],
+    ["always bool", required(1, bool, "d"), { type: "boolean", default: false, ...needed }],
+    ["required pointer", pointer(1, bool, "d", needed), { type: "boolean", ...needed }],
+    ["not needed", required(1, string, "d", { required: false }), { type: "string", default: "" }],
+    ["nullable", nullablePointer(1, string, "d"), { type: "string", ...needed }],
+    ["declared default", pointer(1, int32, "d", { default: 3 }), { default: 3, ...number }],
+    ["enum is sorted", value(1, oneOf("b", "a"), "d"), { type: "string", enum: ["a", "b"] }],
+    ["bytes", value(1, map(bytes), "d"), values(base64)],
+    ["strings", value(1, list(string), "d"), items({ type: "string", default: "" })],
+    ["struct by value", value(1, part, "d"), partOf],
+    ["struct pointer", pointer(1, part, "d"), { allOf: [reference] }],
+    ["list of structs", value(1, list(part), "d"), items(partOf)],
+    ["time by value has no default", value(1, moment, "d"), { allOf: [time] }],
+    ["map of quantities", value(1, map(amount), "d"), values(quantity)],
     [
       "list map with merge key",
-      plain(1, list(part), "d", {
+      value(1, list(part), "d", {
         listType: "map",
         listMapKeys: ["size"],
         patchStrategy: ["merge", "retainKeys"],
@@ -120,7 +120,7 @@ describe("openapi v3 fold", () => {
   }
 
   it("gives roots apiVersion, kind and their group versions, and nobody else", () => {
-    const toy = v1("Toy", "A toy.", { part: plain(1, part, "its part") });
+    const toy = v1("Toy", "A toy.", { part: value(1, part, "its part") });
     const schemas = folded(openApiV3, [rootOf(toy)]) as any;
     const { properties, ...rest } = schemas["api.toys.v1.Toy"];
     assert.deepEqual(Object.keys(properties), ["apiVersion", "kind", "part"]);
@@ -130,10 +130,10 @@ describe("openapi v3 fold", () => {
   });
 
   it("flattens inlined structs, with what they require", () => {
-    const source = v1("Source", "", { path: always(1, string, "d") });
+    const source = v1("Source", "", { path: required(1, string, "d") });
     const toy = v1("Toy", "", {
-      source: plain(1, source, "d", { inline: true }),
-      z: plain(2, bool, "d"),
+      source: value(1, source, "d", { inline: true }),
+      z: value(2, bool, "d"),
     });
     const schema = folded(openApiV3, [rootOf(toy, false)])["api.toys.v1.Toy"] as any;
     assert.deepEqual(Object.keys(schema.properties), ["path", "z"]);
@@ -142,7 +142,7 @@ describe("openapi v3 fold", () => {
 
   it("closes recursive types", () => {
     const node: StructType<any> = v1("Node", "", {
-      children: plain(1, list(lazy<unknown>((): Type => node)), "d"),
+      children: value(1, list(lazy<unknown>((): Type => node)), "d"),
     });
     const schemas = folded(openApiV3, [rootOf(node, false)]) as any;
     assert.deepEqual(schemas["api.toys.v1.Node"].properties.children.items, {
@@ -153,14 +153,14 @@ describe("openapi v3 fold", () => {
 
   it("keeps a field called __proto__", () => {
     const fields = JSON.parse('{"__proto__": null}');
-    Object.defineProperty(fields, "__proto__", { value: plain(1, bool, "d"), enumerable: true });
+    Object.defineProperty(fields, "__proto__", { value: value(1, bool, "d"), enumerable: true });
     const roots = [rootOf(v1("Toy", "", fields), false)];
     const schema = folded(openApiV3, roots)["api.toys.v1.Toy"] as any;
     assert.deepEqual(Object.keys(schema.properties), ["__proto__"]);
   });
 
   it("marks structs that are replaced as a whole", () => {
-    const toy = v1("Toy", "", { a: plain(1, bool, "d") }, { atomic: true });
+    const toy = v1("Toy", "", { a: value(1, bool, "d") }, { atomic: true });
     const schema = folded(openApiV3, [rootOf(toy, false)])["api.toys.v1.Toy"] as any;
     assert.equal(schema["x-kubernetes-map-type"], "atomic");
   });
@@ -168,11 +168,11 @@ describe("openapi v3 fold", () => {
 
 describe("openapi v2 fold", () => {
   it("keeps descriptions beside references and prints no defaults", () => {
-    const part = v1("Part", "A part.", { size: always(1, amount, "how big") });
+    const part = v1("Part", "A part.", { size: required(1, amount, "how big") });
     const toy = v1("Toy", "A toy.", {
-      part: plain(1, part, "its part"),
-      notes: plain(2, map(string), "notes"),
-      made: optional(3, moment, "when"),
+      part: value(1, part, "its part"),
+      notes: value(2, map(string), "notes"),
+      made: pointer(3, moment, "when"),
     });
     assert.deepEqual(folded(openApiV2, [rootOf(toy, false)]), {
       "api.toys.v1.Part": {

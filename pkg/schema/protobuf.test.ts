@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
 import { arbitrary } from "./arbitrary.ts";
-import { plain, structs } from "./declare.ts";
+import { value, structs } from "./declare.ts";
 import { DecodeFault } from "./faults.ts";
 import { fromJson } from "./from-json.ts";
 import { unwrapEnvelope, wrapEnvelope } from "./protobuf-envelope.ts";
@@ -130,7 +130,7 @@ describe("Protobuf", () => {
   });
 
   it("refuses a scalar whose bytes are not what they should be", () => {
-    const any = structs("api/sample/v1")("Any", "", { any: plain(1, anything, "") });
+    const any = structs("api/sample/v1")("Any", "", { any: value(1, anything, "") });
     const holding = (text: string) => {
       const inner = Buffer.concat([Buffer.from([0x0a, text.length]), Buffer.from(text)]);
       return Buffer.concat([Buffer.from([0x0a, inner.length]), inner]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { seededRandom } from "#base";
 import { arbitrary } from "./arbitrary.ts";
-import { bool, int32, list, map, optional, plain, string, structs } from "./declare.ts";
+import { bool, int32, list, map, pointer, value, string, structs } from "./declare.ts";
 import { applyDefaults } from "./defaults.ts";
 import { fromJson } from "./from-json.ts";
 import { mergeRules } from "./merge-rules.ts";
@@ -34,7 +34,7 @@ describe("applyDefaults", () => {
   });
 
   it("gives each object a default of its own", () => {
-    const struct = v1("Lists", "", { tags: plain(1, list(string), "", { default: ["a"] }) });
+    const struct = v1("Lists", "", { tags: value(1, list(string), "", { default: ["a"] }) });
     const [one, two] = [{}, {}] as any[];
     applyDefaults(struct, one);
     applyDefaults(struct, two);
@@ -45,13 +45,13 @@ describe("applyDefaults", () => {
 
 describe("checkFields", () => {
   const struct = v1("Checked", "", {
-    name: plain(1, string, "", { required: true }),
-    at: optional(2, int32, "", { minimum: 0 }),
-    low: plain(3, int32, "", { maximum: 9 }),
-    span: plain(4, int32, "", { minimum: 1, maximum: 3 }),
-    items: plain(5, map(port), ""),
-    words: plain(6, list(string), "", { required: true, maxLength: 2 }),
-    flag: optional(7, bool, "", { required: true }),
+    name: value(1, string, "", { required: true }),
+    at: pointer(2, int32, "", { minimum: 0 }),
+    low: value(3, int32, "", { maximum: 9 }),
+    span: value(4, int32, "", { minimum: 1, maximum: 3 }),
+    items: value(5, map(port), ""),
+    words: value(6, list(string), "", { required: true, maxLength: 2 }),
+    flag: pointer(7, bool, "", { required: true }),
   });
 
   function problems(object: unknown): readonly string[] {
@@ -158,10 +158,10 @@ describe("arbitrary", () => {
 describe("protoText", () => {
   it("prints messages with their fields in the order of numbers", () => {
     const other = structs("api/other/v1")("Uses", "Uses a message of another package.", {
-      times: plain(2, list(moment), "Moments."),
-      amounts: plain(3, map(amount), "Amounts."),
-      own: optional(1, bool, "Own.", { protoName: "its_own" }),
-      text: plain(0, string, "Not on the wire."),
+      times: value(2, list(moment), "Moments."),
+      amounts: value(3, map(amount), "Amounts."),
+      own: pointer(1, bool, "Own.", { protoName: "its_own" }),
+      text: value(0, string, "Not on the wire."),
     });
     const packageName = (path: string) => `k.${path.replaceAll("/", ".")}`;
     const text = protoText("api/other/v1", [other], { packageName });

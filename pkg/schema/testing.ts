@@ -1,6 +1,6 @@
 /** Structs for the tests of this folder: one field of each sort. */
 import {
-  always,
+  required,
   bool,
   bytes,
   double,
@@ -12,10 +12,10 @@ import {
   list,
   map,
   named,
-  nullable,
+  nullablePointer,
   oneOf,
-  optional,
-  plain,
+  pointer,
+  value,
   scalar,
   string,
   structs,
@@ -36,7 +36,7 @@ export const moment: ScalarType<string | null> = scalar<string | null>({
     if (!/^\d+s$/.test(value)) throw new ScalarFault(`parsing moment "${value}"`);
     return value;
   },
-  wire: v1("Moment", "Seconds.", { seconds: plain(1, int64, "Seconds.") }),
+  wire: v1("Moment", "Seconds.", { seconds: value(1, int64, "Seconds.") }),
   toWire: (value) => (value === null ? undefined : { seconds: Number(value.slice(0, -1)) }),
   fromWire: (message: { seconds?: number }) => `${message.seconds ?? 0}s`,
   openapi: { type: "string" },
@@ -51,7 +51,7 @@ export const amount: ScalarType<string> = scalar<string>({
   doc: "Digits.",
   fromJson: (value) => String(value),
   fromNumber: (literal) => literal,
-  wire: v1("Amount", "Digits.", { string: plain(1, string, "Digits.") }),
+  wire: v1("Amount", "Digits.", { string: value(1, string, "Digits.") }),
   toWire: (value) => ({ string: value }),
   fromWire: (message: { string?: string }) => message.string ?? "",
   openapi: { type: "string" },
@@ -65,7 +65,7 @@ export const anything: ScalarType<unknown> = scalar<unknown>({
   package: "api/sample/v1",
   doc: "Any value.",
   fromJson: (value) => value,
-  wire: v1("Anything", "Any value.", { text: plain(1, string, "JSON.") }),
+  wire: v1("Anything", "Any value.", { text: value(1, string, "JSON.") }),
   toWire: (value) => ({ text: JSON.stringify(value) }),
   fromWire: (message: { text?: string }) => JSON.parse(message.text ?? "null"),
   openapi: {},
@@ -73,21 +73,21 @@ export const anything: ScalarType<unknown> = scalar<unknown>({
 });
 
 export const meta = v1("Meta", "Metadata.", {
-  name: plain(1, string, "Name."),
-  made: plain(8, moment, "When made.", { omitZero: true }),
-  labels: plain(11, map(string), "Labels."),
-  tags: plain(14, list(string), "Tags."),
+  name: value(1, string, "Name."),
+  made: value(8, moment, "When made.", { omitZero: true }),
+  labels: value(11, map(string), "Labels."),
+  tags: value(14, list(string), "Tags."),
 });
 
 export const port = v1("Port", "A port.", {
-  name: plain(1, string, "Name."),
-  number: always(2, int32, "Number.", { minimum: 1, maximum: 65535 }),
-  protocol: plain(3, oneOf("TCP", "UDP"), "Protocol.", { default: "TCP", enumerated: true }),
+  name: value(1, string, "Name."),
+  number: required(2, int32, "Number.", { minimum: 1, maximum: 65535 }),
+  protocol: value(3, oneOf("TCP", "UDP"), "Protocol.", { default: "TCP", enumerated: true }),
 });
 
 const source = v1("Source", "Where it comes from, flattened in JSON.", {
-  path: optional(1, string, "A path."),
-  empty: plain(2, bool, "Nothing."),
+  path: pointer(1, string, "A path."),
+  empty: value(2, bool, "Nothing."),
 });
 
 interface Node {
@@ -97,31 +97,31 @@ interface Node {
 
 const nodeType: LazyType<Node> = lazy<Node>((): Type => node);
 export const node = v1("Node", "Contains itself.", {
-  value: plain(1, int32, "A value.", { default: 7 }),
-  below: plain(2, list(nodeType), "Nodes below."),
+  value: value(1, int32, "A value.", { default: 7 }),
+  below: value(2, list(nodeType), "Nodes below."),
 });
 
 export const spec = v1("ThingSpec", "What a thing should be.", {
-  count: optional(1, int32, "How many.", { default: 3, minimum: 0 }),
-  big: plain(2, int64, "A big number."),
-  ratio: plain(3, double, "A ratio."),
-  type: plain(5, named("v1.ThingType", "A", "B"), "Type.", { immutable: true }),
-  on: plain(4, bool, "On."),
-  raw: plain(6, bytes, "Bytes."),
-  rawByKey: plain(7, map(bytes), "Bytes by key."),
-  ports: plain(8, list(port), "Ports.", { patchStrategy: ["merge"], patchMergeKey: "number" }),
-  names: always(9, list(string), "Names."),
-  amounts: plain(10, map(amount), "Amounts."),
-  numbers: plain(11, list(int32), "Numbers."),
-  owner: nullable(12, string, "Owner."),
-  seen: plain(13, moment, "Seen."),
+  count: pointer(1, int32, "How many.", { default: 3, minimum: 0 }),
+  big: value(2, int64, "A big number."),
+  ratio: value(3, double, "A ratio."),
+  type: value(5, named("v1.ThingType", "A", "B"), "Type.", { immutable: true }),
+  on: value(4, bool, "On."),
+  raw: value(6, bytes, "Bytes."),
+  rawByKey: value(7, map(bytes), "Bytes by key."),
+  ports: value(8, list(port), "Ports.", { patchStrategy: ["merge"], patchMergeKey: "number" }),
+  names: required(9, list(string), "Names."),
+  amounts: value(10, map(amount), "Amounts."),
+  numbers: value(11, list(int32), "Numbers."),
+  owner: nullablePointer(12, string, "Owner."),
+  seen: value(13, moment, "Seen."),
   source: inline(14, source, "Source."),
-  extra: plain(15, map(boxedList("api/sample/v1", "Extra", string)), "Extra."),
-  tree: optional(16, node, "Tree."),
-  note: plain(17, string, "Note.", { maxLength: 5, pattern: /^[a-z]*$/ }),
+  extra: value(15, map(boxedList("api/sample/v1", "Extra", string)), "Extra."),
+  tree: pointer(16, node, "Tree."),
+  note: value(17, string, "Note.", { maxLength: 5, pattern: /^[a-z]*$/ }),
 });
 
 export const thing = v1("Thing", "A thing.", {
-  metadata: plain(1, meta, "Metadata."),
-  spec: plain(2, spec, "Spec."),
+  metadata: value(1, meta, "Metadata."),
+  spec: value(2, spec, "Spec."),
 });

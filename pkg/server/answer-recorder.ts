@@ -5,11 +5,11 @@ import { concatBytes, memoize } from "#base";
 import { Catalog, type Domain, listMeta, parseYaml, printJson, type Resource } from "#meta";
 import type { AuditTrail } from "#request";
 import {
-  always,
+  required,
   fromProtobuf,
   list,
   parseJson,
-  plain,
+  value,
   type StructType,
   structs,
   toJson,
@@ -143,7 +143,7 @@ const made = structs("made/v1");
 
 const listOf = memoize((member: StructType<any>): StructType<any> =>
   made(`${member.name}List`, "A list.", {
-    metadata: plain(1, listMeta, "Facts about the list."),
-    items: always(2, list(member), "Its members."),
+    metadata: value(1, listMeta, "Facts about the list."),
+    items: required(2, list(member), "Its members."),
   }),
 );

@@ -2,11 +2,11 @@
 import { type Domain, type Kind, listMeta, resolve, type Resource, type Subresource } from "#meta";
 import { memoize } from "#base";
 import {
-  always,
+  required,
   type GroupVersionKind,
   list,
   type OpenApiRoot,
-  plain,
+  value,
   structs,
   type StructType,
 } from "#schema";
@@ -15,8 +15,8 @@ import {
 const listStructs = memoize((kind: Kind) =>
   memoize((struct: StructType<any>) =>
     structs(struct.package)(kind.listKind, `A list of ${kind.kind} objects.`, {
-      metadata: plain(1, listMeta, "Metadata of the list."),
-      items: always(2, list(struct), "The objects."),
+      metadata: value(1, listMeta, "Metadata of the list."),
+      items: required(2, list(struct), "The objects."),
     }),
   ),
 );

@@ -3,26 +3,26 @@
  * kind.
  */
 import { Catalog, domainOf, kind, type Kind, objectMeta } from "#meta";
-import { always, int32, optional, plain, string, structs } from "#schema";
+import { required, int32, pointer, value, string, structs } from "#schema";
 
 const toys = (version: string) => structs(`api/toys/${version}`);
 
 function toyStruct(version: string) {
   const v = toys(version);
-  const spec = v("ToySpec", "A toy as wanted.", { wheels: optional(1, int32, "How many.") });
+  const spec = v("ToySpec", "A toy as wanted.", { wheels: pointer(1, int32, "How many.") });
   return v("Toy", "A toy.", {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, spec, "What the toy is like."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, spec, "What the toy is like."),
   });
 }
 const toyV1 = toyStruct("v1");
 const toyBeta = toyStruct("v1beta1");
 const boxV1 = structs("api/core/v1")("Box", "A box.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  label: always(2, string, "What is inside."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  label: required(2, string, "What is inside."),
 });
 const bindingV1 = structs("api/core/v1")("Bond", "Ties a box to a place.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
 });
 
 const same = { up: (object: any) => object, down: (object: any) => object };
@@ -75,7 +75,7 @@ export function toyCatalog(...more: readonly Kind[]): Catalog {
 /** A kind that comes later, as a custom resource does. */
 export function lateKind(group: string): Kind {
   const struct = structs("com/example/v1")("Late", "Came late.", {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
   });
   return kind(struct, {
     ...nothing,

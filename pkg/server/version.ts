@@ -1,23 +1,23 @@
 /** What `/version` says. */
-import { always, type Infer, plain, string, structs } from "#schema";
+import { required, type Infer, value, string, structs } from "#schema";
 
 /** The release of the API that is served, and of the program that serves it. */
 const release = { major: "1", minor: "34", gitVersion: "v1.34.0+keelson" } as const;
 
 export const versionStruct = structs("apimachinery/pkg/version")("Info", "Versions of a server.", {
-  major: always(1, string, "Major version of the program."),
-  minor: always(2, string, "Minor version of the program."),
-  emulationMajor: plain(3, string, "Major version whose behaviour is shown."),
-  emulationMinor: plain(4, string, "Minor version whose behaviour is shown."),
-  minCompatibilityMajor: plain(5, string, "Major version of the oldest compatible program."),
-  minCompatibilityMinor: plain(6, string, "Minor version of the oldest compatible program."),
-  gitVersion: always(7, string, "Release in full, as semantic version."),
-  gitCommit: always(8, string, "Commit that was built, if known."),
-  gitTreeState: always(9, string, "`clean`, or `dirty` with changes that were never committed."),
-  buildDate: always(10, string, "When it was built, RFC 3339."),
-  goVersion: always(11, string, "Runtime and its version."),
-  compiler: always(12, string, "Compiler."),
-  platform: always(13, string, "Operating system and architecture."),
+  major: required(1, string, "Major version of the program."),
+  minor: required(2, string, "Minor version of the program."),
+  emulationMajor: value(3, string, "Major version whose behaviour is shown."),
+  emulationMinor: value(4, string, "Minor version whose behaviour is shown."),
+  minCompatibilityMajor: value(5, string, "Major version of the oldest compatible program."),
+  minCompatibilityMinor: value(6, string, "Minor version of the oldest compatible program."),
+  gitVersion: required(7, string, "Release in full, as semantic version."),
+  gitCommit: required(8, string, "Commit that was built, if known."),
+  gitTreeState: required(9, string, "`clean`, or `dirty` with changes that were never committed."),
+  buildDate: required(10, string, "When it was built, RFC 3339."),
+  goVersion: required(11, string, "Runtime and its version."),
+  compiler: required(12, string, "Compiler."),
+  platform: required(13, string, "Operating system and architecture."),
 });
 
 export function versionInfo(): Infer<typeof versionStruct> {

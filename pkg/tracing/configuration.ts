@@ -1,5 +1,5 @@
 import { decodeConfiguration, kubernetes, refuseProblems, resolve } from "#meta";
-import { int32, optional, Path, Problems, string, structs } from "#schema";
+import { int32, pointer, Path, Problems, string, structs } from "#schema";
 
 /** What is recorded of requests, and where it is sent. */
 export interface TracingConfiguration {
@@ -12,8 +12,8 @@ export interface TracingConfiguration {
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
 
 const configurationStruct = v1("TracingConfiguration", "How requests are traced.", {
-  endpoint: optional(1, string, "Collector, host:port; localhost:4317 if absent."),
-  samplingRatePerMillion: optional(2, int32, "Requests out of a million that are recorded."),
+  endpoint: pointer(1, string, "Collector, host:port; localhost:4317 if absent."),
+  samplingRatePerMillion: pointer(2, int32, "Requests out of a million that are recorded."),
 });
 
 const versions = ["v1", "v1beta1", "v1alpha1"].map((version) =>

@@ -5,9 +5,9 @@ import protobuf from "protobufjs";
 import * as api from "#api";
 import { listMeta, protoPackage } from "#meta";
 import {
-  always,
+  required,
   list,
-  plain,
+  value,
   protoText,
   structs,
   type StructType,
@@ -52,7 +52,7 @@ function messages(): ReadonlyMap<string, ReadonlyMap<string, StructType<any>>> {
 /** The message that a list is when it cannot be a repeated field. */
 function boxOf(box: { readonly name: string; readonly package: string }, element: Type) {
   return structs(box.package)(box.name, "A list as a message of its own.", {
-    items: plain(1, list(element), "The elements."),
+    items: value(1, list(element), "The elements."),
   });
 }
 
@@ -73,8 +73,8 @@ function isStruct(value: unknown): value is StructType<any> {
 
 function listOf(struct: StructType<any>, name: string): StructType<any> {
   return structs(struct.package)(name, `A list of ${struct.name} objects.`, {
-    metadata: plain(1, listMeta, "Metadata of the list."),
-    items: always(2, list(struct), "The objects."),
+    metadata: value(1, listMeta, "Metadata of the list."),
+    items: required(2, list(struct), "The objects."),
   });
 }
 

@@ -1,4 +1,14 @@
-import { always, inline, type Infer, list, named, optional, plain, string, structs } from "#schema";
+import {
+  required,
+  inline,
+  type Infer,
+  list,
+  named,
+  pointer,
+  value,
+  string,
+  structs,
+} from "#schema";
 import { labelSelector } from "#meta";
 import { ruleWithOperations } from "./rule.ts";
 
@@ -15,8 +25,8 @@ export const byName = {
 export function matchConditionOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
   return declare("MatchCondition", "A filter of requests, in CEL.", {
-    name: always(1, string, "Name of the condition, for audit events and warnings."),
-    expression: always(2, string, "Must be true for the request to be looked at."),
+    name: required(1, string, "Name of the condition, for audit events and warnings."),
+    expression: required(2, string, "Must be true for the request to be looked at."),
   });
 }
 
@@ -29,8 +39,8 @@ export function sharedPolicyStructs(version: Version) {
     "ParamKind",
     "Kind of the objects that parametrize a policy.",
     {
-      apiVersion: plain(1, string, "Their group and version."),
-      kind: plain(2, string, "Their kind."),
+      apiVersion: value(1, string, "Their group and version."),
+      kind: value(2, string, "Their kind."),
     },
     { atomic: true },
   );
@@ -38,10 +48,10 @@ export function sharedPolicyStructs(version: Version) {
     "Variable",
     "A named expression, for use in the other expressions.",
     {
-      name: always(1, string, "Identifier; other expressions say `variables.name`.", {
+      name: required(1, string, "Identifier; other expressions say `variables.name`.", {
         protoName: "Name",
       }),
-      expression: always(2, string, "Its value, in CEL.", { protoName: "Expression" }),
+      expression: required(2, string, "Its value, in CEL.", { protoName: "Expression" }),
     },
     { atomic: version !== "v1alpha1" },
   );
@@ -64,7 +74,7 @@ function matchResourcesOf(version: Version) {
     "NamedRuleWithOperations",
     "Which operations on which resources and names are meant.",
     {
-      resourceNames: plain(1, list(string), "Names of objects; empty means all.", {
+      resourceNames: value(1, list(string), "Names of objects; empty means all.", {
         listType: "atomic",
       }),
       ruleWithOperations: inline(2, ruleWithOperations, "Operations and resources.", {
@@ -77,19 +87,19 @@ function matchResourcesOf(version: Version) {
     "MatchResources",
     "Which requests a policy or binding is for.",
     {
-      namespaceSelector: optional(1, labelSelector, "Namespaces by label; empty means all.", {
+      namespaceSelector: pointer(1, labelSelector, "Namespaces by label; empty means all.", {
         default: {},
       }),
-      objectSelector: optional(2, labelSelector, "Objects by label; empty means all.", {
+      objectSelector: pointer(2, labelSelector, "Objects by label; empty means all.", {
         default: {},
       }),
-      resourceRules: plain(3, list(namedRule), "What is looked at: any of these.", {
+      resourceRules: value(3, list(namedRule), "What is looked at: any of these.", {
         listType: "atomic",
       }),
-      excludeResourceRules: plain(4, list(namedRule), "What is not: any of these.", {
+      excludeResourceRules: value(4, list(namedRule), "What is not: any of these.", {
         listType: "atomic",
       }),
-      matchPolicy: optional(
+      matchPolicy: pointer(
         7,
         named(`${version}.MatchPolicyType`, "Exact", "Equivalent"),
         "Whether the same object under another group or version is meant, too.",
@@ -107,14 +117,14 @@ function paramRefOf(version: Version) {
     "ParamRef",
     "The objects that parametrize a binding.",
     {
-      name: plain(1, string, "Name of the object; excludes selector."),
-      namespace: plain(
+      name: value(1, string, "Name of the object; excludes selector."),
+      namespace: value(
         2,
         string,
         "Its namespace; empty means that of the request, if the kind is namespaced.",
       ),
-      selector: optional(3, labelSelector, "Objects by label; excludes name."),
-      parameterNotFoundAction: optional(
+      selector: pointer(3, labelSelector, "Objects by label; excludes name."),
+      parameterNotFoundAction: pointer(
         4,
         named(`${version}.ParameterNotFoundActionType`, "Allow", "Deny"),
         "What becomes of the request if there is no such object: Allow or Deny.",

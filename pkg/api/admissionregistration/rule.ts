@@ -3,9 +3,9 @@ import {
   type Infer,
   list,
   named,
-  optional,
+  pointer,
   type Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -15,17 +15,17 @@ import { unsupported } from "../strategy.ts";
 const v1 = structs("api/admissionregistration/v1");
 
 const rule = v1("Rule", "Which resources are meant.", {
-  apiGroups: plain(1, list(string), "Groups; `*` alone means all, an empty text the core group.", {
+  apiGroups: value(1, list(string), "Groups; `*` alone means all, an empty text the core group.", {
     listType: "atomic",
   }),
-  apiVersions: plain(2, list(string), "Versions; `*` alone means all.", { listType: "atomic" }),
-  resources: plain(
+  apiVersions: value(2, list(string), "Versions; `*` alone means all.", { listType: "atomic" }),
+  resources: value(
     3,
     list(string),
     "Resources and subresources: `pods`, `pods/log`, `pods/*`, `*/scale`, `*`, `*/*`.",
     { listType: "atomic" },
   ),
-  scope: optional(
+  scope: pointer(
     4,
     named("v1.ScopeType", "Cluster", "Namespaced", "*"),
     "Only cluster-scoped ones, only namespaced ones, or both (`*`).",
@@ -38,7 +38,7 @@ export const ruleWithOperations = v1(
   "RuleWithOperations",
   "Which operations on which resources are meant.",
   {
-    operations: plain(
+    operations: value(
       1,
       list(named("v1.OperationType", "*", "CREATE", "UPDATE", "DELETE", "CONNECT")),
       "CREATE, UPDATE, DELETE, CONNECT, or `*` alone for all.",

@@ -3,14 +3,14 @@
  * versions have in common may stand beside them there, instead of in each.
  */
 import {
-  always,
+  required,
   bool,
   type Infer,
   int32,
   list,
   named,
-  optional,
-  plain,
+  pointer,
+  value,
   string,
   structs,
 } from "#schema";
@@ -23,32 +23,32 @@ const atomic = { listType: "atomic" } as const;
 const { names, validation, subresources, selectableField, status } = definitionParts;
 
 const columnDefinition = v1beta1("CustomResourceColumnDefinition", "A column of `kubectl get`.", {
-  name: always(1, string, "Heading."),
-  type: always(2, string, "OpenAPI type: boolean, date, integer, number or string."),
-  format: plain(3, string, "OpenAPI format of the type."),
-  description: plain(4, string, "What the column shows."),
-  priority: plain(5, int32, "0 is always shown, greater ones only with `-o wide`."),
-  JSONPath: always(6, string, "Path to the value, as in `.spec.size`."),
+  name: required(1, string, "Heading."),
+  type: required(2, string, "OpenAPI type: boolean, date, integer, number or string."),
+  format: value(3, string, "OpenAPI format of the type."),
+  description: value(4, string, "What the column shows."),
+  priority: value(5, int32, "0 is always shown, greater ones only with `-o wide`."),
+  JSONPath: required(6, string, "Path to the value, as in `.spec.size`."),
 });
 
 const conversion = v1beta1("CustomResourceConversion", "How objects change versions.", {
-  strategy: always(
+  strategy: required(
     1,
     named("v1beta1.ConversionStrategyType", "None", "Webhook"),
     "None (only apiVersion changes) or Webhook.",
   ),
-  webhookClientConfig: optional(2, webhookClientConfigOf(v1beta1), "Where the calls go."),
-  conversionReviewVersions: plain(3, list(string), "Versions that the webhook takes.", atomic),
+  webhookClientConfig: pointer(2, webhookClientConfigOf(v1beta1), "Where the calls go."),
+  conversionReviewVersions: value(3, list(string), "Versions that the webhook takes.", atomic),
 });
 
 /** What stands in one version, or beside all of them. */
 function shared(numbers: readonly [number, number, number, number]) {
   const [schema, more, columns, selectable] = numbers;
   return {
-    schema: optional(schema, validation, "What objects look like."),
-    subresources: optional(more, subresources, "Further endpoints of objects."),
-    columns: plain(columns, list(columnDefinition), "Columns of `kubectl get`.", atomic),
-    selectableFields: plain(selectable, list(selectableField), "Fields for selectors.", atomic),
+    schema: pointer(schema, validation, "What objects look like."),
+    subresources: pointer(more, subresources, "Further endpoints of objects."),
+    columns: value(columns, list(columnDefinition), "Columns of `kubectl get`.", atomic),
+    selectableFields: value(selectable, list(selectableField), "Fields for selectors.", atomic),
   };
 }
 
@@ -56,30 +56,30 @@ const ofVersion = shared([4, 5, 6, 9]);
 const ofAll = shared([5, 6, 8, 11]);
 
 const version = v1beta1("CustomResourceDefinitionVersion", "One version of the resource.", {
-  name: always(1, string, "Name, as in v1beta1."),
-  served: always(2, bool, "Whether the version is served."),
-  storage: always(3, bool, "Whether objects are stored in it; true of exactly one version."),
+  name: required(1, string, "Name, as in v1beta1."),
+  served: required(2, bool, "Whether the version is served."),
+  storage: required(3, bool, "Whether objects are stored in it; true of exactly one version."),
   schema: ofVersion.schema,
   subresources: ofVersion.subresources,
   additionalPrinterColumns: ofVersion.columns,
-  deprecated: plain(7, bool, "True = clients are warned."),
-  deprecationWarning: optional(8, string, "The warning, instead of a general one."),
+  deprecated: value(7, bool, "True = clients are warned."),
+  deprecationWarning: pointer(8, string, "The warning, instead of a general one."),
   selectableFields: ofVersion.selectableFields,
 });
 
 const spec = v1beta1("CustomResourceDefinitionSpec", "What is defined.", {
-  group: always(1, string, "API group."),
-  version: plain(2, string, "The only version, or the first of them."),
-  names: always(3, names, "What the resource is called."),
-  scope: always(4, named("v1beta1.ResourceScope", "Cluster", "Namespaced"), "Where objects are."),
+  group: required(1, string, "API group."),
+  version: value(2, string, "The only version, or the first of them."),
+  names: required(3, names, "What the resource is called."),
+  scope: required(4, named("v1beta1.ResourceScope", "Cluster", "Namespaced"), "Where objects are."),
   validation: ofAll.schema,
   subresources: ofAll.subresources,
-  versions: plain(7, list(version), "All versions.", atomic),
+  versions: value(7, list(version), "All versions.", atomic),
   additionalPrinterColumns: ofAll.columns,
-  conversion: optional(9, conversion, "How objects get from version to version.", {
+  conversion: pointer(9, conversion, "How objects get from version to version.", {
     default: { strategy: "None" },
   }),
-  preserveUnknownFields: optional(10, bool, "Whether fields that no schema knows stay.", {
+  preserveUnknownFields: pointer(10, bool, "Whether fields that no schema knows stay.", {
     default: true,
   }),
   selectableFields: ofAll.selectableFields,
@@ -89,9 +89,9 @@ export const customResourceDefinitionV1beta1 = v1beta1(
   "CustomResourceDefinition",
   "Adds a resource to the API.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, spec, "What is defined."),
-    status: plain(3, status, "What has become of it."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, spec, "What is defined."),
+    status: value(3, status, "What has become of it."),
   },
 );
 

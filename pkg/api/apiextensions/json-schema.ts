@@ -1,7 +1,7 @@
 /** The schemas of custom resources: a struct that contains itself, and the unions inside it. */
 import { isJsonObject } from "#base";
 import {
-  always,
+  required,
   bool,
   bytes,
   double,
@@ -11,8 +11,8 @@ import {
   list,
   map,
   named,
-  optional,
-  plain,
+  pointer,
+  value,
   scalar,
   ScalarFault,
   type ScalarType,
@@ -36,7 +36,7 @@ const json: ScalarType<unknown> = scalar<unknown>({
   name: "JSON",
   package: PACKAGE,
   wire: v1("JSON", "A JSON value of any kind.", {
-    raw: optional(1, bytes, "The value as JSON text."),
+    raw: pointer(1, bytes, "The value as JSON text."),
   }),
   openapi: {},
 });
@@ -54,8 +54,8 @@ const jsonSchemaPropsOrArray = scalar<NonNullable<JsonSchema["items"]> | null>({
     return typeof value === "object" && value !== null ? decoded(value) : null;
   },
   wire: v1("JSONSchemaPropsOrArray", OR_LIST, {
-    schema: optional(1, recursive, "The schema."),
-    jSONSchemas: plain(2, list(recursive), "The schemas."),
+    schema: pointer(1, recursive, "The schema."),
+    jSONSchemas: value(2, list(recursive), "The schemas."),
   }),
   toWire: (value) => (Array.isArray(value) ? { jSONSchemas: value } : { schema: value }),
   fromWire: (message: { schema?: JsonSchema; jSONSchemas?: JsonSchema[] }) =>
@@ -74,8 +74,8 @@ const jsonSchemaPropsOrBool = scalar<JsonSchema | boolean>({
     throw new ScalarFault("boolean or JSON schema expected");
   },
   wire: v1("JSONSchemaPropsOrBool", OR_BOOL, {
-    allows: plain(1, bool, "Whether anything is allowed."),
-    schema: optional(2, recursive, "The schema."),
+    allows: value(1, bool, "Whether anything is allowed."),
+    schema: pointer(2, recursive, "The schema."),
   }),
   toWire: (value) =>
     typeof value === "boolean" ? { allows: value } : { allows: true, schema: value },
@@ -94,8 +94,8 @@ const jsonSchemaPropsOrStringArray = scalar<JsonSchema | readonly string[] | nul
     return typeof value === "object" && value !== null ? decoded(value) : null;
   },
   wire: v1("JSONSchemaPropsOrStringArray", OR_NAMES, {
-    schema: optional(1, recursive, "The schema."),
-    property: plain(2, list(string), "The names."),
+    schema: pointer(1, recursive, "The schema."),
+    property: value(2, list(string), "The names."),
   }),
   toWire: (value) => (Array.isArray(value) ? { property: value } : { schema: value }),
   fromWire: (message: { schema?: JsonSchema; property?: string[] }) =>
@@ -103,19 +103,19 @@ const jsonSchemaPropsOrStringArray = scalar<JsonSchema | readonly string[] | nul
 });
 
 const names = v1("JSONSchemaPropsOrStringArray", OR_NAMES, {
-  property: plain(2, list(string), "The names."),
+  property: value(2, list(string), "The names."),
 });
 
 const externalDocumentation = v1("ExternalDocumentation", "Where more is written.", {
-  description: plain(1, string, "What is written there."),
-  url: plain(2, string, "Its address."),
+  description: value(1, string, "What is written there."),
+  url: value(2, string, "Its address."),
 });
 
 const validationRule = v1("ValidationRule", "A rule in CEL that values must meet.", {
-  rule: always(1, string, "Must be true of `self`, the value; `oldSelf` is the one before."),
-  message: plain(2, string, "What clients are told otherwise."),
-  messageExpression: plain(3, string, "The message as an expression, instead of `message`."),
-  reason: optional(
+  rule: required(1, string, "Must be true of `self`, the value; `oldSelf` is the one before."),
+  message: value(2, string, "What clients are told otherwise."),
+  messageExpression: value(3, string, "The message as an expression, instead of `message`."),
+  reason: pointer(
     4,
     named(
       "v1.FieldValueErrorReason",
@@ -126,8 +126,8 @@ const validationRule = v1("ValidationRule", "A rule in CEL that values must meet
     ),
     "Reason of the cause that clients are told.",
   ),
-  fieldPath: plain(5, string, "The field below that is to blame, as in `.spec.size`."),
-  optionalOldSelf: optional(
+  fieldPath: value(5, string, "The field below that is to blame, as in `.spec.size`."),
+  optionalOldSelf: pointer(
     6,
     bool,
     "True = the rule runs on creation, too, and `oldSelf` is an optional value.",
@@ -138,75 +138,75 @@ const atomic = { listType: "atomic" } as const;
 const typeDoc = "Type: object, array, string, integer, number or boolean.";
 
 export const jsonSchemaProps: StructType<any> = v1("JSONSchemaProps", "A schema of JSON values.", {
-  id: plain(1, string, "Unsupported."),
-  $schema: plain(2, string, "The dialect.", { protoName: "schema" }),
-  $ref: optional(3, string, "Unsupported.", { protoName: "ref" }),
-  description: plain(4, string, "What the value means, for `kubectl explain`."),
-  type: plain(5, string, typeDoc),
-  format: plain(6, string, "What the text looks like, as in date-time; unknown ones are ignored."),
-  title: plain(7, string, "A heading."),
-  default: optional(8, json, "Value that is filled in when the field is absent."),
-  maximum: optional(9, double, "Greatest number."),
-  exclusiveMaximum: plain(10, bool, "True = less than the maximum."),
-  minimum: optional(11, double, "Least number."),
-  exclusiveMinimum: plain(12, bool, "True = more than the minimum."),
-  maxLength: optional(13, int64, "Most characters of a text."),
-  minLength: optional(14, int64, "Fewest characters of a text."),
-  pattern: plain(15, string, "Regular expression (RE2) that must match somewhere in a text."),
-  maxItems: optional(16, int64, "Most elements of an array."),
-  minItems: optional(17, int64, "Fewest elements of an array."),
-  uniqueItems: plain(18, bool, "Must not be true; see x-kubernetes-list-type."),
-  multipleOf: optional(19, double, "The number is a multiple of this."),
-  enum: plain(20, list(json), "The allowed values.", atomic),
-  maxProperties: optional(21, int64, "Most properties of an object."),
-  minProperties: optional(22, int64, "Fewest properties of an object."),
-  required: plain(23, list(string), "Properties that must be there.", atomic),
-  items: optional(24, jsonSchemaPropsOrArray, "Schema of the elements of an array."),
-  allOf: plain(25, list(recursive), "All of these must hold.", atomic),
-  oneOf: plain(26, list(recursive), "Exactly one of these must hold.", atomic),
-  anyOf: plain(27, list(recursive), "At least one of these must hold.", atomic),
-  not: optional(28, recursive, "This must not hold."),
-  properties: plain(29, map(recursive), "Schemas of the properties of an object, by name."),
-  additionalProperties: optional(
+  id: value(1, string, "Unsupported."),
+  $schema: value(2, string, "The dialect.", { protoName: "schema" }),
+  $ref: pointer(3, string, "Unsupported.", { protoName: "ref" }),
+  description: value(4, string, "What the value means, for `kubectl explain`."),
+  type: value(5, string, typeDoc),
+  format: value(6, string, "What the text looks like, as in date-time; unknown ones are ignored."),
+  title: value(7, string, "A heading."),
+  default: pointer(8, json, "Value that is filled in when the field is absent."),
+  maximum: pointer(9, double, "Greatest number."),
+  exclusiveMaximum: value(10, bool, "True = less than the maximum."),
+  minimum: pointer(11, double, "Least number."),
+  exclusiveMinimum: value(12, bool, "True = more than the minimum."),
+  maxLength: pointer(13, int64, "Most characters of a text."),
+  minLength: pointer(14, int64, "Fewest characters of a text."),
+  pattern: value(15, string, "Regular expression (RE2) that must match somewhere in a text."),
+  maxItems: pointer(16, int64, "Most elements of an array."),
+  minItems: pointer(17, int64, "Fewest elements of an array."),
+  uniqueItems: value(18, bool, "Must not be true; see x-kubernetes-list-type."),
+  multipleOf: pointer(19, double, "The number is a multiple of this."),
+  enum: value(20, list(json), "The allowed values.", atomic),
+  maxProperties: pointer(21, int64, "Most properties of an object."),
+  minProperties: pointer(22, int64, "Fewest properties of an object."),
+  required: value(23, list(string), "Properties that must be there.", atomic),
+  items: pointer(24, jsonSchemaPropsOrArray, "Schema of the elements of an array."),
+  allOf: value(25, list(recursive), "All of these must hold.", atomic),
+  oneOf: value(26, list(recursive), "Exactly one of these must hold.", atomic),
+  anyOf: value(27, list(recursive), "At least one of these must hold.", atomic),
+  not: pointer(28, recursive, "This must not hold."),
+  properties: value(29, map(recursive), "Schemas of the properties of an object, by name."),
+  additionalProperties: pointer(
     30,
     jsonSchemaPropsOrBool,
     "Schema of the values of a map; excludes properties.",
   ),
-  patternProperties: plain(31, map(recursive), "Unsupported."),
-  dependencies: plain(32, map(jsonSchemaPropsOrStringArray), "Unsupported."),
-  additionalItems: optional(33, jsonSchemaPropsOrBool, "Unsupported."),
-  definitions: plain(34, map(recursive), "Unsupported."),
-  externalDocs: optional(35, externalDocumentation, "Where more is written."),
-  example: optional(36, json, "An example."),
-  nullable: plain(37, bool, "True = null is a value, too."),
-  "x-kubernetes-preserve-unknown-fields": optional(
+  patternProperties: value(31, map(recursive), "Unsupported."),
+  dependencies: value(32, map(jsonSchemaPropsOrStringArray), "Unsupported."),
+  additionalItems: pointer(33, jsonSchemaPropsOrBool, "Unsupported."),
+  definitions: value(34, map(recursive), "Unsupported."),
+  externalDocs: pointer(35, externalDocumentation, "Where more is written."),
+  example: pointer(36, json, "An example."),
+  nullable: value(37, bool, "True = null is a value, too."),
+  "x-kubernetes-preserve-unknown-fields": pointer(
     38,
     bool,
     "True = fields that the schema does not know are kept.",
     { protoName: "xKubernetesPreserveUnknownFields" },
   ),
-  "x-kubernetes-embedded-resource": plain(
+  "x-kubernetes-embedded-resource": value(
     39,
     bool,
     "True = the value is an object with apiVersion, kind and metadata.",
     { protoName: "xKubernetesEmbeddedResource" },
   ),
-  "x-kubernetes-int-or-string": plain(40, bool, "True = the value is an integer or a text.", {
+  "x-kubernetes-int-or-string": value(40, bool, "True = the value is an integer or a text.", {
     protoName: "xKubernetesIntOrString",
   }),
-  "x-kubernetes-list-map-keys": plain(
+  "x-kubernetes-list-map-keys": value(
     41,
     list(string),
     "Properties that tell the elements of a list of type map apart.",
     { ...atomic, protoName: "xKubernetesListMapKeys" },
   ),
-  "x-kubernetes-list-type": optional(42, string, "How lists are merged: atomic, set or map.", {
+  "x-kubernetes-list-type": pointer(42, string, "How lists are merged: atomic, set or map.", {
     protoName: "xKubernetesListType",
   }),
-  "x-kubernetes-map-type": optional(43, string, "How maps are merged: granular or atomic.", {
+  "x-kubernetes-map-type": pointer(43, string, "How maps are merged: granular or atomic.", {
     protoName: "xKubernetesMapType",
   }),
-  "x-kubernetes-validations": plain(44, list(validationRule), "Rules in CEL.", {
+  "x-kubernetes-validations": value(44, list(validationRule), "Rules in CEL.", {
     listType: "map",
     listMapKeys: ["rule"],
     patchStrategy: ["merge"],

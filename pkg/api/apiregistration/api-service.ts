@@ -1,14 +1,14 @@
 import {
-  always,
+  required,
   bool,
   bytes,
   type Infer,
   int32,
   list,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -29,25 +29,25 @@ import { invalidEach, unsupported } from "../strategy.ts";
 const v1 = structs("kube_aggregator/pkg/apis/apiregistration/v1");
 
 const serviceReference = v1("ServiceReference", "Points to a Service.", {
-  namespace: plain(1, string, "Its namespace."),
-  name: plain(2, string, "Its name."),
-  port: optional(3, int32, "Port that it serves HTTPS on.", { default: 443 }),
+  namespace: value(1, string, "Its namespace."),
+  name: value(2, string, "Its name."),
+  port: pointer(3, int32, "Port that it serves HTTPS on.", { default: 443 }),
 });
 
 const apiServiceSpec = v1("APIServiceSpec", "Which API, and who serves it.", {
-  service: optional(1, serviceReference, "Who serves it; absent means this server itself."),
-  group: plain(2, string, "API group."),
-  version: plain(3, string, "Version of the group, as in `v1`."),
-  insecureSkipTLSVerify: plain(4, bool, "Take any certificate of the service; unsafe."),
-  caBundle: plain(5, bytes, "Authorities in PEM that the service's certificate must come from.", {
+  service: pointer(1, serviceReference, "Who serves it; absent means this server itself."),
+  group: value(2, string, "API group."),
+  version: value(3, string, "Version of the group, as in `v1`."),
+  insecureSkipTLSVerify: value(4, bool, "Take any certificate of the service; unsafe."),
+  caBundle: value(5, bytes, "Authorities in PEM that the service's certificate must come from.", {
     listType: "atomic",
   }),
-  groupPriorityMinimum: always(
+  groupPriorityMinimum: required(
     7,
     int32,
     "Rank of the group: those with the largest numbers come first; up to 20000.",
   ),
-  versionPriority: always(
+  versionPriority: required(
     8,
     int32,
     "Rank of the version within its group: the largest number comes first; up to 1000.",
@@ -55,23 +55,23 @@ const apiServiceSpec = v1("APIServiceSpec", "Which API, and who serves it.", {
 });
 
 const apiServiceCondition = v1("APIServiceCondition", "Something known of the API.", {
-  type: always(
+  type: required(
     1,
     named("v1.APIServiceConditionType", "Available"),
     "What it is about, as in Available.",
   ),
-  status: always(
+  status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
     "Whether it holds: True, False or Unknown.",
   ),
-  lastTransitionTime: plain(3, time, "When it last changed."),
-  reason: plain(4, string, "Why it last changed, as one word."),
-  message: plain(5, string, "Why it last changed, for people."),
+  lastTransitionTime: value(3, time, "When it last changed."),
+  reason: value(4, string, "Why it last changed, as one word."),
+  message: value(5, string, "Why it last changed, for people."),
 });
 
 const apiServiceStatus = v1("APIServiceStatus", "State of the API.", {
-  conditions: plain(1, list(apiServiceCondition), "What is known of the API.", {
+  conditions: value(1, list(apiServiceCondition), "What is known of the API.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
@@ -83,9 +83,9 @@ const apiServiceV1 = v1(
   "APIService",
   "A version of an API group, and who serves it; named `<version>.<group>`.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, apiServiceSpec, "Which API, and who serves it."),
-    status: plain(3, apiServiceStatus, "State of the API."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, apiServiceSpec, "Which API, and who serves it."),
+    status: value(3, apiServiceStatus, "State of the API."),
   },
 );
 

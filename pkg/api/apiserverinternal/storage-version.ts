@@ -1,12 +1,12 @@
 import {
-  always,
+  required,
   type Infer,
   int64,
   list,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -21,38 +21,38 @@ const v1alpha1 = structs("api/apiserverinternal/v1alpha1");
 const storageVersionSpec = v1alpha1("StorageVersionSpec", "Nothing: servers write the status.", {});
 
 const serverStorageVersion = v1alpha1("ServerStorageVersion", "What one server does.", {
-  apiServerID: plain(1, string, "ID of the server."),
-  encodingVersion: plain(2, string, "Version that it stores objects in, as in `apps/v1`."),
-  decodableVersions: plain(3, list(string), "Versions that it can read.", { listType: "set" }),
-  servedVersions: plain(4, list(string), "Versions that it serves.", { listType: "set" }),
+  apiServerID: value(1, string, "ID of the server."),
+  encodingVersion: value(2, string, "Version that it stores objects in, as in `apps/v1`."),
+  decodableVersions: value(3, list(string), "Versions that it can read.", { listType: "set" }),
+  servedVersions: value(4, list(string), "Versions that it serves.", { listType: "set" }),
 });
 
 const storageVersionCondition = v1alpha1("StorageVersionCondition", "Something that is known.", {
-  type: always(
+  type: required(
     1,
     named("v1alpha1.StorageVersionConditionType", "AllEncodingVersionsEqual"),
     "What it is about, as in AllEncodingVersionsEqual.",
     { required: true },
   ),
-  status: always(
+  status: required(
     2,
     named("v1alpha1.ConditionStatus", "True", "False", "Unknown"),
     "Whether it holds: True, False or Unknown.",
     { required: true },
   ),
-  observedGeneration: plain(3, int64, "Generation of the object that it is about."),
-  lastTransitionTime: plain(4, time, "When it last changed."),
-  reason: always(5, string, "Why it last changed, as one word.", { required: true }),
-  message: plain(6, string, "Why it last changed, for people.", { required: true }),
+  observedGeneration: value(3, int64, "Generation of the object that it is about."),
+  lastTransitionTime: value(4, time, "When it last changed."),
+  reason: required(5, string, "Why it last changed, as one word.", { required: true }),
+  message: value(6, string, "Why it last changed, for people.", { required: true }),
 });
 
 const storageVersionStatus = v1alpha1("StorageVersionStatus", "What the servers do.", {
-  storageVersions: plain(1, list(serverStorageVersion), "What each server does.", {
+  storageVersions: value(1, list(serverStorageVersion), "What each server does.", {
     listType: "map",
     listMapKeys: ["apiServerID"],
   }),
-  commonEncodingVersion: optional(2, string, "Version that all of them store objects in."),
-  conditions: plain(3, list(storageVersionCondition), "What is known.", {
+  commonEncodingVersion: pointer(2, string, "Version that all of them store objects in."),
+  conditions: value(3, list(storageVersionCondition), "What is known.", {
     listType: "map",
     listMapKeys: ["type"],
   }),
@@ -62,9 +62,9 @@ const storageVersionV1alpha1 = v1alpha1(
   "StorageVersion",
   "In which versions servers store the objects of a resource; named `<group>.<resource>`.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, storageVersionSpec, "Nothing: servers write the status."),
-    status: always(3, storageVersionStatus, "What the servers do."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, storageVersionSpec, "Nothing: servers write the status."),
+    status: required(3, storageVersionStatus, "What the servers do."),
   },
 );
 

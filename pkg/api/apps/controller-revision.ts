@@ -1,4 +1,4 @@
-import { always, type Infer, int64, Path, plain, type Problems, structs } from "#schema";
+import { required, type Infer, int64, Path, value, type Problems, structs } from "#schema";
 import { kind, objectMeta, rawExtension } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { mustNotChange } from "../strategy.ts";
@@ -9,9 +9,9 @@ const controllerRevisionV1 = v1(
   "ControllerRevision",
   "A state of a controller that it can go back to.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    data: plain(2, rawExtension, "The state; never changes."),
-    revision: always(3, int64, "Orders the states: the higher, the later."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    data: value(2, rawExtension, "The state; never changes."),
+    revision: required(3, int64, "Orders the states: the higher, the later."),
   },
 );
 

@@ -1,15 +1,15 @@
 import { assign, deepEqual } from "#base";
 import {
-  always,
+  required,
   type Infer,
   int32,
   int64,
   list,
   named,
-  nullable,
-  optional,
+  nullablePointer,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -43,12 +43,12 @@ import {
 const v1 = structs("api/apps/v1");
 
 const rollingUpdate = v1("RollingUpdateDaemonSet", "How fast pods are replaced.", {
-  maxUnavailable: optional(
+  maxUnavailable: pointer(
     1,
     intOrString,
     "On how many nodes the pod may be missing meanwhile, as a number or percentage.",
   ),
-  maxSurge: optional(
+  maxSurge: pointer(
     2,
     intOrString,
     "On how many nodes there may be a second pod meanwhile, as a number or percentage.",
@@ -56,50 +56,50 @@ const rollingUpdate = v1("RollingUpdateDaemonSet", "How fast pods are replaced."
 });
 
 const updateStrategy = v1("DaemonSetUpdateStrategy", "How pods are replaced by new ones.", {
-  type: plain(
+  type: value(
     1,
     named("v1.DaemonSetUpdateStrategyType", "RollingUpdate", "OnDelete"),
     "RollingUpdate, or OnDelete: when someone deletes them.",
     { default: "RollingUpdate" },
   ),
-  rollingUpdate: optional(2, rollingUpdate, "How fast pods are replaced."),
+  rollingUpdate: pointer(2, rollingUpdate, "How fast pods are replaced."),
 });
 
 const spec = v1("DaemonSetSpec", "Which pods, and where.", {
-  selector: nullable(1, labelSelector, "Selects the pods; fixed."),
-  template: always(2, podTemplateSpec, "The pods to be made; it says on which nodes."),
-  updateStrategy: plain(3, updateStrategy, "How pods are replaced by new ones."),
-  minReadySeconds: plain(4, int32, "Seconds that a new pod must be ready to count as available."),
-  revisionHistoryLimit: optional(6, int32, "How many revisions to keep for going back.", {
+  selector: nullablePointer(1, labelSelector, "Selects the pods; fixed."),
+  template: required(2, podTemplateSpec, "The pods to be made; it says on which nodes."),
+  updateStrategy: value(3, updateStrategy, "How pods are replaced by new ones."),
+  minReadySeconds: value(4, int32, "Seconds that a new pod must be ready to count as available."),
+  revisionHistoryLimit: pointer(6, int32, "How many revisions to keep for going back.", {
     default: 10,
   }),
 });
 
 const condition = v1("DaemonSetCondition", "One thing that holds or does not.", {
-  type: always(1, string, "What it is about."),
-  status: always(2, string, "True, False or Unknown."),
-  lastTransitionTime: plain(3, time, "When the status last changed."),
-  reason: plain(4, string, "Why, in one word for machines."),
-  message: plain(5, string, "Why, in words."),
+  type: required(1, string, "What it is about."),
+  status: required(2, string, "True, False or Unknown."),
+  lastTransitionTime: value(3, time, "When the status last changed."),
+  reason: value(4, string, "Why, in one word for machines."),
+  message: value(5, string, "Why, in words."),
 });
 
 const status = v1("DaemonSetStatus", "On how many nodes the pods are.", {
-  currentNumberScheduled: always(1, int32, "Nodes that have the pod and should."),
-  numberMisscheduled: always(2, int32, "Nodes that have the pod but should not."),
-  desiredNumberScheduled: always(3, int32, "Nodes that should have the pod."),
-  numberReady: always(4, int32, "Nodes that should and do have a ready pod."),
-  observedGeneration: plain(5, int64, "Generation that the numbers are about."),
-  updatedNumberScheduled: plain(6, int32, "Nodes with a pod of the present template."),
-  numberAvailable: plain(7, int32, "Nodes with a pod that has been ready for minReadySeconds."),
-  numberUnavailable: plain(8, int32, "Nodes that should have such a pod but do not."),
-  collisionCount: optional(9, int32, "How often the name of a revision was taken."),
-  conditions: plain(10, list(condition), "What holds.", byType),
+  currentNumberScheduled: required(1, int32, "Nodes that have the pod and should."),
+  numberMisscheduled: required(2, int32, "Nodes that have the pod but should not."),
+  desiredNumberScheduled: required(3, int32, "Nodes that should have the pod."),
+  numberReady: required(4, int32, "Nodes that should and do have a ready pod."),
+  observedGeneration: value(5, int64, "Generation that the numbers are about."),
+  updatedNumberScheduled: value(6, int32, "Nodes with a pod of the present template."),
+  numberAvailable: value(7, int32, "Nodes with a pod that has been ready for minReadySeconds."),
+  numberUnavailable: value(8, int32, "Nodes that should have such a pod but do not."),
+  collisionCount: pointer(9, int32, "How often the name of a revision was taken."),
+  conditions: value(10, list(condition), "What holds.", byType),
 });
 
 const daemonSetV1 = v1("DaemonSet", "Keeps one pod running on each node.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, spec, "Which pods, and where."),
-  status: plain(3, status, "On how many nodes the pods are."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, spec, "Which pods, and where."),
+  status: value(3, status, "On how many nodes the pods are."),
 });
 
 type DaemonSet = Infer<typeof daemonSetV1>;

@@ -1,16 +1,16 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   bool,
   type Infer,
   int32,
   int64,
   list,
   named,
-  nullable,
-  optional,
+  nullablePointer,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -47,12 +47,12 @@ import {
 const v1 = structs("api/apps/v1");
 
 const rollingUpdate = v1("RollingUpdateDeployment", "How fast pods are replaced.", {
-  maxUnavailable: optional(
+  maxUnavailable: pointer(
     1,
     intOrString,
     "How many may be missing meanwhile, as a number or percentage; 25% by default.",
   ),
-  maxSurge: optional(
+  maxSurge: pointer(
     2,
     intOrString,
     "How many there may be in excess meanwhile, as a number or percentage; 25% by default.",
@@ -60,28 +60,28 @@ const rollingUpdate = v1("RollingUpdateDeployment", "How fast pods are replaced.
 });
 
 const strategy = v1("DeploymentStrategy", "How pods are replaced by new ones.", {
-  type: plain(
+  type: value(
     1,
     named("v1.DeploymentStrategyType", "Recreate", "RollingUpdate"),
     "RollingUpdate, or Recreate: end all old ones first.",
     { default: "RollingUpdate" },
   ),
-  rollingUpdate: optional(2, rollingUpdate, "How fast pods are replaced."),
+  rollingUpdate: pointer(2, rollingUpdate, "How fast pods are replaced."),
 });
 
 const spec = v1("DeploymentSpec", "Which pods, and how many.", {
-  replicas: optional(1, int32, "How many pods there shall be.", { default: 1 }),
-  selector: nullable(2, labelSelector, "Selects the pods; fixed."),
-  template: always(3, podTemplateSpec, "The pods to be made."),
-  strategy: plain(4, strategy, "How pods are replaced by new ones.", {
+  replicas: pointer(1, int32, "How many pods there shall be.", { default: 1 }),
+  selector: nullablePointer(2, labelSelector, "Selects the pods; fixed."),
+  template: required(3, podTemplateSpec, "The pods to be made."),
+  strategy: value(4, strategy, "How pods are replaced by new ones.", {
     patchStrategy: ["retainKeys"],
   }),
-  minReadySeconds: plain(5, int32, "Seconds that a new pod must be ready to count as available."),
-  revisionHistoryLimit: optional(6, int32, "How many old ReplicaSets to keep for going back.", {
+  minReadySeconds: value(5, int32, "Seconds that a new pod must be ready to count as available."),
+  revisionHistoryLimit: pointer(6, int32, "How many old ReplicaSets to keep for going back.", {
     default: 10,
   }),
-  paused: plain(7, bool, "True = changes of the template wait."),
-  progressDeadlineSeconds: optional(
+  paused: value(7, bool, "True = changes of the template wait."),
+  progressDeadlineSeconds: pointer(
     9,
     int32,
     "Seconds without progress after which the deployment counts as stuck.",
@@ -90,36 +90,36 @@ const spec = v1("DeploymentSpec", "Which pods, and how many.", {
 });
 
 const condition = v1("DeploymentCondition", "One thing that holds or does not.", {
-  type: always(
+  type: required(
     1,
     named("v1.DeploymentConditionType", "Available", "Progressing", "ReplicaFailure"),
     "What it is about: Available, Progressing or ReplicaFailure.",
   ),
-  status: always(2, string, "True, False or Unknown."),
-  lastUpdateTime: plain(6, time, "When it was last looked at."),
-  lastTransitionTime: plain(7, time, "When the status last changed."),
-  reason: plain(4, string, "Why, in one word for machines."),
-  message: plain(5, string, "Why, in words."),
+  status: required(2, string, "True, False or Unknown."),
+  lastUpdateTime: value(6, time, "When it was last looked at."),
+  lastTransitionTime: value(7, time, "When the status last changed."),
+  reason: value(4, string, "Why, in one word for machines."),
+  message: value(5, string, "Why, in words."),
 });
 
 const status = v1("DeploymentStatus", "How many pods there are.", {
-  observedGeneration: plain(1, int64, "Generation that the numbers are about."),
-  replicas: plain(2, int32, "All pods."),
-  updatedReplicas: plain(3, int32, "Those of the present template."),
-  readyReplicas: plain(7, int32, "Those that are ready."),
-  availableReplicas: plain(4, int32, "Those that have been ready for minReadySeconds."),
-  unavailableReplicas: plain(5, int32, "How many are missing."),
-  terminatingReplicas: optional(9, int32, "Those that are about to end.", {
+  observedGeneration: value(1, int64, "Generation that the numbers are about."),
+  replicas: value(2, int32, "All pods."),
+  updatedReplicas: value(3, int32, "Those of the present template."),
+  readyReplicas: value(7, int32, "Those that are ready."),
+  availableReplicas: value(4, int32, "Those that have been ready for minReadySeconds."),
+  unavailableReplicas: value(5, int32, "How many are missing."),
+  terminatingReplicas: pointer(9, int32, "Those that are about to end.", {
     gate: "DeploymentReplicaSetTerminatingReplicas",
   }),
-  conditions: plain(6, list(condition), "What holds.", byType),
-  collisionCount: optional(8, int32, "How often the name of a ReplicaSet was taken."),
+  conditions: value(6, list(condition), "What holds.", byType),
+  collisionCount: pointer(8, int32, "How often the name of a ReplicaSet was taken."),
 });
 
 const deploymentV1 = v1("Deployment", "Keeps pods running, and replaces them when they change.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, spec, "Which pods, and how many."),
-  status: plain(3, status, "How many pods there are."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, spec, "Which pods, and how many."),
+  status: value(3, status, "How many pods there are."),
 });
 
 type Deployment = Infer<typeof deploymentV1>;

@@ -1,14 +1,14 @@
 import {
-  always,
+  required,
   type Infer,
   int32,
   int64,
   list,
   named,
-  nullable,
-  optional,
+  nullablePointer,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -41,40 +41,40 @@ import {
 const v1 = structs("api/apps/v1");
 
 const spec = v1("ReplicaSetSpec", "Which pods, and how many.", {
-  replicas: optional(1, int32, "How many pods there shall be.", { default: 1 }),
-  minReadySeconds: plain(4, int32, "Seconds that a new pod must be ready to count as available."),
-  selector: nullable(2, labelSelector, "Selects the pods; fixed."),
-  template: plain(3, podTemplateSpec, "The pods to be made."),
+  replicas: pointer(1, int32, "How many pods there shall be.", { default: 1 }),
+  minReadySeconds: value(4, int32, "Seconds that a new pod must be ready to count as available."),
+  selector: nullablePointer(2, labelSelector, "Selects the pods; fixed."),
+  template: value(3, podTemplateSpec, "The pods to be made."),
 });
 
 const condition = v1("ReplicaSetCondition", "One thing that holds or does not.", {
-  type: always(
+  type: required(
     1,
     named("v1.ReplicaSetConditionType", "ReplicaFailure"),
     "What it is about: ReplicaFailure.",
   ),
-  status: always(2, string, "True, False or Unknown."),
-  lastTransitionTime: plain(3, time, "When the status last changed."),
-  reason: plain(4, string, "Why, in one word for machines."),
-  message: plain(5, string, "Why, in words."),
+  status: required(2, string, "True, False or Unknown."),
+  lastTransitionTime: value(3, time, "When the status last changed."),
+  reason: value(4, string, "Why, in one word for machines."),
+  message: value(5, string, "Why, in words."),
 });
 
 const status = v1("ReplicaSetStatus", "How many pods there are.", {
-  replicas: always(1, int32, "All pods."),
-  fullyLabeledReplicas: plain(2, int32, "Those with all labels of the template."),
-  readyReplicas: plain(4, int32, "Those that are ready."),
-  availableReplicas: plain(5, int32, "Those that have been ready for minReadySeconds."),
-  terminatingReplicas: optional(7, int32, "Those that are about to end.", {
+  replicas: required(1, int32, "All pods."),
+  fullyLabeledReplicas: value(2, int32, "Those with all labels of the template."),
+  readyReplicas: value(4, int32, "Those that are ready."),
+  availableReplicas: value(5, int32, "Those that have been ready for minReadySeconds."),
+  terminatingReplicas: pointer(7, int32, "Those that are about to end.", {
     gate: "DeploymentReplicaSetTerminatingReplicas",
   }),
-  observedGeneration: plain(3, int64, "Generation that the numbers are about."),
-  conditions: plain(6, list(condition), "What holds.", byType),
+  observedGeneration: value(3, int64, "Generation that the numbers are about."),
+  conditions: value(6, list(condition), "What holds.", byType),
 });
 
 const replicaSetV1 = v1("ReplicaSet", "Keeps a number of pods running.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, spec, "Which pods, and how many."),
-  status: plain(3, status, "How many pods there are."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, spec, "Which pods, and how many."),
+  status: value(3, status, "How many pods there are."),
 });
 
 type ReplicaSet = Infer<typeof replicaSetV1>;

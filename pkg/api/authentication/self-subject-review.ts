@@ -1,4 +1,4 @@
-import { plain, structs } from "#schema";
+import { value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
 import { userInfo } from "./user-info.ts";
@@ -6,12 +6,12 @@ import { userInfo } from "./user-info.ts";
 const v1 = structs("api/authentication/v1");
 
 const selfSubjectReviewStatus = v1("SelfSubjectReviewStatus", "Who the client is.", {
-  userInfo: plain(1, userInfo, "Who the client is."),
+  userInfo: value(1, userInfo, "Who the client is."),
 });
 
 const selfSubjectReviewV1 = v1("SelfSubjectReview", "Asks who the client itself is.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  status: plain(2, selfSubjectReviewStatus, "Who the client is; filled in by the server."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  status: value(2, selfSubjectReviewStatus, "Who the client is; filled in by the server."),
 });
 
 /** Never stored. */

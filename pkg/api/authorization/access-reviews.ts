@@ -1,32 +1,32 @@
-import { always, bool, boxedList, list, map, optional, plain, string, structs } from "#schema";
+import { required, bool, boxedList, list, map, pointer, value, string, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
 import { nonResourceAttributes, resourceAttributes } from "./attributes.ts";
 
 const v1 = structs("api/authorization/v1");
-const metadata = plain(1, objectMeta, "Standard object metadata.");
+const metadata = value(1, objectMeta, "Standard object metadata.");
 
 const subjectAccessReviewSpec = v1("SubjectAccessReviewSpec", "Who would do what.", {
-  resourceAttributes: optional(1, resourceAttributes, "A request on a resource."),
-  nonResourceAttributes: optional(2, nonResourceAttributes, "A request on another path."),
-  user: plain(3, string, "Name of the user."),
-  groups: plain(4, list(string), "Groups of the user.", { listType: "atomic" }),
-  extra: plain(
+  resourceAttributes: pointer(1, resourceAttributes, "A request on a resource."),
+  nonResourceAttributes: pointer(2, nonResourceAttributes, "A request on another path."),
+  user: value(3, string, "Name of the user."),
+  groups: value(4, list(string), "Groups of the user.", { listType: "atomic" }),
+  extra: value(
     5,
     map(boxedList("api/authorization/v1", "ExtraValue", string)),
     "What else the authenticator knows of the user.",
   ),
-  uid: plain(6, string, "UID of the user."),
+  uid: value(6, string, "UID of the user."),
 });
 
 const subjectAccessReviewStatus = v1("SubjectAccessReviewStatus", "Whether it is allowed.", {
-  allowed: always(1, bool, "True = it is allowed."),
-  denied: plain(4, bool, "True = it is refused, whatever others say."),
-  reason: plain(2, string, "Why."),
-  evaluationError: plain(3, string, "What went wrong while finding out."),
+  allowed: required(1, bool, "True = it is allowed."),
+  denied: value(4, bool, "True = it is refused, whatever others say."),
+  reason: value(2, string, "Why."),
+  evaluationError: value(3, string, "What went wrong while finding out."),
 });
 
-const status = plain(
+const status = value(
   3,
   subjectAccessReviewStatus,
   "Whether it is allowed; filled in by the server.",
@@ -36,21 +36,21 @@ const selfSubjectAccessReviewSpec = v1(
   "SelfSubjectAccessReviewSpec",
   "What the client itself would do.",
   {
-    resourceAttributes: optional(1, resourceAttributes, "A request on a resource."),
-    nonResourceAttributes: optional(2, nonResourceAttributes, "A request on another path."),
+    resourceAttributes: pointer(1, resourceAttributes, "A request on a resource."),
+    nonResourceAttributes: pointer(2, nonResourceAttributes, "A request on another path."),
   },
 );
 
 const subjectAccessReviewV1 = v1("SubjectAccessReview", "Asks whether someone may do something.", {
   metadata,
-  spec: always(2, subjectAccessReviewSpec, "Who would do what."),
+  spec: required(2, subjectAccessReviewSpec, "Who would do what."),
   status,
 });
 
 const localSubjectAccessReviewV1 = v1(
   "LocalSubjectAccessReview",
   "Asks whether someone may do something in this namespace.",
-  { metadata, spec: always(2, subjectAccessReviewSpec, "Who would do what."), status },
+  { metadata, spec: required(2, subjectAccessReviewSpec, "Who would do what."), status },
 );
 
 const selfSubjectAccessReviewV1 = v1(
@@ -58,7 +58,7 @@ const selfSubjectAccessReviewV1 = v1(
   "Asks whether the client itself may do something.",
   {
     metadata,
-    spec: always(2, selfSubjectAccessReviewSpec, "What the client itself would do."),
+    spec: required(2, selfSubjectAccessReviewSpec, "What the client itself would do."),
     status,
   },
 );

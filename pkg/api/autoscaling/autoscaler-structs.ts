@@ -1,13 +1,13 @@
 /** HorizontalPodAutoscaler as it is stored, in v2. */
 import {
-  always,
+  required,
   type Infer,
   int32,
   int64,
   list,
   named,
-  optional,
-  plain,
+  pointer,
+  value,
   string,
   structs,
 } from "#schema";
@@ -19,44 +19,44 @@ const sourceTypes = ["Object", "Pods", "Resource", "ContainerResource", "Externa
 const sourceType = named("v2.MetricSourceType", ...sourceTypes);
 
 const metricTarget = v2("MetricTarget", "What a metric should be.", {
-  type: always(
+  type: required(
     1,
     named("v2.MetricTargetType", "Utilization", "Value", "AverageValue"),
     "Utilization, Value or AverageValue: which of the others counts.",
   ),
-  value: optional(2, quantity, "The whole, for everything together."),
-  averageValue: optional(3, quantity, "The average over all pods."),
-  averageUtilization: optional(4, int32, "The average as a percentage of what pods request."),
+  value: pointer(2, quantity, "The whole, for everything together."),
+  averageValue: pointer(3, quantity, "The average over all pods."),
+  averageUtilization: pointer(4, int32, "The average as a percentage of what pods request."),
 });
 
 const metricValueStatus = v2("MetricValueStatus", "What a metric is.", {
-  value: optional(1, quantity, "The whole, for everything together."),
-  averageValue: optional(2, quantity, "The average over all pods."),
-  averageUtilization: optional(3, int32, "The average as a percentage of what pods request."),
+  value: pointer(1, quantity, "The whole, for everything together."),
+  averageValue: pointer(2, quantity, "The average over all pods."),
+  averageUtilization: pointer(3, int32, "The average as a percentage of what pods request."),
 });
 
 const crossVersionObjectReference = v2(
   "CrossVersionObjectReference",
   "Points to an object in the same namespace.",
   {
-    kind: always(1, string, "Kind of the object."),
-    name: always(2, string, "Name of the object."),
-    apiVersion: plain(3, string, "Its group and version."),
+    kind: required(1, string, "Kind of the object."),
+    name: required(2, string, "Name of the object."),
+    apiVersion: value(3, string, "Its group and version."),
   },
 );
 
 const metricIdentifier = v2("MetricIdentifier", "Which metric is meant.", {
-  name: always(1, string, "Name of the metric."),
-  selector: optional(2, labelSelector, "Selects among series of that name."),
+  name: required(1, string, "Name of the metric."),
+  selector: pointer(2, labelSelector, "Selects among series of that name."),
 });
 
-const target = (number: number) => always(number, metricTarget, "What it should be.");
-const current = (number: number) => always(number, metricValueStatus, "What it is.");
-const metric = (number: number) => always(number, metricIdentifier, "Which metric is meant.");
+const target = (number: number) => required(number, metricTarget, "What it should be.");
+const current = (number: number) => required(number, metricValueStatus, "What it is.");
+const metric = (number: number) => required(number, metricIdentifier, "Which metric is meant.");
 const described = (number: number) =>
-  always(number, crossVersionObjectReference, "The object that the metric is of.");
-const resourceName = always(1, string, "Name of the resource, as in cpu.");
-const container = always(3, string, "Name of the container.");
+  required(number, crossVersionObjectReference, "The object that the metric is of.");
+const resourceName = required(1, string, "Name of the resource, as in cpu.");
+const container = required(3, string, "Name of the container.");
 
 const objectMetricSource = v2("ObjectMetricSource", "A metric of another object.", {
   describedObject: described(1),
@@ -86,16 +86,16 @@ const externalMetricSource = v2("ExternalMetricSource", "A metric from outside o
 });
 
 const metricSpec = v2("MetricSpec", "A metric, and what it should be.", {
-  type: always(1, sourceType, "Which of the others is set."),
-  object: optional(2, objectMetricSource, "A metric of another object."),
-  pods: optional(3, podsMetricSource, "A metric of each pod."),
-  resource: optional(4, resourceMetricSource, "Use of a resource by the pods."),
-  containerResource: optional(
+  type: required(1, sourceType, "Which of the others is set."),
+  object: pointer(2, objectMetricSource, "A metric of another object."),
+  pods: pointer(3, podsMetricSource, "A metric of each pod."),
+  resource: pointer(4, resourceMetricSource, "Use of a resource by the pods."),
+  containerResource: pointer(
     7,
     containerResourceMetricSource,
     "Use of a resource by one container of each pod.",
   ),
-  external: optional(5, externalMetricSource, "A metric from outside of the cluster."),
+  external: pointer(5, externalMetricSource, "A metric from outside of the cluster."),
 });
 
 const objectMetricStatus = v2("ObjectMetricStatus", "A metric of another object.", {
@@ -126,60 +126,60 @@ const externalMetricStatus = v2("ExternalMetricStatus", "A metric from outside o
 });
 
 const metricStatus = v2("MetricStatus", "A metric, and what it is.", {
-  type: always(1, sourceType, "Which of the others is set."),
-  object: optional(2, objectMetricStatus, "A metric of another object."),
-  pods: optional(3, podsMetricStatus, "A metric of each pod."),
-  resource: optional(4, resourceMetricStatus, "Use of a resource by the pods."),
-  containerResource: optional(
+  type: required(1, sourceType, "Which of the others is set."),
+  object: pointer(2, objectMetricStatus, "A metric of another object."),
+  pods: pointer(3, podsMetricStatus, "A metric of each pod."),
+  resource: pointer(4, resourceMetricStatus, "Use of a resource by the pods."),
+  containerResource: pointer(
     7,
     containerResourceMetricStatus,
     "Use of a resource by one container of each pod.",
   ),
-  external: optional(5, externalMetricStatus, "A metric from outside of the cluster."),
+  external: pointer(5, externalMetricStatus, "A metric from outside of the cluster."),
 });
 
 const scalingPolicy = v2("HPAScalingPolicy", "How fast it may go.", {
-  type: always(
+  type: required(
     1,
     named("v2.HPAScalingPolicyType", "Pods", "Percent"),
     "Whether the value is a number of pods or a percentage.",
   ),
-  value: always(2, int32, "Greatest change within the period."),
-  periodSeconds: always(3, int32, "The period, at most 1800 seconds."),
+  value: required(2, int32, "Greatest change within the period."),
+  periodSeconds: required(3, int32, "The period, at most 1800 seconds."),
 });
 
 const scalingRules = v2("HPAScalingRules", "How to scale in one direction.", {
-  stabilizationWindowSeconds: optional(
+  stabilizationWindowSeconds: pointer(
     3,
     int32,
     "Seconds of past recommendations to take into account, at most 3600.",
   ),
-  selectPolicy: optional(
+  selectPolicy: pointer(
     1,
     named("v2.ScalingPolicySelect", "Max", "Min", "Disabled"),
     "Which policy counts: the one of greatest change (Max), of least (Min), or Disabled.",
   ),
-  policies: plain(2, list(scalingPolicy), "How fast it may go.", { ...atomic, seesEmpty: true }),
-  tolerance: optional(4, quantity, "Deviations up to this share change nothing, as in 0.1.", {
+  policies: value(2, list(scalingPolicy), "How fast it may go.", { ...atomic, seesEmpty: true }),
+  tolerance: pointer(4, quantity, "Deviations up to this share change nothing, as in 0.1.", {
     gate: "HPAConfigurableTolerance",
   }),
 });
 
 const behavior = v2("HorizontalPodAutoscalerBehavior", "How to scale.", {
-  scaleUp: optional(1, scalingRules, "How to scale up."),
-  scaleDown: optional(2, scalingRules, "How to scale down."),
+  scaleUp: pointer(1, scalingRules, "How to scale up."),
+  scaleDown: pointer(2, scalingRules, "How to scale down."),
 });
 
 const spec = v2("HorizontalPodAutoscalerSpec", "What to scale, by what, and how far.", {
-  scaleTargetRef: always(1, crossVersionObjectReference, "The object to scale."),
-  minReplicas: optional(2, int32, "Fewest replicas.", { default: 1 }),
-  maxReplicas: always(3, int32, "Most replicas."),
-  metrics: plain(4, list(metricSpec), "What decides; the greatest result counts.", atomic),
-  behavior: optional(5, behavior, "How to scale."),
+  scaleTargetRef: required(1, crossVersionObjectReference, "The object to scale."),
+  minReplicas: pointer(2, int32, "Fewest replicas.", { default: 1 }),
+  maxReplicas: required(3, int32, "Most replicas."),
+  metrics: value(4, list(metricSpec), "What decides; the greatest result counts.", atomic),
+  behavior: pointer(5, behavior, "How to scale."),
 });
 
 const condition = v2("HorizontalPodAutoscalerCondition", "One thing that holds or does not.", {
-  type: always(
+  type: required(
     1,
     named(
       "v2.HorizontalPodAutoscalerConditionType",
@@ -189,22 +189,22 @@ const condition = v2("HorizontalPodAutoscalerCondition", "One thing that holds o
     ),
     "What it is about, as in AbleToScale.",
   ),
-  status: always(2, string, "True, False or Unknown."),
-  lastTransitionTime: plain(3, time, "When the status last changed."),
-  reason: plain(4, string, "Why, in one word for machines."),
-  message: plain(5, string, "Why, in words."),
+  status: required(2, string, "True, False or Unknown."),
+  lastTransitionTime: value(3, time, "When the status last changed."),
+  reason: value(4, string, "Why, in one word for machines."),
+  message: value(5, string, "Why, in words."),
 });
 
 const status = v2("HorizontalPodAutoscalerStatus", "What was observed.", {
-  observedGeneration: optional(1, int64, "Generation that this is about."),
-  lastScaleTime: optional(2, time, "When the size last changed."),
-  currentReplicas: plain(3, int32, "Replicas when last looked."),
-  desiredReplicas: always(4, int32, "Replicas that were found right."),
-  currentMetrics: always(5, list(metricStatus), "What the metrics were.", {
+  observedGeneration: pointer(1, int64, "Generation that this is about."),
+  lastScaleTime: pointer(2, time, "When the size last changed."),
+  currentReplicas: value(3, int32, "Replicas when last looked."),
+  desiredReplicas: required(4, int32, "Replicas that were found right."),
+  currentMetrics: required(5, list(metricStatus), "What the metrics were.", {
     ...atomic,
     required: false,
   }),
-  conditions: plain(6, list(condition), "What holds.", {
+  conditions: value(6, list(condition), "What holds.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
@@ -216,9 +216,9 @@ export const horizontalPodAutoscalerV2 = v2(
   "HorizontalPodAutoscaler",
   "Scales an object up and down as metrics demand.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, spec, "What to scale, by what, and how far."),
-    status: plain(3, status, "What was observed."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, spec, "What to scale, by what, and how far."),
+    status: value(3, status, "What was observed."),
   },
 );
 

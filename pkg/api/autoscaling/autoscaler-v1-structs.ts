@@ -1,5 +1,15 @@
 /** HorizontalPodAutoscaler in v1, which has room for one metric; annotations carry the others. */
-import { always, type Infer, int32, int64, named, optional, plain, string, structs } from "#schema";
+import {
+  required,
+  type Infer,
+  int32,
+  int64,
+  named,
+  pointer,
+  value,
+  string,
+  structs,
+} from "#schema";
 import { labelSelector, objectMeta, quantity, time } from "#meta";
 
 const v1 = structs("api/autoscaling/v1");
@@ -10,37 +20,37 @@ const crossVersionObjectReference = v1(
   "CrossVersionObjectReference",
   "Points to an object in the same namespace.",
   {
-    kind: always(1, string, "Kind of the object."),
-    name: always(2, string, "Name of the object."),
-    apiVersion: plain(3, string, "Its group and version."),
+    kind: required(1, string, "Kind of the object."),
+    name: required(2, string, "Name of the object."),
+    apiVersion: value(3, string, "Its group and version."),
   },
   { atomic: true },
 );
 
-const metricName = (number: number) => always(number, string, "Name of the metric.");
+const metricName = (number: number) => required(number, string, "Name of the metric.");
 const selector = (number: number) =>
-  optional(number, labelSelector, "Selects among series of that name.");
-const described = always(1, crossVersionObjectReference, "The object that the metric is of.");
-const resourceName = always(1, string, "Name of the resource, as in cpu.");
+  pointer(number, labelSelector, "Selects among series of that name.");
+const described = required(1, crossVersionObjectReference, "The object that the metric is of.");
+const resourceName = required(1, string, "Name of the resource, as in cpu.");
 
 const objectMetricSource = v1("ObjectMetricSource", "A metric of another object.", {
   target: described,
   metricName: metricName(2),
-  targetValue: always(3, quantity, "What it should be."),
+  targetValue: required(3, quantity, "What it should be."),
   selector: selector(4),
-  averageValue: optional(5, quantity, "What it should be on average over all pods."),
+  averageValue: pointer(5, quantity, "What it should be on average over all pods."),
 });
 
 const podsMetricSource = v1("PodsMetricSource", "A metric of each pod.", {
   metricName: metricName(1),
-  targetAverageValue: always(2, quantity, "What it should be on average over all pods."),
+  targetAverageValue: required(2, quantity, "What it should be on average over all pods."),
   selector: selector(3),
 });
 
 const resourceMetricSource = v1("ResourceMetricSource", "Use of a resource by the pods.", {
   name: resourceName,
-  targetAverageUtilization: optional(2, int32, "What it should be, in percent of the requests."),
-  targetAverageValue: optional(3, quantity, "What it should be on average over all pods."),
+  targetAverageUtilization: pointer(2, int32, "What it should be, in percent of the requests."),
+  targetAverageValue: pointer(3, quantity, "What it should be on average over all pods."),
 });
 
 const containerResourceMetricSource = v1(
@@ -48,42 +58,42 @@ const containerResourceMetricSource = v1(
   "Use of a resource by one container of each pod.",
   {
     name: resourceName,
-    targetAverageUtilization: optional(2, int32, "What it should be, in percent of the requests."),
-    targetAverageValue: optional(3, quantity, "What it should be on average over all pods."),
-    container: always(5, string, "Name of the container."),
+    targetAverageUtilization: pointer(2, int32, "What it should be, in percent of the requests."),
+    targetAverageValue: pointer(3, quantity, "What it should be on average over all pods."),
+    container: required(5, string, "Name of the container."),
   },
 );
 
 const externalMetricSource = v1("ExternalMetricSource", "A metric from outside of the cluster.", {
   metricName: metricName(1),
   metricSelector: selector(2),
-  targetValue: optional(3, quantity, "What it should be."),
-  targetAverageValue: optional(4, quantity, "What it should be on average over all pods."),
+  targetValue: pointer(3, quantity, "What it should be."),
+  targetAverageValue: pointer(4, quantity, "What it should be on average over all pods."),
 });
 
 export const metricSpecV1 = v1("MetricSpec", "A metric, and what it should be.", {
-  type: always(1, sourceType, "Which of the others is set."),
-  object: optional(2, objectMetricSource, "A metric of another object."),
-  pods: optional(3, podsMetricSource, "A metric of each pod."),
-  resource: optional(4, resourceMetricSource, "Use of a resource by the pods."),
-  containerResource: optional(
+  type: required(1, sourceType, "Which of the others is set."),
+  object: pointer(2, objectMetricSource, "A metric of another object."),
+  pods: pointer(3, podsMetricSource, "A metric of each pod."),
+  resource: pointer(4, resourceMetricSource, "Use of a resource by the pods."),
+  containerResource: pointer(
     7,
     containerResourceMetricSource,
     "Use of a resource by one container of each pod.",
   ),
-  external: optional(5, externalMetricSource, "A metric from outside of the cluster."),
+  external: pointer(5, externalMetricSource, "A metric from outside of the cluster."),
 });
 
 const currentAverage = (number: number) =>
-  always(number, quantity, "What it is on average over all pods.");
-const utilization = optional(2, int32, "What it is, in percent of the requests.");
+  required(number, quantity, "What it is on average over all pods.");
+const utilization = pointer(2, int32, "What it is, in percent of the requests.");
 
 const objectMetricStatus = v1("ObjectMetricStatus", "A metric of another object.", {
   target: described,
   metricName: metricName(2),
-  currentValue: always(3, quantity, "What it is."),
+  currentValue: required(3, quantity, "What it is."),
   selector: selector(4),
-  averageValue: optional(5, quantity, "What it is on average over all pods."),
+  averageValue: pointer(5, quantity, "What it is on average over all pods."),
 });
 
 const podsMetricStatus = v1("PodsMetricStatus", "A metric of each pod.", {
@@ -105,35 +115,35 @@ const containerResourceMetricStatus = v1(
     name: resourceName,
     currentAverageUtilization: utilization,
     currentAverageValue: currentAverage(3),
-    container: always(4, string, "Name of the container."),
+    container: required(4, string, "Name of the container."),
   },
 );
 
 const externalMetricStatus = v1("ExternalMetricStatus", "A metric from outside of the cluster.", {
   metricName: metricName(1),
   metricSelector: selector(2),
-  currentValue: always(3, quantity, "What it is."),
-  currentAverageValue: optional(4, quantity, "What it is on average over all pods."),
+  currentValue: required(3, quantity, "What it is."),
+  currentAverageValue: pointer(4, quantity, "What it is on average over all pods."),
 });
 
 export const metricStatusV1 = v1("MetricStatus", "A metric, and what it is.", {
-  type: always(1, sourceType, "Which of the others is set."),
-  object: optional(2, objectMetricStatus, "A metric of another object."),
-  pods: optional(3, podsMetricStatus, "A metric of each pod."),
-  resource: optional(4, resourceMetricStatus, "Use of a resource by the pods."),
-  containerResource: optional(
+  type: required(1, sourceType, "Which of the others is set."),
+  object: pointer(2, objectMetricStatus, "A metric of another object."),
+  pods: pointer(3, podsMetricStatus, "A metric of each pod."),
+  resource: pointer(4, resourceMetricStatus, "Use of a resource by the pods."),
+  containerResource: pointer(
     7,
     containerResourceMetricStatus,
     "Use of a resource by one container of each pod.",
   ),
-  external: optional(5, externalMetricStatus, "A metric from outside of the cluster."),
+  external: pointer(5, externalMetricStatus, "A metric from outside of the cluster."),
 });
 
 export const conditionV1 = v1(
   "HorizontalPodAutoscalerCondition",
   "One thing that holds or does not.",
   {
-    type: always(
+    type: required(
       1,
       named(
         "v1.HorizontalPodAutoscalerConditionType",
@@ -143,18 +153,18 @@ export const conditionV1 = v1(
       ),
       "What it is about, as in AbleToScale.",
     ),
-    status: always(2, string, "True, False or Unknown."),
-    lastTransitionTime: plain(3, time, "When the status last changed."),
-    reason: plain(4, string, "Why, in one word for machines."),
-    message: plain(5, string, "Why, in words."),
+    status: required(2, string, "True, False or Unknown."),
+    lastTransitionTime: value(3, time, "When the status last changed."),
+    reason: value(4, string, "Why, in one word for machines."),
+    message: value(5, string, "Why, in words."),
   },
 );
 
 const spec = v1("HorizontalPodAutoscalerSpec", "What to scale, and how far.", {
-  scaleTargetRef: always(1, crossVersionObjectReference, "The object to scale."),
-  minReplicas: optional(2, int32, "Fewest replicas.", { default: 1 }),
-  maxReplicas: always(3, int32, "Most replicas."),
-  targetCPUUtilizationPercentage: optional(
+  scaleTargetRef: required(1, crossVersionObjectReference, "The object to scale."),
+  minReplicas: pointer(2, int32, "Fewest replicas.", { default: 1 }),
+  maxReplicas: required(3, int32, "Most replicas."),
+  targetCPUUtilizationPercentage: pointer(
     4,
     int32,
     "Average use of CPU to aim at, in percent of what pods request.",
@@ -162,11 +172,11 @@ const spec = v1("HorizontalPodAutoscalerSpec", "What to scale, and how far.", {
 });
 
 const status = v1("HorizontalPodAutoscalerStatus", "What was observed.", {
-  observedGeneration: optional(1, int64, "Generation that this is about."),
-  lastScaleTime: optional(2, time, "When the size last changed."),
-  currentReplicas: always(3, int32, "Replicas when last looked."),
-  desiredReplicas: always(4, int32, "Replicas that were found right."),
-  currentCPUUtilizationPercentage: optional(
+  observedGeneration: pointer(1, int64, "Generation that this is about."),
+  lastScaleTime: pointer(2, time, "When the size last changed."),
+  currentReplicas: required(3, int32, "Replicas when last looked."),
+  desiredReplicas: required(4, int32, "Replicas that were found right."),
+  currentCPUUtilizationPercentage: pointer(
     5,
     int32,
     "Average use of CPU, in percent of what pods request.",
@@ -177,9 +187,9 @@ export const horizontalPodAutoscalerV1 = v1(
   "HorizontalPodAutoscaler",
   "Scales an object up and down as its use of CPU demands.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, spec, "What to scale, and how far."),
-    status: plain(3, status, "What was observed."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, spec, "What to scale, and how far."),
+    status: value(3, status, "What was observed."),
   },
 );
 

@@ -1,23 +1,23 @@
 /** What the scale subresource of all kinds speaks. */
-import { always, type Infer, int32, Path, plain, type Problems, string, structs } from "#schema";
+import { required, type Infer, int32, Path, value, type Problems, string, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameOf } from "../printing.ts";
 
 const v1 = structs("api/autoscaling/v1");
 
 const scaleSpec = v1("ScaleSpec", "How many there should be.", {
-  replicas: plain(1, int32, "Number of replicas wanted."),
+  replicas: value(1, int32, "Number of replicas wanted."),
 });
 
 const scaleStatus = v1("ScaleStatus", "How many there are.", {
-  replicas: always(1, int32, "Number of replicas observed."),
-  selector: plain(2, string, "Label selector of the pods as text, as queries have it."),
+  replicas: required(1, int32, "Number of replicas observed."),
+  selector: value(2, string, "Label selector of the pods as text, as queries have it."),
 });
 
 export const scaleV1 = v1("Scale", "The size of an object that consists of replicas.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, scaleSpec, "How many there should be."),
-  status: plain(3, scaleStatus, "How many there are."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, scaleSpec, "How many there should be."),
+  status: value(3, scaleStatus, "How many there are."),
 });
 
 type Scale = Infer<typeof scaleV1>;

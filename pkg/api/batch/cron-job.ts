@@ -1,14 +1,14 @@
 import {
-  always,
+  required,
   bool,
   type Infer,
   int32,
   int64,
   list,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -37,33 +37,33 @@ import { jobTemplateSpec } from "./job-structs.ts";
 const v1 = structs("api/batch/v1");
 
 const cronJobSpec = v1("CronJobSpec", "Which jobs, and when.", {
-  schedule: always(1, string, "When, as in cron tables: `0 4 * * MON-FRI` or `@daily`."),
-  timeZone: optional(8, string, "Time zone of the schedule, as in Europe/Berlin."),
-  startingDeadlineSeconds: optional(2, int64, "Seconds by which a job may be late at most."),
-  concurrencyPolicy: plain(
+  schedule: required(1, string, "When, as in cron tables: `0 4 * * MON-FRI` or `@daily`."),
+  timeZone: pointer(8, string, "Time zone of the schedule, as in Europe/Berlin."),
+  startingDeadlineSeconds: pointer(2, int64, "Seconds by which a job may be late at most."),
+  concurrencyPolicy: value(
     3,
     named("v1.ConcurrencyPolicy", "Allow", "Forbid", "Replace"),
     "What if the last job still runs: Allow another, Forbid it, or Replace the last.",
     { default: "Allow" },
   ),
-  suspend: optional(4, bool, "True = no more jobs for the time being.", { default: false }),
-  jobTemplate: always(5, jobTemplateSpec, "The jobs to be made."),
-  successfulJobsHistoryLimit: optional(6, int32, "How many successful jobs to keep.", {
+  suspend: pointer(4, bool, "True = no more jobs for the time being.", { default: false }),
+  jobTemplate: required(5, jobTemplateSpec, "The jobs to be made."),
+  successfulJobsHistoryLimit: pointer(6, int32, "How many successful jobs to keep.", {
     default: 3,
   }),
-  failedJobsHistoryLimit: optional(7, int32, "How many failed jobs to keep.", { default: 1 }),
+  failedJobsHistoryLimit: pointer(7, int32, "How many failed jobs to keep.", { default: 1 }),
 });
 
 const cronJobStatus = v1("CronJobStatus", "What has run.", {
-  active: plain(1, list(objectReference), "Jobs that still run.", { listType: "atomic" }),
-  lastScheduleTime: optional(4, time, "When a job was last made."),
-  lastSuccessfulTime: optional(5, time, "When a job last succeeded."),
+  active: value(1, list(objectReference), "Jobs that still run.", { listType: "atomic" }),
+  lastScheduleTime: pointer(4, time, "When a job was last made."),
+  lastSuccessfulTime: pointer(5, time, "When a job last succeeded."),
 });
 
 const cronJobV1 = v1("CronJob", "Makes jobs on a schedule.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, cronJobSpec, "Which jobs, and when."),
-  status: plain(3, cronJobStatus, "What has run."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, cronJobSpec, "Which jobs, and when."),
+  status: value(3, cronJobStatus, "What has run."),
 });
 
 type CronJob = Infer<typeof cronJobV1>;

@@ -1,6 +1,6 @@
 import { assign, deepEqual } from "#base";
 import {
-  always,
+  required,
   boxedList,
   bytes,
   type Infer,
@@ -8,9 +8,9 @@ import {
   list,
   map,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -54,27 +54,27 @@ const certificateSigningRequestSpec = v1(
   "CertificateSigningRequestSpec",
   "What is asked for, and by whom; fixed.",
   {
-    request: always(1, bytes, "The request in PEM, of the type CERTIFICATE REQUEST.", {
+    request: required(1, bytes, "The request in PEM, of the type CERTIFICATE REQUEST.", {
       listType: "atomic",
     }),
-    signerName: always(7, string, "Who is to sign it, as in `example.com/signer`."),
-    expirationSeconds: optional(
+    signerName: required(7, string, "Who is to sign it, as in `example.com/signer`."),
+    expirationSeconds: pointer(
       8,
       int32,
       "Seconds that the certificate should be good for, at least 600; signers may give less.",
     ),
-    usages: plain(
+    usages: value(
       5,
       list(named("v1.KeyUsage", ...usages)),
       "What the key may be used for, as in `client auth`.",
       { listType: "atomic" },
     ),
-    username: plain(2, string, "Who asks; filled in by the server."),
-    uid: plain(3, string, "UID of who asks; filled in by the server."),
-    groups: plain(4, list(string), "Groups of who asks; filled in by the server.", {
+    username: value(2, string, "Who asks; filled in by the server."),
+    uid: value(3, string, "UID of who asks; filled in by the server."),
+    groups: value(4, list(string), "Groups of who asks; filled in by the server.", {
       listType: "atomic",
     }),
-    extra: plain(
+    extra: value(
       6,
       map(boxedList("api/certificates/v1", "ExtraValue", string)),
       "More about who asks; filled in by the server.",
@@ -86,20 +86,20 @@ const certificateSigningRequestCondition = v1(
   "CertificateSigningRequestCondition",
   "A decision on the request.",
   {
-    type: always(
+    type: required(
       1,
       named("v1.RequestConditionType", "Approved", "Denied", "Failed"),
       "Approved, Denied or Failed, which are never taken back; or something of one's own.",
     ),
-    status: always(
+    status: required(
       6,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "Always True for those three.",
     ),
-    reason: plain(2, string, "Why, as one word."),
-    message: plain(3, string, "Why, for people."),
-    lastUpdateTime: plain(4, time, "When it was last written."),
-    lastTransitionTime: plain(5, time, "When it last changed."),
+    reason: value(2, string, "Why, as one word."),
+    message: value(3, string, "Why, for people."),
+    lastUpdateTime: value(4, time, "When it was last written."),
+    lastTransitionTime: value(5, time, "When it last changed."),
   },
 );
 
@@ -107,11 +107,11 @@ const certificateSigningRequestStatus = v1(
   "CertificateSigningRequestStatus",
   "What became of the request.",
   {
-    conditions: plain(1, list(certificateSigningRequestCondition), "Decisions on the request.", {
+    conditions: value(1, list(certificateSigningRequestCondition), "Decisions on the request.", {
       listType: "map",
       listMapKeys: ["type"],
     }),
-    certificate: plain(2, bytes, "The certificate in PEM, with those above it.", {
+    certificate: value(2, bytes, "The certificate in PEM, with those above it.", {
       listType: "atomic",
     }),
   },
@@ -121,9 +121,9 @@ const certificateSigningRequestV1 = v1(
   "CertificateSigningRequest",
   "Asks a signer for a certificate.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, certificateSigningRequestSpec, "What is asked for, and by whom."),
-    status: plain(3, certificateSigningRequestStatus, "What became of the request."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, certificateSigningRequestSpec, "What is asked for, and by whom."),
+    status: value(3, certificateSigningRequestStatus, "What became of the request."),
   },
 );
 

@@ -1,4 +1,4 @@
-import { always, type Infer, Path, plain, type Problems, string, structs } from "#schema";
+import { required, type Infer, Path, value, type Problems, string, structs } from "#schema";
 import { isDns1123Subdomain, kind, objectMeta } from "#meta";
 import { column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, mustNotChange, same } from "../strategy.ts";
@@ -10,12 +10,12 @@ import { checkSignerName } from "./signer.ts";
 function structOf(version: string) {
   const declare = structs(`api/certificates/${version}`);
   const spec = declare("ClusterTrustBundleSpec", "What is to be trusted.", {
-    signerName: plain(1, string, "Signer that it is about; begins the name of the object; fixed."),
-    trustBundle: always(2, string, "Certificates of authorities in PEM; order has no meaning."),
+    signerName: value(1, string, "Signer that it is about; begins the name of the object; fixed."),
+    trustBundle: required(2, string, "Certificates of authorities in PEM; order has no meaning."),
   });
   return declare("ClusterTrustBundle", "Authorities that pods may trust.", {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, spec, "What is to be trusted."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, spec, "What is to be trusted."),
   });
 }
 

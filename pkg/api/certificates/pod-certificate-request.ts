@@ -1,13 +1,13 @@
 import { constants, createPublicKey, type KeyObject, verify } from "node:crypto";
 import {
-  always,
+  required,
   bytes,
   type Infer,
   int32,
   list,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -23,21 +23,21 @@ const podCertificateRequestSpec = v1alpha1(
   "PodCertificateRequestSpec",
   "What is asked for, and for whom; fixed.",
   {
-    signerName: always(1, string, "Who is to sign it, as in `example.com/signer`."),
-    podName: always(2, string, "Pod that the certificate is for."),
-    podUID: always(3, string, "UID of the pod."),
-    serviceAccountName: always(4, string, "Service account of the pod."),
-    serviceAccountUID: always(5, string, "UID of the service account."),
-    nodeName: always(6, string, "Node of the pod."),
-    nodeUID: always(7, string, "UID of the node."),
-    maxExpirationSeconds: optional(
+    signerName: required(1, string, "Who is to sign it, as in `example.com/signer`."),
+    podName: required(2, string, "Pod that the certificate is for."),
+    podUID: required(3, string, "UID of the pod."),
+    serviceAccountName: required(4, string, "Service account of the pod."),
+    serviceAccountUID: required(5, string, "UID of the service account."),
+    nodeName: required(6, string, "Node of the pod."),
+    nodeUID: required(7, string, "UID of the node."),
+    maxExpirationSeconds: pointer(
       8,
       int32,
       "Seconds that the certificate may be good for at most, from an hour to 91 days.",
       { default: 86_400 },
     ),
-    pkixPublicKey: always(9, bytes, "Public key of the pod, in PKIX form."),
-    proofOfPossession: always(10, bytes, "The pod's UID, signed with the private key."),
+    pkixPublicKey: required(9, bytes, "Public key of the pod, in PKIX form."),
+    proofOfPossession: required(10, bytes, "The pod's UID, signed with the private key."),
   },
 );
 
@@ -45,16 +45,16 @@ const podCertificateRequestStatus = v1alpha1(
   "PodCertificateRequestStatus",
   "What became of the request.",
   {
-    conditions: plain(1, list(condition), "Issued, Denied or Failed.", {
+    conditions: value(1, list(condition), "Issued, Denied or Failed.", {
       listType: "map",
       listMapKeys: ["type"],
       patchStrategy: ["merge"],
       patchMergeKey: "type",
     }),
-    certificateChain: plain(2, string, "The certificate in PEM, with those above it."),
-    notBefore: optional(4, time, "When the certificate begins to be good."),
-    beginRefreshAt: optional(5, time, "When the kubelet should ask for the next one."),
-    notAfter: optional(6, time, "When the certificate ends to be good."),
+    certificateChain: value(2, string, "The certificate in PEM, with those above it."),
+    notBefore: pointer(4, time, "When the certificate begins to be good."),
+    beginRefreshAt: pointer(5, time, "When the kubelet should ask for the next one."),
+    notAfter: pointer(6, time, "When the certificate ends to be good."),
   },
 );
 
@@ -62,9 +62,9 @@ const podCertificateRequestV1alpha1 = v1alpha1(
   "PodCertificateRequest",
   "Asks a signer for a certificate on behalf of a pod.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, podCertificateRequestSpec, "What is asked for, and for whom."),
-    status: plain(3, podCertificateRequestStatus, "What became of the request."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, podCertificateRequestSpec, "What is asked for, and for whom."),
+    status: value(3, podCertificateRequestStatus, "What became of the request."),
   },
 );
 

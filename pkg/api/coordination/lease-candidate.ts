@@ -1,4 +1,13 @@
-import { always, type Infer, optional, Path, plain, type Problems, string, structs } from "#schema";
+import {
+  required,
+  type Infer,
+  pointer,
+  Path,
+  value,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
 import { isConfigMapKey, kind, microTime, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { mustNotChange, same } from "../strategy.ts";
@@ -12,16 +21,12 @@ const specV1BETA1 = v1beta1(
   "LeaseCandidateSpec",
   "What the candidate is a candidate for, and its versions.",
   {
-    leaseName: always(1, string, "Name of the lease that this is a candidate for; fixed."),
-    pingTime: optional(
-      2,
-      microTime,
-      "When the election last asked whether the candidate is there.",
-    ),
-    renewTime: optional(3, microTime, "When the candidate last answered."),
-    binaryVersion: always(4, string, "Version of the candidate, without a leading v."),
-    emulationVersion: plain(5, string, "Version that the candidate behaves as."),
-    strategy: plain(6, string, "How the best candidate is to be picked."),
+    leaseName: required(1, string, "Name of the lease that this is a candidate for; fixed."),
+    pingTime: pointer(2, microTime, "When the election last asked whether the candidate is there."),
+    renewTime: pointer(3, microTime, "When the candidate last answered."),
+    binaryVersion: required(4, string, "Version of the candidate, without a leading v."),
+    emulationVersion: value(5, string, "Version that the candidate behaves as."),
+    strategy: value(6, string, "How the best candidate is to be picked."),
   },
 );
 
@@ -29,8 +34,8 @@ const leaseCandidateV1beta1 = v1beta1(
   "LeaseCandidate",
   "A process that would like to hold a lease.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, specV1BETA1, "What the candidate is a candidate for, and its versions."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, specV1BETA1, "What the candidate is a candidate for, and its versions."),
   },
 );
 
@@ -38,16 +43,12 @@ const specV1ALPHA2 = v1alpha2(
   "LeaseCandidateSpec",
   "What the candidate is a candidate for, and its versions.",
   {
-    leaseName: always(1, string, "Name of the lease that this is a candidate for; fixed."),
-    pingTime: optional(
-      2,
-      microTime,
-      "When the election last asked whether the candidate is there.",
-    ),
-    renewTime: optional(3, microTime, "When the candidate last answered."),
-    binaryVersion: always(4, string, "Version of the candidate, without a leading v."),
-    emulationVersion: plain(5, string, "Version that the candidate behaves as."),
-    strategy: plain(6, string, "How the best candidate is to be picked."),
+    leaseName: required(1, string, "Name of the lease that this is a candidate for; fixed."),
+    pingTime: pointer(2, microTime, "When the election last asked whether the candidate is there."),
+    renewTime: pointer(3, microTime, "When the candidate last answered."),
+    binaryVersion: required(4, string, "Version of the candidate, without a leading v."),
+    emulationVersion: value(5, string, "Version that the candidate behaves as."),
+    strategy: value(6, string, "How the best candidate is to be picked."),
   },
 );
 
@@ -55,8 +56,8 @@ const leaseCandidateV1alpha2 = v1alpha2(
   "LeaseCandidate",
   "A process that would like to hold a lease.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, specV1ALPHA2, "What the candidate is a candidate for, and its versions."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, specV1ALPHA2, "What the candidate is a candidate for, and its versions."),
   },
 );
 

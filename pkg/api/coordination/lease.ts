@@ -2,9 +2,9 @@ import {
   type Infer,
   int32,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -16,29 +16,29 @@ import { checkStrategyName } from "./strategy-name.ts";
 const v1 = structs("api/coordination/v1");
 
 const leaseSpec = v1("LeaseSpec", "Who holds the lease, and until when.", {
-  holderIdentity: optional(1, string, "Who holds it; absent or empty if nobody does."),
-  leaseDurationSeconds: optional(
+  holderIdentity: pointer(1, string, "Who holds it; absent or empty if nobody does."),
+  leaseDurationSeconds: pointer(
     2,
     int32,
     "How long others wait after renewTime before they take it.",
   ),
-  acquireTime: optional(3, microTime, "When the holder took it."),
-  renewTime: optional(4, microTime, "When the holder last renewed it."),
-  leaseTransitions: optional(5, int32, "How often it changed hands."),
-  strategy: optional(
+  acquireTime: pointer(3, microTime, "When the holder took it."),
+  renewTime: pointer(4, microTime, "When the holder last renewed it."),
+  leaseTransitions: pointer(5, int32, "How often it changed hands."),
+  strategy: pointer(
     6,
     named("v1.CoordinatedLeaseStrategy"),
     "How the best candidate is picked in coordinated election.",
     { gate: "CoordinatedLeaderElection" },
   ),
-  preferredHolder: optional(7, string, "Who should take it next.", {
+  preferredHolder: pointer(7, string, "Who should take it next.", {
     gate: "CoordinatedLeaderElection",
   }),
 });
 
 const leaseV1 = v1("Lease", "Something one party holds at a time, for a time.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, leaseSpec, "Who holds it, and until when."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, leaseSpec, "Who holds it, and until when."),
 });
 
 type Lease = Infer<typeof leaseV1>;

@@ -1,12 +1,12 @@
-import { always, type Infer, Path, plain, type Problems, structs } from "#schema";
+import { required, type Infer, Path, value, type Problems, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
 import { unsupported } from "../strategy.ts";
 import { objectReference } from "./references.ts";
 
 const bindingV1 = structs("api/core/v1")("Binding", "Assigns a pod to a node.", {
-  metadata: plain(1, objectMeta, "Name and namespace of the pod, and annotations for it."),
-  target: always(2, objectReference, "The node."),
+  metadata: value(1, objectMeta, "Name and namespace of the pod, and annotations for it."),
+  target: required(2, objectReference, "The node."),
 });
 
 type Binding = Infer<typeof bindingV1>;

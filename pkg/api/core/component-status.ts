@@ -1,26 +1,26 @@
-import { always, list, named, plain, string, structs } from "#schema";
+import { required, list, named, value, string, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { column, nameColumn, nameOf } from "../printing.ts";
 
 const v1 = structs("api/core/v1");
 
 const componentCondition = v1("ComponentCondition", "Something known of a component.", {
-  type: always(1, named("v1.ComponentConditionType", "Healthy"), "What it is about: Healthy."),
-  status: always(
+  type: required(1, named("v1.ComponentConditionType", "Healthy"), "What it is about: Healthy."),
+  status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
     "Whether it holds: True, False or Unknown.",
   ),
-  message: plain(3, string, "What the component answered."),
-  error: plain(4, string, "What went wrong while asking."),
+  message: value(3, string, "What the component answered."),
+  error: value(4, string, "What went wrong while asking."),
 });
 
 const componentStatusV1 = v1(
   "ComponentStatus",
   "Whether a part of the control plane is well; deprecated.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    conditions: plain(2, list(componentCondition), "What is known of the component.", {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    conditions: value(2, list(componentCondition), "What is known of the component.", {
       listType: "map",
       listMapKeys: ["type"],
       patchStrategy: ["merge"],

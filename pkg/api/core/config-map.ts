@@ -3,9 +3,9 @@ import {
   bytes,
   type Infer,
   map,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -18,10 +18,10 @@ import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
 const v1 = structs("api/core/v1");
 
 const configMapV1 = v1("ConfigMap", "Configuration data for pods to consume.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  immutable: optional(4, bool, "True = only metadata may change from now on; cannot be undone."),
-  data: plain(2, map(string), "Text by key; no key may be in binaryData too."),
-  binaryData: plain(3, map(bytes), "Bytes by key; no key may be in data too."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  immutable: pointer(4, bool, "True = only metadata may change from now on; cannot be undone."),
+  data: value(2, map(string), "Text by key; no key may be in binaryData too."),
+  binaryData: value(3, map(bytes), "Bytes by key; no key may be in data too."),
 });
 
 type ConfigMap = Infer<typeof configMapV1>;

@@ -1,14 +1,14 @@
 /** Containers of pods. */
 import {
-  always,
+  required,
   bool,
   type Infer,
   inline,
   int32,
   list,
   named,
-  optional,
-  plain,
+  pointer,
+  value,
   string,
   structs,
 } from "#schema";
@@ -20,21 +20,21 @@ import { securityContext } from "./security-context.ts";
 const v1 = structs("api/core/v1");
 
 const containerPort = v1("ContainerPort", "A port that a container listens on.", {
-  name: plain(1, string, "Name by which services can refer to it."),
-  hostPort: plain(2, int32, "Port of the node that leads to it."),
-  containerPort: always(3, int32, "Number of the port."),
-  protocol: plain(4, named("v1.Protocol", "TCP", "UDP", "SCTP"), "TCP, UDP or SCTP.", {
+  name: value(1, string, "Name by which services can refer to it."),
+  hostPort: value(2, int32, "Port of the node that leads to it."),
+  containerPort: required(3, int32, "Number of the port."),
+  protocol: value(4, named("v1.Protocol", "TCP", "UDP", "SCTP"), "TCP, UDP or SCTP.", {
     default: "TCP",
   }),
-  hostIP: plain(5, string, "Address of the node for hostPort."),
+  hostIP: value(5, string, "Address of the node for hostPort."),
 });
 
 const containerRestartRuleOnExitCodes = v1(
   "ContainerRestartRuleOnExitCodes",
   "Which exit codes are meant.",
   {
-    operator: plain(1, named("v1.ContainerRestartRuleOnExitCodesOperator"), "In or NotIn."),
-    values: plain(2, list(int32), "Exit codes.", { listType: "set" }),
+    operator: value(1, named("v1.ContainerRestartRuleOnExitCodesOperator"), "In or NotIn."),
+    values: value(2, list(int32), "Exit codes.", { listType: "set" }),
   },
 );
 
@@ -42,103 +42,103 @@ const containerRestartRule = v1(
   "ContainerRestartRule",
   "What to do when the container has ended in a certain way.",
   {
-    action: plain(1, named("v1.ContainerRestartRuleAction"), "Restart."),
-    exitCodes: optional(2, containerRestartRuleOnExitCodes, "Exit codes for which the rule holds."),
+    action: value(1, named("v1.ContainerRestartRuleAction"), "Restart."),
+    exitCodes: pointer(2, containerRestartRuleOnExitCodes, "Exit codes for which the rule holds."),
   },
 );
 
 const volumeMount = v1("VolumeMount", "A volume at a path of a container.", {
-  name: always(1, string, "Name of the volume."),
-  readOnly: plain(2, bool, "Mount it read-only."),
-  recursiveReadOnly: optional(
+  name: required(1, string, "Name of the volume."),
+  readOnly: value(2, bool, "Mount it read-only."),
+  recursiveReadOnly: pointer(
     7,
     named("v1.RecursiveReadOnlyMode"),
     "Whether mounts below are read-only too: Disabled, IfPossible or Enabled.",
   ),
-  mountPath: always(3, string, "Path in the container; must not hold `:`."),
-  subPath: plain(4, string, "Path within the volume; its root by default."),
-  mountPropagation: optional(
+  mountPath: required(3, string, "Path in the container; must not hold `:`."),
+  subPath: value(4, string, "Path within the volume; its root by default."),
+  mountPropagation: pointer(
     5,
     named("v1.MountPropagationMode", "None", "HostToContainer", "Bidirectional"),
     "How mounts spread: None, HostToContainer or Bidirectional.",
   ),
-  subPathExpr: plain(6, string, "Path within the volume, with `$(NAME)` for variables."),
+  subPathExpr: value(6, string, "Path within the volume, with `$(NAME)` for variables."),
 });
 
 const volumeDevice = v1("VolumeDevice", "A raw block volume as a device of a container.", {
-  name: always(1, string, "Name of the volume, a claim."),
-  devicePath: always(2, string, "Path of the device in the container."),
+  name: required(1, string, "Name of the volume, a claim."),
+  devicePath: required(2, string, "Path of the device in the container."),
 });
 
 const containerFields = {
-  name: always(1, string, "Name, unique within the pod."),
-  image: plain(2, string, "Image to run."),
-  command: plain(3, list(string), "Program and arguments, instead of the image's entry point.", {
+  name: required(1, string, "Name, unique within the pod."),
+  image: value(2, string, "Image to run."),
+  command: value(3, list(string), "Program and arguments, instead of the image's entry point.", {
     listType: "atomic",
   }),
-  args: plain(4, list(string), "Arguments, instead of the image's.", { listType: "atomic" }),
-  workingDir: plain(5, string, "Directory to start in."),
-  ports: plain(6, list(containerPort), "Ports that the container listens on.", {
+  args: value(4, list(string), "Arguments, instead of the image's.", { listType: "atomic" }),
+  workingDir: value(5, string, "Directory to start in."),
+  ports: value(6, list(containerPort), "Ports that the container listens on.", {
     listType: "map",
     listMapKeys: ["containerPort", "protocol"],
     patchStrategy: ["merge"],
     patchMergeKey: "containerPort",
   }),
-  envFrom: plain(19, list(envFromSource), "Objects whose entries become variables.", {
+  envFrom: value(19, list(envFromSource), "Objects whose entries become variables.", {
     listType: "atomic",
   }),
-  env: plain(7, list(envVar), "Environment variables.", {
+  env: value(7, list(envVar), "Environment variables.", {
     listType: "map",
     listMapKeys: ["name"],
     patchStrategy: ["merge"],
     patchMergeKey: "name",
   }),
-  resources: plain(8, resourceRequirements, "Resources asked for and allowed."),
-  resizePolicy: plain(23, list(containerResizePolicy), "What happens when resources change.", {
+  resources: value(8, resourceRequirements, "Resources asked for and allowed."),
+  resizePolicy: value(23, list(containerResizePolicy), "What happens when resources change.", {
     listType: "atomic",
   }),
-  restartPolicy: optional(
+  restartPolicy: pointer(
     24,
     named("v1.ContainerRestartPolicy"),
     "When this container starts again; Always makes an init container a sidecar.",
   ),
-  restartPolicyRules: plain(
+  restartPolicyRules: value(
     25,
     list(containerRestartRule),
     "Rules that come before restartPolicy.",
     { listType: "atomic", gate: "ContainerRestartRules" },
   ),
-  volumeMounts: plain(9, list(volumeMount), "Volumes to mount.", {
+  volumeMounts: value(9, list(volumeMount), "Volumes to mount.", {
     listType: "map",
     listMapKeys: ["mountPath"],
     patchStrategy: ["merge"],
     patchMergeKey: "mountPath",
   }),
-  volumeDevices: plain(21, list(volumeDevice), "Block volumes to use as devices.", {
+  volumeDevices: value(21, list(volumeDevice), "Block volumes to use as devices.", {
     listType: "map",
     listMapKeys: ["devicePath"],
     patchStrategy: ["merge"],
     patchMergeKey: "devicePath",
   }),
-  livenessProbe: optional(10, probe, "Check whose failure restarts the container."),
-  readinessProbe: optional(11, probe, "Check whose failure takes the pod out of service."),
-  startupProbe: optional(22, probe, "Check that must pass before the others begin."),
-  lifecycle: optional(12, lifecycle, "What happens at the start and end."),
-  terminationMessagePath: plain(13, string, "File with the container's last words."),
-  terminationMessagePolicy: plain(
+  livenessProbe: pointer(10, probe, "Check whose failure restarts the container."),
+  readinessProbe: pointer(11, probe, "Check whose failure takes the pod out of service."),
+  startupProbe: pointer(22, probe, "Check that must pass before the others begin."),
+  lifecycle: pointer(12, lifecycle, "What happens at the start and end."),
+  terminationMessagePath: value(13, string, "File with the container's last words."),
+  terminationMessagePolicy: value(
     20,
     named("v1.TerminationMessagePolicy", "File", "FallbackToLogsOnError"),
     "File, or FallbackToLogsOnError to take the log's end.",
   ),
-  imagePullPolicy: plain(
+  imagePullPolicy: value(
     14,
     named("v1.PullPolicy", "Always", "Never", "IfNotPresent"),
     "Always, Never or IfNotPresent.",
   ),
-  securityContext: optional(15, securityContext, "What its processes may do."),
-  stdin: plain(16, bool, "Keep an input stream open."),
-  stdinOnce: plain(17, bool, "Close the input once the first client is gone."),
-  tty: plain(18, bool, "Give it a terminal; needs stdin."),
+  securityContext: pointer(15, securityContext, "What its processes may do."),
+  stdin: value(16, bool, "Keep an input stream open."),
+  stdinOnce: value(17, bool, "Close the input once the first client is gone."),
+  tty: value(18, bool, "Give it a terminal; needs stdin."),
 } as const;
 
 export const container = v1("Container", "A program that runs in a pod.", containerFields);
@@ -159,7 +159,7 @@ export const ephemeralContainer = v1(
       ephemeralContainerCommon,
       "What it has in common with other containers.",
     ),
-    targetContainerName: plain(2, string, "Container whose processes it sees."),
+    targetContainerName: value(2, string, "Container whose processes it sees."),
   },
 );
 

@@ -1,12 +1,12 @@
 import {
-  always,
+  required,
   type Infer,
   int32,
   list,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -35,10 +35,10 @@ const endpointAddress = v1(
   "EndpointAddress",
   "Address of a backend.",
   {
-    ip: always(1, string, "The address."),
-    hostname: plain(3, string, "Host name of the backend, for DNS."),
-    nodeName: optional(4, string, "Node that it runs on."),
-    targetRef: optional(2, objectReference, "The object behind it."),
+    ip: required(1, string, "The address."),
+    hostname: value(3, string, "Host name of the backend, for DNS."),
+    nodeName: pointer(4, string, "Node that it runs on."),
+    targetRef: pointer(2, objectReference, "The object behind it."),
   },
   { atomic: true },
 );
@@ -47,35 +47,35 @@ const endpointPort = v1(
   "EndpointPort",
   "A port of all backends of a subset.",
   {
-    name: plain(1, string, "Name of the port; may be empty if there is but one."),
-    port: always(2, int32, "Number of the port."),
-    protocol: plain(
+    name: value(1, string, "Name of the port; may be empty if there is but one."),
+    port: required(2, int32, "Number of the port."),
+    protocol: value(
       3,
       named("v1.Protocol", "TCP", "UDP", "SCTP"),
       "TCP, UDP or SCTP; TCP unless set.",
       { default: "TCP" },
     ),
-    appProtocol: optional(4, string, "Protocol on top, as in `http` or `example.com/own`."),
+    appProtocol: pointer(4, string, "Protocol on top, as in `http` or `example.com/own`."),
   },
   { atomic: true },
 );
 
 const endpointSubset = v1("EndpointSubset", "Backends with the same ports.", {
-  addresses: plain(1, list(endpointAddress), "Backends that take traffic.", {
+  addresses: value(1, list(endpointAddress), "Backends that take traffic.", {
     listType: "atomic",
   }),
-  notReadyAddresses: plain(2, list(endpointAddress), "Backends that do not take traffic yet.", {
+  notReadyAddresses: value(2, list(endpointAddress), "Backends that do not take traffic yet.", {
     listType: "atomic",
   }),
-  ports: plain(3, list(endpointPort), "The ports of every backend.", { listType: "atomic" }),
+  ports: value(3, list(endpointPort), "The ports of every backend.", { listType: "atomic" }),
 });
 
 const endpointsV1 = v1(
   "Endpoints",
   "The backends of a service; EndpointSlice has taken its place.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    subsets: plain(2, list(endpointSubset), "The backends, by ports.", { listType: "atomic" }),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    subsets: value(2, list(endpointSubset), "The backends, by ports.", { listType: "atomic" }),
   },
 );
 

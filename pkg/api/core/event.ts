@@ -1,11 +1,11 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   type Infer,
   int32,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -27,62 +27,62 @@ const v1 = structs("api/core/v1");
 const eventsV1 = structs("api/events/v1");
 
 const eventSource = v1("EventSource", "Who tells of an event.", {
-  component: plain(1, string, "Component that the event comes from."),
-  host: plain(2, string, "Node that the event comes from."),
+  component: value(1, string, "Component that the event comes from."),
+  host: value(2, string, "Node that the event comes from."),
 });
 
 const eventSeries = v1("EventSeries", "Repetitions of an event.", {
-  count: plain(1, int32, "How often it happened."),
-  lastObservedTime: plain(2, microTime, "When it last happened."),
+  count: value(1, int32, "How often it happened."),
+  lastObservedTime: value(2, microTime, "When it last happened."),
 });
 
 const eventV1 = v1("Event", "Something that happened to an object; kept for a while.", {
-  metadata: always(1, objectMeta, "Standard object metadata."),
-  involvedObject: always(2, objectReference, "The object that the event is about."),
-  reason: plain(3, string, "Why it happened, in one word for machines."),
-  message: plain(4, string, "What happened, in words."),
-  source: plain(5, eventSource, "Who tells of it."),
-  firstTimestamp: plain(6, time, "When it was first seen."),
-  lastTimestamp: plain(7, time, "When it was last seen."),
-  count: plain(8, int32, "How often it was seen."),
-  type: plain(9, string, "Normal or Warning."),
-  eventTime: plain(10, microTime, "When it was first observed, to the microsecond."),
-  series: optional(11, eventSeries, "Its repetitions; absent if it happened once."),
-  action: plain(12, string, "What was done or failed to be done about the object."),
-  related: optional(13, objectReference, "A second object that has to do with it."),
-  reportingComponent: always(
+  metadata: required(1, objectMeta, "Standard object metadata."),
+  involvedObject: required(2, objectReference, "The object that the event is about."),
+  reason: value(3, string, "Why it happened, in one word for machines."),
+  message: value(4, string, "What happened, in words."),
+  source: value(5, eventSource, "Who tells of it."),
+  firstTimestamp: value(6, time, "When it was first seen."),
+  lastTimestamp: value(7, time, "When it was last seen."),
+  count: value(8, int32, "How often it was seen."),
+  type: value(9, string, "Normal or Warning."),
+  eventTime: value(10, microTime, "When it was first observed, to the microsecond."),
+  series: pointer(11, eventSeries, "Its repetitions; absent if it happened once."),
+  action: value(12, string, "What was done or failed to be done about the object."),
+  related: pointer(13, objectReference, "A second object that has to do with it."),
+  reportingComponent: required(
     14,
     string,
     "Controller that tells of it, as in `example.com/controller`.",
   ),
-  reportingInstance: always(15, string, "Instance of that controller."),
+  reportingInstance: required(15, string, "Instance of that controller."),
 });
 
 const newEventSeries = eventsV1("EventSeries", "Repetitions of an event.", {
-  count: always(1, int32, "How often it happened."),
-  lastObservedTime: always(2, microTime, "When it last happened."),
+  count: required(1, int32, "How often it happened."),
+  lastObservedTime: required(2, microTime, "When it last happened."),
 });
 
 const newEventV1 = eventsV1("Event", "Something that happened to an object; kept for a while.", {
-  metadata: always(1, objectMeta, "Standard object metadata."),
-  eventTime: always(2, microTime, "When it was first observed, to the microsecond."),
-  series: optional(3, newEventSeries, "Its repetitions; absent if it happened once."),
-  reportingController: plain(
+  metadata: required(1, objectMeta, "Standard object metadata."),
+  eventTime: required(2, microTime, "When it was first observed, to the microsecond."),
+  series: pointer(3, newEventSeries, "Its repetitions; absent if it happened once."),
+  reportingController: value(
     4,
     string,
     "Controller that tells of it, as in `example.com/controller`.",
   ),
-  reportingInstance: plain(5, string, "Instance of that controller."),
-  action: plain(6, string, "What was done or failed to be done about the object."),
-  reason: plain(7, string, "Why it happened, in one word for machines."),
-  regarding: plain(8, objectReference, "The object that the event is about."),
-  related: optional(9, objectReference, "A second object that has to do with it."),
-  note: plain(10, string, "What happened, in words."),
-  type: plain(11, string, "Normal or Warning."),
-  deprecatedSource: plain(12, eventSource, "Core field `source`."),
-  deprecatedFirstTimestamp: plain(13, time, "Core field `firstTimestamp`."),
-  deprecatedLastTimestamp: plain(14, time, "Core field `lastTimestamp`."),
-  deprecatedCount: plain(15, int32, "Core field `count`."),
+  reportingInstance: value(5, string, "Instance of that controller."),
+  action: value(6, string, "What was done or failed to be done about the object."),
+  reason: value(7, string, "Why it happened, in one word for machines."),
+  regarding: value(8, objectReference, "The object that the event is about."),
+  related: pointer(9, objectReference, "A second object that has to do with it."),
+  note: value(10, string, "What happened, in words."),
+  type: value(11, string, "Normal or Warning."),
+  deprecatedSource: value(12, eventSource, "Core field `source`."),
+  deprecatedFirstTimestamp: value(13, time, "Core field `firstTimestamp`."),
+  deprecatedLastTimestamp: value(14, time, "Core field `lastTimestamp`."),
+  deprecatedCount: value(15, int32, "Core field `count`."),
 });
 
 type Event = Infer<typeof eventV1>;

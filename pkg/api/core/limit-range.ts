@@ -1,5 +1,15 @@
 import { assign } from "#base";
-import { always, type Infer, list, map, named, Path, plain, type Problems, structs } from "#schema";
+import {
+  required,
+  type Infer,
+  list,
+  map,
+  named,
+  Path,
+  value,
+  type Problems,
+  structs,
+} from "#schema";
 import { isQualifiedName, kind, objectMeta, Quantity, quantity } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";
@@ -14,27 +24,27 @@ const v1 = structs("api/core/v1");
 const resourceList = map(quantity);
 
 const limitRangeItem = v1("LimitRangeItem", "Limits for one kind of thing.", {
-  type: always(
+  type: required(
     1,
     named("v1.LimitType"),
     "What the limits are for: Pod, Container, PersistentVolumeClaim or a name with a domain.",
   ),
-  max: plain(2, resourceList, "Largest amount of each resource."),
-  min: plain(3, resourceList, "Smallest amount of each resource."),
-  default: plain(4, resourceList, "Limit of those that name none."),
-  defaultRequest: plain(5, resourceList, "Request of those that name none."),
-  maxLimitRequestRatio: plain(6, resourceList, "How many times its request a limit may be."),
+  max: value(2, resourceList, "Largest amount of each resource."),
+  min: value(3, resourceList, "Smallest amount of each resource."),
+  default: value(4, resourceList, "Limit of those that name none."),
+  defaultRequest: value(5, resourceList, "Request of those that name none."),
+  maxLimitRequestRatio: value(6, resourceList, "How many times its request a limit may be."),
 });
 
 const limitRangeSpec = v1("LimitRangeSpec", "The limits.", {
-  limits: always(1, list(limitRangeItem), "Limits, one entry for each kind of thing.", {
+  limits: required(1, list(limitRangeItem), "Limits, one entry for each kind of thing.", {
     listType: "atomic",
   }),
 });
 
 const limitRangeV1 = v1("LimitRange", "Limits what single objects of a namespace may use.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, limitRangeSpec, "The limits."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, limitRangeSpec, "The limits."),
 });
 
 type LimitRange = Infer<typeof limitRangeV1>;

@@ -1,5 +1,5 @@
 import { assign } from "#base";
-import { always, list, named, plain, string, structs } from "#schema";
+import { required, list, named, value, string, structs } from "#schema";
 import { type HookContext, isQualifiedName, kind, objectMeta, resolve, time } from "#meta";
 import { type Infer, Path, type Problems } from "#schema";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -8,7 +8,7 @@ import { invalidEach } from "../strategy.ts";
 const v1 = structs("api/core/v1");
 
 const namespaceSpec = v1("NamespaceSpec", "What a namespace asks for.", {
-  finalizers: plain(
+  finalizers: value(
     1,
     list(named("v1.FinalizerName")),
     "Who still has to clean up before the namespace may go.",
@@ -20,26 +20,26 @@ const namespaceCondition = v1(
   "NamespaceCondition",
   "An observation about the content of a namespace.",
   {
-    type: always(1, named("v1.NamespaceConditionType"), "What is observed."),
-    status: always(
+    type: required(1, named("v1.NamespaceConditionType"), "What is observed."),
+    status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "True, False or Unknown.",
     ),
-    lastTransitionTime: plain(4, time, "When the status last changed."),
-    reason: plain(5, string, "Machine-readable reason."),
-    message: plain(6, string, "The observation in words."),
+    lastTransitionTime: value(4, time, "When the status last changed."),
+    reason: value(5, string, "Machine-readable reason."),
+    message: value(6, string, "The observation in words."),
   },
 );
 
 const namespaceStatus = v1("NamespaceStatus", "State of a namespace.", {
-  phase: plain(
+  phase: value(
     1,
     named("v1.NamespacePhase", "Active", "Terminating"),
     "Active, or Terminating while its content goes.",
     { default: "Active" },
   ),
-  conditions: plain(2, list(namespaceCondition), "What the namespace controller observes.", {
+  conditions: value(2, list(namespaceCondition), "What the namespace controller observes.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
@@ -48,9 +48,9 @@ const namespaceStatus = v1("NamespaceStatus", "State of a namespace.", {
 });
 
 const namespaceV1 = v1("Namespace", "A scope for names.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, namespaceSpec, "What the namespace asks for."),
-  status: plain(3, namespaceStatus, "State of the namespace."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, namespaceSpec, "What the namespace asks for."),
+  status: value(3, namespaceStatus, "State of the namespace."),
 });
 
 type Namespace = Infer<typeof namespaceV1>;

@@ -1,5 +1,5 @@
 /** What a claim asks for, also as a template within pods and StatefulSets. */
-import { type Infer, always, list, named, optional, plain, string, structs } from "#schema";
+import { type Infer, required, list, named, pointer, value, string, structs } from "#schema";
 import { labelSelector, objectMeta } from "#meta";
 import { typedLocalObjectReference, typedObjectReference } from "./references.ts";
 import { volumeResourceRequirements } from "./resources.ts";
@@ -10,7 +10,7 @@ export const persistentVolumeClaimSpec = v1(
   "PersistentVolumeClaimSpec",
   "What storage is asked for.",
   {
-    accessModes: plain(
+    accessModes: value(
       1,
       list(
         named(
@@ -24,30 +24,22 @@ export const persistentVolumeClaimSpec = v1(
       "Ways in which the volume must be mountable.",
       { listType: "atomic" },
     ),
-    selector: optional(4, labelSelector, "Which volumes may be bound, by label."),
-    resources: plain(2, volumeResourceRequirements, "Least and largest amount of storage."),
-    volumeName: plain(3, string, "The volume that is bound."),
-    storageClassName: optional(
-      5,
-      string,
-      "Class of storage; empty means a volume without a class.",
-    ),
-    volumeMode: optional(
+    selector: pointer(4, labelSelector, "Which volumes may be bound, by label."),
+    resources: value(2, volumeResourceRequirements, "Least and largest amount of storage."),
+    volumeName: value(3, string, "The volume that is bound."),
+    storageClassName: pointer(5, string, "Class of storage; empty means a volume without a class."),
+    volumeMode: pointer(
       6,
       named("v1.PersistentVolumeMode", "Block", "Filesystem"),
       "Filesystem, which is the default, or Block.",
     ),
-    dataSource: optional(
+    dataSource: pointer(
       7,
       typedLocalObjectReference,
       "Snapshot or claim that the volume starts as a copy of.",
     ),
-    dataSourceRef: optional(8, typedObjectReference, "Object of any kind that fills the volume."),
-    volumeAttributesClassName: optional(
-      9,
-      string,
-      "Class of attributes that can be changed later.",
-    ),
+    dataSourceRef: pointer(8, typedObjectReference, "Object of any kind that fills the volume."),
+    volumeAttributesClassName: pointer(9, string, "Class of attributes that can be changed later."),
   },
 );
 
@@ -55,8 +47,8 @@ export const persistentVolumeClaimTemplate = v1(
   "PersistentVolumeClaimTemplate",
   "A claim to be made.",
   {
-    metadata: plain(1, objectMeta, "Labels and annotations of the claim."),
-    spec: always(2, persistentVolumeClaimSpec, "What the claim asks for."),
+    metadata: value(1, objectMeta, "Labels and annotations of the claim."),
+    spec: required(2, persistentVolumeClaimSpec, "What the claim asks for."),
   },
 );
 

@@ -1,13 +1,13 @@
 import { deepClone, deepEqual } from "#base";
 import {
-  always,
+  required,
   type Infer,
   list,
   map,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -38,7 +38,7 @@ const persistentVolumeClaimCondition = v1(
   "PersistentVolumeClaimCondition",
   "Something known of a claim.",
   {
-    type: always(
+    type: required(
       1,
       named(
         "v1.PersistentVolumeClaimConditionType",
@@ -51,21 +51,21 @@ const persistentVolumeClaimCondition = v1(
       ),
       "What it is about, as in Resizing.",
     ),
-    status: always(
+    status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "Whether it holds: True, False or Unknown.",
     ),
-    lastProbeTime: plain(3, time, "When it was last looked at."),
-    lastTransitionTime: plain(4, time, "When it last changed."),
-    reason: plain(5, string, "Why it last changed, as one word."),
-    message: plain(6, string, "Why it last changed, for people."),
+    lastProbeTime: value(3, time, "When it was last looked at."),
+    lastTransitionTime: value(4, time, "When it last changed."),
+    reason: value(5, string, "Why it last changed, as one word."),
+    message: value(6, string, "Why it last changed, for people."),
   },
 );
 
 const modifyVolumeStatus = v1("ModifyVolumeStatus", "A change of attributes under way.", {
-  targetVolumeAttributesClassName: plain(1, string, "Class that the volume is to have."),
-  status: always(
+  targetVolumeAttributesClassName: value(1, string, "Class that the volume is to have."),
+  status: required(
     2,
     named("v1.PersistentVolumeClaimModifyVolumeStatus", "Pending", "InProgress", "Infeasible"),
     "How far it is: Pending, InProgress or Infeasible.",
@@ -73,12 +73,12 @@ const modifyVolumeStatus = v1("ModifyVolumeStatus", "A change of attributes unde
 });
 
 const persistentVolumeClaimStatus = v1("PersistentVolumeClaimStatus", "State of a claim.", {
-  phase: plain(
+  phase: value(
     1,
     named("v1.PersistentVolumeClaimPhase", "Pending", "Bound", "Lost"),
     "Pending, Bound, or Lost when its volume is gone.",
   ),
-  accessModes: plain(
+  accessModes: value(
     2,
     list(
       named(
@@ -92,23 +92,23 @@ const persistentVolumeClaimStatus = v1("PersistentVolumeClaimStatus", "State of 
     "Ways in which the volume can be mounted.",
     { listType: "atomic" },
   ),
-  capacity: plain(3, map(quantity), "What the volume offers."),
-  conditions: plain(4, list(persistentVolumeClaimCondition), "What is known of the claim.", {
+  capacity: value(3, map(quantity), "What the volume offers."),
+  conditions: value(4, list(persistentVolumeClaimCondition), "What is known of the claim.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
     patchMergeKey: "type",
   }),
-  allocatedResources: plain(5, map(quantity), "What is set aside, also while it grows.", {
+  allocatedResources: value(5, map(quantity), "What is set aside, also while it grows.", {
     gate: "RecoverVolumeExpansionFailure",
   }),
-  allocatedResourceStatuses: plain(7, map(string), "How far growth of each resource is.", {
+  allocatedResourceStatuses: value(7, map(string), "How far growth of each resource is.", {
     gate: "RecoverVolumeExpansionFailure",
   }),
-  currentVolumeAttributesClassName: optional(8, string, "Class of attributes that is in force.", {
+  currentVolumeAttributesClassName: pointer(8, string, "Class of attributes that is in force.", {
     gate: "VolumeAttributesClass",
   }),
-  modifyVolumeStatus: optional(9, modifyVolumeStatus, "A change of attributes under way.", {
+  modifyVolumeStatus: pointer(9, modifyVolumeStatus, "A change of attributes under way.", {
     gate: "VolumeAttributesClass",
   }),
 });
@@ -117,9 +117,9 @@ export const persistentVolumeClaimV1 = v1(
   "PersistentVolumeClaim",
   "Asks for storage, and stands for the volume that is bound.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, persistentVolumeClaimSpec, "What storage is asked for."),
-    status: plain(3, persistentVolumeClaimStatus, "State of the claim."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, persistentVolumeClaimSpec, "What storage is asked for."),
+    status: value(3, persistentVolumeClaimStatus, "State of the claim."),
   },
 );
 

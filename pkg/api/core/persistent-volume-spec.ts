@@ -5,9 +5,9 @@ import {
   list,
   map,
   named,
-  optional,
+  pointer,
   type Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -24,13 +24,13 @@ import { checkAccessModes, checkClassName, checkVolumeMode } from "./volume-rule
 const v1 = structs("api/core/v1");
 
 const volumeNodeAffinity = v1("VolumeNodeAffinity", "Where a volume can be reached from.", {
-  required: optional(1, nodeSelector, "Nodes that can reach it."),
+  required: pointer(1, nodeSelector, "Nodes that can reach it."),
 });
 
 export const persistentVolumeSpec = v1("PersistentVolumeSpec", "What the volume is.", {
-  capacity: plain(1, map(quantity), "What it offers: `storage`, in bytes."),
+  capacity: value(1, map(quantity), "What it offers: `storage`, in bytes."),
   persistentVolumeSource: inline(2, persistentVolumeSource, "Where its contents come from; fixed."),
-  accessModes: plain(
+  accessModes: value(
     3,
     list(
       named(
@@ -44,25 +44,25 @@ export const persistentVolumeSpec = v1("PersistentVolumeSpec", "What the volume 
     "Ways in which it can be mounted.",
     { listType: "atomic" },
   ),
-  claimRef: optional(4, objectReference, "The claim that it is bound to.", {
+  claimRef: pointer(4, objectReference, "The claim that it is bound to.", {
     mapType: "granular",
   }),
-  persistentVolumeReclaimPolicy: plain(
+  persistentVolumeReclaimPolicy: value(
     5,
     named("v1.PersistentVolumeReclaimPolicy", "Recycle", "Delete", "Retain"),
     "What becomes of it after use: Retain, Delete or Recycle.",
   ),
-  storageClassName: plain(6, string, "Class of storage; empty means none."),
-  mountOptions: plain(7, list(string), "Options for mounting it; not checked.", {
+  storageClassName: value(6, string, "Class of storage; empty means none."),
+  mountOptions: value(7, list(string), "Options for mounting it; not checked.", {
     listType: "atomic",
   }),
-  volumeMode: optional(
+  volumeMode: pointer(
     8,
     named("v1.PersistentVolumeMode", "Block", "Filesystem"),
     "Filesystem, which is the default, or Block; fixed.",
   ),
-  nodeAffinity: optional(9, volumeNodeAffinity, "Where it can be reached from; fixed once set."),
-  volumeAttributesClassName: optional(10, string, "Class of attributes; for CSI drivers only.", {
+  nodeAffinity: pointer(9, volumeNodeAffinity, "Where it can be reached from; fixed once set."),
+  volumeAttributesClassName: pointer(10, string, "Class of attributes; for CSI drivers only.", {
     gate: "VolumeAttributesClass",
   }),
 });

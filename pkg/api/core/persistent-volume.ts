@@ -1,5 +1,5 @@
 import { deepClone, deepEqual } from "#base";
-import { type Infer, named, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { type Infer, named, pointer, Path, value, type Problems, string, structs } from "#schema";
 import { type HookContext, kind, kubernetes, objectMeta, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, mustNotChange } from "../strategy.ts";
@@ -15,20 +15,20 @@ import { classOf, formatAccessModes, oldClassAnnotation } from "./volume-rules.t
 const v1 = structs("api/core/v1");
 
 const persistentVolumeStatus = v1("PersistentVolumeStatus", "State of a volume.", {
-  phase: plain(
+  phase: value(
     1,
     named("v1.PersistentVolumePhase", "Pending", "Available", "Bound", "Released", "Failed"),
     "Pending, Available, Bound, Released or Failed.",
   ),
-  message: plain(2, string, "Why it is in that phase, for people."),
-  reason: plain(3, string, "Why it is in that phase, as one word."),
-  lastPhaseTransitionTime: optional(4, time, "When the phase last changed."),
+  message: value(2, string, "Why it is in that phase, for people."),
+  reason: value(3, string, "Why it is in that phase, as one word."),
+  lastPhaseTransitionTime: pointer(4, time, "When the phase last changed."),
 });
 
 const persistentVolumeV1 = v1("PersistentVolume", "A piece of storage of the cluster.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, persistentVolumeSpec, "What the volume is."),
-  status: plain(3, persistentVolumeStatus, "State of the volume."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, persistentVolumeSpec, "What the volume is."),
+  status: value(3, persistentVolumeStatus, "State of the volume."),
 });
 
 type PersistentVolume = Infer<typeof persistentVolumeV1>;

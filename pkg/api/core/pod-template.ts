@@ -1,4 +1,4 @@
-import { type Infer, Path, plain, structs } from "#schema";
+import { type Infer, Path, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { formatLabels } from "../label-selector.ts";
 import { column, nameColumn, nameOf } from "../printing.ts";
@@ -9,8 +9,8 @@ import { validatePodTemplate } from "./pod-spec-rules.ts";
 import { podWarnings } from "./pod-warnings.ts";
 
 const podTemplateV1 = structs("api/core/v1")("PodTemplate", "A template of pods, kept for reuse.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  template: plain(2, podTemplateSpec, "Pods to be made."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  template: value(2, podTemplateSpec, "Pods to be made."),
 });
 
 type PodTemplate = Infer<typeof podTemplateV1>;

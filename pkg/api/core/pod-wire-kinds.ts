@@ -1,5 +1,5 @@
 /** Structs of the core group that only travel. */
-import { plain, structs } from "#schema";
+import { value, structs } from "#schema";
 import { objectMeta } from "#meta";
 import { podStatus } from "./pod-status.ts";
 import { objectReference } from "./references.ts";
@@ -7,10 +7,10 @@ import { objectReference } from "./references.ts";
 const v1 = structs("api/core/v1");
 
 export const podStatusResult = v1("PodStatusResult", "The status of a pod as a node tells it.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  status: plain(2, podStatus, "What has become of the pod."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  status: value(2, podStatus, "What has become of the pod."),
 });
 
 export const serializedReference = v1("SerializedReference", "A reference kept in an annotation.", {
-  reference: plain(1, objectReference, "The object."),
+  reference: value(1, objectReference, "The object."),
 });

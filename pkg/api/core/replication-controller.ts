@@ -1,14 +1,14 @@
 import {
-  always,
+  required,
   type Infer,
   int32,
   int64,
   list,
   map,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -27,31 +27,31 @@ import { podWarnings } from "./pod-warnings.ts";
 const v1 = structs("api/core/v1");
 
 const replicationControllerSpec = v1("ReplicationControllerSpec", "How many pods of which kind.", {
-  replicas: optional(1, int32, "How many pods there shall be.", { default: 1 }),
-  minReadySeconds: plain(4, int32, "Seconds that a new pod must be ready to count as available.", {
+  replicas: pointer(1, int32, "How many pods there shall be.", { default: 1 }),
+  minReadySeconds: value(4, int32, "Seconds that a new pod must be ready to count as available.", {
     default: 0,
   }),
-  selector: plain(2, map(string), "Labels of the pods that count; the template's by default.", {
+  selector: value(2, map(string), "Labels of the pods that count; the template's by default.", {
     mapType: "atomic",
   }),
-  template: optional(3, podTemplateSpec, "Pods to be made when there are too few."),
+  template: pointer(3, podTemplateSpec, "Pods to be made when there are too few."),
 });
 
 const condition = v1("ReplicationControllerCondition", "One aspect of its state.", {
-  type: always(1, named("v1.ReplicationControllerConditionType"), "Name of the condition."),
-  status: always(2, named("v1.ConditionStatus"), "True, False or Unknown."),
-  lastTransitionTime: plain(3, time, "When the status last changed."),
-  reason: plain(4, string, "Why, in one word for machines."),
-  message: plain(5, string, "Why, in words."),
+  type: required(1, named("v1.ReplicationControllerConditionType"), "Name of the condition."),
+  status: required(2, named("v1.ConditionStatus"), "True, False or Unknown."),
+  lastTransitionTime: value(3, time, "When the status last changed."),
+  reason: value(4, string, "Why, in one word for machines."),
+  message: value(5, string, "Why, in words."),
 });
 
 const replicationControllerStatus = v1("ReplicationControllerStatus", "How many pods there are.", {
-  replicas: always(1, int32, "Pods that were last seen."),
-  fullyLabeledReplicas: plain(2, int32, "Pods with all labels of the template."),
-  readyReplicas: plain(4, int32, "Pods that are ready."),
-  availableReplicas: plain(5, int32, "Pods that have been ready for minReadySeconds."),
-  observedGeneration: plain(3, int64, "Generation that the status is about."),
-  conditions: plain(6, list(condition), "Aspects of its state.", {
+  replicas: required(1, int32, "Pods that were last seen."),
+  fullyLabeledReplicas: value(2, int32, "Pods with all labels of the template."),
+  readyReplicas: value(4, int32, "Pods that are ready."),
+  availableReplicas: value(5, int32, "Pods that have been ready for minReadySeconds."),
+  observedGeneration: value(3, int64, "Generation that the status is about."),
+  conditions: value(6, list(condition), "Aspects of its state.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
@@ -60,9 +60,9 @@ const replicationControllerStatus = v1("ReplicationControllerStatus", "How many 
 });
 
 const replicationControllerV1 = v1("ReplicationController", "Keeps a number of pods running.", {
-  metadata: plain(1, objectMeta, "Standard object metadata; labels are the template's by default."),
-  spec: plain(2, replicationControllerSpec, "How many pods of which kind."),
-  status: plain(3, replicationControllerStatus, "How many pods there are."),
+  metadata: value(1, objectMeta, "Standard object metadata; labels are the template's by default."),
+  spec: value(2, replicationControllerSpec, "How many pods of which kind."),
+  status: value(3, replicationControllerStatus, "How many pods there are."),
 });
 
 type ReplicationController = Infer<typeof replicationControllerV1>;

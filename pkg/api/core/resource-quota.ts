@@ -1,12 +1,12 @@
 import {
-  always,
+  required,
   type Infer,
   list,
   map,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -28,7 +28,7 @@ const scopedResourceSelectorRequirement = v1(
   "ScopedResourceSelectorRequirement",
   "Relates a scope to values.",
   {
-    scopeName: always(
+    scopeName: required(
       1,
       named(
         "v1.ResourceQuotaScope",
@@ -42,12 +42,12 @@ const scopedResourceSelectorRequirement = v1(
       ),
       "The scope.",
     ),
-    operator: always(
+    operator: required(
       2,
       named("v1.ScopeSelectorOperator", "In", "NotIn", "Exists", "DoesNotExist"),
       "How the scope relates to the values.",
     ),
-    values: plain(3, list(string), "The values, for In and NotIn.", { listType: "atomic" }),
+    values: value(3, list(string), "The values, for In and NotIn.", { listType: "atomic" }),
   },
 );
 
@@ -55,7 +55,7 @@ const scopeSelector = v1(
   "ScopeSelector",
   "All requirements must hold.",
   {
-    matchExpressions: plain(1, list(scopedResourceSelectorRequirement), "The requirements.", {
+    matchExpressions: value(1, list(scopedResourceSelectorRequirement), "The requirements.", {
       listType: "atomic",
     }),
   },
@@ -63,8 +63,8 @@ const scopeSelector = v1(
 );
 
 const resourceQuotaSpec = v1("ResourceQuotaSpec", "What may be used at most.", {
-  hard: plain(1, resourceList, "Limit of each resource."),
-  scopes: plain(
+  hard: value(1, resourceList, "Limit of each resource."),
+  scopes: value(
     2,
     list(
       named(
@@ -81,21 +81,21 @@ const resourceQuotaSpec = v1("ResourceQuotaSpec", "What may be used at most.", {
     "Count only what lies in all of these scopes.",
     { listType: "atomic" },
   ),
-  scopeSelector: optional(3, scopeSelector, "Count only what this selects."),
+  scopeSelector: pointer(3, scopeSelector, "Count only what this selects."),
 });
 
 const resourceQuotaStatus = v1("ResourceQuotaStatus", "What is in use.", {
-  hard: plain(1, resourceList, "The limits in force."),
-  used: plain(2, resourceList, "Use of each resource."),
+  hard: value(1, resourceList, "The limits in force."),
+  used: value(2, resourceList, "Use of each resource."),
 });
 
 const resourceQuotaV1 = v1(
   "ResourceQuota",
   "Limits what all objects of a namespace may use together.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, resourceQuotaSpec, "What may be used at most."),
-    status: plain(3, resourceQuotaStatus, "What is in use."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, resourceQuotaSpec, "What may be used at most."),
+    status: value(3, resourceQuotaStatus, "What is in use."),
   },
 );
 

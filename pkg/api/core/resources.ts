@@ -1,5 +1,5 @@
 /** Amounts of resources that containers ask for. */
-import { always, list, map, named, plain, string, structs } from "#schema";
+import { required, list, map, named, value, string, structs } from "#schema";
 import { quantity } from "#meta";
 
 const v1 = structs("api/core/v1");
@@ -8,8 +8,8 @@ const resourceClaim = v1(
   "ResourceClaim",
   "Makes one of the pod's resource claims available in a container.",
   {
-    name: always(1, string, "Name of the claim in `spec.resourceClaims` of the pod."),
-    request: plain(2, string, "Name of one request within the claim; empty means all of them."),
+    name: required(1, string, "Name of the claim in `spec.resourceClaims` of the pod."),
+    request: value(2, string, "Name of one request within the claim; empty means all of them."),
   },
 );
 
@@ -17,13 +17,13 @@ export const resourceRequirements = v1(
   "ResourceRequirements",
   "What is asked for, and how much may be used at most.",
   {
-    limits: plain(1, map(quantity), "Largest amount of each resource."),
-    requests: plain(
+    limits: value(1, map(quantity), "Largest amount of each resource."),
+    requests: value(
       2,
       map(quantity),
       "Amount of each resource that is set aside; defaults to the limit.",
     ),
-    claims: plain(
+    claims: value(
       3,
       list(resourceClaim),
       "Resource claims that are used, for dynamically allocated devices.",
@@ -36,8 +36,8 @@ export const containerResizePolicy = v1(
   "ContainerResizePolicy",
   "What happens to a container when one of its resources changes.",
   {
-    resourceName: always(1, named("v1.ResourceName"), "The resource: cpu or memory."),
-    restartPolicy: always(
+    resourceName: required(1, named("v1.ResourceName"), "The resource: cpu or memory."),
+    restartPolicy: required(
       2,
       named("v1.ResourceResizeRestartPolicy"),
       "NotRequired or RestartContainer.",
@@ -49,7 +49,7 @@ export const volumeResourceRequirements = v1(
   "VolumeResourceRequirements",
   "Storage that is asked for.",
   {
-    limits: plain(1, map(quantity), "Largest amount of each resource."),
-    requests: plain(2, map(quantity), "Least amount of each resource."),
+    limits: value(1, map(quantity), "Largest amount of each resource."),
+    requests: value(2, map(quantity), "Least amount of each resource."),
   },
 );

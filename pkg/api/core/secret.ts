@@ -6,10 +6,10 @@ import {
   JsonFault,
   map,
   named,
-  optional,
+  pointer,
   parseJson,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -23,11 +23,11 @@ import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
 const v1 = structs("api/core/v1");
 
 const secretV1 = v1("Secret", "Confidential data for pods to consume.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  immutable: optional(5, bool, "True = only metadata may change from now on; cannot be undone."),
-  data: plain(2, map(bytes), "Bytes by key."),
-  stringData: plain(4, map(string), "Text by key, merged into data on write and never read back."),
-  type: plain(3, named("v1.SecretType"), "Says which keys to expect; Opaque unless set.", {
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  immutable: pointer(5, bool, "True = only metadata may change from now on; cannot be undone."),
+  data: value(2, map(bytes), "Bytes by key."),
+  stringData: value(4, map(string), "Text by key, merged into data on write and never read back."),
+  type: value(3, named("v1.SecretType"), "Says which keys to expect; Opaque unless set.", {
     default: "Opaque",
   }),
 });

@@ -1,4 +1,4 @@
-import { bool, type Infer, list, optional, plain, structs } from "#schema";
+import { bool, type Infer, list, pointer, value, structs } from "#schema";
 import { type HookContext, kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { tokenRequestV1 } from "../authentication/token-request.ts";
@@ -8,20 +8,20 @@ import { localObjectReference, objectReference } from "./references.ts";
 const v1 = structs("api/core/v1");
 
 const serviceAccountV1 = v1("ServiceAccount", "An identity for processes in pods.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  secrets: plain(
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  secrets: value(
     2,
     list(objectReference),
     "Secrets that pods of this account may use; only their names are kept.",
     { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
   ),
-  imagePullSecrets: plain(
+  imagePullSecrets: value(
     3,
     list(localObjectReference),
     "Secrets for pulling images of pods of this account.",
     { listType: "atomic" },
   ),
-  automountServiceAccountToken: optional(
+  automountServiceAccountToken: pointer(
     4,
     bool,
     "Whether pods get a token of this account unless they say otherwise.",

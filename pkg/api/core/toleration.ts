@@ -1,4 +1,4 @@
-import { int64, named, optional, plain, string, structs } from "#schema";
+import { int64, named, pointer, value, string, structs } from "#schema";
 import { type Infer, type Path, type Problems } from "#schema";
 import { isLabelValue, isQualifiedName } from "#meta";
 import { invalidEach, unsupported } from "../strategy.ts";
@@ -6,19 +6,19 @@ import { invalidEach, unsupported } from "../strategy.ts";
 const v1 = structs("api/core/v1");
 
 export const toleration = v1("Toleration", "Lets a pod onto nodes with matching taints.", {
-  key: plain(1, string, "Key of the taint; empty matches every key."),
-  operator: plain(
+  key: value(1, string, "Key of the taint; empty matches every key."),
+  operator: value(
     2,
     named("v1.TolerationOperator", "Exists", "Equal"),
     "How the value is compared: Equal, which is the default, or Exists.",
   ),
-  value: plain(3, string, "Value of the taint, for Equal."),
-  effect: plain(
+  value: value(3, string, "Value of the taint, for Equal."),
+  effect: value(
     4,
     named("v1.TaintEffect", "NoSchedule", "PreferNoSchedule", "NoExecute"),
     "Effect of the taint; empty matches every effect.",
   ),
-  tolerationSeconds: optional(
+  tolerationSeconds: pointer(
     5,
     int64,
     "Seconds that the pod stays once the taint appears, for NoExecute.",

@@ -1,4 +1,4 @@
-import { always, list, plain, string, structs } from "#schema";
+import { required, list, value, string, structs } from "#schema";
 import { type Infer, type Path, type Problems } from "#schema";
 import { identity } from "#base";
 import { isQualifiedName } from "#meta";
@@ -10,8 +10,8 @@ const topologySelectorLabelRequirement = v1(
   "TopologySelectorLabelRequirement",
   "A label with its possible values.",
   {
-    key: always(1, string, "Key of the label."),
-    values: always(2, list(string), "Values, one of which the label must have.", {
+    key: required(1, string, "Key of the label."),
+    values: required(2, list(string), "Values, one of which the label must have.", {
       listType: "atomic",
     }),
   },
@@ -21,7 +21,7 @@ export const topologySelectorTerm = v1(
   "TopologySelectorTerm",
   "Places, described by labels; all requirements must hold.",
   {
-    matchLabelExpressions: plain(
+    matchLabelExpressions: value(
       1,
       list(topologySelectorLabelRequirement),
       "Requirements by label.",

@@ -1,5 +1,5 @@
 /** Volumes of pods. */
-import { type Infer, always, inline, optional, string, structs } from "#schema";
+import { type Infer, required, inline, pointer, string, structs } from "#schema";
 import { persistentVolumeClaimTemplate } from "./persistent-volume-claim-spec.ts";
 import {
   azureFileVolumeSource,
@@ -43,7 +43,7 @@ const ephemeralVolumeSource = v1(
   "EphemeralVolumeSource",
   "A claim that is made for the pod and goes with it.",
   {
-    volumeClaimTemplate: optional(1, persistentVolumeClaimTemplate, "What the claim looks like."),
+    volumeClaimTemplate: pointer(1, persistentVolumeClaimTemplate, "What the claim looks like."),
   },
 );
 
@@ -51,73 +51,69 @@ export const volumeSource = v1(
   "VolumeSource",
   "Where the contents come from; exactly one field is set.",
   {
-    hostPath: optional(1, hostPathVolumeSource, "A file or directory of the node itself."),
-    emptyDir: optional(
-      2,
-      emptyDirVolumeSource,
-      "An empty directory that lives as long as the pod.",
-    ),
-    gcePersistentDisk: optional(
+    hostPath: pointer(1, hostPathVolumeSource, "A file or directory of the node itself."),
+    emptyDir: pointer(2, emptyDirVolumeSource, "An empty directory that lives as long as the pod."),
+    gcePersistentDisk: pointer(
       3,
       gcePersistentDiskVolumeSource,
       "A disk of Google Compute Engine; deprecated.",
     ),
-    awsElasticBlockStore: optional(
+    awsElasticBlockStore: pointer(
       4,
       awsElasticBlockStoreVolumeSource,
       "A disk of Amazon Elastic Block Store; deprecated.",
     ),
-    gitRepo: optional(5, gitRepoVolumeSource, "A clone of a git repository; deprecated."),
-    secret: optional(6, secretVolumeSource, "The entries of a Secret as files."),
-    nfs: optional(7, nfsVolumeSource, "A directory exported by an NFS server."),
-    iscsi: optional(8, iscsiVolumeSource, "An iSCSI disk."),
-    glusterfs: optional(9, glusterfsVolumeSource, "A Glusterfs volume; deprecated."),
-    persistentVolumeClaim: optional(
+    gitRepo: pointer(5, gitRepoVolumeSource, "A clone of a git repository; deprecated."),
+    secret: pointer(6, secretVolumeSource, "The entries of a Secret as files."),
+    nfs: pointer(7, nfsVolumeSource, "A directory exported by an NFS server."),
+    iscsi: pointer(8, iscsiVolumeSource, "An iSCSI disk."),
+    glusterfs: pointer(9, glusterfsVolumeSource, "A Glusterfs volume; deprecated."),
+    persistentVolumeClaim: pointer(
       10,
       persistentVolumeClaimVolumeSource,
       "The volume bound to a claim in the pod's namespace.",
     ),
-    rbd: optional(11, rbdVolumeSource, "A Ceph block device; deprecated."),
-    flexVolume: optional(
+    rbd: pointer(11, rbdVolumeSource, "A Ceph block device; deprecated."),
+    flexVolume: pointer(
       12,
       flexVolumeSource,
       "A volume that a driver program on the node provides; deprecated.",
     ),
-    cinder: optional(13, cinderVolumeSource, "A volume of OpenStack Cinder; deprecated."),
-    cephfs: optional(14, cephFSVolumeSource, "A Ceph file system; deprecated."),
-    flocker: optional(15, flockerVolumeSource, "A dataset of Flocker; deprecated."),
-    downwardAPI: optional(16, downwardAPIVolumeSource, "Files that show what the pod is."),
-    fc: optional(17, fcVolumeSource, "A Fibre Channel disk."),
-    azureFile: optional(18, azureFileVolumeSource, "A file share of Azure; deprecated."),
-    configMap: optional(19, configMapVolumeSource, "The entries of a ConfigMap as files."),
-    vsphereVolume: optional(
+    cinder: pointer(13, cinderVolumeSource, "A volume of OpenStack Cinder; deprecated."),
+    cephfs: pointer(14, cephFSVolumeSource, "A Ceph file system; deprecated."),
+    flocker: pointer(15, flockerVolumeSource, "A dataset of Flocker; deprecated."),
+    downwardAPI: pointer(16, downwardAPIVolumeSource, "Files that show what the pod is."),
+    fc: pointer(17, fcVolumeSource, "A Fibre Channel disk."),
+    azureFile: pointer(18, azureFileVolumeSource, "A file share of Azure; deprecated."),
+    configMap: pointer(19, configMapVolumeSource, "The entries of a ConfigMap as files."),
+    vsphereVolume: pointer(
       20,
       vsphereVirtualDiskVolumeSource,
       "A virtual disk of vSphere; deprecated.",
     ),
-    quobyte: optional(21, quobyteVolumeSource, "A Quobyte volume; deprecated."),
-    azureDisk: optional(22, azureDiskVolumeSource, "A data disk of Azure; deprecated."),
-    photonPersistentDisk: optional(
+    quobyte: pointer(21, quobyteVolumeSource, "A Quobyte volume; deprecated."),
+    azureDisk: pointer(22, azureDiskVolumeSource, "A data disk of Azure; deprecated."),
+    photonPersistentDisk: pointer(
       23,
       photonPersistentDiskVolumeSource,
       "A disk of the Photon controller; deprecated.",
     ),
-    projected: optional(26, projectedVolumeSource, "Several sources in one directory."),
-    portworxVolume: optional(24, portworxVolumeSource, "A Portworx volume; deprecated."),
-    scaleIO: optional(25, scaleIOVolumeSource, "A ScaleIO volume; deprecated."),
-    storageos: optional(27, storageOSVolumeSource, "A StorageOS volume; deprecated."),
-    csi: optional(28, csiVolumeSource, "A volume that a CSI driver makes for this pod alone."),
-    ephemeral: optional(
+    projected: pointer(26, projectedVolumeSource, "Several sources in one directory."),
+    portworxVolume: pointer(24, portworxVolumeSource, "A Portworx volume; deprecated."),
+    scaleIO: pointer(25, scaleIOVolumeSource, "A ScaleIO volume; deprecated."),
+    storageos: pointer(27, storageOSVolumeSource, "A StorageOS volume; deprecated."),
+    csi: pointer(28, csiVolumeSource, "A volume that a CSI driver makes for this pod alone."),
+    ephemeral: pointer(
       29,
       ephemeralVolumeSource,
       "A claim that is made for the pod and goes with it.",
     ),
-    image: optional(30, imageVolumeSource, "The files of an OCI image or artifact, read-only."),
+    image: pointer(30, imageVolumeSource, "The files of an OCI image or artifact, read-only."),
   },
 );
 
 export const volume = v1("Volume", "A directory that containers of a pod can mount.", {
-  name: always(1, string, "Name by which containers mount it, unique within the pod."),
+  name: required(1, string, "Name by which containers mount it, unique within the pod."),
   volumeSource: inline(2, volumeSource, "Where the contents come from."),
 });
 

@@ -1,14 +1,14 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   type Infer,
   int32,
   list,
   map,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   bool,
   type Problems,
   string,
@@ -36,65 +36,65 @@ import { invalidEach, memberOf, mustNotChange, repeatedPlaces } from "../strateg
 const v1 = structs("api/discovery/v1");
 
 const endpointConditions = v1("EndpointConditions", "State of an endpoint.", {
-  ready: optional(1, bool, "Whether it takes traffic; absent means yes."),
-  serving: optional(2, bool, "Whether it would take traffic if it were not terminating."),
-  terminating: optional(3, bool, "Whether it is going away."),
+  ready: pointer(1, bool, "Whether it takes traffic; absent means yes."),
+  serving: pointer(2, bool, "Whether it would take traffic if it were not terminating."),
+  terminating: pointer(3, bool, "Whether it is going away."),
 });
 
 const forZone = v1("ForZone", "A zone that an endpoint is best for.", {
-  name: always(1, string, "Name of the zone."),
+  name: required(1, string, "Name of the zone."),
 });
 
 const forNode = v1("ForNode", "A node that an endpoint is best for.", {
-  name: always(1, string, "Name of the node."),
+  name: required(1, string, "Name of the node."),
 });
 
 const endpointHints = v1("EndpointHints", "For whom an endpoint is best.", {
-  forZones: plain(1, list(forZone), "Zones, at most eight.", { listType: "atomic" }),
-  forNodes: plain(2, list(forNode), "Nodes, at most eight.", { listType: "atomic" }),
+  forZones: value(1, list(forZone), "Zones, at most eight.", { listType: "atomic" }),
+  forNodes: value(2, list(forNode), "Nodes, at most eight.", { listType: "atomic" }),
 });
 
 const endpoint = v1("Endpoint", "One backend of a service.", {
-  addresses: always(1, list(string), "Addresses of the backend, all equally good.", {
+  addresses: required(1, list(string), "Addresses of the backend, all equally good.", {
     listType: "set",
   }),
-  conditions: plain(2, endpointConditions, "State of the backend."),
-  hostname: optional(3, string, "Host name of the backend, for DNS."),
-  targetRef: optional(4, objectReference, "The object behind it."),
-  deprecatedTopology: plain(5, map(string), "Where it is, from older versions; cannot be written."),
-  nodeName: optional(6, string, "Node that it runs on."),
-  zone: optional(7, string, "Zone that it runs in."),
-  hints: optional(8, endpointHints, "For whom it is best."),
+  conditions: value(2, endpointConditions, "State of the backend."),
+  hostname: pointer(3, string, "Host name of the backend, for DNS."),
+  targetRef: pointer(4, objectReference, "The object behind it."),
+  deprecatedTopology: value(5, map(string), "Where it is, from older versions; cannot be written."),
+  nodeName: pointer(6, string, "Node that it runs on."),
+  zone: pointer(7, string, "Zone that it runs in."),
+  hints: pointer(8, endpointHints, "For whom it is best."),
 });
 
 const endpointPort = v1(
   "EndpointPort",
   "A port of all backends of a slice.",
   {
-    name: optional(1, string, "Name of the port, unique in the slice.", { default: "" }),
-    protocol: optional(
+    name: pointer(1, string, "Name of the port, unique in the slice.", { default: "" }),
+    protocol: pointer(
       2,
       named("v1.Protocol", "TCP", "UDP", "SCTP"),
       "TCP, UDP or SCTP; TCP unless set.",
       { default: "TCP" },
     ),
-    port: optional(3, int32, "Number of the port; absent means all."),
-    appProtocol: optional(4, string, "Protocol on top, as in `http` or `example.com/own`."),
+    port: pointer(3, int32, "Number of the port; absent means all."),
+    appProtocol: pointer(4, string, "Protocol on top, as in `http` or `example.com/own`."),
   },
   { atomic: true },
 );
 
 const endpointSliceV1 = v1("EndpointSlice", "A part of the backends of a service.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  addressType: always(
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  addressType: required(
     4,
     named("v1.AddressType", "IPv4", "IPv6", "FQDN"),
     "Kind of the addresses: IPv4, IPv6 or FQDN; fixed.",
   ),
-  endpoints: always(2, list(endpoint), "The backends, at most a thousand.", {
+  endpoints: required(2, list(endpoint), "The backends, at most a thousand.", {
     listType: "atomic",
   }),
-  ports: always(3, list(endpointPort), "The ports of every backend.", { listType: "atomic" }),
+  ports: required(3, list(endpointPort), "The ports of every backend.", { listType: "atomic" }),
 });
 
 type EndpointSlice = Infer<typeof endpointSliceV1>;

@@ -1,21 +1,21 @@
 /** Conditions of schemas and priority levels. */
-import { list, named, type Path, plain, type Problems, string, type structs } from "#schema";
+import { list, named, type Path, value, type Problems, string, type structs } from "#schema";
 import { time } from "#meta";
 
 /** Declares the conditions of a status, whose struct is called `name`. */
 export function conditionsOf(declare: ReturnType<typeof structs>, name: string) {
   const condition = declare(name, "Something that is known.", {
-    type: plain(1, string, "What it is about."),
-    status: plain(
+    type: value(1, string, "What it is about."),
+    status: value(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "Whether it holds: True, False or Unknown.",
     ),
-    lastTransitionTime: plain(3, time, "When it last changed."),
-    reason: plain(4, string, "Why it last changed, as one word."),
-    message: plain(5, string, "Why it last changed, for people."),
+    lastTransitionTime: value(3, time, "When it last changed."),
+    reason: value(4, string, "Why it last changed, as one word."),
+    message: value(5, string, "Why it last changed, for people."),
   });
-  return plain(1, list(condition), "What is known.", {
+  return value(1, list(condition), "What is known.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],

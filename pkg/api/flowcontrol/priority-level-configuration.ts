@@ -1,13 +1,13 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   type Infer,
   int32,
   named,
-  nullable,
-  optional,
+  nullablePointer,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   structs,
 } from "#schema";
@@ -21,37 +21,37 @@ import { checkConditions, conditionsOf } from "./conditions.ts";
 const v1 = structs("api/flowcontrol/v1");
 
 const queuingConfiguration = v1("QueuingConfiguration", "How requests wait.", {
-  queues: always(1, int32, "Number of queues.", { required: false, default: 64 }),
-  handSize: always(2, int32, "Queues that a flow may end up in; the shortest is taken.", {
+  queues: required(1, int32, "Number of queues.", { required: false, default: 64 }),
+  handSize: required(2, int32, "Queues that a flow may end up in; the shortest is taken.", {
     required: false,
     default: 8,
   }),
-  queueLengthLimit: always(3, int32, "Most requests that wait in a queue.", {
+  queueLengthLimit: required(3, int32, "Most requests that wait in a queue.", {
     required: false,
     default: 50,
   }),
 });
 
 const limitResponse = v1("LimitResponse", "What happens to requests beyond the limit.", {
-  type: always(1, named("v1.LimitResponseType", "Queue", "Reject"), "Queue or Reject."),
-  queuing: optional(2, queuingConfiguration, "How requests wait, for Queue."),
+  type: required(1, named("v1.LimitResponseType", "Queue", "Reject"), "Queue or Reject."),
+  queuing: pointer(2, queuingConfiguration, "How requests wait, for Queue."),
 });
 
 const limitedPriorityLevelConfiguration = v1(
   "LimitedPriorityLevelConfiguration",
   "Limits of a level.",
   {
-    nominalConcurrencyShares: nullable(
+    nominalConcurrencyShares: nullablePointer(
       1,
       int32,
       "Share of all seats that the level has, in relation to the other levels.",
       { required: false, default: 30 },
     ),
-    limitResponse: plain(2, limitResponse, "What happens to requests beyond the limit."),
-    lendablePercent: optional(3, int32, "Percentage of its seats that others may borrow.", {
+    limitResponse: value(2, limitResponse, "What happens to requests beyond the limit."),
+    lendablePercent: pointer(3, int32, "Percentage of its seats that others may borrow.", {
       default: 0,
     }),
-    borrowingLimitPercent: optional(
+    borrowingLimitPercent: pointer(
       4,
       int32,
       "Percentage of its seats that it may borrow from others; absent means no limit.",
@@ -63,10 +63,10 @@ const exemptPriorityLevelConfiguration = v1(
   "ExemptPriorityLevelConfiguration",
   "What a level without limits sets aside.",
   {
-    nominalConcurrencyShares: optional(1, int32, "Share of all seats that is set aside.", {
+    nominalConcurrencyShares: pointer(1, int32, "Share of all seats that is set aside.", {
       default: 0,
     }),
-    lendablePercent: optional(2, int32, "Percentage of them that others may borrow.", {
+    lendablePercent: pointer(2, int32, "Percentage of them that others may borrow.", {
       default: 0,
     }),
   },
@@ -76,13 +76,13 @@ const priorityLevelConfigurationSpec = v1(
   "PriorityLevelConfigurationSpec",
   "How many requests at a time.",
   {
-    type: always(
+    type: required(
       1,
       named("v1.PriorityLevelEnablement", "Exempt", "Limited"),
       "Limited, or Exempt for the one level without limits.",
     ),
-    limited: optional(2, limitedPriorityLevelConfiguration, "Limits, for Limited."),
-    exempt: optional(3, exemptPriorityLevelConfiguration, "What is set aside, for Exempt."),
+    limited: pointer(2, limitedPriorityLevelConfiguration, "Limits, for Limited."),
+    exempt: pointer(3, exemptPriorityLevelConfiguration, "What is set aside, for Exempt."),
   },
 );
 
@@ -96,9 +96,9 @@ const priorityLevelConfigurationV1 = v1(
   "PriorityLevelConfiguration",
   "Says how many requests are worked on at a time.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, priorityLevelConfigurationSpec, "How many requests at a time."),
-    status: plain(3, priorityLevelConfigurationStatus, "State of the level."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, priorityLevelConfigurationSpec, "How many requests at a time."),
+    status: value(3, priorityLevelConfigurationStatus, "State of the level."),
   },
 );
 

@@ -1,19 +1,19 @@
 /** What a server serves, one document per group and version. */
-import { always, bool, list, plain, scalar, ScalarFault, string, structs } from "#schema";
+import { required, bool, list, value, scalar, ScalarFault, string, structs } from "#schema";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
 const groupVersionForDiscovery = v1("GroupVersionForDiscovery", "A version of a group.", {
-  groupVersion: always(1, string, "Group and version in one, `group/version`."),
-  version: always(2, string, "The version alone."),
+  groupVersion: required(1, string, "Group and version in one, `group/version`."),
+  version: required(2, string, "The version alone."),
 });
 
 const serverAddressByClientCIDR = v1(
   "ServerAddressByClientCIDR",
   "Which address of the server is for clients of which network.",
   {
-    clientCIDR: always(1, string, "Network of the clients."),
-    serverAddress: always(
+    clientCIDR: required(1, string, "Network of the clients."),
+    serverAddress: required(
       2,
       string,
       "Address for them: a host name, or an IP with an optional port.",
@@ -22,12 +22,12 @@ const serverAddressByClientCIDR = v1(
 );
 
 export const apiGroup = v1("APIGroup", "A group and its versions.", {
-  name: always(1, string, "Name of the group."),
-  versions: always(2, list(groupVersionForDiscovery), "The versions served.", {
+  name: required(1, string, "Name of the group."),
+  versions: required(2, list(groupVersionForDiscovery), "The versions served.", {
     listType: "atomic",
   }),
-  preferredVersion: plain(3, groupVersionForDiscovery, "The version that clients should take."),
-  serverAddressByClientCIDRs: plain(
+  preferredVersion: value(3, groupVersionForDiscovery, "The version that clients should take."),
+  serverAddressByClientCIDRs: value(
     4,
     list(serverAddressByClientCIDR),
     "Addresses of the server, by network of the client.",
@@ -39,7 +39,7 @@ export const apiGroupList = v1(
   "APIGroupList",
   "Every group that is served: the document at `/apis`.",
   {
-    groups: always(1, list(apiGroup), "The groups.", { listType: "atomic" }),
+    groups: required(1, list(apiGroup), "The groups.", { listType: "atomic" }),
   },
 );
 
@@ -47,8 +47,8 @@ export const apiVersions = v1(
   "APIVersions",
   "The versions of the core group: the document at `/api`.",
   {
-    versions: always(1, list(string), "The versions served.", { listType: "atomic" }),
-    serverAddressByClientCIDRs: always(
+    versions: required(1, list(string), "The versions served.", { listType: "atomic" }),
+    serverAddressByClientCIDRs: required(
       2,
       list(serverAddressByClientCIDR),
       "Addresses of the server, by network of the client.",
@@ -58,7 +58,7 @@ export const apiVersions = v1(
 );
 
 const verbList = v1("Verbs", "Verbs, as a message of their own on the wire.", {
-  items: plain(1, list(string), "The verbs."),
+  items: value(1, list(string), "The verbs."),
 });
 
 /** A list of strings in JSON, a message around one in Protobuf; an absent list is null. */
@@ -79,21 +79,21 @@ export const verbs = scalar<readonly string[] | null>({
 });
 
 const apiResource = v1("APIResource", "A resource of a group version.", {
-  name: always(1, string, "Plural name; `resource/subresource` for a subresource."),
-  singularName: always(6, string, "Singular name, in lower case."),
-  namespaced: always(2, bool, "Whether its objects live in namespaces."),
-  group: plain(8, string, "Group of its kind where it differs from the document."),
-  version: plain(9, string, "Version of its kind where it differs from the document."),
-  kind: always(3, string, "Kind of its objects."),
-  verbs: always(4, verbs, "What can be done with it."),
-  shortNames: plain(5, list(string), "Short names for the command line.", { listType: "atomic" }),
-  categories: plain(7, list(string), "Groups of resources it belongs to, such as `all`.", {
+  name: required(1, string, "Plural name; `resource/subresource` for a subresource."),
+  singularName: required(6, string, "Singular name, in lower case."),
+  namespaced: required(2, bool, "Whether its objects live in namespaces."),
+  group: value(8, string, "Group of its kind where it differs from the document."),
+  version: value(9, string, "Version of its kind where it differs from the document."),
+  kind: required(3, string, "Kind of its objects."),
+  verbs: required(4, verbs, "What can be done with it."),
+  shortNames: value(5, list(string), "Short names for the command line.", { listType: "atomic" }),
+  categories: value(7, list(string), "Groups of resources it belongs to, such as `all`.", {
     listType: "atomic",
   }),
-  storageVersionHash: plain(10, string, "Changes when objects are stored in another version."),
+  storageVersionHash: value(10, string, "Changes when objects are stored in another version."),
 });
 
 export const apiResourceList = v1("APIResourceList", "The resources of one group version.", {
-  groupVersion: always(1, string, "The group and version."),
-  resources: always(2, list(apiResource), "The resources.", { listType: "atomic" }),
+  groupVersion: required(1, string, "The group and version."),
+  resources: required(2, list(apiResource), "The resources.", { listType: "atomic" }),
 });

@@ -1,5 +1,5 @@
 /** Objects reduced to their metadata: `as=PartialObjectMetadata`. */
-import { plain, structs } from "#schema";
+import { value, structs } from "#schema";
 import { objectMeta } from "#meta";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
@@ -8,6 +8,6 @@ export const partialObjectMetadata = v1(
   "PartialObjectMetadata",
   "Any object, with nothing but its metadata.",
   {
-    metadata: plain(1, objectMeta, "The object's metadata."),
+    metadata: value(1, objectMeta, "The object's metadata."),
   },
 );

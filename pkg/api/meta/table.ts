@@ -1,5 +1,5 @@
 /** Objects as rows of cells: `as=Table`. JSON only; Kubernetes has no Protobuf form of it. */
-import { always, int32, list, plain, scalar, string, structs } from "#schema";
+import { required, int32, list, value, scalar, string, structs } from "#schema";
 import { listMeta, rawExtension } from "#meta";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
@@ -18,30 +18,30 @@ const cell = scalar<unknown>({
 });
 
 const tableColumnDefinition = v1("TableColumnDefinition", "What a column holds.", {
-  name: always(0, string, "Heading."),
-  type: always(0, string, "OpenAPI type of the cells: string, integer, number, boolean or date."),
-  format: always(0, string, "OpenAPI format; `name` for the column that names the object."),
-  description: always(0, string, "What the cells mean."),
-  priority: always(0, int32, "Zero is always shown; higher only where there is room."),
+  name: required(0, string, "Heading."),
+  type: required(0, string, "OpenAPI type of the cells: string, integer, number, boolean or date."),
+  format: required(0, string, "OpenAPI format; `name` for the column that names the object."),
+  description: required(0, string, "What the cells mean."),
+  priority: required(0, int32, "Zero is always shown; higher only where there is room."),
 });
 
 const tableRowCondition = v1("TableRowCondition", "Something noteworthy about a row.", {
-  type: always(0, string, "Kind of the condition; `Completed` rows may be hidden."),
-  status: always(0, string, "True, False or Unknown."),
-  reason: plain(0, string, "Machine-readable reason."),
-  message: plain(0, string, "The condition in words."),
+  type: required(0, string, "Kind of the condition; `Completed` rows may be hidden."),
+  status: required(0, string, "True, False or Unknown."),
+  reason: value(0, string, "Machine-readable reason."),
+  message: value(0, string, "The condition in words."),
 });
 
 const tableRow = v1("TableRow", "One object as cells.", {
-  cells: always(0, list(cell), "One cell for each column.", { listType: "atomic" }),
-  conditions: plain(0, list(tableRowCondition), "Conditions of the row.", { listType: "atomic" }),
-  object: plain(0, rawExtension, "The object, or its metadata, or nothing, as asked for."),
+  cells: required(0, list(cell), "One cell for each column.", { listType: "atomic" }),
+  conditions: value(0, list(tableRowCondition), "Conditions of the row.", { listType: "atomic" }),
+  object: value(0, rawExtension, "The object, or its metadata, or nothing, as asked for."),
 });
 
 export const table = v1("Table", "Objects as rows of cells.", {
-  metadata: plain(0, listMeta, "Metadata of the list."),
-  columnDefinitions: always(0, list(tableColumnDefinition), "The columns.", {
+  metadata: value(0, listMeta, "Metadata of the list."),
+  columnDefinitions: required(0, list(tableColumnDefinition), "The columns.", {
     listType: "atomic",
   }),
-  rows: always(0, list(tableRow), "The rows.", { listType: "atomic" }),
+  rows: required(0, list(tableRow), "The rows.", { listType: "atomic" }),
 });

@@ -1,10 +1,10 @@
 /** One step of a watch stream. */
-import { always, string, structs } from "#schema";
+import { required, string, structs } from "#schema";
 import { rawExtension } from "#meta";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
 export const watchEvent = v1("WatchEvent", "A change of one object, as a watch sends it.", {
-  type: always(1, string, "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."),
-  object: always(2, rawExtension, "The object after the change; for ERROR a Status."),
+  type: required(1, string, "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."),
+  object: required(2, rawExtension, "The object after the change; for ERROR a Status."),
 });

@@ -1,10 +1,10 @@
 import {
-  always,
+  required,
   type Infer,
-  nullable,
-  optional,
+  nullablePointer,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -19,21 +19,26 @@ const ingressClassParametersReference = v1(
   "IngressClassParametersReference",
   "Points to the parameters of a class.",
   {
-    apiGroup: optional(1, string, "Group of the object; absent means core.", {
+    apiGroup: pointer(1, string, "Group of the object; absent means core.", {
       protoName: "aPIGroup",
     }),
-    kind: always(2, string, "Kind of the object."),
-    name: always(3, string, "Name of the object."),
-    scope: nullable(4, string, "Whether the object lives in a namespace: Cluster or Namespace.", {
-      default: "Cluster",
-    }),
-    namespace: optional(5, string, "Namespace of the object, for the scope Namespace."),
+    kind: required(2, string, "Kind of the object."),
+    name: required(3, string, "Name of the object."),
+    scope: nullablePointer(
+      4,
+      string,
+      "Whether the object lives in a namespace: Cluster or Namespace.",
+      {
+        default: "Cluster",
+      },
+    ),
+    namespace: pointer(5, string, "Namespace of the object, for the scope Namespace."),
   },
 );
 
 const ingressClassSpec = v1("IngressClassSpec", "Who serves the class.", {
-  controller: plain(1, string, "Controller that serves it, as in `example.com/controller`; fixed."),
-  parameters: optional(
+  controller: value(1, string, "Controller that serves it, as in `example.com/controller`; fixed."),
+  parameters: pointer(
     2,
     ingressClassParametersReference,
     "More configuration for that controller.",
@@ -41,8 +46,8 @@ const ingressClassSpec = v1("IngressClassSpec", "Who serves the class.", {
 });
 
 const ingressClassV1 = v1("IngressClass", "A way to serve Ingresses.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, ingressClassSpec, "Who serves the class."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, ingressClassSpec, "Who serves the class."),
 });
 
 type IngressClass = Infer<typeof ingressClassV1>;

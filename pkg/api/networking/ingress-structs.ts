@@ -1,13 +1,13 @@
 import {
-  always,
+  required,
   type Infer,
   inline,
   int32,
   list,
   named,
-  nullable,
-  optional,
-  plain,
+  nullablePointer,
+  pointer,
+  value,
   string,
   structs,
 } from "#schema";
@@ -20,89 +20,89 @@ const serviceBackendPort = v1(
   "ServiceBackendPort",
   "A port of a service, by name or number.",
   {
-    name: plain(1, string, "Name of the port."),
-    number: plain(2, int32, "Number of the port."),
+    name: value(1, string, "Name of the port."),
+    number: value(2, int32, "Number of the port."),
   },
   { atomic: true },
 );
 
 const ingressServiceBackend = v1("IngressServiceBackend", "A service that takes requests.", {
-  name: always(1, string, "Name of the service, in the same namespace."),
-  port: plain(2, serviceBackendPort, "Its port."),
+  name: required(1, string, "Name of the service, in the same namespace."),
+  port: value(2, serviceBackendPort, "Its port."),
 });
 
 const ingressBackend = v1("IngressBackend", "Where requests go; one of the two.", {
-  service: optional(4, ingressServiceBackend, "A service."),
-  resource: optional(3, typedLocalObjectReference, "Another object of the same namespace."),
+  service: pointer(4, ingressServiceBackend, "A service."),
+  resource: pointer(3, typedLocalObjectReference, "Another object of the same namespace."),
 });
 
 export const ingressTLS = v1("IngressTLS", "Hosts served over TLS.", {
-  hosts: plain(1, list(string), "Hosts that the certificate is for.", { listType: "atomic" }),
-  secretName: plain(2, string, "Secret with the certificate and its key."),
+  hosts: value(1, list(string), "Hosts that the certificate is for.", { listType: "atomic" }),
+  secretName: value(2, string, "Secret with the certificate and its key."),
 });
 
 /** How a rule's path is compared with a request's. */
-export const pathType = nullable(
+export const pathType = nullablePointer(
   3,
   named("v1.PathType", "Exact", "Prefix", "ImplementationSpecific"),
   "How paths are compared: Exact, Prefix (by segments) or ImplementationSpecific.",
 );
 
 const httpIngressPath = v1("HTTPIngressPath", "A path and where its requests go.", {
-  path: plain(1, string, "The path; begins with a slash."),
+  path: value(1, string, "The path; begins with a slash."),
   pathType,
-  backend: always(2, ingressBackend, "Where the requests go."),
+  backend: required(2, ingressBackend, "Where the requests go."),
 });
 
 const httpIngressRuleValue = v1("HTTPIngressRuleValue", "Rules for HTTP.", {
-  paths: always(1, list(httpIngressPath), "Paths and where their requests go.", {
+  paths: required(1, list(httpIngressPath), "Paths and where their requests go.", {
     listType: "atomic",
   }),
 });
 
 const ingressRuleValue = v1("IngressRuleValue", "Rules for one protocol.", {
-  http: optional(1, httpIngressRuleValue, "Rules for HTTP."),
+  http: pointer(1, httpIngressRuleValue, "Rules for HTTP."),
 });
 
 const ingressRule = v1("IngressRule", "Rules for one host.", {
-  host: plain(1, string, "The host, as in `a.example.com` or `*.example.com`; empty means all."),
+  host: value(1, string, "The host, as in `a.example.com` or `*.example.com`; empty means all."),
   ingressRuleValue: inline(2, ingressRuleValue, "Rules for one protocol."),
 });
 
 const ingressSpec = v1("IngressSpec", "Which requests go where.", {
-  ingressClassName: optional(4, string, "Class of who serves it."),
-  defaultBackend: optional(1, ingressBackend, "Where requests go that no rule is for."),
-  tls: plain(2, list(ingressTLS), "Hosts served over TLS.", { listType: "atomic" }),
-  rules: plain(3, list(ingressRule), "Rules by host.", { listType: "atomic" }),
+  ingressClassName: pointer(4, string, "Class of who serves it."),
+  defaultBackend: pointer(1, ingressBackend, "Where requests go that no rule is for."),
+  tls: value(2, list(ingressTLS), "Hosts served over TLS.", { listType: "atomic" }),
+  rules: value(3, list(ingressRule), "Rules by host.", { listType: "atomic" }),
 });
 
 const ingressPortStatus = v1("IngressPortStatus", "What became of a port.", {
-  port: always(1, int32, "Number of the port."),
-  protocol: always(2, named("v1.Protocol", "TCP", "UDP", "SCTP"), "Its protocol."),
-  error: optional(3, string, "What went wrong, as one word in camel case; may have a domain."),
+  port: required(1, int32, "Number of the port."),
+  protocol: required(2, named("v1.Protocol", "TCP", "UDP", "SCTP"), "Its protocol."),
+  error: pointer(3, string, "What went wrong, as one word in camel case; may have a domain."),
 });
 
 const ingressLoadBalancerIngress = v1("IngressLoadBalancerIngress", "A way in.", {
-  ip: plain(1, string, "Its address."),
-  hostname: plain(2, string, "Its name."),
-  ports: plain(4, list(ingressPortStatus), "What became of its ports.", { listType: "atomic" }),
+  ip: value(1, string, "Its address."),
+  hostname: value(2, string, "Its name."),
+  ports: value(4, list(ingressPortStatus), "What became of its ports.", { listType: "atomic" }),
 });
 
 const ingressLoadBalancerStatus = v1("IngressLoadBalancerStatus", "State of a load balancer.", {
-  ingress: plain(1, list(ingressLoadBalancerIngress), "The ways in.", { listType: "atomic" }),
+  ingress: value(1, list(ingressLoadBalancerIngress), "The ways in.", { listType: "atomic" }),
 });
 
 export const ingressStatus = v1("IngressStatus", "State of an Ingress.", {
-  loadBalancer: plain(1, ingressLoadBalancerStatus, "State of its load balancer."),
+  loadBalancer: value(1, ingressLoadBalancerStatus, "State of its load balancer."),
 });
 
 export const ingressV1 = v1(
   "Ingress",
   "Leads requests from outside to services, by host and path.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, ingressSpec, "Which requests go where."),
-    status: plain(3, ingressStatus, "State of the Ingress."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, ingressSpec, "Which requests go where."),
+    status: value(3, ingressStatus, "State of the Ingress."),
   },
 );
 

@@ -2,7 +2,7 @@
  * Ingresses as kube-apiserver stored them before v1: a backend names its service in two fields of
  * its own.
  */
-import { always, type Infer, inline, list, optional, plain, string, structs } from "#schema";
+import { required, type Infer, inline, list, pointer, value, string, structs } from "#schema";
 import { intOrString, objectMeta } from "#meta";
 import { typedLocalObjectReference } from "../core/references.ts";
 import { type Ingress, ingressStatus, ingressTLS, pathType } from "./ingress-structs.ts";
@@ -10,41 +10,41 @@ import { type Ingress, ingressStatus, ingressTLS, pathType } from "./ingress-str
 const v1beta1 = structs("api/networking/v1beta1");
 
 const backend = v1beta1("IngressBackend", "Where requests go.", {
-  serviceName: plain(1, string, "Name of a service, in the same namespace."),
-  servicePort: plain(2, intOrString, "Its port, by name or number."),
-  resource: optional(3, typedLocalObjectReference, "Another object of the same namespace."),
+  serviceName: value(1, string, "Name of a service, in the same namespace."),
+  servicePort: value(2, intOrString, "Its port, by name or number."),
+  resource: pointer(3, typedLocalObjectReference, "Another object of the same namespace."),
 });
 
 const httpPath = v1beta1("HTTPIngressPath", "A path and where its requests go.", {
-  path: plain(1, string, "The path; begins with a slash."),
+  path: value(1, string, "The path; begins with a slash."),
   pathType,
-  backend: always(2, backend, "Where the requests go."),
+  backend: required(2, backend, "Where the requests go."),
 });
 
 const http = v1beta1("HTTPIngressRuleValue", "Rules for HTTP.", {
-  paths: always(1, list(httpPath), "Paths and where their requests go."),
+  paths: required(1, list(httpPath), "Paths and where their requests go."),
 });
 
 const ruleValue = v1beta1("IngressRuleValue", "Rules for one protocol.", {
-  http: optional(1, http, "Rules for HTTP."),
+  http: pointer(1, http, "Rules for HTTP."),
 });
 
 const rule = v1beta1("IngressRule", "Rules for one host.", {
-  host: plain(1, string, "The host; empty means all."),
+  host: value(1, string, "The host; empty means all."),
   ingressRuleValue: inline(2, ruleValue, "Rules for one protocol."),
 });
 
 const spec = v1beta1("IngressSpec", "Which requests go where.", {
-  ingressClassName: optional(4, string, "Class of who serves it."),
-  backend: optional(1, backend, "Where requests go that no rule is for."),
-  tls: plain(2, list(ingressTLS), "Hosts served over TLS."),
-  rules: plain(3, list(rule), "Rules by host."),
+  ingressClassName: pointer(4, string, "Class of who serves it."),
+  backend: pointer(1, backend, "Where requests go that no rule is for."),
+  tls: value(2, list(ingressTLS), "Hosts served over TLS."),
+  rules: value(3, list(rule), "Rules by host."),
 });
 
 export const ingressV1beta1 = v1beta1("Ingress", "Leads requests from outside to services.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, spec, "Which requests go where."),
-  status: plain(3, ingressStatus, "State of the Ingress."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, spec, "Which requests go where."),
+  status: value(3, ingressStatus, "State of the Ingress."),
 });
 
 type Old = Infer<typeof ingressV1beta1>;

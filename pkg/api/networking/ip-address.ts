@@ -1,4 +1,4 @@
-import { type Infer, optional, Path, plain, type Problems, string, structs } from "#schema";
+import { type Infer, pointer, Path, value, type Problems, string, structs } from "#schema";
 import { isDns1123Subdomain, isPathSegmentName, kind, objectMeta } from "#meta";
 import { ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, mustNotChange, same } from "../strategy.ts";
@@ -8,22 +8,22 @@ const v1 = structs("api/networking/v1");
 const v1beta1 = structs("api/networking/v1beta1");
 
 const parentReferenceV1 = v1("ParentReference", "The object that an address belongs to.", {
-  group: plain(1, string, "Group of the object; empty for core."),
-  resource: plain(2, string, "Resource of the object."),
-  namespace: plain(3, string, "Namespace of the object, if it has one."),
-  name: plain(4, string, "Name of the object."),
+  group: value(1, string, "Group of the object; empty for core."),
+  resource: value(2, string, "Resource of the object."),
+  namespace: value(3, string, "Namespace of the object, if it has one."),
+  name: value(4, string, "Name of the object."),
 });
 
 const ipAddressSpecV1 = v1("IPAddressSpec", "What the address is used for.", {
-  parentRef: optional(1, parentReferenceV1, "The object that the address belongs to."),
+  parentRef: pointer(1, parentReferenceV1, "The object that the address belongs to."),
 });
 
 const ipAddressV1 = v1(
   "IPAddress",
   "An address in use; its name is the address in canonical form.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, ipAddressSpecV1, "What the address is used for."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, ipAddressSpecV1, "What the address is used for."),
   },
 );
 
@@ -31,23 +31,23 @@ const parentReferenceV1beta1 = v1beta1(
   "ParentReference",
   "The object that an address belongs to.",
   {
-    group: plain(1, string, "Group of the object; empty for core."),
-    resource: plain(2, string, "Resource of the object."),
-    namespace: plain(3, string, "Namespace of the object, if it has one."),
-    name: plain(4, string, "Name of the object."),
+    group: value(1, string, "Group of the object; empty for core."),
+    resource: value(2, string, "Resource of the object."),
+    namespace: value(3, string, "Namespace of the object, if it has one."),
+    name: value(4, string, "Name of the object."),
   },
 );
 
 const ipAddressSpecV1beta1 = v1beta1("IPAddressSpec", "What the address is used for.", {
-  parentRef: optional(1, parentReferenceV1beta1, "The object that the address belongs to."),
+  parentRef: pointer(1, parentReferenceV1beta1, "The object that the address belongs to."),
 });
 
 const ipAddressV1beta1 = v1beta1(
   "IPAddress",
   "An address in use; its name is the address in canonical form.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, ipAddressSpecV1beta1, "What the address is used for."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, ipAddressSpecV1beta1, "What the address is used for."),
   },
 );
 

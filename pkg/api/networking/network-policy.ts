@@ -1,12 +1,12 @@
 import {
-  always,
+  required,
   type Infer,
   int32,
   list,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -20,66 +20,66 @@ import { isStrictSubset, networkWarning, NOT_A_NETWORK, parseNetwork } from "./i
 const v1 = structs("api/networking/v1");
 
 const ipBlock = v1("IPBlock", "A network, with exceptions.", {
-  cidr: always(1, string, "The network, as in `192.168.1.0/24` or `2001:db8::/64`."),
-  except: plain(2, list(string), "Networks within it that do not count.", { listType: "atomic" }),
+  cidr: required(1, string, "The network, as in `192.168.1.0/24` or `2001:db8::/64`."),
+  except: value(2, list(string), "Networks within it that do not count.", { listType: "atomic" }),
 });
 
 const networkPolicyPort = v1("NetworkPolicyPort", "A port or range of ports.", {
-  protocol: optional(
+  protocol: pointer(
     1,
     named("v1.Protocol", "TCP", "UDP", "SCTP"),
     "TCP, UDP or SCTP; TCP unless set.",
     { default: "TCP" },
   ),
-  port: optional(2, intOrString, "Number or name of the port; absent means all."),
-  endPort: optional(3, int32, "Last port of a range that begins with the number in `port`."),
+  port: pointer(2, intOrString, "Number or name of the port; absent means all."),
+  endPort: pointer(3, int32, "Last port of a range that begins with the number in `port`."),
 });
 
 const networkPolicyPeer = v1("NetworkPolicyPeer", "Who may be on the other side.", {
-  podSelector: optional(
+  podSelector: pointer(
     1,
     labelSelector,
     "Pods, in the namespaces selected or else in that of the policy.",
   ),
-  namespaceSelector: optional(
+  namespaceSelector: pointer(
     2,
     labelSelector,
     "Namespaces; with podSelector only the selected pods in them.",
   ),
-  ipBlock: optional(3, ipBlock, "Addresses; alone only."),
+  ipBlock: pointer(3, ipBlock, "Addresses; alone only."),
 });
 
 const networkPolicyIngressRule = v1("NetworkPolicyIngressRule", "Traffic that may come in.", {
-  ports: plain(1, list(networkPolicyPort), "To these ports; empty means all.", {
+  ports: value(1, list(networkPolicyPort), "To these ports; empty means all.", {
     listType: "atomic",
   }),
-  from: plain(2, list(networkPolicyPeer), "From these peers; empty means all.", {
+  from: value(2, list(networkPolicyPeer), "From these peers; empty means all.", {
     listType: "atomic",
   }),
 });
 
 const networkPolicyEgressRule = v1("NetworkPolicyEgressRule", "Traffic that may go out.", {
-  ports: plain(1, list(networkPolicyPort), "To these ports; empty means all.", {
+  ports: value(1, list(networkPolicyPort), "To these ports; empty means all.", {
     listType: "atomic",
   }),
-  to: plain(2, list(networkPolicyPeer), "To these peers; empty means all.", {
+  to: value(2, list(networkPolicyPeer), "To these peers; empty means all.", {
     listType: "atomic",
   }),
 });
 
 const networkPolicySpec = v1("NetworkPolicySpec", "Which pods may talk to whom.", {
-  podSelector: always(
+  podSelector: required(
     1,
     labelSelector,
     "The pods that the policy is for; empty selects all of the namespace.",
   ),
-  ingress: plain(2, list(networkPolicyIngressRule), "What may come in; nothing else may.", {
+  ingress: value(2, list(networkPolicyIngressRule), "What may come in; nothing else may.", {
     listType: "atomic",
   }),
-  egress: plain(3, list(networkPolicyEgressRule), "What may go out; nothing else may.", {
+  egress: value(3, list(networkPolicyEgressRule), "What may go out; nothing else may.", {
     listType: "atomic",
   }),
-  policyTypes: plain(
+  policyTypes: value(
     4,
     list(named("v1.PolicyType", "Ingress", "Egress")),
     "Directions that the policy is about: Ingress, Egress.",
@@ -88,8 +88,8 @@ const networkPolicySpec = v1("NetworkPolicySpec", "Which pods may talk to whom."
 });
 
 const networkPolicyV1 = v1("NetworkPolicy", "What traffic pods may send and receive.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: plain(2, networkPolicySpec, "Which pods may talk to whom."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, networkPolicySpec, "Which pods may talk to whom."),
 });
 
 type NetworkPolicy = Infer<typeof networkPolicyV1>;

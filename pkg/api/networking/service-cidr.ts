@@ -1,4 +1,4 @@
-import { type Infer, list, Path, plain, type Problems, string, structs } from "#schema";
+import { type Infer, list, Path, value, type Problems, string, structs } from "#schema";
 import { condition, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, FIELD_IMMUTABLE, invalidEach, same } from "../strategy.ts";
@@ -8,12 +8,12 @@ import { checkNetwork, parseNetwork } from "./ip.ts";
 function structOf(version: string) {
   const declare = structs(`api/networking/${version}`);
   const spec = declare("ServiceCIDRSpec", "The networks.", {
-    cidrs: plain(1, list(string), "The networks, at most one of each family; fixed.", {
+    cidrs: value(1, list(string), "The networks, at most one of each family; fixed.", {
       listType: "atomic",
     }),
   });
   const status = declare("ServiceCIDRStatus", "State of the networks.", {
-    conditions: plain(1, list(condition), "Whether addresses can be taken from them.", {
+    conditions: value(1, list(condition), "Whether addresses can be taken from them.", {
       listType: "map",
       listMapKeys: ["type"],
       patchStrategy: ["merge"],
@@ -21,9 +21,9 @@ function structOf(version: string) {
     }),
   });
   return declare("ServiceCIDR", "Networks that cluster IPs of services are taken from.", {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, spec, "The networks."),
-    status: plain(3, status, "State of the networks."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, spec, "The networks."),
+    status: value(3, status, "State of the networks."),
   });
 }
 

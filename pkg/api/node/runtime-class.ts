@@ -1,11 +1,11 @@
 import {
-  always,
+  required,
   type Infer,
   list,
   map,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -19,26 +19,26 @@ import { entry, invalidEach, mustNotChange, repeatedPlaces, sortedKeys } from ".
 const v1 = structs("api/node/v1");
 
 const overhead = v1("Overhead", "What running a pod takes beyond its containers.", {
-  podFixed: plain(1, map(quantity), "Fixed amount of each resource, for every pod."),
+  podFixed: value(1, map(quantity), "Fixed amount of each resource, for every pod."),
 });
 
 const scheduling = v1("Scheduling", "Where pods of the class can run.", {
-  nodeSelector: plain(
+  nodeSelector: value(
     1,
     map(string),
     "Labels that nodes must have; merged into those of the pod.",
     { mapType: "atomic" },
   ),
-  tolerations: plain(2, list(toleration), "Tolerations added to those of the pod.", {
+  tolerations: value(2, list(toleration), "Tolerations added to those of the pod.", {
     listType: "atomic",
   }),
 });
 
 const runtimeClassV1 = v1("RuntimeClass", "A container runtime that pods can ask for.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  handler: always(2, string, "Name of the runtime in the configuration of nodes; fixed."),
-  overhead: optional(3, overhead, "What running a pod takes beyond its containers."),
-  scheduling: optional(4, scheduling, "Where pods of the class can run."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  handler: required(2, string, "Name of the runtime in the configuration of nodes; fixed."),
+  overhead: pointer(3, overhead, "What running a pod takes beyond its containers."),
+  scheduling: pointer(4, scheduling, "Where pods of the class can run."),
 });
 
 type RuntimeClass = Infer<typeof runtimeClassV1>;

@@ -1,5 +1,5 @@
 /** What pods/eviction takes. */
-import { optional, plain, structs } from "#schema";
+import { pointer, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { deleteOptions } from "../meta/options.ts";
 import { plainColumns, plainRow } from "../printing.ts";
@@ -10,8 +10,8 @@ function evictionOf(version: "v1" | "v1beta1") {
     "Eviction",
     "Asks for a pod to be deleted unless a disruption budget forbids it.",
     {
-      metadata: plain(1, objectMeta, "Name and namespace of the pod."),
-      deleteOptions: optional(2, deleteOptions, "How the pod is deleted."),
+      metadata: value(1, objectMeta, "Name and namespace of the pod."),
+      deleteOptions: pointer(2, deleteOptions, "How the pod is deleted."),
     },
   );
 }

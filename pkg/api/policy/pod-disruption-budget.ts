@@ -1,14 +1,14 @@
 import {
-  always,
+  required,
   type Infer,
   int32,
   int64,
   list,
   map,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   structs,
 } from "#schema";
@@ -30,15 +30,15 @@ import { dividedBySubresource } from "../strategy.ts";
 const v1 = structs("api/policy/v1");
 
 const podDisruptionBudgetSpec = v1("PodDisruptionBudgetSpec", "How many pods must stay.", {
-  minAvailable: optional(1, intOrString, "How many must be left, as a number or percentage."),
-  selector: optional(
+  minAvailable: pointer(1, intOrString, "How many must be left, as a number or percentage."),
+  selector: pointer(
     2,
     labelSelector,
     "Selects the pods; empty selects all of the namespace, absent none.",
     { patchStrategy: ["replace"] },
   ),
-  maxUnavailable: optional(3, intOrString, "How many may be missing, as a number or percentage."),
-  unhealthyPodEvictionPolicy: optional(
+  maxUnavailable: pointer(3, intOrString, "How many may be missing, as a number or percentage."),
+  unhealthyPodEvictionPolicy: pointer(
     4,
     named("v1.UnhealthyPodEvictionPolicyType", "IfHealthyBudget", "AlwaysAllow"),
     "When unhealthy pods may go: IfHealthyBudget or AlwaysAllow.",
@@ -49,17 +49,17 @@ const podDisruptionBudgetStatus = v1(
   "PodDisruptionBudgetStatus",
   "How many pods there are and may go.",
   {
-    observedGeneration: plain(1, int64, "Generation of the budget that the numbers are for."),
-    disruptedPods: plain(
+    observedGeneration: value(1, int64, "Generation of the budget that the numbers are for."),
+    disruptedPods: value(
       2,
       map(time),
       "Pods that were let go but are still there, by name, and since when.",
     ),
-    disruptionsAllowed: always(3, int32, "How many may go now."),
-    currentHealthy: always(4, int32, "How many are healthy."),
-    desiredHealthy: always(5, int32, "How many must be healthy."),
-    expectedPods: always(6, int32, "How many are counted."),
-    conditions: plain(7, list(condition), "What the disruption controller observes.", {
+    disruptionsAllowed: required(3, int32, "How many may go now."),
+    currentHealthy: required(4, int32, "How many are healthy."),
+    desiredHealthy: required(5, int32, "How many must be healthy."),
+    expectedPods: required(6, int32, "How many are counted."),
+    conditions: value(7, list(condition), "What the disruption controller observes.", {
       listType: "map",
       listMapKeys: ["type"],
       patchStrategy: ["merge"],
@@ -72,9 +72,9 @@ const podDisruptionBudgetV1 = v1(
   "PodDisruptionBudget",
   "How many pods of a group may be taken down at a time on purpose.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, podDisruptionBudgetSpec, "How many pods must stay."),
-    status: plain(3, podDisruptionBudgetStatus, "How many pods there are and may go."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, podDisruptionBudgetSpec, "How many pods must stay."),
+    status: value(3, podDisruptionBudgetStatus, "How many pods there are and may go."),
   },
 );
 

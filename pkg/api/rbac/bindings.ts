@@ -1,6 +1,6 @@
 /** What both kinds of bindings are made of. */
 import { deepEqual } from "#base";
-import { always, type Infer, Path, plain, type Problems, string, structs } from "#schema";
+import { required, type Infer, Path, value, type Problems, string, structs } from "#schema";
 import { type HookContext, isDns1123Subdomain, isPathSegmentName, resolve } from "#meta";
 import type { Cell, Column, KindHooks, RowContext } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -14,10 +14,10 @@ export const subject = v1(
   "Subject",
   "Who gets the permissions.",
   {
-    kind: always(1, string, "User, Group or ServiceAccount."),
-    apiGroup: plain(2, string, "Group of the kind; follows from the kind if empty."),
-    name: always(3, string, "Name of the user, group or service account."),
-    namespace: plain(4, string, "Namespace of a service account."),
+    kind: required(1, string, "User, Group or ServiceAccount."),
+    apiGroup: value(2, string, "Group of the kind; follows from the kind if empty."),
+    name: required(3, string, "Name of the user, group or service account."),
+    namespace: value(4, string, "Namespace of a service account."),
   },
   { atomic: true },
 );
@@ -26,9 +26,9 @@ export const roleRef = v1(
   "RoleRef",
   "The role that is bound.",
   {
-    apiGroup: always(1, string, "Group of the role."),
-    kind: always(2, string, "Role or ClusterRole."),
-    name: always(3, string, "Name of the role."),
+    apiGroup: required(1, string, "Group of the role."),
+    kind: required(2, string, "Role or ClusterRole."),
+    name: required(3, string, "Name of the role."),
   },
   { atomic: true },
 );

@@ -1,4 +1,4 @@
-import { always, list, plain, structs } from "#schema";
+import { required, list, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import {
   bindingColumns,
@@ -15,9 +15,9 @@ const clusterRoleBindingV1 = v1(
   "ClusterRoleBinding",
   "Gives the permissions of a role in the whole cluster.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    subjects: plain(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
-    roleRef: always(3, roleRef, "The role that is bound; fixed."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    subjects: value(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
+    roleRef: required(3, roleRef, "The role that is bound; fixed."),
   },
 );
 

@@ -1,4 +1,4 @@
-import { always, type Infer, list, optional, Path, plain, type Problems, structs } from "#schema";
+import { required, type Infer, list, pointer, Path, value, type Problems, structs } from "#schema";
 import { kind, labelSelector, objectMeta } from "#meta";
 import { checkLabelSelector } from "../label-selector.ts";
 import { plainColumns, plainRow } from "../printing.ts";
@@ -7,7 +7,7 @@ import { checkPolicyRules, policyRule } from "./rules.ts";
 const v1 = structs("api/rbac/v1");
 
 const aggregationRule = v1("AggregationRule", "Takes rules over from other roles.", {
-  clusterRoleSelectors: plain(
+  clusterRoleSelectors: value(
     1,
     list(labelSelector),
     "Select the roles whose rules are taken over.",
@@ -16,9 +16,9 @@ const aggregationRule = v1("AggregationRule", "Takes rules over from other roles
 });
 
 const clusterRoleV1 = v1("ClusterRole", "Permissions in the whole cluster.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  rules: always(2, list(policyRule), "What may be done with what.", { listType: "atomic" }),
-  aggregationRule: optional(3, aggregationRule, "Where a controller takes the rules from."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  rules: required(2, list(policyRule), "What may be done with what.", { listType: "atomic" }),
+  aggregationRule: pointer(3, aggregationRule, "Where a controller takes the rules from."),
 });
 
 type ClusterRole = Infer<typeof clusterRoleV1>;

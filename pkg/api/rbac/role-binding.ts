@@ -1,4 +1,4 @@
-import { always, list, plain, structs } from "#schema";
+import { required, list, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import {
   bindingColumns,
@@ -12,9 +12,9 @@ import {
 const v1 = structs("api/rbac/v1");
 
 const roleBindingV1 = v1("RoleBinding", "Gives the permissions of a role within a namespace.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  subjects: plain(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
-  roleRef: always(3, roleRef, "The role that is bound; fixed."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  subjects: value(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
+  roleRef: required(3, roleRef, "The role that is bound; fixed."),
 });
 
 export const roleBinding = kind(roleBindingV1, {

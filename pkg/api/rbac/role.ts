@@ -1,4 +1,4 @@
-import { always, type Infer, list, plain, type Problems, structs } from "#schema";
+import { required, type Infer, list, value, type Problems, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
 import { checkPolicyRules, policyRule } from "./rules.ts";
@@ -6,8 +6,8 @@ import { checkPolicyRules, policyRule } from "./rules.ts";
 const v1 = structs("api/rbac/v1");
 
 const roleV1 = v1("Role", "Permissions within a namespace.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  rules: always(2, list(policyRule), "What may be done with what.", { listType: "atomic" }),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  rules: required(2, list(policyRule), "What may be done with what.", { listType: "atomic" }),
 });
 
 function validate({ rules }: Infer<typeof roleV1>, problems: Problems): void {

@@ -1,20 +1,20 @@
 /** What roles are made of. */
-import { always, type Infer, list, Path, plain, type Problems, string, structs } from "#schema";
+import { required, type Infer, list, Path, value, type Problems, string, structs } from "#schema";
 
 const v1 = structs("api/rbac/v1");
 
 export const policyRule = v1("PolicyRule", "What may be done with what.", {
-  verbs: always(1, list(string), "What may be done; `*` means anything.", { listType: "atomic" }),
-  apiGroups: plain(2, list(string), "Groups of the resources; empty is core, `*` means any.", {
+  verbs: required(1, list(string), "What may be done; `*` means anything.", { listType: "atomic" }),
+  apiGroups: value(2, list(string), "Groups of the resources; empty is core, `*` means any.", {
     listType: "atomic",
   }),
-  resources: plain(3, list(string), "Resources, `resource/subresource`; `*` means any.", {
+  resources: value(3, list(string), "Resources, `resource/subresource`; `*` means any.", {
     listType: "atomic",
   }),
-  resourceNames: plain(4, list(string), "Names of objects; absent means any.", {
+  resourceNames: value(4, list(string), "Names of objects; absent means any.", {
     listType: "atomic",
   }),
-  nonResourceURLs: plain(
+  nonResourceURLs: value(
     5,
     list(string),
     "Paths beside the resources; `*` at the end matches the rest.",

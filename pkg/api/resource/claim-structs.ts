@@ -1,14 +1,14 @@
 /** Structs of claims and of templates for them. */
 import {
-  always,
+  required,
   bool,
   type Infer,
   inline,
   int64,
   list,
   map,
-  optional,
-  plain,
+  pointer,
+  value,
   string,
   type StructType,
 } from "#schema";
@@ -18,37 +18,37 @@ import { atomic, gates, shared, type Shared } from "./shared-structs.ts";
 
 /** What is asked for, but for what the versions number differently; `from` is the first number. */
 const askedFields = (structs: Shared, from: number) => ({
-  deviceClassName: always(from, string, "Class of the devices."),
-  selectors: plain(from + 1, list(structs.deviceSelector), "Which ones of the class.", atomic),
-  allocationMode: plain(from + 2, string, "ExactCount: as many as `count` says; All that fit."),
-  count: plain(from + 3, int64, "How many, with ExactCount; 1 when absent."),
+  deviceClassName: required(from, string, "Class of the devices."),
+  selectors: value(from + 1, list(structs.deviceSelector), "Which ones of the class.", atomic),
+  allocationMode: value(from + 2, string, "ExactCount: as many as `count` says; All that fit."),
+  count: value(from + 3, int64, "How many, with ExactCount; 1 when absent."),
 });
 
 const adminAccess = (number: number) =>
-  optional(number, bool, "For who looks after devices, which others may be using.", {
+  pointer(number, bool, "For who looks after devices, which others may be using.", {
     gate: "DRAAdminAccess",
   });
 
 const neededFields = (structs: Shared, from: number) => ({
-  tolerations: plain(from, list(structs.deviceToleration), "Taints that do not matter.", atomic),
-  capacity: optional(from + 1, structs.capacityRequirements, "Amounts that are needed.", {
+  tolerations: value(from, list(structs.deviceToleration), "Taints that do not matter.", atomic),
+  capacity: pointer(from + 1, structs.capacityRequirements, "Amounts that are needed.", {
     gate: gates.capacity,
   }),
 });
 
 const firstAvailable = (structs: Shared, { number, from }: { number: number; from: number }) => {
   const way = structs.declare("DeviceSubRequest", "One of several ways to satisfy a request.", {
-    name: always(1, string, "Its name, a DNS label."),
+    name: required(1, string, "Its name, a DNS label."),
     ...askedFields(structs, 2),
     ...neededFields(structs, from),
   });
-  return plain(number, list(way), "Ways in order of preference.", {
+  return value(number, list(way), "Ways in order of preference.", {
     ...atomic,
     gate: "DRAPrioritizedList",
   });
 };
 
-const requestName = always(1, string, "Its name, a DNS label.");
+const requestName = required(1, string, "Its name, a DNS label.");
 
 const requestStruct = (structs: Shared) => {
   const exact = structs.declare("ExactDeviceRequest", "Asks for devices of one class.", {
@@ -58,7 +58,7 @@ const requestStruct = (structs: Shared) => {
   });
   return structs.declare("DeviceRequest", "Asks for devices in one way or another.", {
     name: requestName,
-    exactly: optional(2, exact, "Devices of one class."),
+    exactly: pointer(2, exact, "Devices of one class."),
     firstAvailable: firstAvailable(structs, { number: 3, from: 6 }),
   });
 };
@@ -77,82 +77,82 @@ const flatRequestStruct = (structs: Shared) => {
 
 const resultStruct = ({ declare, deviceToleration }: Shared) =>
   declare("DeviceRequestAllocationResult", "A device for a request.", {
-    request: always(1, string, "Name of the request, or of it and a sub-request."),
-    driver: always(2, string, "Driver of the device."),
-    pool: always(3, string, "Pool of the device."),
-    device: always(4, string, "Name of the device."),
-    adminAccess: optional(5, bool, "For who looks after it.", { gate: "DRAAdminAccess" }),
-    tolerations: plain(6, list(deviceToleration), "Taints that did not matter.", atomic),
-    bindingConditions: plain(7, list(string), "Conditions that pods wait for.", {
+    request: required(1, string, "Name of the request, or of it and a sub-request."),
+    driver: required(2, string, "Driver of the device."),
+    pool: required(3, string, "Pool of the device."),
+    device: required(4, string, "Name of the device."),
+    adminAccess: pointer(5, bool, "For who looks after it.", { gate: "DRAAdminAccess" }),
+    tolerations: value(6, list(deviceToleration), "Taints that did not matter.", atomic),
+    bindingConditions: value(7, list(string), "Conditions that pods wait for.", {
       ...atomic,
       gate: gates.binding,
     }),
-    bindingFailureConditions: plain(8, list(string), "Conditions on which to give up.", {
+    bindingFailureConditions: value(8, list(string), "Conditions on which to give up.", {
       ...atomic,
       gate: gates.binding,
     }),
-    shareID: optional(9, string, "Names a share of the device.", { gate: gates.capacity }),
-    consumedCapacity: plain(10, map(quantity), "Amounts that are used.", { gate: gates.capacity }),
+    shareID: pointer(9, string, "Names a share of the device.", { gate: gates.capacity }),
+    consumedCapacity: value(10, map(quantity), "Amounts that are used.", { gate: gates.capacity }),
   });
 
 const allocationStruct = (structs: Shared) => {
   const { declare, deviceConfiguration } = structs;
   const configuration = declare("DeviceAllocationConfiguration", "How devices are set up.", {
-    source: always(1, string, "FromClass or FromClaim."),
-    requests: plain(2, list(string), "For which requests; none means all.", atomic),
+    source: required(1, string, "FromClass or FromClaim."),
+    requests: value(2, list(string), "For which requests; none means all.", atomic),
     deviceConfiguration: inline(3, deviceConfiguration, "The setup.", {
       protoName: "deviceConfiguration",
     }),
   });
   const devices = declare("DeviceAllocationResult", "Devices, and how they are set up.", {
-    results: plain(1, list(resultStruct(structs)), "The devices.", atomic),
-    config: plain(2, list(configuration), "How they are set up.", atomic),
+    results: value(1, list(resultStruct(structs)), "The devices.", atomic),
+    config: value(2, list(configuration), "How they are set up.", atomic),
   });
   return declare("AllocationResult", "What the claim got.", {
-    devices: plain(1, devices, "The devices."),
-    nodeSelector: optional(3, nodeSelector, "Nodes they can be used on; absent: all."),
-    allocationTimestamp: optional(5, time, "When it got them.", { gate: gates.binding }),
+    devices: value(1, devices, "The devices."),
+    nodeSelector: pointer(3, nodeSelector, "Nodes they can be used on; absent: all."),
+    allocationTimestamp: pointer(5, time, "When it got them.", { gate: gates.binding }),
   });
 };
 
 const deviceStatusStruct = ({ declare }: Shared) => {
   const network = declare("NetworkDeviceData", "What a network device says about itself.", {
-    interfaceName: plain(1, string, "Name of the interface."),
-    ips: plain(2, list(string), "Its addresses, with prefix lengths.", atomic),
-    hardwareAddress: plain(3, string, "Its MAC address, for example."),
+    interfaceName: value(1, string, "Name of the interface."),
+    ips: value(2, list(string), "Its addresses, with prefix lengths.", atomic),
+    hardwareAddress: value(3, string, "Its MAC address, for example."),
   });
   return declare("AllocatedDeviceStatus", "How a device of the claim is.", {
-    driver: always(1, string, "Driver of the device."),
-    pool: always(2, string, "Pool of the device."),
-    device: always(3, string, "Name of the device."),
-    shareID: optional(7, string, "Names a share of the device.", { gate: gates.capacity }),
-    conditions: always(4, list(condition), "What holds.", {
+    driver: required(1, string, "Driver of the device."),
+    pool: required(2, string, "Pool of the device."),
+    device: required(3, string, "Name of the device."),
+    shareID: pointer(7, string, "Names a share of the device.", { gate: gates.capacity }),
+    conditions: required(4, list(condition), "What holds.", {
       listType: "map",
       listMapKeys: ["type"],
       required: false,
     }),
-    data: optional(5, rawExtension, "Whatever the driver has to say."),
-    networkData: optional(6, network, "For network devices."),
+    data: pointer(5, rawExtension, "Whatever the driver has to say."),
+    networkData: pointer(6, network, "For network devices."),
   });
 };
 
 const statusStruct = (structs: Shared) => {
   const { declare } = structs;
   const consumer = declare("ResourceClaimConsumerReference", "Who uses the claim.", {
-    apiGroup: plain(1, string, "Its API group."),
-    resource: always(3, string, "Its resource, such as `pods`."),
-    name: always(4, string, "Its name."),
-    uid: always(5, string, "Its UID."),
+    apiGroup: value(1, string, "Its API group."),
+    resource: required(3, string, "Its resource, such as `pods`."),
+    name: required(4, string, "Its name."),
+    uid: required(5, string, "Its UID."),
   });
   return declare("ResourceClaimStatus", "What the claim got, and who uses it.", {
-    allocation: optional(1, allocationStruct(structs), "What it got; fixed until given back."),
-    reservedFor: plain(2, list(consumer), "Who may use it.", {
+    allocation: pointer(1, allocationStruct(structs), "What it got; fixed until given back."),
+    reservedFor: value(2, list(consumer), "Who may use it.", {
       listType: "map",
       listMapKeys: ["uid"],
       patchStrategy: ["merge"],
       patchMergeKey: "uid",
     }),
-    devices: plain(4, list(deviceStatusStruct(structs)), "How each device is.", {
+    devices: value(4, list(deviceStatusStruct(structs)), "How each device is.", {
       listType: "map",
       listMapKeys: ["driver", "device", "pool", "shareID"],
       gate: "DRAResourceClaimDeviceStatus",
@@ -163,25 +163,25 @@ const statusStruct = (structs: Shared) => {
 const specStruct = <R extends StructType<any>>(structs: Shared, request: R) => {
   const { declare, deviceConfiguration } = structs;
   const constraint = declare("DeviceConstraint", "What must hold for several devices.", {
-    requests: plain(1, list(string), "Devices of which requests; none means all.", atomic),
-    matchAttribute: optional(2, string, "Attribute in which they must be alike."),
-    distinctAttribute: optional(3, string, "Attribute in which they must differ.", {
+    requests: value(1, list(string), "Devices of which requests; none means all.", atomic),
+    matchAttribute: pointer(2, string, "Attribute in which they must be alike."),
+    distinctAttribute: pointer(3, string, "Attribute in which they must differ.", {
       gate: gates.capacity,
     }),
   });
   const configuration = declare("DeviceClaimConfiguration", "How devices are set up.", {
-    requests: plain(1, list(string), "For which requests; none means all.", atomic),
+    requests: value(1, list(string), "For which requests; none means all.", atomic),
     deviceConfiguration: inline(2, deviceConfiguration, "The setup.", {
       protoName: "deviceConfiguration",
     }),
   });
   const devices = declare("DeviceClaim", "Devices that are asked for.", {
-    requests: always(1, list(request), "The devices.", { ...atomic, required: false }),
-    constraints: plain(2, list(constraint), "What must hold for them together.", atomic),
-    config: plain(3, list(configuration), "How they are set up.", atomic),
+    requests: required(1, list(request), "The devices.", { ...atomic, required: false }),
+    constraints: value(2, list(constraint), "What must hold for them together.", atomic),
+    config: value(3, list(configuration), "How they are set up.", atomic),
   });
   return declare("ResourceClaimSpec", "What is asked for.", {
-    devices: always(1, devices, "The devices.", { required: false }),
+    devices: required(1, devices, "The devices.", { required: false }),
   });
 };
 
@@ -189,18 +189,18 @@ const claimStructs = <R extends StructType<any>>(structs: Shared, request: R) =>
   const { declare } = structs;
   const spec = specStruct(structs, request);
   const template = declare("ResourceClaimTemplateSpec", "What claims are made like.", {
-    metadata: plain(1, objectMeta, "Labels and annotations for the claims."),
-    spec: always(2, spec, "What they ask for."),
+    metadata: value(1, objectMeta, "Labels and annotations for the claims."),
+    spec: required(2, spec, "What they ask for."),
   });
   return {
     resourceClaim: declare("ResourceClaim", "A claim to devices, for pods to use.", {
-      metadata: plain(1, objectMeta, "Standard object metadata."),
-      spec: always(2, spec, "What is asked for; fixed."),
-      status: plain(3, statusStruct(structs), "What it got, and who uses it."),
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      spec: required(2, spec, "What is asked for; fixed."),
+      status: value(3, statusStruct(structs), "What it got, and who uses it."),
     }),
     resourceClaimTemplate: declare("ResourceClaimTemplate", "Makes a claim for each pod.", {
-      metadata: plain(1, objectMeta, "Standard object metadata."),
-      spec: always(2, template, "What the claims are made like; fixed."),
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      spec: required(2, template, "What the claims are made like; fixed."),
     }),
   };
 };

@@ -1,13 +1,13 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   dropGated,
   type Infer,
   inline,
   list,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
 } from "#schema";
@@ -25,15 +25,15 @@ const classStruct = ({ declare, deviceConfiguration, deviceSelector }: Shared) =
     }),
   });
   const spec = declare("DeviceClassSpec", "Which devices, and how they are set up.", {
-    selectors: plain(1, list(deviceSelector), "What must hold for all its devices.", atomic),
-    config: plain(2, list(configuration), "How all its devices are set up.", atomic),
-    extendedResourceName: optional(4, string, "Name that containers may ask for it by.", {
+    selectors: value(1, list(deviceSelector), "What must hold for all its devices.", atomic),
+    config: value(2, list(configuration), "How all its devices are set up.", atomic),
+    extendedResourceName: pointer(4, string, "Name that containers may ask for it by.", {
       gate: "DRAExtendedResource",
     }),
   });
   return declare("DeviceClass", "Devices to claim, as the administrator sees them.", {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, spec, "Which devices, and how they are set up."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, spec, "Which devices, and how they are set up."),
   });
 };
 

@@ -1,10 +1,10 @@
 import {
-  always,
+  required,
   type Infer,
   list,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -25,21 +25,21 @@ import { stampTaint } from "./taint-time.ts";
 const v1alpha3 = structs("api/resource/v1alpha3");
 
 const taintSelector = v1alpha3("DeviceTaintSelector", "Devices for which all of it holds.", {
-  deviceClassName: optional(1, string, "Class that they are of."),
-  driver: optional(2, string, "Their driver."),
-  pool: optional(3, string, "Their pool."),
-  device: optional(4, string, "The device's name."),
-  selectors: plain(5, list(selectorStructs(v1alpha3)), "What must hold for them.", atomic),
+  deviceClassName: pointer(1, string, "Class that they are of."),
+  driver: pointer(2, string, "Their driver."),
+  pool: pointer(3, string, "Their pool."),
+  device: pointer(4, string, "The device's name."),
+  selectors: value(5, list(selectorStructs(v1alpha3)), "What must hold for them.", atomic),
 });
 
 const spec = v1alpha3("DeviceTaintRuleSpec", "A taint, and the devices that have it.", {
-  deviceSelector: optional(1, taintSelector, "The devices; absent means all."),
-  taint: plain(2, taintStruct(v1alpha3, "v1alpha3"), "The taint.", { required: true }),
+  deviceSelector: pointer(1, taintSelector, "The devices; absent means all."),
+  taint: value(2, taintStruct(v1alpha3, "v1alpha3"), "The taint.", { required: true }),
 });
 
 const deviceTaintRuleV1alpha3 = v1alpha3("DeviceTaintRule", "Adds a taint to devices.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: always(2, spec, "The taint, and the devices that have it."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: required(2, spec, "The taint, and the devices that have it."),
 });
 
 type DeviceTaintRule = Infer<typeof deviceTaintRuleV1alpha3>;

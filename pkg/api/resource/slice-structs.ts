@@ -1,14 +1,14 @@
 /** Structs of resource slices. */
 import {
-  always,
+  required,
   bool,
   type Fields,
   type Infer,
   int64,
   list,
   map,
-  optional,
-  plain,
+  pointer,
+  value,
   string,
   type StructType,
 } from "#schema";
@@ -18,40 +18,40 @@ import { atomic, gates, shared, type Shared } from "./shared-structs.ts";
 
 /** What describes a device beside its name; `from` is the first number. */
 const deviceFields = (structs: Shared, from: number) => ({
-  attributes: plain(from, map(structs.deviceAttribute), "What it is like, by name."),
-  capacity: plain(from + 1, map(structs.deviceCapacity), "What it has how much of, by name."),
-  consumesCounters: plain(
+  attributes: value(from, map(structs.deviceAttribute), "What it is like, by name."),
+  capacity: value(from + 1, map(structs.deviceCapacity), "What it has how much of, by name."),
+  consumesCounters: value(
     from + 2,
     list(structs.deviceCounterConsumption),
     "What it draws from the counters that it shares with others.",
     { ...atomic, gate: gates.partitions },
   ),
-  nodeName: optional(from + 3, string, "Node that it is on.", { gate: gates.partitions }),
-  nodeSelector: optional(from + 4, nodeSelector, "Nodes that it can be used on.", {
+  nodeName: pointer(from + 3, string, "Node that it is on.", { gate: gates.partitions }),
+  nodeSelector: pointer(from + 4, nodeSelector, "Nodes that it can be used on.", {
     gate: gates.partitions,
   }),
-  allNodes: optional(from + 5, bool, "It can be used on all nodes.", { gate: gates.partitions }),
-  taints: plain(from + 6, list(structs.deviceTaint), "What keeps users away.", {
+  allNodes: pointer(from + 5, bool, "It can be used on all nodes.", { gate: gates.partitions }),
+  taints: value(from + 6, list(structs.deviceTaint), "What keeps users away.", {
     ...atomic,
     gate: gates.taints,
   }),
-  bindsToNode: optional(from + 7, bool, "Using it binds the claim to the node.", {
+  bindsToNode: pointer(from + 7, bool, "Using it binds the claim to the node.", {
     gate: gates.binding,
   }),
-  bindingConditions: plain(from + 8, list(string), "Conditions that pods wait for.", {
+  bindingConditions: value(from + 8, list(string), "Conditions that pods wait for.", {
     ...atomic,
     gate: gates.binding,
   }),
-  bindingFailureConditions: plain(from + 9, list(string), "Conditions on which to give up.", {
+  bindingFailureConditions: value(from + 9, list(string), "Conditions on which to give up.", {
     ...atomic,
     gate: gates.binding,
   }),
-  allowMultipleAllocations: optional(from + 10, bool, "Several claims may use it at a time.", {
+  allowMultipleAllocations: pointer(from + 10, bool, "Several claims may use it at a time.", {
     gate: gates.capacity,
   }),
 });
 
-const deviceName = always(1, string, "Its name, a DNS label, unique in the pool.");
+const deviceName = required(1, string, "Its name, a DNS label, unique in the pool.");
 
 const deviceStruct = (structs: Shared) =>
   structs.declare("Device", "A device that can be used.", {
@@ -63,27 +63,27 @@ const nestedDeviceStruct = (structs: Shared) => {
   const basic = structs.declare("BasicDevice", "What a device is like.", deviceFields(structs, 1));
   return structs.declare("Device", "A device that can be used.", {
     name: deviceName,
-    basic: optional(2, basic, "What it is like."),
+    basic: pointer(2, basic, "What it is like."),
   });
 };
 
 const poolStruct = ({ declare }: Shared) =>
   declare("ResourcePool", "Slices that belong together.", {
-    name: always(1, string, "Its name."),
-    generation: always(2, int64, "Grows when its slices change; slices of older ones are stale."),
-    resourceSliceCount: always(3, int64, "How many slices it has."),
+    name: required(1, string, "Its name."),
+    generation: required(2, int64, "Grows when its slices change; slices of older ones are stale."),
+    resourceSliceCount: required(3, int64, "How many slices it has."),
   });
 
 const nodeFields = {
-  nodeName: optional(3, string, "The node that they are on; fixed."),
-  nodeSelector: optional(4, nodeSelector, "Nodes that they can be used on."),
-  allNodes: optional(5, bool, "They can be used on all nodes."),
+  nodeName: pointer(3, string, "The node that they are on; fixed."),
+  nodeSelector: pointer(4, nodeSelector, "Nodes that they can be used on."),
+  allNodes: pointer(5, bool, "They can be used on all nodes."),
 };
 
 const plainNodeFields = {
   ...nodeFields,
-  nodeName: plain(3, string, "The node that they are on; fixed."),
-  allNodes: plain(5, bool, "They can be used on all nodes."),
+  nodeName: value(3, string, "The node that they are on; fixed."),
+  allNodes: value(5, bool, "They can be used on all nodes."),
 };
 
 const sliceStruct = <D extends StructType<any>, N extends Fields>(
@@ -91,21 +91,21 @@ const sliceStruct = <D extends StructType<any>, N extends Fields>(
   { device, nodes }: { readonly device: D; readonly nodes: N },
 ) => {
   const spec = structs.declare("ResourceSliceSpec", "Devices, and where they are.", {
-    driver: always(1, string, "Their driver; fixed."),
-    pool: always(2, poolStruct(structs), "Their pool."),
+    driver: required(1, string, "Their driver; fixed."),
+    pool: required(2, poolStruct(structs), "Their pool."),
     ...nodes,
-    devices: always(6, list(device), "The devices.", { ...atomic, required: false }),
-    perDeviceNodeSelection: optional(7, bool, "Each device says where it is.", {
+    devices: required(6, list(device), "The devices.", { ...atomic, required: false }),
+    perDeviceNodeSelection: pointer(7, bool, "Each device says where it is.", {
       gate: gates.partitions,
     }),
-    sharedCounters: plain(8, list(structs.counterSet), "Amounts that devices draw on.", {
+    sharedCounters: value(8, list(structs.counterSet), "Amounts that devices draw on.", {
       ...atomic,
       gate: gates.partitions,
     }),
   });
   return structs.declare("ResourceSlice", "Devices of one driver that are in the same place.", {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: always(2, spec, "The devices, and where they are."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, spec, "The devices, and where they are."),
   });
 };
 

@@ -1,12 +1,12 @@
 import {
-  always,
+  required,
   bool,
   type Infer,
   int32,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -23,15 +23,15 @@ const priorityClassV1 = v1(
   "PriorityClass",
   "Gives a number to a name that pods use for their priority.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    value: always(2, int32, "The priority: higher goes first. Cannot change."),
-    globalDefault: plain(
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    value: required(2, int32, "The priority: higher goes first. Cannot change."),
+    globalDefault: value(
       3,
       bool,
       "Pods that name no class get this one; at most one class may say so.",
     ),
-    description: plain(4, string, "What the class is for."),
-    preemptionPolicy: optional(
+    description: value(4, string, "What the class is for."),
+    preemptionPolicy: pointer(
       5,
       preemptionPolicy,
       "Whether pods of the class push out others: PreemptLowerPriority or Never.",

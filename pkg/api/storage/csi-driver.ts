@@ -1,14 +1,14 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   bool,
   type Infer,
   int64,
   list,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -20,47 +20,47 @@ import { mustNotChange, repeatedPlaces, unsupported } from "../strategy.ts";
 const v1 = structs("api/storage/v1");
 
 const tokenRequest = v1("TokenRequest", "A service account token that the driver gets for a pod.", {
-  audience: always(1, string, "Whom the token is for; empty means the API server."),
-  expirationSeconds: optional(2, int64, "Seconds that the token is good for."),
+  audience: required(1, string, "Whom the token is for; empty means the API server."),
+  expirationSeconds: pointer(2, int64, "Seconds that the token is good for."),
 });
 
 const csiDriverSpec = v1("CSIDriverSpec", "What a driver can do and wants.", {
-  attachRequired: optional(1, bool, "Whether volumes must be attached before they are mounted.", {
+  attachRequired: pointer(1, bool, "Whether volumes must be attached before they are mounted.", {
     default: true,
   }),
-  podInfoOnMount: optional(2, bool, "Whether the driver is told about the pod when it mounts.", {
+  podInfoOnMount: pointer(2, bool, "Whether the driver is told about the pod when it mounts.", {
     default: false,
   }),
-  volumeLifecycleModes: plain(
+  volumeLifecycleModes: value(
     3,
     list(named("v1.VolumeLifecycleMode", "Persistent", "Ephemeral")),
     "Kinds of volumes: Persistent, Ephemeral.",
     { default: ["Persistent"], listType: "set" },
   ),
-  storageCapacity: optional(4, bool, "Whether free capacity counts when pods are placed.", {
+  storageCapacity: pointer(4, bool, "Whether free capacity counts when pods are placed.", {
     default: false,
     gate: "CSIStorageCapacity",
   }),
-  fsGroupPolicy: optional(
+  fsGroupPolicy: pointer(
     5,
     named("v1.FSGroupPolicy", "ReadWriteOnceWithFSType", "File", "None"),
     "Whether ownership and permissions of volumes are changed.",
     { default: "ReadWriteOnceWithFSType" },
   ),
-  tokenRequests: plain(6, list(tokenRequest), "Tokens of the pod that the driver gets.", {
+  tokenRequests: value(6, list(tokenRequest), "Tokens of the pod that the driver gets.", {
     listType: "atomic",
   }),
-  requiresRepublish: optional(
+  requiresRepublish: pointer(
     7,
     bool,
     "Whether mounted volumes are offered to the driver again and again.",
     { default: false },
   ),
-  seLinuxMount: optional(8, bool, "Whether volumes can be mounted with an SELinux context.", {
+  seLinuxMount: pointer(8, bool, "Whether volumes can be mounted with an SELinux context.", {
     default: false,
     gate: "SELinuxMountReadWriteOncePod",
   }),
-  nodeAllocatableUpdatePeriodSeconds: optional(
+  nodeAllocatableUpdatePeriodSeconds: pointer(
     9,
     int64,
     "Seconds between updates of what the driver can do on a node.",
@@ -69,8 +69,8 @@ const csiDriverSpec = v1("CSIDriverSpec", "What a driver can do and wants.", {
 });
 
 const csiDriverV1 = v1("CSIDriver", "A storage driver of the cluster; named like the driver.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: always(2, csiDriverSpec, "What the driver can do and wants."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: required(2, csiDriverSpec, "What the driver can do and wants."),
 });
 
 type CSIDriver = Infer<typeof csiDriverV1>;

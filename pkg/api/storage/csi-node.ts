@@ -1,12 +1,12 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   type Infer,
   int32,
   list,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -18,20 +18,20 @@ import { FIELD_IMMUTABLE, firstByName, invalidEach, repeatedPlaces } from "../st
 const v1 = structs("api/storage/v1");
 
 const volumeNodeResources = v1("VolumeNodeResources", "How much a driver can do on a node.", {
-  count: optional(1, int32, "Most volumes at a time; absent means no limit."),
+  count: pointer(1, int32, "Most volumes at a time; absent means no limit."),
 });
 
 const csiNodeDriver = v1("CSINodeDriver", "A driver on a node.", {
-  name: always(1, string, "Name of the driver."),
-  nodeID: always(2, string, "What the driver calls the node."),
-  topologyKeys: always(3, list(string), "Labels by which the driver tells places apart.", {
+  name: required(1, string, "Name of the driver."),
+  nodeID: required(2, string, "What the driver calls the node."),
+  topologyKeys: required(3, list(string), "Labels by which the driver tells places apart.", {
     listType: "atomic",
   }),
-  allocatable: optional(4, volumeNodeResources, "How much the driver can do on the node."),
+  allocatable: pointer(4, volumeNodeResources, "How much the driver can do on the node."),
 });
 
 const csiNodeSpec = v1("CSINodeSpec", "The drivers of a node.", {
-  drivers: always(1, list(csiNodeDriver), "The drivers; an entry cannot change.", {
+  drivers: required(1, list(csiNodeDriver), "The drivers; an entry cannot change.", {
     listType: "map",
     listMapKeys: ["name"],
     patchStrategy: ["merge"],
@@ -40,8 +40,8 @@ const csiNodeSpec = v1("CSINodeSpec", "The drivers of a node.", {
 });
 
 const csiNodeV1 = v1("CSINode", "The storage drivers of a node; named like the node.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: always(2, csiNodeSpec, "The drivers of the node."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: required(2, csiNodeSpec, "The drivers of the node."),
 });
 
 type CSINode = Infer<typeof csiNodeV1>;

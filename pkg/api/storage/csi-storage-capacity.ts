@@ -1,4 +1,13 @@
-import { always, type Infer, optional, Path, plain, type Problems, string, structs } from "#schema";
+import {
+  required,
+  type Infer,
+  pointer,
+  Path,
+  value,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
 import { isDns1123Subdomain, kind, labelSelector, objectMeta, Quantity, quantity } from "#meta";
 import { checkLabelSelector } from "../label-selector.ts";
 import { plainColumns, plainRow } from "../printing.ts";
@@ -10,11 +19,11 @@ const csiStorageCapacityV1 = v1(
   "CSIStorageCapacity",
   "How much storage of a class is left in a part of the cluster.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    nodeTopology: optional(2, labelSelector, "Nodes that can reach it; absent means none; fixed."),
-    storageClassName: always(3, string, "Class of the storage; fixed."),
-    capacity: optional(4, quantity, "Bytes that are left; absent means that nobody knows."),
-    maximumVolumeSize: optional(5, quantity, "Largest volume that can be made, in bytes."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    nodeTopology: pointer(2, labelSelector, "Nodes that can reach it; absent means none; fixed."),
+    storageClassName: required(3, string, "Class of the storage; fixed."),
+    capacity: pointer(4, quantity, "Bytes that are left; absent means that nobody knows."),
+    maximumVolumeSize: pointer(5, quantity, "Largest volume that can be made, in bytes."),
   },
 );
 

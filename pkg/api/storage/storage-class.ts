@@ -1,14 +1,14 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   bool,
   type Infer,
   list,
   map,
   named,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -25,26 +25,26 @@ const storageClassV1 = v1(
   "StorageClass",
   "A kind of storage that volumes are made of on request.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    provisioner: always(2, string, "Who makes the volumes; fixed."),
-    parameters: plain(3, map(string), "Parameters for making them; fixed."),
-    reclaimPolicy: optional(
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    provisioner: required(2, string, "Who makes the volumes; fixed."),
+    parameters: value(3, map(string), "Parameters for making them; fixed."),
+    reclaimPolicy: pointer(
       4,
       named("v1.PersistentVolumeReclaimPolicy", "Delete", "Retain"),
       "What becomes of volumes after use: Delete or Retain; fixed.",
       { default: "Delete" },
     ),
-    mountOptions: plain(5, list(string), "Options for mounting them; not checked.", {
+    mountOptions: value(5, list(string), "Options for mounting them; not checked.", {
       listType: "atomic",
     }),
-    allowVolumeExpansion: optional(6, bool, "Whether they may grow."),
-    volumeBindingMode: optional(
+    allowVolumeExpansion: pointer(6, bool, "Whether they may grow."),
+    volumeBindingMode: pointer(
       7,
       named("v1.VolumeBindingMode", "Immediate", "WaitForFirstConsumer"),
       "When they are made: Immediate or WaitForFirstConsumer; fixed.",
       { default: "Immediate" },
     ),
-    allowedTopologies: plain(8, list(topologySelectorTerm), "Where they may be made.", {
+    allowedTopologies: value(8, list(topologySelectorTerm), "Where they may be made.", {
       listType: "atomic",
     }),
   },

@@ -1,13 +1,13 @@
 import { deepEqual } from "#base";
 import {
-  always,
+  required,
   bool,
   type Infer,
   int32,
   map,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -26,36 +26,36 @@ const volumeAttachmentSource = v1(
   "VolumeAttachmentSource",
   "The volume to attach; one of the two.",
   {
-    persistentVolumeName: optional(1, string, "Name of a PersistentVolume."),
-    inlineVolumeSpec: optional(2, persistentVolumeSpec, "A volume without an object, as in pods."),
+    persistentVolumeName: pointer(1, string, "Name of a PersistentVolume."),
+    inlineVolumeSpec: pointer(2, persistentVolumeSpec, "A volume without an object, as in pods."),
   },
 );
 
 const volumeAttachmentSpec = v1("VolumeAttachmentSpec", "What to attach where; fixed.", {
-  attacher: always(1, string, "Driver that does it."),
-  source: always(2, volumeAttachmentSource, "The volume to attach."),
-  nodeName: always(3, string, "Node to attach it to."),
+  attacher: required(1, string, "Driver that does it."),
+  source: required(2, volumeAttachmentSource, "The volume to attach."),
+  nodeName: required(3, string, "Node to attach it to."),
 });
 
 const volumeError = v1("VolumeError", "What went wrong.", {
-  time: plain(1, time, "When it went wrong."),
-  message: plain(2, string, "What went wrong, for people; no secrets."),
-  errorCode: optional(3, int32, "Code of the driver's answer over gRPC.", {
+  time: value(1, time, "When it went wrong."),
+  message: value(2, string, "What went wrong, for people; no secrets."),
+  errorCode: pointer(3, int32, "Code of the driver's answer over gRPC.", {
     gate: "MutableCSINodeAllocatableCount",
   }),
 });
 
 const volumeAttachmentStatus = v1("VolumeAttachmentStatus", "State of an attachment.", {
-  attached: always(1, bool, "Whether the volume is attached."),
-  attachmentMetadata: plain(2, map(string), "What mounting needs to know of it."),
-  attachError: optional(3, volumeError, "What last went wrong while attaching."),
-  detachError: optional(4, volumeError, "What last went wrong while detaching."),
+  attached: required(1, bool, "Whether the volume is attached."),
+  attachmentMetadata: value(2, map(string), "What mounting needs to know of it."),
+  attachError: pointer(3, volumeError, "What last went wrong while attaching."),
+  detachError: pointer(4, volumeError, "What last went wrong while detaching."),
 });
 
 const volumeAttachmentV1 = v1("VolumeAttachment", "Asks for a volume to be attached to a node.", {
-  metadata: plain(1, objectMeta, "Standard object metadata."),
-  spec: always(2, volumeAttachmentSpec, "What to attach where."),
-  status: plain(3, volumeAttachmentStatus, "State of the attachment."),
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: required(2, volumeAttachmentSpec, "What to attach where."),
+  status: value(3, volumeAttachmentStatus, "State of the attachment."),
 });
 
 type VolumeAttachment = Infer<typeof volumeAttachmentV1>;

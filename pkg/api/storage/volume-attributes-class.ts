@@ -1,5 +1,5 @@
 import { deepEqual } from "#base";
-import { always, type Infer, map, Path, plain, type Problems, string, structs } from "#schema";
+import { required, type Infer, map, Path, value, type Problems, string, structs } from "#schema";
 import { kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { same } from "../strategy.ts";
@@ -13,9 +13,9 @@ const volumeAttributesClassV1 = v1(
   "VolumeAttributesClass",
   "A set of changeable properties of volumes.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    driverName: always(2, string, "Driver that understands the parameters; fixed."),
-    parameters: plain(3, map(string), "The properties; fixed."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    driverName: required(2, string, "Driver that understands the parameters; fixed."),
+    parameters: value(3, map(string), "The properties; fixed."),
   },
 );
 
@@ -23,9 +23,9 @@ const volumeAttributesClassV1beta1 = v1beta1(
   "VolumeAttributesClass",
   "A set of changeable properties of volumes.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    driverName: always(2, string, "Driver that understands the parameters; fixed."),
-    parameters: plain(3, map(string), "The properties; fixed."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    driverName: required(2, string, "Driver that understands the parameters; fixed."),
+    parameters: value(3, map(string), "The properties; fixed."),
   },
 );
 
@@ -33,9 +33,9 @@ const volumeAttributesClassV1alpha1 = v1alpha1(
   "VolumeAttributesClass",
   "A set of changeable properties of volumes.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    driverName: always(2, string, "Driver that understands the parameters; fixed."),
-    parameters: plain(3, map(string), "The properties; fixed."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    driverName: required(2, string, "Driver that understands the parameters; fixed."),
+    parameters: value(3, map(string), "The properties; fixed."),
   },
 );
 

@@ -1,10 +1,10 @@
 import {
-  always,
+  required,
   type Infer,
   list,
   named,
   Path,
-  plain,
+  value,
   type Problems,
   string,
   structs,
@@ -19,53 +19,53 @@ import { mustNotChange } from "../strategy.ts";
 const v1alpha1 = structs("api/storagemigration/v1alpha1");
 
 const groupVersionResource = v1alpha1("GroupVersionResource", "A resource of the API.", {
-  group: plain(1, string, "Its group; empty for core."),
-  version: plain(2, string, "Its version."),
-  resource: plain(3, string, "Its plural name."),
+  group: value(1, string, "Its group; empty for core."),
+  version: value(2, string, "Its version."),
+  resource: value(3, string, "Its plural name."),
 });
 
 const storageVersionMigrationSpec = v1alpha1(
   "StorageVersionMigrationSpec",
   "What is to be written anew.",
   {
-    resource: always(1, groupVersionResource, "The resource whose objects are written; fixed."),
-    continueToken: plain(2, string, "Where the list of objects goes on."),
+    resource: required(1, groupVersionResource, "The resource whose objects are written; fixed."),
+    continueToken: value(2, string, "Where the list of objects goes on."),
   },
 );
 
 const migrationCondition = v1alpha1("MigrationCondition", "How far it is.", {
-  type: always(
+  type: required(
     1,
     named("v1alpha1.MigrationConditionType", "Running", "Succeeded", "Failed"),
     "Running, Succeeded or Failed.",
   ),
-  status: always(
+  status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
     "Whether it holds: True, False or Unknown.",
   ),
-  lastUpdateTime: plain(3, time, "When it was last written."),
-  reason: plain(4, string, "Why it last changed, as one word."),
-  message: plain(5, string, "Why it last changed, for people."),
+  lastUpdateTime: value(3, time, "When it was last written."),
+  reason: value(4, string, "Why it last changed, as one word."),
+  message: value(5, string, "Why it last changed, for people."),
 });
 
 const storageVersionMigrationStatus = v1alpha1("StorageVersionMigrationStatus", "How far it is.", {
-  conditions: plain(1, list(migrationCondition), "How far it is.", {
+  conditions: value(1, list(migrationCondition), "How far it is.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
     patchMergeKey: "type",
   }),
-  resourceVersion: plain(2, string, "Objects written after this version need no migration."),
+  resourceVersion: value(2, string, "Objects written after this version need no migration."),
 });
 
 const storageVersionMigrationV1alpha1 = v1alpha1(
   "StorageVersionMigration",
   "Asks for all objects of a resource to be stored in the current version.",
   {
-    metadata: plain(1, objectMeta, "Standard object metadata."),
-    spec: plain(2, storageVersionMigrationSpec, "What is to be written anew."),
-    status: plain(3, storageVersionMigrationStatus, "How far it is."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, storageVersionMigrationSpec, "What is to be written anew."),
+    status: value(3, storageVersionMigrationStatus, "How far it is."),
   },
 );
 

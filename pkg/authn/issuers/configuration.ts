@@ -1,12 +1,12 @@
 import { decodeConfiguration, type Domain, refuseProblems, resolve } from "#meta";
 import {
-  always,
+  required,
   bool,
   type Infer,
   list,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   Problems,
   string,
   structs,
@@ -17,44 +17,44 @@ import { checkIssuer } from "./check-issuer.ts";
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
 
 const issuerStruct = v1("Issuer", "Who signs tokens, and for whom.", {
-  url: plain(1, string, "What tokens say in iss; the discovery document lies below it."),
-  discoveryURL: plain(2, string, "Where the discovery document is, if elsewhere."),
-  certificateAuthority: plain(3, string, "PEM of the authorities of that place."),
-  audiences: plain(4, list(string), "Tokens must be for one of them."),
-  audienceMatchPolicy: plain(5, string, "MatchAny."),
-  egressSelectorType: plain(6, string, "Not supported: there are no egress selectors."),
+  url: value(1, string, "What tokens say in iss; the discovery document lies below it."),
+  discoveryURL: value(2, string, "Where the discovery document is, if elsewhere."),
+  certificateAuthority: value(3, string, "PEM of the authorities of that place."),
+  audiences: value(4, list(string), "Tokens must be for one of them."),
+  audienceMatchPolicy: value(5, string, "MatchAny."),
+  egressSelectorType: value(6, string, "Not supported: there are no egress selectors."),
 });
 
 const claimRule = v1("ClaimValidationRule", "What tokens must claim.", {
-  claim: plain(1, string, "Name of a claim."),
-  requiredValue: plain(2, string, "Its value."),
-  expression: plain(3, string, "CEL over claims, which must be true."),
-  message: plain(4, string, "What is said when it is not."),
+  claim: value(1, string, "Name of a claim."),
+  requiredValue: value(2, string, "Its value."),
+  expression: value(3, string, "CEL over claims, which must be true."),
+  message: value(4, string, "What is said when it is not."),
 });
 
 const prefixed = v1("PrefixedClaimOrExpression", "How a part of the user is found.", {
-  claim: plain(1, string, "Name of a claim."),
-  prefix: optional(2, string, "Stands before its value; may be empty."),
-  expression: plain(3, string, "CEL over claims."),
+  claim: value(1, string, "Name of a claim."),
+  prefix: pointer(2, string, "Stands before its value; may be empty."),
+  expression: value(3, string, "CEL over claims."),
 });
 
 const claimMappings = v1("ClaimMappings", "How claims become a user.", {
-  username: plain(1, prefixed, "The name."),
-  groups: plain(2, prefixed, "The groups."),
-  uid: plain(
+  username: value(1, prefixed, "The name."),
+  groups: value(2, prefixed, "The groups."),
+  uid: value(
     3,
     v1("ClaimOrExpression", "How the uid is found.", {
-      claim: plain(1, string, "Name of a claim."),
-      expression: plain(2, string, "CEL over claims."),
+      claim: value(1, string, "Name of a claim."),
+      expression: value(2, string, "CEL over claims."),
     }),
     "The uid.",
   ),
-  extra: plain(
+  extra: value(
     4,
     list(
       v1("ExtraMapping", "How an extra is found.", {
-        key: plain(1, string, "Key of the extra, a path below a domain."),
-        valueExpression: plain(2, string, "CEL over claims."),
+        key: value(1, string, "Key of the extra, a path below a domain."),
+        valueExpression: value(2, string, "CEL over claims."),
       }),
     ),
     "The extras.",
@@ -62,24 +62,24 @@ const claimMappings = v1("ClaimMappings", "How claims become a user.", {
 });
 
 const userRule = v1("UserValidationRule", "What users must be.", {
-  expression: plain(1, string, "CEL over user, which must be true."),
-  message: plain(2, string, "What is said when it is not."),
+  expression: value(1, string, "CEL over user, which must be true."),
+  message: value(2, string, "What is said when it is not."),
 });
 
 const jwtStruct = v1("JWTAuthenticator", "Tokens of one issuer.", {
-  issuer: always(1, issuerStruct, "Who signs them."),
-  claimValidationRules: plain(2, list(claimRule), "What they must claim."),
-  claimMappings: always(3, claimMappings, "How their claims become a user."),
-  userValidationRules: plain(4, list(userRule), "What that user must be."),
+  issuer: required(1, issuerStruct, "Who signs them."),
+  claimValidationRules: value(2, list(claimRule), "What they must claim."),
+  claimMappings: required(3, claimMappings, "How their claims become a user."),
+  userValidationRules: value(4, list(userRule), "What that user must be."),
 });
 
 const anonymousStruct = v1("AnonymousAuthConfig", "Requests without credentials.", {
-  enabled: always(1, bool, "Whether they become system:anonymous."),
-  conditions: plain(
+  enabled: required(1, bool, "Whether they become system:anonymous."),
+  conditions: value(
     2,
     list(
       v1("AnonymousAuthCondition", "Where they do.", {
-        path: always(1, string, "The path of the request, exactly."),
+        path: required(1, string, "The path of the request, exactly."),
       }),
     ),
     "Where they do; none = everywhere.",
@@ -87,8 +87,8 @@ const anonymousStruct = v1("AnonymousAuthConfig", "Requests without credentials.
 });
 
 const configurationStruct = v1("AuthenticationConfiguration", "Who may come in.", {
-  jwt: plain(1, list(jwtStruct), "Issuers of tokens."),
-  anonymous: optional(2, anonymousStruct, "Requests without credentials."),
+  jwt: value(1, list(jwtStruct), "Issuers of tokens."),
+  anonymous: pointer(2, anonymousStruct, "Requests without credentials."),
 });
 
 export type JwtConfiguration = Infer<typeof jwtStruct>;

@@ -7,12 +7,12 @@ import {
   resolve,
 } from "#meta";
 import {
-  always,
+  required,
   type Infer,
   list,
-  optional,
+  pointer,
   Path,
-  plain,
+  value,
   Problems,
   string,
   structs,
@@ -22,38 +22,38 @@ import {
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
 
 const keyStruct = v1("Key", "A key and its name.", {
-  name: always(1, string, "Stands before every value."),
-  secret: always(2, string, "The key, as base64."),
+  name: required(1, string, "Stands before every value."),
+  secret: required(2, string, "The key, as base64."),
 });
 
 const keysStruct = v1("KeysConfiguration", "Keys, the one that writes first.", {
-  keys: plain(1, list(keyStruct), "The keys."),
+  keys: value(1, list(keyStruct), "The keys."),
 });
 
 const kmsStruct = v1("KMSConfiguration", "A key management service.", {
-  apiVersion: always(1, string, "v2."),
-  name: always(2, string, "Stands before every value."),
-  endpoint: always(3, string, "unix:///path/of/socket"),
-  timeout: always(4, duration, "Longest time of a call, 3s if absent or zero."),
+  apiVersion: required(1, string, "v2."),
+  name: required(2, string, "Stands before every value."),
+  endpoint: required(3, string, "unix:///path/of/socket"),
+  timeout: required(4, duration, "Longest time of a call, 3s if absent or zero."),
 });
 
 const emptyStruct = v1("IdentityConfiguration", "Values as they are.", {});
 
 const providerStruct = v1("ProviderConfiguration", "One way of encrypting; one field is set.", {
-  aesgcm: optional(1, keysStruct, "AES-GCM."),
-  aescbc: optional(2, keysStruct, "AES-CBC with PKCS#7 padding."),
-  secretbox: optional(3, keysStruct, "XSalsa20 and Poly1305."),
-  identity: optional(4, emptyStruct, "No encryption."),
-  kms: optional(5, kmsStruct, "Keys of a key management service."),
+  aesgcm: pointer(1, keysStruct, "AES-GCM."),
+  aescbc: pointer(2, keysStruct, "AES-CBC with PKCS#7 padding."),
+  secretbox: pointer(3, keysStruct, "XSalsa20 and Poly1305."),
+  identity: pointer(4, emptyStruct, "No encryption."),
+  kms: pointer(5, kmsStruct, "Keys of a key management service."),
 });
 
 const resourcesStruct = v1("ResourceConfiguration", "How some resources are encrypted.", {
-  resources: plain(1, list(string), "secrets, deployments.apps, *.apps, *. or *.*"),
-  providers: plain(2, list(providerStruct), "The one that writes first; all read."),
+  resources: value(1, list(string), "secrets, deployments.apps, *.apps, *. or *.*"),
+  providers: value(2, list(providerStruct), "The one that writes first; all read."),
 });
 
 const configurationStruct = v1("EncryptionConfiguration", "How values are encrypted at rest.", {
-  resources: plain(1, list(resourcesStruct), "The first entry that names a resource counts."),
+  resources: value(1, list(resourcesStruct), "The first entry that names a resource counts."),
 });
 
 export type EncryptionConfiguration = Infer<typeof configurationStruct>;
