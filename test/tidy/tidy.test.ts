@@ -6,7 +6,8 @@ import { doors, layers, rankOf } from "./layers.ts";
 import { importsOf, root, type SourceFile, sourceFiles } from "./source.ts";
 
 const maxFileLines = 500;
-const maxLineLength = 100;
+/** The formatter breaks at 100; a long literal that it cannot break may go a little beyond. */
+const maxLineLength = 110;
 const files = sourceFiles();
 const products = files.filter((file) => !file.isTest);
 
@@ -39,7 +40,7 @@ describe("tidy", () => {
       [/catch\s*(?:\([^)]*\))?\s*\{\s*\}/, "swallowed error"],
       [/@ts-(?:ignore|nocheck)/, "type check switched off"],
       [/^export default\b/m, "default export"],
-      [/^\s*(?:export )?(?:const )?enum\b/m, "enum"],
+      [/^\s*(?:export )?(?:const )?enum \w/m, "enum"],
     ];
     none(
       files.flatMap((file) =>
