@@ -7,11 +7,11 @@ export {
   type ServerOptions,
   type TlsOptions,
 } from "./server.ts";
-export type { DebuggingOptions } from "./debugging.ts";
-export type { HealthCheck, HealthEndpoint } from "./health.ts";
+export type { DebuggingOptions } from "./ops/debugging.ts";
+export type { HealthCheck, HealthEndpoint } from "./ops/health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
-export type { LocalAnswer, LocalRequest } from "./local-exchange.ts";
-export type { ServerDocument } from "./non-resource.ts";
-export { type Figures, PrometheusMetrics } from "./metrics.ts";
-export type { KubeletTls } from "./tunnels.ts";
+export type { LocalAnswer, LocalRequest } from "./transport/local-exchange.ts";
+export type { ServerDocument } from "./routes/non-resource.ts";
+export { type Figures, PrometheusMetrics } from "./metrics/metrics.ts";
+export type { KubeletTls } from "./proxy/tunnels.ts";
 export { versionInfo } from "./version.ts";

@@ -1,0 +1,36 @@
+/** Discovery documents as bytes, in each form that clients may ask for. */
+import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, apiVersions } from "#api";
+import { assert } from "#base";
+import { printYaml } from "#meta";
+import { fromJson, type StructType, toProtobuf, wrapEnvelope } from "#schema";
+import type { Document } from "./discovery-documents.ts";
+import type { Format } from "../response/negotiation.ts";
+
+const structs: ReadonlyMap<string, StructType<any>> = new Map<string, StructType<any>>([
+  ["APIGroup", apiGroup],
+  ["APIGroupDiscoveryList", apiGroupDiscoveryList],
+  ["APIGroupList", apiGroupList],
+  ["APIResourceList", apiResourceList],
+  ["APIVersions", apiVersions],
+]);
+
+/** JSON with the line feed that Kubernetes' encoder puts at the end. */
+export function jsonBytes(value: unknown): Uint8Array {
+  return Buffer.from(`${JSON.stringify(value)}\n`);
+}
+
+export function encodeDocument(document: Document, format: Format): Uint8Array {
+  switch (format) {
+    case "json":
+      return jsonBytes(document);
+    case "yaml":
+      return Buffer.from(printYaml(document));
+    case "protobuf": {
+      const struct = structs.get(document.kind);
+      assert(struct !== undefined, `${document.kind} is no discovery document`);
+      const message = toProtobuf(struct, fromJson(struct, document, { root: true }));
+      const apiVersion = document.apiVersion ?? "v1";
+      return wrapEnvelope({ apiVersion, kind: document.kind }, message);
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { Catalog } from "#meta";
+import { openApiV3Documents } from "./documents.ts";
+import { openApiAnswer } from "./openapi.ts";
+import { box, lateKind, toyCatalog, toyDomain } from "../discovery/toy-catalog.ts";
+
+const catalog = toyCatalog();
+const none = new URLSearchParams();
+
+async function ask(path: string, headers: Record<string, string> = {}, on = catalog) {
+  const [pathname = "", search = ""] = path.split("?");
+  const answer = await openApiAnswer(on, pathname, new URLSearchParams(search), headers);
+  assert.ok(answer !== undefined, path);
+  return { ...answer, body: Buffer.concat(answer.body) };
+}
+
+async function read(path: string, on = catalog): Promise<any> {
+  return JSON.parse((await ask(path, {}, on)).body.toString());
+}
+
+async function addressOf(key: string, on = catalog): Promise<string> {
+  return (await read("/openapi/v3", on)).paths[key].serverRelativeURL;
+}
+
+const toyV1 = "/openapi/v3/apis/toys.k8s.io/v1";
+
+describe("openapi v3", () => {
+  it("indexes every document under the hash of its content", async () => {
+    const keys = Object.keys((await read("/openapi/v3")).paths);
+    const groupKeys = ["apis/toys.k8s.io", "apis/toys.k8s.io/v1", "apis/toys.k8s.io/v1beta1"];
+    assert.deepEqual(keys, ["api", "api/v1", "apis", ...groupKeys, "version"]);
+    assert.match(await addressOf("api/v1"), /^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{128}$/);
+    assert.equal((await ask("/openapi/v3")).headers["content-type"], "text/plain; charset=utf-8");
+  });
+
+  it("lets a document be kept for ever under its address, and moves an old one there", async () => {
+    const address = await addressOf("apis/toys.k8s.io/v1");
+    assert.match((await ask(address)).headers["cache-control"] ?? "", /immutable/);
+    assert.equal((await ask(toyV1)).headers["cache-control"], undefined);
+    const moved = await ask(`${toyV1}?hash=WRONG`);
+    assert.deepEqual(
+      [moved.status, moved.headers["location"], moved.body.length],
+      [301, address, 0],
+    );
+  });
+
+  it("answers 304 to its tag, 406 to a form that it has not, 404 to the unknown", async () => {
+    const { etag = "" } = (await ask(toyV1)).headers;
+    assert.equal((await ask(toyV1, { "if-none-match": etag })).status, 304);
+    assert.equal((await ask(toyV1, { accept: "text/html" })).status, 406);
+    assert.equal((await ask(toyV1, { accept: "text/html,*/*" })).status, 200);
+    for (const unknown of ["apis/none/v1", "api/v9", "apis/toys.k8s.io/v2"]) {
+      assert.equal((await ask(`/openapi/v3/${unknown}`)).status, 404, unknown);
+    }
+    for (const other of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/api"]) {
+      assert.equal(await openApiAnswer(catalog, other, none, {}), undefined, other);
+    }
+  });
+
+  it("resolves every reference within the document", async () => {
+    for (const [address, { document }] of openApiV3Documents(catalog)) {
+      const text = Buffer.concat((await document()).json).toString();
+      const { components } = JSON.parse(text);
+      for (const [, name] of text.matchAll(/#\/components\/schemas\/([^"]+)"/g)) {
+        assert.ok(components.schemas[name!] !== undefined, `${address}: ${name}`);
+      }
+    }
+  });
+
+  it("has what kubectl looks for before it sends fieldValidation", async () => {
+    const { patch } = (await read(toyV1)).paths[
+      "/apis/toys.k8s.io/v1/namespaces/{namespace}/toys/{name}"
+    ];
+    assert.deepEqual(patch["x-kubernetes-group-version-kind"], {
+      group: "toys.k8s.io",
+      version: "v1",
+      kind: "Toy",
+    });
+    assert.ok(patch.parameters.some((p: any) => p.name === "fieldValidation" && p.in === "query"));
+  });
+
+  it("marks kinds, lists and shared structs with their group version", async () => {
+    const { schemas } = (await read(toyV1)).components;
+    const kindsOf = (name: string) => schemas[`io.k8s.${name}`]["x-kubernetes-group-version-kind"];
+    const own = { group: "toys.k8s.io", version: "v1" };
+    assert.deepEqual(kindsOf("api.toys.v1.Toy"), [{ ...own, kind: "Toy" }]);
+    assert.deepEqual(kindsOf("api.toys.v1.ToyList"), [{ ...own, kind: "ToyList" }]);
+    assert.deepEqual(kindsOf("apimachinery.pkg.apis.meta.v1.DeleteOptions"), [
+      { group: "", version: "v1", kind: "DeleteOptions" },
+      { ...own, kind: "DeleteOptions" },
+    ]);
+    const list = schemas["io.k8s.api.toys.v1.ToyList"];
+    assert.deepEqual(list.required, ["items"]);
+    assert.deepEqual(Object.keys(list.properties), ["apiVersion", "items", "kind", "metadata"]);
+  });
+
+  it("names operations after group, version, scope and kind", async () => {
+    const namespaced = "namespaces/{namespace}/toys";
+    const rows: readonly (readonly [string, string, string, string])[] = [
+      ["toys", "get", "listToysV1ToyForAllNamespaces", "list"],
+      [namespaced, "get", "listToysV1NamespacedToy", "list"],
+      [namespaced, "post", "createToysV1NamespacedToy", "post"],
+      [namespaced, "delete", "deleteToysV1CollectionNamespacedToy", "deletecollection"],
+      [`${namespaced}/{name}`, "get", "readToysV1NamespacedToy", "get"],
+      [`${namespaced}/{name}`, "put", "replaceToysV1NamespacedToy", "put"],
+      [`${namespaced}/{name}`, "delete", "deleteToysV1NamespacedToy", "delete"],
+      [`${namespaced}/{name}/status`, "put", "replaceToysV1NamespacedToyStatus", "put"],
+      [`${namespaced}/{name}/scale`, "get", "readToysV1NamespacedToyScale", "get"],
+      ["watch/toys", "get", "watchToysV1ToyListForAllNamespaces", "watchlist"],
+      [`watch/${namespaced}`, "get", "watchToysV1NamespacedToyList", "watchlist"],
+      [`watch/${namespaced}/{name}`, "get", "watchToysV1NamespacedToy", "watch"],
+    ];
+    const { paths } = await read(toyV1);
+    for (const [path, method, id, action] of rows) {
+      const operation = paths[`/apis/toys.k8s.io/v1/${path}`][method];
+      assert.deepEqual([operation.operationId, operation["x-kubernetes-action"]], [id, action]);
+      assert.deepEqual(operation.tags, ["toys_v1"]);
+    }
+    const ids = Object.values<any>(paths).flatMap((item) =>
+      Object.values<any>(item).flatMap((operation) => operation.operationId ?? []),
+    );
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  it("offers only the verbs that a kind has", async () => {
+    const { paths } = await read("/openapi/v3/api/v1");
+    const methods = (path: string) =>
+      Object.keys(paths[path]).filter((key) => key !== "parameters");
+    assert.deepEqual(methods("/api/v1/boxes").sort(), ["get", "post"]);
+    assert.deepEqual(methods("/api/v1/namespaces/{namespace}/bonds"), ["post"]);
+    assert.equal(paths["/api/v1/bonds"], undefined);
+    assert.equal(paths["/api/v1/watch/namespaces/{namespace}/bonds"], undefined);
+  });
+
+  it("says once, for the path, what all its operations take", async () => {
+    const { paths } = await read(toyV1);
+    const names = (list: any[]) => list.map((p) => p.name);
+    const item = paths["/apis/toys.k8s.io/v1/namespaces/{namespace}/toys/{name}"];
+    assert.deepEqual(names(item.parameters), ["name", "namespace", "pretty"]);
+    const own = ["dryRun", "fieldManager", "fieldValidation", "force"];
+    assert.deepEqual(names(item.patch.parameters), own);
+    assert.equal(item.get.parameters, undefined);
+    const watch = paths["/apis/toys.k8s.io/v1/watch/toys"];
+    assert.ok(names(watch.parameters).includes("resourceVersionMatch"));
+    assert.equal(watch.get.parameters, undefined);
+  });
+});
+
+describe("openapi documents of a growing catalog", () => {
+  it("keep those of untouched group versions, and rebuild the touched one", async () => {
+    const grown = toyCatalog(lateKind("example.com"), lateKind("toys.{api}"));
+    const built = (on: Catalog, address: string) => openApiV3Documents(on).get(address)?.document();
+    for (const untouched of ["api/v1", "apis/toys.k8s.io/v1beta1"]) {
+      assert.equal(await built(grown, untouched), await built(catalog, untouched));
+    }
+    const touched = "apis/toys.k8s.io/v1";
+    assert.notEqual(await built(grown, touched), await built(catalog, touched));
+    const { paths } = await read("/openapi/v3/apis/example.com/v1", grown);
+    const late = paths["/apis/example.com/v1/namespaces/{namespace}/lates"];
+    assert.equal(late.post.operationId, "createExampleComV1NamespacedLate");
+  });
+
+  it("have one hash for one content", async () => {
+    const again = new Catalog([box], { ...toyDomain });
+    const alone = new Catalog([box], { ...toyDomain });
+    assert.equal(await addressOf("api/v1", again), await addressOf("api/v1", alone));
+  });
+});
+
+describe("openapi v2", () => {
+  let document: any;
+
+  before(async () => {
+    document = await read("/openapi/v2");
+  });
+
+  it("holds the whole API with every reference resolved", async () => {
+    assert.equal(document.swagger, "2.0");
+    for (const path of ["/api/", "/apis/", "/apis/toys.k8s.io/", "/version/", "/api/v1/boxes"]) {
+      assert.ok(document.paths[path] !== undefined, path);
+    }
+    for (const [, name] of JSON.stringify(document).matchAll(/#\/definitions\/([^"]+)"/g)) {
+      assert.ok(document.definitions[name!] !== undefined, name);
+    }
+  });
+
+  it("says of every array what is in it, which clients insist on", async () => {
+    const all = JSON.stringify(document, (_key, value) => {
+      if (value?.type === "array") assert.ok(value.items !== undefined, JSON.stringify(value));
+      return value;
+    });
+    assert.ok(all.includes('"type":"array"'));
+  });
+
+  it("lists every group version at the structs that all of them share", async () => {
+    const name = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+    const kinds = document.definitions[name]["x-kubernetes-group-version-kind"];
+    const texts = kinds.map((k: any) => `${k.group}/${k.version}`);
+    assert.deepEqual(texts, ["/v1", "toys.k8s.io/v1", "toys.k8s.io/v1beta1"]);
+  });
+
+  it("passes bodies as parameters", async () => {
+    const { post } = document.paths["/api/v1/boxes"];
+    const [body] = post.parameters;
+    assert.deepEqual(body, {
+      name: "body",
+      in: "body",
+      required: true,
+      schema: { $ref: "#/definitions/io.k8s.api.core.v1.Box" },
+    });
+    assert.deepEqual(Object.keys(post.responses), ["200", "201", "202", "401"]);
+  });
+});

@@ -1,0 +1,124 @@
+/** Paths in the two dialects of OpenAPI. Keys of the results are what clients read. */
+import { openApiName } from "#meta";
+import type { StructType } from "#schema";
+import type { Body, Operation, Parameter, PathItem } from "./operations.ts";
+
+type Json = Record<string, unknown>;
+
+const reasons = { 200: "OK", 201: "Created", 202: "Accepted" } as const;
+const objectMedia = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+const streamMedia = [
+  "application/json;stream=watch",
+  "application/vnd.kubernetes.protobuf;stream=watch",
+];
+
+function answerMedia(operation: Operation): readonly string[] {
+  if (operation.media !== undefined) return operation.media;
+  return operation.streams ? [...objectMedia, ...streamMedia] : objectMedia;
+}
+
+function nameOf(struct: StructType<any>): string {
+  return openApiName(struct.package, struct.name);
+}
+
+/** What both dialects say in the same way. */
+function common({ about, description, id, tag }: Operation): Json {
+  return {
+    tags: [tag],
+    description,
+    operationId: id,
+    ...(about === undefined
+      ? {}
+      : {
+          "x-kubernetes-action": about.action,
+          "x-kubernetes-group-version-kind": about.kind,
+        }),
+  };
+}
+
+function printPath(
+  item: PathItem,
+  parameter: (parameter: Parameter) => Json,
+  print: (operation: Operation) => Json,
+): Json {
+  return {
+    ...Object.fromEntries(item.operations.map((one) => [one.method, print(one)])),
+    ...(item.parameters.length > 0 ? { parameters: item.parameters.map(parameter) } : {}),
+  };
+}
+
+function responses(operation: Operation, content: Json): Json {
+  const codes = operation.codes.map((code) => [
+    String(code),
+    { description: reasons[code], ...content },
+  ]);
+  return Object.fromEntries([...codes, ["401", { description: "Unauthorized" }]]);
+}
+
+/** A path item of OpenAPI 3.0. */
+export function pathV3(item: PathItem): Json {
+  return printPath(item, parameterV3, operationV3);
+}
+
+function operationV3(operation: Operation): Json {
+  const { body, parameters } = operation;
+  return {
+    ...common(operation),
+    ...(parameters.length > 0 ? { parameters: parameters.map(parameterV3) } : {}),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            content: contentV3(body.media, body.struct),
+            ...(body.required ? { required: true } : {}),
+          },
+        }),
+    responses: responses(operation, {
+      content: contentV3(answerMedia(operation), operation.answer),
+    }),
+  };
+}
+
+function contentV3(media: readonly string[], struct: StructType<any> | undefined): Json {
+  const content =
+    struct === undefined ? {} : { schema: { $ref: `#/components/schemas/${nameOf(struct)}` } };
+  return Object.fromEntries(media.map((type) => [type, content]));
+}
+
+function parameterV3({ name, in: place, description, type }: Parameter): Json {
+  const required = place === "path" ? { required: true } : {};
+  return { name, in: place, description, ...required, schema: { type, uniqueItems: true } };
+}
+
+/** A path item of Swagger 2.0, where a body is one more parameter. */
+export function pathV2(item: PathItem): Json {
+  return printPath(item, parameterV2, operationV2);
+}
+
+function operationV2(operation: Operation): Json {
+  const { body, parameters, answer } = operation;
+  const bodies = body === undefined ? [] : [bodyParameterV2(body)];
+  const all = [...bodies, ...parameters.map(parameterV2)];
+  return {
+    consumes: body?.media ?? ["*/*"],
+    produces: answerMedia(operation),
+    schemes: ["https"],
+    ...common(operation),
+    ...(all.length > 0 ? { parameters: all } : {}),
+    responses: responses(operation, { schema: schemaV2(answer) }),
+  };
+}
+
+function bodyParameterV2({ struct, required }: Body): Json {
+  const mandatory = required ? { required: true } : {};
+  return { name: "body", in: "body", ...mandatory, schema: schemaV2(struct) };
+}
+
+function schemaV2(struct: StructType<any> | undefined): Json {
+  return struct === undefined ? { type: "object" } : { $ref: `#/definitions/${nameOf(struct)}` };
+}
+
+function parameterV2({ name, in: place, description, type }: Parameter): Json {
+  const required = place === "path" ? { required: true } : {};
+  return { name, in: place, description, ...required, type, uniqueItems: true };
+}

@@ -1,0 +1,40 @@
+/** A line for each request that has been answered. */
+import type { LogFields } from "#base";
+import type { Exchange } from "../transport/exchange.ts";
+import type { RequestRecord } from "../metrics/requests.ts";
+
+/** The detail of the log from which on there are such lines, as in kube-apiserver. */
+export const accessLevel = 3;
+
+interface Answered {
+  readonly exchange: Exchange;
+  /** Audit-Id of the request. */
+  readonly id: string;
+  readonly record: RequestRecord;
+  readonly milliseconds: number;
+}
+
+const verbs: ReadonlyMap<string, string> = new Map([
+  ["create", "POST"],
+  ["update", "PUT"],
+]);
+
+export function accessFields({ exchange, id, record, milliseconds }: Answered): LogFields {
+  return {
+    verb: verbs.get(record.verb) ?? (record.verb || exchange.method).toUpperCase(),
+    URI: withoutSecrets(exchange.url),
+    latency: `${milliseconds.toFixed(3)}ms`,
+    userAgent: exchange.header("user-agent") ?? "",
+    "audit-ID": id,
+    srcIP: exchange.remoteAddress ?? "",
+    resp: record.code,
+  };
+}
+
+const secretParameter =
+  /([?&][^=&]*(?:token|secret|passw|auth|credential|api_?key|signature)[^=&]*=)[^&]*/gi;
+
+/** Servers behind a proxy may be sent what proves who asks. */
+function withoutSecrets(url: string): string {
+  return url.replace(secretParameter, "$1CLASSIFIED");
+}

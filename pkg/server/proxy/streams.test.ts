@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import http, { type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Catalog, domainOf } from "#meta";
+import { builtinKinds } from "#api";
+import { silentLogger } from "#base";
+import type { ConnectRequest, Destination, Registry, Target } from "#registry";
+import { createServer, type KeelsonServer } from "../server.ts";
+
+interface Asked {
+  readonly target: Target;
+  readonly request: ConnectRequest;
+}
+
+describe("streams", () => {
+  let backend: http.Server;
+  let server: KeelsonServer;
+  let to: Partial<Destination> | undefined;
+  let asked: Asked[] = [];
+  let received: { request: IncomingMessage; body: string }[] = [];
+
+  const connect: Registry["connect"] = async (target, request) => {
+    asked.push({ target, request });
+    if (to === undefined) return undefined;
+    const { port } = backend.address() as AddressInfo;
+    const { rawPath: path, rawQuery: query } = request;
+    const place = { scheme: "http", host: "127.0.0.1", port: String(port), path, query } as const;
+    return { ...place, peer: "backend", use: "proxy", ...to };
+  };
+
+  before(async () => {
+    backend = http.createServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      request.on("end", () => {
+        received.push({ request, body });
+        if (request.url === "/away") response.setHeader("location", "/home?x=1");
+        response.setHeader("content-type", "text/plain");
+        response.setHeader("connection", "close");
+        response.statusCode = request.url === "/away" ? 302 : request.url === "/gone" ? 404 : 200;
+        response.end(`${request.method} ${request.url}`);
+      });
+    });
+    backend.on("upgrade", (_request, socket) => {
+      const head = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: echo"];
+      socket.write(`${head.join("\r\n")}\r\n\r\n`);
+      socket.pipe(socket);
+    });
+    await new Promise<void>((resolve) => backend.listen(0, "127.0.0.1", resolve));
+    server = createServer({
+      catalog: new Catalog(builtinKinds, domainOf()),
+      registry: { connect } as Registry,
+      authenticator: {
+        authenticate: async () => ({ name: "u", uid: "", groups: [], extra: new Map() }),
+      },
+      authorizer: { authorize: async () => ({ verdict: "allow", reason: "" }) },
+      logger: silentLogger,
+    });
+    await server.listen({ host: "127.0.0.1", port: 0 });
+  });
+  after(async () => {
+    await server.close();
+    backend.closeAllConnections();
+    backend.close();
+  });
+  beforeEach(() => {
+    to = {};
+    asked = [];
+    received = [];
+  });
+
+  const url = (path: string) => `http://127.0.0.1:${server.address.port}${path}`;
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(url(path), { redirect: "manual", ...init });
+  const proxy = "/api/v1/namespaces/ns/pods/https:p:8443/proxy";
+
+  it("passes path, query and body on as they were sent", async () => {
+    const answer = await ask(`${proxy}/a%2Fb/c/?x=1%20&y`, {
+      method: "PUT",
+      body: "hello",
+      headers: { "x-own": "1", authorization: "Bearer secret", "x-remote-user": "x" },
+    });
+    assert.deepEqual([answer.status, await answer.text()], [200, "PUT /a%2Fb/c/?x=1%20&y"]);
+    const [{ request, body }] = received as [(typeof received)[0]];
+    assert.equal(body, "hello");
+    assert.equal(request.headers["x-own"], "1");
+    assert.equal(request.headers["authorization"], undefined);
+    assert.equal(request.headers["x-remote-user"], undefined);
+    assert.equal(asked[0]!.target.name, "https:p:8443");
+  });
+
+  it("keeps redirections behind the proxy and sends bare paths to the root", async () => {
+    assert.equal((await ask(`${proxy}/away`)).headers.get("location"), `${proxy}/home?x=1`);
+    const bare = await ask(`${proxy}?q=1`);
+    assert.deepEqual([bare.status, bare.headers.get("location")], [301, `${proxy}/?q=1`]);
+    assert.equal(await (await ask(`${proxy}/`)).text(), "GET /");
+  });
+
+  it("tells when there is nobody", async () => {
+    to = { port: "1" };
+    const answer = await ask(`${proxy}/x`);
+    const { message } = (await answer.json()) as { message: string };
+    assert.equal(answer.status, 503);
+    const refused = "dial tcp 127.0.0.1:1: connect: connection refused";
+    assert.equal(message, `error trying to reach service: ${refused}`);
+  });
+
+  it("answers logs as text, what the kubelet refuses as a Status, and nothing as 204", async () => {
+    const log = "/api/v1/namespaces/ns/pods/p/log";
+    to = { use: "log", path: "/containerLogs/ns/p/c", query: "follow=true" };
+    const answer = await ask(`${log}?follow=1`);
+    assert.equal(answer.headers.get("content-type"), "text/plain");
+    assert.equal(await answer.text(), "GET /containerLogs/ns/p/c?follow=true");
+    to = { use: "log", path: "/gone", query: "" };
+    const gone = await ask(log);
+    const status = (await gone.json()) as any;
+    assert.deepEqual([gone.status, status.details.causes[0].message], [404, "GET /gone"]);
+    to = undefined;
+    assert.equal((await ask(log)).status, 204);
+    assert.equal((await ask(log, { method: "POST" })).status, 405);
+  });
+
+  it("joins upgraded connections and asks for an upgrade where one is needed", async () => {
+    to = { use: "upgrade", path: "/exec/ns/p/c", query: "command=id" };
+    const exec = "/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1";
+    const plain = await ask(exec, { method: "POST" });
+    const { message } = (await plain.json()) as { message: string };
+    assert.deepEqual([plain.status, message], [400, "Upgrade request required"]);
+    const echoed = await new Promise<string>((resolve, reject) => {
+      const headers = { connection: "Upgrade", upgrade: "echo" };
+      const request = http.request(url(exec), { method: "POST", headers });
+      request.on("error", reject);
+      request.on("response", (response) => reject(new Error(`status ${response.statusCode}`)));
+      request.on("upgrade", (response, socket) => {
+        assert.equal(response.headers["upgrade"], "echo");
+        socket.write("ping");
+        socket.once("data", (chunk: Buffer) => {
+          resolve(chunk.toString());
+          socket.destroy();
+        });
+      });
+      request.end();
+    });
+    assert.equal(echoed, "ping");
+  });
+
+  it("answers requests as usual that only offer an upgrade", async () => {
+    const status = await new Promise<number>((resolve, reject) => {
+      const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c" };
+      const request = http.get(url("/version"), { headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      request.on("error", reject);
+    });
+    assert.equal(status, 200);
+  });
+});

@@ -1,0 +1,311 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex, Readable } from "node:stream";
+import { withoutToken } from "#authn";
+import {
+  badRequest,
+  type Catalog,
+  type Domain,
+  internalError,
+  plainFailure,
+  serviceUnavailable,
+  StatusError,
+} from "#meta";
+import type { Destination, Registry, Target } from "#registry";
+import type { Query, RequestInfo, User } from "#request";
+import type { Closing } from "../transport/shutdown.ts";
+import { ClientGone, type Exchange, onlyReads } from "../transport/exchange.ts";
+import type { StreamRoute } from "../routes/resource-route.ts";
+import { DialFault, type TunnelAnswer, type Tunnels, urlOf } from "./tunnels.ts";
+
+/** What streams take beside the request. */
+export interface StreamParts {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly tunnels: Tunnels;
+  /** Streams are cut when the server closes: they would have no end of their own. */
+  readonly closing: Closing;
+}
+
+export interface StreamRequest {
+  readonly exchange: Exchange;
+  readonly info: RequestInfo;
+  readonly query: Query;
+  readonly user: User;
+  readonly stream: StreamRoute;
+}
+
+/** Passes a request on to a kubelet or to what runs in the cluster, and its answer back. */
+export async function runStream(parts: StreamParts, request: StreamRequest): Promise<void> {
+  const { exchange, query, user, stream } = request;
+  const { rawPath, rawQuery, prefix } = partsOf(request);
+  const target: Target = { ...stream, user, life: exchange, userAgent: "" };
+  const to = await parts.registry.connect(target, { query, rawQuery, rawPath });
+  if (to === undefined) return answerNothing(exchange);
+  if (to.use === "upgrade" && exchange.upgrade === undefined) {
+    throw badRequest("Upgrade request required");
+  }
+  if (isBareProxy(to, exchange)) return redirectToRoot(exchange, `${prefix}/`, rawQuery);
+  const passing = { exchange, to, prefix, resource: stream };
+  const forget = parts.closing.add(() => exchange.abort(new ClientGone("the server closes")));
+  try {
+    const answer = await opened(parts, passing);
+    if (answer.kind === "answer") await passAnswer(answer.message, passing);
+    else await join(answer, exchange);
+  } finally {
+    forget();
+  }
+}
+
+/** The raw parts of the path around the subresource. */
+function partsOf({ exchange, info }: StreamRequest) {
+  const [path = "", ...query] = exchange.url.split("?");
+  const rawQuery = query.join("?");
+  const parts = path.split("/");
+  // Counted from the front: what follows may have escaped slashes, names do not.
+  const own = info.path.split("/").length - info.rest.length - trailing(info);
+  const rest = parts.slice(own);
+  return {
+    rawQuery,
+    rawPath: rest.length === 0 ? "" : `/${rest.join("/")}`,
+    prefix: parts.slice(0, own).join("/"),
+  };
+}
+
+/** A slash at the end of the path is no part of the request, but matters to the other end. */
+function trailing({ path }: RequestInfo): number {
+  return /\/*$/.exec(path)?.[0].length ?? 0;
+}
+
+function answerNothing({ sink }: Exchange): void {
+  sink.start(204, {});
+  sink.end();
+}
+
+function isBareProxy(to: Destination, { method, upgrade }: Exchange): boolean {
+  const isRead = onlyReads(method) && upgrade === undefined;
+  return to.use === "proxy" && to.path === "" && isRead;
+}
+
+/** Relative links of the page behind a proxy only work below a path that ends in a slash. */
+function redirectToRoot({ sink }: Exchange, path: string, query: string): void {
+  sink.start(301, { location: query === "" ? path : `${path}?${query}` });
+  sink.end();
+}
+
+interface Passing {
+  readonly exchange: Exchange;
+  readonly to: Destination;
+  /** Path of this server that the other end's root has here. */
+  readonly prefix: string;
+  readonly resource: StreamRoute;
+}
+
+async function opened({ tunnels, catalog }: StreamParts, passing: Passing): Promise<TunnelAnswer> {
+  const { exchange, to } = passing;
+  const { method, signal } = exchange;
+  try {
+    const headers = forwarded(passing, catalog.domain);
+    const hasBody = exchange.upgrade === undefined && !onlyReads(method);
+    const body: Readable | undefined = hasBody ? exchange.stream?.() : undefined;
+    return await tunnels.open(to, { method, headers, body, signal });
+  } catch (error) {
+    if (!(error instanceof DialFault)) throw error;
+    throw unreachable(passing, error.message);
+  }
+}
+
+function unreachable({ to, exchange }: Passing, why: string): StatusError {
+  if (to.use === "log") return plainFailure(`Get ${JSON.stringify(urlOf(to))}: ${why}`);
+  if (exchange.upgrade !== undefined) return plainFailure(`error dialing backend: ${why}`);
+  return serviceUnavailable(`error trying to reach service: ${why}`);
+}
+
+/** Belong to one connection, or tell who the client is to this server. */
+const ownHeaders = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "host",
+  "authorization",
+  "audit-id",
+]);
+const ownPrefixes = [":", "impersonate-", "x-remote-", "x-forwarded-"];
+
+function forwarded(
+  { exchange, to, prefix }: Passing,
+  domain: Domain,
+): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  const raw = exchange.rawHeaders ?? [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase();
+    if (ownHeaders.has(name) || ownPrefixes.some((start) => name.startsWith(start))) continue;
+    const before = headers[name];
+    headers[name] = before === undefined ? raw[at + 1]! : [before, raw[at + 1]!].flat();
+  }
+  const protocols = headers["sec-websocket-protocol"];
+  if (protocols !== undefined) {
+    headers["sec-websocket-protocol"] = withoutToken([protocols].flat().join(","), domain);
+  }
+  if (exchange.upgrade !== undefined) {
+    headers["connection"] = "Upgrade";
+    headers["upgrade"] = exchange.header("upgrade") ?? "";
+  } else if (to.use === "proxy") {
+    const host = exchange.header("host") ?? exchange.header(":authority");
+    headers["x-forwarded-uri"] = `${prefix}${to.path}`;
+    headers["x-forwarded-proto"] = "https";
+    if (host !== undefined) headers["x-forwarded-host"] = host;
+  }
+  return headers;
+}
+
+async function passAnswer(message: IncomingMessage, passing: Passing): Promise<void> {
+  const { exchange, to } = passing;
+  const status = message.statusCode ?? 502;
+  if (to.use === "log" && (status < 200 || status > 206)) throw await refusal(message, passing);
+  const { sink } = exchange;
+  sink.start(status, to.use === "log" ? logHeaders(message) : returned(message, passing));
+  sink.flush();
+  try {
+    for await (const chunk of message) {
+      const wait = sink.write([chunk as Uint8Array]);
+      if (wait !== undefined) await wait;
+    }
+    sink.end();
+  } catch (error) {
+    if (exchange.signal.aborted) throw exchange.signal.reason;
+    throw error;
+  }
+}
+
+function logHeaders({ headers }: IncomingMessage): Record<string, string> {
+  return { "content-type": headers["content-type"] ?? "text/plain" };
+}
+
+function returned(message: IncomingMessage, passing: Passing): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(message.headers)) {
+    if (value !== undefined && (!ownHeaders.has(name) || name === "trailer")) headers[name] = value;
+  }
+  const { location } = message.headers;
+  if (location !== undefined) headers["location"] = relocated(location, passing);
+  delete headers["trailer"];
+  return headers;
+}
+
+/** A redirection within the backend stays behind the proxy. */
+function relocated(location: string, { to, prefix }: Passing): string {
+  const root = urlOf({ ...to, path: "", query: "" });
+  const bare = root.replace(/:(?:80|443)$/, "");
+  for (const start of [root, bare]) {
+    if (location === start || location.startsWith(`${start}/`)) {
+      return prefix + location.slice(start.length);
+    }
+  }
+  return location.startsWith("/") && !location.startsWith("//") ? prefix + location : location;
+}
+
+/** Longest part of a kubelet's refusal that is passed on, in bytes. */
+const longestRefusal = 50_000;
+
+/** What the kubelet says against a log, as a Status. */
+async function refusal(message: IncomingMessage, { resource }: Passing): Promise<StatusError> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of message) {
+    chunks.push(chunk as Uint8Array);
+    size += (chunk as Uint8Array).byteLength;
+    if (size > longestRefusal) break;
+  }
+  const text = Buffer.concat(chunks).subarray(0, longestRefusal).toString("utf8");
+  const code = message.statusCode ?? 500;
+  if (code === 500) return internalError(text);
+  if (code === 400) return badRequest(text);
+  const details = { name: resource.name, kind: "pods/log" };
+  const { reason, words } = generic(code);
+  const head = `${words} ( pods/log ${resource.name})`;
+  return new StatusError(
+    {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: words === "" ? text : head,
+      reason,
+      details: { ...details, causes: [{ reason: "UnexpectedServerResponse", message: text }] },
+      code,
+    },
+    {},
+  );
+}
+
+function generic(code: number): { readonly reason: string; readonly words: string } {
+  switch (code) {
+    case 404:
+      return { reason: "NotFound", words: "the server could not find the requested resource" };
+    case 401:
+      return {
+        reason: "Unauthorized",
+        words: "the server has asked for the client to provide credentials",
+      };
+    case 403:
+      return { reason: "Forbidden", words: "" };
+    case 503:
+      return {
+        reason: "ServiceUnavailable",
+        words: "the server is currently unable to handle the request",
+      };
+    default: {
+      const responded = `the server responded with the status code ${code}`;
+      return { reason: "Unknown", words: `${responded} but did not return more information` };
+    }
+  }
+}
+
+type Upgraded = Extract<TunnelAnswer, { readonly kind: "upgraded" }>;
+
+/** Lets both ends speak with each other until one leaves. */
+async function join(answer: Upgraded, exchange: Exchange): Promise<void> {
+  const { upgrade } = exchange;
+  const { socket: far, head, message } = answer;
+  if (upgrade === undefined) {
+    far.destroy();
+    throw internalError("the backend speaks another protocol unasked");
+  }
+  const near = upgrade.socket;
+  exchange.sink.handOver(message.statusCode ?? 101);
+  near.write(switching(message));
+  near.write(head);
+  far.write(upgrade.head);
+  await bothWays(near, far);
+}
+
+function switching({ rawHeaders }: IncomingMessage): string {
+  const lines: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+  }
+  return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("\r\n")}\r\n\r\n`;
+}
+
+function bothWays(near: Duplex, far: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      near.destroy();
+      far.destroy();
+      resolve();
+    };
+    for (const socket of [near, far]) {
+      socket.on("error", end);
+      socket.once("close", end);
+    }
+    near.pipe(far);
+    far.pipe(near);
+  });
+}

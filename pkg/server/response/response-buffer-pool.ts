@@ -1,0 +1,62 @@
+import { memoize } from "#base";
+import { seatsTaken } from "./failures.ts";
+import type { Limits } from "../limits.ts";
+
+/** What a large answer has in memory at a time: a chunk being filled, one being sent, copies. */
+const CHUNKS = 4;
+const SMALLEST = 16 * 1024;
+const LARGEST = 128 * 1024;
+/** Chunks that are kept for the next answers. */
+const KEPT = 64;
+
+/**
+ * A fixed amount of memory for all answers that leave in several chunks. Each has a few chunks at a
+ * time and waits for its client before it makes the next one; the more answers there are, the
+ * smaller their chunks, and when even the smallest do not fit, a request is told to come later.
+ *
+ *     256 MiB, chunks 128 KiB at most: 512 answers have whole chunks, 1024 halves, 4096 the least
+ */
+export class AnswerMemory {
+  private active = 0;
+  private readonly free: Buffer[] = [];
+
+  constructor(
+    /** In bytes. */
+    private readonly budget: number,
+    private readonly retryAfterSeconds: number,
+  ) {}
+
+  /** An answer begins to leave in chunks. Throws 429 when there is no room for another one. */
+  enter(): void {
+    if ((this.active + 1) * CHUNKS * SMALLEST > this.budget) {
+      throw seatsTaken(this.retryAfterSeconds);
+    }
+    this.active += 1;
+  }
+
+  leave(): void {
+    this.active -= 1;
+  }
+
+  /** Size of the next chunk. */
+  get chunkBytes(): number {
+    const share = this.budget / (CHUNKS * Math.max(1, this.active));
+    return Math.max(SMALLEST, Math.min(LARGEST, Math.floor(share)));
+  }
+
+  /** Room for exactly `size` bytes, of a chunk that was used before if there is one. */
+  take(size: number): Buffer {
+    if (size !== LARGEST) return Buffer.allocUnsafe(size);
+    return this.free.pop() ?? Buffer.allocUnsafeSlow(LARGEST);
+  }
+
+  /** Nobody reads the chunk any more. */
+  give(chunk: Buffer): void {
+    if (chunk.length === LARGEST && this.free.length < KEPT) this.free.push(chunk);
+  }
+}
+
+/** The memory of the server that has these limits. */
+export const answerMemoryOf = memoize(
+  ({ answerBytes, retryAfterSeconds }: Limits) => new AnswerMemory(answerBytes, retryAfterSeconds),
+);

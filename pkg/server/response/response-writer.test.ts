@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { gunzipSync } from "node:zlib";
+import { seededRandom } from "#base";
+import { StatusError } from "#meta";
+import { AnswerWriter } from "./response-writer.ts";
+import { AnswerMemory } from "./response-buffer-pool.ts";
+import type { AnswerHeaders, Sink } from "../transport/exchange.ts";
+import { CountingSink } from "../transport/counting-response-stream.ts";
+
+/** Keeps what is written; every write is to be waited for when `slow`. */
+class TestSink extends CountingSink {
+  readonly chunks: Uint8Array[] = [];
+  headers: AnswerHeaders = {};
+  ended = false;
+  waiting = 0;
+
+  constructor(private readonly slow = false) {
+    super();
+  }
+
+  get closed(): boolean {
+    return this.ended;
+  }
+  begin(_status: number, headers: AnswerHeaders): void {
+    this.headers = headers;
+  }
+  flush(): void {}
+  put(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
+    assert.equal(this.waiting, 0, "nothing is written while there is no room");
+    for (const chunk of chunks) this.chunks.push(Uint8Array.from(chunk));
+    // Whoever sends may use the memory again: nobody else may look at it.
+    const sent = (): void => {
+      for (const chunk of chunks) chunk.fill(0x21);
+      free?.();
+    };
+    if (!this.slow) {
+      sent();
+      return undefined;
+    }
+    this.waiting += 1;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.waiting -= 1;
+        sent();
+        resolve();
+      });
+    });
+  }
+  finish(chunk?: Uint8Array): void {
+    if (chunk !== undefined) this.chunks.push(Uint8Array.from(chunk));
+    this.ended = true;
+  }
+  destroy(): void {}
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.chunks);
+  }
+}
+
+const plenty = new AnswerMemory(64 * 2 ** 20, 1);
+
+function writerTo(sink: Sink, gzipAbove?: number, memory = plenty): AnswerWriter {
+  return new AnswerWriter(sink, { status: 200, headers: {}, gzipAbove, memory });
+}
+
+describe("answers", () => {
+  it("announce their size when they are small", async () => {
+    const sink = new TestSink();
+    const writer = writerTo(sink);
+    await writer.write("grüße ");
+    await writer.write(Buffer.from("world"));
+    await writer.end();
+    assert.equal(sink.bytes.toString(), "grüße world");
+    assert.equal(sink.headers["content-length"], "13");
+    assert.equal(sink.chunks.length, 1);
+  });
+
+  for (const gzipAbove of [undefined, 20_000]) {
+    it(`are the pieces in order, however they are written (gzip ${gzipAbove})`, async () => {
+      const seed = Date.now() % 1_000_000_007;
+      const random = seededRandom(seed);
+      for (let round = 0; round < 30; round++) {
+        const sink = new TestSink(random.below(2) === 0);
+        const writer = writerTo(sink, gzipAbove);
+        const expected: Buffer[] = [];
+        for (let pieces = random.below(60); pieces > 0; pieces--) {
+          const length = random.below(4) === 0 ? random.below(200_000) : random.below(3000);
+          const text = "aé"[random.below(2)]!.repeat(length);
+          expected.push(Buffer.from(text));
+          if (random.below(2) === 0) {
+            await writer.write(random.below(2) === 0 ? text : Buffer.from(text));
+            continue;
+          }
+          const wait = writer.reserve(Buffer.byteLength(text) + random.below(50));
+          writer.at += writer.room.write(text, writer.at);
+          await wait;
+        }
+        await writer.end();
+        writer.abandon();
+        const whole = Buffer.concat(expected);
+        const zipped = sink.headers["content-encoding"] === "gzip";
+        const got = zipped ? gunzipSync(sink.bytes) : sink.bytes;
+        assert.ok(got.equals(whole), `${got.length} of ${whole.length} bytes, seed ${seed}`);
+        assert.equal(zipped, gzipAbove !== undefined && whole.length > gzipAbove);
+        assert.ok(sink.ended);
+      }
+    });
+  }
+
+  it("share a fixed amount of memory, and the last ones are told to come later", async () => {
+    const memory = new AnswerMemory(40 * 4 * 16 * 1024, 3);
+    const write = async (writer: AnswerWriter, bytes: number): Promise<void> => {
+      for (let left = bytes; left > 0; left -= 1000) {
+        await writer.reserve(1000);
+        writer.at += writer.room.write("x".repeat(1000), writer.at);
+      }
+    };
+    const sinks = Array.from({ length: 40 }, () => new TestSink(true));
+    const writers = sinks.map((sink) => writerTo(sink, undefined, memory));
+    await Promise.all(writers.map((writer) => write(writer, 200_000)));
+    await Promise.all(writers.map((writer) => write(writer, 200_000)));
+    assert.ok(
+      sinks.every(({ chunks }) => chunks.at(-1)!.byteLength <= 17_000),
+      "small chunks",
+    );
+    const small = new TestSink();
+    const one = writerTo(small, undefined, memory);
+    await one.write("a small answer needs none of it");
+    await one.end();
+    const late = writerTo(new TestSink(), undefined, memory);
+    await assert.rejects(write(late, 200_000), (error: unknown) => {
+      return error instanceof StatusError && error.code === 429;
+    });
+    late.abandon();
+    writers[0]!.abandon();
+    await write(writerTo(new TestSink(), undefined, memory), 200_000);
+  });
+
+  it("leave in chunks of a bounded size", async () => {
+    const sink = new TestSink();
+    const writer = writerTo(sink);
+    for (let i = 0; i < 2000; i++) {
+      await writer.reserve(1100);
+      writer.at += writer.room.write("x".repeat(1000), writer.at);
+    }
+    await writer.end();
+    assert.equal(sink.bytes.length, 2_000_000);
+    assert.ok(sink.chunks.every(({ byteLength }) => byteLength <= 128 * 1024));
+  });
+});

@@ -1,0 +1,277 @@
+import { constants, createGzip, type Gzip } from "node:zlib";
+import type { Awaitable } from "#base";
+import type { AnswerMemory } from "./response-buffer-pool.ts";
+import type { AnswerHeaders, Exchange, Sink } from "../transport/exchange.ts";
+
+/** The first chunk is small, since most answers are; when it is full, they get a whole one. */
+const FIRST_BYTES = 16 * 1024;
+/** Pieces of at least so many bytes are sent as they are; smaller ones are copied together. */
+const LARGE_PIECE = 16 * 1024;
+const nothing = Buffer.alloc(0);
+
+export interface AnswerOptions {
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  /** Answers of more bytes than this are compressed; undefined = never. */
+  readonly gzipAbove: number | undefined;
+  /** Where the chunks of large answers come from. */
+  readonly memory: AnswerMemory;
+}
+
+/**
+ * Writes a body piece by piece: small pieces are gathered, the size of small answers is
+ * announced, large ones are compressed if the client takes that, and whoever writes waits for a
+ * slow client. Until the first batch leaves nothing is sent, so that an early failure still can
+ * become an error answer.
+ */
+export class AnswerWriter {
+  /** Where whoever has reserved room writes next. */
+  at = 0;
+  /** Reserved room; what is before `at` is to be sent. */
+  private chunk: Buffer = nothing;
+  /** What came before the first chunk; small answers never need one. */
+  private pieces: (string | Uint8Array)[] = [];
+  private size = 0;
+  private gzip: Gzip | undefined;
+  private gzipEnded: Promise<void> | undefined;
+  private entered = false;
+
+  constructor(
+    private readonly sink: Sink,
+    private readonly options: AnswerOptions,
+  ) {}
+
+  /** Room of the size that was reserved, to be written from `at` on, which then is moved. */
+  get room(): Buffer {
+    return this.chunk;
+  }
+
+  /** Takes a piece. A promise means: wait for it before the next one. */
+  write(piece: string | Uint8Array): Promise<void> | undefined {
+    const size = sizeOf(piece);
+    // The first piece may be a whole document, which needs no copy.
+    if (this.chunk === nothing && (this.size === 0 || this.size + size <= this.chunkBytes)) {
+      this.pieces.push(piece);
+      this.size += size;
+      return undefined;
+    }
+    if (typeof piece === "object" && size >= LARGE_PIECE) {
+      const wait = this.flush();
+      this.pieces.push(piece);
+      this.size = size;
+      return wait;
+    }
+    const wait = this.reserve(size);
+    this.at += copyInto(this.chunk, this.at, piece);
+    return wait;
+  }
+
+  /** Makes room for a piece of at most `size` bytes, to be encoded in place. */
+  reserve(size: number): Promise<void> | undefined {
+    const { chunk, at, chunkBytes } = this;
+    if (at + size <= chunk.length) return undefined;
+    // Large pieces leave as they are.
+    const isWorthSending = at > 0 || this.size > FIRST_BYTES;
+    if (isWorthSending && this.size + at + size > chunkBytes) {
+      const wait = this.flush();
+      this.chunk = this.options.memory.take(Math.max(this.chunkBytes, size));
+      return wait;
+    }
+    const needed = this.size + at + size;
+    const wanted = needed <= FIRST_BYTES ? FIRST_BYTES : chunkBytes;
+    this.chunk = this.options.memory.take(Math.max(wanted, needed));
+    chunk.copy(this.chunk, 0, 0, at);
+    for (const piece of this.pieces) this.at += copyInto(this.chunk, this.at, piece);
+    this.pieces = [];
+    this.size = 0;
+    return undefined;
+  }
+
+  async end(): Promise<void> {
+    const { status, headers, gzipAbove = Infinity } = this.options;
+    if (!this.sink.started && this.size + this.at <= gzipAbove) {
+      this.sink.start(status, { "content-length": `${this.size + this.at}`, ...headers });
+    }
+    const isSmall = this.chunk === nothing && this.size <= FIRST_BYTES;
+    if (isSmall && this.sink.started && this.gzip === undefined) {
+      return this.sink.end(joined(this.pieces, this.size));
+    }
+    const wait = this.flush();
+    // What is left then leaves together with the end.
+    if (this.gzip === undefined) this.sink.end();
+    // A share of the memory is taken until the answer has left.
+    if (this.entered) await wait;
+    this.gzip?.end();
+    await this.gzipEnded;
+  }
+
+  /** To be called at the end, good or bad: frees the compressor and the share of memory. */
+  abandon(): void {
+    this.gzip?.destroy();
+    if (this.entered) this.options.memory.leave();
+    this.entered = false;
+  }
+
+  private get chunkBytes(): number {
+    const { gzipAbove, memory } = this.options;
+    if (gzipAbove !== undefined && this.gzip === undefined) return gzipAbove;
+    return memory.chunkBytes;
+  }
+
+  private flush(): Promise<void> | undefined {
+    if (!this.sink.started) this.begin();
+    const { chunk, at, pieces } = this;
+    this.chunk = nothing;
+    this.at = 0;
+    this.pieces = [];
+    this.size = 0;
+    if (pieces.length > 0) return this.send(pieces.map(bytesOf));
+    if (at === 0) return undefined;
+    return this.send([chunk.subarray(0, at)], () => this.options.memory.give(chunk));
+  }
+
+  private send(batch: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
+    const { gzip } = this;
+    if (gzip === undefined) return this.sink.write(batch, free);
+    let hasRoom = true;
+    for (const bytes of batch) hasRoom = gzip.write(bytes);
+    return hasRoom ? undefined : new Promise((resolve) => onceEither(gzip, resolve));
+  }
+
+  private begin(): void {
+    const { status, headers, gzipAbove, memory } = this.options;
+    memory.enter();
+    this.entered = true;
+    if (gzipAbove === undefined) return this.sink.start(status, headers);
+    this.sink.start(status, { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" });
+    const gzip = createGzip({ level: constants.Z_BEST_SPEED });
+    this.gzip = gzip;
+    gzip.on("data", (chunk: Uint8Array) => {
+      const wait = this.sink.write([chunk]);
+      if (wait === undefined) return;
+      gzip.pause();
+      void wait.then(() => gzip.resume());
+    });
+    this.gzipEnded = new Promise((resolve) => {
+      gzip.once("close", resolve);
+      gzip.once("end", () => this.sink.end());
+    });
+  }
+}
+
+/** Sends an answer of which all pieces are at hand; a small one leaves at once. */
+export function answerPieces(
+  sink: Sink,
+  options: AnswerOptions,
+  pieces: readonly (string | Uint8Array)[],
+): Awaitable<void> {
+  const { status, headers, gzipAbove = Infinity } = options;
+  const size = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
+  if (size > Math.min(FIRST_BYTES, gzipAbove)) return writePieces(sink, options, pieces);
+  sink.start(status, { "content-length": `${size}`, ...headers });
+  return sink.end(joined(pieces, size));
+}
+
+async function writePieces(
+  sink: Sink,
+  options: AnswerOptions,
+  pieces: readonly (string | Uint8Array)[],
+): Promise<void> {
+  const writer = new AnswerWriter(sink, options);
+  try {
+    for (const piece of pieces) await writer.write(piece);
+    await writer.end();
+  } finally {
+    writer.abandon();
+  }
+}
+
+/** One array of all pieces, which have `size` bytes together; each is copied once. */
+export function joined(pieces: readonly (string | Uint8Array)[], size: number): Uint8Array {
+  const [only] = pieces;
+  if (pieces.length === 1 && typeof only === "object") return only;
+  const bytes = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const piece of pieces) at += copyInto(bytes, at, piece);
+  return bytes;
+}
+
+function sizeOf(piece: string | Uint8Array): number {
+  return typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
+}
+
+function bytesOf(piece: string | Uint8Array): Uint8Array {
+  return typeof piece === "string" ? Buffer.from(piece) : piece;
+}
+
+/** Answers how many bytes the piece has. */
+function copyInto(bytes: Buffer, at: number, piece: string | Uint8Array): number {
+  if (typeof piece === "string") return bytes.write(piece, at);
+  bytes.set(piece, at);
+  return piece.byteLength;
+}
+
+function onceEither(gzip: Gzip, resolve: () => void): void {
+  const done = () => {
+    gzip.off("drain", done);
+    gzip.off("close", done);
+    resolve();
+  };
+  gzip.on("drain", done);
+  gzip.on("close", done);
+}
+
+/** Whether the client takes gzip, and from which size on it pays. */
+export function gzipAbove(exchange: Exchange, threshold: number): number | undefined {
+  const accepted = exchange.header("accept-encoding")?.split(",");
+  return accepted?.some((coding) => coding.trim() === "gzip") ? threshold : undefined;
+}
+
+/** Sends a whole answer at once. */
+export function answer(
+  exchange: Exchange,
+  options: { readonly status: number; readonly headers: AnswerHeaders },
+  body: string | Uint8Array,
+): void {
+  const bytes = typeof body === "string" ? Buffer.from(body, "utf8") : body;
+  const { sink } = exchange;
+  sink.start(options.status, { "content-length": `${bytes.byteLength}`, ...options.headers });
+  sink.end(exchange.method === "HEAD" ? undefined : bytes);
+}
+
+export function answerText(exchange: Exchange, status: number, text: string): void {
+  const headers = {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+  };
+  answer(exchange, { status, headers }, text);
+}
+
+/** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
+function warningHeader(text: string): string {
+  const quoted = text.replace(/\p{Cc}/gu, "").replace(/["\\]/g, "\\$&");
+  return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
+}
+
+/** Characters of all warnings together; and of each, where they are more. */
+const mostWarning = 4096;
+const longestWarning = 256;
+
+/**
+ * Warning headers of an answer: each text once. Texts that are too much together are cut, and those
+ * that are too many are left out, so that clients can read the answer.
+ */
+export function warningHeaders(texts: readonly string[]): readonly string[] {
+  const all = [...new Set(texts)].filter((text) => text !== "");
+  const total = all.reduce((sum, text) => sum + text.length, 0);
+  if (total <= mostWarning) return all.map(warningHeader);
+  let left = mostWarning;
+  const headers: string[] = [];
+  for (const text of all) {
+    const short = text.slice(0, longestWarning);
+    left -= short.length;
+    if (left < 0) break;
+    headers.push(warningHeader(short));
+  }
+  return headers;
+}

@@ -1,0 +1,179 @@
+import { isIP } from "node:net";
+import { type Catalog, goQuote, resolve, StatusError } from "#meta";
+import {
+  AuditFault,
+  type Auditor,
+  type AuditTrail,
+  type Decision,
+  type Query,
+  type RequestInfo,
+  type User,
+} from "#request";
+import { answerText } from "../response/response-writer.ts";
+import { AnswerRecorder, RecordingMemory } from "./response-recorder.ts";
+import type { Stage } from "./chain.ts";
+import { ClientGone, type Exchange } from "../transport/exchange.ts";
+import type { RequestRecord } from "../metrics/requests.ts";
+
+interface Audited {
+  /** Absent when nobody records the request. */
+  readonly trail: AuditTrail | undefined;
+}
+
+interface Auditable {
+  readonly exchange: Exchange;
+  readonly id: string;
+  readonly record: RequestRecord;
+  readonly info: RequestInfo;
+  readonly query: Query;
+}
+
+interface AuditParts {
+  readonly auditor?: Auditor | undefined;
+  readonly catalog: Catalog;
+}
+
+const unaudited: Audited = { trail: undefined };
+
+/** Audit events begin here: the user is known, nothing has been decided. */
+export function audit(parts: AuditParts): Stage<Auditable & { readonly user: User }, Audited> {
+  const { auditor } = parts;
+  if (auditor === undefined) return { name: "audit", run: (_context, next) => next(unaudited) };
+  const memory = new RecordingMemory();
+  return {
+    name: "audit",
+    run: async (context, next) => {
+      const trail = begin(auditor, context, context.user);
+      if (trail === undefined) return next(unaudited);
+      if (!(await isReceived(trail, context))) return;
+      const { exchange, record, info } = context;
+      const isLong = record.longRunning;
+      const keepsBody = trail.keepsAnswer && isApiPath(info);
+      const recorder = new AnswerRecorder({ trail, isLong, keepsBody, memory });
+      exchange.sink.observer = recorder;
+      try {
+        await next({ trail });
+        await complete(parts, context, { trail, recorder });
+      } catch (error) {
+        await fail(trail, context, error);
+        throw error;
+      } finally {
+        exchange.sink.observer = undefined;
+        recorder.forget();
+      }
+    },
+  };
+}
+
+/** Records a request whose client is not who it says; answers the refusal. */
+export function auditRefusal(
+  { auditor }: AuditParts,
+  context: Auditable,
+  refusal: StatusError,
+): StatusError {
+  const trail = auditor && begin(auditor, context, undefined);
+  trail?.answeredStatus(refusal.status);
+  trail?.started(refusal.code);
+  return refusal;
+}
+
+/** Who decided, and how. */
+export function noteDecision(
+  trail: AuditTrail | undefined,
+  { verdict, reason }: Decision,
+  { domain }: Catalog,
+): void {
+  if (trail === undefined) return;
+  const decision = verdict === "allow" ? "allow" : "forbid";
+  trail.annotate(resolve("authorization.{api}/decision", domain), decision);
+  trail.annotate(resolve("authorization.{api}/reason", domain), reason);
+}
+
+function begin(
+  auditor: Auditor,
+  { id, exchange, info }: Auditable,
+  user: User | undefined,
+): AuditTrail | undefined {
+  const userAgent = exchange.header("user-agent") ?? "";
+  const sourceAddresses = addressesOf(exchange);
+  return auditor.begin({ id, url: exchange.url, info, user, userAgent, sourceAddresses });
+}
+
+/** False when the request has been answered because its record cannot be kept. */
+async function isReceived(
+  trail: AuditTrail,
+  { exchange, info, record }: Auditable,
+): Promise<boolean> {
+  try {
+    await trail.received();
+    return true;
+  } catch (error) {
+    if (!(error instanceof AuditFault)) throw error;
+    record.code = 500;
+    const story = `${goQuote(info.path)}: ${error.message}`;
+    answerText(exchange, 500, `Internal Server Error: ${story}\n`);
+    return false;
+  }
+}
+
+async function complete(
+  { catalog }: AuditParts,
+  { exchange, info, record }: Auditable,
+  { trail, recorder }: { readonly trail: AuditTrail; readonly recorder: AnswerRecorder },
+): Promise<void> {
+  noteDeprecation(trail, catalog, record);
+  const resource = catalog.find(info.group, info.version, info.resource);
+  const body = await recorder.json(catalog.domain, resource);
+  await trail.completed({ code: exchange.sink.status, body, cut: recorder.cut });
+}
+
+async function fail(
+  trail: AuditTrail,
+  { exchange, record }: Auditable,
+  error: unknown,
+): Promise<void> {
+  const code = exchange.sink.status;
+  if (error instanceof ClientGone || exchange.reason instanceof ClientGone) {
+    return trail.completed({ code });
+  }
+  if (!(error instanceof StatusError)) {
+    return trail.panicked(error instanceof Error ? error.message : String(error));
+  }
+  const { status } = error;
+  trail.answeredStatus(status);
+  if (record.longRunning && code === undefined) trail.started(error.code);
+  await trail.completed({ code: code ?? error.code, status, body: JSON.stringify(status) });
+}
+
+function noteDeprecation(
+  trail: AuditTrail,
+  { domain }: Catalog,
+  { removedRelease }: RequestRecord,
+): void {
+  if (removedRelease === undefined) return;
+  trail.annotate(resolve("{api}/deprecated", domain), "true");
+  if (removedRelease === "") return;
+  trail.annotate(resolve("{api}/removed-release", domain), removedRelease);
+}
+
+/** Answers to these are objects; documents of other paths are in nobody's interest. */
+function isApiPath({ isResource, path }: RequestInfo): boolean {
+  return isResource || /^\/apis?(?:\/|$)/.test(path);
+}
+
+/** Proxies first, in the order in which they say so; who holds the connection is the last. */
+function addressesOf(exchange: Exchange): readonly string[] {
+  const forwarded = (exchange.header("x-forwarded-for") ?? "").split(",");
+  const addresses = forwarded.flatMap((part) => addressIn(part) ?? []);
+  const real = addressIn(exchange.header("x-real-ip") ?? "");
+  if (real !== undefined && !addresses.includes(real)) addresses.push(real);
+  const remote = addressIn(exchange.remoteAddress ?? "");
+  if (remote !== undefined && addresses.at(-1) !== remote) addresses.push(remote);
+  return addresses;
+}
+
+/** An IPv4 address that was mapped into IPv6 is shown as what it is. */
+function addressIn(text: string): string | undefined {
+  const address = text.trim().replace(/^::ffff:(?=\d+\.)/i, "");
+  return isIP(address) === 0 ? undefined : address;
+}

@@ -1,0 +1,366 @@
+import { fieldTermsOf, labelTermsOf } from "#authz";
+import { afterwards, type Clock, type Logger, rescued, whenThere } from "#base";
+import {
+  type Catalog,
+  genericFailure,
+  internalError,
+  type Resource,
+  StatusError,
+  unauthorized,
+} from "#meta";
+import {
+  type Attributes,
+  type Auditor,
+  type AuditTrail,
+  type Authenticator,
+  type Authorizer,
+  parseRequestInfo,
+  parseTarget,
+  type Query,
+  type RequestInfo,
+  type SelectorTerm,
+  type Tracer,
+  type User,
+} from "#request";
+import type { Registry } from "#registry";
+import { answerText } from "../response/response-writer.ts";
+import { audit, auditRefusal, noteDecision } from "./audit.ts";
+import { Chain, type Stage } from "./chain.ts";
+import type { Closing } from "../transport/shutdown.ts";
+import type { Debugging } from "../ops/debugging.ts";
+import { ClientGone, type Exchange } from "../transport/exchange.ts";
+import { answerFailure } from "../response/failure-response.ts";
+import {
+  deadlineExceeded,
+  forbidden,
+  internalErrorText,
+  seatsTaken,
+} from "../response/failures.ts";
+import type { Health } from "../ops/health.ts";
+import { actingUser } from "./impersonation.ts";
+import type { Limits } from "../limits.ts";
+import type { PrometheusMetrics, SeatKind } from "../metrics/metrics.ts";
+import type { RequestRecord } from "../metrics/requests.ts";
+import { answerNonResource, type ServerDocument } from "../routes/non-resource.ts";
+import { describeRequest } from "./request-description.ts";
+import { findRoute, findStream } from "../routes/resource-route.ts";
+import { runStream } from "../proxy/streams.ts";
+import { requestTimeout } from "./request-timeout.ts";
+import { trace } from "./tracing.ts";
+import type { Tunnels } from "../proxy/tunnels.ts";
+import { runVerb } from "../verbs/verbs.ts";
+
+/** What the stages work with; made once per server. */
+export interface ServerParts {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** Absent = nothing is recorded. */
+  readonly auditor?: Auditor | undefined;
+  readonly tracer: Tracer;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly metrics: PrometheusMetrics;
+  readonly health: Health;
+  /** A number in [0, 1), to spread the ends of watches. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly closing: Closing;
+  readonly documents: ReadonlyMap<string, ServerDocument>;
+  readonly tunnels: Tunnels;
+  /** Absent = the inside of the server is not shown. */
+  readonly debugging: Debugging | undefined;
+}
+
+export interface Arrived {
+  readonly exchange: Exchange;
+  /** Audit-Id of the request. */
+  readonly id: string;
+  readonly record: RequestRecord;
+}
+
+interface Understood {
+  readonly info: RequestInfo;
+  readonly query: Query;
+  /** Undefined where the path leads to none. */
+  readonly resource: Resource | undefined;
+}
+
+interface Identified {
+  readonly user: User;
+}
+
+interface Audited {
+  readonly trail: AuditTrail | undefined;
+}
+
+type Nothing = Readonly<Record<never, never>>;
+
+/** The path of every request, top to bottom. */
+export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Understood & Identified> {
+  return Chain.of<Arrived>()
+    .then(recover(parts))
+    .then(requestInfo(parts))
+    .then(deadline(parts))
+    .then(authenticate(parts))
+    .then(trace(parts.tracer))
+    .then(audit(parts))
+    .then(impersonate(parts))
+    .then(flowControl(parts))
+    .then(authorize(parts))
+    .then(dispatch(parts));
+}
+
+/** Turns whatever is thrown further in into an answer, once. */
+function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
+  return {
+    name: "recover",
+    run: ({ exchange, id, record }, next) =>
+      next({}).catch((error: unknown) => {
+        const { sink } = exchange;
+        if (error instanceof ClientGone || exchange.reason instanceof ClientGone) {
+          record.code = 499;
+          return sink.destroy();
+        }
+        const failure = error instanceof StatusError ? error : unexpected(error, id, logger);
+        record.code = failure.code;
+        // A half-sent answer cannot be corrected, only cut off.
+        if (sink.started) return sink.destroy();
+        answerFailure(exchange, failure);
+      }),
+  };
+}
+
+/** A bug or a broken store: the client learns an id, the log the rest. */
+function unexpected(error: unknown, id: string, logger: Logger): StatusError {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  logger.error("Request failed", error, { "audit-ID": id, stack });
+  return internalError(`the request failed, its log entry is ${id}`);
+}
+
+/** Reads the path, once for all that follows. */
+function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
+  return {
+    name: "requestInfo",
+    run: ({ exchange, record }, next) => {
+      const target = parseTarget(exchange.url);
+      if (target === undefined) {
+        record.code = 400;
+        return answerText(exchange, 400, "400 Bad Request");
+      }
+      const info = parseRequestInfo(exchange.method, target);
+      const { query } = target;
+      const { isResource, group, version, resource: plural } = info;
+      const resource = isResource ? catalog.find(group, version, plural) : undefined;
+      describeRequest({ exchange, record }, { info, query, resource });
+      return next({ info, query, resource });
+    },
+  };
+}
+
+/**
+ * Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`.
+ */
+function deadline({ limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
+  return {
+    name: "deadline",
+    run: ({ exchange, record, query }, next) => {
+      if (record.longRunning) return next({});
+      const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          const reason = deadlineExceeded();
+          exchange.abort(reason);
+          reject(reason);
+        }, milliseconds);
+        afterwards(next({}), () => clearTimeout(timer)).then(resolve, reject);
+      });
+    },
+  };
+}
+
+/** Finds the user; credentials that are wrong make nobody anonymous. */
+function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identified> {
+  const { authenticator, logger, metrics, clock } = parts;
+  return {
+    name: "authenticate",
+    run: (context, next) => {
+      const { exchange, id, info } = context;
+      const { authorization, certificate } = exchange;
+      const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
+      const credentials = { authorization, certificate, headersBelow, path: info.path };
+      let refusal: StatusError | undefined;
+      let why: "failure" | "error" = "failure";
+      const started = performance.now();
+      const tell = (result: { readonly user: User } | "failure" | "error") =>
+        metrics.access.authenticated(result, (performance.now() - started) / 1000);
+      const refuse = (error: unknown) => {
+        if (error instanceof StatusError) refusal = error;
+        else {
+          why = "error";
+          logger.error("Unable to authenticate the request", error, { "audit-ID": id });
+        }
+        return undefined;
+      };
+      const found = rescued<User | undefined>(
+        () => authenticator.authenticate(credentials),
+        refuse,
+      );
+      return whenThere(found, (user) => {
+        if (user === undefined) {
+          tell(why);
+          throw auditRefusal(parts, context, refusal ?? unauthorized());
+        }
+        tell({ user });
+        if (certificate !== undefined) metrics.access.certificate(certificate, clock.now());
+        return next({ user });
+      });
+    },
+  };
+}
+
+/** Replaces the user, for those who may act as another. */
+function impersonate({
+  authorizer,
+  catalog,
+}: ServerParts): Stage<Arrived & Understood & Identified & Audited, Identified> {
+  return {
+    name: "impersonate",
+    run: ({ exchange, info, user, record, trail }, next) => {
+      const { domain } = catalog;
+      const request = { exchange, path: info.path };
+      return whenThere(actingUser(user, request, { authorizer, domain }), (acting) => {
+        if (acting === undefined) {
+          record.code = 500;
+          return undefined;
+        }
+        if (acting !== user) trail?.actsAs(acting);
+        return next({ user: acting });
+      });
+    },
+  };
+}
+
+/**
+ * Bounds the requests at work. Members of `system:masters` always find a seat, to be able to
+ * help.
+ */
+function flowControl({
+  limits,
+  metrics,
+}: ServerParts): Stage<Arrived & Understood & Identified, Nothing> {
+  const taken: Record<SeatKind, number> = { readOnly: 0, mutating: 0, watch: 0 };
+  const bound: Readonly<Record<SeatKind, number>> = {
+    readOnly: limits.readsInFlight,
+    mutating: limits.writesInFlight,
+    watch: limits.watches,
+  };
+  const move = (kind: SeatKind, by: 1 | -1) => {
+    taken[kind] += by;
+    metrics.seats(kind, taken[kind]);
+  };
+  return {
+    name: "flowControl",
+    run: ({ info, user, record }, next) => {
+      const kind = record.longRunning ? "watch" : seatKind(info.verb);
+      if (taken[kind] >= bound[kind] && !user.groups.includes("system:masters")) {
+        throw seatsTaken(limits.retryAfterSeconds);
+      }
+      move(kind, 1);
+      if (record.longRunning) metrics.requests.longRunning(record, 1);
+      return afterwards(next({}), () => {
+        move(kind, -1);
+        if (record.longRunning) metrics.requests.longRunning(record, -1);
+      });
+    },
+  };
+}
+
+function seatKind(verb: string): SeatKind {
+  return verb === "get" || verb === "list" ? "readOnly" : "mutating";
+}
+
+/** Asks whether the user may do this. */
+function authorize({
+  authorizer,
+  catalog,
+  metrics,
+}: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
+  return {
+    name: "authorize",
+    run: ({ exchange, record, info, user, query, trail }, next) => {
+      const attributes = { user, request: info, ...selectorsOf(info, query) };
+      const started = performance.now();
+      return whenThere(authorizer.authorize(attributes), (decision) => {
+        metrics.access.authorized(decision, (performance.now() - started) / 1000);
+        noteDecision(trail, decision, catalog);
+        const { verdict, reason, error = "" } = decision;
+        if (verdict === "allow") return next({});
+        if (error === "") throw forbidden(attributes, reason);
+        // Nobody said no: who had to say could not be asked.
+        record.code = 500;
+        return answerText(exchange, 500, internalErrorText(exchange.url, error));
+      });
+    },
+  };
+}
+
+/** What narrows a list; what cannot be read narrows nothing, and is refused later. */
+function selectorsOf(
+  { isResource, verb }: RequestInfo,
+  query: Query,
+): Pick<Attributes, "fieldTerms" | "labelTerms"> {
+  if (!isResource || !["list", "watch", "deletecollection"].includes(verb)) return {};
+  const fields = query.get("fieldSelector");
+  const labels = query.get("labelSelector");
+  return {
+    ...(fields ? { fieldTerms: termsOf(fields, fieldTermsOf) } : {}),
+    ...(labels ? { labelTerms: termsOf(labels, labelTermsOf) } : {}),
+  };
+}
+
+function termsOf(
+  text: string,
+  parse: (text: string) => readonly SelectorTerm[],
+): readonly SelectorTerm[] {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof StatusError) return [];
+    throw error;
+  }
+}
+
+/** Does what is asked for: a verb of the registry, a stream, or a document. */
+function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
+  return {
+    name: "dispatch",
+    run: ({ exchange, info, resource, query, user, trail: notes }) => {
+      if (info.isResource && servesPath(parts.catalog, info, resource)) {
+        if (resource === undefined) throw genericFailure(404);
+        const stream = findStream(resource, exchange.method, info);
+        if (stream !== undefined) return runStream(parts, { exchange, info, query, user, stream });
+        const route = findRoute(resource, exchange.method, info);
+        return runVerb(parts, { exchange, info, query, user, route, notes });
+      }
+      return answerNonResource(parts, { exchange, info, query });
+    },
+  };
+}
+
+/**
+ * Paths of groups that nobody serves are no paths of the API, and neither are those of custom
+ * resources that do not exist.
+ */
+function servesPath(catalog: Catalog, info: RequestInfo, found: Resource | undefined): boolean {
+  const { path, group, namespace, verb } = info;
+  if (path.startsWith("//")) return false;
+  if (found?.kind.custom === undefined) {
+    // Built-in resources come first in their group.
+    const [first] = catalog.inGroup(group);
+    return group === "" || (first !== undefined && first.kind.custom === undefined);
+  }
+  const everywhere = verb === "list" || verb === "watch";
+  return found.kind.scope === "Namespaced" ? namespace !== "" || everywhere : namespace === "";
+}

@@ -1,0 +1,218 @@
+import {
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Readable } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { memoize } from "#base";
+import type { PeerCertificate } from "#request";
+import { type AnswerHeaders, ClientGone, type Exchange, type Sink } from "./exchange.ts";
+import { bodyTooLarge } from "../response/failures.ts";
+import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming-request.ts";
+import { CountingSink, drained } from "./counting-response-stream.ts";
+
+interface Arriving {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, as sent. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** A request as Node's HTTP/2 core hands it over, with as much as Koa looks at. */
+export class Http2Request {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+
+  constructor({ stream, headers, rawHeaders }: Arriving) {
+    this.stream = stream;
+    this.headers = headers;
+    this.rawHeaders = rawHeaders;
+  }
+
+  get method(): string {
+    return this.headers[":method"] ?? "GET";
+  }
+
+  get url(): string {
+    return this.headers[":path"] ?? "/";
+  }
+}
+
+interface Http2ExchangeOptions {
+  /** In milliseconds. */
+  readonly bodyTimeout: number;
+  readonly common: AnswerHeaders;
+  /** Called when nothing of the stream is left. */
+  readonly onClose: () => void;
+}
+
+/** Node makes the socket of a session anew whenever it is asked for. */
+const sessionCertificate = memoize((session: Http2Session) =>
+  certificateOf(session.socket as TLSSocket),
+);
+
+const sessionAddress = memoize((session: Http2Session) => session.socket.remoteAddress);
+
+/** An exchange over a stream of an HTTP/2 connection. */
+export class Http2Exchange implements Exchange {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization: readonly string[];
+  readonly sink: Sink;
+  private readonly life = new Life();
+  private read = false;
+
+  constructor(
+    private readonly request: Http2Request,
+    private readonly options: Http2ExchangeOptions,
+  ) {
+    const { rawHeaders, stream } = request;
+    this.method = request.method;
+    this.url = request.url;
+    this.authorization = valuesOf(rawHeaders, "authorization");
+    const sink = new Http2Sink(stream, options.common);
+    this.sink = sink;
+    const leave = (): void => {
+      if (!sink.ended) this.life.abort(new ClientGone("the client has left"));
+    };
+    stream.on("error", leave);
+    stream.on("close", () => {
+      leave();
+      options.onClose();
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.life.signal;
+  }
+
+  get reason(): Error | undefined {
+    return this.life.reason;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.request.rawHeaders;
+  }
+
+  get remoteAddress(): string | undefined {
+    const { session } = this.request.stream;
+    return session === undefined ? undefined : sessionAddress(session);
+  }
+
+  get certificate(): PeerCertificate | undefined {
+    const { session } = this.request.stream;
+    return session === undefined ? undefined : sessionCertificate(session);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  headersBelow(prefix: string): ReadonlyMap<string, readonly string[]> {
+    return valuesBelow(this.request.rawHeaders, prefix);
+  }
+
+  abort(reason: Error): void {
+    this.life.abort(reason);
+  }
+
+  stream(): Readable {
+    this.read = true;
+    return this.request.stream;
+  }
+
+  body(limit: number): Promise<Uint8Array> {
+    this.read = true;
+    const { stream } = this.request;
+    if (Number(this.header("content-length") ?? 0) > limit) {
+      stream.resume();
+      return Promise.reject(bodyTooLarge(limit));
+    }
+    return gather(stream, { limit, milliseconds: this.options.bodyTimeout, life: this.life });
+  }
+
+  /**
+   * Lets go of a body that nobody asked for, else its sender would wait for room for ever. Where
+   * none was sent Node does so itself, once the answer has left; sooner, the stream would be gone
+   * before the answer's last write is over, and Node makes an error of that, with a stack.
+   */
+  finish(): void {
+    const { stream } = this.request;
+    if (!this.read && !stream.endAfterHeaders) stream.resume();
+  }
+}
+
+/** Writes to the stream itself; status and headers leave with the first bytes. */
+class Http2Sink extends CountingSink {
+  ended = false;
+  private headers: Record<string, string | number | readonly string[]> | undefined;
+  private hasResponded = false;
+
+  constructor(
+    private readonly stream: ServerHttp2Stream,
+    private readonly common: AnswerHeaders,
+  ) {
+    super();
+  }
+
+  protected begin(status: number, headers: AnswerHeaders): void {
+    this.headers = { ":status": status, ...this.common, ...headers };
+  }
+
+  flush(): void {
+    if (!this.closed) this.respond(false);
+  }
+
+  protected put(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
+    const { stream } = this;
+    this.respond(false);
+    const last = chunks.length - 1;
+    let hasRoom = true;
+    if (last > 0) stream.cork();
+    for (const [index, chunk] of chunks.entries()) {
+      hasRoom = stream.write(chunk, index === last ? whenSent(free) : undefined);
+    }
+    if (last > 0) stream.uncork();
+    return hasRoom ? undefined : drained(stream);
+  }
+
+  protected finish(chunk?: Uint8Array): void {
+    this.ended = true;
+    const empty = chunk === undefined || chunk.byteLength === 0;
+    this.respond(empty);
+    // Without a callback: the stream is gone before it could be called, and Node makes an error of
+    // that, with a stack, for every answer.
+    if (!empty) this.stream.end(chunk);
+    else if (!this.stream.writableEnded) this.stream.end();
+  }
+
+  destroy(): void {
+    if (this.closed) return;
+    this.ended = true;
+    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  /** `endStream`: nothing follows the headers. */
+  private respond(endStream: boolean): void {
+    if (this.hasResponded) return;
+    this.hasResponded = true;
+    const { headers = { ":status": 200 } } = this;
+    this.stream.respond(headers as Record<string, string>, { endStream });
+  }
+
+  protected get closed(): boolean {
+    return this.ended || this.stream.destroyed || this.stream.closed;
+  }
+}
+
+/** What failed to be sent may still be looked at by whoever was to send it. */
+function whenSent(free: (() => void) | undefined): ((error?: Error | null) => void) | undefined {
+  if (free === undefined) return undefined;
+  return (error) => {
+    if (error === undefined || error === null) free();
+  };
+}

@@ -1,0 +1,123 @@
+import type { X509Certificate } from "node:crypto";
+import type { Readable } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { memoize } from "#base";
+import type { PeerCertificate } from "#request";
+import { bodyTooLarge, deadlineExceeded } from "../response/failures.ts";
+
+/**
+ * Whether a request has ended early. Most end well and nobody asks, so that the AbortSignal is made
+ * only for those who do.
+ */
+export class Life {
+  private controller: AbortController | undefined;
+  private readonly listeners = new Set<(reason: Error) => void>();
+  private ending: Error | undefined;
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.ending !== undefined) this.controller.abort(this.ending);
+    }
+    return this.controller.signal;
+  }
+
+  /** Why it ended early; undefined while it has not. */
+  get reason(): Error | undefined {
+    return this.ending;
+  }
+
+  abort(reason: Error): void {
+    if (this.ending !== undefined) return;
+    this.ending = reason;
+    this.controller?.abort(reason);
+    for (const listener of this.listeners) listener(reason);
+    this.listeners.clear();
+  }
+
+  /** Calls back when it ends early, at once if it has; answers how to forget it. */
+  onAbort(listener: (reason: Error) => void): () => void {
+    if (this.ending !== undefined) listener(this.ending);
+    else this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}
+
+/** Raw headers are names and values in turn, as sent. */
+export function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
+  const values: string[] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const sent = rawHeaders[i]!;
+    if (sent.length === name.length && sent.toLowerCase() === name) values.push(rawHeaders[i + 1]!);
+  }
+  return values;
+}
+
+export function valuesBelow(
+  rawHeaders: readonly string[],
+  prefix: string,
+): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!.toLowerCase();
+    if (name.startsWith(prefix)) found.set(name, [...(found.get(name) ?? []), rawHeaders[i + 1]!]);
+  }
+  return found;
+}
+
+/** More than any real chain has; what a client sends beyond that is not looked at. */
+const longestChain = 10;
+
+/** The certificate of a client. A connection keeps the one that it began with. */
+export const certificateOf = memoize((socket: TLSSocket): PeerCertificate | undefined => {
+  const chain: X509Certificate[] = [];
+  let next = socket.getPeerX509Certificate?.();
+  while (next !== undefined && chain.length < longestChain) {
+    chain.push(next);
+    next = next.issuerCertificate;
+  }
+  return chain.length === 0 ? undefined : { chain, isVerified: socket.authorized };
+});
+
+interface GatherOptions {
+  /** In bytes. */
+  readonly limit: number;
+  /** Longest time until the body is there. */
+  readonly milliseconds: number;
+  readonly life: Life;
+}
+
+/** Reads a body whole. What comes after a failure is dropped as it arrives. */
+export function gather(body: Readable, options: GatherOptions): Promise<Uint8Array> {
+  const { limit, milliseconds, life } = options;
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    let forget = (): void => undefined;
+    const settle = () => {
+      clearTimeout(timer);
+      body.off("data", onData);
+      body.off("end", onEnd);
+      forget();
+    };
+    const fail = (error: unknown) => {
+      settle();
+      body.resume();
+      reject(error);
+    };
+    const onData = (chunk: Uint8Array) => {
+      size += chunk.byteLength;
+      if (size > limit) return fail(bodyTooLarge(limit));
+      chunks.push(chunk);
+    };
+    const onEnd = () => {
+      settle();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+    };
+    const timer = setTimeout(() => fail(deadlineExceeded()), milliseconds);
+    if (life.reason !== undefined) return fail(life.reason);
+    body.on("data", onData);
+    body.on("end", onEnd);
+    forget = life.onAbort(fail);
+  });
+}

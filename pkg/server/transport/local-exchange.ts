@@ -1,0 +1,169 @@
+import type { AnswerHeaders, Exchange, Sink } from "./exchange.ts";
+import { ClientGone } from "./exchange.ts";
+import { bodyTooLarge } from "../response/failures.ts";
+import { CountingSink } from "./counting-response-stream.ts";
+
+/** A request made inside the process. */
+export interface LocalRequest {
+  readonly method: string;
+  /** Path and query: `/api/v1/namespaces?limit=1`. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** Aborting it is what leaving is for a client on a connection. */
+  readonly signal?: AbortSignal;
+}
+
+export interface LocalAnswer {
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  /** Pieces as they are written; the writer waits until each is taken. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** An exchange without a connection. */
+export class LocalExchange implements Exchange {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization: readonly string[];
+  readonly certificate = undefined;
+  readonly sink: Sink;
+  /** Resolves when the answer begins. */
+  readonly answer: Promise<LocalAnswer>;
+  private readonly life = new AbortController();
+
+  constructor(
+    private readonly request: LocalRequest,
+    common: AnswerHeaders,
+  ) {
+    this.method = request.method;
+    this.url = request.url;
+    const authorization = request.headers?.["authorization"];
+    this.authorization = authorization === undefined ? [] : [authorization];
+    const leave = () => {
+      this.life.abort(new ClientGone("the caller has left"));
+      sink.abandon();
+    };
+    let begin: (answer: LocalAnswer) => void = () => undefined;
+    this.answer = new Promise((resolve) => {
+      begin = resolve;
+    });
+    const sink = new LocalSink({ common, begin: (answer) => begin(answer), leave });
+    this.sink = sink;
+    if (request.signal?.aborted) leave();
+    request.signal?.addEventListener("abort", leave, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.life.signal;
+  }
+
+  get reason(): Error | undefined {
+    const { aborted, reason } = this.life.signal;
+    return aborted ? (reason as Error) : undefined;
+  }
+
+  header(name: string): string | undefined {
+    return this.request.headers?.[name];
+  }
+
+  headersBelow(prefix: string): ReadonlyMap<string, readonly string[]> {
+    const all = Object.entries(this.request.headers ?? {});
+    const below = all.filter(([name]) => name.startsWith(prefix));
+    return new Map(below.map(([name, value]) => [name, [value]]));
+  }
+
+  abort(reason: Error): void {
+    this.life.abort(reason);
+  }
+
+  async body(limit: number): Promise<Uint8Array> {
+    const { body = "" } = this.request;
+    const bytes = typeof body === "string" ? Buffer.from(body, "utf8") : body;
+    if (bytes.byteLength > limit) throw bodyTooLarge(limit);
+    return bytes;
+  }
+}
+
+interface LocalSinkOptions {
+  readonly common: AnswerHeaders;
+  readonly begin: (answer: LocalAnswer) => void;
+  readonly leave: () => void;
+}
+
+/** Hands pieces over one by one. */
+class LocalSink extends CountingSink {
+  private ended = false;
+  private cut = false;
+  private pieces: Uint8Array[] = [];
+  private wakeReader: (() => void) | undefined;
+  private wakeWriter: (() => void) | undefined;
+
+  constructor(private readonly options: LocalSinkOptions) {
+    super();
+  }
+
+  protected get closed(): boolean {
+    return this.ended;
+  }
+
+  protected begin(status: number, headers: AnswerHeaders): void {
+    const all = { ...this.options.common, ...headers };
+    this.options.begin({ status, headers: all, body: this.read() });
+  }
+
+  flush(): void {}
+
+  protected put(chunks: readonly Uint8Array[]): Promise<void> | undefined {
+    this.pieces.push(...chunks);
+    this.wakeReader?.();
+    return new Promise((resolve) => {
+      this.wakeWriter = resolve;
+    });
+  }
+
+  protected finish(chunk?: Uint8Array): void {
+    if (chunk !== undefined && chunk.byteLength > 0) this.pieces.push(chunk);
+    this.ended = true;
+    this.wakeReader?.();
+  }
+
+  destroy(): void {
+    this.cut = true;
+    this.start(500, {});
+    this.end();
+  }
+
+  /** Nobody reads any more: what waits is dropped and the writer goes on, into nothing. */
+  abandon(): void {
+    this.ended = true;
+    this.pieces = [];
+    this.wakeReader?.();
+    this.wakeWriter?.();
+  }
+
+  private async *read(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const piece = this.pieces.shift();
+        if (piece !== undefined) {
+          yield piece;
+          continue;
+        }
+        this.wakeWriter?.();
+        if (this.ended) break;
+        await new Promise<void>((resolve) => {
+          this.wakeReader = resolve;
+        });
+      }
+      if (this.cut) throw new Error("the answer was cut off");
+    } finally {
+      if (!this.ended) {
+        this.ended = true;
+        this.options.leave();
+      }
+      this.wakeWriter?.();
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { deleteOptions as deleteOptionsStruct } from "#api";
+import { goModules, goQuote, parseYaml, plainFailure } from "#meta";
+import { DecodeFault, fromJson, fromProtobuf, JsonFault, parseJson, unwrapEnvelope } from "#schema";
+import type { Format } from "../response/negotiation.ts";
+import type { RawDeleteOptions } from "./parameters.ts";
+
+const SCHEME = `in scheme "${goModules}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`;
+const GO_TYPE_META =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
+  'Kind string "json:\\"kind,omitempty\\"" }';
+
+/**
+ * DeleteOptions sent as a body. Any group and version is taken, so are unknown fields.
+ * @throws StatusError 500 for what cannot be read: that is what Kubernetes answers here
+ */
+export function deleteOptionsOfBody(body: Uint8Array, format: Format): RawDeleteOptions {
+  try {
+    const options = decode(body, format);
+    return {
+      gracePeriodSeconds: optional(options.gracePeriodSeconds, Number),
+      propagationPolicy: optional(options.propagationPolicy, String),
+      orphanDependents: optional(options.orphanDependents, Boolean),
+      dryRun: options.dryRun ?? [],
+      preconditions: options.preconditions ?? undefined,
+      ignoreReadError: options.ignoreStoreReadErrorWithClusterBreakingPotential ?? false,
+    };
+  } catch (fault) {
+    if (fault instanceof DecodeFault) throw plainFailure(fault.message);
+    throw fault;
+  }
+}
+
+function optional<T>(value: unknown, read: (value: unknown) => T): T | undefined {
+  return value === undefined || value === null ? undefined : read(value);
+}
+
+function decode(body: Uint8Array, format: Format): any {
+  if (format === "protobuf") {
+    const envelope = unwrapEnvelope(body);
+    if (envelope === undefined) {
+      throw plainFailure(
+        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
+      );
+    }
+    checkKind(envelope.kind, envelope.apiVersion);
+    return fromProtobuf(deleteOptionsStruct, envelope.raw);
+  }
+  const value =
+    format === "json" ? parsedJson(body) : parseYaml(Buffer.from(body).toString()).value;
+  if (value !== null && value !== undefined) {
+    const type = jsonTypeName(value);
+    if (type !== "object") {
+      const message = `json: cannot unmarshal ${type} into Go value of type ${GO_TYPE_META}`;
+      throw plainFailure(`couldn't get version/kind; json parse error: ${message}`);
+    }
+    const { kind, apiVersion } = value as Record<string, unknown>;
+    checkKind(kind ?? "", apiVersion ?? "v1");
+  }
+  return fromJson(deleteOptionsStruct, value ?? {}, { root: true });
+}
+
+function parsedJson(body: Uint8Array): unknown {
+  try {
+    return parseJson(body).value;
+  } catch (fault) {
+    if (!(fault instanceof JsonFault)) throw fault;
+    throw plainFailure(`couldn't get version/kind; json parse error: ${fault.message}`);
+  }
+}
+
+function checkKind(kind: unknown, apiVersion: unknown): void {
+  if (kind === "" || kind === "DeleteOptions") return;
+  const named = `no kind ${goQuote(String(kind))} is registered for version`;
+  throw plainFailure(`${named} ${goQuote(String(apiVersion))} ${SCHEME}`);
+}
+
+function jsonTypeName(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value === "bigint" ? "number" : typeof value;
+}

@@ -1,0 +1,299 @@
+import { turns } from "#base";
+import { notAcceptableBecause, printYaml, type Resource } from "#meta";
+import { partialObjectMetadata } from "#api";
+import type { Item, ItemList } from "#registry";
+import { envelopeAround, toJsonValue, toProtobuf } from "#schema";
+import type { AnswerWriter } from "../response/response-writer.ts";
+import {
+  itemJson,
+  itemMessage,
+  LONGEST_PREFIX,
+  MEMBER_OVERHEAD,
+  writeMember,
+  writeMessage,
+  type ListFacts,
+  listFactsBytes,
+  partialJson,
+  partialTypeMeta,
+  partialValue,
+  type Pieces,
+  metadataAlone,
+  servedObject,
+} from "../response/encode.ts";
+import { Indenter } from "../response/indent.ts";
+import type { Negotiated, Transform } from "../response/negotiation.ts";
+import { joinedMembers, joinedMessages, type Keepers, keptMessages } from "./list-chunk-cache.ts";
+import { rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
+
+/**
+ * How a list is spelled: what stands before the items, each item, what stands between and after.
+ */
+interface ListShape {
+  readonly head: (facts: ListFacts, empty: boolean) => string;
+  readonly item: (item: Item) => Pieces;
+  readonly separator: string;
+  readonly tail: (facts: ListFacts, empty: boolean) => string;
+}
+
+export interface ListView extends Negotiated, Keepers {
+  readonly resource: Resource;
+  readonly table: TableView | undefined;
+  readonly metaGroup: string;
+}
+
+/**
+ * Writes a list item after item: the next one is asked of the registry when the last one has left
+ * or is gathered for leaving, so a list is never in memory as a whole.
+ * @throws StatusError 406 when one object was asked for.
+ */
+export async function writeList(
+  writer: AnswerWriter,
+  list: ItemList,
+  view: ListView,
+): Promise<void> {
+  if (view.as?.kind === "PartialObjectMetadata") throw listRequested(view.resource);
+  if (view.format === "protobuf") return writeProtobufList(writer, list, view);
+  const plain = view.format === "json" && !view.pretty && view.as === undefined;
+  if (plain) return writePlainList(writer, list, view);
+  const shape = shapeOf(view);
+  const indenter = view.pretty && view.format === "json" ? new Indenter() : undefined;
+  const put = (piece: string | Uint8Array) =>
+    writer.write(indenter === undefined ? piece : indenter.feed(textOf(piece)));
+  let count = 0;
+  for await (const items of list.chunks) {
+    for (const item of items) {
+      if (count === 0) await put(shape.head(factsOf(list), false));
+      else if (shape.separator !== "") put(shape.separator);
+      for (const piece of shape.item(item)) {
+        const wait = put(piece);
+        if (wait !== undefined) await wait;
+      }
+      count++;
+    }
+  }
+  if (count === 0) put(shape.head(factsOf(list), true));
+  await put(shape.tail(factsOf(list), count === 0));
+  await writer.end();
+}
+
+const OPEN_LIST = 0x5b;
+
+/** JSON without any change to the items: their stored bytes are copied into what is sent. */
+async function writePlainList(writer: AnswerWriter, list: ItemList, view: ListView): Promise<void> {
+  const shape = jsonList(view.resource);
+  let first = true;
+  for await (const items of list.chunks) {
+    const joined = joinedMembers(items, view);
+    if (joined !== undefined) {
+      if (first) writer.write(shape.head(factsOf(list), false));
+      const wait = writer.write(first ? joined.subarray(1) : joined);
+      if (wait !== undefined) await wait;
+      first = false;
+      continue;
+    }
+    for (const item of items) {
+      // The head ends with the bracket that takes the place of the first member's comma.
+      if (first) writer.write(shape.head(factsOf(list), false).slice(0, -1));
+      const wait = writer.reserve(item.bytes.byteLength + MEMBER_OVERHEAD);
+      const start = writer.at;
+      const behind = writeMember(item, writer.room, start);
+      if (behind > 0) {
+        if (first) writer.room[start] = OPEN_LIST;
+        writer.at = behind;
+      } else {
+        writer.write(first ? "[" : ",");
+        for (const piece of itemJson(item, true)) await writer.write(piece);
+      }
+      if (wait !== undefined) await wait;
+      first = false;
+    }
+  }
+  if (first) await writer.write(shape.head(factsOf(list), true));
+  await writer.write(shape.tail(factsOf(list), first));
+  await writer.end();
+}
+
+function factsOf(list: ItemList): ListFacts {
+  const { revision, next } = list;
+  return {
+    ...(revision > 0 ? { resourceVersion: String(revision) } : {}),
+    ...(next === undefined ? {} : { continue: next.continueToken }),
+    ...(next?.remaining === undefined ? {} : { remainingItemCount: next.remaining }),
+  };
+}
+
+function shapeOf(view: ListView): ListShape {
+  if (view.format === "yaml") return yamlShape(view);
+  if (view.table !== undefined) return jsonTable(view.resource, view.table);
+  if (view.as === undefined) return jsonList(view.resource);
+  return jsonPartialList(view.as, view.metaGroup);
+}
+
+/** Go's unstructured lists, which those of custom resources are, always name where to go on. */
+function jsonList({ kind, groupVersion }: Resource): ListShape {
+  return {
+    head: (facts) =>
+      `{"kind":"${kind.listKind}","apiVersion":"${groupVersion}",` +
+      `"metadata":${JSON.stringify(kind.custom ? { continue: "", ...facts } : facts)},"items":[`,
+    item: (item) => itemJson(item, true),
+    separator: ",",
+    tail: () => "]}\n",
+  };
+}
+
+function jsonPartialList(as: Transform, metaGroup: string): ListShape {
+  const typeMeta = partialTypeMeta(as, metaGroup);
+  return {
+    head: (facts, empty) =>
+      `{"kind":"${as.kind}","apiVersion":"${typeMeta.apiVersion}",` +
+      `"metadata":${JSON.stringify(facts)},"items":${empty ? "null" : "["}`,
+    item: (item) => [partialJson(metadataAlone(item), typeMeta)],
+    separator: ",",
+    tail: (_facts, empty) => (empty ? "}\n" : "]}\n"),
+  };
+}
+
+function jsonTable(resource: Resource, view: TableView): ListShape {
+  return {
+    head: (facts) => tableHead(resource, view, { metadata: facts, columns: true }),
+    item: (item) => [rowJson(item, view)],
+    separator: ",",
+    tail: () => `${tableTail}\n`,
+  };
+}
+
+/** YAML sorts its keys, so what comes after the items is known only to the tail. */
+function yamlShape(view: ListView): ListShape {
+  const { resource, table } = view;
+  if (table !== undefined) {
+    return {
+      head: (facts, empty) => {
+        const head = tableHead(resource, table, { metadata: facts, columns: true });
+        const whole = `${head}${tableTail}`;
+        const { rows: _rows, ...rest } = JSON.parse(whole) as { rows: unknown };
+        return printYaml(rest) + (empty ? "rows: []\n" : "rows:\n");
+      },
+      item: (item) => [printYaml([JSON.parse(rowJson(item, table))])],
+      separator: "",
+      tail: () => "",
+    };
+  }
+  const partial = view.as === undefined ? undefined : partialTypeMeta(view.as, view.metaGroup);
+  const kind = view.as?.kind ?? resource.kind.listKind;
+  return {
+    head: (_facts, empty) => {
+      const none = partial === undefined ? "[]" : "null";
+      const head = printYaml({ apiVersion: partial?.apiVersion ?? resource.groupVersion });
+      return `${head}items:${empty ? ` ${none}` : ""}\n`;
+    },
+    item: (item) => {
+      const object = servedObject(item);
+      const value =
+        partial === undefined
+          ? toJsonValue(resource.struct, object)
+          : partialValue(metadataAlone(item), partial);
+      return [printYaml([value])];
+    },
+    separator: "",
+    tail: (metadata) => printYaml({ kind, metadata }),
+  };
+}
+
+const LIST_METADATA_TAG = 0x0a;
+
+/**
+ * The length of the whole comes first, so that all items are encoded before any is sent. What finds
+ * no room among the kept messages is encoded again when its turn comes.
+ */
+async function writeProtobufList(
+  writer: AnswerWriter,
+  list: ItemList,
+  view: ListView,
+): Promise<void> {
+  const messageOf = (item: Item): Uint8Array =>
+    view.as === undefined
+      ? itemMessage(item, view.messages)
+      : toProtobuf(partialObjectMetadata, { metadata: metadataAlone(item) });
+  const isWhole = view.as === undefined;
+  const turn = turns();
+  const chunks: (readonly Item[])[] = [];
+  let size = 0;
+  for await (const items of list.chunks) {
+    chunks.push(items);
+    const joined = isWhole ? joinedMessages(items, view) : undefined;
+    size += joined?.byteLength ?? 0;
+    for (const [index, item] of joined === undefined ? items.entries() : []) {
+      const { byteLength } = messageOf(item);
+      size += 1 + varintSize(byteLength) + byteLength;
+      if (index % SLICE === 0) await turn();
+    }
+  }
+  const facts = listFactsBytes(factsOf(list));
+  const metadata = [lengthPrefix(LIST_METADATA_TAG, facts.byteLength), facts];
+  for (const piece of metadata) size += piece.byteLength;
+  const { resource, as, metaGroup } = view;
+  const typeMeta =
+    as === undefined
+      ? { kind: resource.kind.listKind, apiVersion: resource.groupVersion }
+      : { kind: as.kind, apiVersion: `${metaGroup}/${as.version}` };
+  const { head, tail } = envelopeAround(typeMeta, size);
+  await writer.write(head);
+  for (const piece of metadata) await writer.write(piece);
+  for (const items of chunks) {
+    const joined = isWhole ? keptMessages(items) : undefined;
+    if (joined !== undefined) await writer.write(joined);
+    for (const [index, item] of joined === undefined ? items.entries() : []) {
+      const message = messageOf(item);
+      const wait = writer.reserve(message.byteLength + LONGEST_PREFIX);
+      writer.at = writeMessage(writer.room, writer.at, message);
+      if (wait !== undefined) await wait;
+      else if (index % SLICE === 0) await turn();
+    }
+  }
+  await writer.write(tail);
+  await writer.end();
+}
+
+/** Items encoded before it is looked whether others should have a turn. */
+const SLICE = 64;
+
+function varintSize(value: number): number {
+  let size = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
+  return size;
+}
+
+/** Tag and length of a Protobuf field that holds bytes. */
+export function lengthPrefix(tag: number, length: number): Uint8Array {
+  const bytes = [tag];
+  let rest = length;
+  while (rest >= 0x80) {
+    bytes.push((rest & 0x7f) | 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  bytes.push(rest);
+  return Uint8Array.from(bytes);
+}
+
+function textOf(piece: string | Uint8Array): string {
+  return typeof piece === "string" ? piece : Buffer.from(piece).toString("utf8");
+}
+
+/** The name that Kubernetes' server gives an internal type in messages: `core.ConfigMap`. */
+function internalName(resource: Resource, kind: string): string {
+  return `*${resource.hub.group === "" ? "core" : resource.hub.group.split(".")[0]}.${kind}`;
+}
+
+function listRequested(resource: Resource): Error {
+  const name = internalName(resource, resource.kind.listKind);
+  return notAcceptableBecause(
+    `you requested PartialObjectMetadata, but the requested object is a list (${name})`,
+  );
+}
+
+export function noListRequested(resource: Resource): Error {
+  const name = internalName(resource, resource.kind.kind);
+  return notAcceptableBecause(
+    `you requested PartialObjectMetadataList, but the requested object is not a list (${name})`,
+  );
+}

@@ -1,0 +1,457 @@
+import { withoutToken } from "#authn";
+import { badRequest, type Catalog, type Domain, printYaml, StatusError } from "#meta";
+import type {
+  Body,
+  DeleteAnswer,
+  DeleteOptions,
+  Item,
+  ItemList,
+  PatchOptions,
+  Registry,
+  Target,
+  WriteAnswer,
+} from "#registry";
+import { type Awaitable, type Clock, Keeper, memoize } from "#base";
+import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
+import {
+  answer,
+  type AnswerOptions,
+  answerPieces,
+  AnswerWriter,
+  gzipAbove,
+  warningHeaders,
+} from "../response/response-writer.ts";
+import { answerMemoryOf } from "../response/response-buffer-pool.ts";
+import type { Closing } from "../transport/shutdown.ts";
+import { deleteOptionsOfBody } from "./delete-options.ts";
+import {
+  itemPieces,
+  partialPieces,
+  partialTypeMeta,
+  metadataAlone,
+  statusBody,
+} from "../response/encode.ts";
+import type { Exchange, Sink } from "../transport/exchange.ts";
+import { forbidden } from "../response/failures.ts";
+import { Indenter } from "../response/indent.ts";
+import type { Limits } from "../limits.ts";
+import { noListRequested, writeList } from "./lists.ts";
+import type { PrometheusMetrics } from "../metrics/metrics.ts";
+import {
+  bodyFormat,
+  type Format,
+  includeObject,
+  mediaTypes,
+  type Negotiated,
+  Negotiator,
+  type Offer,
+  patchTypeOf,
+  wantsPretty,
+} from "../response/negotiation.ts";
+import {
+  checkDeleteOptions,
+  deleteOptionsOfQuery,
+  listOptions,
+  metaGroupOf,
+  watchOptions,
+  writeOptions,
+} from "./parameters.ts";
+import type { Route } from "../routes/resource-route.ts";
+import { bodyJson, deleteOptionsJson } from "./request-body.ts";
+import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
+import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
+import { WebSocketSink, webSocketOf } from "../transport/websocket.ts";
+
+/** What carrying out a verb takes beside the request. */
+export interface VerbParts {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly metrics: PrometheusMetrics;
+  /** A number in [0, 1), to spread the ends of watches. */
+  readonly random: () => number;
+  /** Watches end in order when the server closes. */
+  readonly closing: Closing;
+}
+
+export interface VerbRequest {
+  readonly exchange: Exchange;
+  readonly info: RequestInfo;
+  readonly query: Query;
+  readonly user: User;
+  readonly route: Route;
+  /** Absent when nobody records the request. */
+  readonly notes?: RequestNotes | undefined;
+}
+
+/** Carries a verb out on the registry and writes the answer. */
+export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
+  const { deprecationWarning } = request.route.resource.served;
+  const work = new VerbRun(parts, request).run();
+  if (deprecationWarning === undefined) return work;
+  return work.catch((error: unknown) => {
+    if (!(error instanceof StatusError)) throw error;
+    const { status, headers, warnings } = error;
+    throw new StatusError(status, headers, [deprecationWarning, ...warnings]);
+  });
+}
+
+class VerbRun {
+  private readonly domain: Domain;
+  private readonly metaGroup: string;
+  private readonly target: Target;
+
+  constructor(
+    private readonly parts: VerbParts,
+    private readonly request: VerbRequest,
+  ) {
+    const { route, user, exchange, notes } = request;
+    this.domain = parts.catalog.domain;
+    this.metaGroup = metaGroupOf(this.domain);
+    this.target = {
+      resource: route.resource,
+      namespace: route.namespace,
+      name: route.name,
+      subresource: route.subresource,
+      user,
+      notes,
+      life: exchange,
+      userAgent: userAgentName(exchange.header("user-agent")),
+    };
+  }
+
+  run(): Promise<void> {
+    const { route } = this.request;
+    switch (route.verb) {
+      case "get":
+        return this.get();
+      case "list":
+        return this.list();
+      case "watch":
+        return this.watch();
+      case "create":
+      case "update":
+        return this.write(route.verb);
+      case "patch":
+        return this.patch();
+      case "delete":
+        return this.delete();
+      case "deletecollection":
+        return this.deleteCollection();
+    }
+  }
+
+  private async get(): Promise<void> {
+    const { query } = this.request;
+    const negotiated = this.negotiate("object");
+    if (query.flag("export") === true) {
+      throw badRequest("the export parameter, deprecated since v1.14, is no longer supported");
+    }
+    const resourceVersion = query.get("resourceVersion") ?? "";
+    const item = await this.parts.registry.get(this.target, { resourceVersion });
+    await this.sendItem(item, { status: 200, negotiated, warnings: [] });
+  }
+
+  private async list(): Promise<void> {
+    const { query } = this.request;
+    const negotiated = this.negotiate("list");
+    const options = listOptions(query);
+    const table = this.tableView(negotiated);
+    return this.sendList(await this.parts.registry.list(this.target, options), negotiated, table);
+  }
+
+  private async watch(): Promise<void> {
+    const { exchange, query, route } = this.request;
+    const negotiated = this.negotiate("watch");
+    const sent = watchOptions(query);
+    const table = this.tableView(negotiated);
+    const named = route.oldWatch && route.name !== "";
+    const nameTerm = `metadata.name=${route.name.replace(/[\\,=]/g, "\\$&")}`;
+    const fieldSelector = named
+      ? [sent.fieldSelector, nameTerm].filter(Boolean).join(",")
+      : sent.fieldSelector;
+    const life = new AbortController();
+    const end = () => life.abort(new WatchEnded());
+    const timer = setTimeout(end, this.watchMilliseconds(sent.timeoutSeconds));
+    exchange.signal.addEventListener("abort", end, { once: true });
+    const forget = this.parts.closing.add(end);
+    if (exchange.signal.aborted) end();
+    try {
+      const target = { ...this.target, name: "", life };
+      const events = this.parts.registry.watchBatches(target, { ...sent, fieldSelector });
+      const view = {
+        ...negotiated,
+        resource: route.resource,
+        table,
+        metaGroup: this.metaGroup,
+        messages: messagesOf(this.parts.limits),
+        initialEventsEnd: `${this.domain.api}/initial-events-end`,
+      };
+      await this.sendEvents(events, { view, ended: life.signal });
+    } finally {
+      clearTimeout(timer);
+      forget();
+      exchange.signal.removeEventListener("abort", end);
+      end();
+    }
+  }
+
+  private async sendEvents(
+    events: ReturnType<Registry["watchBatches"]>,
+    { view, ended }: { readonly view: WatchView; readonly ended: AbortSignal },
+  ): Promise<void> {
+    const sink = this.eventSink(view.format);
+    const headers = { "content-type": watchContentType(view.format), ...this.headers([]) };
+    const start = () => {
+      if (sink.started) return;
+      sink.start(200, headers);
+      sink.flush();
+    };
+    const patience = this.parts.limits.watchPatience;
+    const { watches } = this.parts.metrics;
+    const count = watches.of(view.resource);
+    const late = () => watches.terminated(view.resource);
+    await streamEvents(sink, events, { view, ended, start, patience, count, late });
+    start();
+    sink.end();
+  }
+
+  /** Events go over a WebSocket where the client asks for one. */
+  private eventSink(format: Format): Sink {
+    const { exchange } = this.request;
+    const upgrade = webSocketOf(exchange);
+    if (upgrade === undefined) return exchange.sink;
+    const offered = exchange.header("sec-websocket-protocol") ?? "";
+    const protocols = withoutToken(offered, this.domain);
+    return new WebSocketSink(exchange, upgrade, { format, protocols });
+  }
+
+  private watchMilliseconds(timeoutSeconds: number | undefined): number {
+    const { limits, random } = this.parts;
+    if (timeoutSeconds) return Math.min(Math.max(timeoutSeconds * 1000, 0), 2 ** 31 - 1);
+    return limits.watchTimeout * (1 + random());
+  }
+
+  private async write(verb: "create" | "update"): Promise<void> {
+    const { exchange, query } = this.request;
+    const negotiated = this.negotiate(this.isQuestion ? "status" : "object");
+    const body = await this.body(bodyFormat(exchange.header("content-type"), this.isCustom));
+    const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
+    const options = writeOptions(query, { kind, domain: this.domain });
+    this.tableView(negotiated);
+    const { registry } = this.parts;
+    const written =
+      verb === "create"
+        ? await registry.create(this.target, body, options)
+        : await registry.update(this.target, body, options);
+    return this.sendWritten(written, negotiated);
+  }
+
+  /** What can only be created is never shown as a table. */
+  private get isQuestion(): boolean {
+    const { resource, subresource } = this.request.route;
+    const below = resource.kind.subresources.find(({ name }) => name === subresource);
+    const verbs: readonly string[] = below?.verbs ?? resource.kind.verbs;
+    return verbs.length === 1 && verbs[0] === "create";
+  }
+
+  private async patch(): Promise<void> {
+    const { exchange, query } = this.request;
+    const { patchType, format } = patchTypeOf(exchange.header("content-type"), this.isCustom);
+    const negotiated = this.negotiate("object");
+    const body = await this.body(format);
+    this.request.notes?.sent({ json: () => bodyJson(body) });
+    const options: PatchOptions = {
+      ...writeOptions(query, {
+        kind: "PatchOptions",
+        domain: this.domain,
+        apply: patchType === "apply",
+      }),
+      patchType,
+      force: query.flag("force"),
+    };
+    const written = await this.parts.registry.patch(this.target, body, options);
+    return this.sendWritten(written, negotiated);
+  }
+
+  private async delete(): Promise<void> {
+    const negotiated = this.negotiate("object");
+    const options = await this.deleteOptions();
+    if (options.ignoreReadError === true) await this.mayIgnoreReadErrors();
+    const deleted = await this.parts.registry.delete(this.target, options);
+    const status = isPending(deleted) && options.orphanDependents === false ? 202 : 200;
+    const warnings = [...this.deletionWarnings(options), ...(deleted.warnings ?? [])];
+    if ("item" in deleted) {
+      return this.sendItem(deleted.item, { status, negotiated, warnings });
+    }
+    this.request.notes?.answeredStatus(deleted.status);
+    const pretty = this.pretty(negotiated);
+    const headers = { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) };
+    const body = statusBody(deleted.status, { ...negotiated, pretty });
+    answer(this.request.exchange, { status, headers }, body);
+  }
+
+  /** Deleting unread what nobody can check is a permission of its own. */
+  private async mayIgnoreReadErrors(): Promise<void> {
+    const { user, info } = this.request;
+    const attributes = { user, request: { ...info, verb: "unsafe-delete-ignore-read-errors" } };
+    const { verdict, reason } = await this.parts.authorizer.authorize(attributes);
+    if (verdict !== "allow") throw forbidden(attributes, reason);
+  }
+
+  private deletionWarnings({ propagationPolicy, orphanDependents }: DeleteOptions): string[] {
+    const { deletionWarning } = this.request.route.resource.kind.rules;
+    const isSaid = propagationPolicy !== undefined || orphanDependents !== undefined;
+    return isSaid || deletionWarning === undefined ? [] : [deletionWarning];
+  }
+
+  private async deleteCollection(): Promise<void> {
+    const { query } = this.request;
+    const negotiated = this.negotiate("object");
+    const list = listOptions(query);
+    const options = await this.deleteOptions();
+    const table = this.tableView(negotiated);
+    const deleted = await this.parts.registry.deleteCollection(this.target, list, options);
+    return this.sendList(deleted, negotiated, table, this.deletionWarnings(options));
+  }
+
+  private async deleteOptions() {
+    const { exchange, query } = this.request;
+    const body = await exchange.body(this.parts.limits.bodyBytes);
+    const raw =
+      body.byteLength === 0
+        ? deleteOptionsOfQuery(query)
+        : deleteOptionsOfBody(body, bodyFormat(exchange.header("content-type")));
+    if (body.byteLength > 0) this.request.notes?.sent({ json: () => deleteOptionsJson(raw) });
+    return checkDeleteOptions(raw, this.domain);
+  }
+
+  private async body(format: Body["format"]): Promise<Body> {
+    return { bytes: await this.request.exchange.body(this.parts.limits.bodyBytes), format };
+  }
+
+  private negotiate(offer: Offer): Negotiated {
+    const negotiator = negotiatorOf(this.parts.catalog);
+    // A Scale is no custom resource, whatever it is the scale of.
+    const custom = this.isCustom && this.target.subresource !== "scale";
+    return negotiator.negotiate(this.request.exchange.header("accept"), offer, custom);
+  }
+
+  private get isCustom(): boolean {
+    return this.target.resource.kind.custom !== undefined;
+  }
+
+  private pretty(negotiated: Negotiated): boolean {
+    const { query, exchange } = this.request;
+    return (
+      negotiated.format === "json" &&
+      (negotiated.pretty || wantsPretty(query.get("pretty"), exchange.header("user-agent")))
+    );
+  }
+
+  private tableView({ as }: Negotiated): TableView | undefined {
+    if (as?.kind !== "Table") return undefined;
+    const include = includeObject(this.request.query.get("includeObject"));
+    return { as, include, metaGroup: this.metaGroup, now: this.parts.clock.now() };
+  }
+
+  private headers(warnings: readonly string[]): Record<string, string | readonly string[]> {
+    const { deprecationWarning } = this.request.route.resource.served;
+    const all = deprecationWarning === undefined ? warnings : [deprecationWarning, ...warnings];
+    return all.length === 0 ? {} : { warning: warningHeaders(all) };
+  }
+
+  private sendWritten(written: WriteAnswer, negotiated: Negotiated): Awaitable<void> {
+    const { created, warnings } = written;
+    return this.sendItem(written.item, { status: created ? 201 : 200, negotiated, warnings });
+  }
+
+  private sendItem(
+    item: Item,
+    options: { status: number; negotiated: Negotiated; warnings: readonly string[] },
+  ): Awaitable<void> {
+    const { negotiated, status, warnings } = options;
+    const { exchange } = this.request;
+    const pieces = this.oneObject(item, negotiated);
+    const shown = this.pretty(negotiated) ? [new Indenter().feed(joinPieces(pieces))] : pieces;
+    const whole = negotiated.format === "json" ? [...shown, "\n"] : shown;
+    return answerPieces(exchange.sink, this.answerOptions(negotiated, status, warnings), whole);
+  }
+
+  private answerOptions(
+    { format }: Negotiated,
+    status: number,
+    warnings: readonly string[],
+  ): AnswerOptions {
+    const { limits } = this.parts;
+    return {
+      status,
+      headers: { "content-type": mediaTypes[format], ...this.headers(warnings) },
+      gzipAbove: gzipAbove(this.request.exchange, limits.gzipThreshold),
+      memory: answerMemoryOf(limits),
+    };
+  }
+
+  private oneObject(item: Item, negotiated: Negotiated): readonly (string | Uint8Array)[] {
+    const { as, format } = negotiated;
+    if (as === undefined) return itemPieces(item, format);
+    if (as.kind === "PartialObjectMetadataList") throw noListRequested(item.resource);
+    const table = this.tableView(negotiated);
+    if (table === undefined) {
+      const typeMeta = partialTypeMeta(as, this.metaGroup);
+      return partialPieces(metadataAlone(item), typeMeta, format);
+    }
+    const { resourceVersion } = item.object.metadata;
+    const metadata = resourceVersion ? { resourceVersion } : {};
+    const head = tableHead(item.resource, table, { metadata, columns: true });
+    return yamlWhenAsked(`${head}${rowJson(item, table)}${tableTail}`, format);
+  }
+
+  private async sendList(
+    list: ItemList,
+    negotiated: Negotiated,
+    table: TableView | undefined,
+    warnings: readonly string[] = [],
+  ): Promise<void> {
+    const { exchange, route } = this.request;
+    const options = this.answerOptions(negotiated, 200, warnings);
+    const writer = new AnswerWriter(exchange.sink, options);
+    const pretty = this.pretty(negotiated);
+    const { resource } = route;
+    const { metaGroup } = this;
+    const [messages, runs] = [messagesOf(this.parts.limits), runsOf(this.parts.limits)];
+    const view = { resource, table, metaGroup, messages, runs, ...negotiated, pretty };
+    try {
+      await writeList(writer, list, view);
+    } finally {
+      writer.abandon();
+    }
+  }
+}
+
+const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf(domain)));
+
+/** What a server keeps of its encodings. */
+const messagesOf = memoize(({ keptBytes }: Limits) => new Keeper(keptBytes));
+const runsOf = memoize(({ keptRunBytes }: Limits) => new Keeper(keptRunBytes));
+
+/** Why the events of a watch stop: its time is up, or one of its ends has gone. */
+class WatchEnded extends Error {
+  override readonly name = "WatchEnded";
+}
+
+function isPending(deleted: DeleteAnswer): boolean {
+  return "item" in deleted && deleted.pending;
+}
+
+function yamlWhenAsked(json: string, format: Negotiated["format"]): readonly string[] {
+  return [format === "yaml" ? printYaml(JSON.parse(json)) : json];
+}
+
+/** The program's name in a user agent: what stands before the first slash. */
+function userAgentName(userAgent: string | undefined): string {
+  const slash = userAgent?.indexOf("/") ?? -1;
+  return slash < 0 ? (userAgent ?? "") : userAgent!.slice(0, slash);
+}

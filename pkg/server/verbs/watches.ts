@@ -1,0 +1,284 @@
+import { concatBytes, type Keeper, type Kept } from "#base";
+import { type Resource, type Status, StatusError } from "#meta";
+import type { EventBatch, ItemEvent, ObjectEvent } from "#registry";
+import { fromJson, toJson } from "#schema";
+import {
+  itemJson,
+  itemEnvelope,
+  partialPieces,
+  partialTypeMeta,
+  type Pieces,
+  metadataAlone,
+  statusBody,
+  structEnvelope,
+  typeMetaOf,
+} from "../response/encode.ts";
+import { joined } from "../response/response-writer.ts";
+import type { Sink } from "../transport/exchange.ts";
+import { lengthPrefix } from "./lists.ts";
+import type { WatchCounter } from "../metrics/watching.ts";
+import { type Format, mediaTypes, type Negotiated } from "../response/negotiation.ts";
+import {
+  joinPieces,
+  objectRowJson,
+  rowJson,
+  tableHead,
+  tableTail,
+  type TableView,
+} from "../response/table.ts";
+
+export interface WatchView extends Negotiated {
+  readonly resource: Resource;
+  readonly table: TableView | undefined;
+  readonly metaGroup: string;
+  /** Keeps frames with their events. */
+  readonly messages: Keeper;
+  /** Key of the annotation that marks the end of the initial events. */
+  readonly initialEventsEnd: string;
+}
+
+export function watchContentType(format: Format): string {
+  return format === "json" ? mediaTypes.json : `${mediaTypes[format]};stream=watch`;
+}
+
+/**
+ * Encodes the events of one watch. What others will send in the same form is encoded once and kept
+ * with the event or the batch. Only the first event of a table names the columns.
+ */
+class EventEncoder {
+  private columns = true;
+  /** Watches with the same form, of the same resource, send the same bytes; "" = nobody else. */
+  private readonly form: string;
+
+  constructor(private readonly view: WatchView) {
+    const { format, as, table } = view;
+    this.form = table === undefined ? `${format} ${as?.kind ?? ""} ${as?.version ?? ""}` : "";
+  }
+
+  /** All frames of a batch. */
+  batch({ events, encoded }: EventBatch): Uint8Array {
+    const known = encoded?.get(this.form);
+    if (known !== undefined) return known;
+    const [only] = events;
+    const frames = events.length === 1 ? this.shared(only!) : concatBytes(this.frames(events));
+    if (this.form !== "") encoded?.set(this.form, frames);
+    return frames;
+  }
+
+  /** One frame: a line of JSON, or a length (four bytes, big-endian) and a Protobuf WatchEvent. */
+  frame(event: ItemEvent): Uint8Array {
+    if (this.view.format === "protobuf") {
+      return protobufFrame(event.type, this.protobufObject(event));
+    }
+    const pieces = [`{"type":"${event.type}","object":`, ...this.jsonObject(event), "}\n"];
+    let size = 0;
+    for (const piece of pieces) {
+      size += typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
+    }
+    return joined(pieces, size);
+  }
+
+  private frames(events: readonly ItemEvent[]): readonly Uint8Array[] {
+    return events.map((event) => this.shared(event));
+  }
+
+  private shared(event: ItemEvent): Uint8Array {
+    if (this.form === "" || !("encoded" in event)) return this.frame(event);
+    const frames = framesOf(event);
+    const known = frames.byForm.get(this.form);
+    if (known !== undefined) return known;
+    const frame = this.frame(event);
+    frames.byForm.set(this.form, frame);
+    this.view.messages.keep(frames, frame.byteLength + 200);
+    return frame;
+  }
+
+  private jsonObject(event: ItemEvent): Pieces {
+    const { resource, as, table, metaGroup } = this.view;
+    if (event.type === "ERROR") return [errorJson(event.status)];
+    if (table !== undefined) return [this.tableOf(event, table)];
+    if (event.type === "BOOKMARK") {
+      const object = this.bookmark(event);
+      if (as === undefined) return [toJson(resource.struct, object, typeMetaOf(resource))];
+      return partialPieces(object.metadata, partialTypeMeta(as, metaGroup), "json");
+    }
+    if (as === undefined) return itemJson(event.item, false);
+    return partialPieces(metadataAlone(event.item), partialTypeMeta(as, metaGroup), "json");
+  }
+
+  private tableOf(event: Exclude<ItemEvent, { type: "ERROR" }>, view: TableView): string {
+    const { resource } = this.view;
+    const object = event.type === "BOOKMARK" ? this.bookmark(event) : event.item.object;
+    const row =
+      event.type === "BOOKMARK" ? objectRowJson(resource, object, view) : rowJson(event.item, view);
+    const metadata = { resourceVersion: object.metadata.resourceVersion };
+    const head = tableHead(resource, view, { metadata, columns: this.columns });
+    this.columns = false;
+    return head + row + tableTail;
+  }
+
+  private protobufObject(event: ItemEvent): Uint8Array {
+    const { resource, as, metaGroup } = this.view;
+    if (event.type === "ERROR") {
+      const negotiated = { format: "protobuf", as: undefined, pretty: false } as const;
+      return bytesOf(statusBody(event.status, negotiated));
+    }
+    if (as !== undefined) {
+      const metadata =
+        event.type === "BOOKMARK" ? this.bookmark(event).metadata : metadataAlone(event.item);
+      return onlyPiece(partialPieces(metadata, partialTypeMeta(as, metaGroup), "protobuf"));
+    }
+    if (event.type === "BOOKMARK") {
+      return structEnvelope(resource.struct, this.bookmark(event), typeMetaOf(resource));
+    }
+    return itemEnvelope(event.item, this.view.messages);
+  }
+
+  /** An otherwise empty object of the kind that carries the version. */
+  private bookmark(event: Extract<ItemEvent, { type: "BOOKMARK" }>): any {
+    const annotations = event.initialEventsEnd ? { [this.view.initialEventsEnd]: "true" } : {};
+    const metadata = { resourceVersion: String(event.revision), annotations };
+    return fromJson(this.view.resource.struct, { metadata });
+  }
+}
+
+/** The frames of an event that many may see, by form. */
+class Frames implements Kept {
+  readonly byForm = new Map<string, Uint8Array>();
+
+  forget(): void {
+    this.byForm.clear();
+  }
+}
+
+function framesOf(event: ObjectEvent): Frames {
+  event.encoded ??= new Frames();
+  return event.encoded as Frames;
+}
+
+const TYPE_TAG = 0x0a;
+const OBJECT_TAG = 0x12;
+const RAW_TAG = 0x0a;
+
+/**
+ * A WatchEvent: field 1 is the type, field 2 a RawExtension whose field 1 holds the enveloped
+ * object. Written by hand, so that the object's bytes are copied once.
+ */
+function protobufFrame(type: string, object: Uint8Array): Uint8Array {
+  const name = Buffer.from(type, "latin1");
+  const raw = lengthPrefix(RAW_TAG, object.byteLength);
+  const extension = lengthPrefix(OBJECT_TAG, raw.byteLength + object.byteLength);
+  const head = [lengthPrefix(TYPE_TAG, name.byteLength), name, extension, raw];
+  const size = head.reduce((sum, part) => sum + part.byteLength, object.byteLength);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(size);
+  return Buffer.concat([length, ...head, object], 4 + size);
+}
+
+function errorJson(status: Status): string {
+  return bytesText(statusBody(status, { format: "json", as: undefined, pretty: false })).trimEnd();
+}
+
+function bytesText(piece: string | Uint8Array): string {
+  return typeof piece === "string" ? piece : joinPieces([piece]);
+}
+
+function bytesOf(piece: string | Uint8Array): Uint8Array {
+  return typeof piece === "string" ? Buffer.from(piece) : piece;
+}
+
+function onlyPiece(pieces: Pieces): Uint8Array {
+  return bytesOf(pieces[0]!);
+}
+
+/**
+ * Milliseconds that a watch may take to fail before its headers leave; a later failure is an
+ * ERROR event.
+ */
+const QUIET = 25;
+
+export interface StreamOptions {
+  readonly view: WatchView;
+  /** Sends status and headers; calling it again does nothing. */
+  readonly start: () => void;
+  readonly ended: AbortSignal;
+  /** Milliseconds that a client may take until it reads on. */
+  readonly patience: number;
+  /** Hears of what is sent. */
+  readonly count?: WatchCounter;
+  /** Hears of a client that took nothing for too long. */
+  readonly late?: () => void;
+}
+
+/**
+ * Sends events until they end, the client leaves or `ended` aborts (which must end the events,
+ * too); then the stream ends in order. A client that does not read holds up only its own watch, and
+ * not for ever.
+ */
+export async function streamEvents(
+  sink: Sink,
+  events: AsyncIterableIterator<EventBatch>,
+  options: StreamOptions,
+): Promise<void> {
+  const { start, ended, view } = options;
+  const encoder = new EventEncoder(view);
+  const quiet = setTimeout(start, QUIET);
+  try {
+    for (;;) {
+      const step = await events.next();
+      if (step.done || ended.aborted) break;
+      start();
+      if (view.as?.kind === "PartialObjectMetadataList") break;
+      const frames = encoder.batch(step.value);
+      options.count?.(step.value.events.length, frames.byteLength);
+      const full = sink.write([frames]);
+      if (full !== undefined && !(await roomInTime(full, options))) break;
+      if (ended.aborted || step.value.events.at(-1)?.type === "ERROR") break;
+    }
+  } catch (error) {
+    if (ended.aborted) return;
+    if (!sink.started || !(error instanceof StatusError)) throw error;
+    await sink.write([encoder.frame({ type: "ERROR", status: error.status })]);
+  } finally {
+    clearTimeout(quiet);
+    void events.return?.();
+  }
+}
+
+/** False when the watch is over, or the client has taken nothing for too long. */
+async function roomInTime(full: Promise<void>, options: StreamOptions): Promise<boolean> {
+  const { ended, patience } = options;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => {
+      options.late?.();
+      resolve(false);
+    }, patience);
+  });
+  try {
+    const room = orEnded(
+      full.then(() => true),
+      ended,
+    ).then((value) => value === true);
+    return await Promise.race([room, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** undefined when `ended` aborts first. */
+function orEnded<T>(step: Promise<T>, ended: AbortSignal): Promise<T | undefined> {
+  if (ended.aborted) {
+    step.catch(() => undefined);
+    return Promise.resolve(undefined);
+  }
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(undefined);
+    ended.addEventListener("abort", onAbort, { once: true });
+    const settle = () => ended.removeEventListener("abort", onAbort);
+    step.then(
+      (value) => (settle(), resolve(value)),
+      (error: unknown) => (settle(), reject(error)),
+    );
+  });
+}
