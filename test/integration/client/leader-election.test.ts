@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { type Clock, seededRandom } from "#base";
+import {
+  type Client,
+  ConnectionFault,
+  RegistryClient,
+  runElection,
+  timesFault,
+  usualTimes,
+} from "#client";
+import { skewed, SlowClock } from "../../../pkg/client/testing.ts";
+import { type TestRegistry, testRegistry } from "../../../pkg/registry/testing.ts";
+
+interface Candidate {
+  readonly name: string;
+  readonly running: Promise<void>;
+  /** Asks it to stop. */
+  readonly life: AbortController;
+  /** "cut": no request arrives. "lost": requests arrive, and their answers do not. */
+  network: "fine" | "cut" | "lost";
+  leads: boolean;
+}
+
+describe("leader election", () => {
+  let test: TestRegistry;
+  let clock: SlowClock;
+  let candidates: Candidate[];
+  /** Who began to lead, in order. */
+  let leaders: string[];
+  let together: string[];
+
+  beforeEach(async () => {
+    test = await testRegistry({ namespaces: ["kube-system"] });
+    clock = new SlowClock();
+    candidates = [];
+    leaders = [];
+    together = [];
+  });
+  afterEach(async () => {
+    for (const { life } of candidates) life.abort();
+    await clock.pass(60_000);
+    await Promise.all(candidates.map(({ running }) => running));
+    assert.deepEqual(together, [], "two candidates have led at the same time");
+  });
+
+  function candidate(name: string, own: Clock = clock): Candidate {
+    const life = new AbortController();
+    const made: Candidate = { name, life, network: "fine", leads: false, running: join() };
+    candidates.push(made);
+    return made;
+
+    async function join(): Promise<void> {
+      await Promise.resolve();
+      await runElection({
+        ...usualTimes,
+        client: throughNetwork(made),
+        namespace: "kube-system",
+        name: "lock",
+        identity: name,
+        clock: own,
+        random: seededRandom(name),
+        signal: life.signal,
+        lead: (term) => lead(made, term),
+        report: () => undefined,
+      });
+    }
+  }
+
+  async function lead(one: Candidate, term: AbortSignal): Promise<void> {
+    leaders.push(one.name);
+    one.leads = true;
+    const others = candidates.filter((each) => each !== one && each.leads);
+    together.push(...others.map((each) => `${each.name} and ${one.name}`));
+    await new Promise((resolve) => term.addEventListener("abort", resolve, { once: true }));
+    one.leads = false;
+  }
+
+  function throughNetwork(one: Candidate): Client {
+    const { signal } = new AbortController();
+    const who = { user: test.target("v1/namespaces").user, userAgent: one.name };
+    const client = new RegistryClient({ ...test, ...who, signal });
+    const fault = () => new ConnectionFault("no answer", false);
+    const through = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (one.network === "cut") throw fault();
+      const answer = await work();
+      if (one.network === "lost") throw fault();
+      return answer;
+    };
+    async function* watch(...call: Parameters<Client["watch"]>) {
+      for await (const event of client.watch(...call)) {
+        if (one.network !== "fine") throw fault();
+        yield event;
+      }
+    }
+    return Object.assign(Object.create(client) as Client, {
+      watch: watch as Client["watch"],
+      get: ((...call) => through(() => client.get(...call))) as Client["get"],
+      create: ((...call) => through(() => client.create(...call))) as Client["create"],
+      update: ((...call) => through(() => client.update(...call))) as Client["update"],
+    });
+  }
+
+  async function lease(): Promise<any> {
+    const item = await test.get("coordination.k8s.io/v1/leases/kube-system/lock");
+    return item.object.spec;
+  }
+
+  it("writes who leads since when, and renews it", async () => {
+    candidate("a");
+    await clock.pass(1);
+    const first = await lease();
+    assert.equal(first.holderIdentity, "a");
+    assert.equal(first.leaseDurationSeconds, 15);
+    assert.equal(first.leaseTransitions, 0);
+    await clock.pass(60_000);
+    const later = await lease();
+    assert.equal(later.acquireTime, first.acquireTime);
+    assert.ok(Date.parse(later.renewTime) - Date.parse(first.renewTime) >= 58_000);
+    assert.deepEqual(leaders, ["a"]);
+  });
+
+  it("hands over at once when the leader leaves", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    candidate("b");
+    await clock.pass(20_000);
+    assert.deepEqual(leaders, ["a"]);
+    first.life.abort();
+    await clock.pass(1);
+    assert.deepEqual(leaders, ["a", "b"]);
+    assert.equal((await lease()).leaseTransitions, 1);
+  });
+
+  it("leaves the lease free", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    first.life.abort();
+    await clock.pass(1);
+    const free = await lease();
+    assert.equal(free.holderIdentity, "");
+    assert.equal(free.leaseDurationSeconds, 1);
+  });
+
+  it("takes over as soon as the lease has run out", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    candidate("b");
+    await clock.pass(20_000);
+    first.network = "cut";
+    await clock.pass(15_000);
+    assert.deepEqual(leaders, ["a", "b"]);
+  });
+
+  for (const network of ["cut", "lost"] as const) {
+    it(`a leader whose network is ${network} stops before another begins`, async () => {
+      const first = candidate("a");
+      await clock.pass(1);
+      candidate("b");
+      await clock.pass(20_000);
+      first.network = network;
+      await clock.pass(10_001);
+      if (network === "cut") assert.equal(first.leads, false);
+      first.network = "cut";
+      await clock.pass(20_000);
+      assert.deepEqual(leaders, ["a", "b"]);
+    });
+  }
+
+  it("does not care how wrong the clocks are", async () => {
+    const first = candidate(
+      "a",
+      skewed(clock, () => -3_600_000),
+    );
+    await clock.pass(1);
+    candidate(
+      "b",
+      skewed(clock, () => 7_200_000),
+    );
+    await clock.pass(120_000);
+    assert.deepEqual(leaders, ["a"]);
+    first.network = "cut";
+    await clock.pass(14_000);
+    assert.deepEqual(leaders, ["a"], "the lease was good for 15 seconds after it was last seen");
+    await clock.pass(8_000);
+    assert.deepEqual(leaders, ["a", "b"]);
+  });
+
+  it("never has two leaders, whatever happens to the network and to clocks", async () => {
+    const random = seededRandom(8);
+    const skews = [-50_000, 0, 50_000];
+    for (const [index, name] of ["a", "b", "c"].entries()) {
+      candidate(
+        name,
+        skewed(clock, () => skews[index]!),
+      );
+    }
+    for (let step = 0; step < 120; step++) {
+      skews[random.below(3)] = (random.next() - 0.5) * 7_200_000;
+      const one = random.pick(candidates);
+      one.network = random.pick(["fine", "fine", "cut", "lost"] as const);
+      await clock.pass(random.below(9_000));
+    }
+    assert.ok(leaders.length > 2, `the lead has moved: ${leaders.join(" ")}`);
+  });
+
+  it("gives a lease that others wrote to no longer life", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    candidate("b");
+    await clock.pass(4_000);
+    first.network = "cut";
+    for (let second = 0; second < 25; second++) {
+      const labels = { second: String(second) };
+      await test.patch("coordination.k8s.io/v1/leases/kube-system/lock", { metadata: { labels } });
+      await clock.pass(1_000);
+    }
+    assert.deepEqual(leaders, ["a", "b"]);
+  });
+
+  it("refuses times that cannot work", () => {
+    assert.equal(timesFault(usualTimes), undefined);
+    assert.match(String(timesFault({ ...usualTimes, renewDeadlineMs: 15_000 })), /leaseDuration/);
+    assert.match(String(timesFault({ ...usualTimes, retryPeriodMs: 9_000 })), /retryPeriod/);
+  });
+});

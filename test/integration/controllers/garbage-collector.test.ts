@@ -1,0 +1,87 @@
+/** What the collector makes of owners that are late, wrong or gone. */
+import assert from "node:assert/strict";
+import { setMaxListeners } from "node:events";
+import { systemClock } from "#base";
+import { selectControllers, usualWorkers } from "#controllers";
+import { contextOn } from "../../../pkg/controllers/testing.ts";
+import { type TestRegistry, testRegistry } from "../../../pkg/registry/testing.ts";
+
+const maps = "v1/configmaps/ns";
+
+describe("garbage collector", () => {
+  let test: TestRegistry;
+  let life: AbortController;
+  let running: Promise<unknown>;
+
+  beforeEach(async () => {
+    test = await testRegistry();
+    life = new AbortController();
+    setMaxListeners(0, life.signal);
+    const { signal } = life;
+    const context = contextOn({ ...test, clock: systemClock, signal, report: () => undefined });
+    const [controller] = selectControllers(["garbagecollector"]);
+    running = controller!.run(context, { ...usualWorkers, settleMs: 0, rootCa: "" });
+  });
+  afterEach(async () => {
+    life.abort();
+    await running;
+  });
+
+  async function make(name: string, owners: readonly object[], more: object = {}): Promise<string> {
+    const metadata = { name, ownerReferences: owners, ...more };
+    const { item } = await test.post(maps, { metadata });
+    return item.object.metadata.uid;
+  }
+
+  const ref = (name: string, uid: string, more: object = {}) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    name,
+    uid,
+    ...more,
+  });
+
+  async function until(expected: readonly string[]): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const names = await test.names(maps);
+      if (String(names) === String(expected)) return;
+      if (tries > 400) assert.deepEqual(names, expected);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  it("deletes what nobody owns any more, and keeps what somebody does", async () => {
+    const first = await make("first", []);
+    const second = await make("second", []);
+    await make("both", [ref("first", first), ref("second", second)]);
+    await make("one", [ref("first", first)]);
+    await make("never", [ref("nobody", "00000000-0000-0000-0000-000000000000")]);
+    const strange = { apiVersion: "example.com/v1", kind: "Strange", name: "s", uid: "u" };
+    await make("strange", [strange]);
+    await test.remove(`${maps}/first`);
+    await until(["both", "second", "strange"]);
+    const { object } = await test.get(`${maps}/both`);
+    const left = object.metadata.ownerReferences.map(({ name }: { name: string }) => name);
+    assert.deepEqual(left, ["second"]);
+  });
+
+  it("orphans, and waits for dependents, as the deletion asks", async () => {
+    const owner = await make("owner", []);
+    await make("child", [ref("owner", owner)]);
+    await test.remove(`${maps}/owner`, { propagationPolicy: "Orphan" });
+    await until(["child"]);
+    assert.equal((await test.get(`${maps}/child`)).object.metadata.ownerReferences, undefined);
+    const parent = await make("parent", []);
+    const blocking = ref("parent", parent, { blockOwnerDeletion: true });
+    await make("held", [blocking], { finalizers: ["example.com/hold"] });
+    await test.remove(`${maps}/parent`, { propagationPolicy: "Foreground" });
+    const isGoing = async () => (await test.get(`${maps}/held`)).object.metadata.deletionTimestamp;
+    for (let tries = 0; !(await isGoing()); tries++) {
+      assert.ok(tries < 400, "the dependent is not deleted");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await until(["child", "held", "parent"]);
+    await test.patch(`${maps}/held`, { metadata: { finalizers: null } });
+    await until(["child"]);
+  });
+});

@@ -1,0 +1,145 @@
+/** Encryption at rest through the public door: rotation, and objects whose key was lost. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { type Clock, systemClock } from "#base";
+import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
+
+/** Of files that are followed. */
+const betweenLooksMs = 2_000;
+const secrets = "/api/v1/namespaces/default/secrets";
+
+function aesgcm(...bytes: readonly number[]): { readonly configuration: string } {
+  const keys = bytes.map((byte) => ({
+    name: `key${byte}`,
+    secret: Buffer.alloc(32, byte).toString("base64"),
+  }));
+  return {
+    configuration: JSON.stringify({
+      apiVersion: "apiserver.config.k8s.io/v1",
+      kind: "EncryptionConfiguration",
+      resources: [{ resources: ["secrets"], providers: [{ aesgcm: { keys } }, { identity: {} }] }],
+    }),
+  };
+}
+
+describe("encryption at rest, over HTTP", () => {
+  let directory: string;
+  let server: RunningServer | undefined;
+
+  beforeEach(() => {
+    directory = mkdtempSync(path.join(tmpdir(), "keelson-encryption-"));
+  });
+  afterEach(async () => {
+    await server?.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  async function start(...keys: readonly number[]): Promise<RunningServer> {
+    await server?.close();
+    server = await startServer({
+      storage: { kind: "embedded", directory },
+      controllers: false,
+      tokens: "alicetoken,alice,alice-uid\n",
+      report: () => undefined,
+      ...(keys.length === 0 ? {} : { encryption: aesgcm(...keys) }),
+    });
+    return server;
+  }
+
+  async function call(method: string, at: string, body?: object) {
+    const headers = { "content-type": "application/json" };
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await server!.fetch(at, { method, headers, ...init });
+    return { status: answer.status, body: (await answer.json()) as any };
+  }
+  const create = (name: string) =>
+    call("POST", secrets, { metadata: { name }, stringData: { password: "hidden" } });
+  const names = async () =>
+    (await call("GET", secrets)).body.items.map((item: any) => item.metadata.name);
+
+  it("writes the same object again with the new key, once", async () => {
+    await start(1);
+    await create("a");
+    await start(2, 1);
+    const { body: before } = await call("GET", `${secrets}/a`);
+    const { body: after } = await call("PUT", `${secrets}/a`, before);
+    assert.notEqual(after.metadata.resourceVersion, before.metadata.resourceVersion);
+    const { body: again } = await call("PUT", `${secrets}/a`, after);
+    assert.equal(again.metadata.resourceVersion, after.metadata.resourceVersion);
+    await start(2);
+    const { body: read } = await call("GET", `${secrets}/a`);
+    assert.equal(Buffer.from(read.data.password, "base64").toString(), "hidden");
+  });
+
+  it("serves what it can while a key is lost, and lets the rest be deleted", async () => {
+    await start(1);
+    await create("lost");
+    await start(2);
+    await create("found");
+    assert.deepEqual(await names(), ["found"]);
+    const { status, body } = await call("GET", `${secrets}/lost`);
+    assert.deepEqual([status, body.reason], [500, "InternalError"]);
+    assert.match(body.message, /unable to transform key "\/registry\/secrets\/default\/lost"/);
+    assert.equal((await create("lost")).body.reason, "AlreadyExists");
+    assert.equal((await call("DELETE", `${secrets}/lost`)).status, 500);
+
+    const option = { ignoreStoreReadErrorWithClusterBreakingPotential: true };
+    const both = { ...option, gracePeriodSeconds: 0 };
+    assert.equal((await call("DELETE", `${secrets}/lost`, both)).status, 422);
+    const gone = await call("DELETE", `${secrets}/lost`, option);
+    assert.deepEqual([gone.status, gone.body.status], [200, "Success"]);
+    assert.equal((await create("lost")).status, 201);
+    assert.deepEqual(await names(), ["found", "lost"]);
+  });
+
+  it("follows a file of keys, and keeps those in force when it becomes wrong", async () => {
+    const file = path.join(directory, "encryption.json");
+    const told: string[] = [];
+    const seen = { looks: 0 };
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal, options) => {
+        if (ms !== betweenLooksMs) return systemClock.sleep(ms, signal, options);
+        seen.looks++;
+        return systemClock.sleep(1, signal, options);
+      },
+    };
+    /** Resolves when the file has been looked at since. */
+    const write = async (text: string) => {
+      writeFileSync(file, text);
+      const enough = seen.looks + 2;
+      while (seen.looks < enough) await setImmediate();
+    };
+    writeFileSync(file, aesgcm(1).configuration);
+    server = await startServer({
+      storage: { kind: "embedded", directory },
+      controllers: false,
+      clock,
+      encryption: { configuration: { file } },
+      report: (what, error) => told.push(`${what}: ${String(error)}`),
+    });
+    await write("nonsense");
+    assert.equal(told.length, 1);
+    assert.match(told[0]!, /^reload of .*encryption.json: ConfigurationFault: expected apiVersion/);
+    await create("first");
+    await write(aesgcm(2, 1).configuration);
+    await create("second");
+    assert.deepEqual(await names(), ["first", "second"]);
+    const { body: first } = await call("GET", `${secrets}/first`);
+    const { body: again } = await call("PUT", `${secrets}/first`, first);
+    assert.notEqual(again.metadata.resourceVersion, first.metadata.resourceVersion);
+    await start(2);
+    assert.deepEqual(await names(), ["first", "second"]);
+  });
+
+  it("does not take ciphertext for objects without any configuration", async () => {
+    await start(1);
+    await create("a");
+    await start();
+    assert.deepEqual(await names(), []);
+    assert.match((await call("GET", `${secrets}/a`)).body.message, /encrypted data/);
+  });
+});
