@@ -1,5 +1,5 @@
 import { deepClone, type JsonObject } from "#base";
-import { applyConfiguration, describeObject } from "#apply";
+import { applyConfiguration, describeObject } from "#fieldmanager";
 import { badRequest, conflict, parseYaml, plainFailure, YamlFault } from "#meta";
 import { checkDepth, DecodeFault, fromJson, JsonFault, parseJson } from "#schema";
 import { type Decoded, toHub } from "./body.ts";

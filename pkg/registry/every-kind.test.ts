@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { applyConfiguration } from "#apply";
+import { applyConfiguration } from "#fieldmanager";
 import { builtinKinds } from "#api";
 import { type JsonObject, seededRandom } from "#base";
 import { Catalog, kubernetes, parseYaml, printYaml, type Resource, StatusError } from "#meta";

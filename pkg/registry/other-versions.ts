@@ -1,4 +1,4 @@
-import { OwnershipFault } from "#apply";
+import { OwnershipFault } from "#fieldmanager";
 import type { JsonObject } from "#base";
 import { type ObjectConversion, printJson, StatusError } from "#meta";
 import type { Target } from "./contract.ts";

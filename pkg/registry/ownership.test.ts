@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { entriesAfterUpdate } from "#apply";
+import { entriesAfterUpdate } from "#fieldmanager";
 import { type JsonObject, seededRandom } from "#base";
 import type { Resource, StatusError } from "#meta";
 import { arbitrary } from "#schema";

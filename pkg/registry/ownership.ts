@@ -12,7 +12,7 @@ import {
   rootShape,
   type Shape,
   type Versions,
-} from "#apply";
+} from "#fieldmanager";
 import { groupVersionOf, type KindVersion, type Resource, resolve } from "#meta";
 import { DecodeFault, fromJson, type StructType, toJson, toJsonValue } from "#schema";
 import type { Attributes } from "./admission.ts";

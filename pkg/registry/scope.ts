@@ -1,5 +1,5 @@
 import { memoize } from "#base";
-import { type Scope, setOf } from "#apply";
+import { type Scope, setOf } from "#fieldmanager";
 import type { Kind } from "#meta";
 
 /** What an endpoint of a kind ("" for the main one) leaves as it is, and so gives to nobody. */

@@ -1,4 +1,4 @@
-import { deduced, rootShape } from "#apply";
+import { deduced, rootShape } from "#fieldmanager";
 import { memoize } from "#base";
 import { objectMeta } from "#meta";
 import type { MergeShape } from "#schema";

@@ -3,7 +3,7 @@
  * as they are and without managed fields; then server-side applies of large objects through a whole
  * server: the first, the same again, and one with a change.
  */
-import { createdFields, creationEntries, leftOut, setOf } from "#apply";
+import { createdFields, creationEntries, leftOut, setOf } from "#fieldmanager";
 import { fromJson } from "#schema";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { testRegistry, type TestRegistry } from "../../pkg/registry/testing.ts";

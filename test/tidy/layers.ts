@@ -6,7 +6,7 @@ export const layers: readonly (readonly string[])[] = [
   ["base"],
   ["schema", "pki"],
   ["meta"],
-  ["cel", "request", "storage", "apply", "quota"],
+  ["cel", "request", "storage", "fieldmanager", "quota"],
   ["structural"],
   ["api"],
   ["registry"],

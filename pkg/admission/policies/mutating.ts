@@ -5,7 +5,7 @@ import {
   ElementFault,
   mergeConfiguration,
   rootShape,
-} from "#apply";
+} from "#fieldmanager";
 import { deepEqual, memoize } from "#base";
 import { CelFault, plainJson } from "#cel";
 import { jsonPatch, PatchFault, type Resource } from "#meta";

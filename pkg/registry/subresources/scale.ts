@@ -1,6 +1,6 @@
 import { deepClone } from "#base";
 import { checkScale } from "#api";
-import { OwnershipFault, parentEntries, type Replicas, scaleEntries } from "#apply";
+import { OwnershipFault, parentEntries, type Replicas, scaleEntries } from "#fieldmanager";
 import {
   groupVersionOf,
   internalError,

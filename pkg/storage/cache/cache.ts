@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "#base";
 import type { Backend } from "../backend.ts";
 import type { CollectionFigures } from "../store.ts";
-import { CachedCollection } from "./collection.ts";
-import { Feed, type FeedLimits } from "./feed.ts";
-import type { WindowLimits } from "./window.ts";
+import { CachedCollection } from "./cacher.ts";
+import { Feed, type FeedLimits } from "./store-reflector.ts";
+import type { WindowLimits } from "./watch-cache.ts";
 
 export interface CacheOptions {
   /** Stands before every key in the backend. */

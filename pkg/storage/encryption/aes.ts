@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-import { SealFault } from "./sealing.ts";
+import { SealFault } from "./transformer.ts";
 
 /** Encrypts and decrypts bytes with one key. `key` is authenticated by those that can. */
 export interface Cipher {

@@ -18,7 +18,7 @@ import {
   statusRequest,
   statusResponse,
 } from "./kms-messages.ts";
-import { sealedBackend } from "./sealed-backend.ts";
+import { sealedBackend } from "./encrypted-backend.ts";
 
 const secret = (byte: number, length = 32) => Buffer.alloc(length, byte).toString("base64");
 const keys = (...bytes: readonly number[]) =>

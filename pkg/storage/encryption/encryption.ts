@@ -9,10 +9,10 @@ import {
   timeoutMs,
 } from "./configuration.ts";
 import { keyed } from "./keyed.ts";
-import { Keyring } from "./keyring.ts";
+import { Keyring } from "./prefix-transformers.ts";
 import { Kms } from "./kms.ts";
 import { keyService } from "./kms-client.ts";
-import { identity, isSealed, type Opened, SealFault, type Sealer } from "./sealing.ts";
+import { identity, isSealed, type Opened, SealFault, type Sealer } from "./transformer.ts";
 
 interface EncryptionOptions {
   /** Stands before every key, `/registry`. */

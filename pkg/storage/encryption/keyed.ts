@@ -1,5 +1,5 @@
 import { type Cipher } from "./aes.ts";
-import { type Sealer } from "./sealing.ts";
+import { type Sealer } from "./transformer.ts";
 
 /** A cipher under the prefix of its algorithm and the name of its key. */
 export function keyed(algorithm: string, name: string, cipher: Cipher): Sealer {

@@ -8,7 +8,7 @@ import {
   statusRequest,
   statusResponse,
 } from "./kms-messages.ts";
-import { SealFault } from "./sealing.ts";
+import { SealFault } from "./transformer.ts";
 
 /** The three calls of a key management service. Each throws SealFault. */
 export interface KeyService {

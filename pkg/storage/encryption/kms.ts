@@ -4,7 +4,7 @@ import { DecodeFault, fromProtobuf, type Infer, toProtobuf } from "#schema";
 import { aesGcm, type Cipher, seededGcm } from "./aes.ts";
 import type { KeyService } from "./kms-client.ts";
 import { encryptedObject, sources } from "./kms-messages.ts";
-import { type Opened, SealFault, type Sealer } from "./sealing.ts";
+import { type Opened, SealFault, type Sealer } from "./transformer.ts";
 
 interface KmsOptions {
   /** Part of the prefix of every value; values of another name are not opened. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { xsalsa20poly1305 } from "@noble/ciphers/salsa.js";
 import type { Cipher } from "./aes.ts";
-import { SealFault } from "./sealing.ts";
+import { SealFault } from "./transformer.ts";
 
 const nonceBytes = 24;
 

@@ -1,9 +1,9 @@
 import type { Clock } from "#base";
 import { StoreFault } from "../backend.ts";
-import type { CallOptions } from "./channel.ts";
-import type { EtcdClient } from "./client.ts";
-import { failureOf, faultOf, isConnectionTrouble, type Failure } from "./failures.ts";
-import type { Link, Links } from "./links.ts";
+import type { CallOptions } from "./grpc/channel.ts";
+import type { EtcdClient } from "./etcd-client.ts";
+import { failureOf, faultOf, isConnectionTrouble, type Failure } from "./grpc/failures.ts";
+import type { Link, Links } from "./endpoint-pool.ts";
 
 interface CallerOptions {
   readonly links: Links;

@@ -3,7 +3,7 @@ import { Etcd3 } from "etcd3";
 import { objectStore } from "../object-store.ts";
 import type { Backend } from "../backend.ts";
 import type { ObjectStore } from "../store.ts";
-import { etcdBackend } from "./etcd.ts";
+import { etcdBackend } from "./etcd-backend.ts";
 import { startEtcd, type EtcdCluster } from "./testing.ts";
 
 /** The object store and a stranger's client on one etcd, as beside a stock kube-apiserver. */

@@ -11,7 +11,7 @@ import {
   encodeTransaction,
   encodeWatch,
 } from "./messages.ts";
-import { WireFault, WireReader, WireWriter } from "./wire.ts";
+import { WireFault, WireReader, WireWriter } from "./grpc/wire.ts";
 
 /** etcd's own definitions, read by another implementation. */
 const folder = path.join(

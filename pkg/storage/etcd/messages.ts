@@ -9,7 +9,7 @@ import type {
   TransactionResult,
   WriteOperation,
 } from "../backend.ts";
-import { WireReader, WireWriter } from "./wire.ts";
+import { WireReader, WireWriter } from "./grpc/wire.ts";
 
 /** Every key there is: the range from the zero byte to "no end". */
 const everything = Buffer.from([0]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { systemClock, type Clock } from "#base";
-import { failureOf, faultOf, isConnectionTrouble } from "./failures.ts";
-import { GroupRead } from "./group-read.ts";
+import { failureOf, faultOf, isConnectionTrouble } from "./grpc/failures.ts";
+import { GroupRead } from "./coalesced-read.ts";
 import { Leases } from "./leases.ts";
 
 describe("etcd group read", () => {

@@ -1,5 +1,5 @@
 import { storageSuite } from "../suite.ts";
-import { etcdBackend } from "./etcd.ts";
+import { etcdBackend } from "./etcd-backend.ts";
 import { startEtcd, type EtcdCluster } from "./testing.ts";
 
 describe("etcd", () => {

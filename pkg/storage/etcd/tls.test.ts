@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { StoreFault } from "../backend.ts";
-import { etcdBackend } from "./etcd.ts";
+import { etcdBackend } from "./etcd-backend.ts";
 import { startEtcd, type EtcdCluster } from "./testing.ts";
 
 const run = promisify(execFile);

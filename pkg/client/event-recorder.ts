@@ -1,0 +1,130 @@
+import { AsyncQueue, type Clock, randomText, type Random } from "#base";
+import { resolve } from "#meta";
+import type { ApiObject, Client, Draft, Handle } from "./contract.ts";
+import { microsText } from "./leader-election/leader-election.ts";
+
+/** Something that happened to an object. */
+export interface Happening {
+  readonly type: "Normal" | "Warning";
+  /** One word for machines, and what was done. */
+  readonly reason: string;
+  readonly action: string;
+  /** In words; longer notes are cut. */
+  readonly note: string;
+}
+
+export interface RecorderOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** `example.com/controller`, and which instance of it. */
+  readonly controller: string;
+  readonly instance: string;
+  readonly signal: AbortSignal;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+interface Reference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion?: string;
+}
+
+interface ApiEvent extends ApiObject {
+  readonly eventTime?: string;
+  readonly type?: string;
+  readonly reason?: string;
+  readonly action?: string;
+  readonly note?: string;
+  readonly regarding?: Reference;
+  readonly reportingController?: string;
+  readonly reportingInstance?: string;
+  readonly series?: { readonly count: number; readonly lastObservedTime: string };
+}
+
+/** What is told again and again becomes a series of one event. */
+interface Told {
+  readonly event: ApiEvent;
+  readonly count: number;
+  readonly at: number;
+}
+
+/** Bounds of the Events API. */
+const longestNote = 1024;
+/** Events are best effort: what comes faster than it can be sent is dropped. */
+const mostWaiting = 1000;
+const mostTold = 4096;
+/** A series ends when nothing was added for so long. */
+const seriesMs = 6 * 60_000;
+
+/** Tells of happenings by Events, without holding up those who report them. */
+export class EventRecorder {
+  private readonly waiting = new AsyncQueue<Draft<ApiEvent>>(mostWaiting);
+  private readonly told = new Map<string, Told>();
+  private readonly events: Handle<ApiEvent>;
+
+  constructor(private readonly options: RecorderOptions) {
+    const group = resolve("events.{api}", options.client.domain);
+    this.events = { group, version: "v1", plural: "events", kind: "Event", namespaced: true };
+    options.signal.addEventListener("abort", () => this.waiting.end(), { once: true });
+  }
+
+  /** Objects of cluster scope have their events in the namespace `default`. */
+  record(resource: Handle, object: ApiObject, happening: Happening): void {
+    const { clock, random, controller, instance } = this.options;
+    const { name, namespace = "", uid, resourceVersion } = object.metadata;
+    const { group, version, kind } = resource;
+    const apiVersion = group === "" ? version : `${group}/${version}`;
+    const suffix = randomText(random, 16, "0123456789abcdef");
+    this.waiting.push({
+      metadata: { namespace: namespace || "default", name: `${name}.${suffix}` },
+      eventTime: microsText(clock),
+      ...happening,
+      note: happening.note.slice(0, longestNote),
+      regarding: { apiVersion, kind, namespace, name, uid, resourceVersion },
+      reportingController: controller,
+      reportingInstance: instance,
+    });
+  }
+
+  /** Sends events until the signal aborts. */
+  async run(): Promise<void> {
+    const { signal, report } = this.options;
+    for await (const draft of this.waiting) {
+      try {
+        await this.send(draft);
+      } catch (error) {
+        if (!signal.aborted) report("event", error);
+      }
+    }
+  }
+
+  private async send(draft: Draft<ApiEvent>): Promise<void> {
+    const { client, clock } = this.options;
+    const { regarding, type, reason, action, note } = draft;
+    const key = JSON.stringify([regarding?.uid, regarding?.name, type, reason, action, note]);
+    const now = clock.now();
+    const known = this.told.get(key);
+    this.told.delete(key);
+    if (known === undefined || now - known.at > seriesMs) {
+      this.remember(key, { event: await client.create(this.events, draft), count: 1, at: now });
+      return;
+    }
+    const count = known.count + 1;
+    const { metadata } = known.event;
+    const { namespace = "", name } = metadata;
+    const body = { series: { count, lastObservedTime: draft.eventTime } };
+    await client.patch(this.events, { namespace, name }, { type: "merge", body });
+    this.remember(key, { event: known.event, count, at: now });
+  }
+
+  private remember(key: string, told: Told): void {
+    this.told.set(key, told);
+    if (this.told.size <= mostTold) return;
+    const [eldest] = this.told.keys();
+    if (eldest !== undefined) this.told.delete(eldest);
+  }
+}

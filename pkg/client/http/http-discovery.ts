@@ -1,0 +1,133 @@
+import { type Domain, groupVersionOf, resolve } from "#meta";
+import type { DiscoveredResource, Discovery } from "../contract.ts";
+import type { Incoming } from "./transport.ts";
+
+interface Answer {
+  readonly answer: Incoming;
+  readonly text: string;
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly accept?: string;
+}
+
+type Ask = (request: Asked) => Promise<Answer>;
+
+interface GroupDiscoveries {
+  readonly kind: string;
+  readonly items?: readonly {
+    readonly metadata?: { readonly name?: string };
+    readonly versions?: readonly VersionDiscovery[];
+  }[];
+}
+
+interface VersionDiscovery {
+  readonly version: string;
+  readonly freshness?: string;
+  readonly resources?: readonly {
+    readonly resource: string;
+    readonly scope: string;
+    readonly verbs: readonly string[];
+    readonly responseKind?: { readonly kind: string };
+  }[];
+}
+
+interface GroupList {
+  readonly groups?: readonly {
+    readonly name: string;
+    readonly versions: readonly { readonly version: string }[];
+  }[];
+}
+
+interface ResourceList {
+  readonly resources?: readonly {
+    readonly name: string;
+    readonly namespaced: boolean;
+    readonly kind: string;
+    readonly verbs: readonly string[];
+  }[];
+}
+
+interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+interface Part {
+  readonly resources: readonly DiscoveredResource[];
+  readonly failures: readonly (readonly [string, string])[];
+}
+
+/** What a server serves, in one document for each of the two roots, or else group by group. */
+export class HttpDiscovery {
+  constructor(
+    private readonly domain: Domain,
+    private readonly ask: Ask,
+  ) {}
+
+  async read(): Promise<Discovery> {
+    const parts = [await this.root("/api"), await this.root("/apis")];
+    return {
+      resources: parts.flatMap(({ resources }) => resources),
+      failures: new Map(parts.flatMap(({ failures }) => failures)),
+    };
+  }
+
+  private async root(path: string): Promise<Part> {
+    const group = resolve("apidiscovery.{api}", this.domain);
+    const whole = `application/json;g=${group};v=v2;as=APIGroupDiscoveryList`;
+    const { text } = await this.ask({ method: "GET", path, accept: `${whole},application/json` });
+    const document = JSON.parse(text) as GroupDiscoveries;
+    if (document.kind === "APIGroupDiscoveryList") return aggregated(document);
+    return path === "/api"
+      ? this.groupByGroup([{ group: "", version: "v1" }])
+      : this.groupByGroup(groupVersionsOf(document as GroupList));
+  }
+
+  private async groupByGroup(groupVersions: readonly GroupVersion[]): Promise<Part> {
+    const resources: DiscoveredResource[] = [];
+    const failures: (readonly [string, string])[] = [];
+    for (const { group, version } of groupVersions) {
+      const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+      try {
+        const { text } = await this.ask({ method: "GET", path });
+        const list = JSON.parse(text) as ResourceList;
+        for (const { name, namespaced, kind, verbs } of list.resources ?? []) {
+          if (name.includes("/")) continue;
+          resources.push({ group, version, plural: name, kind, namespaced, verbs });
+        }
+      } catch (error) {
+        failures.push([groupVersionOf(group, version), (error as Error).message]);
+      }
+    }
+    return { resources, failures };
+  }
+}
+
+function aggregated({ items = [] }: GroupDiscoveries): Part {
+  const resources: DiscoveredResource[] = [];
+  const failures: (readonly [string, string])[] = [];
+  for (const { metadata, versions = [] } of items) {
+    const group = metadata?.name ?? "";
+    for (const { version, freshness, resources: served = [] } of versions) {
+      const groupVersion = groupVersionOf(group, version);
+      if (freshness === "Stale") {
+        failures.push([groupVersion, `stale GroupVersion discovery: ${groupVersion}`]);
+      }
+      for (const { resource: plural, scope, verbs, responseKind } of served) {
+        const namespaced = scope === "Namespaced";
+        const kind = responseKind?.kind ?? "";
+        resources.push({ group, version, plural, kind, namespaced, verbs });
+      }
+    }
+  }
+  return { resources, failures };
+}
+
+function groupVersionsOf({ groups = [] }: GroupList): readonly GroupVersion[] {
+  return groups.flatMap(({ name, versions }) =>
+    versions.map(({ version }) => ({ group: name, version })),
+  );
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { noInstruments } from "#request";
+import { retrying, type RetryOptions } from "./retries.ts";
+import { ConnectionFault, type Incoming, type Send } from "./transport.ts";
+import { SlowClock } from "../testing.ts";
+
+describe("retries", () => {
+  let clock: SlowClock;
+  /** When requests were sent, in milliseconds since the start. */
+  let sent: number[];
+  beforeEach(() => {
+    clock = new SlowClock();
+    sent = [];
+  });
+
+  function answer(status: number, headers: Readonly<Record<string, string>> = {}): Incoming {
+    return { status, header: (name) => headers[name] ?? "", body: empty() };
+  }
+
+  async function* empty(): AsyncGenerator<Uint8Array> {}
+
+  /** Sends one request to a server that does `outcomes` in turn; tells how it ended. */
+  async function send(
+    method: string,
+    outcomes: readonly (Incoming | Error)[],
+    more: Partial<RetryOptions> = {},
+  ): Promise<string> {
+    const start = clock.now();
+    const waiting = [...outcomes];
+    const server: Send = () => {
+      sent.push(clock.now() - start);
+      const next = waiting.shift() ?? assert.fail("too often");
+      return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
+    };
+    const options = { clock, host: "test", instruments: noInstruments, ...more };
+    const { signal } = new AbortController();
+    const request = { method, path: "/", headers: {}, signal };
+    const ended = retrying(
+      server,
+      options,
+    )(request).then(
+      ({ status }) => String(status),
+      (error: Error) => error.message,
+    );
+    await clock.pass(3_600_000);
+    return ended;
+  }
+
+  it("waits for as long as a busy server says, whatever the request", async () => {
+    const busy = answer(429, { "retry-after": "3" });
+    const starting = answer(503, { "retry-after": "1" });
+    assert.equal(await send("POST", [busy, starting, answer(201)]), "201");
+    assert.deepEqual(sent, [0, 3_000, 4_000]);
+  });
+
+  it("gives up after ten times, with the last answer", async () => {
+    const busy = answer(429, { "retry-after": "1" });
+    assert.equal(
+      await send(
+        "GET",
+        Array.from({ length: 11 }, () => busy),
+      ),
+      "429",
+    );
+    assert.equal(sent.length, 11);
+  });
+
+  it("tells after three more attempts why there is no connection", async () => {
+    const refused = new ConnectionFault("refused", true);
+    assert.equal(await send("GET", [refused, refused, refused, refused]), "refused");
+    assert.deepEqual(sent, [0, 1_000, 2_000, 3_000]);
+  });
+
+  it("takes answers that name no time as they are", async () => {
+    assert.equal(await send("GET", [answer(500)]), "500");
+    assert.equal(await send("GET", [answer(404, { "retry-after": "1" })]), "404");
+  });
+
+  it("repeats what can have had no effect after a connection broke, and nothing else", async () => {
+    const lost = new ConnectionFault("lost", false);
+    const refused = new ConnectionFault("refused", true);
+    assert.equal(await send("GET", [lost, answer(200)]), "200");
+    assert.equal(await send("POST", [refused, answer(201)]), "201");
+    assert.equal(await send("POST", [lost]), "lost");
+    assert.equal(await send("GET", [new Error("bug")]), "bug");
+  });
+
+  it("keeps to its rate", async () => {
+    const rate = { perSecond: 2, burst: 3 };
+    const busy = answer(429, { "retry-after": "0" });
+    const outcomes = [...Array.from({ length: 6 }, () => busy), answer(200)];
+    assert.equal(await send("GET", outcomes, { rate }), "200");
+    assert.deepEqual(sent, [0, 0, 0, 500, 1_000, 1_500, 2_000]);
+  });
+});

@@ -1,0 +1,171 @@
+import type { Clock, Random } from "#base";
+import type { ApiObject, Client, Handle, Selection } from "../contract.ts";
+import { reflect } from "./reflector.ts";
+
+export type Change<T extends ApiObject> =
+  | { readonly type: "added"; readonly object: T }
+  | { readonly type: "updated"; readonly object: T; readonly before: T }
+  | { readonly type: "deleted"; readonly object: T };
+
+type Handler<T extends ApiObject> = (change: Change<T>) => void;
+
+/** By name of the index: the values under which an object is found. */
+export type Indexes<T extends ApiObject> = Readonly<
+  Record<string, (object: T) => readonly string[]>
+>;
+
+export interface InformerOptions<T extends ApiObject> {
+  readonly client: Client;
+  readonly resource: Handle<T>;
+  readonly selection?: Selection;
+  readonly indexes?: Indexes<T>;
+  /** Subscribers are told of everything once more in such intervals; absent = never. */
+  readonly resyncMs?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+/** `namespace/name`, or the name alone in cluster scope. */
+export function keyOf({ metadata }: ApiObject): string {
+  const { namespace = "", name } = metadata;
+  return namespace === "" ? name : `${namespace}/${name}`;
+}
+
+/** A copy of a collection that is kept up to date, and those who want to know of changes. */
+export class Informer<T extends ApiObject> {
+  private readonly objects = new Map<string, T>();
+  private readonly byIndex = new Map<string, Map<string, Set<string>>>();
+  private readonly handlers = new Set<Handler<T>>();
+  private readonly waiting: (() => void)[] = [];
+  private isSynced = false;
+
+  constructor(private readonly options: InformerOptions<T>) {
+    for (const name of Object.keys(options.indexes ?? {})) this.byIndex.set(name, new Map());
+  }
+
+  /** Keeps the copy up to date until the signal aborts. */
+  async run(): Promise<void> {
+    const sink = {
+      replaced: (objects: readonly T[]) => this.replace(objects),
+      changed: (type: "ADDED" | "MODIFIED" | "DELETED", object: T) => {
+        if (type === "DELETED") this.remove(object);
+        else this.put(object);
+      },
+    };
+    await Promise.all([reflect<T>({ ...this.options, sink }), this.resync()]);
+  }
+
+  /** Everything that was there at the start is known. */
+  get synced(): boolean {
+    return this.isSynced;
+  }
+
+  /** Resolves when everything that was there at the start is known, and when the signal aborts. */
+  untilSynced(): Promise<void> {
+    const { signal } = this.options;
+    if (this.isSynced || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.waiting.push(resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  get(key: string): T | undefined {
+    return this.objects.get(key);
+  }
+
+  all(): Iterable<T> {
+    return this.objects.values();
+  }
+
+  /** What has `value` in an index that the options name. */
+  indexed(index: string, value: string): readonly T[] {
+    const keys = this.byIndex.get(index)?.get(value) ?? [];
+    return [...keys].map((key) => this.objects.get(key)!);
+  }
+
+  /** Whoever comes late is told of what is there. Returns what ends the subscription. */
+  subscribe(handler: Handler<T>): () => void {
+    for (const object of this.objects.values()) handler({ type: "added", object });
+    this.handlers.add(handler);
+    return () => this.handlers.delete(handler);
+  }
+
+  private replace(objects: readonly T[]): void {
+    const gone = new Set(this.objects.keys());
+    for (const object of objects) {
+      gone.delete(keyOf(object));
+      this.put(object);
+    }
+    for (const key of gone) this.remove(this.objects.get(key)!);
+    this.isSynced = true;
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
+  private put(object: T): void {
+    const key = keyOf(object);
+    const before = this.objects.get(key);
+    if (before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    if (before !== undefined) this.unindex(key, before);
+    this.objects.set(key, object);
+    this.index(key, object);
+    // Another object of the same name: the first one is gone.
+    if (before !== undefined && before.metadata.uid !== object.metadata.uid) {
+      this.tell({ type: "deleted", object: before });
+      this.tell({ type: "added", object });
+    } else if (before === undefined) {
+      this.tell({ type: "added", object });
+    } else {
+      this.tell({ type: "updated", object, before });
+    }
+  }
+
+  private remove(object: T): void {
+    const key = keyOf(object);
+    const before = this.objects.get(key);
+    if (before === undefined) return;
+    this.unindex(key, before);
+    this.objects.delete(key);
+    this.tell({ type: "deleted", object });
+  }
+
+  private index(key: string, object: T): void {
+    for (const [name, valuesOf] of Object.entries(this.options.indexes ?? {})) {
+      const index = this.byIndex.get(name)!;
+      for (const value of valuesOf(object)) {
+        const keys = index.get(value);
+        if (keys === undefined) index.set(value, new Set([key]));
+        else keys.add(key);
+      }
+    }
+  }
+
+  private unindex(key: string, object: T): void {
+    for (const [name, valuesOf] of Object.entries(this.options.indexes ?? {})) {
+      const index = this.byIndex.get(name)!;
+      for (const value of valuesOf(object)) {
+        const keys = index.get(value);
+        keys?.delete(key);
+        if (keys?.size === 0) index.delete(value);
+      }
+    }
+  }
+
+  private tell(change: Change<T>): void {
+    for (const handler of this.handlers) handler(change);
+  }
+
+  private async resync(): Promise<void> {
+    const { resyncMs, clock, signal } = this.options;
+    if (resyncMs === undefined) return;
+    while (!signal.aborted) {
+      await clock.sleep(resyncMs, signal, { background: true }).catch(() => undefined);
+      if (signal.aborted) return;
+      for (const object of this.objects.values()) {
+        this.tell({ type: "updated", object, before: object });
+      }
+    }
+  }
+}

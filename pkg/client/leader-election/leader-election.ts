@@ -1,0 +1,323 @@
+import { setMaxListeners } from "node:events";
+import { type Clock, deepEqual, type Random } from "#base";
+import { formatMicros, ignoreNotFound, isConflict, resolve } from "#meta";
+import { type Instruments, noInstruments } from "#request";
+import type { ApiObject, Client, Handle } from "../contract.ts";
+import { withDeadline } from "../deadline.ts";
+import { reflect } from "../informer/reflector.ts";
+
+/** What a Lease says of its holder. */
+export interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+  readonly strategy?: string;
+  readonly preferredHolder?: string;
+}
+
+export interface Lease extends ApiObject {
+  readonly spec?: LeaseSpec;
+}
+
+export interface ElectionTimes {
+  /** Others wait so long after the last renewal that they saw. */
+  readonly leaseDurationMs: number;
+  /** A leader that could not renew for so long leads no more. */
+  readonly renewDeadlineMs: number;
+  /** Between attempts. */
+  readonly retryPeriodMs: number;
+}
+
+export const usualTimes: ElectionTimes = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2_000,
+};
+
+/** Why these times cannot elect anybody; undefined = they can. */
+export function timesFault(times: ElectionTimes): string | undefined {
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = times;
+  if (leaseDurationMs < 1000) return "leaseDuration must be at least one second";
+  if (leaseDurationMs <= renewDeadlineMs) return "leaseDuration must be greater than renewDeadline";
+  if (renewDeadlineMs <= retryPeriodMs * jitter) {
+    return `renewDeadline must be greater than retryPeriod*${jitter}`;
+  }
+  return retryPeriodMs < 1 ? "retryPeriod must be greater than zero" : undefined;
+}
+
+/** Attempts to take the lease are up to so much longer apart. */
+const jitter = 1.2;
+
+export interface ElectionOptions extends ElectionTimes {
+  readonly client: Client;
+  readonly namespace: string;
+  /** Of the lease. */
+  readonly name: string;
+  /** Differs from that of every other candidate. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /**
+   * An election that somebody else decides: the lease is taken only when it names this candidate,
+   * and left when it names another preferred holder.
+   */
+  readonly coordinated?: boolean;
+  /** Runs while this candidate leads; the signal says when to stop. */
+  readonly lead: (signal: AbortSignal) => Promise<void>;
+  /** Told of every other leader, and of itself. */
+  readonly onLeader?: (identity: string) => void;
+  readonly report: (what: string, error: unknown) => void;
+  readonly instruments?: Instruments;
+}
+
+/**
+ * Takes part in an election by a Lease: waits until this candidate leads, leads until the lease is
+ * lost or the signal aborts, gives the lease back, and returns. A candidate measures time by its
+ * own clock from when it saw a renewal, so clocks may differ; they must only run at one speed.
+ */
+export async function runElection(options: ElectionOptions): Promise<void> {
+  await new Election(options).run();
+}
+
+interface Observed {
+  readonly lease: Lease;
+  /** By the own clock, when this state of the lease was first seen. */
+  readonly at: number;
+}
+
+class Election {
+  private observed: Observed | undefined;
+  private told = "";
+  /** Ends the pause between two attempts. */
+  private free: (() => void) | undefined;
+  private readonly leases: Handle<Lease>;
+
+  constructor(private readonly options: ElectionOptions) {
+    const group = resolve("coordination.{api}", options.client.domain);
+    const names = { plural: "leases", kind: "Lease" };
+    this.leases = { group, version: "v1", ...names, namespaced: true };
+  }
+
+  async run(): Promise<void> {
+    this.showLeading(false);
+    const since = await this.acquire();
+    if (since === undefined) return;
+    this.showLeading(true);
+    const term = new AbortController();
+    // Everything that a leader does listens to it.
+    setMaxListeners(0, term.signal);
+    const leading = this.options.lead(term.signal);
+    try {
+      // Work that ends by itself, or fails, ends the term as well.
+      await Promise.race([leading, this.keep(since)]);
+    } finally {
+      term.abort();
+      await leading.finally(() => this.release());
+      this.showLeading(false);
+    }
+  }
+
+  /** When the lease was taken; undefined if the signal aborted before. */
+  private async acquire(): Promise<number | undefined> {
+    const { clock, signal } = this.options;
+    const waiting = new AbortController();
+    const watching = this.watch(waiting.signal);
+    try {
+      while (!signal.aborted) {
+        const began = clock.monotonic();
+        if (await this.attempt()) return began;
+        await this.pause();
+      }
+      return undefined;
+    } finally {
+      waiting.abort();
+      await watching;
+    }
+  }
+
+  /** Until the next attempt: earlier when the lease becomes free. */
+  private async pause(): Promise<void> {
+    const { clock, random, signal, retryPeriodMs } = this.options;
+    const usualMs = retryPeriodMs * (1 + jitter * random.next());
+    const freeMs = this.isFresh() ? this.freshUntil - clock.monotonic() : usualMs;
+    const paused = new AbortController();
+    const leave = () => paused.abort();
+    signal.addEventListener("abort", leave, { once: true });
+    this.free = leave;
+    await clock.sleep(Math.min(usualMs, freeMs), paused.signal).catch(() => undefined);
+    signal.removeEventListener("abort", leave);
+    this.free = undefined;
+  }
+
+  /** Sees renewals when they happen, so that the wait for the next one begins at once. */
+  private async watch(waiting: AbortSignal): Promise<void> {
+    const { signal, name, namespace } = this.options;
+    const life = new AbortController();
+    const leave = () => life.abort();
+    for (const each of [signal, waiting]) each.addEventListener("abort", leave, { once: true });
+    const see = (lease: Lease) => {
+      const known = this.observed?.lease.metadata.resourceVersion ?? "0";
+      if (BigInt(lease.metadata.resourceVersion) > BigInt(known)) this.observe(lease);
+      if (this.holder === "") this.free?.();
+    };
+    await reflect({
+      ...this.options,
+      resource: this.leases,
+      selection: { namespace, fieldSelector: `metadata.name=${name}` },
+      signal: life.signal,
+      // Who may not watch goes on by asking.
+      report: () => undefined,
+      sink: { replaced: (all) => all.forEach(see), changed: (_type, lease) => see(lease) },
+    });
+    signal.removeEventListener("abort", leave);
+  }
+
+  /** Renews until that has failed for too long or the signal aborts. `since`: the last success. */
+  private async keep(since: number): Promise<void> {
+    const { clock, signal, retryPeriodMs, renewDeadlineMs } = this.options;
+    let renewed = since;
+    while (!signal.aborted) {
+      const left = renewed + renewDeadlineMs - clock.monotonic();
+      if (left <= 0) return;
+      await clock.sleep(Math.min(retryPeriodMs, left), signal).catch(() => undefined);
+      const began = clock.monotonic();
+      if (signal.aborted || began >= renewed + renewDeadlineMs) return;
+      if (await this.attempt(renewed + renewDeadlineMs - began)) renewed = began;
+      else if (this.holder !== this.options.identity || this.yields) return;
+    }
+  }
+
+  /** The coordinator would rather have another leader. */
+  private get yields(): boolean {
+    const { coordinated, identity } = this.options;
+    const preferred = this.observed?.lease.spec?.preferredHolder ?? "";
+    return coordinated === true && preferred !== "" && preferred !== identity;
+  }
+
+  private get holder(): string {
+    return this.observed?.lease.spec?.holderIdentity ?? "";
+  }
+
+  /** Takes or renews the lease; false if somebody else has it or it could not be done in time. */
+  private async attempt(ms = this.options.renewDeadlineMs): Promise<boolean> {
+    const { clock, signal, namespace, name, report } = this.options;
+    try {
+      return await withDeadline({ clock, ms, signal }, (within) => this.takeOrRenew(within));
+    } catch (error) {
+      if (!signal.aborted && !isConflict(error)) report(`lease ${namespace}/${name}`, error);
+      return false;
+    }
+  }
+
+  private async takeOrRenew(signal: AbortSignal): Promise<boolean> {
+    const { identity } = this.options;
+    if (this.holder === identity && this.isFresh()) {
+      // Nobody else can have taken it, so there is no need to look.
+      try {
+        return await this.write(this.observed!.lease, signal);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+    }
+    const lease = await this.read(signal);
+    if (lease === undefined) return this.make(signal);
+    this.observe(lease);
+    const taken = this.holder !== "" && this.holder !== identity && this.isFresh();
+    if (taken || !this.mayTake(lease)) return false;
+    return this.write(lease, signal);
+  }
+
+  /** In a coordinated election the coordinator names the holder. */
+  private mayTake({ spec = {} }: Lease): boolean {
+    if (this.options.coordinated !== true || !spec.strategy) return true;
+    return this.holder === this.options.identity && !this.yields;
+  }
+
+  /** As far as can be seen from here, the holder may still lead. */
+  private isFresh(): boolean {
+    return this.freshUntil > this.options.clock.monotonic();
+  }
+
+  private get freshUntil(): number {
+    if (this.observed === undefined) return 0;
+    const { lease, at } = this.observed;
+    return at + (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+  }
+
+  private async read(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace, name } = this.options;
+    return client.get(this.leases, { namespace, name }, { signal }).catch(ignoreNotFound);
+  }
+
+  private async make(signal: AbortSignal): Promise<boolean> {
+    const { client, namespace, name, coordinated } = this.options;
+    if (coordinated === true) return false;
+    const now = this.now();
+    const spec = { ...this.held(now), acquireTime: now, leaseTransitions: 0 };
+    const draft = { metadata: { namespace, name }, spec };
+    this.observe(await client.create(this.leases, draft, { signal }));
+    return true;
+  }
+
+  private async write(lease: Lease, signal: AbortSignal): Promise<boolean> {
+    const { identity } = this.options;
+    const { spec = {} } = lease;
+    const mine = spec.holderIdentity === identity;
+    const now = this.now();
+    const { acquireTime = now, leaseTransitions = 0, preferredHolder: _left, ...others } = spec;
+    const changed = mine
+      ? { acquireTime, leaseTransitions }
+      : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };
+    const next = { ...lease, spec: { ...others, ...this.held(now), ...changed } };
+    this.observe(await this.options.client.update(this.leases, next, { signal }));
+    return true;
+  }
+
+  private held(now: string): LeaseSpec {
+    const { identity, leaseDurationMs } = this.options;
+    const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1000);
+    return { holderIdentity: identity, leaseDurationSeconds, renewTime: now };
+  }
+
+  private now(): string {
+    return microsText(this.options.clock);
+  }
+
+  private observe(lease: Lease): void {
+    const { observed } = this;
+    // Whoever labels the lease does not renew it.
+    const same = observed !== undefined && deepEqual(observed.lease.spec, lease.spec);
+    this.observed = { lease, at: same ? observed.at : this.options.clock.monotonic() };
+    if (this.holder === this.told) return;
+    this.told = this.holder;
+    if (this.told !== "") this.options.onLeader?.(this.told);
+  }
+
+  /** Lets the others know that they need not wait. */
+  private async release(): Promise<void> {
+    if (this.observed === undefined || this.holder !== this.options.identity) return;
+    const { client, clock, retryPeriodMs, report } = this.options;
+    const { lease } = this.observed;
+    const now = this.now();
+    const times = { leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
+    const free = { ...lease, spec: { ...lease.spec, holderIdentity: "", ...times } };
+    const { signal } = new AbortController();
+    await withDeadline({ clock, ms: retryPeriodMs, signal }, (within) =>
+      client.update(this.leases, free, { signal: within }),
+    ).catch((error: unknown) => report("release of the lease", error));
+  }
+
+  private showLeading(leads: boolean): void {
+    const { instruments = noInstruments, name } = this.options;
+    instruments.set("leader_election_master_status", { name }, leads ? 1 : 0);
+  }
+}
+
+/** The time as a MicroTime has it. */
+export function microsText(clock: Clock): string {
+  const micros = clock.nowMicros();
+  return formatMicros({ seconds: Math.floor(micros / 1e6), nanos: (micros % 1e6) * 1000 });
+}

@@ -1,0 +1,420 @@
+import assert from "node:assert/strict";
+import { deepEqual, type JsonObject, type Random, seededRandom } from "#base";
+import { required, int32, list, map, pointer, value, string, structs } from "#schema";
+import { configurationFault } from "./typed/validate.ts";
+import { compare } from "./typed/compare.ts";
+import { setOf } from "./fieldpath/set.ts";
+import { fieldsOf } from "./typed/to-field-set.ts";
+import { identityOf, type Manager, Managers } from "./managers.ts";
+import { merge } from "./typed/merge.ts";
+import { rootShape } from "./typed/shape.ts";
+import { apply, type Change, ConflictFault, noScope, pathText, update } from "./updater.ts";
+
+const v1 = structs("test/v1");
+
+const port = v1("Port", "A port.", {
+  port: required(1, int32, "Number."),
+  protocol: value(2, string, "How.", { default: "TCP" }),
+  name: value(3, string, "What for."),
+});
+
+const unit = v1(
+  "Unit",
+  "One unit.",
+  { a: value(1, string, "A."), b: value(2, string, "B.") },
+  {
+    atomic: true,
+  },
+);
+
+const toy = v1("Toy", "Everything that merges in its own way.", {
+  text: value(1, string, "A text."),
+  number: pointer(2, int32, "A number."),
+  data: value(3, map(string), "Key by key."),
+  whole: value(4, map(string), "At once.", { mapType: "atomic" }),
+  ports: value(5, list(port), "Told apart by number and protocol.", {
+    listType: "map",
+    listMapKeys: ["port", "protocol"],
+  }),
+  tags: value(6, list(string), "A set.", { listType: "set" }),
+  args: value(7, list(string), "At once."),
+  unit: pointer(8, unit, "At once."),
+});
+
+const shape = rootShape(toy);
+
+const change: Change = {
+  versions: { shapeOf: (version) => (version === "v1" ? shape : undefined), convert: (o) => o },
+  apiVersion: "v1",
+  scope: noScope,
+};
+
+function managerOf(name: string, operation: "Apply" | "Update"): Omit<Manager, "fields" | "time"> {
+  return { name, operation, subresource: "", apiVersion: "v1" };
+}
+
+/** What is left of an object once it was decoded: neither nulls nor empty lists and maps. */
+function decoded(object: JsonObject): JsonObject {
+  const isKept = (value: unknown): boolean =>
+    value !== null && (typeof value !== "object" || Object.keys(value as object).length > 0);
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => isKept(value)));
+}
+
+/** An object and its owners, changed by appliers and updaters. */
+class Story {
+  constructor(
+    readonly object: JsonObject = {},
+    readonly managers: Managers = new Managers(),
+  ) {}
+
+  apply(name: string, configuration: JsonObject, force = false): Story {
+    const manager = managerOf(name, "Apply");
+    const id = identityOf(manager);
+    const application = { live: this.object, configuration, manager, id, force };
+    const { object, managers } = apply(change, application, this.managers);
+    return new Story(object === undefined ? this.object : decoded(object), managers);
+  }
+
+  update(name: string, next: JsonObject): Story {
+    const outcome = update(change, { live: this.object, next }, this.managers);
+    const manager = managerOf(name, "Update");
+    outcome.managers.put({ ...manager, fields: outcome.fields, time: undefined });
+    outcome.managers.dropEmpty();
+    return new Story(next, outcome.managers);
+  }
+
+  /** `a: .data.x .data.y | b: .text` */
+  get owners(): string {
+    return [...this.managers]
+      .map(([, { name, fields }]) => `${name}: ${JSON.stringify(fields)}`)
+      .join(" | ");
+  }
+}
+
+/** The paths of a refused apply. */
+function conflicts(run: () => Story): readonly string[] {
+  try {
+    run();
+  } catch (fault) {
+    if (!(fault instanceof ConflictFault)) throw fault;
+    return fault.conflicts.map(({ manager, path }) => `${manager.name} ${pathText(path)}`);
+  }
+  return [];
+}
+
+describe("apply", () => {
+  it("adds to maps, sets and keyed lists, replaces units", () => {
+    const both = new Story()
+      .apply("a", {
+        data: { x: "1" },
+        tags: ["t", "s"],
+        ports: [{ port: 80 }],
+        args: ["1"],
+      })
+      .apply("b", {
+        data: { y: "2" },
+        tags: ["r", "t"],
+        ports: [
+          { port: 80, protocol: "UDP" },
+          { port: 80, protocol: "TCP", name: "web" },
+        ],
+      });
+    assert.deepEqual(both.object, {
+      data: { x: "1", y: "2" },
+      tags: ["r", "t", "s"],
+      ports: [
+        { port: 80, protocol: "UDP" },
+        { port: 80, protocol: "TCP", name: "web" },
+      ],
+      args: ["1"],
+    });
+  });
+
+  it("removes what its manager gave up and nobody else owns", () => {
+    const start = new Story()
+      .apply("a", { data: { x: "1", y: "1", z: "1" }, text: "t" })
+      .apply("b", { data: { y: "1" } });
+    const after = start.apply("a", { data: { z: "1" } });
+    assert.deepEqual(after.object, { data: { y: "1", z: "1" } });
+    assert.deepEqual(after.apply("b", {}).object, { data: { z: "1" } });
+  });
+
+  it("leaves what an updater owns", () => {
+    const start = new Story().apply("a", { data: { x: "1" } });
+    const touched = start.update("u", { data: { x: "2" } });
+    assert.deepEqual(touched.apply("a", {}).object, { data: { x: "2" } });
+  });
+
+  it("keeps fields of a removed element that others own", () => {
+    const start = new Story()
+      .apply("a", { ports: [{ port: 1 }, { port: 2 }] })
+      .apply("b", { ports: [{ port: 2, name: "two" }] });
+    const after = start.apply("a", {});
+    assert.deepEqual(after.object, { ports: [{ port: 2, name: "two" }] });
+  });
+
+  it("conflicts over other values only, and takes them by force", () => {
+    const start = new Story().apply("a", { text: "1", data: { x: "1" }, unit: { a: "1" } });
+    assert.deepEqual(
+      conflicts(() => start.apply("b", { text: "1" })),
+      [],
+    );
+    assert.deepEqual(
+      conflicts(() => start.apply("b", { text: "2", data: { x: "2", y: "2" }, unit: { b: "1" } })),
+      ["a .text", "a .unit", "a .data.x"],
+    );
+    const forced = start.apply("b", { text: "2" }, true);
+    assert.equal(forced.object["text"], "2");
+    assert.doesNotMatch(forced.owners.split(" | ")[0] ?? "", /f:text/);
+  });
+
+  it("names conflicts in keyed lists and sets by their keys", () => {
+    const start = new Story().apply("a", { ports: [{ port: 80, name: "x" }] });
+    assert.deepEqual(
+      conflicts(() => start.apply("b", { ports: [{ port: 80, name: "y" }] })),
+      ['a .ports[port=80,protocol="TCP"].name'],
+    );
+  });
+
+  it("of the same again changes nothing", () => {
+    const configuration = { data: { x: "1" }, ports: [{ port: 1 }], tags: ["t"] };
+    const once = new Story().apply("a", configuration);
+    const twice = once.apply("a", configuration);
+    assert.equal(twice.object, once.object);
+    assert.equal(twice.owners, once.owners);
+  });
+});
+
+/** A configuration over names that start with `prefix`, so that others never meet it. */
+function arbitraryPart(random: Random, prefix: string): JsonObject {
+  const names = (count: number): string[] =>
+    Array.from({ length: random.below(count) }, () => `${prefix}${random.below(4)}`);
+  const numbers = [...new Set(names(4).map((name) => name.charCodeAt(0) * 10 + random.below(3)))];
+  const part = {
+    data: Object.fromEntries(names(4).map((name) => [name, String(random.below(3))])),
+    tags: [...new Set(names(4))],
+    ports: numbers.map((number) => ({ port: number, name: `${prefix}${random.below(3)}` })),
+  };
+  // An empty map is a unit of its own, over which others would conflict.
+  return decoded(Object.fromEntries(Object.entries(part).filter(() => random.next() < 0.7)));
+}
+
+function inAnyOrder(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(inAnyOrder).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  }
+  return value;
+}
+
+function withoutOrder(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, inAnyOrder(value)]));
+}
+
+describe("apply, whatever is applied", () => {
+  const rounds = 300;
+
+  it("of disjoint managers commutes but for the order of lists", () => {
+    const random = seededRandom("disjoint");
+    for (let round = 0; round < rounds; round++) {
+      const [a, b] = [arbitraryPart(random, "a"), arbitraryPart(random, "b")];
+      const [c, d] = [arbitraryPart(random, "a"), arbitraryPart(random, "b")];
+      const start = new Story().apply("a", a).apply("b", b);
+      const one = start.apply("a", c).apply("b", d);
+      const other = start.apply("b", d).apply("a", c);
+      const why = `round ${round}: ${JSON.stringify({ a, b, c, d })}`;
+      assert.deepEqual(withoutOrder(one.object), withoutOrder(other.object), why);
+    }
+  });
+
+  it("is idempotent, and leaves what was applied", () => {
+    const random = seededRandom("idempotent");
+    let story = new Story();
+    for (let round = 0; round < rounds; round++) {
+      const name = random.pick(["a", "b"]);
+      const part = arbitraryPart(random, name);
+      story = story.apply(name, part);
+      assert.deepEqual(story.apply(name, part).object, story.object, `round ${round}`);
+      const merged = decoded(merge(shape, story.object, part));
+      assert.ok(deepEqual(merged, story.object), `round ${round}: it is all there`);
+    }
+  });
+
+  it("of nothing at last leaves nothing", () => {
+    const random = seededRandom("nothing");
+    for (let round = 0; round < rounds; round++) {
+      const story = new Story()
+        .apply("a", arbitraryPart(random, "a"))
+        .apply("b", arbitraryPart(random, "b"))
+        .apply("a", {})
+        .apply("b", {});
+      assert.deepEqual(withoutOrder(story.object), {}, `round ${round}`);
+      assert.equal(story.managers.size, 0);
+    }
+  });
+});
+
+/** The toy in another version, where its data are called entries. */
+const v2 = structs("test/v2");
+const toy2 = v2("Toy", "The same under other names.", {
+  entries: value(3, map(string), "Key by key."),
+  ports: value(5, list(port), "Told apart by number and protocol.", {
+    listType: "map",
+    listMapKeys: ["port", "protocol"],
+  }),
+  tags: value(6, list(string), "A set.", { listType: "set" }),
+});
+
+function renamed(object: JsonObject, from: string, to: string): JsonObject {
+  const { [from]: value, ...rest } = object;
+  return value === undefined ? object : { ...rest, [to]: value };
+}
+
+const inV2 = (object: JsonObject): JsonObject => renamed(object, "data", "entries");
+const inV1 = (object: JsonObject): JsonObject => renamed(object, "entries", "data");
+
+/** An object in its first version, with owners of both. */
+class TwoVersions {
+  constructor(
+    readonly object: JsonObject = {},
+    readonly managers: Managers = new Managers(),
+  ) {}
+
+  /** The configuration is given in the first version, and spoken in either. */
+  apply(name: string, part: JsonObject, apiVersion: "v1" | "v2"): TwoVersions {
+    const shapes = new Map([
+      ["v1", shape],
+      ["v2", rootShape(toy2)],
+    ]);
+    const speak = apiVersion === "v1" ? inV1 : inV2;
+    const versions: Change["versions"] = {
+      shapeOf: (version) => shapes.get(version),
+      convert: (object, _from, to) => (to === "v1" ? inV1(object) : inV2(object)),
+    };
+    const manager = { ...managerOf(name, "Apply"), apiVersion };
+    const id = identityOf(manager);
+    const [live, configuration] = [speak(this.object), speak(part)];
+    const application = { live, configuration, manager, id, force: false };
+    const spoken: Change = { versions, apiVersion, scope: noScope };
+    const { object, managers } = apply(spoken, application, this.managers);
+    return new TwoVersions(object === undefined ? this.object : decoded(inV1(object)), managers);
+  }
+}
+
+describe("apply, in whatever version", () => {
+  const rounds = 300;
+  const arbitraryVersion = (random: Random): "v1" | "v2" => random.pick(["v1", "v2"]);
+
+  it("does the same, and the same again in the other version changes nothing", () => {
+    const random = seededRandom("versions");
+    let [spoken, plainly] = [new TwoVersions(), new TwoVersions()];
+    for (let round = 0; round < rounds; round++) {
+      const name = random.pick(["a", "b"]);
+      const part = arbitraryPart(random, name);
+      spoken = spoken.apply(name, part, arbitraryVersion(random));
+      plainly = plainly.apply(name, part, "v1");
+      assert.deepEqual(withoutOrder(spoken.object), withoutOrder(plainly.object), `round ${round}`);
+      const again = spoken.apply(name, part, arbitraryVersion(random));
+      assert.equal(again.object, spoken.object, `round ${round}: again`);
+      assert.ok(again.managers.size <= 2, "one entry for each who applies");
+    }
+  });
+
+  it("of disjoint managers commutes across versions", () => {
+    const random = seededRandom("disjoint versions");
+    for (let round = 0; round < rounds; round++) {
+      const [a, b, c] = ["a", "b", "a"].map((name) => arbitraryPart(random, name)) as [
+        JsonObject,
+        JsonObject,
+        JsonObject,
+      ];
+      const [first, second] = [arbitraryVersion(random), arbitraryVersion(random)];
+      const start = new TwoVersions().apply("a", a, "v1");
+      const one = start.apply("b", b, first).apply("a", c, second);
+      const other = start.apply("a", c, second).apply("b", b, first);
+      const why = `round ${round}: ${JSON.stringify({ a, b, c, first, second })}`;
+      assert.deepEqual(withoutOrder(one.object), withoutOrder(other.object), why);
+    }
+  });
+});
+
+describe("update", () => {
+  it("gives what is added and changed, with the first path that is new", () => {
+    const fields = (live: JsonObject, next: JsonObject): unknown =>
+      update(change, { live, next }, new Managers()).fields;
+    assert.deepEqual(fields({}, { data: { x: "1" } }), { "f:data": { ".": {}, "f:x": {} } });
+    assert.deepEqual(fields({ data: {} }, { data: { x: "1" } }), { "f:data": { "f:x": {} } });
+    assert.deepEqual(fields({ whole: { a: "1" } }, { whole: { b: "1" } }), { "f:whole": {} });
+    assert.deepEqual(fields({ text: "1" }, {}), {});
+  });
+
+  it("takes from others what it changes and removes", () => {
+    const story = new Story()
+      .apply("a", { data: { x: "1", y: "1", z: "1" } })
+      .update("u", { data: { x: "1", y: "2" } });
+    assert.equal(story.owners, 'a: {"f:data":{"f:x":{}}} | u: {"f:data":{"f:y":{}}}');
+  });
+
+  it("drops managers of versions that are no more", () => {
+    const managers = new Managers();
+    managers.put({ ...managerOf("old", "Update"), apiVersion: "v0", fields: {}, time: undefined });
+    assert.equal(update(change, { live: {}, next: {} }, managers).managers.size, 0);
+  });
+
+  it("makes one unit of what became one", () => {
+    const managers = new Managers();
+    const fields = setOf(["f:unit", "f:a"], ["f:text"]);
+    managers.put({ ...managerOf("m", "Update"), fields, time: undefined });
+    const object = { unit: { a: "1" }, text: "t" };
+    const [[, kept] = []] = [...update(change, { live: object, next: object }, managers).managers];
+    assert.deepEqual(kept?.fields, setOf(["f:unit"], ["f:text"]));
+  });
+});
+
+describe("values", () => {
+  it("differ by kind of list and map", () => {
+    const before = { data: { a: "1", b: "1" }, tags: ["x"], args: ["1"], ports: [{ port: 1 }] };
+    const after = { data: { a: "2" }, tags: ["y"], args: ["2"], ports: [{ port: 1, name: "n" }] };
+    assert.deepEqual(compare(shape, before, after), {
+      added: {
+        "f:tags": { 'v:"y"': {} },
+        "f:ports": { 'k:{"port":1,"protocol":"TCP"}': { "f:name": {} } },
+      },
+      modified: { "f:data": { "f:a": {} }, "f:args": {} },
+      removed: { "f:data": { "f:b": {} }, "f:tags": { 'v:"x"': {} } },
+    });
+  });
+
+  it("that share their keys count as one", () => {
+    const twice = { tags: ["x", "x"] };
+    const added = setOf(["f:tags", 'v:"x"']);
+    assert.deepEqual(compare(shape, { tags: ["y"] }, { tags: ["x", "x", "y"] }).added, added);
+    assert.deepEqual(compare(shape, twice, { tags: ["x", "x"] }).modified, {});
+    assert.deepEqual(fieldsOf(shape, twice), added);
+  });
+
+  const faults: readonly (readonly [unknown, string])[] = [
+    [{ bogus: 1 }, ".bogus: field not declared in schema"],
+    [{ number: "3" }, ".number: expected numeric (int or float), got string"],
+    [{ text: 5 }, ".text: expected string, got &value.valueUnstructured{Value:5}"],
+    [{ data: "x" }, ".data: expected map, got &{x}"],
+    [{ data: { a: 1 } }, ".data.a: expected string, got &value.valueUnstructured{Value:1}"],
+    [{ args: { a: 1 } }, ".args: expected list, got &{map[a:1]}"],
+    [
+      { ports: ["x"] },
+      ".ports: element 0: associative list with keys may not have non-map elements",
+    ],
+    [
+      { ports: [{ port: 1 }, { port: 1, protocol: "TCP" }] },
+      '.ports: duplicate entries for key [port=1,protocol="TCP"]',
+    ],
+    [{ tags: ["a", "a"] }, '.tags: duplicate entries for key [="a"]'],
+    [{ text: 1, number: "a" }, "errors:\n  .text: expected string, got "],
+    [{ text: null, data: null, args: null, kind: "Toy", apiVersion: "v1" }, ""],
+  ];
+  for (const [configuration, expected] of faults) {
+    it(`${JSON.stringify(configuration)} is ${expected === "" ? "fine" : "refused"}`, () => {
+      const fault = configurationFault(shape, configuration);
+      assert.equal(fault.slice(0, expected.length || undefined), expected);
+    });
+  }
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { seededRandom, SortedMap } from "#base";
+import type { Entry } from "../backend.ts";
+import type { Change } from "../store.ts";
+import { Window } from "./watch-cache.ts";
+
+function entry(key: string, revision: number): Entry {
+  return { key, value: new Uint8Array(10), createRevision: revision, modRevision: revision };
+}
+
+function show(entries: SortedMap<Entry> | undefined): string {
+  if (entries === undefined) return "forgotten";
+  return entries
+    .values()
+    .map(({ key, modRevision }) => `${key}${modRevision}`)
+    .join(" ");
+}
+
+/** `+a5` created, `~a6` changed, `-a7` deleted. */
+function told(changes: readonly Change[]): string {
+  return changes
+    .map(({ key, revision, entry: now, previous }) => {
+      const sign = now === undefined ? "-" : previous === undefined ? "+" : "~";
+      return `${sign}${key}${revision}`;
+    })
+    .join(" ");
+}
+
+function kept(window: Window): number {
+  return window.figures.changes;
+}
+
+const wide = { changes: 1000, bytes: 1e6 };
+
+describe("window", () => {
+  it("shows the newest state, the past, and what happened between", () => {
+    const start = SortedMap.from([["a", entry("a", 3)]]);
+    const window = new Window(start, 11, wide);
+    window.apply("b", 12, entry("b", 12));
+    window.apply("a", 15, entry("a", 15));
+    window.apply("b", 15, undefined);
+    assert.equal(window.apply("zz", 16, undefined), undefined, "nothing is deleted twice");
+    window.apply("c", 17, entry("c", 17));
+    assert.equal(show(window.entries), "a15 c17");
+    const { objects, bytes, changes, from } = window.figures;
+    assert.deepEqual(
+      { objects, bytes, changes, from },
+      { objects: 2, bytes: 20, changes: 4, from: 11 },
+    );
+    const states = [11, 12, 14, 15, 16, 17, 99].map((revision) => show(window.at(revision)));
+    assert.deepEqual(states, ["a3", "a3 b12", "a3 b12", "a15", "a15", "a15 c17", "a15 c17"]);
+    assert.equal(show(window.at(10)), "forgotten");
+    assert.equal(told(window.after(11)), "+b12 ~a15 -b15 +c17");
+    assert.equal(told(window.after(12)), "~a15 -b15 +c17");
+    assert.equal(told(window.after(11, 2)), "+b12 ~a15 -b15", "revisions stay whole");
+    assert.equal(told(window.after(17)), "");
+  });
+
+  it("is the same as replaying everything, whatever it has forgotten", () => {
+    const seed = Date.now() % 1_000_000_007;
+    const random = seededRandom(seed);
+    const window = new Window(SortedMap.empty<Entry>(), 1, { changes: 700, bytes: 1e6 });
+    let state = SortedMap.empty<Entry>();
+    const states = new Map([[1, state]]);
+    const all: Change[] = [];
+    for (let revision = 2; revision < 3000; revision += 1 + random.below(3)) {
+      for (let many = 1 + random.below(3); many > 0; many--) {
+        const key = `k${random.below(40)}${"abc"[many - 1]}`;
+        const value = random.below(3) === 0 ? undefined : entry(key, revision);
+        const change = window.apply(key, revision, value);
+        if (change !== undefined) all.push(change);
+        state = value === undefined ? state.delete(key) : state.set(key, value);
+      }
+      states.set(revision, state);
+    }
+    assert.ok(window.from > 1 && kept(window) <= 700 + 300, `${kept(window)} are kept, ${seed}`);
+    for (const [revision, expected] of states) {
+      const wanted = revision < window.from ? "forgotten" : show(expected);
+      assert.equal(show(window.at(revision)), wanted, `at ${revision}, seed ${seed}`);
+      if (revision < window.from) continue;
+      const after = all.filter((change) => change.revision > revision);
+      assert.deepEqual(window.after(revision), after, `after ${revision}, seed ${seed}`);
+    }
+  });
+
+  it("forgets by bytes", () => {
+    const window = new Window(SortedMap.empty<Entry>(), 1, { changes: 1e6, bytes: 20_000 });
+    for (let revision = 2; revision < 2000; revision++) {
+      window.apply("a", revision, entry("a", revision));
+    }
+    assert.ok(kept(window) < 500, `${kept(window)} are kept`);
+    assert.equal(show(window.entries), "a1999");
+  });
+});

@@ -1,0 +1,133 @@
+import type {
+  Backend,
+  Entry,
+  StoreEvent,
+  Transaction,
+  TransactionResult,
+  WatchBatch,
+  WriteOperation,
+} from "../backend.ts";
+import { StoreFault } from "../backend.ts";
+import type { Encryption } from "./encryption.ts";
+import { SealFault } from "./transformer.ts";
+
+/** A backend whose values are sealed on their way in and opened on their way out. */
+export function sealedBackend(backend: Backend, encryption: Encryption): Backend {
+  const open = (entry: Entry): Entry | Promise<Entry> => encryption.open(entry);
+  const openIf = (entry: Entry | undefined): Entry | undefined | Promise<Entry> =>
+    entry && open(entry);
+  const openedTransaction = async (transaction: Transaction): Promise<TransactionResult> => {
+    const stored = encryption.seals ? await sealed(transaction, encryption) : transaction;
+    const { succeeded, revision, read, deleted } = await backend.txn(stored);
+    return {
+      succeeded,
+      revision,
+      read: await all(read, openIf),
+      ...(deleted === undefined ? {} : { deleted: await all(deleted, open) }),
+    };
+  };
+  return {
+    async get(key, options) {
+      const { entry, revision } = await backend.get(key, options);
+      return { entry: entry && (await open(entry)), revision };
+    },
+
+    async range(options) {
+      const result = await backend.range(options);
+      if (options.keysOnly === true) return result;
+      return { ...result, entries: await all(result.entries, open) };
+    },
+
+    txn(transaction) {
+      // What seals nothing and reads nothing passes as it is.
+      if (!encryption.seals && isBlind(transaction)) return backend.txn(transaction);
+      return openedTransaction(transaction);
+    },
+
+    // Called here and not at the first `next()`: "from now on" means the moment of this call.
+    watch: (options) => {
+      const { changed } = encryption;
+      const signal = AbortSignal.any([options.signal, changed]);
+      const batches = backend.watch({ ...options, signal });
+      return openedBatches(batches, encryption, () => changed.aborted && !options.signal.aborted);
+    },
+
+    requestProgress: () => backend.requestProgress(),
+    compact: (revision) => backend.compact(revision),
+    revision: (signal) => backend.revision(signal),
+    get oldest() {
+      return backend.oldest;
+    },
+    async [Symbol.asyncDispose]() {
+      encryption.close();
+      await backend[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/**
+ * Whoever keeps entries has to read them again when the keys change: some are stale now, others can
+ * be read now that could not be before.
+ */
+async function* openedBatches(
+  batches: AsyncIterable<WatchBatch>,
+  encryption: Encryption,
+  haveKeysChanged: () => boolean,
+): AsyncGenerator<WatchBatch, void, undefined> {
+  for await (const { events, revision } of batches) {
+    yield { events: await all(events, (event) => opened(event, encryption)), revision };
+  }
+  if (!haveKeysChanged()) return;
+  const message = "the encryption keys have changed";
+  throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
+}
+
+/** Whether its answer has no values. */
+function isBlind({ then, otherwise }: Transaction): boolean {
+  return otherwise.length === 0 && then.every((operation) => "put" in operation);
+}
+
+/** Nearly all are opened without waiting for anything. */
+function all<T, U>(
+  values: readonly T[],
+  open: (value: T) => U | Promise<U>,
+): readonly U[] | Promise<readonly U[]> {
+  const results = values.map(open);
+  return results.some((result) => result instanceof Promise)
+    ? Promise.all(results)
+    : (results as U[]);
+}
+
+async function sealed(transaction: Transaction, encryption: Encryption): Promise<Transaction> {
+  const then: WriteOperation[] = [];
+  for (const operation of transaction.then) {
+    if ("delete" in operation) {
+      then.push(operation);
+      continue;
+    }
+    try {
+      const value = await encryption.seal(operation.value, operation.put);
+      then.push({ ...operation, value });
+    } catch (error) {
+      if (!(error instanceof SealFault)) throw error;
+      const message = `unable to transform key ${JSON.stringify(operation.put)}: ${error.message}`;
+      throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
+    }
+  }
+  return { ...transaction, then };
+}
+
+async function openedEvent(event: StoreEvent, encryption: Encryption): Promise<StoreEvent> {
+  const previous = event.previous && (await encryption.open(event.previous));
+  if (event.type === "delete") return { ...event, previous };
+  return { ...event, entry: await encryption.open(event.entry), previous };
+}
+
+function opened(event: StoreEvent, encryption: Encryption): StoreEvent | Promise<StoreEvent> {
+  const previous = event.previous && encryption.open(event.previous);
+  const entry = event.type === "put" ? encryption.open(event.entry) : undefined;
+  const waits = previous instanceof Promise || entry instanceof Promise;
+  if (waits) return openedEvent(event, encryption);
+  if (event.type === "put") return { type: "put", entry: entry!, previous };
+  return { type: "delete", key: event.key, revision: event.revision, previous };
+}
