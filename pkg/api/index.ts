@@ -26,15 +26,15 @@ import { endpoints } from "./core/endpoints.ts";
 import { event } from "./core/event.ts";
 import { limitRange } from "./core/limit-range.ts";
 import { namespace } from "./core/namespace.ts";
-import { node } from "./core/node.ts";
-import { persistentVolume } from "./core/persistent-volume.ts";
-import { persistentVolumeClaim } from "./core/persistent-volume-claim.ts";
-import { pod } from "./core/pod.ts";
+import { node } from "./core/node/node.ts";
+import { persistentVolume } from "./core/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaim } from "./core/persistent-volume/persistent-volume-claim.ts";
+import { pod } from "./core/pod/pod.ts";
 import { podTemplate } from "./core/pod-template.ts";
 import { replicationController } from "./core/replication-controller.ts";
 import { resourceQuota } from "./core/resource-quota.ts";
 import { secret } from "./core/secret.ts";
-import { service } from "./core/service.ts";
+import { service } from "./core/service/service.ts";
 import { serviceAccount } from "./core/service-account.ts";
 import { endpointSlice } from "./discovery/endpoint-slice.ts";
 import { flowControlKinds } from "./flowcontrol/kinds.ts";
@@ -136,7 +136,7 @@ export {
   type ExpressionPlace,
   type ExpressionScope,
   variableTypes,
-} from "./admissionregistration/policy-expressions.ts";
+} from "./admissionregistration/policy/policy-expressions.ts";
 export {
   type CheckedPolicy,
   customType,
@@ -144,7 +144,7 @@ export {
   type TypedResource,
   typedResources,
   typeWarnings,
-} from "./admissionregistration/type-warnings.ts";
+} from "./admissionregistration/policy/type-warnings.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export { apiRanks } from "./bootstrap/api-services.ts";
@@ -152,7 +152,7 @@ export { type FlowControlDefault, flowControlDefaults } from "./bootstrap/flow-c
 export { compareVersions, parseVersion } from "./coordination/semantic-version.ts";
 export * from "./meta/index.ts";
 export { parseRequest } from "./certificates/pkcs10.ts";
-export { qualityClassOf } from "./core/pod-quality.ts";
+export { qualityClassOf } from "./core/pod/qos-class.ts";
 export { rangeAllocation } from "./core/range-allocation.ts";
 export { formatAddress, parseAddress, parseNetwork } from "./networking/ip.ts";
 export {
@@ -161,7 +161,7 @@ export {
   needsHealthCheckNodePort,
   needsNodePort,
   type Service,
-} from "./core/service-types.ts";
+} from "./core/service/service-types.ts";
 export { humanDuration, nameColumn } from "./printing.ts";
 export { subresourceKinds } from "./subresource-kinds.ts";
 export { wireKinds, type WireKind } from "./wire-kinds.ts";

@@ -4,11 +4,11 @@ import { admissionReviewV1 } from "./admission/admission-review.ts";
 import {
   mutatingWebhookConfigurationV1beta1,
   validatingWebhookConfigurationV1beta1,
-} from "./admissionregistration/webhook-structs.ts";
+} from "./admissionregistration/webhook/webhook-structs.ts";
 import {
   validatingV1alpha1,
   validatingV1beta1,
-} from "./admissionregistration/validating-policy-structs.ts";
+} from "./admissionregistration/policy/validating-policy-structs.ts";
 import { scaleV1 } from "./autoscaling/scale.ts";
 import {
   nodeProxyOptions,
@@ -18,8 +18,8 @@ import {
   podPortForwardOptions,
   podProxyOptions,
   serviceProxyOptions,
-} from "./core/pod-options.ts";
-import { podStatusResult, serializedReference } from "./core/pod-wire-kinds.ts";
+} from "./core/pod/pod-options.ts";
+import { podStatusResult, serializedReference } from "./core/pod/pod-wire-kinds.ts";
 import { rangeAllocation } from "./core/range-allocation.ts";
 import { evictionV1, evictionV1beta1 } from "./policy/eviction.ts";
 import { conversionReview } from "./apiextensions/definition-structs.ts";

@@ -1,6 +1,6 @@
 /** base: what every folder may use. No npm package, no Kubernetes word. */
-export { append } from "./append.ts";
-export { afterwards, type Awaitable, firstAnswer, rescued, whenThere } from "./awaitable.ts";
+export { append } from "./collections/append.ts";
+export { afterwards, type Awaitable, firstAnswer, rescued, whenThere } from "./async/awaitable.ts";
 export { assert, AssertionFailure, unreachable } from "./assert.ts";
 export { systemClock, type Clock } from "./clock.ts";
 export {
@@ -11,9 +11,9 @@ export {
   type Logger,
   silentLogger,
 } from "./logger.ts";
-export { memoize } from "./memoize.ts";
-export { deepEqual } from "./equal.ts";
-export { deepClone } from "./clone.ts";
+export { memoize } from "./collections/memoize.ts";
+export { deepEqual } from "./value/equal.ts";
+export { deepClone } from "./value/clone.ts";
 export {
   assign,
   compareUtf8,
@@ -23,15 +23,15 @@ export {
   sortedKeys,
   textWithin,
   toBuffer,
-} from "./bytes.ts";
+} from "./text/bytes.ts";
 export { cryptoRandom, randomText, seededRandom, shuffle, type Random } from "./random.ts";
 export { type HeldPort, holdPort } from "./held-port.ts";
-export { identity } from "./identity.ts";
-export { isJsonObject, type JsonObject } from "./json-object.ts";
-export { OpaqueJson, printJson } from "./json-text.ts";
-export { Keeper, type Kept } from "./keeper.ts";
-export { AsyncQueue } from "./queue.ts";
-export { keyRange } from "./key-order.ts";
-export { SortedMap } from "./sorted-map.ts";
-export { remember } from "./remember.ts";
-export { turns } from "./turns.ts";
+export { identity } from "./value/identity.ts";
+export { isJsonObject, type JsonObject } from "./text/json-object.ts";
+export { OpaqueJson, printJson } from "./text/json-text.ts";
+export { Keeper, type Kept } from "./collections/keeper.ts";
+export { AsyncQueue } from "./async/queue.ts";
+export { keyRange } from "./collections/key-order.ts";
+export { SortedMap } from "./collections/sorted-map.ts";
+export { remember } from "./collections/remember.ts";
+export { turns } from "./async/turns.ts";

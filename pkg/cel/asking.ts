@@ -1,5 +1,9 @@
 /** Evaluation with an authorizer that takes its time. */
-import type { AccessDecision, AccessOracle, AccessQuestion } from "./library/authorization.ts";
+import type {
+  AccessDecision,
+  AccessOracle,
+  AccessQuestion,
+} from "./library/kubernetes/authorization.ts";
 import type { Outcome, Program } from "./program.ts";
 
 /** The evaluation came to a question without an answer yet. */

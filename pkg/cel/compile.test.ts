@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { bool, bounded, dyn, int, listOf, objectOf, optionalOf, string } from "./types.ts";
-import { type CelType } from "./types.ts";
+import { bool, bounded, dyn, int, listOf, objectOf, optionalOf, string } from "./check/types.ts";
+import { type CelType } from "./check/types.ts";
 import { Environment } from "./environment.ts";
 import { compile } from "./program.ts";
 

@@ -3,9 +3,9 @@ import { tests as suite } from "@bufbuild/cel-spec/testdata/conformance.js";
 import { tests as parsing } from "@bufbuild/cel-spec/testdata/parsing.js";
 import { Environment } from "./environment.ts";
 import { compile } from "./program.ts";
-import { type CelType, dyn, mapOf, listOf } from "./types.ts";
-import * as types from "./types.ts";
-import { Double, Entries, equal, Items, TypeValue, Uint, type Value } from "./values.ts";
+import { type CelType, dyn, mapOf, listOf } from "./check/types.ts";
+import * as types from "./check/types.ts";
+import { Double, Entries, equal, Items, TypeValue, Uint, type Value } from "./value/values.ts";
 
 /** Files whose subject Kubernetes does not have: messages of Protobuf, math, encoders, blocks. */
 const foreign = new Set([

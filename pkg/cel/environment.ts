@@ -1,15 +1,15 @@
 /** What the names in an expression mean. */
-import type { Declarations } from "./checker.ts";
-import type { FunctionDeclaration, Library } from "./declare.ts";
+import type { Declarations } from "./check/checker.ts";
+import type { FunctionDeclaration, Library } from "./check/declare.ts";
 import { calendarLibrary } from "./library/calendar.ts";
 import { conversionLibrary } from "./library/conversions.ts";
 import { optionalLibrary } from "./library/optionals.ts";
-import { patternLibrary } from "./library/patterns.ts";
+import { patternLibrary } from "./library/kubernetes/patterns.ts";
 import { standardLibrary } from "./library/standard.ts";
 import { stringLibrary } from "./library/strings.ts";
-import { kubernetesLibraries } from "./library/kubernetes.ts";
-import { unescapeProperty } from "./escape.ts";
-import { type CelType, dyn, objectOf, type ObjectField } from "./types.ts";
+import { kubernetesLibraries } from "./library/kubernetes/libraries.ts";
+import { unescapeProperty } from "./syntax/escape.ts";
+import { type CelType, dyn, objectOf, type ObjectField } from "./check/types.ts";
 
 export interface EnvironmentOptions {
   /** Types of the variables by name; a name may have dots (`authorizer.requestResource`). */

@@ -4,17 +4,17 @@ import { OpaqueJson } from "#base";
 import { int32, list, map, pointer, string as text, structs, value } from "#schema";
 import { Inquiry } from "./asking.ts";
 import { Environment } from "./environment.ts";
-import { escapeProperty, unescapeProperty } from "./escape.ts";
-import { authorizerType, authorizerValue } from "./library/authorization.ts";
-import { jsonPatchType } from "./library/json-patches.ts";
-import { adapt } from "./json-values.ts";
-import { costLimits } from "./limits.ts";
-import { plainJson } from "./plain-json.ts";
+import { escapeProperty, unescapeProperty } from "./syntax/escape.ts";
+import { authorizerType, authorizerValue } from "./library/kubernetes/authorization.ts";
+import { jsonPatchType } from "./library/kubernetes/json-patches.ts";
+import { adapt } from "./value/json-values.ts";
+import { costLimits } from "./cost/limits.ts";
+import { plainJson } from "./value/plain-json.ts";
 import { compile, type Program } from "./program.ts";
-import { type StructuralSchema, structuralType } from "./structural.ts";
-import { kindType, structType } from "./struct-types.ts";
-import { type CelType, dyn, formatType, optionalOf, typeText } from "./types.ts";
-import { OptionalValue, type Value } from "./values.ts";
+import { type StructuralSchema, structuralType } from "./check/structural.ts";
+import { kindType, structType } from "./check/struct-types.ts";
+import { type CelType, dyn, formatType, optionalOf, typeText } from "./check/types.ts";
+import { OptionalValue, type Value } from "./value/values.ts";
 
 const base = Environment.kubernetes({ variables: { self: dyn } });
 

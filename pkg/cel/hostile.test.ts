@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
 import { Environment } from "./environment.ts";
 import { compile } from "./program.ts";
-import { dyn, int, listOf, string } from "./types.ts";
+import { dyn, int, listOf, string } from "./check/types.ts";
 
 const environment = Environment.kubernetes({
   variables: { object: dyn, n: int, l: listOf(string), x: dyn },

@@ -15,10 +15,10 @@
  */
 export { Environment, type EnvironmentOptions } from "./environment.ts";
 export { compile, type Compilation, type Outcome, type Program } from "./program.ts";
-export * from "./types.ts";
-export { compilePattern } from "./library/patterns.ts";
-export { escapeProperty, unescapeProperty } from "./escape.ts";
-export type { CompileIssue } from "./source.ts";
+export * from "./check/types.ts";
+export { compilePattern } from "./library/kubernetes/patterns.ts";
+export { escapeProperty, unescapeProperty } from "./syntax/escape.ts";
+export type { CompileIssue } from "./syntax/source.ts";
 export {
   Double,
   Duration,
@@ -32,21 +32,21 @@ export {
   TypeValue,
   Uint,
   type Value,
-} from "./values.ts";
-export { CelFault } from "./values.ts";
-export { costLimits } from "./limits.ts";
+} from "./value/values.ts";
+export { CelFault } from "./value/values.ts";
+export { costLimits } from "./cost/limits.ts";
 export {
   mostInRequest,
   resourceType,
   smallestSize,
   structuralType,
   type StructuralSchema,
-} from "./structural.ts";
-export { kindType, structType } from "./struct-types.ts";
-export { adapt } from "./json-values.ts";
-export { plainJson } from "./plain-json.ts";
+} from "./check/structural.ts";
+export { kindType, structType } from "./check/struct-types.ts";
+export { adapt } from "./value/json-values.ts";
+export { plainJson } from "./value/plain-json.ts";
 export { Inquiry } from "./asking.ts";
-export { jsonPatchType } from "./library/json-patches.ts";
+export { jsonPatchType } from "./library/kubernetes/json-patches.ts";
 export {
   type AccessDecision,
   type AccessOracle,
@@ -55,4 +55,4 @@ export {
   authorizerValue,
   resourceCheckType,
   resourceCheckValue,
-} from "./library/authorization.ts";
+} from "./library/kubernetes/authorization.ts";

@@ -1,16 +1,16 @@
 /** Compiles expressions and runs them. */
-import { type Checked, check } from "./checker.ts";
-import { estimateCost } from "./cost-estimate.ts";
-import type { Range } from "./cost-range.ts";
+import { type Checked, check } from "./check/checker.ts";
+import { estimateCost } from "./cost/cost-estimate.ts";
+import type { Range } from "./cost/cost-range.ts";
 import type { Environment } from "./environment.ts";
-import { BudgetExceeded, Frame } from "./frame.ts";
-import { adapt } from "./json-values.ts";
-import { checkLiterals } from "./literal-checks.ts";
-import { parse } from "./parser.ts";
-import { plan } from "./planner.ts";
-import { type CompileIssue, renderIssues } from "./source.ts";
-import { type CelType, dyn } from "./types.ts";
-import { CelFault, type Value } from "./values.ts";
+import { BudgetExceeded, Frame } from "./runtime/frame.ts";
+import { adapt } from "./value/json-values.ts";
+import { checkLiterals } from "./check/literal-checks.ts";
+import { parse } from "./syntax/parser.ts";
+import { plan } from "./runtime/planner.ts";
+import { type CompileIssue, renderIssues } from "./syntax/source.ts";
+import { type CelType, dyn } from "./check/types.ts";
+import { CelFault, type Value } from "./value/values.ts";
 
 export type Compilation =
   | { readonly program: Program; readonly error?: undefined }

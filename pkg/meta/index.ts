@@ -7,11 +7,11 @@ export {
   openApiName,
   protoPackage,
   resolve,
-} from "./domain.ts";
-export * from "./kind.ts";
-export { Catalog, groupVersionOf, type Resource, resourceOf } from "./catalog.ts";
-export { compareVersions } from "./version-order.ts";
-export * from "./status.ts";
+} from "./kind/domain.ts";
+export * from "./kind/kind.ts";
+export { Catalog, groupVersionOf, type Resource, resourceOf } from "./kind/catalog.ts";
+export { compareVersions } from "./kind/version-order.ts";
+export * from "./status/status.ts";
 export {
   duration,
   fieldsV1,
@@ -20,10 +20,16 @@ export {
   quantity,
   rawExtension,
   time,
-} from "./scalars.ts";
-export { formatDuration, parseDuration } from "./go-duration.ts";
-export { formatMicros, formatSeconds, type Instant, parseMicros, parseSeconds } from "./go-time.ts";
-export { Quantity, QuantityFault } from "./quantity.ts";
+} from "./scalar/scalars.ts";
+export { formatDuration, parseDuration } from "./scalar/go-duration.ts";
+export {
+  formatMicros,
+  formatSeconds,
+  type Instant,
+  parseMicros,
+  parseSeconds,
+} from "./scalar/go-time.ts";
+export { Quantity, QuantityFault } from "./scalar/quantity.ts";
 export {
   type Condition,
   condition,
@@ -32,32 +38,36 @@ export {
   listMeta,
   objectMeta,
   type ObjectMeta,
-} from "./object-meta.ts";
-export * from "./status-errors.ts";
-export { goQuote } from "./go-quote.ts";
+} from "./object/object-meta.ts";
+export * from "./status/status-errors.ts";
+export { goQuote } from "./encoding/go-quote.ts";
 export { escapedForHtml as escapeHtml } from "#schema";
 export { printJson } from "#base";
-export * from "./names.ts";
+export * from "./object/names.ts";
 export {
   checkAnnotations,
   checkLabels,
   checkManager,
   checkObjectMeta,
   checkObjectMetaUpdate,
-} from "./validate-meta.ts";
-export { ConfigurationFault, decodeConfiguration, refuseProblems } from "./configuration-file.ts";
-export { parseYaml, YamlFault } from "./yaml.ts";
-export { printYaml } from "./yaml-print.ts";
+} from "./object/validate-meta.ts";
+export {
+  ConfigurationFault,
+  decodeConfiguration,
+  refuseProblems,
+} from "./encoding/configuration-file.ts";
+export { parseYaml, YamlFault } from "./encoding/yaml.ts";
+export { printYaml } from "./encoding/yaml-print.ts";
 export {
   checkLabelSelector,
   everything,
   nothing,
   parseLabelSelector,
   selectorFromLabelSelector,
-} from "./label-selector.ts";
-export { parseFieldSelector } from "./field-selector.ts";
-export { PatchFault } from "./patch-fault.ts";
-export { jsonPatch } from "./json-patch.ts";
-export { mergePatch } from "./merge-patch.ts";
-export { strategicMergePatch } from "./strategic-merge.ts";
-export { goTypeOf, goValue } from "./go-value.ts";
+} from "./selector/label-selector.ts";
+export { parseFieldSelector } from "./selector/field-selector.ts";
+export { PatchFault } from "./patch/patch-fault.ts";
+export { jsonPatch } from "./patch/json-patch.ts";
+export { mergePatch } from "./patch/merge-patch.ts";
+export { strategicMergePatch } from "./patch/strategic-merge.ts";
+export { goTypeOf, goValue } from "./patch/go-value.ts";

@@ -1,7 +1,7 @@
 import { assign, memoize, type Random } from "#base";
-import { fromJson } from "./from-json.ts";
-import { jsonFields, type JsonField } from "./layout.ts";
-import type { Infer, ScalarType, StructType, Type } from "./types.ts";
+import { fromJson } from "./json/from-json.ts";
+import { jsonFields, type JsonField } from "./struct/layout.ts";
+import type { Infer, ScalarType, StructType, Type } from "./struct/types.ts";
 
 /**
  * A random object of a struct, in normal form and within the declared rules; equal seeds give equal

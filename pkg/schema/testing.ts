@@ -19,9 +19,9 @@ import {
   scalar,
   string,
   structs,
-} from "./declare.ts";
-import { ScalarFault } from "./scalar-fault.ts";
-import type { LazyType, ScalarType, Type } from "./types.ts";
+} from "./struct/declare.ts";
+import { ScalarFault } from "./fault/scalar-fault.ts";
+import type { LazyType, ScalarType, Type } from "./struct/types.ts";
 
 const v1 = structs("api/sample/v1");
 

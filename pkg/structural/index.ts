@@ -18,20 +18,20 @@
  * Values are JSON as it was parsed. Compiled schemas are immutable to their users and never go
  * stale: another schema is another value.
  */
-export type { JsonSchema, SchemaMap, ValidationRule } from "./json-schema.ts";
-export { CompiledSchema } from "./compiled-schema.ts";
-export { pruneObject } from "./prune-object.ts";
-export { applyDefaults } from "./defaults.ts";
-export { checkDefaults } from "./default-checks.ts";
+export type { JsonSchema, SchemaMap, ValidationRule } from "./schema/json-schema.ts";
+export { CompiledSchema } from "./schema/compiled-schema.ts";
+export { pruneObject } from "./prune/prune-object.ts";
+export { applyDefaults } from "./prune/defaults.ts";
+export { checkDefaults } from "./check/default-checks.ts";
 export {
   cardinalityBelow,
   checkRuleDefinitions,
   RuleCosts,
   type RulePlace,
-} from "./rule-definitions.ts";
-export { followFieldPath } from "./field-path.ts";
-export { type Checked, checkObject } from "./check-object.ts";
-export { mergeShape } from "./merge-shape.ts";
-export { publishedSchema } from "./openapi.ts";
-export { JsonPath } from "./json-path.ts";
-export { parseSimplePath, setValueAt, type SimplePath, valueAt } from "./simple-path.ts";
+} from "./rules/rule-definitions.ts";
+export { followFieldPath } from "./schema/field-path.ts";
+export { type Checked, checkObject } from "./check/check-object.ts";
+export { mergeShape } from "./schema/merge-shape.ts";
+export { publishedSchema } from "./schema/openapi.ts";
+export { JsonPath } from "./path/json-path.ts";
+export { parseSimplePath, setValueAt, type SimplePath, valueAt } from "./path/simple-path.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { created, type Sketch, updated } from "../testing.ts";
-import { mutatingAdmissionPolicy } from "./mutating-admission-policy.ts";
-import { validatingAdmissionPolicy } from "./validating-admission-policy.ts";
-import { validatingAdmissionPolicyBinding } from "./validating-admission-policy-binding.ts";
-import { validatingWebhookConfiguration } from "./validating-webhook-configuration.ts";
+import { mutatingAdmissionPolicy } from "./policy/mutating-admission-policy.ts";
+import { validatingAdmissionPolicy } from "./policy/validating-admission-policy.ts";
+import { validatingAdmissionPolicyBinding } from "./policy/validating-admission-policy-binding.ts";
+import { validatingWebhookConfiguration } from "./webhook/validating-webhook-configuration.ts";
 
 const rule = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] };
 const constraints = { resourceRules: [rule] };

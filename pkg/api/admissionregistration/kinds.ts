@@ -1,10 +1,10 @@
 import type { Kind } from "#meta";
-import { mutatingAdmissionPolicy } from "./mutating-admission-policy.ts";
-import { mutatingAdmissionPolicyBinding } from "./mutating-admission-policy-binding.ts";
-import { mutatingWebhookConfiguration } from "./mutating-webhook-configuration.ts";
-import { validatingAdmissionPolicy } from "./validating-admission-policy.ts";
-import { validatingAdmissionPolicyBinding } from "./validating-admission-policy-binding.ts";
-import { validatingWebhookConfiguration } from "./validating-webhook-configuration.ts";
+import { mutatingAdmissionPolicy } from "./policy/mutating-admission-policy.ts";
+import { mutatingAdmissionPolicyBinding } from "./policy/mutating-admission-policy-binding.ts";
+import { mutatingWebhookConfiguration } from "./webhook/mutating-webhook-configuration.ts";
+import { validatingAdmissionPolicy } from "./policy/validating-admission-policy.ts";
+import { validatingAdmissionPolicyBinding } from "./policy/validating-admission-policy-binding.ts";
+import { validatingWebhookConfiguration } from "./webhook/validating-webhook-configuration.ts";
 
 export const admissionRegistrationKinds: readonly Kind[] = [
   mutatingAdmissionPolicy,

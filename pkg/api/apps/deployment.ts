@@ -16,9 +16,9 @@ import {
   structs,
 } from "#schema";
 import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } from "#meta";
-import { defaultPodSpec } from "../core/pod-defaults.ts";
-import { dropGatedPodFields } from "../core/pod-gates.ts";
-import { podTemplateSpec } from "../core/pod-spec.ts";
+import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
+import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, mustNotChange } from "../strategy.ts";

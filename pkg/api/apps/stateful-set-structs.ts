@@ -11,8 +11,8 @@ import {
   structs,
 } from "#schema";
 import { intOrString, labelSelector, objectMeta, time } from "#meta";
-import { persistentVolumeClaimV1 } from "../core/persistent-volume-claim.ts";
-import { podTemplateSpec } from "../core/pod-spec.ts";
+import { persistentVolumeClaimV1 } from "../core/persistent-volume/persistent-volume-claim.ts";
+import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { byType } from "./workload.ts";
 
 const v1 = structs("api/apps/v1");

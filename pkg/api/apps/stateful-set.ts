@@ -1,10 +1,10 @@
 import { deepEqual } from "#base";
 import { dropGated, type Infer, Path, type Problems } from "#schema";
 import { type HookContext, isDns1123Label, kind } from "#meta";
-import { defaultClaimSpec, defaultPodSpec } from "../core/pod-defaults.ts";
-import { dropGatedPodFields } from "../core/pod-gates.ts";
-import type { PodTemplateSpec } from "../core/pod-spec.ts";
-import { checkClaimSpec } from "../core/persistent-volume-claim-rules.ts";
+import { defaultClaimSpec, defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
+import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
+import { checkClaimSpec } from "../core/persistent-volume/persistent-volume-claim-rules.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, invalidEach, unsupported } from "../strategy.ts";

@@ -9,9 +9,9 @@ import {
   selectorFromLabelSelector,
   type Subresource,
 } from "#meta";
-import type { PodTemplateSpec } from "../core/pod-spec.ts";
-import { validatePodTemplate } from "../core/pod-spec-rules.ts";
-import { podWarnings } from "../core/pod-warnings.ts";
+import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
+import { validatePodTemplate } from "../core/pod/spec/pod-spec-rules.ts";
+import { podWarnings } from "../core/pod/pod-warnings.ts";
 import { checkLabelSelector, formatLabelSelector, type LabelSelector } from "../label-selector.ts";
 import { column } from "../printing.ts";
 import { sortedKeys, unsupported } from "../strategy.ts";

@@ -24,10 +24,10 @@ import {
   statusSubresource,
   templateWarnings,
 } from "../apps/workload.ts";
-import { defaultPodSpec } from "../core/pod-defaults.ts";
-import { dropGatedPodFields } from "../core/pod-gates.ts";
+import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { containerCells } from "../core/pod-template.ts";
-import { objectReference } from "../core/references.ts";
+import { objectReference } from "../core/shared/references.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf, timeSince } from "../printing.ts";
 import { dividedBySubresource, unsupported } from "../strategy.ts";
 import { isTimeZone, scheduleFault } from "./cron-schedule.ts";

@@ -2,8 +2,8 @@
 import type { Path, Problems } from "#schema";
 import { type HookContext, isDns1123Subdomain, isQualifiedName } from "#meta";
 import { checkNotNegative } from "../apps/workload.ts";
-import { allContainers } from "../core/pod-containers.ts";
-import { validatePodTemplate } from "../core/pod-spec-rules.ts";
+import { allContainers } from "../core/pod/spec/pod-containers.ts";
+import { validatePodTemplate } from "../core/pod/spec/pod-spec-rules.ts";
 import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
 import type { JobSpec } from "./job-structs.ts";
 

@@ -12,7 +12,7 @@ import {
   structs,
 } from "#schema";
 import { labelSelector, objectMeta, time } from "#meta";
-import { podTemplateSpec } from "../core/pod-spec.ts";
+import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 
 const v1 = structs("api/batch/v1");
 const atomic = { listType: "atomic" } as const;

@@ -13,9 +13,9 @@ import {
   statusSubresource,
   templateWarnings,
 } from "../apps/workload.ts";
-import { defaultPodSpec } from "../core/pod-defaults.ts";
-import { dropGatedPodFields } from "../core/pod-gates.ts";
-import type { PodTemplateSpec } from "../core/pod-spec.ts";
+import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
+import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";

@@ -1,5 +1,5 @@
 import type { Path, Problems } from "#schema";
-import { signerNameFaults } from "../core/signer-name.ts";
+import { signerNameFaults } from "../core/shared/signer-name.ts";
 
 /** `example.com/signer-name`. */
 export function checkSignerName(name: string, path: Path, problems: Problems): void {

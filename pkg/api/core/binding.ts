@@ -2,7 +2,7 @@ import { required, type Infer, Path, value, type Problems, structs } from "#sche
 import { kind, objectMeta } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
 import { unsupported } from "../strategy.ts";
-import { objectReference } from "./references.ts";
+import { objectReference } from "./shared/references.ts";
 
 const bindingV1 = structs("api/core/v1")("Binding", "Assigns a pod to a node.", {
   metadata: value(1, objectMeta, "Name and namespace of the pod, and annotations for it."),

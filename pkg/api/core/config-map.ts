@@ -13,7 +13,7 @@ import {
 import { isConfigMapKey, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";
-import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
+import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-data.ts";
 
 const v1 = structs("api/core/v1");
 

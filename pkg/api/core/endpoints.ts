@@ -27,7 +27,7 @@ import {
 } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach } from "../strategy.ts";
-import { objectReference } from "./references.ts";
+import { objectReference } from "./shared/references.ts";
 
 const v1 = structs("api/core/v1");
 

@@ -21,7 +21,7 @@ import {
 } from "#meta";
 import { column, nameColumn, nameOf, timeSince } from "../printing.ts";
 import { invalidEach, mustNotChange } from "../strategy.ts";
-import { objectReference } from "./references.ts";
+import { objectReference } from "./shared/references.ts";
 
 const v1 = structs("api/core/v1");
 const eventsV1 = structs("api/events/v1");

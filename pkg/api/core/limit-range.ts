@@ -17,7 +17,7 @@ import {
   checkContainerResourceName,
   checkResourceName,
   isOvercommitAllowed,
-} from "./resource-names.ts";
+} from "./shared/resource-names.ts";
 
 const v1 = structs("api/core/v1");
 

@@ -2,11 +2,11 @@ import { type Infer, Path, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { formatLabels } from "../label-selector.ts";
 import { column, nameColumn, nameOf } from "../printing.ts";
-import { defaultPodSpec } from "./pod-defaults.ts";
-import { dropGatedPodFields } from "./pod-gates.ts";
-import { type PodTemplateSpec, podTemplateSpec } from "./pod-spec.ts";
-import { validatePodTemplate } from "./pod-spec-rules.ts";
-import { podWarnings } from "./pod-warnings.ts";
+import { defaultPodSpec } from "./pod/spec/pod-defaults.ts";
+import { dropGatedPodFields } from "./pod/spec/pod-gates.ts";
+import { type PodTemplateSpec, podTemplateSpec } from "./pod/spec/pod-spec.ts";
+import { validatePodTemplate } from "./pod/spec/pod-spec-rules.ts";
+import { podWarnings } from "./pod/pod-warnings.ts";
 
 const podTemplateV1 = structs("api/core/v1")("PodTemplate", "A template of pods, kept for reuse.", {
   metadata: value(1, objectMeta, "Standard object metadata."),

@@ -17,12 +17,12 @@ import { type HookContext, kind, objectMeta, time } from "#meta";
 import { formatLabels } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, sortedKeys, unsupported } from "../strategy.ts";
-import { defaultPodSpec } from "./pod-defaults.ts";
-import { dropGatedPodFields } from "./pod-gates.ts";
-import { podTemplateSpec } from "./pod-spec.ts";
-import { validatePodTemplate } from "./pod-spec-rules.ts";
+import { defaultPodSpec } from "./pod/spec/pod-defaults.ts";
+import { dropGatedPodFields } from "./pod/spec/pod-gates.ts";
+import { podTemplateSpec } from "./pod/spec/pod-spec.ts";
+import { validatePodTemplate } from "./pod/spec/pod-spec-rules.ts";
 import { containerCells } from "./pod-template.ts";
-import { podWarnings } from "./pod-warnings.ts";
+import { podWarnings } from "./pod/pod-warnings.ts";
 
 const v1 = structs("api/core/v1");
 

@@ -18,7 +18,7 @@ import {
   checkQuotaResourceName,
   checkResourceQuantity,
   isStandardQuotaName,
-} from "./resource-names.ts";
+} from "./shared/resource-names.ts";
 
 const v1 = structs("api/core/v1");
 

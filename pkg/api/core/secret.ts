@@ -18,7 +18,7 @@ import { type HookContext, isConfigMapKey, kind, objectMeta, resolve } from "#me
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, mustNotChange, sortedKeys } from "../strategy.ts";
 import { keyPairFault } from "./key-pair.ts";
-import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./sealed-data.ts";
+import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-data.ts";
 
 const v1 = structs("api/core/v1");
 

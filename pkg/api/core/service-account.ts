@@ -3,7 +3,7 @@ import { type HookContext, kind, objectMeta, resolve } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { tokenRequestV1 } from "../authentication/token-request.ts";
 import { entry } from "../strategy.ts";
-import { localObjectReference, objectReference } from "./references.ts";
+import { localObjectReference, objectReference } from "./shared/references.ts";
 
 const v1 = structs("api/core/v1");
 

@@ -22,7 +22,7 @@ import {
   kind,
   objectMeta,
 } from "#meta";
-import { objectReference } from "../core/references.ts";
+import { objectReference } from "../core/shared/references.ts";
 import {
   addressWarning,
   checkAddress,

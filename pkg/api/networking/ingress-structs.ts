@@ -12,7 +12,7 @@ import {
   structs,
 } from "#schema";
 import { objectMeta } from "#meta";
-import { typedLocalObjectReference } from "../core/references.ts";
+import { typedLocalObjectReference } from "../core/shared/references.ts";
 
 const v1 = structs("api/networking/v1");
 

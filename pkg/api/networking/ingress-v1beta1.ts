@@ -4,7 +4,7 @@
  */
 import { required, type Infer, inline, list, pointer, value, string, structs } from "#schema";
 import { intOrString, objectMeta } from "#meta";
-import { typedLocalObjectReference } from "../core/references.ts";
+import { typedLocalObjectReference } from "../core/shared/references.ts";
 import { type Ingress, ingressStatus, ingressTLS, pathType } from "./ingress-structs.ts";
 
 const v1beta1 = structs("api/networking/v1beta1");

@@ -11,8 +11,11 @@ import {
   structs,
 } from "#schema";
 import { checkLabels, isDns1123Label, kind, objectMeta, quantity } from "#meta";
-import { checkContainerResourceName, checkResourceQuantity } from "../core/resource-names.ts";
-import { checkToleration, toleration, type Toleration } from "../core/toleration.ts";
+import {
+  checkContainerResourceName,
+  checkResourceQuantity,
+} from "../core/shared/resource-names.ts";
+import { checkToleration, toleration, type Toleration } from "../core/pod/spec/toleration.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, mustNotChange, repeatedPlaces, sortedKeys } from "../strategy.ts";
 

@@ -8,8 +8,8 @@ import type {
   DeviceRequestV1beta1,
   ResourceClaim,
   ResourceClaimV1beta1,
-} from "./claim-structs.ts";
-import type { ResourceSlice, ResourceSliceV1beta1 } from "./slice-structs.ts";
+} from "./claim/claim-structs.ts";
+import type { ResourceSlice, ResourceSliceV1beta1 } from "./slice/slice-structs.ts";
 
 function requestUp(request: DeviceRequestV1beta1): DeviceRequest {
   const { name, firstAvailable, deviceClassName, ...rest } = request;

@@ -12,7 +12,7 @@ import {
   string,
 } from "#schema";
 import { kind, objectMeta } from "#meta";
-import { isExtendedName } from "../core/resource-names.ts";
+import { isExtendedName } from "../core/shared/resource-names.ts";
 import { ageColumn, ageOf, nameColumn, nameOf } from "../printing.ts";
 import { same } from "../strategy.ts";
 import { checkConfigurations, checkSelectors } from "./device-rules.ts";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { created, type Sketch, updated, type Write } from "../testing.ts";
 import { deviceClass } from "./device-class.ts";
 import { deviceTaintRule } from "./device-taint-rule.ts";
-import { resourceClaim } from "./resource-claim.ts";
-import { resourceClaimTemplate } from "./resource-claim-template.ts";
-import { resourceSlice } from "./resource-slice.ts";
+import { resourceClaim } from "./claim/resource-claim.ts";
+import { resourceClaimTemplate } from "./claim/resource-claim-template.ts";
+import { resourceSlice } from "./slice/resource-slice.ts";
 
 const gates = ["DRAPrioritizedList", "DRAResourceClaimDeviceStatus"];
 const exactly = { deviceClassName: "c" };

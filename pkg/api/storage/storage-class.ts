@@ -14,7 +14,7 @@ import {
   structs,
 } from "#schema";
 import { kind, objectMeta } from "#meta";
-import { checkTopologyTerms, topologySelectorTerm } from "../core/topology-selector.ts";
+import { checkTopologyTerms, topologySelectorTerm } from "../core/shared/topology-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { mustNotChange } from "../strategy.ts";
 import { checkDriverName, checkParameters } from "./class-rules.ts";

@@ -13,8 +13,11 @@ import {
   structs,
 } from "#schema";
 import { type HookContext, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
-import { checkVolumeSpec, persistentVolumeSpec } from "../core/persistent-volume-spec.ts";
-import { checkDriverName } from "../core/volume-source-rules.ts";
+import {
+  checkVolumeSpec,
+  persistentVolumeSpec,
+} from "../core/persistent-volume/persistent-volume-spec.ts";
+import { checkDriverName } from "../core/volume/volume-source-rules.ts";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedWithMetadata } from "../status-metadata.ts";

@@ -1,7 +1,7 @@
 /** Parts of timestamps and durations. */
-import { define, type FunctionDeclaration, type Library, overload } from "../declare.ts";
-import { toInt } from "../numbers.ts";
-import { CelFault, type Duration, type Timestamp } from "../values.ts";
+import { define, type FunctionDeclaration, type Library, overload } from "../check/declare.ts";
+import { toInt } from "../value/numbers.ts";
+import { CelFault, type Duration, type Timestamp } from "../value/values.ts";
 
 type Part = (local: Date) => number;
 

@@ -1,8 +1,13 @@
 /** Conversions between types, and the texts that values have. */
-import { define, type Library, overload } from "../declare.ts";
-import { toInt, toUint } from "../numbers.ts";
-import { formatSpan, formatTimestamp, parseDurationText, parseTimestampText } from "../time.ts";
-import { timestampAt } from "../time.ts";
+import { define, type Library, overload } from "../check/declare.ts";
+import { toInt, toUint } from "../value/numbers.ts";
+import {
+  formatSpan,
+  formatTimestamp,
+  parseDurationText,
+  parseTimestampText,
+} from "../value/time.ts";
+import { timestampAt } from "../value/time.ts";
 import {
   CelFault,
   Double,
@@ -12,7 +17,7 @@ import {
   TypeValue,
   Uint,
   type Value,
-} from "../values.ts";
+} from "../value/values.ts";
 
 type Int = number | bigint;
 

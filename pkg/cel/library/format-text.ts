@@ -1,5 +1,5 @@
 /** `"%s is %d".format([...])`. */
-import { formatSpan, formatTimestamp } from "../time.ts";
+import { formatSpan, formatTimestamp } from "../value/time.ts";
 import {
   CelFault,
   Double,
@@ -11,7 +11,7 @@ import {
   TypeValue,
   Uint,
   type Value,
-} from "../values.ts";
+} from "../value/values.ts";
 import { formatDouble } from "./conversions.ts";
 
 /** The most digits after the point. */

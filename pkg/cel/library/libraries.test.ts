@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { Environment } from "../environment.ts";
 import { compile } from "../program.ts";
-import { dyn } from "../types.ts";
+import { dyn } from "../check/types.ts";
 import {
   type AccessQuestion,
   authorizerType,
   authorizerValue,
   resourceCheckType,
   resourceCheckValue,
-} from "./authorization.ts";
+} from "./kubernetes/authorization.ts";
 
 const environment = Environment.kubernetes({
   variables: {

@@ -1,7 +1,7 @@
 /** Values that may be absent. */
-import { define, type Library, overload, readType } from "../declare.ts";
-import { CelFault, ListValue, MapValue, OptionalValue, type Value } from "../values.ts";
-import { Items, Double, Uint, Duration } from "../values.ts";
+import { define, type Library, overload, readType } from "../check/declare.ts";
+import { CelFault, ListValue, MapValue, OptionalValue, type Value } from "../value/values.ts";
+import { Items, Double, Uint, Duration } from "../value/values.ts";
 
 function isZero(value: Value): boolean {
   if (value instanceof ListValue || value instanceof Uint8Array) return value.length === 0;

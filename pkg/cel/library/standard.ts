@@ -1,6 +1,12 @@
 /** The operators and functions of the language itself. */
-import { index, optionalIndex } from "../access.ts";
-import { define, type FunctionDeclaration, type Library, overload, readType } from "../declare.ts";
+import { index, optionalIndex } from "../runtime/access.ts";
+import {
+  define,
+  type FunctionDeclaration,
+  type Library,
+  overload,
+  readType,
+} from "../check/declare.ts";
 import {
   addInts,
   divide,
@@ -10,9 +16,9 @@ import {
   remainder,
   subtract as subtractNumbers,
   toUint,
-} from "../numbers.ts";
-import { codePoints } from "../source.ts";
-import { addTimes, subtractTimes } from "../time.ts";
+} from "../value/numbers.ts";
+import { codePoints } from "../syntax/source.ts";
+import { addTimes, subtractTimes } from "../value/time.ts";
 import {
   CelFault,
   compareNumbers,
@@ -28,7 +34,7 @@ import {
   typeName,
   Uint,
   type Value,
-} from "../values.ts";
+} from "../value/values.ts";
 import { compareUtf8 } from "#base";
 
 function add(left: Value, right: Value): Value {

@@ -1,7 +1,7 @@
 /** Functions on text. Positions and lengths count code points. */
-import { define, type Library, overload } from "../declare.ts";
-import { codePoints } from "../source.ts";
-import { CelFault, Items, type ListValue, type Value } from "../values.ts";
+import { define, type Library, overload } from "../check/declare.ts";
+import { codePoints } from "../syntax/source.ts";
+import { CelFault, Items, type ListValue, type Value } from "../value/values.ts";
 import { formatText } from "./format-text.ts";
 
 type Int = number | bigint;

@@ -1,0 +1,64 @@
+import { type Infer, Path, type Problems } from "#schema";
+import { kind } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
+import {
+  checkMatchResources,
+  checkParamRef,
+  checkPolicyName,
+  paramRefCell,
+} from "./policy-rules.ts";
+import { validatingV1 } from "./validating-policy-structs.ts";
+import { repeatedPlaces } from "../../strategy.ts";
+
+type Binding = Infer<typeof validatingV1.binding>;
+
+const actions = ["Audit", "Deny", "Warn"];
+const path = Path.of("spec");
+
+function validate({ spec }: Binding, problems: Problems): void {
+  checkPolicyName(spec.policyName ?? "", path.child("policyName"), problems);
+  checkParamRef(spec.paramRef, path.child("paramRef"), problems);
+  checkMatchResources(spec.matchResources, path.child("matchResources"), problems);
+  checkActions(spec.validationActions ?? [], problems);
+}
+
+function checkActions(values: readonly string[], problems: Problems): void {
+  const place = path.child("validationActions");
+  const repeated = repeatedPlaces(values, (action) => action);
+  for (const [index, action] of values.entries()) {
+    if (!actions.includes(action)) problems.notSupported(place.index(index), action, actions);
+    if (repeated.has(index)) problems.duplicate(place.index(index), action);
+  }
+  if (values.includes("Deny") && values.includes("Warn")) {
+    const detail =
+      "must not contain both Deny and Warn (repeating the same validation failure information " +
+      "in the API response and headers serves no purpose)";
+    problems.invalid(place, values, detail);
+  }
+  if (values.length === 0) {
+    problems.required(place, "at least one validation action is required");
+  }
+}
+
+export const validatingAdmissionPolicyBinding = kind(validatingV1.binding, {
+  group: "admissionregistration.{api}",
+  kind: "ValidatingAdmissionPolicyBinding",
+  plural: "validatingadmissionpolicybindings",
+  categories: ["api-extensions"],
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: validatingV1.binding, onByDefault: true, convert: "hub" }],
+  rules: { unconditionalUpdate: false, generation: true },
+  hooks: { validate },
+  columns: [
+    nameColumn,
+    column("PolicyName", "Name of the policy that is bound."),
+    column("ParamRef", "The objects that parametrize it."),
+    ageColumn,
+  ],
+  row: (object, context) => [
+    nameOf(object),
+    object.spec.policyName ?? "",
+    paramRefCell(object.spec.paramRef),
+    ageOf(object, context),
+  ],
+});

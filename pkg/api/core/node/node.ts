@@ -1,0 +1,219 @@
+import { deepClone } from "#base";
+import { Path, type Problems } from "#schema";
+import { type HookContext, kind, kubernetes } from "#meta";
+import { networkWarning, NOT_A_NETWORK, parseNetwork } from "../../networking/ip.ts";
+import { goShape } from "../../go-shape.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
+import { entry, repeatedPlaces, sortedKeys } from "../../strategy.ts";
+import { type Node, nodeAddress, nodeV1, type Taint } from "./node-types.ts";
+import { roundAmounts } from "../shared/resource-amounts.ts";
+import { checkResourceQuantity } from "../shared/resource-names.ts";
+import { checkTaints } from "./taints.ts";
+
+const rangesPath = Path.of("spec.podCIDRs");
+const annotationsPath = Path.of("metadata.annotations");
+
+/** Where taints were before they had a field. */
+const taintsAnnotation = `scheduler.alpha.${kubernetes.label}/taints`;
+
+/** Either of `podCIDR` and `podCIDRs` fills in the other; where they differ, the former counts. */
+function alignRanges({ spec }: Node): void {
+  const { podCIDR = "", podCIDRs: [first] = [] } = spec;
+  if (podCIDR === "") {
+    if (first !== undefined) spec.podCIDR = first;
+  } else if (podCIDR !== first) spec.podCIDRs = [podCIDR];
+}
+
+function fillDefaults(node: Node): void {
+  const { status } = node;
+  alignRanges(node);
+  roundAmounts(status.capacity);
+  roundAmounts(status.allocatable);
+  if (status.allocatable === undefined && status.capacity !== undefined) {
+    status.allocatable = deepClone(status.capacity);
+  }
+}
+
+/** Configuration through the API is gone; objects that have it keep it. */
+function dropConfiguration({ spec, status }: Node, old: Node | undefined): void {
+  if (old?.spec.configSource === undefined) delete spec.configSource;
+  if (old?.status.config === undefined) delete status.config;
+}
+
+function prepareUpdate(node: Node, old: Node, context: HookContext): void {
+  if (context.subresource === "status") node.spec = old.spec;
+  else node.status = old.status;
+  dropConfiguration(node, old);
+}
+
+function checkOldTaints({ metadata }: Node, problems: Problems): void {
+  const text = entry(metadata.annotations, taintsAnnotation);
+  if (!text) return;
+  let taints: unknown;
+  try {
+    taints = JSON.parse(text);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : "";
+    return problems.invalid(annotationsPath, taintsAnnotation, message);
+  }
+  if (!Array.isArray(taints)) return;
+  const all = taints.map(({ key = "", value = "", effect = "" }: Partial<Taint>) => {
+    return { key, value, effect };
+  });
+  checkTaints(all, annotationsPath.child(taintsAnnotation), problems);
+}
+
+function checkResources({ status }: Node, problems: Problems): void {
+  for (const field of ["capacity", "allocatable"] as const) {
+    for (const name of sortedKeys(status[field])) {
+      const quantity = entry(status[field], name) ?? "0";
+      checkResourceQuantity({ name, quantity }, Path.of("status").child(field, name), problems);
+    }
+  }
+}
+
+function checkRanges({ spec: { podCIDRs = [] } }: Node, problems: Problems): void {
+  const networks = podCIDRs.map(parseNetwork);
+  for (const [index, network] of networks.entries()) {
+    if (network !== undefined) continue;
+    problems.invalid(rangesPath.index(index), podCIDRs[index], NOT_A_NETWORK);
+  }
+  if (podCIDRs.length < 2) return;
+  const sizes = new Set(networks.map((network) => network?.address.length));
+  if (sizes.size === 2 && podCIDRs.length === 2) return;
+  const detail = "may specify no more than one CIDR for each IP family";
+  problems.invalid(rangesPath, podCIDRs, detail);
+}
+
+function validate(node: Node, problems: Problems): void {
+  checkOldTaints(node, problems);
+  checkTaints(node.spec.taints ?? [], Path.of("metadata.taints"), problems);
+  checkResources(node, problems);
+  checkRanges(node, problems);
+}
+
+/** What holds for updates of the main resource and of the status alike. */
+function checkUpdate(node: Node, old: Node, problems: Problems): void {
+  checkResources(node, problems);
+  checkAddresses(node, problems);
+  const spec = Path.of("spec");
+  const [now = [], before = []] = [node.spec.podCIDRs, old.spec.podCIDRs];
+  const changes =
+    now.length === before.length ? before.filter((each, index) => each !== now[index]).length : 1;
+  for (let i = 0; before.length > 0 && i < changes; i++) {
+    const detail = 'node updates may not change podCIDR except from "" to valid';
+    problems.forbidden(rangesPath, detail);
+  }
+  if (old.spec.providerID && node.spec.providerID !== old.spec.providerID) {
+    const detail = 'node updates may not change providerID except from "" to valid';
+    problems.forbidden(spec.child("providerID"), detail);
+  }
+  checkTaints(node.spec.taints ?? [], Path.of("metadata.taints"), problems);
+  if ((node.spec.externalID ?? "") !== (old.spec.externalID ?? "")) {
+    problems.forbidden(spec.child("externalID"), "may not be updated");
+  }
+}
+
+function checkAddresses({ status: { addresses = [] } }: Node, problems: Problems): void {
+  const repeated = repeatedPlaces(addresses, ({ type, address }) =>
+    JSON.stringify([type, address]),
+  );
+  for (const [index, { type, address }] of addresses.entries()) {
+    if (!repeated.has(index)) continue;
+    const shown = goShape(nodeAddress, { type, address });
+    problems.duplicate(Path.of("status.addresses").index(index), shown);
+  }
+}
+
+function warnings({ spec }: Node): readonly string[] {
+  const found: string[] = [];
+  if (spec.externalID) {
+    found.push("spec.externalID: this field is deprecated, and is unused by Kubernetes");
+  }
+  for (const [index, text] of (spec.podCIDRs ?? []).entries()) {
+    const warning = networkWarning(text);
+    if (warning !== undefined) found.push(`${rangesPath.index(index)}: ${warning}`);
+  }
+  return found;
+}
+
+/** `Ready`, `NotReady,SchedulingDisabled`, `Unknown`. */
+function state({ spec, status }: Node): string {
+  const ready = status.conditions?.findLast(({ type }) => type === "Ready")?.status;
+  const word = ready === undefined ? "Unknown" : ready === "True" ? "Ready" : "NotReady";
+  return spec.unschedulable ? `${word},SchedulingDisabled` : word;
+}
+
+const rolePrefix = `node-role.${kubernetes.label}/`;
+
+function roles({ metadata }: Node): string {
+  const found = new Set<string>();
+  for (const [key, value] of Object.entries(metadata.labels ?? {})) {
+    if (key.startsWith(rolePrefix)) found.add(key.slice(rolePrefix.length));
+    else if (key === `${kubernetes.label}/role`) found.add(value);
+  }
+  found.delete("");
+  return [...found].sort().join(",") || "<none>";
+}
+
+function addressOf({ status }: Node, wanted: string): string {
+  return status.addresses?.find(({ type }) => type === wanted)?.address ?? "<none>";
+}
+
+export const node = kind(nodeV1, {
+  group: "",
+  kind: "Node",
+  plural: "nodes",
+  shortNames: ["no"],
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: nodeV1, onByDefault: true, convert: "hub" }],
+  storagePrefix: "minions",
+  subresources: [
+    {
+      name: "proxy",
+      verbs: ["create", "delete", "get", "patch", "update"],
+      represents: { group: "", version: "v1", kind: "NodeProxyOptions" },
+    },
+    { name: "status", verbs: ["get", "patch", "update"] },
+  ],
+  rules: { metadataCheckedAgain: true },
+  hooks: {
+    default: fillDefaults,
+    prepareCreate: (object) => dropConfiguration(object, undefined),
+    prepareUpdate,
+    validate,
+    validateUpdate: (object, old, problems, { subresource }) => {
+      if (subresource === "") validate(object, problems);
+      checkUpdate(object, old, problems);
+    },
+    warnings: (object, _old, { subresource }) => (subresource === "" ? warnings(object) : []),
+  },
+  columns: [
+    nameColumn,
+    column("Status", "Whether the node is ready, and takes pods."),
+    column("Roles", "What the node is for, by its labels."),
+    ageColumn,
+    column("Version", "Version of the kubelet."),
+    column("Internal-IP", "Address within the cluster.", { priority: 1 }),
+    column("External-IP", "Address from outside.", { priority: 1 }),
+    column("OS-Image", "Operating system.", { priority: 1 }),
+    column("Kernel-Version", "Version of the kernel.", { priority: 1 }),
+    column("Container-Runtime", "Container runtime.", { priority: 1 }),
+  ],
+  row: (object, context) => {
+    const info = object.status.nodeInfo;
+    return [
+      nameOf(object),
+      state(object),
+      roles(object),
+      ageOf(object, context),
+      info.kubeletVersion,
+      addressOf(object, "InternalIP"),
+      addressOf(object, "ExternalIP"),
+      info.osImage || "<unknown>",
+      info.kernelVersion || "<unknown>",
+      info.containerRuntimeVersion || "<unknown>",
+    ];
+  },
+  selectableFields: { "spec.unschedulable": ({ spec }) => String(spec.unschedulable ?? false) },
+});

@@ -1,0 +1,34 @@
+import type { Path, Problems } from "#schema";
+import { isLabelValue, isQualifiedName } from "#meta";
+import { goShape } from "../../go-shape.ts";
+import { invalidEach, repeatedPlaces, unsupported } from "../../strategy.ts";
+import { type Taint, taint } from "./node-types.ts";
+
+/** In the order in which messages list them. */
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/** Keys, values, effects; each key once for an effect. */
+export function checkTaints(taints: readonly Taint[], path: Path, problems: Problems): void {
+  const repeated = repeatedPlaces(taints, ({ key, effect }) => JSON.stringify([key, effect]));
+  for (const [index, each] of taints.entries()) {
+    const place = path.index(index);
+    checkTaint(each, place, problems);
+    if (!repeated.has(index)) continue;
+    problems.add({
+      type: "FieldValueDuplicate",
+      field: place.toString(),
+      value: goShape(taint, each),
+      detail: "taints must be unique by key and effect pair",
+    });
+  }
+}
+
+function checkTaint({ key, value = "", effect }: Taint, path: Path, problems: Problems): void {
+  invalidEach(problems, path.child("key"), { value: key, messages: isQualifiedName(key) });
+  const messages = isLabelValue(value);
+  if (messages.length > 0) problems.invalid(path.child("value"), value, messages.join(";"));
+  if (effect === "") problems.required(path.child("effect"));
+  else if (!effects.includes(effect)) {
+    unsupported(problems, path.child("effect"), { value: effect, supported: effects });
+  }
+}

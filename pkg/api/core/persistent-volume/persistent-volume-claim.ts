@@ -1,0 +1,370 @@
+import { deepClone, deepEqual } from "#base";
+import {
+  required,
+  type Infer,
+  list,
+  map,
+  named,
+  pointer,
+  Path,
+  value,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import {
+  type HookContext,
+  isQualifiedName,
+  kind,
+  kubernetes,
+  objectMeta,
+  Quantity,
+  quantity,
+  time,
+} from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
+import { entry, FIELD_IMMUTABLE, mustNotChange, sortedKeys, unsupported } from "../../strategy.ts";
+import { checkClaimSpec, claimWarnings } from "./persistent-volume-claim-rules.ts";
+import {
+  type PersistentVolumeClaimSpec,
+  persistentVolumeClaimSpec,
+} from "./persistent-volume-claim-spec.ts";
+import { roundAmounts } from "../shared/resource-amounts.ts";
+import { classOf, formatAccessModes, oldClassAnnotation } from "./volume-rules.ts";
+
+const v1 = structs("api/core/v1");
+
+const persistentVolumeClaimCondition = v1(
+  "PersistentVolumeClaimCondition",
+  "Something known of a claim.",
+  {
+    type: required(
+      1,
+      named(
+        "v1.PersistentVolumeClaimConditionType",
+        "Resizing",
+        "FileSystemResizePending",
+        "ControllerResizeError",
+        "NodeResizeError",
+        "ModifyVolumeError",
+        "ModifyingVolume",
+      ),
+      "What it is about, as in Resizing.",
+    ),
+    status: required(
+      2,
+      named("v1.ConditionStatus", "True", "False", "Unknown"),
+      "Whether it holds: True, False or Unknown.",
+    ),
+    lastProbeTime: value(3, time, "When it was last looked at."),
+    lastTransitionTime: value(4, time, "When it last changed."),
+    reason: value(5, string, "Why it last changed, as one word."),
+    message: value(6, string, "Why it last changed, for people."),
+  },
+);
+
+const modifyVolumeStatus = v1("ModifyVolumeStatus", "A change of attributes under way.", {
+  targetVolumeAttributesClassName: value(1, string, "Class that the volume is to have."),
+  status: required(
+    2,
+    named("v1.PersistentVolumeClaimModifyVolumeStatus", "Pending", "InProgress", "Infeasible"),
+    "How far it is: Pending, InProgress or Infeasible.",
+  ),
+});
+
+const persistentVolumeClaimStatus = v1("PersistentVolumeClaimStatus", "State of a claim.", {
+  phase: value(
+    1,
+    named("v1.PersistentVolumeClaimPhase", "Pending", "Bound", "Lost"),
+    "Pending, Bound, or Lost when its volume is gone.",
+  ),
+  accessModes: value(
+    2,
+    list(
+      named(
+        "v1.PersistentVolumeAccessMode",
+        "ReadWriteOnce",
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOncePod",
+      ),
+    ),
+    "Ways in which the volume can be mounted.",
+    { listType: "atomic" },
+  ),
+  capacity: value(3, map(quantity), "What the volume offers."),
+  conditions: value(4, list(persistentVolumeClaimCondition), "What is known of the claim.", {
+    listType: "map",
+    listMapKeys: ["type"],
+    patchStrategy: ["merge"],
+    patchMergeKey: "type",
+  }),
+  allocatedResources: value(5, map(quantity), "What is set aside, also while it grows.", {
+    gate: "RecoverVolumeExpansionFailure",
+  }),
+  allocatedResourceStatuses: value(7, map(string), "How far growth of each resource is.", {
+    gate: "RecoverVolumeExpansionFailure",
+  }),
+  currentVolumeAttributesClassName: pointer(8, string, "Class of attributes that is in force.", {
+    gate: "VolumeAttributesClass",
+  }),
+  modifyVolumeStatus: pointer(9, modifyVolumeStatus, "A change of attributes under way.", {
+    gate: "VolumeAttributesClass",
+  }),
+});
+
+export const persistentVolumeClaimV1 = v1(
+  "PersistentVolumeClaim",
+  "Asks for storage, and stands for the volume that is bound.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, persistentVolumeClaimSpec, "What storage is asked for."),
+    status: value(3, persistentVolumeClaimStatus, "State of the claim."),
+  },
+);
+
+type PersistentVolumeClaim = Infer<typeof persistentVolumeClaimV1>;
+
+const specPath = Path.of("spec");
+const statusPath = Path.of("status");
+const snapshotGroup = `snapshot.storage.${kubernetes.api}`;
+
+function fillDefaults({ spec, status }: PersistentVolumeClaim): void {
+  spec.volumeMode ??= "Filesystem";
+  status.phase ||= "Pending";
+  roundAmounts(spec.resources.requests);
+  roundAmounts(spec.resources.limits);
+  roundAmounts(status.capacity);
+  roundAmounts(status.allocatedResources);
+}
+
+function isClaimOrSnapshot({ apiGroup, kind: about }: DataSource): boolean {
+  if (about === "PersistentVolumeClaim") return !apiGroup;
+  return about === "VolumeSnapshot" && apiGroup === snapshotGroup;
+}
+
+type DataSource = NonNullable<PersistentVolumeClaimSpec["dataSource"]>;
+
+/**
+ * Two fields for one thing: `dataSource` has always dropped what it does not know, `dataSourceRef`
+ * takes everything; whichever is absent is filled in from the other.
+ */
+function alignSources(
+  spec: PersistentVolumeClaimSpec,
+  before: PersistentVolumeClaimSpec | undefined,
+  context: HookContext,
+): void {
+  const isCrossing = Boolean(spec.dataSourceRef?.namespace);
+  if (isCrossing && !context.gate("CrossNamespaceVolumeDataSource")) {
+    if (before?.dataSourceRef === undefined) delete spec.dataSourceRef;
+  }
+  if (before?.dataSource === undefined && before?.dataSourceRef === undefined) {
+    if (spec.dataSource !== undefined && !isClaimOrSnapshot(spec.dataSource))
+      delete spec.dataSource;
+  }
+  const { dataSource, dataSourceRef } = spec;
+  if (dataSourceRef === undefined) {
+    if (dataSource !== undefined) spec.dataSourceRef = { ...dataSource };
+  } else if (dataSource === undefined && !dataSourceRef.namespace) {
+    const { apiGroup, kind: about, name } = dataSourceRef;
+    spec.dataSource = { apiGroup, kind: about, name };
+  }
+}
+
+function prepareUpdate(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+  context: HookContext,
+): void {
+  if (context.subresource === "status") {
+    claim.spec = old.spec;
+    return;
+  }
+  claim.status = old.status;
+  alignSources(claim.spec, old.spec, context);
+}
+
+/** The class may move from the old annotation into the field, where it stays the same. */
+function movesClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
+  const was = entry(old.metadata.annotations, oldClassAnnotation);
+  const is = entry(claim.metadata.annotations, oldClassAnnotation);
+  if (was === undefined || old.spec.storageClassName !== undefined) return false;
+  return claim.spec.storageClassName === was && (is === undefined || is === was);
+}
+
+/** The new spec with everything put back that may change. */
+function withoutAllowedChanges(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+): PersistentVolumeClaimSpec {
+  const spec = deepClone(claim.spec);
+  const hasOldClass = entry(old.metadata.annotations, oldClassAnnotation) !== undefined;
+  if (!old.spec.volumeName) restore(spec, old.spec, "volumeName");
+  if (movesClass(claim, old) || (!hasOldClass && old.spec.storageClassName === undefined)) {
+    delete spec.storageClassName;
+  }
+  if (claim.status.phase !== "Bound") return spec;
+  const { requests } = spec.resources;
+  const before = old.spec.resources.requests?.["storage"];
+  if (requests !== undefined && before !== undefined) requests["storage"] = before;
+  restore(spec, old.spec, "volumeAttributesClassName");
+  return spec;
+}
+
+function restore(
+  spec: PersistentVolumeClaimSpec,
+  before: PersistentVolumeClaimSpec,
+  field: "volumeName" | "volumeAttributesClassName",
+): void {
+  const value = before[field];
+  if (value === undefined) delete spec[field];
+  else spec[field] = value;
+}
+
+function checkUpdate(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+  problems: Problems,
+): void {
+  const was = entry(old.metadata.annotations, oldClassAnnotation) ?? "";
+  const is = entry(claim.metadata.annotations, oldClassAnnotation) ?? "";
+  if (was !== is && !movesClass(claim, old)) {
+    const path = Path.of("metadata.annotations").child(oldClassAnnotation);
+    problems.invalid(path, is, FIELD_IMMUTABLE);
+  }
+  if (!deepEqual(withoutAllowedChanges(claim, old), old.spec)) {
+    const detail =
+      "spec is immutable after creation except resources.requests and volumeAttributesClassName " +
+      "for bound claims";
+    problems.forbidden(specPath, detail);
+  }
+  checkSize(claim, old, problems);
+  const modes = { now: claim.spec.volumeMode, before: old.spec.volumeMode };
+  mustNotChange(problems, Path.of("volumeMode"), modes);
+  const attributes = claim.spec.volumeAttributesClassName;
+  if (old.spec.volumeAttributesClassName === undefined || attributes !== undefined) return;
+  const path = specPath.child("volumeAttributesClassName");
+  problems.forbidden(path, "update from non-nil value to nil is forbidden");
+}
+
+/** A wish may shrink as long as it stays above what is there already. */
+function checkSize(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+  problems: Problems,
+): void {
+  const size = ({ spec }: PersistentVolumeClaim) =>
+    Quantity.parse(spec.resources.requests?.["storage"] ?? "0");
+  if (size(claim).compare(size(old)) >= 0) return;
+  if (size(claim).compare(Quantity.parse(old.status.capacity?.["storage"] ?? "0")) > 0) return;
+  const path = specPath.child("resources", "requests", "storage");
+  problems.forbidden(path, "field can not be less than status.capacity");
+}
+
+/** In the order in which messages list them. */
+const resizeStatuses = [
+  "ControllerResizeInProgress",
+  "ControllerResizeInfeasible",
+  "NodeResizeInProgress",
+  "NodeResizeInfeasible",
+  "NodeResizePending",
+];
+
+function checkStatus({ spec, status }: PersistentVolumeClaim, problems: Problems): void {
+  if (!spec.accessModes?.length) problems.required(Path.of("Spec.accessModes"));
+  const capacity = statusPath.child("capacity");
+  for (const name of sortedKeys(status.capacity)) {
+    checkAmount(entry(status.capacity, name), capacity.key(name), problems);
+  }
+  const states = statusPath.child("allocatedResourceStatuses");
+  for (const name of sortedKeys(status.allocatedResourceStatuses)) {
+    checkResource(name, states, problems);
+    const state = entry(status.allocatedResourceStatuses, name) ?? "";
+    if (resizeStatuses.includes(state)) continue;
+    // The value shown is the name: so does Kubernetes.
+    unsupported(problems, states, { value: name, supported: resizeStatuses });
+  }
+  const amounts = statusPath.child("allocatedResources");
+  for (const name of sortedKeys(status.allocatedResources)) {
+    if (!checkResource(name, amounts, problems)) continue;
+    checkAmount(entry(status.allocatedResources, name), amounts.key(name), problems);
+  }
+}
+
+/** `storage`, or something of somebody's own domain. */
+function checkResource(name: string, path: Path, problems: Problems): boolean {
+  const messages = isQualifiedName(name);
+  for (const message of messages) problems.invalid(path, name, message);
+  if (messages.length > 0) return false;
+  const isNative = !name.includes("/") || name.includes(`${kubernetes.label}/`);
+  if (name === "storage" || !isNative) return true;
+  problems.notSupported(path, name, ["storage"]);
+  return false;
+}
+
+function checkAmount(amount: string | undefined, path: Path, problems: Problems): void {
+  const parsed = Quantity.parse(amount ?? "0");
+  if (parsed.sign >= 0) return;
+  problems.invalid(path, Number(parsed.value()), "must be a valid resource quantity");
+}
+
+function warnings({ metadata, spec }: PersistentVolumeClaim): readonly string[] {
+  const old =
+    `metadata.annotations[${oldClassAnnotation}]: ` +
+    'deprecated since v1.8; use "storageClassName" attribute instead';
+  const hasOld = entry(metadata.annotations, oldClassAnnotation) !== undefined;
+  return [...(hasOld ? [old] : []), ...claimWarnings(spec, specPath)];
+}
+
+export const persistentVolumeClaim = kind(persistentVolumeClaimV1, {
+  group: "",
+  kind: "PersistentVolumeClaim",
+  plural: "persistentvolumeclaims",
+  shortNames: ["pvc"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: persistentVolumeClaimV1, onByDefault: true, convert: "hub" }],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { deleteReturnsObject: true, metadataCheckedAgain: true },
+  hooks: {
+    default: fillDefaults,
+    prepareCreate: (object, context) => {
+      object.status = { phase: "Pending" };
+      alignSources(object.spec, undefined, context);
+    },
+    prepareUpdate,
+    validate: ({ spec }, problems) => checkClaimSpec(spec, specPath, problems),
+    validateUpdate: (object, old, problems, { subresource }) => {
+      if (subresource === "status") return checkStatus(object, problems);
+      checkClaimSpec(object.spec, specPath, problems);
+      checkUpdate(object, old, problems);
+    },
+    warnings: (object, _old, { subresource }) => (subresource === "" ? warnings(object) : []),
+  },
+  columns: [
+    nameColumn,
+    column("Status", "Whether a volume is bound."),
+    column("Volume", "The volume that is bound."),
+    column("Capacity", "What the volume offers."),
+    column("Access Modes", "Ways in which the volume can be mounted."),
+    column("StorageClass", "Class of storage."),
+    column("VolumeAttributesClass", "Class of attributes."),
+    ageColumn,
+    column("VolumeMode", "Filesystem or block device.", { priority: 1 }),
+  ],
+  row: (object, context) => {
+    const { metadata, spec, status } = object;
+    const { volumeName = "" } = spec;
+    const isBound = volumeName !== "";
+    return [
+      nameOf(object),
+      metadata.deletionTimestamp ? "Terminating" : (status.phase ?? ""),
+      volumeName,
+      isBound ? (status.capacity?.["storage"] ?? "0") : "",
+      isBound ? formatAccessModes(status.accessModes) : "",
+      classOf(object),
+      spec.volumeAttributesClassName ?? "<unset>",
+      ageOf(object, context),
+      spec.volumeMode ?? "<unset>",
+    ];
+  },
+});

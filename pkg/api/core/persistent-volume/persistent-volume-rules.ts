@@ -1,0 +1,141 @@
+/** What each source of a PersistentVolume must obey, in the order in which they are looked at. */
+import type { Path, Problems } from "#schema";
+import { isDns1123Label } from "#meta";
+import { invalidEach } from "../../strategy.ts";
+import type { PersistentVolumeSource } from "./persistent-volume-sources.ts";
+import { checkNoBacksteps } from "../shared/path-rules.ts";
+import {
+  checkAzureDisk,
+  checkDriverName,
+  checkFc,
+  checkFlex,
+  checkFlocker,
+  checkHostPath,
+  checkIscsi,
+  checkNfs,
+  checkPartition,
+  checkQuobyte,
+  checkStorageOs,
+  requireFields,
+} from "../volume/volume-source-rules.ts";
+
+type Sources = Required<PersistentVolumeSource>;
+type Check<Name extends keyof Sources> = (
+  source: Sources[Name],
+  path: Path,
+  problems: Problems,
+) => void;
+
+/** A secret in any namespace needs both names; an absent one is fine. */
+function checkSecret(
+  secret: { readonly name?: string; readonly namespace?: string } | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  if (secret === undefined) return;
+  requireFields({ name: secret.name, namespace: secret.namespace }, path, problems);
+}
+
+const checkGluster: Check<"glusterfs"> = (source, path, problems) => {
+  const { endpoints, path: volume, endpointsNamespace: namespace } = source;
+  requireFields({ endpoints, path: volume }, path, problems);
+  if (namespace === undefined) return;
+  const place = path.child("endpointsNamespace");
+  const unset = "if the endpointnamespace is set, it must be a valid namespace name";
+  const messages = namespace === "" ? [unset] : isDns1123Label(namespace);
+  invalidEach(problems, place, { value: namespace, messages });
+};
+
+const checkCsi: Check<"csi"> = (source, path, problems) => {
+  checkDriverName(source.driver, path.child("driver"), problems);
+  requireFields({ volumeHandle: source.volumeHandle }, path, problems);
+  // The secret for staging is not looked at.
+  for (const field of [
+    "controllerPublishSecretRef",
+    "controllerExpandSecretRef",
+    "nodePublishSecretRef",
+    "nodeExpandSecretRef",
+  ] as const) {
+    checkSecret(source[field], path.child(field), problems);
+  }
+};
+
+/** How to check each source. */
+const checks: { readonly [Name in keyof Sources]: Check<Name> } = {
+  hostPath: checkHostPath,
+  gcePersistentDisk: ({ pdName, partition }, path, problems) => {
+    requireFields({ pdName }, path, problems);
+    checkPartition(partition, path, problems);
+  },
+  awsElasticBlockStore: ({ volumeID, partition }, path, problems) => {
+    requireFields({ volumeID }, path, problems);
+    checkPartition(partition, path, problems);
+  },
+  glusterfs: checkGluster,
+  flocker: checkFlocker,
+  nfs: checkNfs,
+  rbd: ({ monitors, image }, path, problems) => requireFields({ monitors, image }, path, problems),
+  quobyte: checkQuobyte,
+  cephfs: ({ monitors }, path, problems) => requireFields({ monitors }, path, problems),
+  iscsi: checkIscsi,
+  cinder: ({ volumeID, secretRef }, path, problems) => {
+    requireFields({ volumeID }, path, problems);
+    checkSecret(secretRef, path.child("secretRef"), problems);
+  },
+  fc: checkFc,
+  flexVolume: checkFlex,
+  azureFile: ({ secretName, shareName, secretNamespace }, path, problems) => {
+    requireFields({ secretName, shareName }, path, problems);
+    if (secretNamespace !== null) requireFields({ secretNamespace }, path, problems);
+  },
+  vsphereVolume: ({ volumePath }, path, problems) => requireFields({ volumePath }, path, problems),
+  photonPersistentDisk: ({ pdID }, path, problems) => requireFields({ pdID }, path, problems),
+  portworxVolume: ({ volumeID }, path, problems) => requireFields({ volumeID }, path, problems),
+  azureDisk: checkAzureDisk,
+  scaleIO: ({ gateway, system, volumeName }, path, problems) =>
+    requireFields({ gateway, system, volumeName }, path, problems),
+  local: ({ path: target }, path, problems) => {
+    if (target === "") problems.required(path.child("path"));
+    else checkNoBacksteps(target, path.child("path"), problems);
+  },
+  storageos: ({ volumeName, volumeNamespace, secretRef }, path, problems) => {
+    checkStorageOs({ volumeName, volumeNamespace }, path, problems);
+    checkSecret(secretRef, path.child("secretRef"), problems);
+  },
+  csi: checkCsi,
+};
+
+/** Names of the sources, in the order in which they are looked at. */
+export const sourceNames = Object.keys(checks) as readonly (keyof Sources)[];
+
+/** Exactly one source; a flexVolume is let pass beside one that comes before it. */
+export function checkVolumeSources(
+  spec: PersistentVolumeSource & { readonly nodeAffinity?: unknown },
+  path: Path,
+  problems: Problems,
+): void {
+  let count = 0;
+  for (const name of sourceNames) {
+    const source = spec[name];
+    if (source === undefined) continue;
+    if (count > 0 && name !== "flexVolume") {
+      problems.forbidden(path.child(name), "may not specify more than 1 volume type");
+    } else checkSource(name, spec, { path, problems });
+    count++;
+    if (name !== "local" || spec.nodeAffinity !== undefined) continue;
+    problems.required(path.child("nodeAffinity"), "Local volume requires node affinity");
+  }
+  if (count === 0) problems.required(path, "must specify a volume type");
+}
+
+function checkSource<Name extends keyof Sources>(
+  name: Name,
+  spec: PersistentVolumeSource,
+  { path, problems }: { readonly path: Path; readonly problems: Problems },
+): void {
+  const source = spec[name];
+  if (source === undefined) return;
+  // Problems of Google's disks are told of a field that is not there.
+  const field = name === "gcePersistentDisk" ? "persistentDisk" : name;
+  checks[name](source as Sources[Name], path.child(field), problems);
+}

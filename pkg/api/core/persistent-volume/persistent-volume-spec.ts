@@ -1,0 +1,152 @@
+/** What a PersistentVolume is, also as part of an attachment. */
+import {
+  type Infer,
+  inline,
+  list,
+  map,
+  named,
+  pointer,
+  type Path,
+  value,
+  type Problems,
+  string,
+  structs,
+} from "#schema";
+import { Quantity, quantity } from "#meta";
+import { entry, sortedKeys } from "../../strategy.ts";
+import { checkNodeSelector } from "../pod/spec/node-selector-rules.ts";
+import { checkVolumeSources } from "./persistent-volume-rules.ts";
+import { persistentVolumeSource } from "./persistent-volume-sources.ts";
+import { objectReference } from "../shared/references.ts";
+import { nodeSelector } from "../pod/spec/scheduling.ts";
+import { checkAccessModes, checkClassName, checkVolumeMode } from "./volume-rules.ts";
+
+const v1 = structs("api/core/v1");
+
+const volumeNodeAffinity = v1("VolumeNodeAffinity", "Where a volume can be reached from.", {
+  required: pointer(1, nodeSelector, "Nodes that can reach it."),
+});
+
+export const persistentVolumeSpec = v1("PersistentVolumeSpec", "What the volume is.", {
+  capacity: value(1, map(quantity), "What it offers: `storage`, in bytes."),
+  persistentVolumeSource: inline(2, persistentVolumeSource, "Where its contents come from; fixed."),
+  accessModes: value(
+    3,
+    list(
+      named(
+        "v1.PersistentVolumeAccessMode",
+        "ReadWriteOnce",
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOncePod",
+      ),
+    ),
+    "Ways in which it can be mounted.",
+    { listType: "atomic" },
+  ),
+  claimRef: pointer(4, objectReference, "The claim that it is bound to.", {
+    mapType: "granular",
+  }),
+  persistentVolumeReclaimPolicy: value(
+    5,
+    named("v1.PersistentVolumeReclaimPolicy", "Recycle", "Delete", "Retain"),
+    "What becomes of it after use: Retain, Delete or Recycle.",
+  ),
+  storageClassName: value(6, string, "Class of storage; empty means none."),
+  mountOptions: value(7, list(string), "Options for mounting it; not checked.", {
+    listType: "atomic",
+  }),
+  volumeMode: pointer(
+    8,
+    named("v1.PersistentVolumeMode", "Block", "Filesystem"),
+    "Filesystem, which is the default, or Block; fixed.",
+  ),
+  nodeAffinity: pointer(9, volumeNodeAffinity, "Where it can be reached from; fixed once set."),
+  volumeAttributesClassName: pointer(10, string, "Class of attributes; for CSI drivers only.", {
+    gate: "VolumeAttributesClass",
+  }),
+});
+
+export type PersistentVolumeSpec = Infer<typeof persistentVolumeSpec>;
+type Spec = PersistentVolumeSpec;
+
+const policies = ["Delete", "Recycle", "Retain"];
+
+function checkCapacity(capacity: Spec["capacity"], place: Path, problems: Problems): void {
+  const names = sortedKeys(capacity);
+  if (names.length === 0) problems.required(place);
+  if (names.length !== 1 || names[0] !== "storage") {
+    problems.notSupported(place, capacity ?? null, ["storage"]);
+  }
+  for (const name of names) {
+    const amount = entry(capacity, name) ?? "0";
+    const parsed = Quantity.parse(amount);
+    if (parsed.sign < 0) {
+      const detail = "must be a valid resource quantity";
+      problems.invalid(place.key(name), Number(parsed.value()), detail);
+    }
+    if (parsed.sign <= 0) problems.invalid(place.key(name), amount, "must be greater than zero");
+  }
+}
+
+function checkAffinity({ nodeAffinity }: Spec, path: Path, problems: Problems): void {
+  if (nodeAffinity === undefined) return;
+  const place = path.child("nodeAffinity", "required");
+  const { required } = nodeAffinity;
+  if (required !== undefined) checkNodeSelector(required, place, { problems });
+  else problems.required(place, "must specify required node constraints");
+}
+
+function checkAttributes(spec: Spec, path: Path, problems: Problems): void {
+  const { volumeAttributesClassName: name, csi } = spec;
+  if (name === undefined) return;
+  const place = path.child("volumeAttributesClassName");
+  if (name === "") problems.required(place, "an empty string is disallowed");
+  else checkClassName(name, place, problems);
+  const detail = "has to be specified when using volumeAttributesClassName";
+  if (csi === undefined) problems.required(path.child("csi"), detail);
+}
+
+interface VolumeOptions {
+  /** Part of an attachment rather than an object of its own. */
+  readonly inline?: boolean;
+  readonly problems: Problems;
+}
+
+const NOT_INLINE = "may not be specified in the context of inline volumes";
+
+/** Only a CSI volume can be inline, and nothing but what mounting it needs. */
+function checkInline({ claimRef, capacity, csi }: Spec, path: Path, problems: Problems): void {
+  if (claimRef !== undefined) problems.forbidden(path.child("claimRef"), NOT_INLINE);
+  if (capacity !== undefined) problems.forbidden(path.child("capacity"), NOT_INLINE);
+  const detail = "has to be specified in the context of inline volumes";
+  if (csi === undefined) problems.required(path.child("csi"), detail);
+}
+
+export function checkVolumeSpec(
+  spec: Spec,
+  path: Path,
+  { inline: isInline = false, problems }: VolumeOptions,
+): void {
+  if (isInline) checkInline(spec, path, problems);
+  const modes = spec.accessModes ?? [];
+  if (modes.length === 0) problems.required(path.child("accessModes"));
+  checkAccessModes(modes, path.child("accessModes"), problems);
+  if (!isInline) checkCapacity(spec.capacity, path.child("capacity"), problems);
+  const policyPath = path.child("persistentVolumeReclaimPolicy");
+  const policy = spec.persistentVolumeReclaimPolicy ?? "";
+  if (policy !== "") {
+    if (isInline) problems.forbidden(policyPath, NOT_INLINE);
+    else if (!policies.includes(policy)) problems.notSupported(policyPath, policy, policies);
+  }
+  checkAffinity(spec, path, problems);
+  checkVolumeSources(spec, path, problems);
+  if (policy === "Recycle" && /^\/[/.]*$/.test(spec.hostPath?.path ?? "")) {
+    problems.forbidden(policyPath, "may not be 'recycle' for a hostPath mount of '/'");
+  }
+  const classPath = path.child("storageClassName");
+  if (isInline && spec.storageClassName) problems.forbidden(classPath, NOT_INLINE);
+  else checkClassName(spec.storageClassName, classPath, problems);
+  checkVolumeMode(spec.volumeMode, path.child("volumeMode"), problems);
+  checkAttributes(spec, path, problems);
+}

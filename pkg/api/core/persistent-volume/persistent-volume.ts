@@ -1,0 +1,221 @@
+import { deepClone, deepEqual } from "#base";
+import { type Infer, named, pointer, Path, value, type Problems, string, structs } from "#schema";
+import { type HookContext, kind, kubernetes, objectMeta, time } from "#meta";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
+import { entry, mustNotChange } from "../../strategy.ts";
+import { sourceNames } from "./persistent-volume-rules.ts";
+import {
+  checkVolumeSpec,
+  type PersistentVolumeSpec,
+  persistentVolumeSpec,
+} from "./persistent-volume-spec.ts";
+import { roundAmounts } from "../shared/resource-amounts.ts";
+import { classOf, formatAccessModes, oldClassAnnotation } from "./volume-rules.ts";
+
+const v1 = structs("api/core/v1");
+
+const persistentVolumeStatus = v1("PersistentVolumeStatus", "State of a volume.", {
+  phase: value(
+    1,
+    named("v1.PersistentVolumePhase", "Pending", "Available", "Bound", "Released", "Failed"),
+    "Pending, Available, Bound, Released or Failed.",
+  ),
+  message: value(2, string, "Why it is in that phase, for people."),
+  reason: value(3, string, "Why it is in that phase, as one word."),
+  lastPhaseTransitionTime: pointer(4, time, "When the phase last changed."),
+});
+
+const persistentVolumeV1 = v1("PersistentVolume", "A piece of storage of the cluster.", {
+  metadata: value(1, objectMeta, "Standard object metadata."),
+  spec: value(2, persistentVolumeSpec, "What the volume is."),
+  status: value(3, persistentVolumeStatus, "State of the volume."),
+});
+
+type PersistentVolume = Infer<typeof persistentVolumeV1>;
+type Spec = PersistentVolumeSpec;
+
+const path = Path.of("spec");
+const mountAnnotation = `volume.beta.${kubernetes.label}/mount-options`;
+
+/** Sources that have always known mount options; the others take them in their field only. */
+const mountableSources = [
+  "gcePersistentDisk",
+  "awsElasticBlockStore",
+  "glusterfs",
+  "nfs",
+  "rbd",
+  "quobyte",
+  "iscsi",
+  "cinder",
+  "cephfs",
+  "azureFile",
+  "vsphereVolume",
+  "azureDisk",
+  "photonPersistentDisk",
+] as const;
+
+function fillDefaults({ spec, status }: PersistentVolume): void {
+  status.phase ||= "Pending";
+  spec.persistentVolumeReclaimPolicy ||= "Retain";
+  spec.volumeMode ??= "Filesystem";
+  if (spec.hostPath !== undefined) spec.hostPath.type ??= "";
+  roundAmounts(spec.capacity);
+}
+
+function prepareUpdate(
+  volume: PersistentVolume,
+  old: PersistentVolume,
+  context: HookContext,
+): void {
+  if (context.subresource === "") {
+    volume.status = old.status;
+    return;
+  }
+  volume.spec = old.spec;
+  const { status } = volume;
+  const { phase, lastPhaseTransitionTime: before } = old.status;
+  const now = status.lastPhaseTransitionTime;
+  if (status.phase === phase) {
+    if (now === undefined && before !== undefined) status.lastPhaseTransitionTime = before;
+  } else if (now === undefined || now === before) {
+    status.lastPhaseTransitionTime = timeOf(context);
+  }
+}
+
+function timeOf({ now }: HookContext): string {
+  return new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+function checkMountOptions({ metadata, spec }: PersistentVolume, problems: Problems): void {
+  if (entry(metadata.annotations, mountAnnotation) === undefined) return;
+  if (mountableSources.some((name) => spec[name] !== undefined)) return;
+  const place = Path.of("metadata.annotations").child(mountAnnotation);
+  problems.forbidden(place, "may not specify mount options for this volume type");
+}
+
+function validate(volume: PersistentVolume, problems: Problems): void {
+  checkVolumeSpec(volume.spec, path, { problems });
+  checkMountOptions(volume, problems);
+}
+
+/** All sources of a volume. */
+function sourcesOf(spec: Spec): unknown {
+  return sourceNames.map((name) => spec[name] ?? null);
+}
+
+/** The source stays as it is, but for a secret that can be added once. */
+function keepsSource(spec: Spec, before: Spec): boolean {
+  const secret = spec.csi?.controllerExpandSecretRef;
+  if (secret === undefined || before.csi?.controllerExpandSecretRef !== undefined) {
+    return deepEqual(sourcesOf(spec), sourcesOf(before));
+  }
+  const without = deepClone(spec);
+  delete without.csi?.controllerExpandSecretRef;
+  return deepEqual(sourcesOf(without), sourcesOf(before));
+}
+
+function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problems: Problems): void {
+  validate(volume, problems);
+  // Kubernetes checks the spec twice, and tells of everything twice.
+  checkVolumeSpec(volume.spec, path, { problems });
+  const { spec } = volume;
+  if (!keepsSource(spec, old.spec)) {
+    const detail = "spec.persistentvolumesource is immutable after creation";
+    problems.forbidden(path.child("persistentvolumesource"), detail);
+  }
+  const modes = { now: spec.volumeMode, before: old.spec.volumeMode };
+  mustNotChange(problems, Path.of("volumeMode"), modes);
+  if (old.spec.nodeAffinity !== undefined) {
+    const affinities = { now: spec.nodeAffinity, before: old.spec.nodeAffinity };
+    mustNotChange(problems, Path.of("nodeAffinity"), affinities);
+  }
+  const attributes = path.child("volumeAttributesClassName");
+  if (old.spec.volumeAttributesClassName === undefined) return;
+  if (spec.volumeAttributesClassName !== undefined) return;
+  problems.forbidden(attributes, "update from non-nil value to nil is forbidden");
+}
+
+/** Sources that no longer work, with the releases that gave them up. */
+const goneSources = [
+  { source: "photonPersistentDisk", shown: "photonPersistentDisk", since: "1.11", until: "1.16" },
+  { source: "scaleIO", shown: "scaleIO", since: "1.16", until: "1.22" },
+  { source: "storageos", shown: "storageOS", since: "1.22", until: "1.25" },
+  { source: "glusterfs", shown: "glusterfs", since: "1.25", until: "1.26" },
+  { source: "cephfs", shown: "cephfs", since: "1.28", until: "1.31" },
+  { source: "rbd", shown: "rbd", since: "1.28", until: "1.31" },
+] as const;
+
+function warnings({ metadata, spec }: PersistentVolume): readonly string[] {
+  const found: string[] = [];
+  const annotation = (key: string, since: string, field: string) => {
+    if (entry(metadata.annotations, key) === undefined) return;
+    const instead = `use "${field}" attribute instead`;
+    found.push(`metadata.annotations[${key}]: deprecated since v${since}; ${instead}`);
+  };
+  annotation(oldClassAnnotation, "1.8", "storageClassName");
+  annotation(mountAnnotation, "1.31", "mountOptions");
+  if (spec.persistentVolumeReclaimPolicy === "Recycle") {
+    found.push(
+      "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. " +
+        "Instead, the recommended approach is to use dynamic provisioning.",
+    );
+  }
+  for (const { source, shown, since, until } of goneSources) {
+    if (spec[source] === undefined) continue;
+    found.push(`spec.${shown}: deprecated in v${since}, non-functional in v${until}+`);
+  }
+  return found;
+}
+
+export const persistentVolume = kind(persistentVolumeV1, {
+  group: "",
+  kind: "PersistentVolume",
+  plural: "persistentvolumes",
+  shortNames: ["pv"],
+  scope: "Cluster",
+  versions: [{ version: "v1", struct: persistentVolumeV1, onByDefault: true, convert: "hub" }],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { deleteReturnsObject: true, metadataCheckedAgain: true },
+  hooks: {
+    default: fillDefaults,
+    prepareCreate: (object, context) => {
+      object.status = { phase: "Pending", lastPhaseTransitionTime: timeOf(context) };
+    },
+    prepareUpdate,
+    validate,
+    validateUpdate: (object, old, problems, { subresource }) => {
+      if (subresource === "") validateUpdate(object, old, problems);
+    },
+    warnings: (object, _old, { subresource }) => (subresource === "" ? warnings(object) : []),
+  },
+  columns: [
+    nameColumn,
+    column("Capacity", "Bytes that the volume offers."),
+    column("Access Modes", "Ways in which it can be mounted."),
+    column("Reclaim Policy", "What becomes of it after use."),
+    column("Status", "Whether it is bound."),
+    column("Claim", "The claim that it is bound to."),
+    column("StorageClass", "Class of storage."),
+    column("VolumeAttributesClass", "Class of attributes."),
+    column("Reason", "Why it is in its phase."),
+    ageColumn,
+    column("VolumeMode", "Filesystem or block device.", { priority: 1 }),
+  ],
+  row: (object, context) => {
+    const { metadata, spec, status } = object;
+    const { claimRef: claim } = spec;
+    return [
+      nameOf(object),
+      spec.capacity?.["storage"] ?? "0",
+      formatAccessModes(spec.accessModes),
+      spec.persistentVolumeReclaimPolicy ?? "",
+      metadata.deletionTimestamp ? "Terminating" : (status.phase ?? ""),
+      claim === undefined ? "" : `${claim.namespace ?? ""}/${claim.name ?? ""}`,
+      classOf(object),
+      spec.volumeAttributesClassName ?? "<unset>",
+      status.reason ?? "",
+      ageOf(object, context),
+      spec.volumeMode ?? "<unset>",
+    ];
+  },
+});

@@ -1,0 +1,131 @@
+/** Rules of volumes in containers. */
+import type { Path, Problems } from "#schema";
+import type { Container } from "./containers.ts";
+import { checkDescendingPath } from "../../shared/path-rules.ts";
+import type { Volumes } from "../../volume/pod-volume-rules.ts";
+
+type Mount = NonNullable<Container["volumeMounts"]>[number];
+type Device = NonNullable<Container["volumeDevices"]>[number];
+
+interface Surroundings {
+  readonly container: Container;
+  readonly volumes: Volumes;
+  readonly problems: Problems;
+}
+
+/** Some causes name the list rather than the mount in it. */
+export function checkMounts(path: Path, { container, volumes, problems }: Surroundings): void {
+  const devices = container.volumeDevices ?? [];
+  const deviceNames = new Set(devices.map(({ name }) => name));
+  const devicePaths = new Set(devices.map(({ devicePath }) => devicePath));
+  const taken = new Set<string>();
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    const { name, mountPath } = mount;
+    const place = path.index(index);
+    if (name === "") problems.required(place.child("name"));
+    if (!volumes.has(name)) problems.notFound(place.child("name"), name);
+    if (mountPath === "") problems.required(place.child("mountPath"));
+    if (taken.has(mountPath)) problems.invalid(place.child("mountPath"), mountPath, UNIQUE);
+    taken.add(mountPath);
+    if (deviceNames.has(name)) {
+      problems.invalid(place.child("name"), name, "must not already exist in volumeDevices");
+    }
+    if (devicePaths.has(mountPath)) {
+      const detail = "must not already exist as a path in volumeDevices";
+      problems.invalid(place.child("mountPath"), mountPath, detail);
+    }
+    checkSubPaths(mount, { path, place, problems });
+    checkPropagation(mount, container, { path, problems });
+    checkRecursion(mount, path.child("recursiveReadOnly"), problems);
+  }
+}
+
+const UNIQUE = "must be unique";
+
+function checkSubPaths(
+  { subPath, subPathExpr }: Mount,
+  { path, place, problems }: { readonly path: Path; readonly place: Path; problems: Problems },
+): void {
+  if (subPath) checkDescendingPath(subPath, path.child("subPath"), problems);
+  if (!subPathExpr) return;
+  if (subPath) {
+    const detail = "subPathExpr and subPath are mutually exclusive";
+    problems.invalid(place.child("subPathExpr"), subPathExpr, detail);
+  }
+  checkDescendingPath(subPathExpr, path.child("subPathExpr"), problems);
+}
+
+function checkPropagation(
+  { mountPropagation: mode }: Mount,
+  container: Container,
+  { path, problems }: { readonly path: Path; readonly problems: Problems },
+): void {
+  if (mode === undefined) return;
+  const modes = ["Bidirectional", "HostToContainer", "None"];
+  const place = path.child("mountPropagation");
+  if (!modes.includes(mode)) problems.notSupported(place, mode, modes);
+  if (mode !== "Bidirectional" || container.securityContext?.privileged) return;
+  const detail = "Bidirectional mount propagation is available only to privileged containers";
+  problems.forbidden(place, detail);
+}
+
+function checkRecursion(
+  { recursiveReadOnly: mode, readOnly, mountPropagation }: Mount,
+  path: Path,
+  problems: Problems,
+): void {
+  if (mode === undefined || mode === "Disabled") return;
+  if (mode !== "Enabled" && mode !== "IfPossible") {
+    return problems.notSupported(path, mode, ["Disabled", "Enabled", "IfPossible"]);
+  }
+  if (!readOnly) problems.forbidden(path, "may only be specified when readOnly is true");
+  if (mountPropagation !== undefined && mountPropagation !== "None") {
+    const detail = "may only be specified when mountPropagation is None or not specified";
+    problems.forbidden(path, detail);
+  }
+}
+
+export function checkDevices(path: Path, { container, volumes, problems }: Surroundings): void {
+  const names = new Set<string>();
+  const paths = new Set<string>();
+  const mounts = container.volumeMounts ?? [];
+  const mountNames = new Set(mounts.map(({ name }) => name));
+  const mountPaths = new Set(mounts.map(({ mountPath }) => mountPath));
+  for (const [index, device] of (container.volumeDevices ?? []).entries()) {
+    const { name, devicePath } = device;
+    const place = path.index(index);
+    checkDeviceName(device, place.child("name"), { names, volumes, problems });
+    const where = place.child("devicePath");
+    if (devicePath === "") problems.required(where);
+    if (paths.has(devicePath)) problems.invalid(where, devicePath, UNIQUE);
+    if (devicePath.split("/").includes("..")) {
+      problems.invalid(where, devicePath, "can not contain backsteps ('..')");
+    } else paths.add(devicePath);
+    if (mountNames.has(name)) {
+      problems.invalid(place.child("name"), name, "must not already exist in volumeMounts");
+    }
+    if (mountPaths.has(devicePath)) {
+      problems.invalid(where, devicePath, "must not already exist as a path in volumeMounts");
+    }
+    if (name !== "") names.add(name);
+  }
+}
+
+function checkDeviceName(
+  { name }: Device,
+  path: Path,
+  {
+    names,
+    volumes,
+    problems,
+  }: { readonly names: ReadonlySet<string>; readonly volumes: Volumes; problems: Problems },
+): void {
+  const volume = volumes.get(name);
+  if (name === "") problems.required(path);
+  if (names.has(name)) problems.invalid(path, name, UNIQUE);
+  if (volume === undefined) problems.notFound(path, name);
+  else if (!volume.persistentVolumeClaim && !volume.ephemeral) {
+    const types = "PersistentVolumeClaim or Ephemeral";
+    problems.invalid(path, name, `can only use volume source type of ${types} for block mode`);
+  }
+}

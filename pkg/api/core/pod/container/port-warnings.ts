@@ -1,0 +1,61 @@
+/** Ports of a pod that are given more than once. */
+import type { Path } from "#schema";
+import type { Container } from "./containers.ts";
+import { eachContainer } from "../spec/pod-containers.ts";
+import type { PodSpec } from "../spec/pod-spec.ts";
+import { isSidecar } from "../../shared/resource-amounts.ts";
+
+type Port = NonNullable<Container["ports"]>[number];
+
+function clashOf(port: Port, other: Port): string | undefined {
+  const [ip, otherIp] = [port.hostIP ?? "", other.hostIP ?? ""];
+  const [number, otherNumber] = [port.hostPort ?? 0, other.hostPort ?? 0];
+  if (ip === otherIp && number === otherNumber) return "duplicate";
+  if (number === 0 || otherNumber === 0) return "overlapping";
+  const isOpen = (ip === "") !== (otherIp === "");
+  return number === otherNumber && isOpen ? "dangerously ambiguous" : undefined;
+}
+
+function numberWarnings(spec: PodSpec, path: Path): readonly string[] {
+  const warnings: string[] = [];
+  const seen: { readonly port: Port; readonly place: Path }[] = [];
+  eachContainer(spec, path, ({ ports }, place) => {
+    for (const [index, port] of (ports ?? []).entries()) {
+      const here = place.child("ports").index(index);
+      for (const other of seen) {
+        const { containerPort, protocol } = other.port;
+        if (containerPort !== port.containerPort || protocol !== port.protocol) continue;
+        const clash = clashOf(port, other.port);
+        if (clash === undefined) continue;
+        warnings.push(`${here}: ${clash} port definition with ${other.place}`);
+      }
+      seen.push({ port, place: here });
+    }
+  });
+  return warnings;
+}
+
+/** Of containers that run at the same time. */
+function nameWarnings(spec: PodSpec, path: Path): readonly string[] {
+  const warnings: string[] = [];
+  const seen = new Map<string, Path>();
+  const passing = new Set((spec.initContainers ?? []).filter((each) => !isSidecar(each)));
+  eachContainer(spec, path, (container, place) => {
+    if (passing.has(container)) return;
+    for (const [index, { name }] of (container.ports ?? []).entries()) {
+      const here = place.child("ports").index(index);
+      if (!name) continue;
+      const first = seen.get(name);
+      if (first === undefined) seen.set(name, here);
+      else {
+        const effect = `services and probes that select ports by name will use ${first}`;
+        warnings.push(`${here}: duplicate port name "${name}" with ${first}, ${effect}`);
+      }
+    }
+  });
+  return warnings;
+}
+
+export function portWarnings(spec: PodSpec, path: Path): readonly string[] {
+  return [...numberWarnings(spec, path), ...nameWarnings(spec, path)];
+}

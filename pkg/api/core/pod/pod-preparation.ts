@@ -1,0 +1,184 @@
+/** What the server makes of a pod before it looks whether it is sound. */
+import { formatSeconds, type HookContext } from "#meta";
+import { assign, deepClone } from "#base";
+import { entry } from "../../strategy.ts";
+import { annotationKeys } from "./spec/pod-annotations.ts";
+import { allContainers } from "./spec/pod-containers.ts";
+import { dropGatedPodFields, dropGatedStatusFields } from "./spec/pod-gates.ts";
+import { qualityClassOf } from "./qos-class.ts";
+import type { Pod } from "./pod-types.ts";
+import type { Container } from "./container/containers.ts";
+
+type Selector = NonNullable<
+  NonNullable<NonNullable<Pod["spec"]["topologySpreadConstraints"]>[number]["labelSelector"]>
+>;
+
+export function prepareNewPod(pod: Pod, context: HookContext): void {
+  const { spec } = pod;
+  // A class that the client names stands; so it is in Kubernetes.
+  const qosClass = pod.status.qosClass || qualityClassOf(spec);
+  pod.status = { phase: "Pending", qosClass };
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
+  dropGatedPodFields(spec, undefined, context.gate);
+  holdBack(pod, context.now);
+  selectByOwnLabels(pod);
+  mirrorAppArmor(pod, context);
+}
+
+/** A pod with gates tells that it is not to be scheduled. */
+function holdBack({ spec, status }: Pod, now: number): void {
+  if (spec.schedulingGates === undefined || spec.schedulingGates.length === 0) return;
+  const seconds = Math.floor(now / 1000);
+  status.conditions = [
+    {
+      type: "PodScheduled",
+      status: "False",
+      lastProbeTime: null,
+      lastTransitionTime: formatSeconds({ seconds, nanos: 0 }),
+      reason: "SchedulingGated",
+      message: "Scheduling is blocked due to non-empty scheduling gates",
+    },
+  ];
+}
+
+/** Keys of labels that other pods must share with this one become requirements. */
+function selectByOwnLabels({ metadata, spec }: Pod): void {
+  const require = (
+    selector: Selector | undefined,
+    keys: readonly string[] | undefined,
+    operator: "In" | "NotIn",
+  ) => {
+    if (selector === undefined) return;
+    for (const key of keys ?? []) {
+      const value = entry(metadata.labels, key);
+      if (value === undefined) continue;
+      selector.matchExpressions = [
+        ...(selector.matchExpressions ?? []),
+        { key, operator, values: [value] },
+      ];
+    }
+  };
+  const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
+  for (const affinity of [podAffinity, podAntiAffinity]) {
+    const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+    const preferred = affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+    for (const term of [...required, ...preferred.map(({ podAffinityTerm }) => podAffinityTerm)]) {
+      require(term.labelSelector, term.matchLabelKeys, "In");
+      require(term.labelSelector, term.mismatchLabelKeys, "NotIn");
+    }
+  }
+  for (const constraint of spec.topologySpreadConstraints ?? []) {
+    require(constraint.labelSelector, constraint.matchLabelKeys, "In");
+  }
+}
+
+type AppArmorProfile = NonNullable<NonNullable<Container["securityContext"]>["appArmorProfile"]>;
+
+/** `localhost/x` -> a profile; undefined for what is none. */
+function profileOfAnnotation(text: string): AppArmorProfile | undefined {
+  if (text === "unconfined") return { type: "Unconfined" };
+  if (text === "runtime/default") return { type: "RuntimeDefault" };
+  if (!text.startsWith("localhost/")) return undefined;
+  const localhostProfile = text.slice("localhost/".length);
+  const isSound = localhostProfile !== "" && localhostProfile.trim() === localhostProfile;
+  return isSound ? { type: "Localhost", localhostProfile } : undefined;
+}
+
+function annotationOf({ type, localhostProfile }: AppArmorProfile): string | undefined {
+  if (type === "Unconfined") return "unconfined";
+  if (type === "RuntimeDefault") return "runtime/default";
+  return localhostProfile ? `localhost/${localhostProfile}` : undefined;
+}
+
+/** Old nodes read annotations, new ones fields: each is filled from the other. */
+function mirrorAppArmor(pod: Pod, { domain }: HookContext): void {
+  const { spec, metadata } = pod;
+  if (spec.os?.name === "windows") return;
+  const { appArmor } = annotationKeys(domain);
+  const ofPod = spec.securityContext?.appArmorProfile;
+  for (const container of allContainers(spec)) {
+    const key = appArmor + container.name;
+    const annotation = entry(metadata.annotations, key);
+    const own = container.securityContext?.appArmorProfile;
+    if (annotation === undefined) {
+      const profile = own ?? ofPod;
+      const text = profile && annotationOf(profile);
+      if (text === undefined) continue;
+      metadata.annotations ??= {};
+      assign(metadata.annotations, key, text);
+    } else if (own === undefined) {
+      const profile = profileOfAnnotation(annotation);
+      if (profile === undefined || (ofPod && annotationOf(ofPod) === annotation)) continue;
+      container.securityContext = { ...container.securityContext, appArmorProfile: profile };
+    }
+  }
+}
+
+export function preparePodUpdate(pod: Pod, old: Pod, context: HookContext): void {
+  switch (context.subresource) {
+    case "":
+      pod.status = old.status;
+      dropGatedPodFields(pod.spec, old.spec, context.gate);
+      return;
+    case "status":
+      dropGatedStatusFields(pod.status, old.status, context.gate);
+      return prepareStatus(pod, old);
+    case "ephemeralcontainers":
+      keepMetadata(pod, old);
+      pod.status = old.status;
+      pod.spec = withEphemeral(old, pod.spec.ephemeralContainers);
+      dropGatedPodFields(pod.spec, old.spec, context.gate);
+      return;
+    case "resize":
+      return prepareResize(pod, old);
+    default:
+      return;
+  }
+}
+
+function withEphemeral({ spec }: Pod, containers: Pod["spec"]["ephemeralContainers"]) {
+  const kept = deepClone(spec);
+  if (containers === undefined) delete kept.ephemeralContainers;
+  else kept.ephemeralContainers = containers;
+  return kept;
+}
+
+function prepareStatus(pod: Pod, old: Pod): void {
+  pod.spec = old.spec;
+  if (old.metadata.ownerReferences === undefined) delete pod.metadata.ownerReferences;
+  else pod.metadata.ownerReferences = old.metadata.ownerReferences;
+  // Old nodes leave out the class, which never changes.
+  const { qosClass } = old.status;
+  if (!pod.status.qosClass && qosClass !== undefined) pod.status.qosClass = qosClass;
+}
+
+const ownMetadata = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
+
+/** These subresources change nothing of the metadata. */
+function keepMetadata(pod: Pod, old: Pod): void {
+  const metadata: Record<string, unknown> = pod.metadata;
+  for (const field of ownMetadata) {
+    if (old.metadata[field] === undefined) delete metadata[field];
+    else metadata[field] = old.metadata[field];
+  }
+}
+
+/** Everything but the containers' resources stays; unknown containers are left for validation. */
+function prepareResize(pod: Pod, old: Pod): void {
+  keepMetadata(pod, old);
+  pod.status = old.status;
+  const asked = pod.spec;
+  pod.spec = deepClone(old.spec);
+  for (const field of ["containers", "initContainers"] as const) {
+    const known = new Map((old.spec[field] ?? []).map((each) => [each.name, each]));
+    const containers = (asked[field] ?? []).map((container) => {
+      const before = known.get(container.name);
+      if (before === undefined) return container;
+      const { resources, resizePolicy } = container;
+      const { resizePolicy: _, ...kept } = deepClone(before);
+      return { ...kept, resources, ...(resizePolicy === undefined ? {} : { resizePolicy }) };
+    });
+    if (old.spec[field] === undefined && containers.length === 0) continue;
+    pod.spec[field] = containers;
+  }
+}

@@ -1,0 +1,194 @@
+/** What may change in a pod, and where. */
+import { deepClone, deepEqual } from "#base";
+import { Path, type Problems } from "#schema";
+import { entry, firstByName, memberOf, sortedKeys } from "../../strategy.ts";
+import { checkImageSpace } from "./container/container-rules.ts";
+import type { PodSpec } from "./spec/pod-spec.ts";
+import { checkToleration } from "./spec/toleration.ts";
+
+const specPath = Path.of("spec");
+const LARGEST_INT32 = 2 ** 31 - 1;
+
+const changeable = [
+  "`spec.containers[*].image`",
+  "`spec.initContainers[*].image`",
+  "`spec.activeDeadlineSeconds`",
+  "`spec.tolerations` (only additions to existing tolerations)",
+  "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+].join(",");
+
+/** Changes of the spec through the pod itself. */
+export function checkSpecChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
+  for (const field of ["containers", "initContainers"] as const) {
+    if (!checkImages(spec, old, { field, problems })) return;
+  }
+  if (!checkDeadline(spec, old, problems)) return;
+  checkTolerations(spec, old, problems);
+  checkGates(spec, old, problems);
+  if (deepEqual(spec, old)) return;
+  const kept = withChangeable(spec, old);
+  if ((old.schedulingGates ?? []).length > 0) checkGatedChange(kept, old, problems);
+  if (deepEqual(kept, old)) return;
+  const fields = Object.keys({ ...kept, ...old }).filter(
+    (field) => !deepEqual(kept[field as keyof PodSpec], old[field as keyof PodSpec]),
+  );
+  const detail = `pod updates may not change fields other than ${changeable}`;
+  problems.forbidden(specPath, `${detail}\nchanged: ${fields.sort().join(", ")}`);
+}
+
+interface Images {
+  readonly field: "containers" | "initContainers";
+  readonly problems: Problems;
+}
+
+/** False if the lists are not of the same length. */
+function checkImages(spec: PodSpec, old: PodSpec, { field, problems }: Images): boolean {
+  const path = specPath.child(field);
+  const containers = spec[field] ?? [];
+  if (containers.length !== (old[field] ?? []).length) {
+    problems.forbidden(path, "pod updates may not add or remove containers");
+    return false;
+  }
+  for (const [index, container] of containers.entries()) {
+    if (!container.image) problems.required(path.index(index).child("image"));
+    checkImageSpace(container, path.index(index), problems);
+  }
+  return true;
+}
+
+/** It may begin, and grow shorter. False if the rest is not worth checking. */
+function checkDeadline(spec: PodSpec, old: PodSpec, problems: Problems): boolean {
+  const path = specPath.child("activeDeadlineSeconds");
+  const [now, before] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
+  if (now === undefined) {
+    if (before === undefined) return true;
+    problems.invalid(path, null, "must not update from a positive integer to nil value");
+    return true;
+  }
+  if (now < 0 || now > LARGEST_INT32) {
+    problems.invalid(path, now, `must be between 0 and ${LARGEST_INT32}, inclusive`);
+    return false;
+  }
+  if (before === undefined || before >= now) return true;
+  problems.invalid(path, now, "must be less than or equal to previous value");
+  return false;
+}
+
+function timeless(toleration: { readonly tolerationSeconds?: unknown }): unknown {
+  const { tolerationSeconds: _seconds, ...rest } = toleration;
+  return rest;
+}
+
+function checkTolerations(spec: PodSpec, old: PodSpec, problems: Problems): void {
+  const path = specPath.child("tolerations");
+  const tolerations = spec.tolerations ?? [];
+  const isKept = memberOf(tolerations.map(timeless));
+  if (!(old.tolerations ?? []).map(timeless).every(isKept)) {
+    const detail = "existing toleration can not be modified except its tolerationSeconds";
+    return problems.forbidden(path, detail);
+  }
+  for (const [index, toleration] of tolerations.entries()) {
+    checkToleration(toleration, path.index(index), problems);
+  }
+}
+
+function checkGates(spec: PodSpec, old: PodSpec, problems: Problems): void {
+  const before = new Set((old.schedulingGates ?? []).map(({ name }) => name));
+  for (const [index, { name }] of (spec.schedulingGates ?? []).entries()) {
+    if (before.has(name)) continue;
+    const detail = `only deletion is allowed, but found new scheduling gate '${name}'`;
+    problems.forbidden(specPath.child("schedulingGates").index(index).child("name"), detail);
+  }
+}
+
+/** `spec` with the old values of what may change and was checked on its own. */
+function withChangeable(spec: PodSpec, old: PodSpec): PodSpec {
+  const kept = deepClone(spec);
+  for (const field of ["containers", "initContainers"] as const) {
+    for (const [index, container] of (kept[field] ?? []).entries()) {
+      const image = old[field]?.[index]?.image;
+      if (image === undefined) delete container.image;
+      else container.image = image;
+    }
+  }
+  const grace = old.terminationGracePeriodSeconds ?? 0;
+  if (grace < 0 && kept.terminationGracePeriodSeconds === 1) {
+    kept.terminationGracePeriodSeconds = grace;
+  }
+  return keep(kept, old, ["activeDeadlineSeconds", "schedulingGates", "tolerations"]);
+}
+
+function keep(spec: PodSpec, old: PodSpec, fields: readonly (keyof PodSpec)[]): PodSpec {
+  const rest = Object.entries(spec).filter(([field]) => !fields.includes(field as keyof PodSpec));
+  const kept = fields.flatMap((field) => (old[field] === undefined ? [] : [[field, old[field]]]));
+  return Object.fromEntries([...rest, ...kept]) as PodSpec;
+}
+
+/** While gates hold a pod back, its choice of nodes may still be narrowed. Changes `spec`. */
+function checkGatedChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
+  if (!deepEqual(spec.nodeSelector, old.nodeSelector)) {
+    const path = specPath.child("nodeSelector");
+    const isKept = (key: string) => entry(spec.nodeSelector, key) === entry(old.nodeSelector, key);
+    if (!sortedKeys(old.nodeSelector).every(isKept)) {
+      const detail = `only additions to ${path} are allowed (no mutations or deletions)`;
+      problems.invalid(path, spec.nodeSelector ?? null, detail);
+    }
+    if (old.nodeSelector === undefined) delete spec.nodeSelector;
+    else spec.nodeSelector = old.nodeSelector;
+  }
+  const before = old.affinity?.nodeAffinity;
+  if (deepEqual(spec.affinity?.nodeAffinity, before)) return;
+  checkNodeAffinity(spec, old, problems);
+  if (before !== undefined) spec.affinity = { ...spec.affinity, nodeAffinity: before };
+  else if (spec.affinity !== undefined) {
+    const { nodeAffinity: _, ...rest } = spec.affinity;
+    if (Object.keys(rest).length === 0 && old.affinity === undefined) delete spec.affinity;
+    else spec.affinity = rest;
+  }
+}
+
+type Affinity = NonNullable<PodSpec["affinity"]>["nodeAffinity"];
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+
+function termsOf(affinity: Affinity) {
+  return affinity?.[REQUIRED]?.nodeSelectorTerms ?? [];
+}
+
+/** Each term may get further conditions, behind the old ones. */
+function checkNodeAffinity(spec: PodSpec, old: PodSpec, problems: Problems): void {
+  const [now, before] = [termsOf(spec.affinity?.nodeAffinity), termsOf(old.affinity?.nodeAffinity)];
+  if (before.length === 0) return;
+  const path = specPath.child("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms");
+  if (now.length !== before.length) {
+    const detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+    return problems.invalid(path, now.length === 0 ? null : now, detail);
+  }
+  for (const [index, term] of before.entries()) {
+    const other = now[index] ?? {};
+    const isEmpty = (each: typeof term) =>
+      !each.matchExpressions?.length && !each.matchFields?.length;
+    const lists = ["matchExpressions", "matchFields"] as const;
+    const grows = lists.every((list) => {
+      const first = other[list]?.slice(0, term[list]?.length ?? 0) ?? [];
+      return deepEqual(first, term[list] ?? []);
+    });
+    if (isEmpty(term) ? isEmpty(other) : grows) continue;
+    const detail = "only additions are allowed (no mutations or deletions)";
+    problems.invalid(path.index(index), other, detail);
+  }
+}
+
+/** Ephemeral containers come, and then stay as they are. */
+export function checkEphemeralChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
+  const path = specPath.child("ephemeralContainers");
+  const byName = firstByName(spec.ephemeralContainers);
+  for (const container of old.ephemeralContainers ?? []) {
+    const name = JSON.stringify(container.name);
+    const now = byName.get(container.name);
+    if (now === undefined) {
+      problems.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`);
+    } else if (!deepEqual(now, container)) {
+      problems.forbidden(path, `existing ephemeral containers ${name} may not be changed\n`);
+    }
+  }
+}

@@ -1,0 +1,289 @@
+/** What the server warns of in pods and pod templates that it takes all the same. */
+import { append } from "#base";
+import { Path } from "#schema";
+import { type HookContext, isLabelValue, resolve } from "#meta";
+import { addressWarning } from "../../networking/ip.ts";
+import { entry, repeatedPlaces } from "../../strategy.ts";
+import type { Container } from "./container/containers.ts";
+import { claimWarnings } from "../persistent-volume/persistent-volume-claim-rules.ts";
+import { annotationKeys } from "./spec/pod-annotations.ts";
+import { allContainers, eachContainer } from "./spec/pod-containers.ts";
+import { portWarnings } from "./container/port-warnings.ts";
+import type { PodSpec, PodTemplateSpec } from "./spec/pod-spec.ts";
+import { projectionWarnings } from "../volume/projection-warnings.ts";
+import { isFractional } from "../shared/resource-amounts.ts";
+import type { Volume } from "../volume/volumes.ts";
+
+type Domain = HookContext["domain"];
+type Template = Pick<PodTemplateSpec, "metadata" | "spec">;
+
+/** `path` is that of the template; absent for a pod itself. */
+export function podWarnings(
+  template: Template,
+  path: Path | undefined,
+  { domain }: Pick<HookContext, "domain">,
+): readonly string[] {
+  const root = path ?? Path.root;
+  const { spec } = template;
+  const place = root.child("spec");
+  return [
+    ...labelWarnings(spec, place, domain),
+    ...annotationWarnings(template, root, domain),
+    ...(spec.volumes ?? []).flatMap((volume, index) =>
+      volumeWarnings(volume, place.child("volumes").index(index)),
+    ),
+    ...projectionWarnings(spec.volumes ?? []),
+    ...repetitions(spec, place),
+    ...podSeccomp(template, root, domain),
+    ...containerWarnings(template, root, { domain, isTemplate: path !== undefined }),
+    ...portWarnings(spec, place),
+    ...graceWarnings(spec, place),
+    ...affinityWarnings(spec, place),
+    ...addressWarnings(spec, place),
+  ];
+}
+
+/** Label of nodes that has another name now -> since when, and that name. */
+const renamedLabels: Readonly<Record<string, readonly [string, string]>> = {
+  "beta.{label}/arch": ["v1.14", "{label}/arch"],
+  "beta.{label}/os": ["v1.14", "{label}/os"],
+  "failure-domain.beta.{label}/region": ["v1.17", "topology.{label}/region"],
+  "failure-domain.beta.{label}/zone": ["v1.17", "topology.{label}/zone"],
+  "beta.{label}/instance-type": ["v1.17", "node.{label}/instance-type"],
+};
+
+function labelFault(label: string, domain: Domain): string | undefined {
+  for (const [old, [since, name]] of Object.entries(renamedLabels)) {
+    if (resolve(old, domain) !== label) continue;
+    return `deprecated since ${since}; use "${resolve(name, domain)}" instead`;
+  }
+  return undefined;
+}
+
+function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly string[] {
+  const warnings: string[] = [];
+  for (const label of Object.keys(spec.nodeSelector ?? {}).sort()) {
+    const fault = labelFault(label, domain);
+    if (fault !== undefined) warnings.push(`${path.child("nodeSelector").key(label)}: ${fault}`);
+  }
+  const { nodeAffinity } = spec.affinity ?? {};
+  const place = path.child("affinity", "nodeAffinity");
+  const required = place.child(REQUIRED, "nodeSelectorTerms");
+  for (const [index, term] of (nodeAffinity?.[REQUIRED]?.nodeSelectorTerms ?? []).entries()) {
+    append(warnings, termWarnings(term, required.index(index), { domain, checkValues: false }));
+  }
+  for (const [index, { preference }] of (nodeAffinity?.[PREFERRED] ?? []).entries()) {
+    const where = place.child(PREFERRED).index(index).child("preference");
+    append(warnings, termWarnings(preference, where, { domain, checkValues: true }));
+  }
+  for (const [index, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
+    const where = path.child("topologySpreadConstraints").index(index);
+    const fault = labelFault(constraint.topologyKey, domain);
+    if (fault !== undefined) {
+      warnings.push(`${where.child("topologyKey")}: ${constraint.topologyKey} is ${fault}`);
+    }
+    if (constraint.labelSelector === undefined) warnings.push(noSelector(where));
+  }
+  return warnings;
+}
+
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
+
+interface Term {
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+function termWarnings(
+  { matchExpressions }: Term,
+  path: Path,
+  { domain, checkValues }: { readonly domain: Domain; readonly checkValues: boolean },
+): readonly string[] {
+  return (matchExpressions ?? []).flatMap(({ key, values }, index) => {
+    const place = path.child("matchExpressions").index(index);
+    const fault = labelFault(key, domain);
+    const ofKey = fault === undefined ? [] : [`${place.child("key")}: ${key} is ${fault}`];
+    if (!checkValues) return ofKey;
+    const ofValues = (values ?? []).flatMap((value, i) =>
+      isLabelValue(value).map(
+        (message) => `${place.child("values").index(i)}: ${value} is invalid, ${message}`,
+      ),
+    );
+    return [...ofKey, ...ofValues];
+  });
+}
+
+function noSelector(path: Path): string {
+  return `${path.child("labelSelector")}: a null labelSelector results in matching no pod`;
+}
+
+function annotationWarnings({ metadata }: Template, path: Path, domain: Domain) {
+  const keys = annotationKeys(domain);
+  const useless = [
+    [keys.critical, `non-functional in v1.16+; use the "priorityClassName" field instead`],
+    [keys.sysctls, `non-functional in v1.11+; use the "sysctls" field instead`],
+    [keys.unsafeSysctls, `non-functional in v1.11+; use the "sysctls" field instead`],
+  ] as const;
+  return useless.flatMap(([key, message]) =>
+    entry(metadata.annotations, key) === undefined
+      ? []
+      : [`${path.child("metadata", "annotations").key(key)}: ${message}`],
+  );
+}
+
+const NO_SECCOMP = `non-functional in v1.27+; use the "seccompProfile" field instead`;
+const OLD_APP_ARMOR = `deprecated since v1.30; use the "appArmorProfile" field instead`;
+
+/** Of new pods, before the field is filled from the annotation. */
+export function appArmorWarnings(
+  { metadata, spec }: Template,
+  { domain }: Pick<HookContext, "domain">,
+): readonly string[] {
+  if (spec.os?.name === "windows") return [];
+  const { appArmor } = annotationKeys(domain);
+  return allContainers(spec).flatMap(({ name, securityContext }) => {
+    const key = appArmor + name;
+    const isFilled =
+      entry(metadata.annotations, key) !== undefined &&
+      securityContext?.appArmorProfile === undefined;
+    return isFilled ? [`${Path.of("metadata.annotations").key(key)}: ${OLD_APP_ARMOR}`] : [];
+  });
+}
+
+function podSeccomp({ metadata, spec }: Template, path: Path, domain: Domain): readonly string[] {
+  const { seccompPod } = annotationKeys(domain);
+  const isUsed = entry(metadata.annotations, seccompPod) !== undefined;
+  if (!isUsed || spec.securityContext?.seccompProfile !== undefined) return [];
+  return [`${path.child("metadata", "annotations").key(seccompPod)}: ${NO_SECCOMP}`];
+}
+
+const oldSources: Readonly<Record<string, string>> = {
+  photonPersistentDisk: "deprecated in v1.11, non-functional in v1.16+",
+  gitRepo: "deprecated in v1.11, and disabled by default in v1.33+",
+  scaleIO: "deprecated in v1.16, non-functional in v1.22+",
+  flocker: "deprecated in v1.22, non-functional in v1.25+",
+  storageos: "deprecated in v1.22, non-functional in v1.25+",
+  quobyte: "deprecated in v1.22, non-functional in v1.25+",
+  glusterfs: "deprecated in v1.25, non-functional in v1.26+",
+  cephfs: "deprecated in v1.28, non-functional in v1.31+",
+  rbd: "deprecated in v1.28, non-functional in v1.31+",
+};
+
+/** Sources that warnings name otherwise than the field is called. */
+const otherNames: Readonly<Record<string, string>> = { storageos: "storageOS" };
+
+function volumeWarnings(volume: Volume, path: Path): readonly string[] {
+  const old = Object.entries(oldSources).flatMap(([source, message]) =>
+    volume[source as keyof Volume] === undefined
+      ? []
+      : [`${path.child(otherNames[source] ?? source)}: ${message}`],
+  );
+  const template = volume.ephemeral?.volumeClaimTemplate;
+  if (template === undefined) return old;
+  const place = path.child("ephemeral", "volumeClaimTemplate", "spec");
+  return [...old, ...claimWarnings(template.spec, place)];
+}
+
+function repetitions(spec: PodSpec, path: Path): readonly string[] {
+  const aliases = spec.hostAliases ?? [];
+  const secrets = spec.imagePullSecrets ?? [];
+  const secretPath = (index: number) => path.child("imagePullSecrets").index(index).child("name");
+  const ipPath = (index: number) => path.child("hostAliases").index(index).child("ip");
+  const repeatedIps = repeatedPlaces(aliases, ({ ip }) => ip);
+  const repeatedNames = repeatedPlaces(secrets, ({ name = "" }) => name);
+  return [
+    ...[...repeatedIps].map((at) => `${ipPath(at)}: duplicate ip "${aliases[at]?.ip}"`),
+    ...[...repeatedNames].map((at) => {
+      return `${secretPath(at)}: duplicate name "${secrets[at]?.name ?? ""}"`;
+    }),
+    ...secrets.flatMap(({ name = "" }, index) =>
+      name === "" ? [`${secretPath(index)}: invalid empty name ""`] : [],
+    ),
+  ];
+}
+
+function containerWarnings(
+  { metadata, spec }: Template,
+  root: Path,
+  { domain, isTemplate }: { readonly domain: Domain; readonly isTemplate: boolean },
+): readonly string[] {
+  const keys = annotationKeys(domain);
+  const warnings: string[] = [];
+  eachContainer(spec, root.child("spec"), (container, path) => {
+    const { name, securityContext } = container;
+    const tell = (key: string, message: string) => {
+      if (entry(metadata.annotations, key) === undefined) return;
+      warnings.push(`${root.child("metadata", "annotations").key(key)}: ${message}`);
+    };
+    if (!securityContext?.seccompProfile) tell(keys.seccompContainer + name, NO_SECCOMP);
+    if (isTemplate && !securityContext?.appArmorProfile) tell(keys.appArmor + name, OLD_APP_ARMOR);
+    append(warnings, fractions(container, path));
+    append(warnings, hiddenVariables(container, path));
+  });
+  return warnings;
+}
+
+/** Bytes come whole. */
+function fractions({ resources }: Container, path: Path): readonly string[] {
+  const places = [
+    ["limits", "memory"],
+    ["requests", "memory"],
+    ["limits", "ephemeral-storage"],
+    ["requests", "ephemeral-storage"],
+  ] as const;
+  return places.flatMap(([field, name]) => {
+    const amount = entry(resources[field], name);
+    if (amount === undefined || !isFractional(amount)) return [];
+    const place = path.child("resources", field).key(name);
+    return [`${place}: fractional byte value "${amount}" is invalid, must be an integer`];
+  });
+}
+
+/** A variable that is set again, unless its new value is made from the old one. */
+function hiddenVariables({ env = [] }: Container, path: Path): readonly string[] {
+  const seen = new Set<string>();
+  return env.flatMap(({ name, value = "", valueFrom }, index) => {
+    const isHidden = seen.has(name) && (valueFrom !== undefined || !value.includes(`$(${name})`));
+    seen.add(name);
+    if (!isHidden) return [];
+    const what = `hides previous definition of "${name}", which may be dropped when using apply`;
+    return [`${path.child("env").index(index)}: ${what}`];
+  });
+}
+
+function graceWarnings({ terminationGracePeriodSeconds: grace }: PodSpec, path: Path) {
+  if (grace === undefined || grace >= 0) return [];
+  const effect = "negative values are invalid and will be treated as 1";
+  return [`${path.child("terminationGracePeriodSeconds")}: must be >= 0; ${effect}`];
+}
+
+function affinityWarnings({ affinity }: PodSpec, path: Path): readonly string[] {
+  return (["podAffinity", "podAntiAffinity"] as const).flatMap((field) => {
+    const place = path.child("affinity", field);
+    const required = (affinity?.[field]?.[REQUIRED] ?? []).flatMap((term, index) =>
+      term.labelSelector === undefined ? [noSelector(place.child(REQUIRED).index(index))] : [],
+    );
+    const preferred = (affinity?.[field]?.[PREFERRED] ?? []).flatMap((each, index) => {
+      if (each.podAffinityTerm.labelSelector !== undefined) return [];
+      return [noSelector(place.child(PREFERRED).index(index).child("podAffinityTerm"))];
+    });
+    return [...required, ...preferred];
+  });
+}
+
+function addressWarnings({ dnsConfig, hostAliases }: PodSpec, path: Path): readonly string[] {
+  const servers = path.child("dnsConfig", "nameservers");
+  const places = [
+    ...(dnsConfig?.nameservers ?? []).map((ip, index) => [ip, servers.index(index)] as const),
+    ...(hostAliases ?? []).map(
+      ({ ip }, index) => [ip, path.child("hostAliases").index(index).child("ip")] as const,
+    ),
+  ];
+  return places.flatMap(([ip, place]) => {
+    const warning = addressWarning(ip);
+    return warning === undefined ? [] : [`${place}: ${warning}`];
+  });
+}

@@ -1,0 +1,220 @@
+import { Path, type Problems } from "#schema";
+import { type HookContext, kind } from "#meta";
+import { entry, sortedKeys } from "../../strategy.ts";
+import { checkImageSpace } from "./container/container-rules.ts";
+import {
+  annotationKeys,
+  checkAppArmorAgreement,
+  checkPodAnnotations,
+  checkSeccompAgreement,
+} from "./spec/pod-annotations.ts";
+import { defaultPod, defaultPodSpec } from "./spec/pod-defaults.ts";
+import {
+  podAttachOptions,
+  podExecOptions,
+  podPortForwardOptions,
+  podProxyOptions,
+} from "./pod-options.ts";
+import { preparePodUpdate, prepareNewPod } from "./pod-preparation.ts";
+import { checkResize } from "./pod-resize-rules.ts";
+import { podColumns, podRow, podRowConditions } from "./pod-row.ts";
+import { validatePodSpec } from "./spec/pod-spec-rules.ts";
+import { checkPodStatus } from "./pod-status-rules.ts";
+import { type Pod, podV1 } from "./pod-types.ts";
+import { checkEphemeralChange, checkSpecChange } from "./pod-update-rules.ts";
+import { appArmorWarnings, podWarnings } from "./pod-warnings.ts";
+
+const specPath = Path.of("spec");
+const annotationsPath = Path.of("metadata.annotations");
+
+/** One address in two places: the old field wins where they differ. */
+function mirrorAddress({ status }: Pod): void {
+  const { podIP, podIPs = [] } = status;
+  if (podIP && podIPs[0]?.ip !== podIP) status.podIPs = [{ ip: podIP }];
+  const [first] = status.podIPs ?? [];
+  if (first !== undefined) status.podIP = first.ip;
+}
+
+/** Everything that holds for the pod as it is, new or old. */
+function checkPod(pod: Pod, problems: Problems, context: HookContext): void {
+  const { domain } = context;
+  checkPodAnnotations(pod, annotationsPath, { domain, problems });
+  const podName = pod.metadata.name ?? "";
+  validatePodSpec(pod.spec, specPath, { podName, problems, context });
+  checkTokens(pod, problems);
+  for (const field of ["containers", "initContainers"] as const) {
+    for (const [index, container] of (pod.spec[field] ?? []).entries()) {
+      checkImageSpace(container, specPath.child(field).index(index), problems);
+    }
+  }
+}
+
+/** Tokens are those of the service account. */
+function checkTokens({ spec }: Pod, problems: Problems): void {
+  if (spec.serviceAccountName) return;
+  for (const [index, { projected }] of (spec.volumes ?? []).entries()) {
+    const sources = specPath.child("volumes").index(index).child("projected", "sources");
+    for (const [i, { serviceAccountToken }] of (projected?.sources ?? []).entries()) {
+      if (serviceAccountToken === undefined) continue;
+      const detail = "must not be specified when serviceAccountName is not set";
+      problems.forbidden(sources.index(i).child("serviceAccountToken"), detail);
+    }
+  }
+}
+
+function validate(pod: Pod, problems: Problems, context: HookContext): void {
+  const { spec } = pod;
+  const { domain } = context;
+  checkPod(pod, problems, context);
+  if ((spec.ephemeralContainers ?? []).length > 0) {
+    problems.forbidden(specPath.child("ephemeralContainers"), "cannot be set on create");
+  }
+  if (spec.nodeName && (spec.schedulingGates ?? []).length > 0) {
+    const detail = "cannot be set until all schedulingGates have been cleared";
+    problems.forbidden(specPath.child("nodeName"), detail);
+  }
+  const isMirror = entry(pod.metadata.annotations, annotationKeys(domain).mirror) !== undefined;
+  if (isMirror && (spec.resourceClaims ?? []).length > 0) {
+    problems.forbidden(Path.of("[]"), "static pods do not support resource claims");
+  }
+  checkSeccompAgreement(pod, specPath, { domain, problems });
+  checkAppArmorAgreement(pod, specPath, { domain, problems });
+}
+
+/** Some annotations are there from the start or never. */
+function checkFixedAnnotations(
+  pod: Pod,
+  old: Pod,
+  { problems, context }: { readonly problems: Problems; readonly context: HookContext },
+): void {
+  const { mirror, appArmor } = annotationKeys(context.domain);
+  const [now, before] = [pod.metadata.annotations, old.metadata.annotations];
+  const refuse = (key: string, verb: string) => {
+    const path = annotationsPath.key(key);
+    if (key.startsWith(appArmor)) problems.forbidden(path, `${verb} AppArmor annotations`);
+    if (key === mirror) problems.forbidden(path, `${verb} mirror pod annotation`);
+  };
+  for (const key of sortedKeys(before)) {
+    if (entry(now, key) !== entry(before, key)) refuse(key, "may not remove or update");
+  }
+  for (const key of sortedKeys(now)) {
+    if (entry(before, key) === undefined) refuse(key, "may not add");
+  }
+  checkPodAnnotations(pod, annotationsPath, { domain: context.domain, problems });
+}
+
+function validateUpdate(pod: Pod, old: Pod, problems: Problems, context: HookContext): void {
+  switch (context.subresource) {
+    case "status":
+      checkFixedAnnotations(pod, old, { problems, context });
+      return checkPodStatus(pod, old, problems);
+    case "ephemeralcontainers":
+      checkPod(pod, problems, context);
+      return checkEphemeralChange(pod.spec, old.spec, problems);
+    case "resize": {
+      checkPod(pod, problems, context);
+      const mirrorKey = annotationKeys(context.domain).mirror;
+      return checkResize(pod, old, { mirrorKey, problems });
+    }
+    default:
+      checkPod(pod, problems, context);
+      checkFixedAnnotations(pod, old, { problems, context });
+      checkSpecChange(pod.spec, old.spec, problems);
+  }
+}
+
+/** Seconds that a pod has left: none if nobody runs it. */
+function gracePeriod({ spec, status }: Pod, asked: number | undefined): number {
+  const isOver = status.phase === "Failed" || status.phase === "Succeeded";
+  if (!spec.nodeName || isOver) return 0;
+  const seconds = asked ?? Number(spec.terminationGracePeriodSeconds ?? 0);
+  return seconds < 0 ? 1 : seconds;
+}
+
+const v1 = { group: "", version: "v1" };
+const stream = ["create", "get"] as const;
+
+export const pod = kind(podV1, {
+  group: "",
+  kind: "Pod",
+  plural: "pods",
+  shortNames: ["po"],
+  categories: ["all"],
+  scope: "Namespaced",
+  versions: [{ version: "v1", struct: podV1, onByDefault: true, convert: "hub" }],
+  subresources: [
+    {
+      name: "attach",
+      verbs: stream,
+      represents: { ...v1, kind: "PodAttachOptions", struct: podAttachOptions },
+    },
+    { name: "binding", verbs: ["create"], represents: { ...v1, kind: "Binding" } },
+    { name: "ephemeralcontainers", verbs: ["get", "patch", "update"] },
+    {
+      name: "eviction",
+      verbs: ["create"],
+      represents: { group: "policy", version: "v1", kind: "Eviction" },
+    },
+    {
+      name: "exec",
+      verbs: stream,
+      represents: { ...v1, kind: "PodExecOptions", struct: podExecOptions },
+    },
+    { name: "log", verbs: ["get"] },
+    {
+      name: "portforward",
+      verbs: stream,
+      represents: { ...v1, kind: "PodPortForwardOptions", struct: podPortForwardOptions },
+    },
+    {
+      name: "proxy",
+      verbs: ["create", "delete", "get", "patch", "update"],
+      represents: { ...v1, kind: "PodProxyOptions", struct: podProxyOptions },
+    },
+    { name: "resize", verbs: ["get", "patch", "update"] },
+    { name: "status", verbs: ["get", "patch", "update"] },
+  ],
+  rules: {
+    generation: true,
+    deleteReturnsObject: true,
+    metadataCheckedAgain: true,
+    resets: { status: ["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"] },
+    writes: {
+      ephemeralcontainers: ["spec.ephemeralContainers"],
+      resize: ["containers", "initContainers"].flatMap((list) => [
+        `spec.${list}.*.resources`,
+        `spec.${list}.*.resizePolicy`,
+      ]),
+    },
+  },
+  hooks: {
+    default: (object, { gate }) => {
+      defaultPodSpec(object.spec, gate);
+      defaultPod(object.spec);
+      mirrorAddress(object);
+    },
+    prepareCreate: prepareNewPod,
+    prepareUpdate: preparePodUpdate,
+    validate,
+    validateUpdate,
+    gracePeriod,
+    earlyWarnings: appArmorWarnings,
+    warnings: (object, old, context) =>
+      old === undefined ? podWarnings(object, undefined, context) : [],
+  },
+  columns: podColumns,
+  row: podRow,
+  rowConditions: podRowConditions,
+  selectableFields: {
+    "spec.nodeName": ({ spec }) => spec.nodeName ?? "",
+    // The name it had before v1; Kubernetes still takes it.
+    "spec.host": ({ spec }) => spec.nodeName ?? "",
+    "spec.restartPolicy": ({ spec }) => spec.restartPolicy ?? "",
+    "spec.schedulerName": ({ spec }) => spec.schedulerName ?? "",
+    "spec.serviceAccountName": ({ spec }) => spec.serviceAccountName ?? "",
+    "spec.hostNetwork": ({ spec }) => String(spec.hostNetwork ?? false),
+    "status.phase": ({ status }) => status.phase ?? "",
+    "status.podIP": ({ status }) => status.podIPs?.[0]?.ip ?? "",
+    "status.nominatedNodeName": ({ status }) => status.nominatedNodeName ?? "",
+  },
+});

@@ -1,0 +1,63 @@
+/** How well a pod is served when resources run short: its class of quality of service. */
+import { Quantity } from "#meta";
+import { sortedKeys } from "../../strategy.ts";
+import type { PodSpec } from "./spec/pod-spec.ts";
+import { type Amounts, type SomeAmounts, sumOf } from "../shared/resource-amounts.ts";
+
+export type QualityClass = "Guaranteed" | "Burstable" | "BestEffort";
+
+const counted = ["cpu", "memory"];
+
+/** The counted amounts that are above zero. */
+function positive(amounts: SomeAmounts): Amounts {
+  const found = Object.entries(amounts ?? {}).filter(
+    ([name, amount]) => counted.includes(name) && Quantity.parse(amount).sign > 0,
+  );
+  return Object.fromEntries(found);
+}
+
+interface Totals {
+  readonly requests: Amounts;
+  readonly limits: Amounts;
+  /** Everything that counts is limited. */
+  readonly isLimited: boolean;
+}
+
+function isLimited(limits: Amounts): boolean {
+  return counted.every((name) => Object.hasOwn(limits, name));
+}
+
+/** Resources of the pod as a whole come before those of its containers. */
+function totalsOf(spec: PodSpec): Totals {
+  if (spec.resources !== undefined) {
+    const limits = positive(spec.resources.limits);
+    const isAbsent = Object.keys(spec.resources.limits ?? {}).length === 0;
+    const requests = positive(spec.resources.requests);
+    return { requests, limits, isLimited: isAbsent || isLimited(limits) };
+  }
+  let totals: Totals = { requests: {}, limits: {}, isLimited: true };
+  for (const { resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+    const limits = positive(resources.limits);
+    totals = {
+      requests: sumOf(totals.requests, positive(resources.requests)),
+      limits: sumOf(totals.limits, limits),
+      isLimited: totals.isLimited && isLimited(limits),
+    };
+  }
+  return totals;
+}
+
+export function qualityClassOf(spec: PodSpec): QualityClass {
+  const { requests, limits, isLimited: everything } = totalsOf(spec);
+  const [asked, allowed] = [sortedKeys(requests), sortedKeys(limits)];
+  if (asked.length === 0 && allowed.length === 0) return "BestEffort";
+  const sameAmount = (name: string) => {
+    const [request = "0", limit = "0"] = [requests[name], limits[name]];
+    return Quantity.parse(request).equals(Quantity.parse(limit));
+  };
+  const isGuaranteed =
+    everything &&
+    asked.length === allowed.length &&
+    asked.every((name) => allowed.includes(name) && sameAmount(name));
+  return isGuaranteed ? "Guaranteed" : "Burstable";
+}

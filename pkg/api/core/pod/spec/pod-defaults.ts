@@ -1,0 +1,176 @@
+/** What pods and pod templates get that say nothing. */
+import { assign } from "#base";
+import type { HookContext } from "#meta";
+import { entry } from "../../../strategy.ts";
+import type { Container } from "../container/containers.ts";
+import type { EnvVar } from "../container/environment.ts";
+import { pullPolicyOf } from "../container/image-reference.ts";
+import type { PersistentVolumeClaimSpec } from "../../persistent-volume/persistent-volume-claim-spec.ts";
+import type { PodSpec } from "./pod-spec.ts";
+import type { HttpGetAction, Probe } from "../container/probes.ts";
+import type {
+  DownwardAPIVolumeFile,
+  ProjectedVolumeSource,
+} from "../../volume/projected-volumes.ts";
+import { type Amounts, containerTotal, roundAmounts } from "../../shared/resource-amounts.ts";
+import { isOvercommitAllowed } from "../../shared/resource-names.ts";
+import type { Volume } from "../../volume/volumes.ts";
+
+/** Permission bits of projected files, 0644. */
+const FILE_MODE = 0o644;
+const TOKEN_SECONDS = 3600;
+const GRACE_SECONDS = 30;
+
+/** Defaults that pods and templates share; the fields' own defaults come before. */
+export function defaultPodSpec(spec: PodSpec, gate: HookContext["gate"]): void {
+  spec.dnsPolicy ||= "ClusterFirst";
+  spec.restartPolicy ||= "Always";
+  spec.securityContext ??= {};
+  spec.terminationGracePeriodSeconds ??= GRACE_SECONDS;
+  spec.schedulerName ||= "default-scheduler";
+  mirrorServiceAccount(spec);
+  roundAmounts(spec.overhead);
+  roundAmounts(spec.resources?.limits);
+  roundAmounts(spec.resources?.requests);
+  for (const volume of spec.volumes ?? []) defaultVolume(volume, gate);
+  for (const container of allContainers(spec)) defaultContainer(container);
+}
+
+/** What only pods get themselves; templates stay as they are. */
+export function defaultPod(spec: PodSpec): void {
+  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+    const { resources } = container;
+    if (resources.limits !== undefined) {
+      resources.requests = completed(resources.requests, resources.limits);
+    }
+    if (spec.hostNetwork) {
+      for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
+    }
+  }
+  defaultPodResources(spec);
+  spec.enableServiceLinks ??= true;
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
+}
+
+function allContainers(spec: PodSpec): readonly Container[] {
+  return [
+    ...(spec.initContainers ?? []),
+    ...(spec.containers ?? []),
+    ...(spec.ephemeralContainers ?? []),
+  ];
+}
+
+/** Two fields for one name: the newer one counts, both are shown. */
+function mirrorServiceAccount(spec: PodSpec): void {
+  const name = spec.serviceAccountName || spec.serviceAccount;
+  if (!name) return;
+  spec.serviceAccountName = name;
+  spec.serviceAccount = name;
+}
+
+/** `amounts` with those of `others` that it lacks and `wanted` takes. */
+function completed(
+  amounts: Readonly<Amounts> | undefined,
+  others: Readonly<Amounts>,
+  wanted: (name: string) => boolean = () => true,
+): Amounts {
+  const result: Amounts = { ...amounts };
+  for (const [name, amount] of Object.entries(others)) {
+    if (entry(result, name) === undefined && wanted(name)) assign(result, name, amount);
+  }
+  return result;
+}
+
+function isHugePages(name: string): boolean {
+  return name.startsWith("hugepages-");
+}
+
+/** Resources that pods may ask for as a whole. */
+export function isPodLevelResource(name: string): boolean {
+  return name === "cpu" || name === "memory" || isHugePages(name);
+}
+
+/** A pod that states resources as a whole gets what containers need, else what its limits say. */
+function defaultPodResources(spec: PodSpec): void {
+  const { resources } = spec;
+  if (resources === undefined) return;
+  const limits = completed(resources.limits, containerTotal(spec, "limits"), isHugePages);
+  if (Object.keys(limits).length > 0) resources.limits = limits;
+  const asked = containerTotal(spec, "requests");
+  const shared = (name: string) => isPodLevelResource(name) && isOvercommitAllowed(name);
+  const known = completed(resources.requests, asked, shared);
+  const requests = completed(known, limits, isPodLevelResource);
+  if (Object.keys(requests).length > 0) resources.requests = requests;
+}
+
+function defaultContainer(container: Container): void {
+  container.imagePullPolicy ||= pullPolicyOf(container.image ?? "");
+  container.terminationMessagePath ||= "/dev/termination-log";
+  container.terminationMessagePolicy ||= "File";
+  roundAmounts(container.resources.limits);
+  roundAmounts(container.resources.requests);
+  for (const variable of container.env ?? []) defaultVariable(variable);
+  const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
+  for (const probe of [livenessProbe, readinessProbe, startupProbe]) {
+    if (probe !== undefined) defaultProbe(probe);
+  }
+  defaultRequest(lifecycle?.postStart?.httpGet);
+  defaultRequest(lifecycle?.preStop?.httpGet);
+}
+
+function defaultVariable({ valueFrom }: EnvVar): void {
+  if (valueFrom?.fieldRef !== undefined) valueFrom.fieldRef.apiVersion ||= "v1";
+}
+
+function defaultProbe(probe: Probe): void {
+  probe.timeoutSeconds ||= 1;
+  probe.periodSeconds ||= 10;
+  probe.successThreshold ||= 1;
+  probe.failureThreshold ||= 3;
+  defaultRequest(probe.httpGet);
+}
+
+function defaultRequest(request: HttpGetAction | undefined): void {
+  if (request === undefined) return;
+  request.path ||= "/";
+  request.scheme ||= "HTTP";
+}
+
+function defaultVolume(volume: Volume, gate: HookContext["gate"]): void {
+  // A volume that names no source is an empty directory.
+  if (Object.keys(volume).every((field) => field === "name")) volume.emptyDir = {};
+  const { hostPath, secret, configMap, downwardAPI, projected, image, ephemeral } = volume;
+  if (hostPath !== undefined) hostPath.type ??= "";
+  for (const source of [secret, configMap, downwardAPI, projected]) {
+    if (source !== undefined) source.defaultMode ??= FILE_MODE;
+  }
+  defaultFiles(downwardAPI?.items);
+  if (projected !== undefined) defaultProjected(projected);
+  // What will be dropped gets nothing: whoever sent it would own that.
+  if (image !== undefined && gate("ImageVolume")) {
+    image.pullPolicy ||= pullPolicyOf(image.reference ?? "");
+  }
+  if (ephemeral?.volumeClaimTemplate !== undefined) {
+    defaultClaimSpec(ephemeral.volumeClaimTemplate.spec);
+  }
+}
+
+/** What claims get, and templates of claims. */
+export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
+  spec.volumeMode ??= "Filesystem";
+  roundAmounts(spec.resources.limits);
+  roundAmounts(spec.resources.requests);
+}
+
+function defaultProjected({ sources }: ProjectedVolumeSource): void {
+  for (const { downwardAPI, serviceAccountToken } of sources ?? []) {
+    defaultFiles(downwardAPI?.items);
+    if (serviceAccountToken !== undefined) serviceAccountToken.expirationSeconds ??= TOKEN_SECONDS;
+  }
+}
+
+function defaultFiles(files: readonly DownwardAPIVolumeFile[] | undefined): void {
+  for (const { fieldRef } of files ?? []) {
+    if (fieldRef !== undefined) fieldRef.apiVersion ||= "v1";
+  }
+}

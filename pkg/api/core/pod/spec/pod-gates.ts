@@ -1,0 +1,141 @@
+/** Fields of pods that exist only behind feature gates which are off by default. */
+import { allContainers } from "./pod-containers.ts";
+import type { Container } from "../container/containers.ts";
+import type { PodSpec } from "./pod-spec.ts";
+import type { Pod } from "../pod-types.ts";
+
+type Gate = (name: string) => boolean;
+
+interface GatedField {
+  readonly gate: string;
+  readonly isUsed: (spec: PodSpec) => boolean;
+  readonly drop: (spec: PodSpec) => void;
+}
+
+function sourcesOf(spec: PodSpec) {
+  return (spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+}
+
+function variablesOf(spec: PodSpec) {
+  return allContainers(spec).flatMap(({ env }) => env ?? []);
+}
+
+function hasRestartRules({ restartPolicy, restartPolicyRules }: Container): boolean {
+  return restartPolicy !== undefined || (restartPolicyRules ?? []).length > 0;
+}
+
+function longTerm(spec: PodSpec): readonly Container[] {
+  return [...(spec.containers ?? []), ...(spec.ephemeralContainers ?? [])];
+}
+
+const gated: readonly GatedField[] = [
+  {
+    gate: "ContainerRestartRules",
+    isUsed: (spec) =>
+      longTerm(spec).some(hasRestartRules) ||
+      (spec.initContainers ?? []).some(
+        (each) => hasRestartRules(each) && each.restartPolicy !== "Always",
+      ),
+    drop: (spec) => {
+      for (const container of longTerm(spec)) {
+        delete container.restartPolicy;
+        delete container.restartPolicyRules;
+      }
+      // Sidecars are told by their restart policy, which has no gate any more.
+      for (const container of spec.initContainers ?? []) {
+        if (container.restartPolicy !== "Always") delete container.restartPolicy;
+        delete container.restartPolicyRules;
+      }
+    },
+  },
+  {
+    gate: "ImageVolume",
+    isUsed: ({ volumes }) => (volumes ?? []).some(({ image }) => image !== undefined),
+    drop: dropImageVolumes,
+  },
+  {
+    gate: "ClusterTrustBundleProjection",
+    isUsed: (spec) => sourcesOf(spec).some((source) => source.clusterTrustBundle !== undefined),
+    drop: (spec) => sourcesOf(spec).forEach((source) => delete source.clusterTrustBundle),
+  },
+  {
+    gate: "PodCertificateRequest",
+    isUsed: (spec) => sourcesOf(spec).some((source) => source.podCertificate !== undefined),
+    drop: (spec) => sourcesOf(spec).forEach((source) => delete source.podCertificate),
+  },
+  {
+    gate: "HostnameOverride",
+    isUsed: (spec) => spec.hostnameOverride !== undefined,
+    drop: (spec) => delete spec.hostnameOverride,
+  },
+  {
+    gate: "ContainerStopSignals",
+    isUsed: (spec) => allContainers(spec).some((each) => each.lifecycle?.stopSignal !== undefined),
+    drop: (spec) => {
+      for (const container of allContainers(spec)) {
+        if (container.lifecycle?.stopSignal === undefined) continue;
+        delete container.lifecycle.stopSignal;
+        if (Object.keys(container.lifecycle).length === 0) delete container.lifecycle;
+      }
+    },
+  },
+  {
+    gate: "EnvFiles",
+    isUsed: (spec) => variablesOf(spec).some(({ valueFrom }) => valueFrom?.fileKeyRef),
+    drop: (spec) => variablesOf(spec).forEach(({ valueFrom }) => delete valueFrom?.fileKeyRef),
+  },
+];
+
+/** The volumes go as a whole, and their mounts with them. */
+function dropImageVolumes(spec: PodSpec): void {
+  const volumes = spec.volumes ?? [];
+  const images = volumes.filter(({ image }) => image !== undefined);
+  if (images.length === 0) return;
+  const names = new Set(images.map(({ name }) => name));
+  spec.volumes = volumes.filter(({ image }) => image === undefined);
+  for (const container of allContainers(spec)) {
+    if (container.volumeMounts === undefined) continue;
+    container.volumeMounts = container.volumeMounts.filter(({ name }) => !names.has(name));
+  }
+}
+
+/**
+ * Drops what is behind gates that are off, unless `old` has it already. For pods and for every kind
+ * with a pod template, when they are written.
+ */
+export function dropGatedPodFields(spec: PodSpec, old: PodSpec | undefined, gate: Gate): void {
+  for (const { gate: name, isUsed, drop } of gated) {
+    if (gate(name) || (old !== undefined && isUsed(old))) continue;
+    drop(spec);
+  }
+}
+
+type Status = Pod["status"];
+
+function statusesOf({
+  containerStatuses,
+  initContainerStatuses,
+  ephemeralContainerStatuses,
+}: Status) {
+  return [containerStatuses, initContainerStatuses, ephemeralContainerStatuses].flatMap(
+    (statuses) => statuses ?? [],
+  );
+}
+
+/** Fields of what is told of a container -> their gate. */
+const gatedOfContainers = {
+  allocatedResources: "InPlacePodVerticalScalingAllocatedStatus",
+  allocatedResourcesStatus: "ResourceHealthStatus",
+  stopSignal: "ContainerStopSignals",
+} as const;
+
+/** Drops what is behind gates that are off from the status, unless `old` has it already. */
+export function dropGatedStatusFields(status: Status, old: Status, gate: Gate): void {
+  for (const field of ["allocatedResources", "allocatedResourcesStatus", "stopSignal"] as const) {
+    const isUsed = statusesOf(old).some((each) => each[field] !== undefined);
+    if (isUsed || gate(gatedOfContainers[field])) continue;
+    for (const each of statusesOf(status)) delete each[field];
+  }
+  if (old.extendedResourceClaimStatus !== undefined || gate("DRAExtendedResource")) return;
+  delete status.extendedResourceClaimStatus;
+}

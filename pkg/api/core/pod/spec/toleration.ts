@@ -1,0 +1,59 @@
+import { int64, named, pointer, value, string, structs } from "#schema";
+import { type Infer, type Path, type Problems } from "#schema";
+import { isLabelValue, isQualifiedName } from "#meta";
+import { invalidEach, unsupported } from "../../../strategy.ts";
+
+const v1 = structs("api/core/v1");
+
+export const toleration = v1("Toleration", "Lets a pod onto nodes with matching taints.", {
+  key: value(1, string, "Key of the taint; empty matches every key."),
+  operator: value(
+    2,
+    named("v1.TolerationOperator", "Exists", "Equal"),
+    "How the value is compared: Equal, which is the default, or Exists.",
+  ),
+  value: value(3, string, "Value of the taint, for Equal."),
+  effect: value(
+    4,
+    named("v1.TaintEffect", "NoSchedule", "PreferNoSchedule", "NoExecute"),
+    "Effect of the taint; empty matches every effect.",
+  ),
+  tolerationSeconds: pointer(
+    5,
+    int64,
+    "Seconds that the pod stays once the taint appears, for NoExecute.",
+  ),
+});
+
+export type Toleration = Infer<typeof toleration>;
+
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+export function checkToleration(
+  { key, operator, value = "", effect, tolerationSeconds }: Toleration,
+  path: Path,
+  problems: Problems,
+): void {
+  const place = path.child("operator");
+  if (key) invalidEach(problems, path.child("key"), { value: key, messages: isQualifiedName(key) });
+  else if (operator !== "Exists") {
+    const meaning = 'which means "match all values and all keys"';
+    const detail = `operator must be Exists when \`key\` is empty, ${meaning}`;
+    problems.invalid(place, operator ?? "", detail);
+  }
+  if (tolerationSeconds !== undefined && effect !== "NoExecute") {
+    const detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+    problems.invalid(path.child("effect"), effect ?? "", detail);
+  }
+  if (operator === undefined || operator === "" || operator === "Equal") {
+    const messages = isLabelValue(value);
+    if (messages.length > 0) problems.invalid(place, value, messages.join(";"));
+  } else if (operator !== "Exists") {
+    unsupported(problems, place, { value: operator, supported: ["Equal", "Exists"] });
+  } else if (value !== "") {
+    problems.invalid(place, value, "value must be empty when `operator` is 'Exists'");
+  }
+  if (effect && !effects.includes(effect)) {
+    unsupported(problems, path.child("effect"), { value: effect, supported: effects });
+  }
+}

@@ -1,0 +1,264 @@
+/**
+ * Cluster addresses of a service and their families: what follows from what, and which choices
+ * contradict each other.
+ */
+import { Path, Problems } from "#schema";
+import { deepEqual } from "#base";
+import { NOT_AN_ADDRESS, parseAddress } from "../../networking/ip.ts";
+import { isHeadless, NO_ADDRESS, type Service } from "./service-types.ts";
+import { repeatedPlaces } from "../../strategy.ts";
+
+type Spec = Service["spec"];
+
+const families = ["IPv4", "IPv6"];
+const policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
+
+const addressesPath = Path.of("spec.clusterIPs");
+const familiesPath = Path.of("spec.ipFamilies");
+const policyPath = Path.of("spec.ipFamilyPolicy");
+
+function familyOf(address: string): string {
+  return address.includes(":") ? "IPv6" : "IPv4";
+}
+
+function otherFamily(family: string | undefined): string {
+  return family === "IPv4" ? "IPv6" : "IPv4";
+}
+
+/** Clients may know only one of `clusterIP` and `clusterIPs`; what they mean goes into both. */
+export function alignAddresses({ spec }: Service, old: Service | undefined): void {
+  const before = old?.spec;
+  const [ip, all] = [spec.clusterIP ?? "", spec.clusterIPs ?? []];
+  if (before === undefined) {
+    if (ip !== "" && all.length === 0) spec.clusterIPs = [ip];
+    return;
+  }
+  const beforeIp = before.clusterIP ?? "";
+  if (all.length === 0 && ip === beforeIp && before.clusterIPs !== undefined) {
+    spec.clusterIPs = [...before.clusterIPs];
+  }
+  if (ip === beforeIp || !deepEqual(spec.clusterIPs ?? [], before.clusterIPs ?? [])) return;
+  if (ip === "") delete spec.clusterIPs;
+  else spec.clusterIPs = [ip];
+}
+
+/** What can be said of addresses and families without knowing the cluster. */
+export function checkAddresses(service: Service, old: Service | undefined, problems: Problems) {
+  const { spec } = service;
+  if (spec.type === "ExternalName") return;
+  const found = new Problems();
+  checkFirst(spec, found);
+  checkFamilies(spec, found);
+  const allParse = checkEachAddress(spec, old?.spec.clusterIPs ?? [], found);
+  const all = spec.clusterIPs ?? [];
+  if (all.length > 2) found.invalid(addressesPath, all, "may only hold up to 2 values");
+  if (allParse && all.length > 1 && new Set(all.map(familyOf)).size < 2) {
+    const detail = "may specify no more than one IP for each IP family";
+    found.invalid(addressesPath, all, detail);
+  }
+  if (allParse && found.empty && !isHeadless(service)) checkFit(spec, found);
+  found.list.forEach((problem) => problems.add(problem));
+}
+
+function checkFirst({ clusterIP = "", clusterIPs = [] }: Spec, problems: Problems): void {
+  if (clusterIP === "") {
+    if (clusterIPs.length === 0) return;
+    const detail = "must be empty when `clusterIP` is not specified";
+    problems.invalid(addressesPath, clusterIPs, detail);
+  } else if (clusterIPs.length === 0) {
+    problems.required(addressesPath);
+  } else if (clusterIPs[0] !== clusterIP) {
+    problems.invalid(addressesPath, clusterIPs, "first value must match `clusterIP`");
+  }
+}
+
+function checkFamilies({ ipFamilies = [], ipFamilyPolicy }: Spec, problems: Problems): void {
+  const repeated = repeatedPlaces(ipFamilies, (family) => family);
+  for (const [index, family] of ipFamilies.entries()) {
+    const path = familiesPath.index(index);
+    if (!families.includes(family)) problems.notSupported(path, family, families);
+    if (repeated.has(index)) problems.duplicate(path, family);
+  }
+  if (ipFamilyPolicy !== undefined && !policies.includes(ipFamilyPolicy)) {
+    problems.notSupported(policyPath, ipFamilyPolicy, policies);
+  }
+}
+
+/** False if one is malformed, after which nothing more can be said of them. */
+function checkEachAddress(
+  { clusterIPs = [] }: Spec,
+  known: readonly string[],
+  problems: Problems,
+): boolean {
+  let isFine = true;
+  for (const [index, ip] of clusterIPs.entries()) {
+    if (index === 0 && ip === NO_ADDRESS) {
+      if (clusterIPs.length === 1) continue;
+      problems.invalid(addressesPath, clusterIPs, "'None' must be the first and only value");
+    } else if (parseAddress(ip) !== undefined || known.includes(ip)) continue;
+    else problems.invalid(addressesPath.index(index), ip, NOT_AN_ADDRESS);
+    isFine = false;
+  }
+  return isFine;
+}
+
+function checkFit({ clusterIPs = [], ipFamilies = [] }: Spec, problems: Problems): void {
+  for (const [index, ip] of clusterIPs.entries()) {
+    const family = ipFamilies[index];
+    if (family === undefined || family === familyOf(ip)) continue;
+    const detail = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``;
+    problems.invalid(addressesPath.index(index), ip, detail);
+  }
+}
+
+interface Settlement {
+  readonly old: Service | undefined;
+  /** Families of the cluster's services, its preferred one first. */
+  readonly configured: readonly string[];
+  readonly problems: Problems;
+}
+
+/**
+ * Fills in policy and families from what is given and from what the cluster has. Stops at the first
+ * kind of problem; nothing else of the service should be looked at then.
+ */
+export function settleFamilies(service: Service, { old, configured, problems }: Settlement): void {
+  const { spec } = service;
+  if (spec.type === "ExternalName" || keepsPreference(spec, old?.spec)) return;
+  spec.ipFamilyPolicy ??= old?.spec.ipFamilyPolicy ?? defaultPolicy(spec);
+  checkAddresses(service, old, problems);
+  if (!problems.empty) return;
+  if (old !== undefined) release(spec, old.spec, problems);
+  checkSingle(spec, problems);
+  inferFamilies(spec, configured, problems);
+  if (!problems.empty) return;
+  const isDual = spec.ipFamilyPolicy !== "SingleStack";
+  if (isFree(spec)) {
+    // Nothing is allocated, so that any family will do, whatever the cluster has.
+    if (!spec.ipFamilies?.length) spec.ipFamilies = configured.slice(0, 1);
+    if (isDual && spec.ipFamilies.length < 2) {
+      spec.ipFamilies = [...spec.ipFamilies, otherFamily(spec.ipFamilies[0])];
+    }
+    return;
+  }
+  checkConfigured(spec, configured, problems);
+  if (!problems.empty) return;
+  if (!spec.ipFamilies?.length) spec.ipFamilies = configured.slice(0, 1);
+  if (isDual && spec.ipFamilies.length === 1 && configured.length === 2) {
+    spec.ipFamilies = [...spec.ipFamilies, otherFamily(spec.ipFamilies[0])];
+  }
+}
+
+/** Headless, and nobody but its owner says what is behind it. */
+function isFree({ clusterIP, selector }: Spec): boolean {
+  return clusterIP === NO_ADDRESS && Object.keys(selector ?? {}).length === 0;
+}
+
+function defaultPolicy(spec: Spec): string {
+  return isFree(spec) ? "RequireDualStack" : "SingleStack";
+}
+
+/** A service that prefers both families stays as it is when the cluster gains or loses one. */
+function keepsPreference(spec: Spec, before: Spec | undefined): boolean {
+  return (
+    before !== undefined &&
+    before.type !== "ExternalName" &&
+    spec.ipFamilyPolicy === "PreferDualStack" &&
+    before.ipFamilyPolicy === "PreferDualStack" &&
+    before.clusterIP === spec.clusterIP &&
+    deepEqual(spec.clusterIPs ?? [], before.clusterIPs ?? []) &&
+    deepEqual(spec.ipFamilies ?? [], before.ipFamilies ?? [])
+  );
+}
+
+/** The second family goes with the policy SingleStack, and with nothing else. */
+function release(spec: Spec, before: Spec, problems: Problems): void {
+  const fields = [
+    { name: "clusterIPs", what: "cluster IP" },
+    { name: "ipFamilies", what: "IP family" },
+  ] as const;
+  for (const { name, what } of fields) {
+    const [now = [], was = []] = [spec[name], before[name]];
+    if (spec.ipFamilyPolicy === "SingleStack") {
+      if (now.length > 1 && deepEqual(now, was)) spec[name] = now.slice(0, 1);
+    } else if (now.length === 1 && was.length === 2 && now[0] === was[0]) {
+      const detail = `must be 'SingleStack' to release the secondary ${what}`;
+      problems.invalid(policyPath, spec.ipFamilyPolicy, detail);
+    }
+  }
+}
+
+function checkSingle({ ipFamilyPolicy, clusterIPs, ipFamilies }: Spec, problems: Problems): void {
+  if (ipFamilyPolicy !== "SingleStack") return;
+  const detail = "must be 'RequireDualStack' or 'PreferDualStack' when multiple";
+  if (clusterIPs?.length === 2) {
+    problems.invalid(policyPath, ipFamilyPolicy, `${detail} cluster IPs are specified`);
+  }
+  if (ipFamilies?.length === 2) {
+    problems.invalid(policyPath, ipFamilyPolicy, `${detail} IP families are specified`);
+  }
+}
+
+function inferFamilies(spec: Spec, configured: readonly string[], problems: Problems): void {
+  const known = [...(spec.ipFamilies ?? [])];
+  for (const [index, ip] of (spec.clusterIPs ?? []).entries()) {
+    if (ip === NO_ADDRESS) break;
+    if (index < known.length) continue;
+    const family = familyOf(ip);
+    if (configured.includes(family)) known.push(family);
+    else {
+      const detail = `${family} is not configured on this cluster`;
+      problems.invalid(addressesPath.index(index), spec.clusterIPs, detail);
+    }
+  }
+  if (known.length > 0) spec.ipFamilies = known;
+}
+
+function checkConfigured(
+  { ipFamilies = [], ipFamilyPolicy }: Spec,
+  configured: readonly string[],
+  problems: Problems,
+): void {
+  if (ipFamilyPolicy === "RequireDualStack" && configured.length < 2) {
+    const detail = "this cluster is not configured for dual-stack services";
+    problems.invalid(policyPath, ipFamilyPolicy, detail);
+  }
+  for (const [index, family] of ipFamilies.entries()) {
+    if (configured.includes(family)) continue;
+    problems.invalid(familiesPath.index(index), family, "not configured on this cluster");
+  }
+}
+
+/** The first address and the first family stay; the second may come, or go in good order. */
+export function checkChange(service: Service, old: Service, problems: Problems): void {
+  if (service.spec.type === "ExternalName" || old.spec.type === "ExternalName") return;
+  const [isNow, was] = [isHeadless(service), isHeadless(old)];
+  if (!isNow || !was) {
+    checkListChange(service.spec, old.spec, { field: "clusterIPs", what: "clusterIP", problems });
+  }
+  if (!isNow && !was) {
+    checkListChange(service.spec, old.spec, { field: "ipFamilies", what: "ipFamily", problems });
+  }
+}
+
+interface ListChange {
+  readonly field: "clusterIPs" | "ipFamilies";
+  readonly what: string;
+  readonly problems: Problems;
+}
+
+function checkListChange(spec: Spec, before: Spec, { field, what, problems }: ListChange): void {
+  const [now = [], was = []] = [spec[field], before[field]];
+  const path = Path.of("spec").child(field);
+  const fixed = now.length === was.length ? now.length : 1;
+  if (now.length === 0 && was.length > 0) {
+    problems.invalid(path.index(0), now, `primary ${what} can not be unset`);
+  }
+  for (let index = 0; index < Math.min(fixed, now.length, was.length); index++) {
+    if (now[index] === was[index]) continue;
+    problems.invalid(path.index(index), now, "may not change once set");
+  }
+  if (now.length !== 1 || was.length !== 2 || spec.ipFamilyPolicy === "SingleStack") return;
+  const detail = `must be set to 'SingleStack' when releasing the secondary ${what}`;
+  problems.invalid(policyPath, spec.ipFamilyPolicy ?? null, detail);
+}

@@ -1,0 +1,86 @@
+/** Sums of what containers ask for. */
+import { assign } from "#base";
+import { Quantity } from "#meta";
+import { entry } from "../../strategy.ts";
+import type { Container } from "../pod/container/containers.ts";
+import type { PodSpec } from "../pod/spec/pod-spec.ts";
+
+export type Amounts = Record<string, string>;
+export type SomeAmounts = Readonly<Amounts> | undefined;
+
+/** Rounds finer amounts up to thousandths, in place, as is done with every resource list. */
+export function roundAmounts(amounts: Amounts | undefined): void {
+  for (const [name, amount] of Object.entries(amounts ?? {})) {
+    const rounded = Quantity.parse(amount).roundUp(-3).toString();
+    if (rounded !== amount) assign(amounts ?? {}, name, rounded);
+  }
+}
+
+const LARGEST_INT64 = 2n ** 63n - 1n;
+/** Powers of ten that are multiplied in one go; higher ones stop at an overflow. */
+const LARGEST_STEP = 9;
+
+/**
+ * Not a whole number, as Kubernetes finds out: it counts thousandths in 64 bits, which amounts in
+ * the quintillions overflow.
+ */
+export function isFractional(amount: string): boolean {
+  const { mantissa, exponent } = Quantity.parse(amount);
+  const isShort = mantissa <= LARGEST_INT64 && mantissa >= -LARGEST_INT64;
+  const thousandths = Quantity.parse(amount).milliValue();
+  const fits = BigInt.asIntN(64, thousandths) === thousandths;
+  if (isShort && exponent + 3 > LARGEST_STEP && !fits) return false;
+  return BigInt.asIntN(64, thousandths) % 1000n !== 0n;
+}
+
+function compare(left: string, right: string): number {
+  return Quantity.parse(left).compare(Quantity.parse(right));
+}
+
+export function sumOf(left: SomeAmounts, right: SomeAmounts): Amounts {
+  const sum: Amounts = { ...left };
+  for (const [name, amount] of Object.entries(right ?? {})) {
+    const before = entry(sum, name);
+    const total =
+      before === undefined ? amount : `${Quantity.parse(before).add(Quantity.parse(amount))}`;
+    assign(sum, name, total);
+  }
+  return sum;
+}
+
+function largestOf(left: SomeAmounts, right: SomeAmounts): Amounts {
+  const largest: Amounts = { ...left };
+  for (const [name, amount] of Object.entries(right ?? {})) {
+    const before = entry(largest, name);
+    if (before === undefined || compare(amount, before) > 0) assign(largest, name, amount);
+  }
+  return largest;
+}
+
+type Field = "requests" | "limits";
+
+/** A sidecar: an init container that goes on beside the others. */
+export function isSidecar(container: Container): boolean {
+  return container.restartPolicy === "Always";
+}
+
+/**
+ * What all containers need together: the sum of those that run at once, or what one init container
+ * needs beside the sidecars before it, if that is more.
+ */
+export function containerTotal(spec: PodSpec, field: Field): Amounts {
+  const amounts = (container: Container) => container.resources[field];
+  let total: Amounts = {};
+  for (const container of spec.containers ?? []) total = sumOf(total, amounts(container));
+  let sidecars: Amounts = {};
+  let starting: Amounts = {};
+  for (const container of spec.initContainers ?? []) {
+    const own = amounts(container);
+    if (isSidecar(container)) {
+      total = sumOf(total, own);
+      sidecars = sumOf(sidecars, own);
+      starting = largestOf(starting, sidecars);
+    } else starting = largestOf(starting, sumOf(sidecars, own));
+  }
+  return largestOf(total, starting);
+}

@@ -1,0 +1,98 @@
+/** Which names a resource (as in cpu, memory, `example.com/gpu`) may have, and where. */
+import type { Path, Problems } from "#schema";
+import { isQualifiedName, kubernetes, Quantity } from "#meta";
+import { invalidEach } from "../../strategy.ts";
+
+const computeNames = ["cpu", "memory", "ephemeral-storage"];
+
+/** Counted in whole numbers. */
+const countedNames = [
+  "pods",
+  "services",
+  "replicationcontrollers",
+  "resourcequotas",
+  "secrets",
+  "configmaps",
+  "persistentvolumeclaims",
+  "services.nodeports",
+  "services.loadbalancers",
+];
+
+const quotaNames: ReadonlySet<string> = new Set([
+  ...countedNames,
+  ...computeNames.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
+  "requests.storage",
+]);
+
+const hugePages = "hugepages-";
+
+function isHugePages(name: string): boolean {
+  return name.startsWith(hugePages);
+}
+
+/** Known to quotas by itself, without a domain. */
+export function isStandardQuotaName(name: string): boolean {
+  return quotaNames.has(name) || isHugePages(name) || name.startsWith(`requests.${hugePages}`);
+}
+
+function isStandardName(name: string): boolean {
+  return name === "storage" || isStandardQuotaName(name);
+}
+
+function isStandardContainerName(name: string): boolean {
+  return computeNames.includes(name) || isHugePages(name);
+}
+
+/** Has no domain, or Kubernetes' own, which is what nodes report whatever the domain is here. */
+function isNative(name: string): boolean {
+  return !name.includes("/") || name.includes(`${kubernetes.label}/`);
+}
+
+/** Offered by nodes under a name of somebody's own domain. */
+export function isExtendedName(name: string): boolean {
+  if (isNative(name) || name.startsWith("requests.")) return false;
+  return isQualifiedName(`requests.${name}`).length === 0;
+}
+
+/** Limits may exceed requests. */
+export function isOvercommitAllowed(name: string): boolean {
+  return isNative(name) && !isHugePages(name);
+}
+
+/** True if `name` passed as a resource name at all. */
+export function checkResourceName(name: string, path: Path, problems: Problems): boolean {
+  const messages = isQualifiedName(name);
+  invalidEach(problems, path, { value: name, messages });
+  if (messages.length > 0) return false;
+  if (name.includes("/") || isStandardName(name)) return true;
+  problems.invalid(path, name, "must be a standard resource type or fully qualified");
+  return false;
+}
+
+export function checkContainerResourceName(name: string, path: Path, problems: Problems): void {
+  checkResourceName(name, path, problems);
+  if (!name.includes("/")) {
+    if (isStandardContainerName(name)) return;
+    problems.invalid(path, name, "must be a standard resource for containers");
+  } else if (!isNative(name) && !isExtendedName(name)) {
+    problems.invalid(path, name, "doesn't follow extended resource name standard");
+  }
+}
+
+export function checkQuotaResourceName(name: string, path: Path, problems: Problems): void {
+  checkResourceName(name, path, problems);
+  if (name.includes("/") || isStandardQuotaName(name)) return;
+  problems.invalid(path, name, "must be a standard resource for quota");
+}
+
+/** Not negative, and whole for what is counted in whole numbers. */
+export function checkResourceQuantity(
+  { name, quantity }: { readonly name: string; readonly quantity: string },
+  path: Path,
+  problems: Problems,
+): void {
+  const parsed = Quantity.parse(quantity);
+  if (parsed.sign < 0) problems.invalid(path, quantity, "must be greater than or equal to 0");
+  if (!countedNames.includes(name) && !isExtendedName(name)) return;
+  if (parsed.milliValue() % 1000n !== 0n) problems.invalid(path, quantity, "must be an integer");
+}

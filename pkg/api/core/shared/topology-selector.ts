@@ -1,0 +1,62 @@
+import { required, list, value, string, structs } from "#schema";
+import { type Infer, type Path, type Problems } from "#schema";
+import { identity } from "#base";
+import { isQualifiedName } from "#meta";
+import { invalidEach, repeatedPlaces } from "../../strategy.ts";
+
+const v1 = structs("api/core/v1");
+
+const topologySelectorLabelRequirement = v1(
+  "TopologySelectorLabelRequirement",
+  "A label with its possible values.",
+  {
+    key: required(1, string, "Key of the label."),
+    values: required(2, list(string), "Values, one of which the label must have.", {
+      listType: "atomic",
+    }),
+  },
+);
+
+export const topologySelectorTerm = v1(
+  "TopologySelectorTerm",
+  "Places, described by labels; all requirements must hold.",
+  {
+    matchLabelExpressions: value(
+      1,
+      list(topologySelectorLabelRequirement),
+      "Requirements by label.",
+      { listType: "atomic" },
+    ),
+  },
+  { atomic: true },
+);
+
+type Term = Infer<typeof topologySelectorTerm>;
+
+/** Terms must differ, keys within a term, and values of a key. */
+export function checkTopologyTerms(terms: readonly Term[], path: Path, problems: Problems): void {
+  const seen = new Set<unknown>();
+  for (const [index, term] of terms.entries()) {
+    const place = path.index(index).child("matchLabelExpressions");
+    const found = identity(Object.fromEntries(checkTerm(term, place, problems)));
+    if (seen.has(found)) problems.duplicate(place, "");
+    seen.add(found);
+  }
+}
+
+function checkTerm(term: Term, path: Path, problems: Problems): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  for (const [index, requirement] of (term.matchLabelExpressions ?? []).entries()) {
+    const place = path.index(index);
+    const { key } = requirement;
+    const values = requirement.values ?? [];
+    if (values.length === 0) problems.required(place.child("values"));
+    for (const i of repeatedPlaces(values, (value) => value)) {
+      problems.duplicate(place.child("values").index(i), values[i]);
+    }
+    invalidEach(problems, place.child("key"), { value: key, messages: isQualifiedName(key) });
+    if (found.has(key)) problems.duplicate(place.child("key"), key);
+    found.set(key, [...new Set(values)].sort());
+  }
+  return found;
+}

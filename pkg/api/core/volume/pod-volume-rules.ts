@@ -1,0 +1,213 @@
+/** Rules of a pod's volumes. */
+import type { Infer, Path, Problems } from "#schema";
+import {
+  checkAnnotations,
+  checkLabels,
+  type Domain,
+  isDns1123Label,
+  type objectMeta,
+  Quantity,
+} from "#meta";
+import { invalidEach } from "../../strategy.ts";
+import { checkClaimSpec } from "../persistent-volume/persistent-volume-claim-rules.ts";
+import { checkMode } from "../shared/path-rules.ts";
+import { checkDownwardFiles, checkItems, checkProjected } from "./projected-volume-rules.ts";
+import { checkPullPolicy } from "../pod/container/pull-policy.ts";
+import {
+  checkAzureDisk,
+  checkDriverName,
+  checkFc,
+  checkFlex,
+  checkFlocker,
+  checkGitRepo,
+  checkHostPath,
+  checkIscsi,
+  checkNfs,
+  checkPartition,
+  checkQuobyte,
+  checkSecretName,
+  checkStorageOs,
+  requireFields,
+  type Source,
+} from "./volume-source-rules.ts";
+import type { Volume } from "./volumes.ts";
+
+type SourceName = keyof Source;
+type Check<N extends SourceName> = (source: Source[N], path: Path, problems: Problems) => void;
+
+type Checks<Names extends SourceName> = { readonly [N in Names]: Check<N> };
+type LastSource = "scaleIO" | "csi" | "ephemeral" | "image";
+
+const firstChecks: Checks<Exclude<SourceName, LastSource | "projected">> = {
+  emptyDir: ({ sizeLimit }, path, problems) => {
+    if (sizeLimit === undefined || Quantity.parse(sizeLimit).sign >= 0) return;
+    const detail = "SizeLimit field must be a valid resource quantity";
+    problems.forbidden(path.child("sizeLimit"), detail);
+  },
+  hostPath: checkHostPath,
+  gitRepo: checkGitRepo,
+  gcePersistentDisk: ({ pdName, partition }, path, problems) => {
+    requireFields({ pdName }, path, problems);
+    checkPartition(partition, path, problems);
+  },
+  awsElasticBlockStore: ({ volumeID, partition }, path, problems) => {
+    requireFields({ volumeID }, path, problems);
+    checkPartition(partition, path, problems);
+  },
+  secret: (source, path, problems) => {
+    requireFields({ secretName: source.secretName }, path, problems);
+    checkFiles(source, path, problems);
+  },
+  nfs: checkNfs,
+  iscsi: checkIscsi,
+  glusterfs: ({ endpoints, path: volume }, path, problems) =>
+    requireFields({ endpoints, path: volume }, path, problems),
+  flocker: checkFlocker,
+  persistentVolumeClaim: ({ claimName }, path, problems) =>
+    requireFields({ claimName }, path, problems),
+  rbd: ({ monitors, image }, path, problems) => requireFields({ monitors, image }, path, problems),
+  cinder: ({ volumeID, secretRef }, path, problems) => {
+    requireFields({ volumeID }, path, problems);
+    checkSecretName(secretRef, path, problems);
+  },
+  cephfs: ({ monitors }, path, problems) => requireFields({ monitors }, path, problems),
+  quobyte: checkQuobyte,
+  downwardAPI: ({ defaultMode, items }, path, problems) => {
+    checkMode(defaultMode, path.child("defaultMode"), problems);
+    checkDownwardFiles(items, path, problems);
+  },
+  fc: checkFc,
+  flexVolume: checkFlex,
+  configMap: (source, path, problems) => {
+    requireFields({ name: source.name }, path, problems);
+    checkFiles(source, path, problems);
+  },
+  azureFile: ({ secretName, shareName }, path, problems) =>
+    requireFields({ secretName, shareName }, path, problems),
+  vsphereVolume: ({ volumePath }, path, problems) => requireFields({ volumePath }, path, problems),
+  photonPersistentDisk: ({ pdID }, path, problems) => requireFields({ pdID }, path, problems),
+  portworxVolume: ({ volumeID }, path, problems) => requireFields({ volumeID }, path, problems),
+  azureDisk: checkAzureDisk,
+  storageos: checkStorageOs,
+};
+
+const lastChecks: Checks<LastSource> = {
+  scaleIO: ({ gateway, system, volumeName }, path, problems) =>
+    requireFields({ gateway, system, volumeName }, path, problems),
+  csi: ({ driver, nodePublishSecretRef: secret }, path, problems) => {
+    checkDriverName(driver, path.child("driver"), problems);
+    if (secret === undefined) return;
+    requireFields({ name: secret.name }, path.child("nodePublishSecretRef"), problems);
+  },
+  ephemeral: ({ volumeClaimTemplate: template }, path, problems) => {
+    const place = path.child("volumeClaimTemplate");
+    if (template === undefined) return problems.required(place);
+    checkTemplateMeta(template.metadata, place.child("metadata"), problems);
+    checkClaimSpec(template.spec, place.child("spec"), problems);
+  },
+  image: (source, path, problems) => {
+    requireFields({ reference: source.reference }, path, problems);
+    checkPullPolicy(source.pullPolicy, path.child("pullPolicy"), problems);
+  },
+};
+
+/** In the order in which more than one source is noticed. */
+function checksFor(domain: Domain): Checks<SourceName> {
+  return {
+    ...firstChecks,
+    projected: (source, path, problems) => checkProjected(source, path, { domain, problems }),
+    ...lastChecks,
+  };
+}
+
+function checkFiles(
+  { defaultMode, items }: Source["secret"] | Source["configMap"],
+  path: Path,
+  problems: Problems,
+): void {
+  checkMode(defaultMode, path.child("defaultMode"), problems);
+  checkItems(items, path, problems);
+}
+
+/** Paths that causes name otherwise than the field is called. */
+const otherNames: Readonly<Record<string, string>> = { gcePersistentDisk: "persistentDisk" };
+
+/** Objects made from a template get labels and annotations from it, nothing else. */
+function checkTemplateMeta(
+  { labels, annotations, ...rest }: Infer<typeof objectMeta>,
+  path: Path,
+  problems: Problems,
+): void {
+  checkLabels(labels ?? {}, path.child("labels"), problems);
+  checkAnnotations(annotations ?? {}, path.child("annotations"), problems);
+  for (const [field, value] of Object.entries(rest)) {
+    const isEmpty = !value || (Array.isArray(value) && value.length === 0);
+    if (!isEmpty) problems.forbidden(path.child(field), "cannot be set");
+  }
+}
+
+/** One source, and a sound one. */
+function checkSource(
+  volume: Volume,
+  path: Path,
+  { checks, problems }: { readonly checks: Checks<SourceName>; readonly problems: Problems },
+): void {
+  let found = 0;
+  const visit = <N extends SourceName>(name: N) => {
+    const source = volume[name] as Source[N] | undefined;
+    if (source === undefined) return;
+    const place = path.child(otherNames[name as string] ?? name);
+    if (found > 0) problems.forbidden(place, "may not specify more than 1 volume type");
+    else checks[name](source, place, problems);
+    found++;
+  };
+  for (const name of Object.keys(checks)) visit(name as SourceName);
+  if (found === 0) problems.required(path, "must specify a volume type");
+  const { name, iscsi } = volume;
+  if (iscsi?.initiatorName === undefined) return;
+  if (`${name}:${iscsi.targetPortal}`.length <= 64) return;
+  const detail =
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if " +
+    "iscsi.initiatorName is specified.";
+  problems.invalid(path.child("name"), name, detail);
+}
+
+/** Volumes by name, of those in which nothing is wrong: only they can be mounted. */
+export type Volumes = ReadonlyMap<string, Volume>;
+
+interface VolumeOptions {
+  /** Empty where it is not known, as in templates. */
+  readonly podName: string;
+  readonly domain: Domain;
+  readonly problems: Problems;
+}
+
+export function checkVolumes(
+  volumes: readonly Volume[],
+  path: Path,
+  { podName, domain, problems }: VolumeOptions,
+): Volumes {
+  const checks = checksFor(domain);
+  const sound = new Map<string, Volume>();
+  const made = new Set(
+    volumes
+      .filter(({ ephemeral }) => ephemeral !== undefined && podName !== "")
+      .map(({ name }) => `${podName}-${name}`),
+  );
+  for (const [index, volume] of volumes.entries()) {
+    const place = path.index(index);
+    const before = problems.list.length;
+    const { name, persistentVolumeClaim: claim } = volume;
+    checkSource(volume, place, { checks, problems });
+    if (name === "") problems.required(place.child("name"));
+    else
+      invalidEach(problems, place.child("name"), { value: name, messages: isDns1123Label(name) });
+    if (sound.has(name)) problems.duplicate(place.child("name"), name);
+    if (problems.list.length === before) sound.set(name, volume);
+    if (claim === undefined || !made.has(claim.claimName)) continue;
+    const where = place.child("persistentVolumeClaim", "claimName");
+    const detail = "must not reference a PVC that gets created for an ephemeral volume";
+    problems.invalid(where, claim.claimName, detail);
+  }
+  return sound;
+}

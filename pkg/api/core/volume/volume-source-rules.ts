@@ -1,0 +1,235 @@
+/** What the sources of pods and of PersistentVolumes must obey. */
+import type { Infer, Path, Problems } from "#schema";
+import { isDns1123Label, isDns1123Subdomain, kubernetes } from "#meta";
+import { invalidEach, sortedKeys } from "../../strategy.ts";
+import { checkFilePath, checkNoBacksteps } from "../shared/path-rules.ts";
+import type { volumeSource } from "./volumes.ts";
+
+/** The sources of a pod's volume, by name. */
+export type Source = Required<Infer<typeof volumeSource>>;
+
+const LARGEST_UNIT = 255;
+const LONGEST_TENANT = 64;
+const UNIT_RANGE = `must be between 0 and ${LARGEST_UNIT}, inclusive`;
+
+const hostPathTypes = [
+  "",
+  "BlockDevice",
+  "CharDevice",
+  "Directory",
+  "DirectoryOrCreate",
+  "File",
+  "FileOrCreate",
+  "Socket",
+];
+
+/** `Required value` for each field that is absent or empty. */
+export function requireFields(
+  fields: Readonly<Record<string, unknown>>,
+  path: Path,
+  problems: Problems,
+): void {
+  for (const [field, value] of Object.entries(fields)) {
+    const isEmpty = Array.isArray(value) ? value.length === 0 : !value;
+    if (isEmpty) problems.required(path.child(field));
+  }
+}
+
+/** Numbers of logical units and partitions. */
+function checkUnit(value: number, path: Path, problems: Problems): void {
+  if (value < 0 || value > LARGEST_UNIT) problems.invalid(path, value, UNIT_RANGE);
+}
+
+/** Absent means the whole disk. */
+export function checkPartition(value: number | undefined, path: Path, problems: Problems): void {
+  checkUnit(value ?? 0, path.child("partition"), problems);
+}
+
+export function checkHostPath(
+  { path: text, type }: Source["hostPath"],
+  path: Path,
+  problems: Problems,
+): void {
+  if (text === "") return problems.required(path.child("path"));
+  checkNoBacksteps(text, path.child("path"), problems);
+  if (type === undefined || hostPathTypes.includes(type)) return;
+  problems.notSupported(path.child("type"), type, hostPathTypes);
+}
+
+export function checkNfs(
+  { server, path: directory }: Source["nfs"],
+  path: Path,
+  problems: Problems,
+): void {
+  requireFields({ server, path: directory }, path, problems);
+  if (directory.startsWith("/")) return;
+  problems.invalid(path.child("path"), directory, "must be an absolute path");
+}
+
+export function checkFc(
+  { targetWWNs = [], wwids = [], lun }: Source["fc"],
+  path: Path,
+  problems: Problems,
+): void {
+  const place = path.child("targetWWNs");
+  if (targetWWNs.length === 0) {
+    const detail = "must specify either targetWWNs or wwids, but not both";
+    if (wwids.length === 0) problems.required(place, detail);
+    return;
+  }
+  if (wwids.length > 0) {
+    const detail = "targetWWNs and wwids can not be specified simultaneously";
+    problems.invalid(place, targetWWNs, detail);
+  }
+  if (lun !== undefined) return checkUnit(lun, path.child("lun"), problems);
+  problems.required(path.child("lun"), "lun is required if targetWWNs is specified");
+}
+
+export function checkFlocker(
+  { datasetName = "", datasetUUID = "" }: Source["flocker"],
+  path: Path,
+  problems: Problems,
+): void {
+  if (datasetName === "" && datasetUUID === "") {
+    problems.required(path, "one of datasetName and datasetUUID is required");
+  }
+  if (datasetName !== "" && datasetUUID !== "") {
+    const detail = "datasetName and datasetUUID can not be specified simultaneously";
+    problems.invalid(path, "resource", detail);
+  }
+  if (!datasetName.includes("/")) return;
+  problems.invalid(path.child("datasetName"), datasetName, "must not contain '/'");
+}
+
+export function checkQuobyte(
+  { registry, volume, tenant = "" }: Source["quobyte"],
+  path: Path,
+  problems: Problems,
+): void {
+  const place = path.child("registry");
+  const detail = "must be a host:port pair or multiple pairs separated by commas";
+  if (registry === "") problems.required(place, detail);
+  else if (tenant.length > LONGEST_TENANT) {
+    const length = "must be a UUID and may not exceed a length of 64 characters";
+    problems.required(path.child("tenant"), length);
+  } else {
+    for (const pair of registry.split(",")) {
+      if (!/^(\[[^\]]*\]|[^:[\]]*):[^:[\]]*$/.test(pair)) problems.invalid(place, registry, detail);
+    }
+  }
+  requireFields({ volume }, path, problems);
+}
+
+const cachingModes = ["None", "ReadOnly", "ReadWrite"];
+const diskKinds = ["Dedicated", "Managed", "Shared"];
+const managedDisk =
+  "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
+const blobDisk = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
+
+export function checkAzureDisk(
+  { diskName, diskURI, cachingMode, kind }: Source["azureDisk"],
+  path: Path,
+  problems: Problems,
+): void {
+  requireFields({ diskName, diskURI }, path, problems);
+  if (cachingMode !== undefined && !cachingModes.includes(cachingMode)) {
+    problems.notSupported(path.child("cachingMode"), cachingMode, cachingModes);
+  }
+  if (kind === undefined) return;
+  if (!diskKinds.includes(kind)) problems.notSupported(path.child("kind"), kind, diskKinds);
+  const form = kind === "Managed" ? managedDisk : blobDisk;
+  const start = kind === "Managed" ? "/subscriptions/" : "https://";
+  if (!diskURI.startsWith(start)) problems.notSupported(path.child("diskURI"), diskURI, [form]);
+}
+
+export function checkGitRepo(
+  { repository, directory = "" }: Source["gitRepo"],
+  path: Path,
+  problems: Problems,
+): void {
+  requireFields({ repository }, path, problems);
+  checkFilePath(directory, path.child("directory"), problems);
+}
+
+/** A Secret of the pod's own namespace. */
+export function checkSecretName(
+  secret: { readonly name?: string } | null | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  if (secret) requireFields({ name: secret.name }, path.child("secretRef"), problems);
+}
+
+const initiatorForms = [
+  /^iqn\.\d{4}-\d{2}\.[a-zA-Z0-9.-]+(:[^,;*&$|\s]+)$/,
+  /^eui\.[a-zA-Z0-9]{16}$/,
+  /^naa\.[a-zA-Z0-9]{32}$/,
+];
+
+function checkInitiator(name: string, path: Path, problems: Problems): void {
+  if (initiatorForms.some((form) => form.test(name))) return;
+  problems.invalid(path, name, "must be valid format");
+}
+
+export function checkIscsi(
+  source: Omit<Source["iscsi"], "secretRef"> & {
+    readonly secretRef?: { readonly name?: string };
+  },
+  path: Path,
+  problems: Problems,
+): void {
+  const { targetPortal, iqn, lun, initiatorName, secretRef } = source;
+  requireFields({ targetPortal }, path, problems);
+  if (iqn === "") problems.required(path.child("iqn"));
+  else checkInitiator(iqn, path.child("iqn"), problems);
+  checkUnit(lun, path.child("lun"), problems);
+  const needsSecret = source.chapAuthDiscovery || source.chapAuthSession;
+  if (secretRef === undefined && needsSecret) problems.required(path.child("secretRef"));
+  checkSecretName(secretRef, path, problems);
+  if (initiatorName === undefined) return;
+  checkInitiator(initiatorName, path.child("initiatorname"), problems);
+}
+
+/** The names of options belong to the driver, but for those of Kubernetes. */
+export function checkFlex(
+  { driver, options }: Pick<Source["flexVolume"], "driver" | "options">,
+  path: Path,
+  problems: Problems,
+): void {
+  requireFields({ driver }, path, problems);
+  for (const key of sortedKeys(options)) {
+    const prefix = `.${(key.includes("/") ? key.slice(0, key.indexOf("/")) : key).toLowerCase()}`;
+    const { api, label } = kubernetes;
+    if (!prefix.endsWith(`.${label}`) && !prefix.endsWith(`.${api}`)) continue;
+    const detail = `${label} and ${api} namespaces are reserved`;
+    problems.invalid(path.child("options").key(key), key, detail);
+  }
+}
+
+export function checkStorageOs(
+  source: Pick<Source["storageos"], "volumeName" | "volumeNamespace" | "secretRef">,
+  path: Path,
+  problems: Problems,
+): void {
+  const { volumeName = "", volumeNamespace = "", secretRef } = source;
+  const place = path.child("volumeName");
+  if (volumeName === "") problems.required(place);
+  else invalidEach(problems, place, { value: volumeName, messages: isDns1123Label(volumeName) });
+  if (volumeNamespace !== "") {
+    invalidEach(problems, path.child("volumeNamespace"), {
+      value: volumeNamespace,
+      messages: isDns1123Label(volumeNamespace),
+    });
+  }
+  checkSecretName(secretRef, path, problems);
+}
+
+const LONGEST_DRIVER = 63;
+
+/** The name of a CSI driver. */
+export function checkDriverName(name: string, path: Path, problems: Problems): void {
+  if (name === "") problems.required(path);
+  if (name.length > LONGEST_DRIVER) problems.tooLong(path, "", LONGEST_DRIVER);
+  const messages = isDns1123Subdomain(name.toLowerCase());
+  invalidEach(problems, path, { value: name, messages });
+}

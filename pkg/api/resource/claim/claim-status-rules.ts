@@ -1,0 +1,237 @@
+/** Rules of what claims got, and of who uses it. */
+import { deepEqual } from "#base";
+import { Path, type Problems, type StructType } from "#schema";
+import { checkConditions } from "../../condition-rules.ts";
+import { checkNodeSelector } from "../../core/pod/spec/node-selector-rules.ts";
+import { goShape } from "../../go-shape.ts";
+import { formatAddress, parseNetwork } from "../../networking/ip.ts";
+import {
+  FIELD_IMMUTABLE,
+  invalidEach,
+  memberOf,
+  repeatedPlaces,
+  unsupported,
+} from "../../strategy.ts";
+import { checkReference, checkReferences, requestNames } from "./claim-rules.ts";
+import {
+  type Allocation,
+  claimsV1beta2,
+  type ClaimStatus,
+  type ResourceClaim,
+} from "./claim-structs.ts";
+import {
+  checkBinding,
+  checkConfigurations,
+  checkData,
+  checkDriver,
+  checkEach,
+  checkLabel,
+  checkPool,
+  checkSet,
+  checkToleration,
+  LONGEST_DATA,
+} from "../device-rules.ts";
+
+const MOST_CONSUMERS = 256;
+const MOST_RESULTS = 32;
+const MOST_CONFIGURATIONS = 64;
+const MOST_CONDITIONS = 8;
+const MOST_ADDRESSES = 16;
+const LONGEST_INTERFACE = 256;
+const LONGEST_HARDWARE_ADDRESS = 128;
+
+type Consumer = NonNullable<ClaimStatus["reservedFor"]>[number];
+type DeviceStatus = NonNullable<ClaimStatus["devices"]>[number];
+type NetworkData = NonNullable<DeviceStatus["networkData"]>;
+type Result = NonNullable<Allocation["devices"]["results"]>[number];
+
+interface Options {
+  readonly names: ReadonlySet<string>;
+  readonly problems: Problems;
+}
+
+const path = Path.of("status");
+
+/** Tells the devices of a claim apart. */
+function deviceKey(device: Pick<Result, "driver" | "pool" | "device" | "shareID">): string {
+  return JSON.stringify([device.driver, device.pool, device.device, device.shareID ?? ""]);
+}
+
+function allocatedKeys({ allocation }: ClaimStatus): ReadonlySet<string> {
+  return new Set(allocation?.devices.results?.map(deviceKey));
+}
+
+/** Forgets how devices are that the claim has just given back. */
+export function dropReturned({ status: now }: ResourceClaim, { status: old }: ResourceClaim): void {
+  const allocated = allocatedKeys(now);
+  const before = allocatedKeys(old);
+  const kept = now.devices?.filter((device) => {
+    const key = deviceKey(device);
+    return allocated.has(key) || !before.has(key);
+  });
+  if (kept === undefined || kept.length === now.devices?.length) return;
+  if (kept.length > 0) now.devices = kept;
+  else delete now.devices;
+}
+
+export function checkClaimStatus(
+  { spec, status: now, metadata }: ResourceClaim,
+  { status: old }: ResourceClaim,
+  problems: Problems,
+): void {
+  const names = requestNames(spec.devices);
+  const isDeleted = Boolean(metadata.deletionTimestamp);
+  const reservedPath = path.child("reservedFor");
+  checkSet(now.reservedFor, MOST_CONSUMERS, {
+    path: reservedPath,
+    problems,
+    check: (consumer, place) => checkConsumer(consumer, place, problems),
+    key: ({ uid }) => uid,
+    field: "uid",
+  });
+  checkDevices(now, problems);
+  const reserved = now.reservedFor ?? [];
+  if (reserved.length > 0 && now.allocation === undefined) {
+    problems.forbidden(reservedPath, "may not be specified when `allocated` is not set");
+  } else if (isDeleted && !reserved.every(memberOf(old.reservedFor))) {
+    const detail =
+      "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
+    problems.forbidden(reservedPath, detail);
+  }
+  const place = path.child("allocation");
+  if (now.allocation === undefined) return;
+  if (old.allocation === undefined) checkAllocation(now.allocation, place, { names, problems });
+  else if (!deepEqual(now.allocation, old.allocation)) {
+    problems.invalid(place, shownAllocation(now.allocation), FIELD_IMMUTABLE);
+  }
+}
+
+const statusStruct = claimsV1beta2.resourceClaim.fields.status.type;
+
+function shownAllocation(allocation: Allocation): unknown {
+  return goShape(statusStruct.fields.allocation.type as StructType, allocation);
+}
+
+function checkConsumer({ resource, name, uid }: Consumer, place: Path, problems: Problems): void {
+  for (const [field, value] of Object.entries({ resource, name, uid })) {
+    if (value === "") problems.required(place.child(field));
+  }
+}
+
+function checkDevices(status: ClaimStatus, problems: Problems): void {
+  const place = path.child("devices");
+  const devices = status.devices ?? [];
+  const allocated = allocatedKeys(status);
+  checkEach(devices, Infinity, {
+    path: place,
+    problems,
+    check: (device, each) => checkDevice(device, each, { allocated, problems }),
+  });
+  for (const index of repeatedPlaces(devices, deviceKey)) {
+    problems.duplicate(place.index(index).child("deviceID"), unnamedDevice);
+  }
+}
+
+/** Kubernetes shows nothing of the names in it. */
+const unnamedDevice = { Driver: {}, Pool: {}, Device: {}, ShareID: {} };
+
+function checkDevice(
+  device: DeviceStatus,
+  place: Path,
+  { allocated, problems }: { readonly allocated: ReadonlySet<string>; readonly problems: Problems },
+): void {
+  const { driver, pool, data, networkData, conditions } = device;
+  checkDriver(driver, place.child("driver"), problems);
+  checkPool(pool, place.child("pool"), problems);
+  checkLabel(device.device, place.child("device"), problems);
+  checkShare(device.shareID, place.child("shareID"), problems);
+  if (!allocated.has(deviceKey(device))) {
+    problems.invalid(place, unnamedDevice, "must be an allocated device in the claim");
+  }
+  const conditionsPath = place.child("conditions");
+  const count = conditions?.length ?? 0;
+  if (count > MOST_CONDITIONS) problems.tooMany(conditionsPath, count, MOST_CONDITIONS);
+  checkConditions(conditions ?? undefined, conditionsPath, problems);
+  if (data !== undefined) {
+    checkData(data, place.child("data"), { problems, longest: LONGEST_DATA });
+  }
+  if (networkData !== undefined) checkNetwork(networkData, place.child("networkData"), problems);
+}
+
+function checkShare(share: string | undefined, place: Path, problems: Problems): void {
+  if (share === undefined) return;
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(share)) return;
+  const detail =
+    "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` " +
+    "with lowercase hexadecimal characters";
+  problems.invalid(place, share, detail);
+}
+
+function checkNetwork(network: NetworkData, place: Path, problems: Problems): void {
+  const { interfaceName = "", hardwareAddress = "", ips } = network;
+  if (interfaceName.length > LONGEST_INTERFACE) {
+    problems.tooLong(place.child("interfaceName"), interfaceName, LONGEST_INTERFACE);
+  }
+  if (hardwareAddress.length > LONGEST_HARDWARE_ADDRESS) {
+    problems.tooLong(place.child("hardwareAddress"), hardwareAddress, LONGEST_HARDWARE_ADDRESS);
+  }
+  checkSet(ips, MOST_ADDRESSES, {
+    path: place.child("ips"),
+    problems,
+    check: (address, each) => {
+      invalidEach(problems, each, { value: address, messages: interfaceFaults(address) });
+    },
+    key: (address) => address,
+  });
+}
+
+function interfaceFaults(text: string): readonly string[] {
+  const network = parseNetwork(text);
+  if (network === undefined) {
+    return ["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"];
+  }
+  const canonical = `${formatAddress(network.address)}/${network.prefix}`;
+  if (text === canonical) return [];
+  return [`must be in canonical form (${JSON.stringify(canonical)})`];
+}
+
+function checkAllocation(allocation: Allocation, place: Path, options: Options): void {
+  const { problems } = options;
+  const { devices, nodeSelector } = allocation;
+  const devicesPath = place.child("devices");
+  checkEach(devices.results, MOST_RESULTS, {
+    path: devicesPath.child("results"),
+    problems,
+    check: (result, each) => checkResult(result, each, options),
+  });
+  checkConfigurations(devices.config, devicesPath.child("config"), {
+    problems,
+    isStored: false,
+    most: MOST_CONFIGURATIONS,
+    check: ({ source, requests }, each) => {
+      checkSource(source, each.child("source"), problems);
+      checkReferences(requests, each.child("requests"), options);
+    },
+  });
+  if (nodeSelector === undefined) return;
+  checkNodeSelector(nodeSelector, place.child("nodeSelector"), { problems });
+}
+
+function checkSource(source: string, place: Path, problems: Problems): void {
+  const supported = ["FromClaim", "FromClass"];
+  if (source === "") problems.required(place);
+  else if (!supported.includes(source)) unsupported(problems, place, { value: source, supported });
+}
+
+function checkResult(result: Result, place: Path, options: Options): void {
+  const { problems } = options;
+  checkReference(result.request, place.child("request"), options);
+  checkDriver(result.driver, place.child("driver"), problems);
+  checkPool(result.pool, place.child("pool"), problems);
+  checkLabel(result.device, place.child("device"), problems);
+  checkBinding(result, place, problems);
+  for (const [index, toleration] of (result.tolerations ?? []).entries()) {
+    checkToleration(toleration, place.child("tolerations").index(index), problems);
+  }
+  checkShare(result.shareID, place.child("shareID"), problems);
+}

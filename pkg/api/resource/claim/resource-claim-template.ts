@@ -1,0 +1,57 @@
+import { deepEqual } from "#base";
+import { dropGated, Path, type Problems } from "#schema";
+import { checkAnnotations, checkLabels, kind } from "#meta";
+import { goShape } from "../../go-shape.ts";
+import { ageColumn, ageOf, nameColumn, nameOf } from "../../printing.ts";
+import { mustNotChange, same } from "../../strategy.ts";
+import { templateDown, templateUp } from "../beta1-versions.ts";
+import { fillClaimDefaults } from "./claim-defaults.ts";
+import { checkClaimSpec } from "./claim-rules.ts";
+import { claimsV1, claimsV1beta1, claimsV1beta2, type ClaimTemplate } from "./claim-structs.ts";
+
+const struct = claimsV1beta2.resourceClaimTemplate;
+const path = Path.of("spec");
+
+/** Claims get labels and annotations from the template, nothing else. */
+function validate({ spec: { metadata, spec } }: ClaimTemplate, problems: Problems): void {
+  const place = path.child("metadata");
+  const { labels = {}, annotations = {}, ...rest } = metadata;
+  checkAnnotations(annotations, place.child("annotations"), problems);
+  checkLabels(labels, place.child("labels"), problems);
+  for (const [field, value] of Object.entries(rest)) {
+    const isEmpty = !value || (Array.isArray(value) && value.length === 0);
+    if (!isEmpty) problems.forbidden(place.child(field), "cannot be set");
+  }
+  checkClaimSpec(spec, path.child("spec"), problems);
+}
+
+export const resourceClaimTemplate = kind(struct, {
+  group: "resource.{api}",
+  kind: "ResourceClaimTemplate",
+  plural: "resourceclaimtemplates",
+  scope: "Namespaced",
+  versions: [
+    { version: "v1", struct: claimsV1.resourceClaimTemplate, onByDefault: true, convert: same },
+    { version: "v1beta2", struct, onByDefault: false, convert: "hub" },
+    {
+      version: "v1beta1",
+      struct: claimsV1beta1.resourceClaimTemplate,
+      onByDefault: false,
+      convert: { up: templateUp, down: templateDown },
+    },
+  ],
+  rules: { deleteReturnsObject: true },
+  hooks: {
+    default: ({ spec }) => fillClaimDefaults(spec.spec),
+    prepareCreate: (object, { gate }) => dropGated(struct, object, { isOn: gate }),
+    prepareUpdate: (object, old, { gate }) => dropGated(struct, object, { old, isOn: gate }),
+    validate,
+    validateUpdate: (object, old, problems) => {
+      if (deepEqual(object.spec, old.spec)) return;
+      const shown = goShape(struct.fields.spec.type, object.spec);
+      mustNotChange(problems, path, { now: object.spec, before: old.spec, shown });
+    },
+  },
+  columns: [nameColumn, ageColumn],
+  row: (object, context) => [nameOf(object), ageOf(object, context)],
+});

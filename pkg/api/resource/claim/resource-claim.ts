@@ -1,0 +1,65 @@
+import { deepEqual } from "#base";
+import { dropGated, Path } from "#schema";
+import { kind } from "#meta";
+import { goShape } from "../../go-shape.ts";
+import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
+import { dividedWithMetadata } from "../../status-metadata.ts";
+import { mustNotChange, same } from "../../strategy.ts";
+import { claimDown, claimUp } from "../beta1-versions.ts";
+import { fillClaimDefaults } from "./claim-defaults.ts";
+import { checkClaimSpec } from "./claim-rules.ts";
+import { checkClaimStatus, dropReturned } from "./claim-status-rules.ts";
+import { claimsV1, claimsV1beta1, claimsV1beta2, type ResourceClaim } from "./claim-structs.ts";
+
+const struct = claimsV1beta2.resourceClaim;
+const path = Path.of("spec");
+const divided = dividedWithMetadata(() => ({}));
+
+function stateOf({ metadata, status }: ResourceClaim): string {
+  const states: string[] = [];
+  if (metadata.deletionTimestamp) states.push("deleted");
+  if (status.allocation !== undefined) states.push("allocated");
+  else if (states.length === 0) states.push("pending");
+  if ((status.reservedFor ?? []).length > 0) states.push("reserved");
+  return states.join(",");
+}
+
+export const resourceClaim = kind(struct, {
+  group: "resource.{api}",
+  kind: "ResourceClaim",
+  plural: "resourceclaims",
+  scope: "Namespaced",
+  versions: [
+    { version: "v1", struct: claimsV1.resourceClaim, onByDefault: true, convert: same },
+    { version: "v1beta2", struct, onByDefault: false, convert: "hub" },
+    {
+      version: "v1beta1",
+      struct: claimsV1beta1.resourceClaim,
+      onByDefault: false,
+      convert: { up: claimUp, down: claimDown },
+    },
+  ],
+  subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
+  rules: { deleteReturnsObject: true, resets: { "": ["status"], status: ["metadata", "spec"] } },
+  hooks: {
+    default: ({ spec }) => fillClaimDefaults(spec),
+    prepareCreate: (object, context) => {
+      divided.prepareCreate(object, context);
+      dropGated(struct, object, { isOn: context.gate });
+    },
+    prepareUpdate: (object, old, context) => {
+      divided.prepareUpdate(object, old, context);
+      dropGated(struct, object, { old, isOn: context.gate });
+      if (context.subresource === "status") dropReturned(object, old);
+    },
+    validate: ({ spec }, problems) => checkClaimSpec(spec, path, problems),
+    validateUpdate: (object, old, problems, { subresource }) => {
+      if (subresource === "status") return checkClaimStatus(object, old, problems);
+      if (deepEqual(object.spec, old.spec)) return;
+      const shown = goShape(struct.fields.spec.type, object.spec);
+      mustNotChange(problems, path, { now: object.spec, before: old.spec, shown });
+    },
+  },
+  columns: [nameColumn, column("State", "What has become of it."), ageColumn],
+  row: (object, context) => [nameOf(object), stateOf(object), ageOf(object, context)],
+});

@@ -1,0 +1,309 @@
+/** Rules of resource slices. */
+import { deepEqual } from "#base";
+import { Path, type Problems } from "#schema";
+import { checkNodeSelector } from "../../core/pod/spec/node-selector-rules.ts";
+import { firstByName, mustNotChange, sortedKeys } from "../../strategy.ts";
+import { checkCapacityPolicy } from "../capacity-rules.ts";
+import {
+  checkBinding,
+  checkContentName,
+  checkDriver,
+  checkEach,
+  checkLabel,
+  checkPool,
+  checkSet,
+  checkSubdomain,
+  checkTaint,
+} from "../device-rules.ts";
+import type { DeviceAttribute } from "../shared-structs.ts";
+import type { Device, SliceSpec } from "./slice-structs.ts";
+
+const MOST_DEVICES = 128;
+const MOST_DEVICES_WITH_TAINTS = 64;
+const MOST_TAINTS = 4;
+const MOST_CONTENTS = 32;
+const MOST_SHARED_COUNTERS = 32;
+const MOST_DEVICE_COUNTERS = 2048;
+const LONGEST_ATTRIBUTE = 64;
+
+type Selector = NonNullable<SliceSpec["nodeSelector"]>;
+type Counters = NonNullable<SliceSpec["sharedCounters"]>[number]["counters"];
+type Consumption = NonNullable<Device["consumesCounters"]>[number];
+
+const path = Path.of("spec");
+const numericForm = "(0|[1-9][0-9]*)";
+const versionForm = new RegExp(
+  `^${numericForm}\\.${numericForm}\\.${numericForm}` +
+    "(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)" +
+    "(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?" +
+    "(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?$",
+);
+
+export function checkSliceSpec(
+  spec: SliceSpec,
+  old: SliceSpec | undefined,
+  problems: Problems,
+): void {
+  const { driver, pool, nodeName, devices } = spec;
+  checkDriver(driver, path.child("driver"), problems);
+  checkPoolNumbers(pool, problems);
+  if (old !== undefined) {
+    const before = old.pool.name;
+    mustNotChange(problems, path.child("pool", "name"), { now: pool.name, before });
+    mustNotChange(problems, path.child("driver"), { now: driver, before: old.driver });
+    mustNotChange(problems, path.child("nodeName"), { now: nodeName, before: old.nodeName });
+  }
+  checkPlace(spec, problems);
+  const all = devices ?? [];
+  const hasTaints = all.some(({ taints = [] }) => taints.length > 0);
+  const counterSets = countersByName(spec);
+  const earlier = firstByName(old?.devices);
+  checkSet(all, hasTaints ? MOST_DEVICES_WITH_TAINTS : MOST_DEVICES, {
+    path: path.child("devices"),
+    problems,
+    check: (device, place) => {
+      const before = earlier.get(device.name);
+      const isPlaced = spec.perDeviceNodeSelection === true;
+      checkDevice(device, place, { before, isPlaced, counterSets, problems });
+    },
+    key: ({ name }) => name,
+    field: "name",
+  });
+  checkNumbersOfCounters(spec, problems);
+  checkSet(spec.sharedCounters, Infinity, {
+    path: path.child("sharedCounters"),
+    problems,
+    check: ({ name, counters }, place) => {
+      checkCounters({ name, field: "name", counters }, place, problems);
+    },
+    key: ({ name }) => name,
+    field: "name",
+  });
+}
+
+function checkPoolNumbers(pool: SliceSpec["pool"], problems: Problems): void {
+  const { name, resourceSliceCount, generation } = pool;
+  const place = path.child("pool");
+  checkPool(name, place.child("name"), problems);
+  if (resourceSliceCount <= 0) {
+    const detail = "must be greater than zero";
+    problems.invalid(place.child("resourceSliceCount"), resourceSliceCount, detail);
+  }
+  if (generation < 0) {
+    const detail = "must be greater than or equal to zero";
+    problems.invalid(place.child("generation"), generation, detail);
+  }
+}
+
+function checkPlace(spec: SliceSpec, problems: Problems): void {
+  const { nodeName, nodeSelector, allNodes, perDeviceNodeSelection } = spec;
+  const chosen: string[] = [];
+  const namePath = path.child("nodeName");
+  if (nodeName === "") {
+    problems.invalid(namePath, nodeName, "must be either unset or set to a non-empty string");
+  } else if (nodeName !== undefined) {
+    chosen.push("`nodeName`");
+    checkSubdomain(nodeName, namePath, problems);
+  }
+  if (nodeSelector !== undefined) {
+    chosen.push("`nodeSelector`");
+    checkNodeSelector(nodeSelector, path.child("nodeSelector"), { problems });
+    checkSingleTerm(nodeSelector, problems);
+  }
+  for (const [field, choice] of Object.entries({ allNodes, perDeviceNodeSelection })) {
+    if (choice === true) chosen.push(`\`${field}\``);
+    else if (choice === false) {
+      problems.invalid(path.child(field), choice, "must be either unset or set to true");
+    }
+  }
+  const detail =
+    "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+  if (chosen.length === 0) problems.required(path, detail);
+  if (chosen.length < 2) return;
+  const shown = `{${chosen.join(", ")}}`;
+  problems.invalid(path, shown, `${detail}, but multiple fields are set`);
+}
+
+function checkSingleTerm({ nodeSelectorTerms }: Selector, problems: Problems): void {
+  const terms = nodeSelectorTerms ?? [];
+  if (terms.length === 1) return;
+  const place = path.child("nodeSelector", "nodeSelectorTerms");
+  problems.invalid(place, terms.map(shownTerm), "must have exactly one node selector term");
+}
+
+type Term = NonNullable<Selector["nodeSelectorTerms"]>[number];
+
+/** With the field names of Go's struct, as Kubernetes prints it. */
+const shownTerm = ({ matchExpressions, matchFields }: Term) => ({
+  MatchExpressions: matchExpressions?.map(shownRequirement) ?? null,
+  MatchFields: matchFields?.map(shownRequirement) ?? null,
+});
+
+const shownRequirement = (requirement: NonNullable<Term["matchFields"]>[number]) => ({
+  Key: requirement.key,
+  Operator: requirement.operator,
+  Values: requirement.values ?? null,
+});
+
+const numberOf = (counters: Counters) => Object.keys(counters ?? {}).length;
+
+function checkNumbersOfCounters({ devices, sharedCounters }: SliceSpec, problems: Problems): void {
+  const consumed = (devices ?? []).flatMap(({ consumesCounters = [] }) => consumesCounters);
+  const sum = (sets: readonly { counters?: Counters }[]) =>
+    sets.reduce((total, { counters }) => total + numberOf(counters), 0);
+  const used = sum(consumed);
+  if (used > MOST_DEVICE_COUNTERS) {
+    const what = "the total number of counters in devices";
+    const detail = `${what} must not exceed ${MOST_DEVICE_COUNTERS}`;
+    problems.invalid(path.child("devices"), used, detail);
+  }
+  const shared = sum(sharedCounters ?? []);
+  if (shared > MOST_SHARED_COUNTERS) {
+    const detail = `the total number of shared counters must not exceed ${MOST_SHARED_COUNTERS}`;
+    problems.invalid(path.child("sharedCounters"), shared, detail);
+  }
+}
+
+function checkCounters(
+  { name, field, counters }: { name: string; field: string; counters?: Counters },
+  place: Path,
+  problems: Problems,
+): void {
+  if (name === "") problems.required(place.child(field));
+  else checkLabel(name, place.child(field), problems);
+  const countersPath = place.child("counters");
+  for (const key of sortedKeys(counters)) checkLabel(key, countersPath.key(key), problems);
+}
+
+type CounterSets = ReadonlyMap<string, ReadonlySet<string>>;
+
+function countersByName({ sharedCounters = [] }: SliceSpec): CounterSets {
+  return new Map(
+    sharedCounters.map(({ name, counters }) => [name, new Set(Object.keys(counters ?? {}))]),
+  );
+}
+
+interface DeviceOptions {
+  readonly before: Device | undefined;
+  /** It must say where it is. */
+  readonly isPlaced: boolean;
+  readonly counterSets: CounterSets;
+  readonly problems: Problems;
+}
+
+function checkDevice(device: Device, place: Path, options: DeviceOptions): void {
+  const { before, isPlaced, counterSets, problems } = options;
+  const { attributes, capacity, taints } = device;
+  checkLabel(device.name, place.child("name"), problems);
+  const count = Object.keys(attributes ?? {}).length + Object.keys(capacity ?? {}).length;
+  if (count > MOST_CONTENTS) {
+    const detail = `the total number of attributes and capacities must not exceed ${MOST_CONTENTS}`;
+    problems.invalid(place, count, detail);
+  }
+  for (const name of sortedKeys(attributes)) {
+    const each = place.child("attributes").key(name);
+    checkContentName(name, each, problems);
+    checkAttribute(attributes?.[name] ?? {}, each, problems);
+  }
+  if (!deepEqual(capacity, before?.capacity)) checkCapacity(device, place, problems);
+  if (!deepEqual(taints, before?.taints)) {
+    const check = (taint: NonNullable<typeof taints>[number], each: Path) =>
+      checkTaint(taint, each, problems);
+    checkEach(taints, MOST_TAINTS, { path: place.child("taints"), problems, check });
+  }
+  checkSet(device.consumesCounters, Infinity, {
+    path: place.child("consumesCounters"),
+    problems,
+    check: (consumption, each) => checkConsumption(consumption, each, { counterSets, problems }),
+    key: ({ counterSet }) => counterSet,
+    field: "counterSet",
+  });
+  checkDevicePlace(device, place, { isPlaced, problems });
+  checkBinding(device, place, problems);
+}
+
+function checkAttribute(attribute: DeviceAttribute, place: Path, problems: Problems): void {
+  const { int, bool, string, version } = attribute;
+  for (const [field, text] of Object.entries({ string, version })) {
+    if (text === undefined) continue;
+    if (field === "version" && !versionForm.test(text)) {
+      const detail = "must be a string compatible with semver.org spec 2.0.0";
+      problems.invalid(place.child(field), text, detail);
+    }
+    if (Buffer.byteLength(text) <= LONGEST_ATTRIBUTE) continue;
+    problems.tooLong(place.child(field), text, LONGEST_ATTRIBUTE);
+  }
+  const count = [int, bool, string, version].filter((value) => value !== undefined).length;
+  const detail = "exactly one value must be specified";
+  if (count === 0) problems.required(place, detail);
+  if (count < 2) return;
+  // Shown with the field names of Go's struct, as Kubernetes prints it.
+  const shown = {
+    IntValue: int ?? null,
+    BoolValue: bool ?? null,
+    StringValue: string ?? null,
+    VersionValue: version ?? null,
+  };
+  problems.invalid(place, shown, detail);
+}
+
+function checkCapacity(device: Device, place: Path, problems: Problems): void {
+  const { capacity = {}, allowMultipleAllocations: isShared = false } = device;
+  for (const name of sortedKeys(capacity)) {
+    const each = place.child("capacity").key(name);
+    checkContentName(name, each, problems);
+    const amount = capacity[name];
+    if (amount !== undefined) checkCapacityPolicy(amount, each, { isShared, problems });
+  }
+}
+
+function checkConsumption(
+  { counterSet, counters }: Consumption,
+  place: Path,
+  { counterSets, problems }: Pick<DeviceOptions, "counterSets" | "problems">,
+): void {
+  checkCounters({ name: counterSet, field: "counterSet", counters }, place, problems);
+  const names = counterSets.get(counterSet);
+  const where = "defined in the ResourceSlice sharedCounters";
+  if (names === undefined) {
+    return problems.invalid(place, counterSet, `must reference a counterSet ${where}`);
+  }
+  for (const name of sortedKeys(counters)) {
+    if (names.has(name)) continue;
+    problems.invalid(place.child("counters"), name, `must reference a counter ${where}`);
+  }
+}
+
+function checkDevicePlace(
+  { nodeName, nodeSelector, allNodes }: Device,
+  place: Path,
+  { isPlaced, problems }: Pick<DeviceOptions, "isPlaced" | "problems">,
+): void {
+  if (!isPlaced) {
+    if ([nodeName, nodeSelector, allNodes].every((value) => value === undefined)) return;
+    const detail =
+      "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` " +
+      "is set to true in the ResourceSlice spec";
+    return problems.invalid(place, null, detail);
+  }
+  const chosen: string[] = [];
+  if (nodeName === "") {
+    problems.invalid(place.child("nodeName"), nodeName, "must not be empty");
+  } else if (nodeName !== undefined) {
+    chosen.push("`nodeName`");
+    checkSubdomain(nodeName, place.child("nodeName"), problems);
+  }
+  if (nodeSelector !== undefined) {
+    chosen.push("`nodeSelector`");
+    checkNodeSelector(nodeSelector, place.child("nodeSelector"), { problems });
+  }
+  if (allNodes === true) chosen.push("`allNodes`");
+  else if (allNodes === false) {
+    problems.invalid(place.child("allNodes"), allNodes, "must be either unset or set to true");
+  }
+  const detail =
+    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when " +
+    "`perDeviceNodeSelection` is set to true in the ResourceSlice spec";
+  if (chosen.length === 0) problems.required(place, detail);
+  if (chosen.length > 1) problems.invalid(place, `{${chosen.join(", ")}}`, detail);
+}

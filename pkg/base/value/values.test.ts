@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { assign, compareUtf8, concatBytes, toBuffer } from "../text/bytes.ts";
+import { deepClone } from "./clone.ts";
+import { deepEqual } from "./equal.ts";
+import { OpaqueJson, printJson } from "../text/json-text.ts";
+
+describe("OpaqueJson", () => {
+  it("is the same value with its text or its value, and shared by copies", () => {
+    const read = OpaqueJson.of({ a: [1, { b: 2n ** 60n }] });
+    const written = OpaqueJson.printed('{"a":[1,{"b":2}]}');
+    assert.equal(read.text, '{"a":[1,{"b":1152921504606846976}]}');
+    assert.deepEqual(written.value, { a: [1, { b: 2 }] });
+    assert.ok(deepEqual({ x: written }, { x: { a: [1, { b: 2 }] } }));
+    assert.ok(!deepEqual({ x: written }, { x: read }));
+    assert.equal(deepClone({ x: written }).x, written);
+    assert.equal(printJson({ x: written, y: 2n ** 60n }), `{"x":${written.text},"y":${2n ** 60n}}`);
+    assert.equal(printJson([written]), `[${written.text}]`);
+  });
+});
+
+describe("deepEqual", () => {
+  it("compares by structure", () => {
+    assert.ok(deepEqual({ a: [1, { b: null }], c: "x" }, { c: "x", a: [1, { b: null }] }));
+    assert.ok(deepEqual(2n ** 60n, 2n ** 60n));
+    for (const [left, right] of [
+      [{ a: 1 }, { a: 2 }],
+      [{ a: 1 }, { a: 1, b: 1 }],
+      [{ a: 1, b: 1 }, { a: 1 }],
+      [{ a: null }, {}],
+      [[1], { 0: 1 }],
+      [[1, 2], [1]],
+      ["1", 1],
+      [null, {}],
+    ]) {
+      assert.equal(deepEqual(left, right), false);
+    }
+  });
+
+  it("takes undefined for absent, and inherited names for nothing", () => {
+    assert.ok(deepEqual({ a: 1, b: undefined }, { a: 1, c: undefined }));
+    assert.equal(deepEqual(JSON.parse('{"constructor":1}'), {}), false);
+    assert.equal(deepEqual(JSON.parse('{"__proto__":{}}'), JSON.parse('{"x":{}}')), false);
+  });
+});
+
+describe("deepClone", () => {
+  it("copies everything, a key __proto__ too, and shares nothing", () => {
+    const source = JSON.parse('{"a":[{"b":1}],"__proto__":{"c":2}}');
+    const copy = deepClone(source);
+    assert.deepEqual(copy, source);
+    assert.deepEqual(Object.keys(copy), ["a", "__proto__"]);
+    copy.a[0].b = 2;
+    assert.equal(source.a[0].b, 1);
+  });
+});
+
+describe("bytes", () => {
+  it("orders texts as their UTF-8 bytes", () => {
+    const low = ["", "a", "ab", "b", "é", "\ud7ff"];
+    const texts = [...low, "\uffee", "\u{1f680}", "\u{1f680}a", "\u{1f681}"];
+    for (const left of texts) {
+      for (const right of texts) {
+        const wanted = Buffer.compare(Buffer.from(left), Buffer.from(right));
+        assert.equal(Math.sign(compareUtf8(left, right)), wanted, `${left} ${right}`);
+      }
+    }
+  });
+
+  it("sets an own property of any name", () => {
+    const target: Record<string, unknown> = {};
+    assign(target, "__proto__", 1);
+    assign(target, "a", 2);
+    assert.deepEqual(Object.entries(target), [
+      ["__proto__", 1],
+      ["a", 2],
+    ]);
+  });
+
+  it("joins and views without copying more than it must", () => {
+    const bytes = new Uint8Array([1, 2, 3]);
+    assert.deepEqual([...concatBytes([bytes, bytes.subarray(1)])], [1, 2, 3, 2, 3]);
+    const view = toBuffer(bytes.subarray(1));
+    bytes[1] = 9;
+    assert.deepEqual([...view], [9, 3]);
+  });
+});

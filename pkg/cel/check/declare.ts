@@ -1,0 +1,135 @@
+/** Declares functions: names, signatures in a small notation, and what they compute. */
+import {
+  bool,
+  bytes,
+  type CelType,
+  double,
+  duration,
+  dyn,
+  int,
+  listOf,
+  mapOf,
+  nullType,
+  opaque,
+  optionalOf,
+  parameter,
+  string,
+  timestamp,
+  typeOf,
+  uint,
+} from "./types.ts";
+import type { Value } from "../value/values.ts";
+
+export type Implementation = (...values: readonly Value[]) => Value;
+
+export interface Overload {
+  /** Name by which cost rules know it. */
+  readonly id: string;
+  /** Called on its first parameter: `text.size()`. */
+  readonly member: boolean;
+  readonly parameters: readonly CelType[];
+  readonly result: CelType;
+  readonly generic: boolean;
+  readonly implementation: Implementation;
+}
+
+export interface FunctionDeclaration {
+  readonly name: string;
+  readonly overloads: readonly Overload[];
+}
+
+/** Functions and types that belong together. */
+export interface Library {
+  readonly functions: readonly FunctionDeclaration[];
+  /** Types that expressions may name. */
+  readonly types?: readonly CelType[];
+}
+
+/** An implementation may say what it takes; the checker and the dispatcher keep the promise. */
+type Typed = (...values: never[]) => Value;
+
+/**
+ * An overload, from `string.(string) -> bool` for a member or `(A, list(A)) -> bool` for a plain
+ * function. Single capitals are type variables; names in no list of types are opaque ones.
+ */
+export function overload(id: string, signature: string, implementation: Typed): Overload {
+  const { member, parameters, result } = new SignatureReader(signature).whole();
+  return {
+    id,
+    member,
+    parameters,
+    result,
+    generic: /\b[A-Z]\b/.test(signature),
+    implementation: implementation as Implementation,
+  };
+}
+
+export function define(name: string, ...overloads: readonly Overload[]): FunctionDeclaration {
+  return { name, overloads };
+}
+
+const simpleTypes: ReadonlyMap<string, CelType> = new Map([
+  ["dyn", dyn],
+  ["null", nullType],
+  ["bool", bool],
+  ["int", int],
+  ["uint", uint],
+  ["double", double],
+  ["string", string],
+  ["bytes", bytes],
+  ["timestamp", timestamp],
+  ["duration", duration],
+]);
+
+/** The type that a text of the notation means. */
+export function readType(text: string): CelType {
+  return new SignatureReader(text).type();
+}
+
+class SignatureReader {
+  private rest: string;
+
+  constructor(signature: string) {
+    this.rest = signature.replaceAll(" ", "");
+  }
+
+  whole(): Pick<Overload, "member" | "parameters" | "result"> {
+    const receiver = this.rest.startsWith("(") ? undefined : this.type();
+    if (receiver !== undefined) this.skip(".");
+    const parameters = this.list();
+    this.skip("->");
+    const result = this.type();
+    return receiver === undefined
+      ? { member: false, parameters, result }
+      : { member: true, parameters: [receiver, ...parameters], result };
+  }
+
+  private skip(text: string): void {
+    this.rest = this.rest.slice(text.length);
+  }
+
+  private list(): CelType[] {
+    const types: CelType[] = [];
+    this.skip("(");
+    while (!this.rest.startsWith(")")) {
+      types.push(this.type());
+      if (this.rest.startsWith(",")) this.skip(",");
+    }
+    this.skip(")");
+    return types;
+  }
+
+  type(): CelType {
+    const name = /^\w+(?:\.\w+)*/.exec(this.rest)?.[0] ?? "";
+    this.skip(name);
+    const inner = this.rest.startsWith("(") ? this.list() : [];
+    const [first = dyn, second = dyn] = inner;
+    if (/^[A-Z]$/.test(name)) return parameter(name);
+    if (name === "list") return listOf(first);
+    if (name === "map") return mapOf(first, second);
+    if (name === "type")
+      return inner.length === 0 ? { ...typeOf(dyn), parameters: [] } : typeOf(first);
+    if (name === "optional") return optionalOf(first);
+    return simpleTypes.get(name) ?? opaque(name);
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Types of structural schemas. Sizes without a declared bound are as large as a request allows:
+ * cost estimates follow Kubernetes' figures to the byte.
+ */
+import { escapeProperty, unescapeProperty } from "../syntax/escape.ts";
+import {
+  bool,
+  bounded,
+  bytes,
+  type CelType,
+  double,
+  duration,
+  dyn,
+  int,
+  listOf,
+  type ListSemantics,
+  mapOf,
+  objectOf,
+  type ObjectField,
+  string,
+  timestamp,
+  withSemantics,
+} from "./types.ts";
+
+/** What types need of a schema; the keys are those of OpenAPI v3. */
+export interface StructuralSchema {
+  readonly type?: string | undefined;
+  readonly format?: string | undefined;
+  readonly properties?: Readonly<Record<string, StructuralSchema>> | undefined;
+  readonly additionalProperties?: StructuralSchema | boolean | undefined;
+  readonly items?: StructuralSchema | undefined;
+  readonly required?: readonly string[] | null | undefined;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[] | undefined;
+  readonly maxItems?: number | bigint | undefined;
+  readonly maxLength?: number | bigint | undefined;
+  readonly maxProperties?: number | bigint | undefined;
+  readonly "x-kubernetes-int-or-string"?: boolean | undefined;
+  readonly "x-kubernetes-embedded-resource"?: boolean | undefined;
+  readonly "x-kubernetes-list-type"?: string | undefined;
+  readonly "x-kubernetes-list-map-keys"?: readonly string[] | null | undefined;
+}
+
+/** The largest request body, in bytes. */
+const REQUEST = 3 * 1024 * 1024;
+/** A text takes its quotes; a list or map its brackets. */
+const ENCLOSED = 2;
+/** A rune takes up to four bytes. */
+const RUNE = 4;
+
+/** A type with the fewest bytes that one of its values takes in JSON. */
+interface Sized {
+  readonly type: CelType;
+  readonly least: number;
+}
+
+/**
+ * The type that rules see; undefined where they see nothing (a schema without a type). At the root
+ * of a resource, apiVersion, kind, metadata.name and metadata.generateName are always there.
+ */
+export function structuralType(schema: StructuralSchema, isRoot = false): CelType | undefined {
+  return sizedType(schema, isRoot)?.type;
+}
+
+/** The type of a whole resource for those who see all of its metadata. */
+export function resourceType(schema: StructuralSchema, metadata: CelType): CelType | undefined {
+  const whole = structuralType(schema, true)?.object;
+  return (
+    whole &&
+    objectOf({
+      ...whole,
+      field: (name) => (name === "metadata" ? { key: name, type: metadata } : whole.field(name)),
+    })
+  );
+}
+
+/** The fewest bytes that a value takes in JSON; undefined where rules see nothing. */
+export function smallestSize(schema: StructuralSchema, isRoot = false): number | undefined {
+  return sizedType(schema, isRoot)?.least;
+}
+
+/** How many values of that size a request has room for, with a comma behind each. */
+export function mostInRequest(size: number): number {
+  return Math.floor(REQUEST / (size + 1));
+}
+
+function sizedType(schema: StructuralSchema, isRoot: boolean): Sized | undefined {
+  if (schema["x-kubernetes-int-or-string"] === true) {
+    return { type: bounded(dyn, REQUEST - ENCLOSED), least: 1 };
+  }
+  switch (schema.type) {
+    case "array":
+      return arrayType(schema);
+    case "object":
+      return objectType(schema, isRoot);
+    case "string":
+      return textType(schema);
+    case "boolean":
+      return { type: bool, least: 4 };
+    case "number":
+      return { type: double, least: 1 };
+    case "integer":
+      return { type: int, least: 1 };
+    default:
+      return undefined;
+  }
+}
+
+function nested(schema: StructuralSchema): Sized | undefined {
+  return sizedType(schema, schema["x-kubernetes-embedded-resource"] === true);
+}
+
+function declared(bound: number | bigint | undefined): number | undefined {
+  return bound === undefined ? undefined : Math.max(0, Number(bound));
+}
+
+function arrayType(schema: StructuralSchema): Sized | undefined {
+  const items = schema.items === undefined ? undefined : nested(schema.items);
+  if (items === undefined) return undefined;
+  const most = declared(schema.maxItems) ?? Math.floor((REQUEST - ENCLOSED) / (items.least + 1));
+  const type = bounded(listOf(items.type), most);
+  const semantics = semanticsOf(schema);
+  return {
+    type: semantics === undefined ? type : withSemantics(type, semantics),
+    least: ENCLOSED,
+  };
+}
+
+function semanticsOf(schema: StructuralSchema): ListSemantics | undefined {
+  switch (schema["x-kubernetes-list-type"]) {
+    case "set":
+      return { kind: "set" };
+    case "map":
+      return { kind: "map", keys: (schema["x-kubernetes-list-map-keys"] ?? []).map(escaped) };
+    default:
+      return undefined;
+  }
+}
+
+function escaped(name: string): string {
+  return escapeProperty(name) ?? name;
+}
+
+const text: StructuralSchema = { type: "string" };
+const identity: Properties = {
+  apiVersion: text,
+  kind: text,
+  metadata: { type: "object", properties: { name: text, generateName: text } },
+};
+
+function objectType(schema: StructuralSchema, isRoot: boolean): Sized | undefined {
+  const { additionalProperties } = schema;
+  if (typeof additionalProperties === "object" && additionalProperties !== null) {
+    const value = nested(additionalProperties);
+    if (value === undefined) return undefined;
+    // The shortest entry has quotes, colon, comma and two bytes of name beside its value.
+    const most =
+      declared(schema.maxProperties) ?? Math.floor((REQUEST - ENCLOSED) / (value.least + 6));
+    // Names of entries count nothing in estimates.
+    return { type: bounded(mapOf(bounded(string, 0), value.type), most), least: ENCLOSED };
+  }
+  const properties = isRoot ? { ...schema.properties, ...identity } : (schema.properties ?? {});
+  return {
+    type: objectOf({ name: "object", field: fieldsOf(properties) }),
+    least: ENCLOSED + leastMembers(properties, schema.required ?? []),
+  };
+}
+
+type Properties = Readonly<Record<string, StructuralSchema>>;
+
+/** Most fields of a large schema are never asked for, so each is made when it first is. */
+function fieldsOf(properties: Properties): (name: string) => ObjectField | undefined {
+  const known = new Map<string, ObjectField>();
+  return (name) => {
+    const made = known.get(name);
+    if (made !== undefined) return made;
+    const key = unescapeProperty(name);
+    const property = key !== undefined && Object.hasOwn(properties, key) && properties[key];
+    const member = property ? nested(property) : undefined;
+    const field =
+      key === undefined || member === undefined ? undefined : { key, type: member.type };
+    if (field !== undefined) known.set(name, field);
+    return field;
+  };
+}
+
+/** Bytes of the members that must be there. */
+function leastMembers(properties: Properties, required: readonly string[]): number {
+  let least = 0;
+  for (const key of new Set(required)) {
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (property === undefined || property.default !== undefined) continue;
+    const member = nested(property);
+    if (member !== undefined) least += Buffer.byteLength(key) + member.least + 4;
+  }
+  return least;
+}
+
+function textType(schema: StructuralSchema): Sized {
+  const most = declared(schema.maxLength);
+  switch (schema.format) {
+    case "byte":
+      return { type: bounded(bytes, most ?? REQUEST - ENCLOSED), least: ENCLOSED };
+    case "duration":
+      return { type: bounded(duration, 32), least: 3 };
+    case "date":
+      return { type: bounded(timestamp, 10), least: 12 };
+    case "date-time":
+      return { type: bounded(timestamp, 21), least: 22 };
+    default:
+  }
+  if (most !== undefined) return { type: bounded(string, most * RUNE), least: ENCLOSED };
+  const values = (schema.enum ?? []).filter((value) => typeof value === "string");
+  const longest = values.reduce((length, value) => Math.max(length, Buffer.byteLength(value)), 0);
+  const bound = values.length > 0 ? longest : REQUEST - ENCLOSED;
+  return { type: bounded(string, bound), least: ENCLOSED };
+}

@@ -1,0 +1,102 @@
+/** Named formats that texts may have. */
+import {
+  isDns1035Label,
+  isDns1123Label,
+  isDns1123Subdomain,
+  isLabelValue,
+  isQualifiedName,
+} from "#meta";
+import { define, type Library, overload, readType } from "../../check/declare.ts";
+import { parseTimestampText } from "../../value/time.ts";
+import { CelFault, Items, Opaque, OptionalValue, type Value } from "../../value/values.ts";
+import { isUrl } from "./urls.ts";
+
+const TYPE = "kubernetes.NamedFormat";
+
+/** What is wrong with the text; nothing if it has the format. */
+type Check = (text: string) => readonly string[];
+
+interface NamedFormat {
+  readonly check: Check;
+  /** Length of the pattern behind it, which costs count. */
+  readonly patternLength: number;
+}
+
+/** A prefix may end in a dash, as what follows completes it. */
+function prefixOf(check: Check): Check {
+  return (text) => check(text.endsWith("-") && text.length > 1 ? `${text.slice(0, -1)}a` : text);
+}
+
+function matching(pattern: RegExp, message: string): Check {
+  return (text) => (pattern.test(text) ? [] : [message]);
+}
+
+function isDateTime(text: string): boolean {
+  try {
+    parseTimestampText(text);
+    return true;
+  } catch (error) {
+    if (error instanceof CelFault) return false;
+    throw error;
+  }
+}
+
+const checks: Readonly<Record<string, readonly [Check, number]>> = {
+  dns1123Label: [isDns1123Label, 30],
+  dns1123Subdomain: [isDns1123Subdomain, 60],
+  dns1035Label: [isDns1035Label, 30],
+  qualifiedName: [isQualifiedName, 60],
+  dns1123LabelPrefix: [prefixOf(isDns1123Label), 30],
+  dns1123SubdomainPrefix: [prefixOf(isDns1123Subdomain), 60],
+  dns1035LabelPrefix: [prefixOf(isDns1035Label), 30],
+  labelValue: [isLabelValue, 40],
+  uri: [(text) => (isUrl(text) ? [] : ["invalid URL"]), 0],
+  uuid: [
+    matching(
+      /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i,
+      "does not match the UUID format",
+    ),
+    67,
+  ],
+  byte: [
+    matching(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, "invalid base64"),
+    92,
+  ],
+  date: [(text) => (isDateTime(`${text}T00:00:00Z`) ? [] : ["invalid date"]), 0],
+  datetime: [(text) => (isDateTime(text) ? [] : ["invalid datetime"]), 0],
+};
+
+const formats: ReadonlyMap<string, Opaque<NamedFormat>> = new Map(
+  Object.entries(checks).map(([name, [check, patternLength]]) => [
+    name,
+    new Opaque(TYPE, { check, patternLength }, name),
+  ]),
+);
+
+function validate({ content }: Opaque<NamedFormat>, text: string): Value {
+  const messages = content.check(text);
+  return messages.length === 0 ? OptionalValue.none : new OptionalValue(new Items(messages));
+}
+
+export const formatLibrary: Library = {
+  types: [readType(TYPE)],
+  functions: [
+    define(
+      "format.named",
+      overload("format_named", `(string) -> optional(${TYPE})`, (name: string) => {
+        const format = formats.get(name);
+        return format === undefined ? OptionalValue.none : new OptionalValue(format);
+      }),
+    ),
+    ...[...formats].map(([name, format]) =>
+      define(
+        `format.${name}`,
+        overload(`format_${name}`, `() -> ${TYPE}`, () => format),
+      ),
+    ),
+    define(
+      "validate",
+      overload("format_validate", `${TYPE}.(string) -> optional(list(string))`, validate),
+    ),
+  ],
+};

@@ -1,0 +1,21 @@
+import type { Library } from "../../check/declare.ts";
+import { addressLibrary } from "./addresses.ts";
+import { authorizationLibrary } from "./authorization.ts";
+import { formatLibrary } from "./formats.ts";
+import { jsonPatchLibrary } from "./json-patches.ts";
+import { listLibrary } from "./lists.ts";
+import { quantityLibrary } from "./quantities.ts";
+import { semverLibrary } from "./semver.ts";
+import { urlLibrary } from "./urls.ts";
+
+/** What Kubernetes adds to the language. */
+export const kubernetesLibraries: readonly Library[] = [
+  listLibrary,
+  urlLibrary,
+  quantityLibrary,
+  addressLibrary,
+  formatLibrary,
+  semverLibrary,
+  authorizationLibrary,
+  jsonPatchLibrary,
+];

@@ -1,0 +1,110 @@
+/** Fields, keys and indexes of values. */
+import type { Frame, Step } from "./frame.ts";
+import {
+  CelFault,
+  Double,
+  Items,
+  ListValue,
+  MapValue,
+  noSuchKey,
+  noSuchOverload,
+  OptionalValue,
+  typeName,
+  Uint,
+  type Value,
+} from "../value/values.ts";
+
+/** `operand.field`; through an optional the result is one too. */
+export function selectStep(operand: Step, name: string, cost: number): Step {
+  return (frame) => {
+    const target = operand(frame);
+    frame.spend(cost);
+    if (target instanceof MapValue) {
+      const value = target.field(name);
+      if (value === undefined) throw noSuchKey(name);
+      return value;
+    }
+    if (target instanceof OptionalValue) return optionalField(target, name);
+    throw noSuchKey(name);
+  };
+}
+
+/** `operand.?field`. */
+export function optionalSelectStep(operand: Step, name: string): Step {
+  return (frame) => {
+    const target = operand(frame);
+    frame.spend(1);
+    return optionalField(target, name);
+  };
+}
+
+function optionalField(target: Value, name: Value): OptionalValue {
+  const inner = target instanceof OptionalValue ? target.value : target;
+  if (inner === undefined) return OptionalValue.none;
+  if (!(inner instanceof MapValue)) throw noSuchKey(name);
+  const value = inner.find(name);
+  return value === undefined ? OptionalValue.none : new OptionalValue(value);
+}
+
+/** `has(operand.field)`. */
+export function testStep(operand: Step, name: string): Step {
+  return (frame) => {
+    let target = operand(frame);
+    if (target instanceof OptionalValue) {
+      if (target.value === undefined) return false;
+      target = target.value;
+    }
+    return target instanceof MapValue && target.field(name) !== undefined;
+  };
+}
+
+/** `operand[key]`. */
+export function index(target: Value, key: Value): Value {
+  if (target instanceof MapValue) {
+    const value = target.find(key);
+    if (value === undefined) throw noSuchKey(key);
+    return value;
+  }
+  if (target instanceof ListValue) return target.at(position(target, key));
+  if (target instanceof OptionalValue) return optionalIndex(target, key);
+  throw noSuchKey(key);
+}
+
+/** `operand[?key]`. */
+export function optionalIndex(target: Value, key: Value): OptionalValue {
+  const inner = target instanceof OptionalValue ? target.value : target;
+  if (inner === undefined) return OptionalValue.none;
+  if (inner instanceof MapValue) return optionalField(inner, key);
+  if (!(inner instanceof ListValue)) throw noSuchOverload();
+  const at = wholeNumber(key);
+  if (at === undefined || at < 0 || at >= inner.length) return OptionalValue.none;
+  return new OptionalValue(inner.at(at));
+}
+
+function position(list: ListValue, key: Value): number {
+  const at = wholeNumber(key);
+  if (at === undefined) throw new CelFault(`unsupported index type '${typeName(key)}' in list`);
+  if (at < 0 || at >= list.length) throw new CelFault(`index out of bounds: ${at}`);
+  return at;
+}
+
+function wholeNumber(key: Value): number | undefined {
+  if (typeof key === "number") return key;
+  if (typeof key === "bigint" || key instanceof Uint) {
+    return Number(typeof key === "bigint" ? key : key.value);
+  }
+  return key instanceof Double && Number.isInteger(key.value) ? key.value : undefined;
+}
+
+/** Adds to the list in the slot, which only this expression sees. */
+export function appendStep(slot: number, element: Step): Step {
+  return (frame: Frame) => {
+    const list = frame.slots[slot];
+    const value = element(frame);
+    // A name, a list of one, and an addition.
+    frame.spend(12);
+    if (!(list instanceof Items)) throw noSuchOverload();
+    (list.items as Value[]).push(value);
+    return list;
+  };
+}

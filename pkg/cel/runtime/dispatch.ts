@@ -1,0 +1,113 @@
+/** Calls of functions: picks the overload as early as types allow. */
+import type { Reference } from "../check/checker.ts";
+import { actualCost, type ActualCost } from "../cost/cost-actual.ts";
+import type { Implementation, Overload } from "../check/declare.ts";
+import type { Step } from "./frame.ts";
+import type { CelType } from "../check/types.ts";
+import { CelFault, typeName, type Value } from "../value/values.ts";
+
+interface Arguments {
+  readonly arguments: readonly Step[];
+  readonly types: readonly CelType[];
+  readonly literals: readonly (Value | undefined)[];
+  /** An index into the result of a call costs one more. */
+  readonly relative: boolean;
+}
+
+type CallReference = Extract<Reference, { kind: "call" }>;
+
+export function dispatchStep(reference: CallReference, given: Arguments): Step {
+  const { name, overloads } = reference;
+  const [first] = overloads;
+  if (first === undefined) throw new CelFault(`no such overload: ${name}`);
+  const uniform = overloads.every(({ implementation }) => implementation === first.implementation);
+  const checked = overloads.length === 1 && needsNoCheck(first, given.types);
+  const direct = uniform && (checked || isOperator(name));
+  const call = direct ? first.implementation : choice(name, overloads);
+  const cost = actualCost(name, overloads.length === 1 ? first.id : "", given.types);
+  if (typeof cost === "number") return fixedStep(call, given, cost + (given.relative ? 1 : 0));
+  return costedStep(call, given, cost);
+}
+
+/** Operators and `size` look at their operands themselves. */
+function isOperator(name: string): boolean {
+  return (name.includes("_") && !/[a-z]/.test(name)) || name === "@in" || name === "size";
+}
+
+function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: number): Step {
+  const [first, second] = steps;
+  if (steps.length === 1 && first !== undefined) {
+    return (frame) => {
+      const value = first(frame);
+      frame.spend(cost);
+      return call(value);
+    };
+  }
+  if (steps.length === 2 && first !== undefined && second !== undefined) {
+    return (frame) => {
+      const left = first(frame);
+      const right = second(frame);
+      frame.spend(cost);
+      return call(left, right);
+    };
+  }
+  return (frame) => {
+    const values = steps.map((step) => step(frame));
+    frame.spend(cost);
+    return call(...values);
+  };
+}
+
+/** Costs of the operands count before the work is done, unless they depend on the result. */
+function costedStep(call: Implementation, { arguments: steps }: Arguments, cost: ActualCost): Step {
+  const [first, second] = steps;
+  if (steps.length === 2 && first !== undefined && second !== undefined) {
+    return (frame) => {
+      const left = first(frame);
+      const right = second(frame);
+      if (!cost.needsResult) frame.spend(cost.of(left, right, null));
+      const result = call(left, right);
+      if (cost.needsResult) frame.spend(cost.of(left, right, result));
+      return result;
+    };
+  }
+  return (frame) => {
+    const values = steps.map((step) => step(frame));
+    const [left = null, right = null] = values;
+    if (!cost.needsResult) frame.spend(cost.of(left, right, null));
+    const result = call(...values);
+    if (cost.needsResult) frame.spend(cost.of(left, right, result));
+    return result;
+  };
+}
+
+function needsNoCheck(overload: Overload, types: readonly CelType[]): boolean {
+  return overload.parameters.every((parameter, index) => {
+    if (parameter.kind === "parameter" || parameter.kind === "dyn") return true;
+    return types[index]?.kind === parameter.kind;
+  });
+}
+
+/** Finds the overload by what the values are. */
+function choice(name: string, overloads: readonly Overload[]): Implementation {
+  return (...values) => {
+    for (const { parameters, implementation } of overloads) {
+      if (parameters.every((type, index) => belongs(values[index] ?? null, type))) {
+        return implementation(...values);
+      }
+    }
+    throw new CelFault(`no such overload: ${name}(${values.map(typeName).join(", ")})`);
+  };
+}
+
+function belongs(value: Value, type: CelType): boolean {
+  switch (type.kind) {
+    case "dyn":
+    case "parameter":
+      return true;
+    case "map":
+      return typeName(value) === "map";
+    default:
+      return typeName(value) === type.name;
+  }
+}

@@ -1,0 +1,369 @@
+/** Turns a checked expression into closures. */
+import type { CallNode, ComprehensionNode, Expression, SelectNode } from "../syntax/ast.ts";
+import { appendStep, optionalSelectStep, selectStep, testStep } from "./access.ts";
+import type { Checked, Reference } from "../check/checker.ts";
+import { dispatchStep } from "./dispatch.ts";
+import { absorbed, type Frame, type Step } from "./frame.ts";
+import { JsonObject } from "../value/json-values.ts";
+import { literalValue } from "../check/literal-types.ts";
+import { conditionalStep, logicalStep, notStrictlyFalseStep } from "./logic.ts";
+import { type CelType, dyn } from "../check/types.ts";
+import {
+  CelFault,
+  Entries,
+  Items,
+  ListValue,
+  MapValue,
+  noSuchOverload,
+  OptionalValue,
+  TypeValue,
+  type Value,
+} from "../value/values.ts";
+
+export interface Plan {
+  readonly step: Step;
+  /** Variables in the order of their slots, which come first. */
+  readonly variables: readonly string[];
+  readonly slotCount: number;
+}
+
+export function plan(checked: Checked): Plan {
+  const variables = new Set<string>();
+  for (const reference of checked.references.values()) {
+    if (reference.kind === "variable") variables.add(reference.name);
+  }
+  const planner = new Planner(checked, [...variables]);
+  const step = planner.plan(checked.expression, undefined);
+  return { step, variables: [...variables], slotCount: planner.slotCount };
+}
+
+/** Where a comprehension keeps its variables. */
+interface Scope {
+  readonly slots: ReadonlyMap<string, number>;
+  /** The accumulator that `appendStep` may add to. */
+  readonly growing: number | undefined;
+  readonly outer: Scope | undefined;
+}
+
+class Planner {
+  slotCount: number;
+
+  constructor(
+    private readonly checked: Checked,
+    private readonly variables: readonly string[],
+  ) {
+    this.slotCount = variables.length;
+  }
+
+  plan(node: Expression, scope: Scope | undefined): Step {
+    const reference = this.checked.references.get(node);
+    if (reference !== undefined && reference.kind !== "call" && reference.kind !== "construct") {
+      return this.name(reference, scope);
+    }
+    switch (node.kind) {
+      case "literal": {
+        const value = literalValue(node.literal);
+        return () => value;
+      }
+      case "identifier":
+        throw new CelFault(`undeclared reference to '${node.name}'`);
+      case "select":
+        return this.select(node, scope);
+      case "call":
+        return this.call(node, reference, scope);
+      case "list":
+        return this.list(node.elements, scope);
+      case "map":
+        return this.map(node.entries, scope);
+      case "struct":
+        return this.construct(node.fields, reference, scope);
+      case "comprehension":
+        return this.comprehension(node, scope);
+    }
+  }
+
+  private name(
+    reference: Exclude<Reference, { kind: "call" | "construct" }>,
+    scope: Scope | undefined,
+  ): Step {
+    if (reference.kind === "type") {
+      const value = new TypeValue(reference.type.name);
+      return () => value;
+    }
+    const { name } = reference;
+    const slot = reference.kind === "local" ? slotOf(name, scope) : this.variables.indexOf(name);
+    return (frame) => {
+      frame.spend(1);
+      const value = frame.slots[slot];
+      if (value === undefined) throw new CelFault(`no such attribute(s): ${name}`);
+      if (value instanceof CelFault) throw value;
+      return value;
+    };
+  }
+
+  private type(node: Expression): CelType {
+    return this.checked.types.get(node) ?? dyn;
+  }
+
+  private select(node: SelectNode, scope: Scope | undefined): Step {
+    const operand = this.plan(node.operand, scope);
+    if (node.test) return testStep(operand, node.field);
+    return selectStep(operand, node.field, isAttribute(node.operand) ? 1 : 2);
+  }
+
+  private call(node: CallNode, reference: Reference | undefined, scope: Scope | undefined): Step {
+    const [first, second, third] = node.arguments;
+    switch (node.name) {
+      case "_&&_":
+      case "_||_":
+        if (first === undefined || second === undefined) break;
+        return logicalStep(this.plan(first, scope), this.plan(second, scope), node.name === "_||_");
+      case "_?_:_":
+        if (first === undefined || second === undefined || third === undefined) break;
+        return conditionalStep(
+          this.plan(first, scope),
+          this.plan(second, scope),
+          this.plan(third, scope),
+        );
+      case "@not_strictly_false":
+        if (first !== undefined) return notStrictlyFalseStep(this.plan(first, scope));
+        break;
+      case "_?._":
+        if (first === undefined || second?.kind !== "literal") break;
+        return optionalSelectStep(this.plan(first, scope), String(literalValue(second.literal)));
+      case "or":
+      case "orValue":
+        if (node.target !== undefined && first !== undefined && this.isOptionalCall(reference)) {
+          return this.otherwise(node.target, first, { scope, whole: node.name === "or" });
+        }
+        break;
+      case "_+_": {
+        const growing = appended(node, scope);
+        if (growing === undefined) break;
+        return appendStep(growing.slot, this.plan(growing.element, scope));
+      }
+      default:
+    }
+    if (reference?.kind !== "call") throw new CelFault(`undeclared reference to '${node.name}'`);
+    return dispatchStep(reference, {
+      arguments: reference.arguments.map((argument) => this.plan(argument, scope)),
+      types: reference.arguments.map((argument) => this.type(argument)),
+      literals: reference.arguments.map((argument) =>
+        argument.kind === "literal" ? literalValue(argument.literal) : undefined,
+      ),
+      relative: node.name === "_[_]" && !isAttribute(node.arguments[0]),
+    });
+  }
+
+  private isOptionalCall(reference: Reference | undefined): boolean {
+    return (
+      reference?.kind === "call" &&
+      reference.overloads.every((candidate) => candidate.id.startsWith("optional_"))
+    );
+  }
+
+  /** The second is looked at only if the optional holds nothing. */
+  private otherwise(
+    target: Expression,
+    other: Expression,
+    { scope, whole }: { readonly scope: Scope | undefined; readonly whole: boolean },
+  ): Step {
+    const present = this.plan(target, scope);
+    const fallback = this.plan(other, scope);
+    return (frame) => {
+      const value = present(frame);
+      frame.spend(1);
+      if (!(value instanceof OptionalValue)) throw noSuchOverload();
+      if (value.value === undefined) return fallback(frame);
+      return whole ? value : value.value;
+    };
+  }
+
+  private list(
+    elements: readonly { readonly value: Expression; readonly optional: boolean }[],
+    scope: Scope | undefined,
+  ): Step {
+    const steps = elements.map(({ value }) => this.plan(value, scope));
+    const optionals = elements.map(({ optional }) => optional);
+    const anyOptional = optionals.includes(true);
+    return (frame) => {
+      frame.spend(10);
+      const items: Value[] = [];
+      for (let at = 0; at < steps.length; at++) {
+        const value = steps[at]?.(frame) ?? null;
+        if (!anyOptional || optionals[at] !== true) items.push(value);
+        else if (!(value instanceof OptionalValue)) throw noSuchOverload();
+        else if (value.value !== undefined) items.push(value.value);
+      }
+      return new Items(items);
+    };
+  }
+
+  private map(
+    entries: readonly {
+      readonly key: Expression;
+      readonly value: Expression;
+      readonly optional: boolean;
+    }[],
+    scope: Scope | undefined,
+  ): Step {
+    const steps = entries.map(({ key, value, optional }) => ({
+      key: this.plan(key, scope),
+      value: this.plan(value, scope),
+      optional,
+    }));
+    return (frame) => {
+      frame.spend(30);
+      const map = new Entries();
+      for (const { key, value, optional } of steps) {
+        const name = key(frame);
+        const given = optional ? unwrap(value(frame)) : value(frame);
+        if (given !== undefined) map.add(name, given);
+      }
+      return map;
+    };
+  }
+
+  private construct(
+    fields: readonly {
+      readonly field: string;
+      readonly value: Expression;
+      readonly optional: boolean;
+    }[],
+    reference: Reference | undefined,
+    scope: Scope | undefined,
+  ): Step {
+    if (reference?.kind !== "construct") throw new CelFault("undeclared reference");
+    const { type } = reference;
+    const steps = fields.map(({ field, value, optional }) => ({
+      key: type.object?.field(field)?.key ?? field,
+      value: this.plan(value, scope),
+      optional,
+    }));
+    return (frame) => {
+      frame.spend(40);
+      const raw: Record<string, Value> = Object.create(null);
+      for (const { key, value, optional } of steps) {
+        const given = optional ? unwrap(value(frame)) : value(frame);
+        if (given !== undefined) raw[key] = given;
+      }
+      return new JsonObject(raw, type);
+    };
+  }
+
+  private comprehension(node: ComprehensionNode, scope: Scope | undefined): Step {
+    const accumulator = this.slotCount++;
+    const variable = this.slotCount++;
+    const second = this.slotCount++;
+    const grows = node.initial.kind === "list" && node.initial.elements.length === 0;
+    const folding: Scope = {
+      slots: new Map([[node.accumulator, accumulator]]),
+      growing: grows ? accumulator : undefined,
+      outer: scope,
+    };
+    const names = new Map([[node.variable, variable]]);
+    if (node.second !== undefined) names.set(node.second, second);
+    const looping: Scope = { slots: names, growing: undefined, outer: folding };
+    return foldStep({
+      range: this.plan(node.range, scope),
+      initial: this.plan(node.initial, scope),
+      condition: this.plan(node.condition, looping),
+      step: this.plan(node.step, looping),
+      result: this.plan(node.result, folding),
+      absorbs: node.condition.kind === "call",
+      slots: { accumulator, variable, second: node.second === undefined ? undefined : second },
+    });
+  }
+}
+
+interface Fold {
+  readonly range: Step;
+  readonly initial: Step;
+  readonly condition: Step;
+  readonly step: Step;
+  readonly result: Step;
+  /** Whether a later element may still decide when one has no value. */
+  readonly absorbs: boolean;
+  readonly slots: {
+    readonly accumulator: number;
+    readonly variable: number;
+    readonly second: number | undefined;
+  };
+}
+
+function foldStep(fold: Fold): Step {
+  const { range, initial, condition, step, result, absorbs } = fold;
+  const { accumulator, variable, second } = fold.slots;
+  const once = absorbs ? absorbing(step) : step;
+  const turn = (frame: Frame, first: Value, other: Value | undefined): boolean => {
+    frame.slots[variable] = first;
+    if (second !== undefined) frame.slots[second] = other;
+    if (condition(frame) !== true) return false;
+    frame.slots[accumulator] = once(frame);
+    return true;
+  };
+  return (frame) => {
+    const over = range(frame);
+    frame.slots[accumulator] = initial(frame);
+    if (over instanceof ListValue) {
+      for (let at = 0; at < over.length; at++) {
+        const goesOn =
+          second === undefined ? turn(frame, over.at(at), undefined) : turn(frame, at, over.at(at));
+        if (!goesOn) break;
+      }
+    } else if (over instanceof MapValue) {
+      for (const key of over.keys()) {
+        if (!turn(frame, key, second === undefined ? undefined : over.find(key))) break;
+      }
+    } else {
+      throw noSuchOverload();
+    }
+    return result(frame);
+  };
+}
+
+/** The step's value, or its fault for the accumulator to hold. */
+function absorbing(step: Step): (frame: Frame) => Value | CelFault {
+  return (frame) => {
+    try {
+      return step(frame);
+    } catch (error) {
+      return absorbed(error);
+    }
+  };
+}
+
+function unwrap(value: Value): Value | undefined {
+  if (!(value instanceof OptionalValue)) throw noSuchOverload();
+  return value.value;
+}
+
+function slotOf(name: string, scope: Scope | undefined): number {
+  for (let inner = scope; inner !== undefined; inner = inner.outer) {
+    const slot = inner.slots.get(name);
+    if (slot !== undefined) return slot;
+  }
+  throw new CelFault(`undeclared reference to '${name}'`);
+}
+
+/** `accumulator + [element]` inside the fold that owns the accumulator. */
+function appended(
+  node: CallNode,
+  scope: Scope | undefined,
+): { readonly slot: number; readonly element: Expression } | undefined {
+  const [left, right] = node.arguments;
+  const slot = scope?.outer?.growing;
+  if (slot === undefined || left?.kind !== "identifier" || !left.name.startsWith("@")) {
+    return undefined;
+  }
+  if (right?.kind !== "list" || right.elements.length !== 1) return undefined;
+  const element = right.elements[0]?.value;
+  return element === undefined ? undefined : { slot, element };
+}
+
+/** Names and what is selected from them share one cost; results of calls start anew. */
+function isAttribute(node: Expression | undefined): boolean {
+  if (node === undefined) return false;
+  if (node.kind === "identifier" || node.kind === "select") return true;
+  return node.kind === "call" && ["_[_]", "_[?_]", "_?._"].includes(node.name);
+}

@@ -1,0 +1,47 @@
+import { JsonObject, adapt } from "./json-values.ts";
+import { formatGoSpan, formatTimestamp } from "./time.ts";
+import { dyn } from "../check/types.ts";
+import {
+  CelFault,
+  Double,
+  Duration,
+  ListValue,
+  MapValue,
+  Opaque,
+  OptionalValue,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from "./values.ts";
+
+/** The value as JSON. Throws CelFault for what JSON cannot say. */
+export function plainJson(value: Value): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof ListValue) return [...value].map(plainJson);
+  if (value instanceof MapValue) return plainMap(value);
+  if (value instanceof Double) return value.value;
+  if (value instanceof Uint) return plainUint(value.value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (value instanceof Timestamp) return formatTimestamp(value);
+  if (value instanceof Duration) return formatGoSpan(value);
+  if (value instanceof TypeValue) return value.name;
+  if (value instanceof Opaque && typeof value.key === "string") return value.key;
+  if (value instanceof OptionalValue && value.value !== undefined) return plainJson(value.value);
+  throw new CelFault("unsupported conversion to JSON");
+}
+
+function plainUint(value: bigint): number | bigint {
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
+}
+
+function plainMap(map: MapValue): Record<string, unknown> {
+  // Names come from clients, so also `__proto__` must be a plain member.
+  const made: Record<string, unknown> = Object.create(null);
+  if (map instanceof JsonObject) {
+    for (const [key, raw] of Object.entries(map.raw)) made[key] = plainJson(adapt(raw, dyn));
+    return made;
+  }
+  for (const key of map.keys()) made[String(plainJson(key))] = plainJson(map.find(key) ?? null);
+  return made;
+}

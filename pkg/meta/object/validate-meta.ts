@@ -1,0 +1,274 @@
+import { sortedKeys } from "#base";
+import type { Path, Problems } from "#schema";
+import {
+  isAnnotationKey,
+  isDns1123Label,
+  isLabelValue,
+  isQualifiedName,
+  nameCheck,
+  type NameRule,
+} from "./names.ts";
+import type { ObjectMeta } from "./object-meta.ts";
+import { goQuote } from "../encoding/go-quote.ts";
+
+/** The rules of metadata, in the order in which Kubernetes reports what breaks them. */
+
+/** Bytes of all annotation keys and values together. */
+const ANNOTATIONS_SIZE = 256 * 1024;
+const MANAGER_LENGTH = 128;
+const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+
+interface ObjectMetaOptions {
+  readonly namespaced: boolean;
+  readonly name: NameRule;
+  /**
+   * Whether finalizers without a slash must be standard ones. Most kinds ask for that; leases and
+   * custom resources do not. Default true.
+   */
+  readonly qualifiedFinalizers?: boolean;
+}
+
+type Owner = NonNullable<ObjectMeta["ownerReferences"]>[number];
+
+/** Checks metadata by itself, on create and update alike. */
+export function checkObjectMeta(
+  meta: ObjectMeta,
+  options: ObjectMetaOptions,
+  path: Path,
+  problems: Problems,
+): void {
+  checkNames(meta, options, path, problems);
+  checkNamespace(meta.namespace ?? "", options.namespaced, path.child("namespace"), problems);
+  const generation = meta.generation ?? 0;
+  if (generation < 0) {
+    const detail = "must be greater than or equal to 0";
+    problems.invalid(path.child("generation"), generation, detail);
+  }
+  checkLabels(meta.labels ?? {}, path.child("labels"), problems);
+  checkAnnotations(meta.annotations ?? {}, path.child("annotations"), problems);
+  checkOwners(meta.ownerReferences ?? [], path.child("ownerReferences"), problems);
+  checkFinalizers(meta.finalizers ?? [], path.child("finalizers"), problems);
+  checkManagedFields(meta, path.child("managedFields"), problems);
+  if (options.qualifiedFinalizers !== false) {
+    checkQualifiedFinalizers(meta.finalizers ?? [], path.child("finalizers"), problems);
+  }
+}
+
+function checkNames(
+  meta: ObjectMeta,
+  options: ObjectMetaOptions,
+  path: Path,
+  problems: Problems,
+): void {
+  const check = nameCheck(options.name);
+  if (meta.generateName) {
+    for (const message of check(meta.generateName, true)) {
+      problems.invalid(path.child("generateName"), meta.generateName, message);
+    }
+  }
+  if (!meta.name) {
+    problems.required(path.child("name"), "name or generateName is required");
+    return;
+  }
+  for (const message of check(meta.name, false)) {
+    problems.invalid(path.child("name"), meta.name, message);
+  }
+}
+
+function checkNamespace(
+  namespace: string,
+  namespaced: boolean,
+  path: Path,
+  problems: Problems,
+): void {
+  if (!namespaced) {
+    if (namespace !== "") problems.forbidden(path, "not allowed on this type");
+  } else if (namespace === "") {
+    problems.required(path);
+  } else {
+    for (const message of isDns1123Label(namespace)) problems.invalid(path, namespace, message);
+  }
+}
+
+/** Keys and values of a label map; also of selectors and node selectors. */
+export function checkLabels(
+  labels: Readonly<Record<string, string>>,
+  path: Path,
+  problems: Problems,
+): void {
+  for (const key of sortedKeys(labels)) {
+    for (const message of isQualifiedName(key)) problems.invalid(path, key, message);
+    const value = labels[key] ?? "";
+    for (const message of isLabelValue(value)) problems.invalid(path, value, message);
+  }
+}
+
+/** Keys of annotations, and the size of all of them. */
+export function checkAnnotations(
+  annotations: Readonly<Record<string, string>>,
+  path: Path,
+  problems: Problems,
+): void {
+  let size = 0;
+  for (const key of sortedKeys(annotations)) {
+    for (const message of isAnnotationKey(key)) problems.invalid(path, key, message);
+    size += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
+  }
+  if (size > ANNOTATIONS_SIZE) problems.tooLong(path, "", ANNOTATIONS_SIZE);
+}
+
+function checkOwners(owners: readonly Owner[], path: Path, problems: Problems): void {
+  // One value for all problems, which may be many.
+  const all = owners.map(shownOwner);
+  let controller: string | undefined;
+  for (const owner of owners) {
+    checkOwner(owner, path, problems);
+    if (!owner.controller) continue;
+    const name = `${owner.kind}/${owner.name}`;
+    if (controller === undefined) {
+      controller = name;
+      continue;
+    }
+    const detail =
+      "Only one reference can have Controller set to true. " +
+      `Found "true" in references for ${controller} and ${name}`;
+    problems.invalid(path, all, detail);
+  }
+}
+
+function checkOwner(owner: Owner, path: Path, problems: Problems): void {
+  const { apiVersion, kind, name, uid } = owner;
+  const slashes = apiVersion.split("/").length - 1;
+  const version = slashes > 1 ? "" : apiVersion.slice(apiVersion.indexOf("/") + 1);
+  if (version === "") {
+    problems.invalid(path.child("apiVersion"), apiVersion, "version must not be empty");
+  }
+  if (kind === "") problems.invalid(path.child("kind"), kind, "must not be empty");
+  if (name === "") problems.invalid(path.child("name"), name, "must not be empty");
+  if (uid === "") problems.invalid(path.child("uid"), uid, "must not be empty");
+  if (apiVersion === "v1" && kind === "Event") {
+    const detail = "/v1, Kind=Event is disallowed from being an owner";
+    problems.invalid(path, shownOwner(owner), detail);
+  }
+}
+
+/** Messages show the fields in the order of their declaration, whatever order a client sent. */
+function shownOwner({ apiVersion, kind, name, uid, ...flags }: Owner): unknown {
+  const { controller, blockOwnerDeletion } = flags;
+  return { apiVersion, kind, name, uid, controller, blockOwnerDeletion };
+}
+
+function checkFinalizers(finalizers: readonly string[], path: Path, problems: Problems): void {
+  for (const finalizer of finalizers) {
+    for (const message of isQualifiedName(finalizer)) {
+      problems.invalid(path, finalizer, message);
+    }
+  }
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
+    const detail = "finalizer orphan and foregroundDeletion cannot be both set";
+    problems.invalid(path, finalizers, detail);
+  }
+}
+
+function checkQualifiedFinalizers(
+  finalizers: readonly string[],
+  path: Path,
+  problems: Problems,
+): void {
+  const detail = "name is neither a standard finalizer name nor is it fully qualified";
+  for (const [index, finalizer] of finalizers.entries()) {
+    if (finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)) continue;
+    problems.invalid(path.index(index), finalizer, detail);
+  }
+}
+
+function checkManagedFields(meta: ObjectMeta, path: Path, problems: Problems): void {
+  for (const [index, entry] of (meta.managedFields ?? []).entries()) {
+    const at = path.index(index);
+    const operation: string = entry.operation ?? "";
+    if (operation !== "Apply" && operation !== "Update") {
+      problems.invalid(at.child("operation"), operation, "must be `Apply` or `Update`");
+    }
+    const fieldsType = entry.fieldsType ?? "";
+    if (fieldsType !== "" && fieldsType !== "FieldsV1") {
+      problems.invalid(at.child("fieldsType"), fieldsType, "must be `FieldsV1`");
+    }
+    checkManager(entry.manager ?? "", at.child("manager"), problems);
+    if (Buffer.byteLength(entry.subresource ?? "") > SUBRESOURCE_LENGTH) {
+      problems.tooLong(at.child("subresource"), entry.subresource, SUBRESOURCE_LENGTH);
+    }
+  }
+}
+
+const SUBRESOURCE_LENGTH = 256;
+
+/** The name of a field manager, in managedFields and as the option `fieldManager`. */
+export function checkManager(manager: string, path: Path, problems: Problems): void {
+  if (Buffer.byteLength(manager) > MANAGER_LENGTH) problems.tooLong(path, manager, MANAGER_LENGTH);
+  if (/^[ -~]*$/.test(manager)) return;
+  let position = 0;
+  for (const character of manager) {
+    if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) {
+      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+      const detail = `invalid character U+${code} (at position ${position})`;
+      problems.invalid(path, manager, detail);
+      return;
+    }
+    position += Buffer.byteLength(character);
+  }
+}
+
+/** Checks how metadata changed. What it is by itself is checkObjectMeta's part. */
+export function checkObjectMetaUpdate(
+  meta: ObjectMeta,
+  old: ObjectMeta,
+  path: Path,
+  problems: Problems,
+): void {
+  if (old.deletionTimestamp) checkNoNewFinalizers(meta, old, path.child("finalizers"), problems);
+  if (!meta.resourceVersion) {
+    const detail = "must be specified for an update";
+    problems.invalid(path.child("resourceVersion"), meta.resourceVersion ?? "", detail);
+  }
+  if ((meta.generation ?? 0) < (old.generation ?? 0)) {
+    problems.invalid(path.child("generation"), meta.generation ?? 0, "must not be decremented");
+  }
+  const unchanged = [
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+  ] as const;
+  for (const field of unchanged) {
+    if (empty(meta[field]) && empty(old[field])) continue;
+    if (meta[field] === old[field]) continue;
+    const absent = field.startsWith("deletion") || field === "creationTimestamp" ? null : "";
+    problems.invalid(path.child(field), meta[field] ?? absent, "field is immutable");
+  }
+  checkLabels(meta.labels ?? {}, path.child("labels"), problems);
+  checkAnnotations(meta.annotations ?? {}, path.child("annotations"), problems);
+  checkOwners(meta.ownerReferences ?? [], path.child("ownerReferences"), problems);
+  checkManagedFields(meta, path.child("managedFields"), problems);
+}
+
+function empty(value: unknown): boolean {
+  return value === undefined || value === null || value === "";
+}
+
+function checkNoNewFinalizers(
+  meta: ObjectMeta,
+  old: ObjectMeta,
+  path: Path,
+  problems: Problems,
+): void {
+  const kept = new Set(old.finalizers ?? []);
+  const added = [...new Set(meta.finalizers ?? [])].filter((finalizer) => !kept.has(finalizer));
+  if (added.length === 0) return;
+  const shown = added.sort().map(goQuote).join(", ");
+  const detail =
+    "no new finalizers can be added if the object is being deleted, " +
+    `found new finalizers []string{${shown}}`;
+  problems.forbidden(path, detail);
+}

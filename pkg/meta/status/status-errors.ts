@@ -1,0 +1,395 @@
+import { printJson } from "#base";
+import { escapedForHtml, type FieldProblem, type ProblemType, type Problems } from "#schema";
+import { goQuote } from "../encoding/go-quote.ts";
+import { type StatusCause, type StatusDetails, StatusError } from "./status.ts";
+
+/**
+ * The failures that clients are told, in Kubernetes' words and codes. Each function returns the
+ * error; the caller throws it.
+ */
+
+/** A resource by its group ("" is core) and plural, as far as messages name it. */
+interface ResourceName {
+  readonly group: string;
+  readonly plural: string;
+}
+
+/** A kind by its group ("" is core). */
+interface KindName {
+  readonly group: string;
+  readonly kind: string;
+}
+
+interface Failure {
+  readonly code: number;
+  readonly reason?: string;
+  readonly message: string;
+  readonly details?: StatusDetails;
+  /** Of the list that a client may go on with. */
+  readonly continueToken?: string;
+}
+
+function failure({ code, reason, message, details, continueToken }: Failure): StatusError {
+  const retryAfter = details?.retryAfterSeconds;
+  return new StatusError(
+    {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: continueToken === undefined ? {} : { continue: continueToken },
+      status: "Failure",
+      message,
+      ...(reason === undefined ? {} : { reason }),
+      ...(details === undefined ? {} : { details }),
+      code,
+    },
+    retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) },
+  );
+}
+
+function qualified(name: string, group: string): string {
+  return group === "" ? name : `${name}.${group}`;
+}
+
+function resourceText(resource: ResourceName): string {
+  return qualified(resource.plural, resource.group);
+}
+
+/** Details of a resource: `kind` holds the plural, as everywhere on the wire. */
+function detailsOf(resource: ResourceName, name: string): StatusDetails {
+  return {
+    ...(name === "" ? {} : { name }),
+    ...(resource.group === "" ? {} : { group: resource.group }),
+    ...(resource.plural === "" ? {} : { kind: resource.plural }),
+  };
+}
+
+export function notFound(resource: ResourceName, name: string): StatusError {
+  return failure({
+    code: 404,
+    reason: "NotFound",
+    message: `${resourceText(resource)} ${goQuote(name)} not found`,
+    details: detailsOf(resource, name),
+  });
+}
+
+export function alreadyExists(resource: ResourceName, name: string): StatusError {
+  return failure({
+    code: 409,
+    reason: "AlreadyExists",
+    message: `${resourceText(resource)} ${goQuote(name)} already exists`,
+    details: detailsOf(resource, name),
+  });
+}
+
+/** A create met an object of that name that is waiting for its finalizers. */
+export function alreadyExistsDeleting(resource: ResourceName, name: string): StatusError {
+  const { status } = alreadyExists(resource, name);
+  return failure({
+    code: 409,
+    reason: "AlreadyExists",
+    message: `object is being deleted: ${status.message}`,
+    details: detailsOf(resource, name),
+  });
+}
+
+/** Every name that was generated from the prefix was taken. */
+export function generatedNameTaken(resource: ResourceName, name: string): StatusError {
+  return failure({
+    code: 409,
+    reason: "AlreadyExists",
+    message:
+      `${resourceText(resource)} ${goQuote(name)} already exists, ` +
+      "the server was not able to generate a unique name for the object",
+    details: { ...detailsOf(resource, name), retryAfterSeconds: 1 },
+  });
+}
+
+export const MODIFIED =
+  "the object has been modified; please apply your changes to the latest version and try again";
+
+export function conflict(
+  resource: ResourceName,
+  name: string,
+  message: string = MODIFIED,
+): StatusError {
+  return failure({
+    code: 409,
+    reason: "Conflict",
+    message:
+      `Operation cannot be fulfilled on ${resourceText(resource)} ${goQuote(name)}: ` + message,
+    details: detailsOf(resource, name),
+  });
+}
+
+/** Server-side apply met fields of other managers; `causes` name them. */
+export function applyConflict(message: string, causes: readonly StatusCause[]): StatusError {
+  return failure({ code: 409, reason: "Conflict", message, details: { causes } });
+}
+
+export function badRequest(message: string): StatusError {
+  return failure({ code: 400, reason: "BadRequest", message });
+}
+
+export function unauthorized(): StatusError {
+  return failure({ code: 401, reason: "Unauthorized", message: "Unauthorized" });
+}
+
+/** `name` may be empty (a collection), and so may the plural (a path that is no resource). */
+export function forbidden(resource: ResourceName, name: string, message: string): StatusError {
+  return failure({
+    code: 403,
+    reason: "Forbidden",
+    message: `${forbiddenSubject(resource, name)}: ${message}`,
+    details: detailsOf(resource, name),
+  });
+}
+
+function forbiddenSubject(resource: ResourceName, name: string): string {
+  if (resource.plural === "") return "forbidden";
+  if (name === "") return `${resourceText(resource)} is forbidden`;
+  return `${resourceText(resource)} ${goQuote(name)} is forbidden`;
+}
+
+/** Creating something in a namespace that is on its way out. */
+export function namespaceTerminating(
+  resource: ResourceName,
+  name: string,
+  namespace: string,
+): StatusError {
+  const because = "because it is being terminated";
+  return failure({
+    code: 403,
+    reason: "Forbidden",
+    message:
+      `${forbiddenSubject(resource, name)}: ` +
+      `unable to create new content in namespace ${namespace} ${because}`,
+    details: {
+      ...detailsOf(resource, name),
+      causes: [
+        {
+          reason: "NamespaceTerminating",
+          message: `namespace ${namespace} is being terminated`,
+          field: "metadata.namespace",
+        },
+      ],
+    },
+  });
+}
+
+/** The kind exists but not that verb. */
+export function methodNotSupported(resource: ResourceName, action: string): StatusError {
+  return failure({
+    code: 405,
+    reason: "MethodNotAllowed",
+    message: `${action} is not supported on resources of kind ${goQuote(resourceText(resource))}`,
+    details: detailsOf(resource, ""),
+  });
+}
+
+/**
+ * The version that a list or watch asks for is compacted; `continueToken` lets a list go on
+ * inconsistently.
+ */
+export function expired(message: string, continueToken?: string): StatusError {
+  const token = continueToken === undefined ? {} : { continueToken };
+  return failure({ code: 410, reason: "Expired", message, ...token });
+}
+
+export function gone(message: string): StatusError {
+  return failure({ code: 410, reason: "Gone", message });
+}
+
+export function timeout(message: string, retryAfterSeconds = 0): StatusError {
+  return failure({
+    code: 504,
+    reason: "Timeout",
+    message: `Timeout: ${message}`,
+    details: retryAfterSeconds > 0 ? { retryAfterSeconds } : {},
+  });
+}
+
+/** The client asks for a revision that the store has not reached. */
+export function tooLargeResourceVersion(
+  asked: number | bigint,
+  current: number | bigint,
+): StatusError {
+  return failure({
+    code: 504,
+    reason: "Timeout",
+    message: `Timeout: Too large resource version: ${asked}, current: ${current}`,
+    details: {
+      causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+      retryAfterSeconds: 1,
+    },
+  });
+}
+
+export function tooManyRequests(message: string, retryAfterSeconds = 1): StatusError {
+  return failure({
+    code: 429,
+    reason: "TooManyRequests",
+    message,
+    details: retryAfterSeconds > 0 ? { retryAfterSeconds } : {},
+  });
+}
+
+export function internalError(message: string): StatusError {
+  return failure({
+    code: 500,
+    reason: "InternalError",
+    message: `Internal error occurred: ${message}`,
+    details: { causes: [{ message }] },
+  });
+}
+
+/** A failure that Kubernetes passes on without a reason: 500 and the bare message. */
+export function plainFailure(message: string): StatusError {
+  return failure({ code: 500, message });
+}
+
+/** The path is part of the API, but this server cannot answer it. */
+export function notImplemented(message: string): StatusError {
+  return failure({ code: 501, message });
+}
+
+/** The operation was neither done nor refused in time; the client may ask again. */
+export function serverTimeout(
+  resource: ResourceName,
+  operation: string,
+  retryAfterSeconds: number,
+): StatusError {
+  return failure({
+    code: 500,
+    reason: "ServerTimeout",
+    message:
+      `The ${operation} operation against ${resourceText(resource)} ` +
+      "could not be completed at this time, please try again.",
+    details: { ...detailsOf(resource, operation), retryAfterSeconds },
+  });
+}
+
+export function serviceUnavailable(message: string): StatusError {
+  return failure({ code: 503, reason: "ServiceUnavailable", message });
+}
+
+/** The body's content type is none of `accepted`. */
+export function unsupportedMediaType(accepted: readonly string[]): StatusError {
+  return failure({
+    code: 415,
+    reason: "UnsupportedMediaType",
+    message:
+      "the body of the request was in an unknown format - " +
+      `accepted media types include: ${accepted.join(", ")}`,
+  });
+}
+
+/** The client accepts none of `offered`. */
+export function notAcceptable(offered: readonly string[]): StatusError {
+  return notAcceptableBecause(`only the following media types are accepted: ${offered.join(", ")}`);
+}
+
+export function notAcceptableBecause(message: string): StatusError {
+  return failure({ code: 406, reason: "NotAcceptable", message });
+}
+
+export function requestEntityTooLarge(message: string): StatusError {
+  return failure({
+    code: 413,
+    reason: "RequestEntityTooLarge",
+    message: `Request entity too large: ${message}`,
+  });
+}
+
+/** Answers that carry no more than their code says, with empty details. */
+export function genericFailure(code: 404 | 405 | 415 | 422): StatusError {
+  return failure({ code, ...generic[code], details: {} });
+}
+
+const generic = {
+  404: { reason: "NotFound", message: "the server could not find the requested resource" },
+  405: {
+    reason: "MethodNotAllowed",
+    message: "the server does not allow this method on the requested resource",
+  },
+  415: { reason: "UnsupportedMediaType", message: "415: Unsupported Media Type" },
+  422: {
+    reason: "Invalid",
+    message: "the server rejected our request due to an error in our request",
+  },
+} as const;
+
+/**
+ * Causes that are told of one object, and characters of them. Nobody reads more, and a body of a
+ * few bytes per problem, or one large value with many problems, would make a huge answer.
+ */
+const MOST_CAUSES = 1_000;
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+
+/** The object breaks rules: one cause per problem, and all of them once in the message. */
+export function invalid(kind: KindName, name: string, problems: Problems): StatusError {
+  const causes = toldCauses(problems.list);
+  const lines = [...new Set(causes.map((cause) => `${cause.field}: ${cause.message}`))];
+  const text = lines.length === 1 ? lines[0] : lines.length === 0 ? "" : `[${lines.join(", ")}]`;
+  return failure({
+    code: 422,
+    reason: "Invalid",
+    message: `${qualified(kind.kind, kind.group)} ${goQuote(name)} is invalid: ${text}`,
+    details: { ...detailsOf({ group: kind.group, plural: kind.kind }, name), causes },
+  });
+}
+
+function toldCauses(problems: readonly FieldProblem[]): ReturnType<typeof causeOf>[] {
+  const told: ReturnType<typeof causeOf>[] = [];
+  let characters = 0;
+  for (const problem of problems.slice(0, MOST_CAUSES)) {
+    const cause = causeOf(problem);
+    characters += (cause.message ?? "").length + cause.field.length;
+    if (characters > MOST_CHARACTERS && told.length > 0) break;
+    told.push(cause);
+  }
+  return told;
+}
+
+function causeOf(problem: FieldProblem): StatusCause & { readonly field: string } {
+  return {
+    reason: problem.type,
+    message: problemText(problem),
+    field: problem.field === "" ? "<nil>" : problem.field,
+  };
+}
+
+const titles: Readonly<Record<ProblemType, string>> = {
+  FieldValueNotFound: "Not found",
+  FieldValueRequired: "Required value",
+  FieldValueDuplicate: "Duplicate value",
+  FieldValueInvalid: "Invalid value",
+  FieldValueNotSupported: "Unsupported value",
+  FieldValueForbidden: "Forbidden",
+  FieldValueTooLong: "Too long",
+  FieldValueTooMany: "Too many",
+  FieldValueTypeInvalid: "Invalid value",
+  InternalError: "Internal error",
+};
+
+/** These say nothing about the value. */
+const withoutValue: ReadonlySet<ProblemType> = new Set([
+  "FieldValueRequired",
+  "FieldValueForbidden",
+  "FieldValueTooLong",
+  "InternalError",
+]);
+
+/** A problem without its field: `Invalid value: "x": must be shorter`. */
+export function problemText(problem: FieldProblem): string {
+  const title = titles[problem.type];
+  const isShown = "value" in problem && !withoutValue.has(problem.type);
+  const subject = isShown ? `${title}: ${valueText(problem.value)}` : title;
+  return problem.detail === "" ? subject : `${subject}: ${problem.detail}`;
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined || value === null) return "null";
+  if (typeof value === "string") return goQuote(value);
+  if (typeof value === "object") return escapedForHtml(printJson(value));
+  return String(value);
+}

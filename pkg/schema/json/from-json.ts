@@ -1,0 +1,365 @@
+import { assign, memoize } from "#base";
+import { canonicalBase64 } from "./base64.ts";
+import { checkDepth, MAX_RECURSION, tooDeep } from "../fault/depth.ts";
+import { DecodeFault } from "../fault/faults.ts";
+import { literalAt } from "./json-literals.ts";
+import { dropsZero, goTypeName, jsonFields, type JsonField, resolved } from "../struct/layout.ts";
+import { ScalarFault } from "../fault/scalar-fault.ts";
+import type { Infer, ListType, MapType, ScalarType, StructType, Type } from "../struct/types.ts";
+import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
+
+interface FromJsonOptions {
+  /**
+   * The value is a whole object: `apiVersion` and `kind` are known fields, read by someone else.
+   */
+  readonly root?: boolean;
+  /**
+   * Receives the paths of unknown fields, `spec.containers[0].imagePolicy`, in document order, each
+   * once.
+   */
+  readonly unknown?: string[];
+  /** Members of open structs have been checked already, and stay as they are, nulls and all. */
+  readonly unpruned?: boolean;
+  /** `ParsedJson.literals`: numbers may have digits beside their values. */
+  readonly literals?: boolean;
+}
+
+/**
+ * Go's decode of a parsed JSON value: the object in normal form (see types.ts). Names are
+ * case-sensitive. The result shares no object or list with `value`, except what a scalar's codec
+ * hands through.
+ *
+ * @throws DecodeFault with the words of Go's decoder for the first fault in document order
+ */
+export function fromJson<S extends StructType<any>>(
+  struct: S,
+  value: unknown,
+  options: FromJsonOptions = {},
+): Infer<S> {
+  const place = new Place(options);
+  try {
+    return decoderOf(struct)(value, place) as Infer<S>;
+  } catch (fault) {
+    if (fault instanceof ScalarFault) throw new DecodeFault(fault.message);
+    throw fault;
+  }
+}
+
+/** Kubernetes stops counting strict problems at this number. */
+const MAX_UNKNOWN = 100;
+
+/**
+ * Where the decoder is. One per decode; leaves never touch it, so a deep path costs nothing until a
+ * fault.
+ */
+class Place {
+  /** Field names, list indices, and map keys (wrapped, since Go's errors leave them out). */
+  readonly steps: (string | number | readonly [key: string])[] = [];
+  readonly unknown: string[] | undefined;
+  readonly literals: boolean;
+  readonly unpruned: boolean;
+  root: boolean;
+  /** The field of an open struct that is being read: a value of its own to Go. */
+  inside = "";
+  depth = 0;
+  /** Digits of the number at hand, where they say more than its value. */
+  literal: string | undefined = undefined;
+
+  constructor(options: FromJsonOptions) {
+    this.unknown = options.unknown;
+    this.literals = options.literals ?? false;
+    this.unpruned = options.unpruned ?? false;
+    this.root = options.root ?? false;
+  }
+
+  addUnknown(name: string): void {
+    const { unknown } = this;
+    if (unknown === undefined || unknown.length >= MAX_UNKNOWN) return;
+    let path = "";
+    for (const step of this.steps) {
+      if (typeof step === "number") path += `[${step}]`;
+      else path += path === "" ? step : `.${typeof step === "string" ? step : step[0]}`;
+    }
+    const inner = path === "" ? name : `${path}.${name}`;
+    const full = this.inside === "" ? inner : `${this.inside}.${inner}`;
+    if (!unknown.includes(full)) unknown.push(full);
+  }
+
+  /** Go names the struct at hand and the fields on the way to it, without indices and keys. */
+  located(fault: ScalarFault, structName: string, field: string | undefined): DecodeFault {
+    if (fault.mismatch === undefined) return new DecodeFault(fault.message);
+    const names = this.steps.filter((step) => typeof step === "string");
+    if (field !== undefined) names.push(field);
+    const { value, goType } = fault.mismatch;
+    const where = `${structName}.${names.join(".")}`;
+    return new DecodeFault(
+      `json: cannot unmarshal ${value} into Go struct field ${where} of type ${goType}`,
+    );
+  }
+}
+
+/** Undefined means: nothing to keep (null, or empty where JSON leaves that out). */
+type Decode = (value: unknown, place: Place) => unknown;
+
+const decoderOf: (type: Type) => Decode = memoize((type: Type): Decode => {
+  switch (type.tag) {
+    case "string":
+      return decodeString(goTypeName(type));
+    case "bool":
+      return decodeBool;
+    case "int32":
+      return decodeInt32;
+    case "int64":
+      return decodeInt64;
+    case "double":
+      return decodeDouble;
+    case "bytes":
+      return decodeBytes;
+    case "scalar":
+      return decodeScalar(type);
+    case "list":
+      return decodeList(type as ListType);
+    case "map":
+      return decodeMap(type as MapType);
+    case "struct":
+      return decodeStruct(type);
+    case "lazy":
+      return decodeLazy(type.resolve);
+  }
+});
+
+function mismatch(value: unknown, goType: string): ScalarFault {
+  return ScalarFault.mismatched(jsonTypeName(value), goType);
+}
+
+function jsonTypeName(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "bigint" ? "number" : typeof value;
+}
+
+/** Go shows the digits of a number that does not fit its integer type. */
+function refusedNumber(value: unknown, goType: string, place: Place): ScalarFault {
+  if (typeof value !== "number" && typeof value !== "bigint") return mismatch(value, goType);
+  return ScalarFault.mismatched(`number ${place.literal ?? String(value)}`, goType);
+}
+
+function decodeString(goType: string): Decode {
+  return (value) => {
+    if (typeof value !== "string") throw mismatch(value, goType);
+    return value;
+  };
+}
+
+const decodeBool: Decode = (value) => {
+  if (typeof value !== "boolean") throw mismatch(value, "bool");
+  return value;
+};
+
+const decodeInt32: Decode = (value, place) => {
+  if (typeof value === "number" && (value | 0) === value && place.literal === undefined) {
+    return value + 0;
+  }
+  throw refusedNumber(value, "int32", place);
+};
+
+const INT64_MAX = 2n ** 63n - 1n;
+const INT64_MIN = -(2n ** 63n);
+
+const decodeInt64: Decode = (value, place) => {
+  if (typeof value === "number" && Number.isSafeInteger(value) && place.literal === undefined) {
+    return value + 0;
+  }
+  if (typeof value === "bigint" && value >= INT64_MIN && value <= INT64_MAX) {
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  }
+  throw refusedNumber(value, "int64", place);
+};
+
+const decodeDouble: Decode = (value, place) => {
+  const number = typeof value === "bigint" ? Number(value) : value;
+  if (typeof number === "number" && Number.isFinite(number)) return number;
+  throw refusedNumber(value, "float64", place);
+};
+
+const decodeBytes: Decode = (value) => {
+  if (typeof value !== "string") throw mismatch(value, "[]uint8");
+  const text = canonicalBase64(value);
+  if (typeof text === "number") throw new ScalarFault(`illegal base64 data at input byte ${text}`);
+  return text;
+};
+
+function decodeScalar(type: ScalarType): Decode {
+  return (value, place) => {
+    if (place.literal !== undefined && type.fromNumber !== undefined) {
+      return type.fromNumber(place.literal);
+    }
+    const decoded = type.fromJson(value);
+    if (typeof decoded === "object") checkDepth(decoded);
+    return decoded;
+  };
+}
+
+function decodeLazy(resolve: () => Type): Decode {
+  let decode: Decode | undefined;
+  return (value, place) => {
+    decode ??= decoderOf(resolve());
+    if (++place.depth > MAX_RECURSION) throw tooDeep();
+    const decoded = decode(value, place);
+    place.depth--;
+    return decoded;
+  };
+}
+
+function decodeList(type: ListType): Decode {
+  const goType = goTypeName(type);
+  const decode = decoderOf(type.element);
+  const zero = zeroOf(type.element);
+  return (value, place) => {
+    if (!Array.isArray(value)) throw mismatch(value, goType);
+    const { steps } = place;
+    const decoded: unknown[] = [];
+    const level = steps.push(0) - 1;
+    for (let index = 0; index < value.length; index++) {
+      const element: unknown = value[index];
+      steps[level] = index;
+      if (place.literals) place.literal = literalAt(value, index);
+      decoded.push(element === null ? zero() : decode(element, place));
+    }
+    steps.pop();
+    return decoded;
+  };
+}
+
+function decodeMap(type: MapType): Decode {
+  const goType = goTypeName(type);
+  const decode = decoderOf(type.value);
+  const zero = zeroOf(type.value);
+  const isNested = nests(type.value);
+  return (value, place) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw mismatch(value, goType);
+    }
+    const source = value as Readonly<Record<string, unknown>>;
+    const decoded: Record<string, unknown> = {};
+    for (const key in source) {
+      const element = source[key];
+      if (place.literals) place.literal = literalAt(value, key);
+      if (isNested) place.steps.push([key]);
+      assign(decoded, key, element === null ? zero() : decode(element, place));
+      if (isNested) place.steps.pop();
+    }
+    return decoded;
+  };
+}
+
+/** Types below which further steps can follow. */
+function nests(type: Type): boolean {
+  const { tag } = type;
+  return tag === "struct" || tag === "list" || tag === "map" || tag === "lazy";
+}
+
+/** Throws for a number that is too large for any type of Go. */
+function checkFinite(holder: object, key: string | number): void {
+  const value = (holder as Readonly<Record<string | number, unknown>>)[key];
+  if (typeof value === "object" && value !== null) {
+    if (Array.isArray(value)) value.forEach((_item, index) => checkFinite(value, index));
+    else for (const name of Object.keys(value)) checkFinite(value, name);
+  } else if (typeof value === "number" && !Number.isFinite(value)) {
+    const literal = literalAt(holder, key) ?? String(value);
+    throw new DecodeFault(`json: cannot unmarshal number ${literal} into Go value of type float64`);
+  }
+}
+
+interface FieldDecoder {
+  readonly decode: Decode;
+  readonly isNested: boolean;
+  /** Values that JSON leaves out. */
+  readonly drops: "nothing" | "zero" | "empty object" | "null";
+}
+
+function fieldDecoder(field: JsonField): FieldDecoder {
+  const type = resolved(field.type);
+  const decode = decoderOf(field.type);
+  const isNested = nests(field.type);
+  if (type.tag === "map") {
+    return { decode, isNested, drops: field.presence.omitEmpty ? "empty object" : "nothing" };
+  }
+  if (type.tag === "scalar") {
+    const isShown = type.keptWhenEmpty && !field.presence.pointer && !field.omitZero;
+    return { decode, isNested, drops: isShown || !field.presence.omitEmpty ? "nothing" : "null" };
+  }
+  const drops = dropsZero(field) && !field.seesEmpty ? "zero" : "nothing";
+  return { decode, isNested, drops };
+}
+
+function isDropped(drops: FieldDecoder["drops"], value: unknown): boolean {
+  if (drops === "nothing") return false;
+  if (drops === "null") return value === null;
+  if (drops === "zero") {
+    if (value === "" || value === false || value === 0) return true;
+    return Array.isArray(value) && value.length === 0;
+  }
+  for (const _key in value as object) return false;
+  return true;
+}
+
+function decodeStruct(type: StructType<any>): Decode {
+  const { name } = type;
+  const goType = goTypeName(type);
+  const fields = new Map(jsonFields(type).map((field) => [field.name, fieldDecoder(field)]));
+  const filled = jsonFields(type)
+    .filter(isAlwaysThere)
+    .map((field) => ({ name: field.name, zero: zeroOf(field) }));
+  const { open } = type;
+  return (value, place) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw mismatch(value, goType);
+    }
+    const isRoot = place.root;
+    place.root = false;
+    const source = value as Readonly<Record<string, unknown>>;
+    const decoded: Record<string, unknown> = {};
+    let at: string | undefined;
+    try {
+      for (const key in source) {
+        const field = fields.get(key);
+        if (field === undefined) {
+          if (isRoot && (key === "apiVersion" || key === "kind")) continue;
+          if (open === undefined) place.addUnknown(key);
+          else if (source[key] !== undefined) {
+            if (place.literals) checkFinite(source, key);
+            assign(decoded, key, source[key]);
+          }
+          continue;
+        }
+        const member = source[key];
+        if (member === null || member === undefined) continue;
+        if (place.literals) place.literal = literalAt(value, key);
+        let result: unknown;
+        if (open !== undefined) {
+          place.inside = key;
+          result = field.decode(member, place);
+          place.inside = "";
+        } else if (field.isNested) {
+          at = undefined;
+          place.steps.push(key);
+          result = field.decode(member, place);
+          place.steps.pop();
+        } else {
+          at = key;
+          result = field.decode(member, place);
+        }
+        if (!isDropped(field.drops, result)) decoded[key] = result;
+      }
+    } catch (fault) {
+      if (fault instanceof ScalarFault) throw place.located(fault, name, at);
+      throw fault;
+    }
+    for (const { name: missing, zero } of filled) {
+      if (decoded[missing] === undefined) decoded[missing] = zero();
+    }
+    if (!place.unpruned) open?.prune(decoded, place.unknown);
+    return decoded;
+  };
+}

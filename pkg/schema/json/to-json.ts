@@ -1,0 +1,297 @@
+import { assign, deepClone, memoize, OpaqueJson, printJson, sortedKeys } from "#base";
+import { dropsZero, jsonFields, type JsonField, resolved } from "../struct/layout.ts";
+import type { Infer, StructType, Type } from "../struct/types.ts";
+import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
+
+export interface TypeMeta {
+  readonly kind: string;
+  readonly apiVersion: string;
+}
+
+/**
+ * JSON as Go's encoder writes it: fields in the order of declaration behind kind and apiVersion,
+ * map keys sorted by bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped, no white space.
+ */
+export function toJson<S extends StructType<any>>(
+  struct: S,
+  object: Infer<S>,
+  typeMeta?: TypeMeta,
+): string {
+  const print = structPrinterOf(struct);
+  if (typeMeta === undefined) return escapedForHtml(print(object, ""));
+  const { kind, apiVersion } = typeMeta;
+  const head = `{"kind":${printString(kind)},"apiVersion":${printString(apiVersion)}`;
+  return escapedForHtml(print(object, head));
+}
+
+/** The characters stand only inside strings, so the whole text can be replaced at once. */
+export function escapedForHtml(json: string): string {
+  if (!ESCAPED.some((character) => json.includes(character))) return json;
+  return json.replace(
+    /[<>&\u2028\u2029]/g,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+const ESCAPED = ["<", ">", "&", "\u2028", "\u2029"];
+
+type Print = (value: any) => string;
+/** `head` is what the text begins with: "", or an open brace and members. */
+type PrintStruct = (object: any, head: string) => string;
+
+const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
+  switch (type.tag) {
+    case "string":
+    case "bytes":
+      return printString;
+    case "bool":
+    case "int32":
+    case "int64":
+      return String;
+    case "double":
+      return JSON.stringify;
+    case "scalar":
+      return printValue;
+    case "list":
+      return printList(type.element);
+    case "map":
+      return printMap(type.value);
+    case "struct": {
+      const print = structPrinterOf(type);
+      return (object) => print(object, "");
+    }
+    case "lazy": {
+      const { resolve } = type;
+      let print: Print | undefined;
+      return (value) => (print ??= printerOf(resolve()))(value);
+    }
+  }
+});
+
+/** Up to here a loop is cheaper than a regular expression. */
+const SHORT = 48;
+/** What must be escaped, or may be half of a surrogate pair. */
+const UNPLAIN = /[^ !#-[\]-\ud7ff]/;
+
+/** To look is cheaper than to copy: what needs no escape becomes part of the text as it is. */
+function printString(text: string): string {
+  const { length } = text;
+  if (length > SHORT) return UNPLAIN.test(text) ? JSON.stringify(text) : `"${text}"`;
+  for (let index = 0; index < length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x20 || unit === 0x22 || unit === 0x5c || unit > 0xd7ff) return JSON.stringify(text);
+  }
+  return `"${text}"`;
+}
+
+/**
+ * Values of scalars: strings, numbers, null, or any JSON (which may hold bigints and unsorted
+ * maps).
+ */
+function printValue(value: unknown): string {
+  if (typeof value === "string") return printString(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  return value instanceof OpaqueJson ? value.text : printJson(value);
+}
+
+function printList(element: Type): Print {
+  const print = printerOf(element);
+  return (values: readonly unknown[]) => {
+    if (values.length === 0) return "[]";
+    let text = `[${print(values[0])}`;
+    for (let index = 1; index < values.length; index++) text += `,${print(values[index])}`;
+    return `${text}]`;
+  };
+}
+
+function printMap(type: Type): Print {
+  const print = printerOf(type);
+  return (values: Readonly<Record<string, unknown>>) => {
+    let text = "";
+    for (const key of sortedKeys(values)) {
+      const value = values[key];
+      if (value === undefined) continue;
+      const printed = value === null ? "null" : print(value);
+      text += `${text === "" ? "{" : ","}${printString(key)}:${printed}`;
+    }
+    return text === "" ? "{}" : `${text}}`;
+  };
+}
+
+interface FieldWriter {
+  readonly name: string;
+  /** `{"name":`, and `,"name":` */
+  readonly first: string;
+  readonly next: string;
+  readonly type: Type;
+  readonly dropsZero: boolean;
+  readonly dropsNull: boolean;
+  /** What stands for an absent value, for a field that is always there. */
+  readonly zero: (() => unknown) | undefined;
+}
+
+const writersOf = memoize((struct: StructType<any>): readonly FieldWriter[] =>
+  jsonFields(struct).map((field) => ({
+    name: field.name,
+    first: `{${JSON.stringify(field.name)}:`,
+    next: `,${JSON.stringify(field.name)}:`,
+    type: field.type,
+    dropsZero: dropsZero(field) && resolved(field.type).tag !== "scalar",
+    dropsNull: field.presence.omitEmpty && !isShownScalar(field),
+    zero: isAlwaysThere(field) ? zeroOf(field) : undefined,
+  })),
+);
+
+function isShownScalar(field: JsonField): boolean {
+  return resolved(field.type).tag === "scalar" && isAlwaysThere(field);
+}
+
+/** The value to write for a field, or undefined if JSON leaves it out. */
+function written(field: FieldWriter, object: Readonly<Record<string, unknown>>): unknown {
+  const value = object[field.name];
+  if (value === undefined) return field.zero?.();
+  if (value === null && field.dropsNull) return field.zero?.();
+  return field.dropsZero && isZero(value) ? undefined : value;
+}
+
+function isZero(value: unknown): boolean {
+  if (typeof value !== "object") {
+    return value === "" || value === false || value === 0 || value === 0n;
+  }
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _key in value) return false;
+  return true;
+}
+
+const structPrinterOf = memoize((struct: StructType<any>): PrintStruct => {
+  let fields: readonly (FieldWriter & { readonly print: Print })[] | undefined;
+  // Text is only ever put together: to cut it would copy it.
+  return (object: Readonly<Record<string, unknown>>, head) => {
+    fields ??= writersOf(struct).map((field) => ({ ...field, print: printerOf(field.type) }));
+    let text = head;
+    for (const field of fields) {
+      const value = written(field, object);
+      if (value === undefined) continue;
+      text += text === "" ? field.first : field.next;
+      text += value === null ? "null" : field.print(value);
+    }
+    for (const [key, value] of openMembers(struct, object)) {
+      text += `${text === "" ? "{" : ","}${printString(key)}:${printSorted(value)}`;
+    }
+    return text === "" ? "{}" : `${text}}`;
+  };
+});
+
+const noMembers: readonly (readonly [string, unknown])[] = [];
+
+/** What an open struct holds beside its fields, sorted by name. */
+function openMembers(
+  struct: StructType<any>,
+  object: Readonly<Record<string, unknown>>,
+): readonly (readonly [string, unknown])[] {
+  if (struct.open === undefined) return noMembers;
+  return sortedKeys(object)
+    .filter((key) => object[key] !== undefined && !Object.hasOwn(struct.fields, key))
+    .map((key) => [key, object[key]] as const);
+}
+
+/** Any JSON, the members of all objects sorted: the same value is always the same text. */
+function printSorted(value: unknown): string {
+  if (typeof value === "string") return printString(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map(printSorted).join(",")}]`;
+  const members = value as Readonly<Record<string, unknown>>;
+  const texts = sortedKeys(members)
+    .filter((key) => members[key] !== undefined)
+    .map((key) => `${printString(key)}:${printSorted(members[key])}`);
+  return `{${texts.join(",")}}`;
+}
+
+/** A field of a struct as JSON shows it. */
+interface JsonMember {
+  readonly field: JsonField;
+  /** What JSON shows of an object: undefined for nothing. */
+  readonly shown: (object: Readonly<Record<string, unknown>>) => unknown;
+  /** JSON shows it even in an object with nothing set. */
+  readonly isAlwaysThere: boolean;
+}
+
+/** The fields of a struct as `toJson` prints them, in the order of Go's declaration. */
+export const jsonMembers = memoize((struct: StructType<any>): readonly JsonMember[] => {
+  const writers = writersOf(struct);
+  return jsonFields(struct).map((field, index) => {
+    const writer = writers[index] as FieldWriter;
+    const { name } = field;
+    // Most fields have nothing to drop but nulls.
+    const isSimple = writer.zero === undefined && writer.dropsNull && !writer.dropsZero;
+    return {
+      field,
+      shown: isSimple ? (object) => object[name] ?? undefined : (object) => written(writer, object),
+      isAlwaysThere: writer.zero !== undefined,
+    };
+  });
+});
+
+/**
+ * The value that `toJson` prints: fresh objects with fields in Go's order, sharing nothing with
+ * `object` but what a scalar's codec hands through.
+ */
+export function toJsonValue<S extends StructType<any>>(
+  struct: S,
+  object: Infer<S>,
+  typeMeta?: TypeMeta,
+): Record<string, unknown> {
+  const value = copierOf(struct)(object) as Record<string, unknown>;
+  if (typeMeta === undefined) return value;
+  return { kind: typeMeta.kind, apiVersion: typeMeta.apiVersion, ...value };
+}
+
+type Copy = (value: any) => unknown;
+
+const copierOf: (type: Type) => Copy = memoize((type: Type): Copy => {
+  switch (type.tag) {
+    case "scalar":
+      return type.toJson ?? deepClone;
+    case "list": {
+      const copy = copierOf(type.element);
+      return (values: readonly unknown[]) => values.map((value) => copyOrNull(copy, value));
+    }
+    case "map": {
+      const copy = copierOf(type.value);
+      return (values: Readonly<Record<string, unknown>>) => {
+        const copied: Record<string, unknown> = {};
+        for (const key of sortedKeys(values)) {
+          if (values[key] !== undefined) assign(copied, key, copyOrNull(copy, values[key]));
+        }
+        return copied;
+      };
+    }
+    case "struct":
+      return copyStruct(type);
+    case "lazy": {
+      const { resolve } = type;
+      let copy: Copy | undefined;
+      return (value) => (copy ??= copierOf(resolve()))(value);
+    }
+    default:
+      return (value) => value;
+  }
+});
+
+function copyOrNull(copy: Copy, value: unknown): unknown {
+  return value === null || value === undefined ? null : copy(value);
+}
+
+function copyStruct(struct: StructType<any>): Copy {
+  let fields: readonly (FieldWriter & { readonly copy: Copy })[] | undefined;
+  return (object: Readonly<Record<string, unknown>>) => {
+    fields ??= writersOf(struct).map((field) => ({ ...field, copy: copierOf(field.type) }));
+    const copied: Record<string, unknown> = {};
+    for (const field of fields) {
+      const value = written(field, object);
+      if (value !== undefined) copied[field.name] = copyOrNull(field.copy, value);
+    }
+    for (const [key, value] of openMembers(struct, object)) assign(copied, key, deepClone(value));
+    return copied;
+  };
+}

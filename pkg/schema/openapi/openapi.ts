@@ -1,0 +1,272 @@
+/**
+ * The part of OpenAPI that both dialects share: a declaration becomes named schemas that refer to
+ * each other. openapi-v2.ts and openapi-v3.ts say what differs.
+ */
+import type { Field, OpenMembers, ScalarType, StructType, Type } from "../struct/types.ts";
+
+/** A JSON Schema object in the making; keys come out in the order in which they are written. */
+export type OpenApiSchema = Readonly<Record<string, unknown>>;
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** A struct that clients meet by itself, not only inside another. */
+export interface OpenApiRoot {
+  readonly struct: StructType<any>;
+  /** Listed in `x-kubernetes-group-version-kind`. */
+  readonly kinds: readonly GroupVersionKind[];
+  /** False for the few messages that carry no apiVersion and kind of their own (WatchEvent). */
+  readonly typeMeta: boolean;
+}
+
+/** The schema's public name, from the package path and the name of a declaration. */
+export type OpenApiNaming = (packagePath: string, name: string) => string;
+
+/** What sets one OpenAPI version apart from another. */
+export interface OpenApiDialect {
+  readonly version: "v2" | "v3";
+  readonly scalar: (type: ScalarType<any>) => OpenApiSchema;
+  /** A reference together with what is said about it in this place. */
+  readonly reference: (name: string, siblings: OpenApiSchema) => OpenApiSchema;
+  /** Whether `default` is printed. */
+  readonly defaults: boolean;
+}
+
+/** A type that has a name of its own in a document. */
+export type OpenApiType = StructType<any> | ScalarType<any>;
+
+/** What a document says of one named type. */
+export interface OpenApiDefinition {
+  readonly schema: OpenApiSchema;
+  /** What the schema refers to by name. */
+  readonly refersTo: readonly OpenApiType[];
+}
+
+/** Makes one definition; `root` if clients meet the type by itself. */
+export type OpenApiFold = (type: OpenApiType, root: OpenApiRoot | undefined) => OpenApiDefinition;
+
+interface Walk {
+  readonly dialect: OpenApiDialect;
+  readonly nameOf: OpenApiNaming;
+  readonly root: OpenApiRoot | undefined;
+  readonly met: Set<OpenApiType>;
+}
+
+const typeMetaProperties = {
+  apiVersion: {
+    description:
+      "APIVersion defines the schema by group and version; the core group has only the version.",
+    type: "string",
+  },
+  kind: {
+    description: "The object's type in CamelCase. It cannot be changed.",
+    type: "string",
+  },
+} as const;
+
+/** The plain JSON Schema of a scalar. */
+export function scalarSchema({ openapi }: ScalarType<any>): OpenApiSchema {
+  const { type, format, items } = openapi;
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(format === undefined ? {} : { format }),
+    ...(items === undefined ? {} : { items }),
+  };
+}
+
+/** A declaration becomes one schema, which names the types that it refers to. */
+export function openApiFold(dialect: OpenApiDialect, nameOf: OpenApiNaming): OpenApiFold {
+  return (type, root) => {
+    const walk: Walk = { dialect, nameOf, root, met: new Set() };
+    const schema = type.tag === "struct" ? structSchema(walk, type) : dialect.scalar(type);
+    return { schema, refersTo: [...walk.met] };
+  };
+}
+
+/**
+ * The definitions of `roots` and of everything that they refer to, with their names. Each is made
+ * when it is asked for, so that long work can be done in slices; `define` may know some already.
+ */
+export function* openApiDefinitions<D extends Pick<OpenApiDefinition, "refersTo">>(
+  roots: readonly OpenApiRoot[],
+  nameOf: OpenApiNaming,
+  define: (type: OpenApiType, root: OpenApiRoot | undefined) => D,
+): Generator<readonly [name: string, definition: D]> {
+  const byStruct = new Map<OpenApiType, OpenApiRoot>(roots.map((root) => [root.struct, root]));
+  const names = new Set<string>();
+  const open: OpenApiType[] = [...byStruct.keys()].reverse();
+  for (let type = open.pop(); type !== undefined; type = open.pop()) {
+    const name = nameOf(type.package, type.name);
+    if (names.has(name)) continue;
+    names.add(name);
+    const definition = define(type, byStruct.get(type));
+    open.push(...definition.refersTo);
+    yield [name, definition];
+  }
+}
+
+/** A reference to a named type. */
+function refer(walk: Walk, type: OpenApiType, siblings: OpenApiSchema): OpenApiSchema {
+  walk.met.add(type);
+  return walk.dialect.reference(walk.nameOf(type.package, type.name), siblings);
+}
+
+function structSchema(walk: Walk, struct: StructType<any>): OpenApiSchema {
+  const { root } = walk;
+  if (struct.open !== undefined) return openSchema(walk, struct, struct.open);
+  const properties = new Map<string, OpenApiSchema>();
+  const required: string[] = [];
+  if (root?.typeMeta === true) {
+    for (const [name, schema] of Object.entries(typeMetaProperties)) properties.set(name, schema);
+  }
+  collectProperties(walk, struct, { properties, required });
+  const names = [...properties.keys()].sort();
+  return {
+    description: struct.doc,
+    type: "object",
+    ...(required.length > 0 ? { required } : {}),
+    ...(names.length > 0
+      ? { properties: Object.fromEntries(names.map((name) => [name, properties.get(name)])) }
+      : {}),
+    ...(root !== undefined && root.kinds.length > 0
+      ? { "x-kubernetes-group-version-kind": root.kinds }
+      : {}),
+    ...(struct.atomic === true ? { "x-kubernetes-map-type": "atomic" } : {}),
+  };
+}
+
+/** What is known of an open struct is known elsewhere, but for its metadata. */
+function openSchema(walk: Walk, struct: StructType<any>, open: OpenMembers): OpenApiSchema {
+  const { metadata } = struct.fields;
+  const schema = open.openApi(
+    walk.dialect.version,
+    typeSchema(walk, metadata.type, { description: metadata.doc }),
+  );
+  const { properties } = schema as { readonly properties?: OpenApiSchema };
+  const kinds = walk.root?.kinds ?? [];
+  return {
+    ...schema,
+    ...(properties === undefined ? {} : { properties: { ...properties, ...typeMetaProperties } }),
+    "x-kubernetes-group-version-kind": kinds,
+  };
+}
+
+interface Collected {
+  readonly properties: Map<string, OpenApiSchema>;
+  readonly required: string[];
+}
+
+/** Properties in declaration order; inlined structs give theirs to the parent. */
+function collectProperties(walk: Walk, struct: StructType<any>, into: Collected): void {
+  for (const [name, field] of Object.entries<Field>(struct.fields)) {
+    const type = resolved(field.type);
+    if (field.inline === true && type.tag === "struct") {
+      collectProperties(walk, type, into);
+      continue;
+    }
+    into.properties.set(name, fieldSchema(walk, field, type));
+    if (isRequired(field)) into.required.push(name);
+  }
+}
+
+/**
+ * Kubernetes derives `required` from what Go always writes. A field that validation insists on is
+ * required as well, unless a default fills it in.
+ */
+function isRequired(field: Field): boolean {
+  if (field.default !== undefined) return false;
+  return field.required ?? !field.presence.omitEmpty;
+}
+
+function fieldSchema(walk: Walk, field: Field, type: Type): OpenApiSchema {
+  const fallback = field.default ?? (field.presence.pointer ? undefined : zeroOf(type, field));
+  return typeSchema(walk, type, {
+    description: field.doc,
+    ...(walk.dialect.defaults && fallback !== undefined ? { default: fallback } : {}),
+    ...listAndMapRules(field),
+  });
+}
+
+/** The semantics that strategic merge patch and server-side apply read. */
+function listAndMapRules(field: Field): OpenApiSchema {
+  return {
+    ...(field.listMapKeys === undefined ? {} : { "x-kubernetes-list-map-keys": field.listMapKeys }),
+    ...(field.listType === undefined ? {} : { "x-kubernetes-list-type": field.listType }),
+    ...(field.mapType === undefined ? {} : { "x-kubernetes-map-type": field.mapType }),
+    ...(field.patchMergeKey === undefined
+      ? {}
+      : { "x-kubernetes-patch-merge-key": field.patchMergeKey }),
+    ...(field.patchStrategy === undefined
+      ? {}
+      : { "x-kubernetes-patch-strategy": field.patchStrategy.join(",") }),
+  };
+}
+
+/**
+ * The default that a field has without saying so: a struct held by value is always there, a
+ * scalar only where it is always written. Scalars with a codec of their own have none.
+ */
+function zeroOf(type: Type, field: Field): unknown {
+  if (type.tag === "struct") return {};
+  return field.presence.omitEmpty ? undefined : plainZero(type);
+}
+
+function plainZero(type: Type): unknown {
+  switch (type.tag) {
+    case "string":
+      return "";
+    case "bool":
+      return false;
+    case "int32":
+    case "int64":
+    case "double":
+      return 0;
+    case "struct":
+      return {};
+    default:
+      return undefined;
+  }
+}
+
+function typeSchema(walk: Walk, type: Type, siblings: OpenApiSchema): OpenApiSchema {
+  switch (type.tag) {
+    case "struct":
+    case "scalar":
+      return refer(walk, type, siblings);
+    case "lazy":
+      return typeSchema(walk, resolved(type), siblings);
+    case "list":
+      return { ...siblings, type: "array", items: elementSchema(walk, type.element) };
+    case "map":
+      return { ...siblings, type: "object", additionalProperties: elementSchema(walk, type.value) };
+    case "string": {
+      const values = type.values === undefined ? {} : { enum: [...type.values].sort() };
+      return { ...siblings, type: "string", ...values };
+    }
+    case "bool":
+      return { ...siblings, type: "boolean" };
+    case "int32":
+    case "int64":
+      return { ...siblings, type: "integer", format: type.tag };
+    case "double":
+      return { ...siblings, type: "number", format: "double" };
+    case "bytes":
+      return { ...siblings, type: "string", format: "byte" };
+  }
+}
+
+/**
+ * Elements of lists and values of maps are held by value, so they have the default of their type.
+ */
+function elementSchema(walk: Walk, element: Type): OpenApiSchema {
+  const type = resolved(element);
+  const zero = walk.dialect.defaults ? plainZero(type) : undefined;
+  return typeSchema(walk, type, zero === undefined ? {} : { default: zero });
+}
+
+function resolved(type: Type): Type {
+  return type.tag === "lazy" ? resolved(type.resolve()) : type;
+}

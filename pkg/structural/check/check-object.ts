@@ -1,0 +1,85 @@
+import type { JsonObject } from "#base";
+import { Path, Problems } from "#schema";
+import type { CompiledSchema } from "../schema/compiled-schema.ts";
+import { checkEmbedded } from "./embedded.ts";
+import { checkListTypes } from "./list-types.ts";
+import { checkRules } from "../rules/rules.ts";
+import { checkValue } from "./check-value.ts";
+
+export interface Checked {
+  /** In Kubernetes' order. */
+  readonly problems: Problems;
+  /** Rules that do not hold, but did not hold before either, of values that did not change. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Everything that a schema says of a resource, but for its metadata. Both objects are whole, with
+ * apiVersion, kind and metadata. Faults in what did not change since `old` are forgiven.
+ */
+export function checkObject(
+  object: JsonObject,
+  schema: CompiledSchema,
+  options: {
+    readonly old?: JsonObject | undefined;
+    /** Of all values only the status is checked, since nothing else is written. */
+    readonly onlyStatus?: boolean;
+    /** Adds what else is wrong with values. */
+    readonly alsoValues?: (problems: Problems) => void;
+  } = {},
+): Checked {
+  const { old, onlyStatus = false, alsoValues } = options;
+  const problems = new Problems();
+  const warnings: string[] = [];
+  if (onlyStatus) checkStatus(object, schema, { old, problems });
+  else checkValue(object, schema, { problems, old });
+  alsoValues?.(problems);
+  if (!onlyStatus) checkEmbedded(object, schema, Path.root, problems);
+  checkUniqueness(object, schema, { old, problems });
+  if (!schema.hasRules) return { problems, warnings };
+  if (problems.list.some(({ type }) => blocking.has(type))) {
+    problems.invalid(Path.root, null, unchecked);
+  } else checkRules(object, schema, { old, problems, warnings, path: Path.root, isRoot: true });
+  return { problems, warnings };
+}
+
+interface Before {
+  readonly old: JsonObject | undefined;
+  readonly problems: Problems;
+}
+
+function checkStatus(object: JsonObject, schema: CompiledSchema, { old, problems }: Before): void {
+  const status = schema.property("status");
+  if (status === undefined || !Object.hasOwn(object, "status")) return;
+  checkValue(object["status"], status, { prefix: "status", old: old?.["status"], problems });
+}
+
+/** Who has duplicates may keep them. */
+function checkUniqueness(
+  object: JsonObject,
+  schema: CompiledSchema,
+  { old, problems }: Before,
+): void {
+  const found = new Problems();
+  checkListTypes(object, schema, Path.root, found);
+  if (found.empty) return;
+  if (old !== undefined) {
+    const before = new Problems();
+    checkListTypes(old, schema, Path.root, before);
+    if (!before.empty) return;
+  }
+  for (const problem of found.list) problems.add(problem);
+}
+
+const unchecked =
+  "some validation rules were not checked because the object was invalid; " +
+  "correct the existing errors to complete validation";
+
+/** Problems that tell of values on which rules could not be evaluated, or only at great cost. */
+const blocking: ReadonlySet<string> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);

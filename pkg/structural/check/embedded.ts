@@ -1,0 +1,147 @@
+/** Resources inside of resources: what has apiVersion, kind and metadata of its own. */
+import { compareUtf8, isJsonObject } from "#base";
+import {
+  checkObjectMeta,
+  goQuote,
+  isDns1035Label,
+  objectMeta,
+  type ObjectMeta,
+  printJson,
+} from "#meta";
+import { DecodeFault, fromJson, Path, type Problems, toJsonValue } from "#schema";
+import type { CompiledSchema } from "../schema/compiled-schema.ts";
+import { inGoOrder } from "./go-order.ts";
+import { MOST_TOLD } from "../schema/limits.ts";
+
+type JsonObject = Record<string, unknown>;
+
+/**
+ * Brings the metadata of embedded resources into normal form, in place; the paths of unknown fields
+ * in it are given, sorted.
+ *
+ * @throws DecodeFault for metadata of the wrong shape
+ */
+export function coerceEmbedded(
+  value: unknown,
+  schema: CompiledSchema,
+  path = Path.root,
+): readonly string[] {
+  const unknown: string[] = [];
+  if (schema.hasEmbedded) coerce(value, schema, path, unknown);
+  return unknown.sort(compareUtf8);
+}
+
+function coerce(value: unknown, schema: CompiledSchema, path: Path, unknown: string[]): void {
+  if (schema.isEmbedded && isJsonObject(value)) coerceResource(value, path, unknown);
+  forEachBelow(value, schema, path, (inner, known, at) => coerce(inner, known, at, unknown));
+}
+
+function coerceResource(resource: JsonObject, path: Path, unknown: string[]): void {
+  for (const name of ["apiVersion", "kind"]) {
+    if (!Object.hasOwn(resource, name) || typeof resource[name] === "string") continue;
+    throw refused(path.child(name), resource[name], "must be a string");
+  }
+  if (!Object.hasOwn(resource, "metadata")) return;
+  const at = path.child("metadata");
+  const { metadata } = resource;
+  const found: string[] = [];
+  const decoded = decodeMeta(metadata, found);
+  if (typeof decoded === "string") throw refused(at, metadata, decoded);
+  if (unknown.length < MOST_TOLD) {
+    unknown.push(...found.map((field) => `${at.toString()}.${field}`));
+  }
+  const shown = toJsonValue(objectMeta, decoded) as JsonObject;
+  if (shown["creationTimestamp"] === null) delete shown["creationTimestamp"];
+  resource["metadata"] = shown;
+}
+
+/** The metadata, or what is wrong with it. */
+function decodeMeta(metadata: unknown, unknown?: string[]): ObjectMeta | string {
+  // Go takes null for an empty struct.
+  if (metadata === null) return {};
+  try {
+    return fromJson(objectMeta, metadata, unknown === undefined ? {} : { unknown });
+  } catch (fault) {
+    if (fault instanceof DecodeFault) return fault.message;
+    throw fault;
+  }
+}
+
+function refused(path: Path, value: unknown, detail: string): DecodeFault {
+  const shown = typeof value === "string" ? goQuote(value) : printJson(inGoOrder(value));
+  return new DecodeFault(`${path.toString()}: Invalid value: ${shown}: ${detail}`);
+}
+
+/** Checks what embedded resources say of themselves. */
+export function checkEmbedded(
+  value: unknown,
+  schema: CompiledSchema,
+  path: Path,
+  problems: Problems,
+): void {
+  if (!schema.hasEmbedded || problems.list.length >= MOST_TOLD) return;
+  if (schema.isEmbedded && isJsonObject(value)) checkResource(value, path, problems);
+  forEachBelow(value, schema, path, (inner, known, at) =>
+    checkEmbedded(inner, known, at, problems),
+  );
+}
+
+function checkResource(resource: JsonObject, path: Path, problems: Problems): void {
+  for (const name of ["apiVersion", "kind"]) {
+    if (!Object.hasOwn(resource, name)) problems.required(path.child(name));
+  }
+  checkText(resource, "apiVersion", (text, at) => {
+    if (text.split("/").length <= 2) return;
+    problems.invalid(at, text, `unexpected GroupVersion string: ${text}`);
+  });
+  checkText(resource, "kind", (text, at) => {
+    const messages = isDns1035Label(text.toLowerCase());
+    if (messages.length === 0) return;
+    const detail = `may have mixed case, but should otherwise match: ${messages.join(",")}`;
+    problems.invalid(at, text, detail);
+  });
+  if (!Object.hasOwn(resource, "metadata")) return;
+  const at = path.child("metadata");
+  const decoded = decodeMeta(resource["metadata"]);
+  if (typeof decoded === "string") problems.invalid(at, inGoOrder(resource["metadata"]), decoded);
+  else {
+    // A resource inside of another needs no name.
+    const meta = { ...decoded, name: decoded.name || "fakename" };
+    const namespaced = Boolean(decoded.namespace);
+    checkObjectMeta(meta, { name: "path-segment", namespaced }, at, problems);
+  }
+
+  function checkText(
+    holder: JsonObject,
+    name: string,
+    check: (text: string, at: Path) => void,
+  ): void {
+    if (!Object.hasOwn(holder, name)) return;
+    const text = holder[name];
+    const place = path.child(name);
+    if (typeof text !== "string") problems.invalid(place, text, "must be a string");
+    else if (text === "") problems.invalid(place, text, "must not be empty");
+    else check(text, place);
+  }
+}
+
+/** Visits what may hold embedded resources. */
+function forEachBelow(
+  value: unknown,
+  schema: CompiledSchema,
+  path: Path,
+  visit: (inner: unknown, schema: CompiledSchema, path: Path) => void,
+): void {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items?.hasEmbedded !== true) return;
+    for (const [index, item] of value.entries()) visit(item, items, path.index(index));
+  } else if (isJsonObject(value)) {
+    for (const name of Object.keys(value)) {
+      const property = schema.property(name);
+      const known = property ?? schema.values;
+      if (known?.hasEmbedded !== true) continue;
+      visit(value[name], known, property === undefined ? path.key(name) : path.child(name));
+    }
+  }
+}

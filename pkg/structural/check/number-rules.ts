@@ -1,0 +1,68 @@
+/** What schemas say of numbers, in the arithmetic of the reference. */
+import type { JsonSchema } from "../schema/json-schema.ts";
+
+/** Relative difference up to which a fraction counts as an integer. */
+const EPSILON = 1e-9;
+
+/** Whether JSON has an integer there, up to rounding and in the range of exact doubles. */
+export function isJsonInteger(value: number): boolean {
+  if (Number.isSafeInteger(value)) return true;
+  if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return false;
+  const whole = Math.trunc(Math.abs(value));
+  const magnitude = Math.abs(value);
+  return whole > 0 && (magnitude - whole) / (magnitude + whole) < EPSILON;
+}
+
+type Numeric = number | bigint;
+
+export function isInteger(value: Numeric): boolean {
+  return typeof value === "bigint" || Number.isSafeInteger(value);
+}
+
+/** What is wrong with the number, each as the end of `<path> in body should …`. */
+export function numberFaults(value: Numeric, source: JsonSchema): readonly string[] {
+  const faults: string[] = [];
+  const { multipleOf, minimum, maximum } = source;
+  if (multipleOf !== undefined && !isMultiple(value, multipleOf)) {
+    faults.push(`be a multiple of ${shown(multipleOf)}`);
+  }
+  if (minimum !== undefined) {
+    const least = bound(minimum, value);
+    const isExclusive = source.exclusiveMinimum === true;
+    if (value < least || (isExclusive && value <= least)) {
+      faults.push(`be greater than ${isExclusive ? "" : "or equal to "}${shown(least)}`);
+    }
+  }
+  if (maximum !== undefined) {
+    const most = bound(maximum, value);
+    const isExclusive = source.exclusiveMaximum === true;
+    if (value > most || (isExclusive && value >= most)) {
+      faults.push(`be less than ${isExclusive ? "" : "or equal to "}${shown(most)}`);
+    }
+  }
+  return faults;
+}
+
+/** Kubernetes compares integers with integers, and cuts off what a bound has behind the point. */
+function bound(limit: number, value: Numeric): Numeric {
+  if (!isInteger(value)) return limit;
+  return typeof value === "bigint" && Number.isFinite(limit)
+    ? BigInt(Math.trunc(limit))
+    : Math.trunc(limit);
+}
+
+function isMultiple(value: Numeric, factor: number): boolean {
+  if (factor <= 0) return false;
+  const isWhole = isInteger(value) && Number.isInteger(factor);
+  if (isWhole) return BigInt(value) % BigInt(factor) === 0n;
+  const number = Number(value);
+  return isJsonInteger(factor < 1 ? (1 / factor) * number : number / factor);
+}
+
+/** `%v` of a Go number: exponents have two digits and begin below 1e-4. */
+function shown(value: Numeric): string {
+  if (typeof value === "bigint" || value === 0) return String(value);
+  const magnitude = Math.abs(value);
+  if (magnitude >= 1e-4 && magnitude < 1e21) return String(value);
+  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
+}

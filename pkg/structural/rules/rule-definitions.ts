@@ -1,0 +1,155 @@
+/** Rules when they are defined: whether they compile, and what they may cost. */
+import { costLimits, mostInRequest, smallestSize, type StructuralSchema } from "#cel";
+import type { Path, Problems } from "#schema";
+import type { CompiledSchema } from "../schema/compiled-schema.ts";
+import type { JsonSchema, ValidationRule } from "../schema/json-schema.ts";
+import { type RuleProgram, rulePrograms } from "./rule-programs.ts";
+
+/** Estimates for all rules of one schema. */
+export class RuleCosts {
+  private total = 0;
+  private dearest: readonly { readonly path: Path; readonly cost: number }[] = [];
+
+  observe(path: Path, cost: number): void {
+    this.total += cost;
+    if (cost < costLimits.estimatedSchema / 100) return;
+    const all = [...this.dearest, { path, cost }];
+    this.dearest = all.sort((a, b) => descending(a.cost, b.cost)).slice(0, MOST_TOLD);
+  }
+
+  /** Tells of rules that are too much together; `path` is that of the schema. */
+  check(path: Path, problems: Problems): void {
+    if (this.total <= costLimits.estimatedSchema) return;
+    for (const each of this.dearest) {
+      const detail =
+        "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+      problems.forbidden(each.path, detail);
+    }
+    const what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+    problems.forbidden(path, excess(what, this.total / costLimits.estimatedSchema));
+  }
+}
+
+const MOST_TOLD = 4;
+
+/** Infinity less infinity would be no number. */
+function descending(a: number, b: number): number {
+  return a === b ? 0 : b > a ? 1 : -1;
+}
+
+function excess(what: string, factor: number): string {
+  const times =
+    factor > 100 ? "more than 100" : factor < 1.5 ? factor.toFixed(6) : factor.toFixed(1);
+  return (
+    `${what} exceeds budget by factor of ${times}x (try simplifying the rule, or adding ` +
+    "maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+  );
+}
+
+/** Where a schema with rules stands. */
+export interface RulePlace {
+  readonly path: Path;
+  readonly isRoot: boolean;
+  /** How many values there may be in one object; undefined = as many as there is room for. */
+  readonly cardinality: number | undefined;
+  /** Of what around it is not known again after an update. */
+  readonly unrelated: Path | undefined;
+  /** A rule that costs too much by itself is refused. */
+  readonly limitsEach: boolean;
+  readonly costs: RuleCosts;
+  readonly problems: Problems;
+}
+
+/** How many values there may be below a schema, if there may be so many of its own. */
+export function cardinalityBelow(
+  schema: JsonSchema,
+  cardinality: number | undefined,
+): number | undefined {
+  const most = mostBelow(schema);
+  return cardinality === undefined || most === undefined ? undefined : cardinality * most;
+}
+
+function mostBelow(schema: JsonSchema): number | undefined {
+  const { type, additionalProperties, maxProperties, maxItems } = schema;
+  const bound =
+    type === "array"
+      ? maxItems
+      : type === "object" && additionalProperties !== undefined
+        ? maxProperties
+        : 1;
+  return bound === undefined ? undefined : Math.max(0, Number(bound));
+}
+
+/** Checks the expressions of the rules of a schema itself. */
+export function checkRuleDefinitions(schema: CompiledSchema, place: RulePlace): void {
+  const { type, rules } = rulePrograms(schema, place.isRoot);
+  const path = place.path.child("x-kubernetes-validations");
+  if (type === undefined) {
+    const detail =
+      "internal error: failed to construct type information for x-kubernetes-validations rules: " +
+      "unable to convert structural schema to CEL declarations";
+    place.problems.add({ type: "InternalError", field: path.toString(), detail });
+    return;
+  }
+  const { source } = schema;
+  const size = smallestSize(source as StructuralSchema, place.isRoot) ?? 0;
+  const cardinality = place.cardinality ?? mostInRequest(size);
+  rules.forEach((rule, index) => checkRule(rule, path.index(index), { ...place, cardinality }));
+}
+
+interface BoundPlace extends RulePlace {
+  readonly cardinality: number;
+}
+
+function checkRule(rule: RuleProgram, path: Path, place: BoundPlace): void {
+  const { problems, costs, limitsEach, unrelated } = place;
+  const { source } = rule;
+  const at = path.child("rule");
+  const each = rule.program?.estimatedCost.max ?? 0;
+  const cost = each === 0 ? 0 : each * place.cardinality;
+  if (limitsEach) checkCost("estimated rule cost", cost, { path: at, problems });
+  costs.observe(at, cost);
+  if (rule.fault !== undefined) problems.invalid(at, shown(source), rule.fault);
+  checkMessage(rule, path.child("messageExpression"), place);
+  if (rule.usesOld && unrelated !== undefined) {
+    const detail =
+      "oldSelf cannot be used on the uncorrelatable portion of the schema within " +
+      unrelated.toString();
+    problems.invalid(at, source.rule, detail);
+  } else if (!rule.usesOld && source.optionalOldSelf !== undefined) {
+    const detail = "may not be set if oldSelf is not used in rule";
+    problems.invalid(path.child("optionalOldSelf"), source.optionalOldSelf, detail);
+  }
+}
+
+function checkMessage(rule: RuleProgram, path: Path, place: BoundPlace): void {
+  const { problems, costs, limitsEach } = place;
+  if (rule.messageFault !== undefined) {
+    problems.invalid(path, shown(rule.source), rule.messageFault);
+  }
+  if (rule.message === undefined) return;
+  const cost = rule.message.estimatedCost.max;
+  if (limitsEach) checkCost("estimated messageExpression cost", cost, { path, problems });
+  costs.observe(path, cost);
+}
+
+function checkCost(
+  what: string,
+  cost: number,
+  { path, problems }: { readonly path: Path; readonly problems: Problems },
+): void {
+  if (cost <= costLimits.estimatedRule) return;
+  problems.forbidden(path, excess(what, cost / costLimits.estimatedRule));
+}
+
+/** A rule as Kubernetes prints it: with the field names of Go's struct. */
+function shown(rule: ValidationRule): unknown {
+  return {
+    Rule: rule.rule,
+    Message: rule.message ?? "",
+    MessageExpression: rule.messageExpression ?? "",
+    Reason: rule.reason ?? null,
+    FieldPath: rule.fieldPath ?? "",
+    OptionalOldSelf: rule.optionalOldSelf ?? null,
+  };
+}

@@ -1,0 +1,100 @@
+import { memoize } from "#base";
+import {
+  bool,
+  type CelType,
+  compile,
+  Environment,
+  optionalOf,
+  type Program,
+  sameType,
+  string,
+  type StructuralSchema,
+  structuralType,
+} from "#cel";
+import type { CompiledSchema } from "../schema/compiled-schema.ts";
+import { followFieldPath } from "../schema/field-path.ts";
+import type { ValidationRule } from "../schema/json-schema.ts";
+
+/** A rule, ready to be evaluated. */
+export interface RuleProgram {
+  readonly source: ValidationRule;
+  /** Absent for a rule that is empty or wrong. */
+  readonly program?: Program;
+  readonly fault?: string;
+  /** Compares with the value before an update. */
+  readonly usesOld: boolean;
+  readonly message?: Program;
+  readonly messageFault?: string;
+  /** Whom to blame, below the value; "" for the value itself. */
+  readonly fieldPath: string;
+}
+
+/** Programs of one schema. */
+export interface RulePrograms {
+  /** What rules see of values; undefined where they see nothing, so that no rule can work. */
+  readonly type: CelType | undefined;
+  readonly rules: readonly RuleProgram[];
+}
+
+const base = Environment.kubernetes({ variables: {} });
+
+const ofRoot = memoize((schema: CompiledSchema) => compileRules(schema, true));
+const ofPart = memoize((schema: CompiledSchema) => compileRules(schema, false));
+
+/** The rules of a schema itself, not of what is below it. */
+export function rulePrograms(schema: CompiledSchema, isRoot: boolean): RulePrograms {
+  return isRoot ? ofRoot(schema) : ofPart(schema);
+}
+
+function compileRules(schema: CompiledSchema, isRoot: boolean): RulePrograms {
+  const type = structuralType(schema.source as StructuralSchema, isRoot);
+  if (type === undefined) return { type, rules: [] };
+  const plain = base.extend({ variables: { self: type, oldSelf: type } });
+  const optional = base.extend({ variables: { self: type, oldSelf: optionalOf(type) } });
+  return {
+    type,
+    rules: schema.rules.map((source) =>
+      compileRule(source, schema, source.optionalOldSelf === true ? optional : plain),
+    ),
+  };
+}
+
+function compileRule(
+  source: ValidationRule,
+  schema: CompiledSchema,
+  environment: Environment,
+): RuleProgram {
+  const wrong = { source, usesOld: false, fieldPath: "" };
+  if (source.rule.trim() === "") return wrong;
+  const { program, error } = compile(source.rule, environment);
+  if (program === undefined) return { ...wrong, fault: `compilation failed: ${error}` };
+  if (!sameType(program.type, bool)) {
+    return { ...wrong, fault: "cel expression must evaluate to a bool" };
+  }
+  return {
+    source,
+    program,
+    usesOld: program.variables.includes("oldSelf"),
+    ...compileMessage(source.messageExpression ?? "", environment),
+    fieldPath: normalized(source.fieldPath ?? "", schema),
+  };
+}
+
+function compileMessage(
+  expression: string,
+  environment: Environment,
+): Pick<RuleProgram, "message" | "messageFault"> {
+  if (expression === "") return {};
+  const { program, error } = compile(expression, environment);
+  if (program === undefined) {
+    return { messageFault: `messageExpression compilation failed: ${error}` };
+  }
+  if (sameType(program.type, string)) return { message: program };
+  return { messageFault: "messageExpression must evaluate to a string" };
+}
+
+function normalized(path: string, schema: CompiledSchema): string {
+  if (path === "") return "";
+  const found = followFieldPath(path, schema, { brackets: true });
+  return typeof found === "string" ? "" : found.text;
+}
