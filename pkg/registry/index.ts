@@ -5,12 +5,12 @@ export {
   admitBy,
   type Attributes as AdmissionAttributes,
   oneAfterAnother,
-} from "./admission.ts";
+} from "./admission/handler.ts";
 export { firstAddress } from "./allocation/address-range.ts";
 export type { ServiceNetwork } from "./allocation/service-allocator.ts";
 export { type ConnectRequest, type Destination, streamMethods } from "./connect/index.ts";
-export type { RegistryOptions } from "./environment.ts";
-export { faultError } from "./faults.ts";
+export type { RegistryOptions } from "./context.ts";
+export { faultError } from "./codec/faults.ts";
 export {
   apiserver,
   apiserverAgent,
@@ -21,6 +21,6 @@ export {
   plainWrite,
   type ServerAccess,
   serverTarget,
-} from "./own-requests.ts";
+} from "./loopback-requests.ts";
 export { createRegistry } from "./registry.ts";
 export type { Answerer, Question } from "./subresources/question.ts";

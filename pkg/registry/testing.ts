@@ -18,7 +18,7 @@ import type {
   WriteAnswer,
   WriteOptions,
 } from "./contract.ts";
-import type { RegistryOptions } from "./environment.ts";
+import type { RegistryOptions } from "./context.ts";
 import { createRegistry } from "./registry.ts";
 
 /** A registry over a store in memory, spoken to in short words: a path and an object. */

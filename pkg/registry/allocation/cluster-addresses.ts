@@ -1,8 +1,8 @@
 import type { Resource } from "#meta";
 import { groupVersionOf, resolve } from "#meta";
-import type { Environment } from "../environment.ts";
-import { timestamp } from "../metadata.ts";
-import { encodeStored, StoredItem } from "../stored.ts";
+import type { Environment } from "../context.ts";
+import { timestamp } from "../write/metadata.ts";
+import { encodeStored, StoredItem } from "../codec/stored.ts";
 import { AddressRange, canonicalAddress } from "./address-range.ts";
 
 /** Whose address it is. */

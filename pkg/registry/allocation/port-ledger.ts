@@ -10,7 +10,7 @@ import {
   wrapEnvelope,
 } from "#schema";
 import type { Entry } from "#storage";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../context.ts";
 import { type PortRange, PortSet, rangeText } from "./port-set.ts";
 
 /** Where kube-apiserver keeps it, so that both can serve one store. */

@@ -1,7 +1,7 @@
 import type { Service } from "#api";
 import { assert } from "#base";
-import type { Environment } from "../environment.ts";
-import { StoredItem } from "../stored.ts";
+import type { Environment } from "../context.ts";
+import { StoredItem } from "../codec/stored.ts";
 import { type Owner, isOwnedBy } from "./cluster-addresses.ts";
 import { addressesOf, ServiceAllocator } from "./service-allocator.ts";
 import { portsOf } from "./service-ports.ts";

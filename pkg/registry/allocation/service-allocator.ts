@@ -1,10 +1,10 @@
 import { isHeadless, needsClusterIp, type Service } from "#api";
 import { internalError, invalid } from "#meta";
 import { Path, Problems } from "#schema";
-import type { Attributes } from "../admission.ts";
+import type { Attributes } from "../admission/handler.ts";
 import type { Target } from "../contract.ts";
-import type { Environment } from "../environment.ts";
-import type { Allocator, Reservation } from "../reservations.ts";
+import type { Environment } from "../context.ts";
+import type { Allocator, Reservation } from "./allocation-transaction.ts";
 import { canonicalAddress, familyOf } from "./address-range.ts";
 import { AddressFault, ClusterAddresses, type Owner } from "./cluster-addresses.ts";
 import { PortLedger } from "./port-ledger.ts";

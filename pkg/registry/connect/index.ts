@@ -1,8 +1,8 @@
 /** connect: subresources that are streams to somewhere else. */
 import type { Resource } from "#meta";
-import { admitBy } from "../admission.ts";
+import { admitBy } from "../admission/handler.ts";
 import type { Target } from "../contract.ts";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../context.ts";
 import { askedOf } from "./asked-of.ts";
 import type { ConnectRequest, Destination } from "./destination.ts";
 import { execDestination, logDestination, portForwardDestination } from "./pod-streams.ts";

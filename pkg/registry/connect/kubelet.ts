@@ -1,6 +1,6 @@
 import { plainFailure } from "#meta";
 import type { Target } from "../contract.ts";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../context.ts";
 import { coreObject } from "./lookup.ts";
 
 export interface Kubelet {

@@ -1,8 +1,8 @@
 import { assert } from "#base";
 import type { Resource } from "#meta";
 import type { Target } from "../contract.ts";
-import type { Environment } from "../environment.ts";
-import { get } from "../read.ts";
+import type { Environment } from "../context.ts";
+import { get } from "../read/get.ts";
 
 /** An object of the core group in the namespace of the request. Throws 404. */
 export async function coreObject(

@@ -1,6 +1,6 @@
 import { badRequest } from "#meta";
 import type { Target } from "../contract.ts";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../context.ts";
 import { type ConnectRequest, type Destination, queryText } from "./destination.ts";
 import { kubeletOf } from "./kubelet.ts";
 import { logOptions, logQuery } from "./log-options.ts";

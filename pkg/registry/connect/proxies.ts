@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { badRequest, serviceUnavailable } from "#meta";
 import type { Target } from "../contract.ts";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../context.ts";
 import { type ConnectRequest, type Destination, splitName } from "./destination.ts";
 import { kubeletOf } from "./kubelet.ts";
 import { coreObject } from "./lookup.ts";

@@ -2,9 +2,9 @@ import { deepClone } from "#base";
 import { notFound } from "#meta";
 import type { Entry } from "#storage";
 import type { Target } from "../contract.ts";
-import type { Environment } from "../environment.ts";
-import { untilAnswered } from "../key-queues.ts";
-import { encodeStored, keyOf, setResourceVersion, StoredItem } from "../stored.ts";
+import type { Environment } from "../context.ts";
+import { untilAnswered } from "../write/write-conflict.ts";
+import { encodeStored, keyOf, setResourceVersion, StoredItem } from "../codec/stored.ts";
 
 interface StoredChange {
   /** What must hold of what is there; throws a StatusError where it does not. */

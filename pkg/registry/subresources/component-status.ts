@@ -1,9 +1,9 @@
 import { request } from "node:https";
 import { methodNotSupported, notFound } from "#meta";
 import type { GetOptions, Item, ItemList, ListOptions, Target } from "../contract.ts";
-import type { Environment } from "../environment.ts";
-import { selectionOf } from "../selection.ts";
-import { encodeStored, StoredItem } from "../stored.ts";
+import type { Environment } from "../context.ts";
+import { selectionOf } from "../read/selection.ts";
+import { encodeStored, StoredItem } from "../codec/stored.ts";
 
 /**
  * ComponentStatuses: made up on every read by asking the components of the control plane, where

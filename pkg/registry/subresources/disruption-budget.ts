@@ -1,5 +1,5 @@
 import { forbidden, plainFailure, StatusError, tooManyRequests } from "#meta";
-import { timestamp } from "../metadata.ts";
+import { timestamp } from "../write/metadata.ts";
 
 /**
  * What an eviction takes from a disruption budget. The controller that keeps the budget counts the

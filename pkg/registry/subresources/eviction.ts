@@ -8,16 +8,16 @@ import {
   timeout,
 } from "#meta";
 import { parseJson, unwrapEnvelope } from "#schema";
-import { writeOptionsAsked } from "../asked-options.ts";
-import { decodeBody, type Decoded } from "../body.ts";
+import { writeOptionsAsked } from "../admission/options.ts";
+import { decodeBody, type Decoded } from "../write/decode-body.ts";
 import type { Body, DeleteOptions, Target, WriteAnswer, WriteOptions } from "../contract.ts";
-import type { Environment } from "../environment.ts";
-import { matchNamespace } from "../metadata.ts";
-import { own as owned } from "../ownership.ts";
-import { admitAll, write } from "../pipeline.ts";
-import { get } from "../read.ts";
-import { checkDeletePreconditions, remove } from "../removal.ts";
-import { collectionPrefix, StoredItem } from "../stored.ts";
+import type { Environment } from "../context.ts";
+import { matchNamespace } from "../write/metadata.ts";
+import { own as owned } from "../write/managed-fields.ts";
+import { admitAll, write } from "../write/pipeline.ts";
+import { get } from "../read/get.ts";
+import { checkDeletePreconditions, remove } from "../delete/delete.ts";
+import { collectionPrefix, StoredItem } from "../codec/stored.ts";
 import { changeStored } from "./change-stored.ts";
 import { multipleBudgets, takeFrom, violation } from "./disruption-budget.ts";
 import { created, spokenResource } from "./made-item.ts";

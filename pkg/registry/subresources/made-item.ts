@@ -1,7 +1,7 @@
 import { assert } from "#base";
 import type { Resource } from "#meta";
 import type { Item, WriteAnswer } from "../contract.ts";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../context.ts";
 
 const noBytes = new Uint8Array(0);
 

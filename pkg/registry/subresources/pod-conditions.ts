@@ -1,4 +1,4 @@
-import { timestamp } from "../metadata.ts";
+import { timestamp } from "../write/metadata.ts";
 
 interface PodCondition {
   readonly type: string;

@@ -1,11 +1,11 @@
 import type { HookContext } from "#meta";
-import { writeOptionsAsked } from "../asked-options.ts";
-import { decodeBody } from "../body.ts";
+import { writeOptionsAsked } from "../admission/options.ts";
+import { decodeBody } from "../write/decode-body.ts";
 import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
-import { type Environment, hookContext } from "../environment.ts";
-import { matchNamespace } from "../metadata.ts";
-import { own } from "../ownership.ts";
-import { admitAll } from "../pipeline.ts";
+import { type Environment, hookContext } from "../context.ts";
+import { matchNamespace } from "../write/metadata.ts";
+import { own } from "../write/managed-fields.ts";
+import { admitAll } from "../write/pipeline.ts";
 import { madeItem, spokenResource } from "./made-item.ts";
 
 /** A POST whose object is answered and never stored: a review, or a request for a token. */

@@ -12,7 +12,7 @@ import {
   type ScaleAccess,
 } from "#meta";
 import { Problems } from "#schema";
-import { decodeBody, type Decoded } from "../body.ts";
+import { decodeBody, type Decoded } from "../write/decode-body.ts";
 import type {
   Body,
   GetOptions,
@@ -22,14 +22,14 @@ import type {
   WriteAnswer,
   WriteOptions,
 } from "../contract.ts";
-import { applied } from "../configuration.ts";
-import type { Environment } from "../environment.ts";
-import { matchName, matchNamespace } from "../metadata.ts";
-import { own, setEntries } from "../ownership.ts";
-import { applyPatch } from "../patch.ts";
-import { write } from "../pipeline.ts";
-import { get } from "../read.ts";
-import type { StoredItem } from "../stored.ts";
+import { applied } from "../write/server-side-apply.ts";
+import type { Environment } from "../context.ts";
+import { matchName, matchNamespace } from "../write/metadata.ts";
+import { own, setEntries } from "../write/managed-fields.ts";
+import { applyPatch } from "../write/patch.ts";
+import { write } from "../write/pipeline.ts";
+import { get } from "../read/get.ts";
+import type { StoredItem } from "../codec/stored.ts";
 import { madeItem, spokenResource } from "./made-item.ts";
 import type { SpecialVerbs } from "./special-verbs.ts";
 

@@ -9,7 +9,7 @@ import type {
   WriteAnswer,
   WriteOptions,
 } from "../contract.ts";
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../context.ts";
 
 /** Verbs of a subresource that take the place of the usual ones. */
 export interface SpecialVerbs {

@@ -1,0 +1,48 @@
+import { forbidden, namespaceTerminating, notFound, type Resource } from "#meta";
+import type { Admit, Attributes } from "./handler.ts";
+import type { Environment } from "../context.ts";
+import type { NamespaceState } from "./namespace-cache.ts";
+
+/** Namespaces that every cluster needs. */
+const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
+
+/**
+ * Built-in admission: a write goes only into a namespace that exists, nothing new into one that is
+ * going away, and some namespaces never go (source: Kubernetes' NamespaceLifecycle).
+ */
+export function namespaceLifecycle(
+  environment: Pick<Environment, "namespaces">,
+  attributes: Attributes,
+): ReturnType<Admit> {
+  const { resource, namespace, name } = attributes.target;
+  if (attributes.operation === "delete") {
+    if (!isNamespace(resource) || !immortal.has(name)) return undefined;
+    throw forbidden(resource, name, "this namespace may not be deleted");
+  }
+  if (namespace === "" || attributes.operation === "connect") return undefined;
+  const state = environment.namespaces.find(namespace);
+  if (!(state instanceof Promise)) return refuseIn(state, attributes);
+  return state.then((found) => refuseIn(found, attributes) ?? []);
+}
+
+function refuseIn(
+  state: NamespaceState | undefined,
+  { target, operation, object }: Attributes,
+): undefined {
+  const { resource, namespace } = target;
+  if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
+  const kept = resource.kind.rules.allowedInTerminatingNamespace;
+  if (operation === "create" && state.terminating && !kept) {
+    const name: string = target.name || (object.metadata.name ?? "");
+    throw namespaceTerminating(resource, name, namespace);
+  }
+  return undefined;
+}
+
+/**
+ * Namespaces are special to the registry: their finalizers are in the spec, and others live in
+ * them.
+ */
+export function isNamespace(resource: Resource): boolean {
+  return resource.keyPrefix === "/namespaces/";
+}

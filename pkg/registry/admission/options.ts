@@ -1,0 +1,34 @@
+import type { DeleteOptions, PatchOptions, WriteOptions } from "../contract.ts";
+
+/** The options of a request as JSON, without an apiVersion. */
+export interface AskedOptions {
+  readonly kind: "CreateOptions" | "UpdateOptions" | "DeleteOptions";
+  readonly [field: string]: unknown;
+}
+
+/** A patch counts as an update, or as a creation where it creates. */
+export function writeOptionsAsked(
+  kind: "CreateOptions" | "UpdateOptions",
+  { dryRun, fieldManager, fieldValidation }: WriteOptions | PatchOptions,
+): AskedOptions {
+  return {
+    kind,
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+    ...(fieldManager === "" ? {} : { fieldManager }),
+    // Nobody needs to ask for the default.
+    ...(fieldValidation === "Warn" ? {} : { fieldValidation }),
+  };
+}
+
+export function deleteOptionsAsked(options: DeleteOptions): AskedOptions {
+  const { dryRun, gracePeriodSeconds, preconditions, orphanDependents } = options;
+  const { propagationPolicy } = options;
+  return {
+    kind: "DeleteOptions",
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(preconditions === undefined ? {} : { preconditions }),
+    ...(orphanDependents === undefined ? {} : { orphanDependents }),
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+  };
+}

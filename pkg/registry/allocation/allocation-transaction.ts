@@ -1,0 +1,90 @@
+import { StatusError } from "#meta";
+import type { Attributes } from "../admission/handler.ts";
+import type { Target } from "../contract.ts";
+import type { Environment } from "../context.ts";
+
+/** What a write took outside its object (addresses, ports) while its end is not known. */
+export interface Reservation {
+  /** The write went through: what the object no longer needs is given back. */
+  commit(): Promise<void>;
+  /** Nothing was written: what was taken for it is given back. */
+  cancel(): Promise<void>;
+}
+
+/** Hands out what objects of one kind need beside themselves. */
+export interface Allocator {
+  /**
+   * Takes what the object needs beyond what the old one holds and writes it into the object; a dry
+   * run chooses without taking. Throws a StatusError when there is nothing left, or not that.
+   */
+  reserve(attributes: Attributes): Promise<Reservation>;
+  /** The object is gone: gives back all that it held. */
+  release(target: Target, object: any): Promise<void>;
+}
+
+/** Undefined for kinds whose objects need nothing beside themselves, which are most. */
+export function allocatorOf(environment: Environment, target: Target): Allocator | undefined {
+  return environment.allocators.get(target.resource.keyPrefix);
+}
+
+/** Takes part in one attempt to write. */
+export class Hold {
+  #reservation: Reservation | undefined;
+
+  constructor(private readonly allocator: Allocator | undefined) {}
+
+  reserve(attributes: Attributes): Promise<void> | undefined {
+    return this.allocator?.reserve(attributes).then((reservation) => {
+      this.#reservation = reservation;
+    });
+  }
+  /**
+   * Faults while giving back are nobody's business: the write has ended one way or the other, and
+   * what leaks is found by the repair.
+   */
+  async end(how: "commit" | "cancel"): Promise<void> {
+    await this.#reservation?.[how]().catch(() => undefined);
+  }
+}
+
+/**
+ * Does one attempt to write and settles what it took. An attempt that ends neither in an outcome
+ * nor in a StatusError may have been written; what it took stays taken until the repair knows.
+ */
+export function holding<T>(
+  allocator: Allocator | undefined,
+  attempt: (hold: Hold) => Promise<T>,
+  isWritten: (outcome: T) => boolean,
+): Promise<T> {
+  const hold = new Hold(allocator);
+  return allocator === undefined ? attempt(hold) : settled(hold, attempt, isWritten);
+}
+
+async function settled<T>(
+  hold: Hold,
+  attempt: (hold: Hold) => Promise<T>,
+  isWritten: (outcome: T) => boolean,
+): Promise<T> {
+  let outcome: T;
+  try {
+    outcome = await attempt(hold);
+  } catch (error) {
+    if (error instanceof StatusError) await hold.end("cancel");
+    throw error;
+  }
+  await hold.end(isWritten(outcome) ? "commit" : "cancel");
+  return outcome;
+}
+
+/**
+ * Gives back what an object held that is gone; what cannot be given back is found by the repair.
+ */
+export async function releaseAll(
+  environment: Environment,
+  target: Target,
+  object: unknown,
+): Promise<void> {
+  await allocatorOf(environment, target)
+    ?.release(target, object)
+    .catch(() => undefined);
+}

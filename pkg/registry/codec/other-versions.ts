@@ -1,0 +1,71 @@
+import { OwnershipFault } from "#fieldmanager";
+import type { JsonObject } from "#base";
+import { type ObjectConversion, printJson, StatusError } from "#meta";
+import type { Target } from "../contract.ts";
+import type { Environment } from "../context.ts";
+
+/** An object in another version; what is not known yet ends the work that asks for it. */
+export type InVersion = (object: JsonObject, apiVersion: string) => JsonObject;
+
+/** Something is missing that a webhook has to be asked for. */
+class Lacking extends Error {
+  constructor(
+    readonly object: JsonObject,
+    readonly apiVersion: string,
+  ) {
+    super(`an object is needed in version ${apiVersion}`);
+  }
+}
+
+/**
+ * Does work that compares objects in the versions that their managers speak. Where a webhook
+ * converts, the work is begun anew each time it has been asked, until nothing is missing; each
+ * object is asked about once. Work must change nothing before its end.
+ */
+export function inVersions<T>(
+  environment: Environment,
+  { resource, life }: Target,
+  work: (environment: Environment) => T,
+): T | Promise<T> {
+  const conversion = resource.kind.custom?.conversion;
+  if (conversion === undefined) return work(environment);
+  return untilKnown(conversion, life.signal, (inVersion) => work({ ...environment, inVersion }));
+}
+
+async function untilKnown<T>(
+  conversion: ObjectConversion,
+  signal: AbortSignal,
+  work: (inVersion: InVersion) => T,
+): Promise<T> {
+  const known = new Map<string, JsonObject | OwnershipFault>();
+  const keyOf = (object: JsonObject, apiVersion: string) => `${apiVersion} ${printJson(object)}`;
+  for (;;) {
+    try {
+      return work((object, apiVersion) => {
+        const found = known.get(keyOf(object, apiVersion));
+        if (found === undefined) throw new Lacking(object, apiVersion);
+        if (found instanceof OwnershipFault) throw found;
+        return found;
+      });
+    } catch (lack) {
+      if (!(lack instanceof Lacking)) throw lack;
+      const { object, apiVersion } = lack;
+      known.set(keyOf(object, apiVersion), await asked(conversion, lack, signal));
+    }
+  }
+}
+
+/** What cannot be converted costs its managers their fields, not the client its request. */
+async function asked(
+  conversion: ObjectConversion,
+  { object, apiVersion }: Lacking,
+  signal: AbortSignal,
+): Promise<JsonObject | OwnershipFault> {
+  try {
+    const [converted] = await conversion.convert([object], apiVersion, signal);
+    return converted as JsonObject;
+  } catch (error) {
+    if (error instanceof StatusError) return new OwnershipFault(error.status.message ?? "");
+    throw error;
+  }
+}

@@ -1,0 +1,267 @@
+import { assert, assign, Keeper, type Kept, memoize } from "#base";
+import type { Domain, HookContext, Resource } from "#meta";
+import { badRequest, groupVersionOf, isPathSegmentName, resolve, StatusError } from "#meta";
+import {
+  applyDefaults,
+  fromJson,
+  fromProtobuf,
+  parseJson,
+  toJson,
+  toProtobuf,
+  unwrapEnvelope,
+  wrapEnvelope,
+} from "#schema";
+import type { Entry } from "#storage";
+import { StoreFault } from "#storage";
+import type { Item, Target } from "../contract.ts";
+import { type Environment, hookContext } from "../context.ts";
+import { faultError } from "./faults.ts";
+import { type Labels, labelsIn } from "../read/label-scan.ts";
+
+/**
+ * A stored value is the object in the hub version, as JSON
+ * (`{"kind":..,"apiVersion":..,"metadata":..`) or in the `k8s\0` Protobuf envelope, without
+ * resourceVersion and selfLink. Both forms are always readable, and so are values that another
+ * server wrote in another served version or key order.
+ */
+export function encodeStored(
+  environment: Environment,
+  resource: Resource,
+  object: any,
+): Uint8Array {
+  const { struct, groupVersion, convert } = resource.stored;
+  const typeMeta = { kind: resource.kind.kind, apiVersion: groupVersion };
+  const own = withoutVersion(object);
+  const stored = convert === "hub" ? own : convert.down(own);
+  return environment.storageMediaType === "protobuf" && struct.open === undefined
+    ? wrapEnvelope(typeMeta, toProtobuf(struct, stored))
+    : Buffer.from(toJson(struct, stored, typeMeta));
+}
+
+/** New objects have no version yet, and need no copy. */
+function withoutVersion(object: any): any {
+  if (object.metadata.resourceVersion === undefined && object.metadata.selfLink === undefined) {
+    return object;
+  }
+  const { resourceVersion: _version, selfLink: _link, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/**
+ * The object in hub form with its resourceVersion, defaulted. Throws a StatusError for bytes that
+ * are none.
+ */
+function decodeStored(
+  environment: Environment,
+  target: Addressed,
+  entry: Pick<Entry, "key" | "value" | "modRevision">,
+): any {
+  const context = { ...hookContext(environment, target), subresource: "" };
+  try {
+    const object = parseStored(target.resource, entry.value, context);
+    setResourceVersion(object, entry.modRevision);
+    return object;
+  } catch (fault) {
+    if (fault instanceof StatusError) throw fault;
+    const message = `${entry.key}: ${fault instanceof Error ? fault.message : String(fault)}`;
+    throw faultError(new StoreFault({ kind: "corrupt", message }));
+  }
+}
+
+function parseStored(resource: Resource, bytes: Uint8Array, context: HookContext): any {
+  const envelope = unwrapEnvelope(bytes);
+  if (envelope !== undefined) {
+    const version = storedVersion(resource, envelope.apiVersion, context.domain);
+    return brought(resource, version, fromProtobuf(version.struct, envelope.raw), context);
+  }
+  const { value, literals = false } = parseJson(bytes);
+  const { apiVersion = "" } = value as { readonly apiVersion?: string };
+  const version = storedVersion(resource, apiVersion, context.domain);
+  const object = fromJson(version.struct, value, { root: true, literals });
+  return brought(resource, version, object, context);
+}
+
+interface StoredVersion {
+  readonly struct: Resource["served"]["struct"];
+  /** Absent = it is the hub. */
+  readonly up?: (object: any) => any;
+}
+
+/** The hub, unless the value says that it was written in another version of the kind. */
+function storedVersion(resource: Resource, apiVersion: string, domain: Domain): StoredVersion {
+  const { struct, groupVersion } = resource.hub;
+  if (apiVersion === "" || apiVersion === groupVersion) return { struct };
+  const { group: ownGroup, versions, readableVersions = [] } = resource.kind;
+  const named = versions.find(
+    (v) => groupVersionOf(resolve(v.group ?? ownGroup, domain), v.version) === apiVersion,
+  );
+  if (named !== undefined) {
+    return { struct: named.struct, ...(named.convert === "hub" ? {} : { up: named.convert.up }) };
+  }
+  const group = resolve(ownGroup, domain);
+  const readable = readableVersions.find((v) => groupVersionOf(group, v.version) === apiVersion);
+  return readable ?? { struct };
+}
+
+/** Into the hub version, with defaults. */
+function brought(resource: Resource, from: StoredVersion, object: any, context: HookContext): any {
+  applyDefaults(from.struct, object);
+  const hub = from.up === undefined ? object : from.up(object);
+  resource.kind.hooks.default?.(hub, context);
+  return hub;
+}
+
+export function setResourceVersion(object: any, revision: number): void {
+  if (revision > 0) assign(object.metadata, "resourceVersion", String(revision));
+  else delete object.metadata.resourceVersion;
+}
+
+/** False for values whose key is lost: they are in no list and no watch, and a GET tells why. */
+export function isReadable({ seal }: Pick<Entry, "seal">): boolean {
+  return seal?.fault === undefined;
+}
+
+/** As much of a target as the decoder needs. */
+type Addressed = Pick<Target, "resource" | "subresource">;
+
+const addressed = memoize((resource: Resource): Addressed => ({ resource, subresource: "" }));
+
+interface Known {
+  /** Differs from the entry's in the event of a deletion. */
+  readonly revision?: number;
+  /** The decoded object where it is at hand, with its resourceVersion. */
+  readonly object?: any;
+  /** An item of the same entry in another version of the kind. */
+  readonly other?: StoredItem | undefined;
+}
+
+/** Decoded objects of entries that live on are kept up to about so many bytes. */
+const keptBytes = 32 * 2 ** 20;
+/** A decoded object takes about so many times the bytes of its encoding. */
+const objectFactor = 3;
+const decodedOf = memoize((_environment: Environment) => new Keeper(keptBytes));
+
+/**
+ * An entry of the store as the server gets it: decoded only when someone looks inside, and then
+ * once.
+ */
+export class StoredItem implements Item, Kept {
+  readonly revision: number;
+  encoded: unknown = undefined;
+  readonly other: StoredItem | undefined;
+  #object: any;
+  #labels: Labels | undefined;
+  #fields: Map<string, string> | undefined;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly target: Addressed,
+    private readonly entry: Pick<Entry, "key" | "value" | "modRevision" | "seal">,
+    known: Known = {},
+  ) {
+    this.revision = known.revision ?? entry.modRevision;
+    this.#object = known.object;
+    this.other = known.other;
+  }
+
+  /**
+   * The item of an entry that all its readers share, so that what one of them found out the others
+   * need not. Entries that nobody shares get an item of their own.
+   */
+  static shared(environment: Environment, resource: Resource, entry: Entry): StoredItem {
+    const first = entry.derived as StoredItem | undefined;
+    for (let item = first; item !== undefined; item = item.other) {
+      if (item.target.resource === resource) return item;
+    }
+    // A kind has few versions; items of a kind that was replaced must not pile up.
+    const other = first?.other?.other === undefined ? first : undefined;
+    const target = addressed(resource);
+    const item = new StoredItem(environment, target, entry, { other });
+    if ("derived" in entry) entry.derived = item;
+    return item;
+  }
+
+  get resource(): Resource {
+    return this.target.resource;
+  }
+  get key(): string {
+    return this.entry.key;
+  }
+  get bytes(): Uint8Array {
+    this.#checkReadable();
+    return this.entry.value;
+  }
+  get object(): any {
+    this.#object ??= this.#decoded();
+    return this.#object;
+  }
+  get labels(): Labels {
+    if (this.#labels !== undefined) return this.#labels;
+    if (this.#object !== undefined) return this.#object.metadata.labels ?? {};
+    this.#labels = labelsIn(this.entry.value) ?? this.object.metadata.labels ?? {};
+    return this.#labels!;
+  }
+  /**
+   * The value of a field that lists are selected by: read from the object once, so that the lists
+   * of a thousand kubelets look at each pod's bytes once and at a short text from then on.
+   */
+  field(name: string, read: (object: any) => string): string {
+    const known = this.#fields?.get(name);
+    if (known !== undefined) return known;
+    const value = read(this.object);
+    this.#fields ??= new Map();
+    this.#fields.set(name, value);
+    return value;
+  }
+  /** Lets go of what can be had again from the bytes. */
+  forget(): void {
+    this.#object = undefined;
+  }
+  /** The same state under the version of its deletion; the decoded object is not shared. */
+  deletedAt(revision: number): StoredItem {
+    return new StoredItem(this.environment, this.target, this.entry, { revision });
+  }
+  #checkReadable(): void {
+    const fault = this.entry.seal?.fault;
+    if (fault !== undefined) throw faultError(new StoreFault({ kind: "corrupt", message: fault }));
+  }
+  #decoded(): any {
+    this.#checkReadable();
+    const { key, value } = this.entry;
+    const { resource } = this.target;
+    for (let { other } = this; other !== undefined; other = other.other) {
+      if (other.#object !== undefined && other.resource.kind === resource.kind) {
+        return other.#object;
+      }
+    }
+    const entry = { key, value, modRevision: this.revision };
+    const object = decodeStored(this.environment, this.target, entry);
+    if ((this.entry as Entry).derived !== undefined) {
+      decodedOf(this.environment).keep(this, value.byteLength * objectFactor);
+    }
+    return object;
+  }
+}
+
+/**
+ * The key of the target's object, or of `name` where that was made up. Throws 400 for a name that
+ * is no part of a path, whatever the kind thinks of names: a key must not lead out of its
+ * collection.
+ */
+export function keyOf(target: Target, name: string = target.name): string {
+  if (name === "") throw badRequest("Name parameter required.");
+  const faults = isPathSegmentName(name);
+  if (faults.length > 0) {
+    throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${faults.join(";")}`);
+  }
+  return collectionPrefix(target) + name;
+}
+
+/** The prefix of all keys of the target's collection. */
+export function collectionPrefix({
+  resource,
+  namespace,
+}: Pick<Target, "resource" | "namespace">): string {
+  assert(!namespace.includes("/"), "a namespace is one part of a path");
+  return namespace === "" ? resource.keyPrefix : `${resource.keyPrefix}${namespace}/`;
+}

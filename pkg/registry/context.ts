@@ -1,0 +1,92 @@
+import type { Clock, Random } from "#base";
+import type { Catalog, HookContext } from "#meta";
+import type { ObjectStore } from "#storage";
+import type { ServiceNetwork } from "./allocation/service-allocator.ts";
+import type { Admit } from "./admission/handler.ts";
+import type { Target } from "./contract.ts";
+import type { Identities } from "./write/identities.ts";
+import type { KeyQueues } from "./write/write-conflict.ts";
+import type { NamespaceCache } from "./admission/namespace-cache.ts";
+import type { InVersion } from "./codec/other-versions.ts";
+import type { Allocator } from "./allocation/allocation-transaction.ts";
+import type { Answerer } from "./subresources/question.ts";
+
+export interface RegistryOptions {
+  readonly store: ObjectStore;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /**
+   * Uids, generated names and jitter come from here; absent = the operating system's randomness.
+   */
+  readonly random?: Random;
+  /** Whether a feature gate is on. */
+  /** Whether containers may ask to be privileged (`--allow-privileged`). */
+  readonly allowPrivileged?: boolean;
+  readonly gates: (name: string) => boolean;
+  /** How values are written; both forms are always readable. */
+  readonly storageMediaType: "json" | "protobuf";
+  /** Life of an Event without another write. */
+  readonly eventTtlSeconds: number;
+  /** The store's root as messages show it, default `/registry`. */
+  readonly storageRoot?: string;
+  /** Comes before all other admission, before the namespace of the object is looked for. */
+  readonly provide?: Admit | undefined;
+  /** May change what is written; runs in order, after the built-in NamespaceLifecycle. */
+  readonly mutating?: readonly Admit[];
+  /** May refuse what is written; sees the object as it would be stored. */
+  readonly validating?: readonly Admit[];
+  /** Where services get their addresses and node ports from; absent = nowhere. */
+  readonly serviceNetwork?: ServiceNetwork;
+  /** By the key prefix of the kind, with the name of the subresource: who answers questions. */
+  readonly answerers?: ReadonlyMap<string, Answerer>;
+}
+
+/** What every verb works with. */
+export interface Environment {
+  readonly store: ObjectStore;
+  readonly catalog: Catalog;
+  /** Kinds that only subresources speak. */
+  readonly spoken: Catalog;
+  readonly clock: Clock;
+  /** The time of the clock as objects have it: RFC 3339 in whole seconds. */
+  readonly timestamp: () => string;
+  readonly identities: Identities;
+  readonly allowPrivileged?: boolean;
+  readonly gates: (name: string) => boolean;
+  readonly storageMediaType: "json" | "protobuf";
+  readonly eventTtlSeconds: number;
+  readonly storageRoot: string;
+  readonly namespaces: NamespaceCache;
+  readonly queues: KeyQueues;
+  /** Begins with what was to come before, and NamespaceLifecycle. */
+  readonly mutating: readonly Admit[];
+  readonly validating: readonly Admit[];
+  /** By the key prefix of the kind: what hands out addresses and ports to its objects. */
+  readonly allocators: ReadonlyMap<string, Allocator>;
+  /** Families of the addresses of services, the preferred one first. */
+  readonly ipFamilies: readonly string[];
+  readonly answerers: ReadonlyMap<string, Answerer>;
+  /** Present within `inVersions`, for kinds that a webhook converts. */
+  readonly inVersion?: InVersion;
+}
+
+/** What the hooks of the target's kind may know; what they warn of is added to `warnings`. */
+export function hookContext(
+  environment: Environment,
+  target: Pick<Target, "resource" | "subresource"> & Partial<Pick<Target, "user">>,
+  warnings?: string[],
+): HookContext {
+  const { resource } = target;
+  return {
+    now: environment.clock.now(),
+    gate: environment.gates,
+    domain: environment.catalog.domain,
+    ipFamilies: environment.ipFamilies,
+    allowPrivileged: environment.allowPrivileged ?? false,
+    requestGroup: resource.group,
+    requestVersion: resource.version,
+    subresource: target.subresource,
+    user: target.user,
+    warn: warnings && ((text) => void warnings.push(text)),
+  };
+}

@@ -1,0 +1,66 @@
+import { internalError } from "#meta";
+import type { DeleteOptions, Target } from "../contract.ts";
+import { successor, timestamp } from "../write/metadata.ts";
+
+/**
+ * Graceful deletion: the object stays, marked, for the seconds that its kind grants it, until
+ * whoever runs it (for a pod, its node) deletes it with a grace period of zero. A second deletion
+ * may shorten what is left.
+ */
+
+/** What a deletion does to the metadata of an object that goes gracefully. */
+export type Graceful =
+  /** It is on its way already, and this deletion changes nothing. */
+  | { readonly step: "pending" }
+  /** Marked for the first time, or for less time than before. */
+  | { readonly step: "marked"; readonly metadata: any; readonly seconds: number }
+  /** Marked once by a server that granted no time. */
+  | { readonly step: "at once" };
+
+/** Undefined where the kind does not go gracefully. */
+export function gracefully(
+  { resource }: Target,
+  object: any,
+  { options, now }: { readonly options: DeleteOptions; readonly now: number },
+): Graceful | undefined {
+  const { gracePeriod } = resource.kind.hooks;
+  if (gracePeriod === undefined) return undefined;
+  const asked = askedFor(options);
+  const { metadata } = object;
+  if (metadata.deletionTimestamp) return shortened(metadata, asked);
+  const seconds = gracePeriod(object, asked);
+  if (!Number.isSafeInteger(seconds)) throw internalError("a grace period is a whole number");
+  const generation = BigInt(metadata.generation ?? 0);
+  return {
+    step: "marked",
+    seconds,
+    metadata: {
+      ...metadata,
+      ...(generation > 0n ? { generation: successor(generation) } : {}),
+      deletionTimestamp: timestamp(now + seconds * 1000),
+      deletionGracePeriodSeconds: seconds,
+    },
+  };
+}
+
+/** Less than nothing counts as one second. */
+function askedFor({ gracePeriodSeconds }: DeleteOptions): number | undefined {
+  if (gracePeriodSeconds === undefined) return undefined;
+  return gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
+}
+
+function shortened(metadata: any, asked: number | undefined): Graceful {
+  const granted = metadata.deletionGracePeriodSeconds;
+  if (granted === undefined) return { step: "at once" };
+  if (asked === undefined || asked >= Number(granted)) return { step: "pending" };
+  const end = Date.parse(metadata.deletionTimestamp) - (Number(granted) - asked) * 1000;
+  return {
+    step: "marked",
+    seconds: asked,
+    metadata: {
+      ...metadata,
+      deletionTimestamp: timestamp(end),
+      deletionGracePeriodSeconds: asked,
+    },
+  };
+}

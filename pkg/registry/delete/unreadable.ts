@@ -1,0 +1,31 @@
+import { StatusError } from "#meta";
+import type { Entry } from "#storage";
+import type { Target } from "../contract.ts";
+import type { Environment } from "../context.ts";
+import { isNamespace } from "../admission/namespace-lifecycle.ts";
+import type { StoredItem } from "../codec/stored.ts";
+
+/** Whether the stored value can be opened and decoded. */
+export function canBeRead(item: StoredItem): boolean {
+  try {
+    return item.object !== undefined;
+  } catch (error) {
+    if (error instanceof StatusError) return false;
+    throw error;
+  }
+}
+
+/**
+ * Deletes what cannot be read, without admission, finalizers and graces: nobody knows what they
+ * would be. Addresses and ports that the object held are given back by the repair. False when
+ * somebody else was faster.
+ */
+export async function removeUnreadable(
+  environment: Environment,
+  target: Target,
+  { key, modRevision }: Entry,
+): Promise<boolean> {
+  const { done } = await environment.store.delete(key, modRevision, target.life);
+  if (done && isNamespace(target.resource)) environment.namespaces.forget(target.name);
+  return done;
+}

@@ -1,0 +1,256 @@
+import { memoize, turns } from "#base";
+import { badRequest, expired, type Resource, tooLargeResourceVersion } from "#meta";
+import { type Entry, type Page, type Snapshot, StoreFault } from "#storage";
+import { type ContinueToken, decodeContinue, encodeContinue } from "./continue-token.ts";
+import type { Item, ItemList, ListOptions, Target } from "../contract.ts";
+import type { Environment } from "../context.ts";
+import { checkListOptions, type ListVersion, listVersion } from "./list-options.ts";
+import { type Selection, selectionOf } from "./selection.ts";
+import { collectionPrefix, isReadable, StoredItem } from "../codec/stored.ts";
+import { parseVersion } from "../write/preconditions.ts";
+
+/** Entries looked at in one go. */
+const chunk = 500;
+/** Lists with a limit look at so many at first, and then at more, while a selector thins out. */
+const largestChunk = 10_000;
+
+/**
+ * GET of a collection: one state of the store, page by page. A list without a limit is never whole
+ * in memory; one with a limit holds no more than the limit. Throws 400, 410, 422 and 504 as
+ * Kubernetes does.
+ */
+export async function list(
+  environment: Environment,
+  target: Target,
+  options: ListOptions,
+): Promise<ItemList> {
+  const selection = selectionOf(target, options);
+  checkListOptions(options, environment.catalog.domain);
+  const walk = walkOf(environment, target, { options, selection });
+  const snapshot = await snapshotOf(walk);
+  if (selection.name !== undefined && options.continueToken === "" && isOneKey(target, selection)) {
+    return one(walk, snapshot, selection.name);
+  }
+  return walk.limit > 0 ? page(walk, snapshot) : everything(walk, snapshot);
+}
+
+/** A walk over the keys of a collection in one state of the store. */
+interface Walk {
+  readonly environment: Environment;
+  readonly target: Target;
+  readonly options: ListOptions;
+  readonly selection: Selection;
+  readonly prefix: string;
+  /** 0 = none. */
+  readonly limit: number;
+  readonly version: ListVersion;
+  readonly token: ContinueToken | undefined;
+}
+
+function walkOf(
+  environment: Environment,
+  target: Target,
+  { options, selection }: { readonly options: ListOptions; readonly selection: Selection },
+): Walk {
+  const namespace = selection.namespace ?? target.namespace;
+  const prefix = collectionPrefix({ ...target, namespace });
+  const common = { environment, target, options, selection, prefix };
+  // "Any version" comes from a cache in Kubernetes, which answers whole lists; events have no
+  // cache.
+  const any = parseVersion(options.resourceVersion) === 0n;
+  const cached = any && !target.resource.kind.rules.expires;
+  const limit = cached ? 0 : Math.max(0, options.limit);
+  if (options.continueToken === "") {
+    return { limit, version: listVersion(options), token: undefined, ...common };
+  }
+  if (parseVersion(options.resourceVersion || "0") !== 0n) {
+    throw badRequest("specifying resource version is not allowed when using continue");
+  }
+  const token = decodeContinue(options.continueToken, environment.catalog.domain);
+  const version: ListVersion =
+    token.revision === undefined
+      ? { kind: "newest", least: 0n }
+      : { kind: "exact", revision: BigInt(token.revision) };
+  return { limit, version, token, ...common };
+}
+
+function isOneKey({ resource, namespace }: Target, selection: Selection): boolean {
+  return resource.kind.scope === "Cluster" || (selection.namespace ?? namespace) !== "";
+}
+
+/** The state that the list shows. */
+async function snapshotOf(walk: Walk): Promise<Snapshot> {
+  const { environment, version, target, options } = walk;
+  const { signal } = target.life;
+  const collection = environment.store.collection(target.resource.keyPrefix);
+  const exact = exactRevision(version);
+  if (exact !== undefined) return collection.at(exact, { signal });
+  const least = version.kind === "newest" ? version.least : 0n;
+  const { resourceVersion, continueToken, own = false } = options;
+  const consistent = (resourceVersion === "" || continueToken !== "") && !own;
+  const atLeast = consistent ? {} : { atLeast: own ? collection.written : Number(least) };
+  const snapshot = await collection.newest({ signal, ...atLeast });
+  if (least > BigInt(snapshot.revision)) throw tooLargeResourceVersion(least, snapshot.revision);
+  return snapshot;
+}
+
+/** The entries that follow `after`. */
+async function read(
+  walk: Walk,
+  snapshot: Snapshot,
+  { limit, after }: { readonly limit: number; readonly after: string | undefined },
+): Promise<Page> {
+  try {
+    return await snapshot.page(walk.prefix, { limit, after, signal: walk.target.life.signal });
+  } catch (fault) {
+    throw fault instanceof StoreFault ? translated(walk, fault, after) : fault;
+  }
+}
+
+/** Versions beyond what a store can ever reach are as far in the future as any. */
+function exactRevision(version: ListVersion): number | undefined {
+  if (version.kind !== "exact") return undefined;
+  return Number(
+    version.revision < BigInt(Number.MAX_SAFE_INTEGER) ? version.revision : Number.MAX_SAFE_INTEGER,
+  );
+}
+
+function translated(walk: Walk, fault: StoreFault, after: string | undefined): Error {
+  const { version, token } = walk;
+  if (fault.detail.kind === "future-revision" && version.kind === "exact") {
+    return tooLargeResourceVersion(version.revision, fault.detail.current);
+  }
+  if (fault.detail.kind !== "compacted") return fault;
+  if (token === undefined) {
+    return expired("The resourceVersion for the provided list is too old.");
+  }
+  const last = after?.slice(walk.prefix.length) ?? token.after;
+  const { domain } = walk.environment.catalog;
+  return expired(
+    "The provided continue parameter is too old to display a consistent list result. You can " +
+      "start a new list without the continue parameter, or use the continue token in this " +
+      "response to retrieve the remainder of the results. Continuing with the provided token " +
+      "results in an inconsistent list - objects that were created, modified, or deleted " +
+      "between the time the first chunk was returned and now may show up in the list.",
+    encodeContinue({ revision: undefined, after: last }, domain),
+  );
+}
+
+function startOf({ token, prefix }: Walk): string | undefined {
+  return token === undefined ? undefined : prefix + token.after;
+}
+
+/** At most one object, by its key. */
+async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemList> {
+  const { prefix, selection, environment, target } = walk;
+  const key = prefix + name;
+  // Keys that begin with `key` follow it, so that it is the first of them if it exists.
+  const { runs } = await read({ ...walk, prefix: key }, snapshot, { limit: 1, after: undefined });
+  const found = runs.flat().filter((entry) => entry.key === key && isReadable(entry));
+  const items = found.map((entry) => StoredItem.shared(environment, target.resource, entry));
+  const { revision } = snapshot;
+  return { revision, next: undefined, ...delivered([items.filter(selection.matches)]) };
+}
+
+/**
+ * A list with a limit: walks until so many objects match, in growing steps where a selector thins
+ * out.
+ */
+async function page(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
+  const { limit, environment, selection, prefix } = walk;
+  const { revision } = snapshot;
+  const select = selectorOf(walk);
+  const chunks: (readonly Item[])[] = [];
+  let missing = limit;
+  const turn = turns();
+  let step = Math.min(limit, largestChunk);
+  let after = startOf(walk);
+  for (;;) {
+    const found = await read(walk, snapshot, { limit: step, after });
+    for (const [index, run] of found.runs.entries()) {
+      const items = select(run);
+      chunks.push(items.length > missing ? items.slice(0, missing) : items);
+      missing -= items.length;
+      if (missing > 0) continue;
+      const last = chunks.at(-1)!.at(-1)!.key;
+      const behind = entriesBehind(last, found.runs.slice(index)) + found.remaining;
+      if (behind === 0) break;
+      const token = { revision, after: last.slice(prefix.length) };
+      const continueToken = encodeContinue(token, environment.catalog.domain);
+      const remaining = selection.empty ? behind : undefined;
+      return { revision, next: { continueToken, remaining }, ...delivered(chunks) };
+    }
+    after = found.runs.at(-1)?.at(-1)?.key;
+    if (found.remaining === 0 || after === undefined) {
+      return { revision, next: undefined, ...delivered(chunks) };
+    }
+    step = Math.min(step * 2, largestChunk);
+    await turn();
+  }
+}
+
+/** How many entries follow that of the key, which is in the first run. */
+function entriesBehind(key: string, runs: readonly (readonly Entry[])[]): number {
+  const total = runs.reduce((sum, { length }) => sum + length, 0);
+  return total - 1 - runs[0]!.findIndex((entry) => entry.key === key);
+}
+
+/** A list without a limit: only the first chunk is read before the answer begins. */
+async function everything(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
+  const first = await read(walk, snapshot, { limit: chunk, after: startOf(walk) });
+  const chunks = chunksOf(walk, snapshot, first);
+  return { items: flat(chunks), chunks, revision: snapshot.revision, next: undefined };
+}
+
+async function* chunksOf(
+  walk: Walk,
+  snapshot: Snapshot,
+  first: Page,
+): AsyncGenerator<readonly Item[], void, undefined> {
+  const turn = turns();
+  const select = selectorOf(walk);
+  for (let found = first; ;) {
+    for (const run of found.runs) {
+      const items = select(run);
+      if (items.length > 0) yield items;
+    }
+    const after = found.runs.at(-1)?.at(-1)?.key;
+    if (found.remaining === 0 || after === undefined) return;
+    await turn();
+    found = await read(walk, snapshot, { limit: chunk, after });
+  }
+}
+
+/** The items of a run that are wanted; where all are, those who come later get the same array. */
+function selectorOf({ environment, target, selection }: Walk): Select {
+  const items = itemsOf(environment)(target.resource);
+  return selection.empty ? items : (run) => items(run).filter(selection.matches);
+}
+
+type Select = (run: readonly Entry[]) => readonly StoredItem[];
+
+const itemsOf = memoize((environment: Environment) =>
+  memoize((resource: Resource): Select =>
+    memoize((run: readonly Entry[]) =>
+      run.filter(isReadable).map((entry) => StoredItem.shared(environment, resource, entry)),
+    ),
+  ),
+);
+
+/** Items that are all there already. */
+export function delivered(
+  chunks: readonly (readonly Item[])[],
+): Pick<ItemList, "items" | "chunks"> {
+  const filled = chunks.filter(({ length }) => length > 0);
+  return { items: flat(each(filled)), chunks: each(filled) };
+}
+
+async function* each<T>(values: readonly T[]): AsyncGenerator<T, void, undefined> {
+  yield* values;
+}
+
+async function* flat(
+  chunks: AsyncIterable<readonly Item[]>,
+): AsyncGenerator<Item, void, undefined> {
+  for await (const items of chunks) yield* items;
+}

@@ -1,0 +1,132 @@
+import { expired, type Status } from "#meta";
+import { StoreFault } from "#storage";
+import type { Audience } from "./dispatcher.ts";
+import type { EventBatch, ItemEvent } from "../contract.ts";
+import { faultError } from "../codec/faults.ts";
+import type { Group } from "./watcher-set.ts";
+
+type Step = IteratorResult<EventBatch, undefined>;
+
+const done: Step = { done: true, value: undefined };
+/** Changes that one who lags is given at a time, about. */
+const mostMissed = 1000;
+
+interface FollowerOptions {
+  readonly group: Group;
+  /** Everything up to here has been seen. */
+  readonly position: number;
+  readonly bookmarks: Bookmarks | undefined;
+}
+
+export interface Bookmarks {
+  /** When the next one is due after `now`; both in milliseconds since 1970. */
+  next(now: number): number;
+}
+
+/** One watch, from the moment on when it has seen the past that it asked for. */
+export class Follower {
+  readonly group: Group;
+  readonly bookmarks: boolean;
+  readonly #audience: Audience;
+  readonly #bookmarks: Bookmarks | undefined;
+  #position: number;
+  #bookmarkAt: number;
+  #waiting: ((step: Step) => void) | undefined;
+  #fault: Status | undefined;
+  #ended = false;
+
+  constructor(audience: Audience, options: FollowerOptions, now: number) {
+    this.#audience = audience;
+    this.group = options.group;
+    this.#position = options.position;
+    this.#bookmarks = options.bookmarks;
+    this.bookmarks = options.bookmarks !== undefined;
+    this.#bookmarkAt = options.bookmarks?.next(now) ?? 0;
+    if (audience.join(this, this.#position)) return;
+    this.#fault = expired("too old resource version: the cache began anew").status;
+  }
+
+  next(): Promise<Step> {
+    if (this.#fault !== undefined) return Promise.resolve(this.#lastWords(this.#fault));
+    if (this.#ended) return Promise.resolve(done);
+    const missed = this.#missed();
+    if (missed !== undefined) return Promise.resolve(missed);
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+    });
+  }
+
+  /** What happened after one revision and up to another, as the group sees it. */
+  hand(batch: EventBatch, after: number, to: number): void {
+    const waiting = this.#waiting;
+    // Who is busy asks for it; who has joined meanwhile has seen it.
+    if (waiting === undefined || this.#position >= to) return;
+    if (this.#position > after) {
+      // A watch from the future: only a part of the batch is for it.
+      const missed = this.#missed();
+      if (missed === undefined) return;
+      this.#waiting = undefined;
+      waiting(missed);
+      return;
+    }
+    this.#waiting = undefined;
+    this.#position = to;
+    waiting({ done: false, value: batch });
+  }
+
+  /** Everything up to `revision` has been seen by who waits. */
+  bookmark(now: number, revision: number): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined || now < this.#bookmarkAt || this.#position > revision) return;
+    this.#bookmarkAt = this.#bookmarks!.next(now);
+    this.#waiting = undefined;
+    this.#position = revision;
+    waiting(alone([{ type: "BOOKMARK", revision, initialEventsEnd: false }]));
+  }
+
+  /** Ends the watch with an error. */
+  fail(status: Status): void {
+    this.#audience.leave(this);
+    if (this.#ended || this.#fault !== undefined) return;
+    this.#fault = status;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.(this.#lastWords(status));
+  }
+
+  end(): void {
+    this.#audience.leave(this);
+    this.#ended = true;
+    this.#fault = undefined;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.(done);
+  }
+
+  #lastWords(status: Status): Step {
+    this.#fault = undefined;
+    this.#ended = true;
+    return alone([{ type: "ERROR", status }]);
+  }
+
+  /** Undefined when there is nothing, and the position then is the cursor. */
+  #missed(): Step | undefined {
+    while (this.#position < this.#audience.cursor) {
+      try {
+        const { events, position } = this.#audience.missed(this.group, this.#position, mostMissed);
+        this.#position = position;
+        if (events.length > 0) return alone(events);
+      } catch (fault) {
+        if (!(fault instanceof StoreFault)) throw fault;
+        this.#audience.leave(this);
+        return this.#lastWords(faultError(fault).status);
+      }
+    }
+    return undefined;
+  }
+}
+
+/** A batch for one watch only. */
+export function alone(events: readonly ItemEvent[]): { done: false; value: EventBatch } {
+  return { done: false, value: { events, encoded: undefined } };
+}

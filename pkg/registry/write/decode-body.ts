@@ -1,0 +1,207 @@
+import { badRequest, parseYaml, type Resource } from "#meta";
+import {
+  applyDefaults,
+  DecodeFault,
+  fromJson,
+  fromProtobuf,
+  JsonFault,
+  parseJson,
+  type ParsedJson,
+  toJson,
+  unwrapEnvelope,
+} from "#schema";
+import type { Body, Target, WriteOptions } from "../contract.ts";
+import { type Environment, hookContext } from "../context.ts";
+import { noteCleared } from "./managed-fields.ts";
+import { checkCustomTypeMeta, nameIn } from "./custom-resource-errors.ts";
+import { cannotHandle, checkTypeMeta, jsonTypeMeta, type TypeMeta } from "../codec/type-meta.ts";
+
+/** A client's object in hub form, defaulted, and what the client is to be warned of. */
+export interface Decoded {
+  readonly object: any;
+  readonly warnings: string[];
+}
+
+/**
+ * Reads a request body as an object of the target's kind in the version that the client speaks, and
+ * brings it into the hub version. Throws 400 in the words of Kubernetes' decoders.
+ */
+export function decodeBody(
+  environment: Environment,
+  target: Target,
+  body: Body,
+  options: WriteOptions,
+): Decoded {
+  const decoded =
+    body.format === "protobuf"
+      ? decodeProtobuf(environment, target, body.bytes)
+      : decodeText(environment, target, { body, options });
+  noteSent(target, decoded.object);
+  return decoded;
+}
+
+/** For the record: the object in the version that the client speaks. */
+function noteSent({ notes, resource }: Target, object: any): void {
+  if (notes === undefined) return;
+  const { struct, served, groupVersion, kind } = resource;
+  const json = (): string => {
+    const spoken = served.convert === "hub" ? object : served.convert.down(object);
+    return toJson(struct, spoken, { kind: kind.kind, apiVersion: groupVersion });
+  };
+  notes.sent({ metadata: object.metadata, json });
+}
+
+function decodeProtobuf(environment: Environment, target: Target, bytes: Uint8Array): Decoded {
+  const { resource } = target;
+  const envelope = unrecognized(resource, bytes, () => {
+    if (bytes.length === 0) throw new DecodeFault("empty data");
+    const found = unwrapEnvelope(bytes);
+    if (found === undefined) {
+      throw new DecodeFault(
+        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
+      );
+    }
+    if (bytes.length === envelopePrefixLength) throw new DecodeFault("empty body");
+    return found;
+  });
+  const named = unrecognized(resource, bytes, () => completed(resource, envelope));
+  checkTypeMeta(environment, resource, named);
+  const object = unhandled(resource, named, () => fromProtobuf(resource.struct, envelope.raw));
+  return { object: toHub(environment, target, object), warnings: [] };
+}
+
+const envelopePrefixLength = 4;
+
+function decodeText(
+  environment: Environment,
+  target: Target,
+  { body, options }: { readonly body: Body; readonly options: WriteOptions },
+): Decoded {
+  const { resource } = target;
+  const { parsed, repeated } = unrecognized(resource, body.bytes, () => parseText(body));
+  const value = parsed.value ?? {};
+  const named = unrecognized(resource, body.bytes, () => namedIn(resource, value, body));
+  if (resource.kind.custom === undefined) checkTypeMeta(environment, resource, named);
+  else checkCustomTypeMeta(resource, named, nameIn(value));
+  const unknown: string[] = [];
+  const { literals = false } = parsed;
+  const object = unhandled(resource, named, () =>
+    fromJson(resource.struct, value, { root: true, unknown, literals }),
+  );
+  const problems = { repeated, unknown };
+  if (options.fieldValidation === "Strict") refuseProblems(resource, named, problems);
+  const warnings = options.fieldValidation === "Warn" ? warningsOf(problems) : [];
+  const hub = toHub(environment, target, object);
+  noteCleared(value, hub);
+  return { object: hub, warnings };
+}
+
+/** Keys given twice; YAML tells of all of them in one fault. */
+interface Repeated {
+  readonly keys: readonly string[];
+  readonly strict: readonly string[];
+}
+
+function parseText({ bytes, format }: Body): { parsed: ParsedJson; repeated: Repeated } {
+  if (format === "yaml") {
+    const { value, duplicates } = parseYaml(Buffer.from(bytes).toString("utf8"));
+    const all = `yaml: unmarshal errors:\n${duplicates.map((line) => `  ${line}`).join("\n")}`;
+    const repeated = { keys: duplicates, strict: duplicates.length > 0 ? [all] : [] };
+    return { parsed: { value, duplicates }, repeated };
+  }
+  if (format === "cbor") throw new DecodeFault("CBOR is not served");
+  const parsed = parseJsonBody(bytes);
+  const keys = parsed.duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
+  return { parsed, repeated: { keys, strict: keys } };
+}
+
+function parseJsonBody(bytes: Uint8Array): ParsedJson {
+  try {
+    return parseJson(bytes);
+  } catch (fault) {
+    if (!(fault instanceof JsonFault)) throw fault;
+    throw new JsonFault(`couldn't get version/kind; json parse error: ${fault.message}`);
+  }
+}
+
+interface FieldProblems {
+  readonly repeated: Repeated;
+  /** Paths of fields that the kind does not have. */
+  readonly unknown: readonly string[];
+}
+
+function unknownFields({ unknown }: FieldProblems): readonly string[] {
+  return unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
+}
+
+function warningsOf(problems: FieldProblems): string[] {
+  return [...problems.repeated.keys, ...unknownFields(problems)];
+}
+
+/** What `fieldValidation=Strict` refuses, as one line; "" for nothing. */
+function refuseProblems(resource: Resource, named: TypeMeta, problems: FieldProblems): void {
+  const all = [...problems.repeated.strict, ...unknownFields(problems)];
+  if (all.length === 0) return;
+  throw cannotHandle(resource, named, `strict decoding error: ${all.join(", ")}`);
+}
+
+/** From the version that the client speaks into the hub version, defaulted. */
+export function toHub(environment: Environment, target: Target, object: any): any {
+  const { kind, served, struct } = target.resource;
+  applyDefaults(struct, object);
+  const hub = served.convert === "hub" ? object : served.convert.up(object);
+  kind.hooks.default?.(hub, hookContext(environment, target));
+  return hub;
+}
+
+/** What the body says that it is. Custom resources must say it themselves. */
+function namedIn(resource: Resource, value: unknown, { bytes }: Body): TypeMeta {
+  const named = jsonTypeMeta(value);
+  if (resource.kind.custom === undefined) return completed(resource, named);
+  if (named.kind !== "") return named;
+  throw new DecodeFault(`Object 'Kind' is missing in '${Buffer.from(bytes).toString("utf8")}'`);
+}
+
+/** A body may leave out what the path says already. */
+function completed(resource: Resource, { apiVersion, kind }: TypeMeta): TypeMeta {
+  if (apiVersion.split("/").length > 2) {
+    throw new DecodeFault(`unexpected GroupVersion string: ${apiVersion}`);
+  }
+  return { apiVersion: apiVersion || resource.groupVersion, kind: kind || resource.kind.kind };
+}
+
+/** Faults before the kind is known. */
+function unrecognized<T>({ kind }: Resource, bytes: Uint8Array, work: () => T): T {
+  try {
+    return work();
+  } catch (fault) {
+    if (!isDecodeFault(fault)) throw fault;
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind.kind}): ` +
+        `${fault.message} (${summary(bytes)})`,
+    );
+  }
+}
+
+/** Faults once the kind is known. */
+function unhandled<T>(resource: Resource, named: TypeMeta, work: () => T): T {
+  try {
+    return work();
+  } catch (fault) {
+    if (!isDecodeFault(fault)) throw fault;
+    throw cannotHandle(resource, named, fault.message);
+  }
+}
+
+function isDecodeFault(fault: unknown): fault is Error {
+  if (fault instanceof JsonFault || fault instanceof DecodeFault) return true;
+  return fault instanceof Error && fault.name === "YamlFault";
+}
+
+/** The first bytes of a body, as text if it looks like JSON and else in hexadecimal. */
+function summary(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "<empty>";
+  const head = Buffer.from(bytes.subarray(0, 30));
+  const text = head.toString(bytes[0] === 0x7b ? "utf8" : "hex");
+  return bytes.length > 30 ? `${text} ...` : text;
+}

@@ -1,0 +1,421 @@
+import assert from "node:assert/strict";
+import { entriesAfterUpdate } from "#fieldmanager";
+import { type JsonObject, seededRandom } from "#base";
+import type { Resource, StatusError } from "#meta";
+import { arbitrary } from "#schema";
+import { memoryBackend, objectStore, StoreFault } from "#storage";
+import type { PatchOptions, WriteAnswer } from "../contract.ts";
+import { own, ownedWrite, viewOf, zeroOf } from "./managed-fields.ts";
+import { jsonBody, refusal, testRegistry, type TestRegistry } from "../testing.ts";
+
+const maps = "v1/configmaps/ns";
+
+/** One line per entry: `Update test f:data{.,f:a}`, with the seconds of the test's minute. */
+function owners({ item }: Pick<WriteAnswer, "item">): readonly string[] {
+  const entries: readonly any[] = item.object.metadata.managedFields ?? [];
+  return entries.map(({ operation, manager, subresource, time, fieldsV1, apiVersion }) => {
+    const where = subresource === undefined ? "" : `/${subresource}`;
+    const when = time === undefined ? "never" : String(Number(time.slice(17, 19)));
+    const version = apiVersion === "v1" ? "" : ` ${apiVersion}`;
+    return `${operation} ${manager}${where} ${when}${version} ${brief(fieldsV1.value)}`;
+  });
+}
+
+function brief(fields: object): string {
+  const parts = Object.entries(fields).map(([element, below]) => {
+    const inner = brief(below as object);
+    return inner === "" ? element : `${element}{${inner}}`;
+  });
+  return parts.join(",");
+}
+
+/** Applies a ConfigMap's data and metadata by name. */
+function apply(
+  api: TestRegistry,
+  manager: string,
+  object: object,
+  options: Partial<PatchOptions> = {},
+): Promise<WriteAnswer> {
+  const { metadata, ...rest } = object as { readonly metadata?: object };
+  const document = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "a", ...metadata },
+    ...rest,
+  };
+  const all = { patchType: "apply", fieldManager: manager, ...options } as const;
+  return api.patch(`${maps}/a`, document, all);
+}
+
+describe("ownership", () => {
+  it("of a new object is its creator's, but for what is never owned", async () => {
+    const api = await testRegistry();
+    const object = {
+      metadata: { name: "a", labels: { l: "1" }, annotations: {} },
+      data: { b: "1", a: "1" },
+    };
+    const made = await api.post(maps, object);
+    const fields = "f:data{.,f:a,f:b},f:metadata{f:labels{.,f:l}}";
+    assert.deepEqual(owners(made), [`Update test 0 ${fields}`]);
+    const named = await api.post(
+      maps,
+      { metadata: { name: "b" }, data: { a: "1" } },
+      {
+        fieldManager: "me",
+      },
+    );
+    assert.deepEqual(owners(named), ["Update me 0 f:data{.,f:a}"]);
+    assert.deepEqual(owners(await api.post(maps, { metadata: { name: "c" } })), []);
+  });
+
+  it("moves with changes, and its time with them", async () => {
+    const api = await testRegistry();
+    await api.post(maps, { metadata: { name: "a" }, data: { a: "1", b: "1" } });
+    api.clock.advance(5000);
+    const patched = await api.patch(
+      `${maps}/a`,
+      { data: { b: "2", c: "1" } },
+      {
+        fieldManager: "p",
+      },
+    );
+    const both = ["Update test 0 f:data{.,f:a}", "Update p 5 f:data{f:b,f:c}"];
+    assert.deepEqual(owners(patched), both);
+    api.clock.advance(5000);
+    const put = { metadata: { name: "a" }, data: { b: "2", c: "1" } };
+    assert.deepEqual(owners(await api.put(`${maps}/a`, put, { fieldManager: "q" })), [
+      "Update test 0 f:data",
+      "Update p 5 f:data{f:b,f:c}",
+    ]);
+  });
+
+  it("is left alone by what changes nothing, which is no write", async () => {
+    const api = await testRegistry();
+    const made = await apply(api, "m", { data: { a: "1" } });
+    api.clock.advance(5000);
+    const again = await apply(api, "m", { data: { a: "1" } });
+    assert.equal(again.item.revision, made.item.revision);
+    assert.deepEqual(owners(again), owners(made));
+    const null_ = await apply(api, "m", { data: { a: "1", b: null } });
+    api.clock.advance(5000);
+    const nullAgain = await apply(api, "m", { data: { a: "1", b: null } });
+    assert.equal(nullAgain.item.revision, null_.item.revision);
+    assert.deepEqual(owners(nullAgain), ["Apply m 5 f:data{f:a,f:b}"]);
+  });
+
+  it("is told by endpoint; the status endpoint gives no spec away, and the reverse", async () => {
+    const api = await testRegistry();
+    const path = "policy/v1/poddisruptionbudgets/ns";
+    await api.post(path, {
+      metadata: { name: "a" },
+      spec: { maxUnavailable: 1 },
+      status: { currentHealthy: 3 },
+    });
+    const condition = {
+      type: "X",
+      status: "True",
+      reason: "R",
+      lastTransitionTime: "2030-01-01T00:00:00Z",
+    };
+    const status = { currentHealthy: 2, conditions: [condition] };
+    const written = await api.patch(`${path}/a/status`, { spec: { maxUnavailable: 5 }, status });
+    assert.deepEqual(owners(written), [
+      "Update test 0 policy/v1 f:spec{f:maxUnavailable}",
+      'Update test/status 0 policy/v1 f:status{f:conditions{.,k:{"type":"X"}{.,' +
+        "f:lastTransitionTime,f:message,f:reason,f:status,f:type}},f:currentHealthy}",
+    ]);
+  });
+
+  it("follows a field through versions", async () => {
+    const api = await testRegistry();
+    const path = "horizontalpodautoscalers/ns";
+    const scaleTargetRef = { kind: "Deployment", name: "d", apiVersion: "apps/v1" };
+    await api.post(`autoscaling/v1/${path}`, {
+      metadata: { name: "h" },
+      spec: { scaleTargetRef, maxReplicas: 3, minReplicas: 2 },
+    });
+    const patched = await api.patch(
+      `autoscaling/v2/${path}/h`,
+      { spec: { maxReplicas: 4 } },
+      {
+        fieldManager: "two",
+      },
+    );
+    assert.deepEqual(owners(patched), [
+      "Update test 0 autoscaling/v1 f:spec{f:minReplicas,f:scaleTargetRef," +
+        "f:targetCPUUtilizationPercentage}",
+      "Update two 0 autoscaling/v2 f:spec{f:maxReplicas}",
+    ]);
+  });
+
+  it("can be handed over, taken away, and never invented into an error", async () => {
+    const api = await testRegistry();
+    await api.post(maps, { metadata: { name: "a" }, data: { a: "1" } });
+    const entry = {
+      manager: "other",
+      operation: "Apply",
+      apiVersion: "v1",
+      time: "2030-01-01T00:00:07Z",
+      fieldsType: "FieldsV1",
+      fieldsV1: { "f:data": { "f:a": {}, "f:gone": {} } },
+    };
+    const replace = (value: unknown): Promise<WriteAnswer> =>
+      api.patch(`${maps}/a`, { metadata: { managedFields: value } });
+    const handed = ["Apply other 7 f:data{f:a,f:gone}"];
+    assert.deepEqual(owners(await replace([entry])), handed);
+    const lies = [
+      [{ ...entry, operation: "Patch" }],
+      [{ ...entry, apiVersion: "" }],
+      [{ ...entry, fieldsV1: { a: {} } }],
+      [{ ...entry, fieldsV1: 5 }],
+      null,
+    ];
+    for (const lie of lies) assert.deepEqual(owners(await replace(lie)), handed);
+    assert.deepEqual(owners(await replace([{ ...entry, apiVersion: "v0" }])), []);
+    assert.deepEqual(owners(await replace([entry])), handed, "an object without may get some");
+    assert.deepEqual(owners(await replace([{ ...entry, apiVersion: "a/b/c" }])), []);
+    await replace([entry]);
+    assert.deepEqual(owners(await replace([])), []);
+    await replace([entry]);
+    assert.deepEqual(owners(await replace([{}])), []);
+    const untracked = await api.patch(`${maps}/a`, { data: { b: "1" } });
+    assert.deepEqual(owners(untracked), [], "an update does not begin to track");
+    assert.deepEqual(owners(await apply(api, "m", { data: { c: "1" } })), [
+      "Apply m 0 f:data{f:c}",
+      "Update before-first-apply 0 f:data{.,f:a,f:b}",
+    ]);
+  });
+
+  it("survives admission that spoils it", async () => {
+    const api = await testRegistry({
+      mutating: [
+        ({ object }) => {
+          if (object.data?.spoil) object.metadata.managedFields = [{ operation: "Nope" }];
+          return Promise.resolve([]);
+        },
+      ],
+    });
+    const made = await api.post(maps, { metadata: { name: "a" }, data: { spoil: "1" } });
+    assert.deepEqual(owners(made), ["Update test 0 f:data{.,f:spoil}"]);
+    assert.match(made.warnings[0] ?? "", /^\.metadata\.managedFields was in an invalid state af/);
+  });
+
+  it("gives way where the store has no room for it", async () => {
+    const store = objectStore(memoryBackend(), { root: "/registry" });
+    const limited = {
+      ...boundTo(store),
+      create: (key: string, value: Uint8Array, options?: object) => {
+        if (value.length > 2000 && Buffer.from(value).includes("managedFields")) {
+          throw new StoreFault({ kind: "too-large", message: "too large" });
+        }
+        return store.create(key, value, options);
+      },
+    };
+    const api = await testRegistry({ store: limited });
+    const data = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`key-${at}`, "x"]));
+    assert.deepEqual(owners(await api.post(maps, { metadata: { name: "b" }, data })), []);
+    assert.match(await refusal(apply(api, "m", { data })), /too large/);
+  });
+
+  it("found for a creation is what comparing with nothing finds, for every kind", async () => {
+    const { catalog, target } = await testRegistry();
+    const environment = { catalog, timestamp: () => "2030-01-01T00:00:00Z" } as never;
+    for (const resource of catalog.resources) {
+      const { struct, groupVersion, kind } = resource;
+      const random = seededRandom(`${groupVersion} ${kind.kind}`);
+      const asStored: Resource = { ...resource, served: { ...resource.served, convert: "hub" } };
+      for (let round = 0; round < 5; round++) {
+        const object = arbitrary(struct, random) as JsonObject & { readonly metadata: object };
+        const { managedFields: _entries, ...metadata } = object.metadata as any;
+        const made = { ...object, metadata };
+        const write = ownedWrite(environment, { ...target(maps), resource }, "me");
+        const compared = entriesAfterUpdate(write, {
+          live: () => zeroOf(struct),
+          next: () => viewOf(asStored, made),
+          creation: true,
+          entries: undefined,
+          sent: undefined,
+        });
+        // Random lists may lack keys, and then nobody is to own anything.
+        if (compared.length === 0) continue;
+        own(
+          environment,
+          { ...target(maps), resource: asStored },
+          {
+            object: made,
+            old: undefined,
+            fieldManager: "me",
+          },
+        );
+        const title = `${groupVersion} ${kind.kind}`;
+        assert.equal(JSON.stringify(metadata.managedFields), JSON.stringify(compared), title);
+      }
+    }
+  });
+});
+
+function boundTo<T extends object>(instance: T): T {
+  return new Proxy(instance, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
+describe("apply", () => {
+  it("creates, merges, gives up, and takes by force", async () => {
+    const api = await testRegistry();
+    const made = await apply(api, "a", { data: { x: "1", y: "1" } });
+    assert.equal(made.created, true);
+    await apply(api, "b", { data: { z: "1" } });
+    assert.equal(
+      await refusal(apply(api, "b", { data: { x: "2", y: "2" } })),
+      '409 Conflict Apply failed with 2 conflicts: conflicts with "a":\n- .data.x\n- .data.y',
+    );
+    const forced = await apply(api, "b", { data: { x: "2" } }, { force: true });
+    assert.deepEqual(forced.item.object.data, { x: "2", y: "1" });
+    assert.deepEqual(owners(forced), ["Apply a 0 f:data{f:y}", "Apply b 0 f:data{f:x}"]);
+    const { item } = await apply(api, "a", {});
+    assert.deepEqual(item.object.data, { x: "2" });
+  });
+
+  it("names every conflict as a cause", async () => {
+    const api = await testRegistry();
+    await api.post(maps, { metadata: { name: "a" }, data: { x: "1" } });
+    const error: StatusError = await apply(api, "b", { data: { x: "2" } }).then(
+      () => assert.fail("no conflict"),
+      (fault: unknown) => fault as StatusError,
+    );
+    assert.deepEqual(error.status.details?.causes, [
+      {
+        reason: "FieldManagerConflict",
+        message: 'conflict with "test" using v1',
+        field: ".data.x",
+      },
+    ]);
+  });
+
+  it("answers a dry run and stores nothing", async () => {
+    const api = await testRegistry();
+    const dry = await apply(api, "a", { data: { x: "1" } }, { dryRun: true });
+    assert.deepEqual([dry.created, dry.item.object.data], [true, { x: "1" }]);
+    assert.match(await refusal(api.get(`${maps}/a`)), /^404/);
+  });
+
+  const refused: readonly (readonly [string, unknown, RegExp])[] = [
+    ["another kind", { kind: "Secret", apiVersion: "v1" }, /^400 .*invalid object type: \/v1, Kin/],
+    ["another name", { metadata: { name: "b" } }, /^400 .*the name of the object \(b\) does not/],
+    ["owners", { metadata: { managedFields: [] } }, /^400 .*metadata.managedFields must be nil$/],
+    ["unknown fields", { bogus: 1 }, /^500 - failed to create typed .*\.bogus: field not declared/],
+    ["wrong types", { data: { a: 1 } }, /^500 .*\.data\.a: expected string, got &value.valueUns/],
+    ["a uid of nothing", { metadata: { uid: "x" } }, /^409 .*uid mismatch: the provided object/],
+  ];
+  for (const [title, object, expected] of refused) {
+    it(`refuses ${title}`, async () => {
+      const api = await testRegistry();
+      assert.match(await refusal(apply(api, "a", object as object)), expected);
+    });
+  }
+
+  it("refuses what is no document", async () => {
+    const api = await testRegistry();
+    const send = (text: string): Promise<string> =>
+      refusal(
+        api.registry.patch(
+          api.target(`${maps}/a`),
+          { bytes: Buffer.from(text), format: "yaml" },
+          {
+            dryRun: false,
+            fieldManager: "m",
+            fieldValidation: "Warn",
+            patchType: "apply",
+            force: false,
+          },
+        ),
+      );
+    assert.match(await send(""), /^400 BadRequest invalid object type: \/, Kind=$/);
+    assert.match(await send("[]"), /^400 .*error decoding YAML: .*cannot unmarshal array into Go/);
+    assert.match(await send("a: [b"), /^400 .*error converting YAML to JSON: yaml: line 1: did no/);
+    const deep = `{"apiVersion":"v1","kind":"ConfigMap","data":${'{"a":'.repeat(5000)}1`;
+    assert.match(await send(`${deep}${"}".repeat(5001)}`), /^(400|500) /);
+  });
+
+  it("takes over from kubectl's client-side apply, and keeps its annotation", async () => {
+    const api = await testRegistry();
+    const name = "kubectl.kubernetes.io/last-applied-configuration";
+    const last = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { x: "1" } };
+    await api.post(
+      maps,
+      { metadata: { name: "a", annotations: { [name]: JSON.stringify(last) } }, data: { x: "1" } },
+      { fieldManager: "kubectl-client-side-apply" },
+    );
+    assert.match(await refusal(apply(api, "other", { data: { x: "2" } })), /^409/);
+    const { item } = await apply(api, "kubectl", { data: { x: "2" } });
+    assert.equal(item.object.data.x, "2");
+    const expected = '{"apiVersion":"v1","data":{"x":"2"},"kind":"ConfigMap","metadata":';
+    assert.equal(item.object.metadata.annotations[name], `${expected}{"name":"a"}}\n`);
+  });
+
+  it("of the same again never writes, whoever applied what before in which version", async () => {
+    const api = await testRegistry();
+    const random = seededRandom("again");
+    const scaleTargetRef = { kind: "Deployment", name: "d", apiVersion: "apps/v1" };
+    const write = (version: string, manager: string, object: object): Promise<WriteAnswer> => {
+      const apiVersion = `autoscaling/${version}`;
+      const document = { apiVersion, kind: "HorizontalPodAutoscaler", ...object };
+      const options = { patchType: "apply", fieldManager: manager, force: true } as const;
+      return api.patch(`${apiVersion}/horizontalpodautoscalers/ns/h`, document, options);
+    };
+    for (let round = 0; round < 60; round++) {
+      const manager = random.pick(["a", "b", "c"]);
+      const version = random.pick(["v1", "v2"]);
+      const own = { [`${manager}-${random.below(3)}`]: String(random.below(3)) };
+      const replicas = random.next() < 0.5 ? { minReplicas: 1 + random.below(2) } : {};
+      const spec = { scaleTargetRef, maxReplicas: 3 + random.below(3), ...replicas };
+      const object = { metadata: { name: "h", labels: own }, spec };
+      const once = await write(version, manager, object);
+      api.clock.advance(1000);
+      const twice = await write(version, manager, object);
+      const why = `round ${round}: ${version} ${manager} ${JSON.stringify(object)}`;
+      assert.equal(twice.item.revision, once.item.revision, why);
+      assert.deepEqual(owners(twice), owners(once), why);
+    }
+  });
+
+  it("of many managers at once loses nothing", async () => {
+    const api = await testRegistry();
+    const names = Array.from({ length: 100 }, (_, at) => `m${at}`);
+    await Promise.all(names.map((name) => apply(api, name, { data: { [name]: "1" } })));
+    const { object } = await api.get(`${maps}/a`);
+    assert.equal(Object.keys(object.data).length, names.length);
+    assert.equal(object.metadata.managedFields.length, names.length);
+  });
+
+  it("meets a wall of owners in time", async () => {
+    const api = await testRegistry();
+    await api.post(maps, { metadata: { name: "a" }, data: { x: "1" } });
+    const managedFields = Array.from({ length: 20_000 }, (_, at) => ({
+      manager: `m${at}`,
+      operation: "Update",
+      apiVersion: "v1",
+      fieldsType: "FieldsV1",
+      fieldsV1: { "f:data": { [`f:k${at}`]: {} } },
+    }));
+    const start = process.cpuUsage().user;
+    const answer = await api.registry.patch(
+      api.target(`${maps}/a`),
+      jsonBody({ metadata: { managedFields }, data: { x: "2" } }),
+      {
+        dryRun: false,
+        fieldManager: "me",
+        fieldValidation: "Warn",
+        patchType: "merge",
+        force: undefined,
+      },
+    );
+    assert.equal(answer.item.object.metadata.managedFields.length, 10);
+    // Seconds of CPU; what is quadratic here takes minutes.
+    assert.ok(process.cpuUsage().user - start < 10_000_000);
+  });
+});

@@ -1,0 +1,261 @@
+import { deepClone, type JsonObject, memoize } from "#base";
+import {
+  createdFields,
+  creationEntries,
+  ElementFault,
+  entriesAfterUpdate,
+  entriesFault,
+  leftOut,
+  type ManagedFieldsEntry,
+  type OwnedWrite,
+  OwnershipFault,
+  rootShape,
+  type Shape,
+  type Versions,
+} from "#fieldmanager";
+import { groupVersionOf, type KindVersion, type Resource, resolve } from "#meta";
+import { DecodeFault, fromJson, type StructType, toJson, toJsonValue } from "#schema";
+import type { Attributes } from "../admission/handler.ts";
+import type { Target } from "../contract.ts";
+import { dropEmpties } from "../codec/null-empty-collections.ts";
+import type { Environment } from "../context.ts";
+import { scopeOf } from "./managed-fields-scope.ts";
+
+/**
+ * Who owns which field, kept in metadata.managedFields. It is worked out on the object as the
+ * client wants it, in the version that the client speaks, before admission and the kind's own
+ * preparation.
+ */
+
+const lastApplied = "kubectl.{label}/last-applied-configuration";
+
+/** A write by `manager`, or if that is "" by the user agent. */
+export function ownedWrite(environment: Environment, target: Target, manager: string): OwnedWrite {
+  const { resource, subresource } = target;
+  return {
+    versions: versionsOf(environment, resource),
+    apiVersion: resource.groupVersion,
+    kind: resource.kind.kind,
+    scope: scopeOf(resource.kind, subresource),
+    manager: managerName(target, manager),
+    subresource,
+    now: environment.timestamp(),
+    get annotation() {
+      return resolve(lastApplied, environment.catalog.domain);
+    },
+  };
+}
+
+function managerName({ userAgent }: Target, fieldManager: string): string {
+  return fieldManager || printable(userAgent);
+}
+
+interface Owning {
+  /** Wanted, in hub form; its managedFields are what the client sent. Changed in place. */
+  readonly object: any;
+  /** What is there; undefined for a creation. */
+  readonly old: any;
+  readonly fieldManager: string;
+}
+
+/** Gives the fields that a create, replace or patch changes to whoever asked for it. */
+export function own(environment: Environment, target: Target, owning: Owning): void {
+  const { object, old } = owning;
+  const sent: Entries = object.metadata.managedFields;
+  const entries =
+    old === undefined && sent === undefined
+      ? entriesOfNew(environment, target, owning)
+      : entriesOfChanged(environment, target, { ...owning, sent });
+  setEntries(object.metadata, entries);
+}
+
+/** By far the most frequent case, and so a way of its own. */
+function entriesOfNew(
+  environment: Environment,
+  target: Target,
+  { object, fieldManager }: Owning,
+): NonNullable<Entries> {
+  const { resource, subresource } = target;
+  const scope = scopeOf(resource.kind, subresource);
+  const { open } = resource.struct;
+  if (subresource !== "" || !("ignored" in scope) || open !== undefined) {
+    return entriesOfChanged(environment, target, { object, old: undefined, fieldManager });
+  }
+  const left = leftOut(scope.ignored);
+  try {
+    const fields = createdFields(resource.struct, servedObject(resource, object), left);
+    const by = {
+      manager: managerName(target, fieldManager),
+      apiVersion: resource.groupVersion,
+      now: environment.timestamp(),
+    };
+    return creationEntries(by, fields);
+  } catch (fault) {
+    if (fault instanceof ElementFault) return [];
+    throw fault;
+  }
+}
+
+function entriesOfChanged(
+  environment: Environment,
+  target: Target,
+  { object, old, fieldManager, sent }: Owning & { readonly sent?: Entries },
+): NonNullable<Entries> {
+  const { resource } = target;
+  return entriesAfterUpdate(ownedWrite(environment, target, fieldManager), {
+    live: () => (old === undefined ? zeroOf(resource.struct) : viewOf(resource, old)),
+    next: () => viewOf(resource, object),
+    creation: old === undefined,
+    entries: old?.metadata.managedFields,
+    sent,
+  });
+}
+
+export function setEntries(metadata: any, entries: readonly ManagedFieldsEntry[]): void {
+  if (entries.length === 0) delete metadata.managedFields;
+  else metadata.managedFields = entries;
+}
+
+/** Marks that the client takes all owners away, which the decoder would not tell from silence. */
+export function noteCleared(document: unknown, object: any): void {
+  const metadata = (document as { readonly metadata?: unknown } | undefined)?.metadata;
+  const sent = (metadata as { readonly managedFields?: unknown } | undefined)?.managedFields;
+  if (Array.isArray(sent) && sent.length === 0) object.metadata.managedFields = [];
+}
+
+/** A hub object as JSON in the version of the resource, without its owners. */
+export function viewOf(resource: Resource, hub: any): JsonObject {
+  const object = servedObject(resource, hub);
+  const { managedFields: _entries, ...metadata } = object.metadata;
+  return toJsonValue(resource.struct, { ...object, metadata });
+}
+
+function servedObject({ served }: Resource, hub: any): any {
+  return served.convert === "hub" ? hub : served.convert.down(hub);
+}
+
+/** The object of a kind with nothing set, as JSON. */
+export const zeroOf = memoize((struct: StructType<any>): JsonObject =>
+  toJsonValue(struct, fromJson(struct, {}, { root: true })),
+);
+
+const longestManager = 128;
+
+const plainName = /^[ -~]{0,128}$/;
+
+/** The printable part of a user agent, as far as a manager's name may be long. */
+function printable(userAgent: string): string {
+  if (plainName.test(userAgent)) return userAgent;
+  let name = "";
+  let bytes = 0;
+  for (const character of userAgent) {
+    if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) continue;
+    bytes += Buffer.byteLength(character);
+    if (bytes > longestManager) break;
+    name += character;
+  }
+  return name;
+}
+
+function versionsOf(environment: Environment, resource: Resource): Versions {
+  const { groupVersion, struct, served } = resource;
+  const find = (apiVersion: string): Pick<KindVersion, "struct" | "convert"> | undefined => {
+    if (apiVersion === groupVersion) return { struct, convert: served.convert };
+    if (apiVersion.split("/").length > 2) {
+      throw new OwnershipFault(`unexpected GroupVersion string: ${apiVersion}`);
+    }
+    const { domain } = environment.catalog;
+    const { group: usual, versions } = resource.kind;
+    // Versions of another group, as events have them, are those of another kind here.
+    return versions.find(({ group = usual, version }) => {
+      const resolved = resolve(group, domain);
+      return resolved === resource.group && groupVersionOf(resolved, version) === apiVersion;
+    });
+  };
+  return {
+    shapeOf: (apiVersion): Shape | undefined => {
+      const found = find(apiVersion);
+      return found && rootShape(found.struct);
+    },
+    convert: (object, from, to) => {
+      const [source, destination] = [find(from), find(to)];
+      if (source === undefined || destination === undefined) return object;
+      const typeMeta = { kind: resource.kind.kind, apiVersion: to };
+      if (environment.inVersion !== undefined) {
+        const asked = environment.inVersion({ ...object, ...typeMeta, apiVersion: from }, to);
+        return toJsonValue(destination.struct, decode(destination.struct, asked), typeMeta);
+      }
+      const { struct: sourceStruct, convert: up } = source;
+      const { convert: down } = destination;
+      const decoded = decode(sourceStruct, object);
+      const hub = up === "hub" ? decoded : up.up(decoded);
+      const converted = down === "hub" ? hub : down.down(hub);
+      return toJsonValue(destination.struct, converted, typeMeta);
+    },
+  };
+}
+
+function decode(struct: StructType<any>, object: JsonObject): any {
+  try {
+    return fromJson(struct, object, { root: true });
+  } catch (fault) {
+    if (fault instanceof DecodeFault) throw new OwnershipFault(fault.message);
+    throw fault;
+  }
+}
+
+type Entries = readonly ManagedFieldsEntry[] | undefined;
+
+/** The owners of what is about to be written; a deletion writes nothing. */
+export function ownersOf({ object }: Pick<Attributes, "object">): Entries {
+  return object?.metadata.managedFields;
+}
+
+/** Takes back what admission made of owners if that cannot be read, and warns of it. */
+export function restoreOwners(
+  { object }: Pick<Attributes, "object">,
+  before: Entries,
+): readonly string[] {
+  const after = ownersOf({ object });
+  if (after === before) return [];
+  const fault = entriesFault(after);
+  if (fault === "") return [];
+  setEntries(object.metadata, before ?? []);
+  return [
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by " +
+      `an outdated mutating admission controller; please fix your requests: ${fault}`,
+  ];
+}
+
+/**
+ * Takes back the new times of owners if nothing else has changed, so that the write is none.
+ * Changes `object` in place.
+ */
+export function keepTimes({ hub }: Resource, object: any, old: any): void {
+  const [now, before] = [entriesOf(object), entriesOf(old)];
+  if (now.length === 0 || now.length !== before.length) return;
+  if (now.every((entry, index) => entry.time === before[index]?.time)) return;
+  const timeless = (entry: ManagedFieldsEntry): string => {
+    const { time: _time, ...rest } = entry;
+    return JSON.stringify(Object.entries(rest).sort());
+  };
+  const same = now.every((entry, index) => {
+    const other = before[index];
+    return other !== undefined && timeless(entry) === timeless(other);
+  });
+  if (same && text(hub.struct, object) === text(hub.struct, old)) {
+    object.metadata.managedFields = old.metadata.managedFields;
+  }
+}
+
+function entriesOf({ metadata }: any): readonly ManagedFieldsEntry[] {
+  return metadata.managedFields ?? [];
+}
+
+/** An object as it would be stored, without its owners. */
+function text(struct: StructType<any>, object: any): string {
+  const { managedFields: _entries, ...metadata } = object.metadata;
+  const stored = deepClone({ ...object, metadata });
+  dropEmpties(struct, stored);
+  return toJson(struct, stored);
+}

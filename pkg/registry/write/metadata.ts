@@ -1,0 +1,138 @@
+import { type Clock, deepClone, deepEqual } from "#base";
+import { badRequest, type KindRules, type ObjectMeta, type Resource } from "#meta";
+import { toJson } from "#schema";
+import type { Target } from "../contract.ts";
+import { dropEmpties } from "../codec/null-empty-collections.ts";
+import type { Environment } from "../context.ts";
+
+/** What the server alone sets in a new object; whatever the client sent there is forgotten. */
+export function wipeSystemFields(metadata: any): void {
+  delete metadata.uid;
+  delete metadata.creationTimestamp;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+}
+
+/** Identity and birth of a new object. */
+export function fillSystemFields(environment: Environment, metadata: any): void {
+  wipeSystemFields(metadata);
+  metadata.uid = environment.identities.uid();
+  metadata.creationTimestamp = environment.timestamp();
+}
+
+/** RFC 3339 in whole seconds, as Kubernetes writes metav1.Time. */
+export function timestamp(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+/** What the clock says, in that form: it is asked often, and printed once a second. */
+export function timestampsOf(clock: Clock): () => string {
+  let second = Number.NaN;
+  let text = "";
+  return () => {
+    const now = Math.floor(clock.now() / 1000);
+    if (now !== second) text = timestamp(now * 1000);
+    second = now;
+    return text;
+  };
+}
+
+/** Fills in the namespace of the path. Throws 400 where the object names another one. */
+export function matchNamespace(target: Target, metadata: any): void {
+  const named = metadata.namespace ?? "";
+  // One without a namespace in the path has none, whatever it says.
+  if (target.resource.kind.scope === "Cluster") {
+    delete metadata.namespace;
+    return;
+  }
+  if (named === "" || named === target.namespace) {
+    metadata.namespace = target.namespace;
+    return;
+  }
+  throw badRequest(
+    "the namespace of the provided object does not match the namespace sent on the request",
+  );
+}
+
+/** Throws 400 unless the object has the name of the path. */
+export function matchName(target: Target, metadata: any): void {
+  const named = metadata.name ?? "";
+  if (named === target.name) return;
+  throw badRequest(
+    named === ""
+      ? `the name of the object (${target.name} based on URL) was undeterminable: ` +
+          "name must be provided"
+      : `the name of the object (${named}) does not match the name on the URL (${target.name})`,
+  );
+}
+
+/** An owner named twice counts once; the client is warned. */
+export function dropRepeatedOwners(metadata: any, warnings: string[]): void {
+  const owners: NonNullable<ObjectMeta["ownerReferences"]> = metadata.ownerReferences ?? [];
+  if (owners.length < 2) return;
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  const kept = owners.filter((owner) => {
+    const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner;
+    const text = JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion]);
+    const isNew = !seen.has(text);
+    if (isNew) seen.add(text);
+    else repeated.add(uid);
+    return isNew;
+  });
+  if (repeated.size === 0) return;
+  metadata.ownerReferences = kept;
+  warnings.push(
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references " +
+      "in 1.20+, and may reject such requests as early as 1.24; please fix your requests; " +
+      `duplicate UID(s) observed: ${[...repeated].join(", ")}`,
+  );
+}
+
+/** Generation of a new object: the server counts from 1 where the kind counts at all. */
+export function startGeneration(rules: KindRules, metadata: any): void {
+  if (rules.generation) metadata.generation = 1;
+}
+
+/**
+ * What a client cannot change by an update, taken over from what is there before hooks look at it.
+ */
+export function keepSystemFields(metadata: any, old: any): void {
+  if (!metadata.uid) copy(metadata, old, "uid");
+  copy(metadata, old, "creationTimestamp");
+  if (old.deletionTimestamp) copy(metadata, old, "deletionTimestamp");
+  if (metadata.deletionGracePeriodSeconds === undefined) {
+    copy(metadata, old, "deletionGracePeriodSeconds");
+  }
+  copy(metadata, old, "generation");
+  delete metadata.selfLink;
+}
+
+function copy(metadata: any, old: any, field: string): void {
+  if (old[field] === undefined) delete metadata[field];
+  else metadata[field] = old[field];
+}
+
+/**
+ * Generation moves when anything outside metadata and status changes, unless a hook moved it
+ * itself. An empty list is as good as none, as it is once it is stored.
+ */
+export function moveGeneration({ kind, hub }: Resource, object: any, old: any): void {
+  if (!kind.rules.generation) return;
+  const before = BigInt(old.metadata.generation ?? 0);
+  if (BigInt(object.metadata.generation ?? 0) !== before) return;
+  const { metadata, status } = old;
+  const desired = { ...object, metadata, status };
+  if (deepEqual(desired, old)) return;
+  const stored = deepClone(desired);
+  dropEmpties(hub.struct, stored);
+  if (toJson(hub.struct, stored) === toJson(hub.struct, old)) return;
+  object.metadata.generation = successor(before);
+}
+
+/** One more, as a number while that is exact. */
+export function successor(generation: bigint): number | bigint {
+  const next = generation + 1n;
+  return next <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(next) : next;
+}

@@ -1,0 +1,290 @@
+import { compareUtf8 } from "#base";
+import {
+  badRequest,
+  genericFailure,
+  goValue,
+  groupVersionOf,
+  invalid,
+  jsonPatch,
+  mergePatch,
+  PatchFault,
+  plainFailure,
+  requestEntityTooLarge,
+  type Resource,
+  StatusError,
+  strategicMergePatch,
+} from "#meta";
+import {
+  DecodeFault,
+  fromJson,
+  JsonFault,
+  parseJson,
+  type ParsedJson,
+  Path,
+  Problems,
+  restoreWritten,
+  toJsonValue,
+  withWritten,
+} from "#schema";
+import { type Decoded, toHub } from "./decode-body.ts";
+import type { Body, Item, PatchOptions, Target } from "../contract.ts";
+import type { Environment } from "../context.ts";
+import { inConverterWords } from "../codec/converter-words.ts";
+import { checkSameKind } from "./custom-resource-errors.ts";
+import { jsonType } from "../codec/json-type.ts";
+import { noteCleared } from "./managed-fields.ts";
+import { jsonTypeMeta } from "../codec/type-meta.ts";
+
+/**
+ * Patches work on the JSON of the current object in the version that the client speaks. The result
+ * is decoded like a body, so that defaults, unknown fields and types mean the same as for PUT.
+ */
+
+const mostOperations = 10_000;
+
+interface PatchRequest {
+  readonly body: Body;
+  readonly options: PatchOptions;
+}
+
+/** A patch in parsed form, and what is wrong with it that only `fieldValidation` cares about. */
+interface ParsedPatch {
+  readonly value: unknown;
+  readonly literals: boolean;
+  readonly problems: readonly string[];
+}
+
+/**
+ * The function from the current object to the patched one, which may be called again on conflict.
+ * The patch itself is looked at only when there is an object, as Kubernetes does: a missing object
+ * is a 404 whatever the patch. Throws 400, 413, 415 and 422.
+ */
+export function applyPatch(
+  environment: Environment,
+  target: Target,
+  request: PatchRequest,
+): (current: Item) => Decoded {
+  let parsed: ParsedPatch | undefined;
+  return (current) => {
+    parsed ??= parsePatch(request);
+    const { kind, served, struct, groupVersion } = target.resource;
+    const hub = current.object;
+    const object = served.convert === "hub" ? hub : served.convert.down(hub);
+    const typeMeta = { kind: kind.kind, apiVersion: groupVersion };
+    const document = toJsonValue(struct, object, typeMeta);
+    const patched = { document: patchedDocument(target, { document, parsed, request }), parsed };
+    return decodePatched(environment, target, { ...patched, request });
+  };
+}
+
+interface Application {
+  readonly document: unknown;
+  readonly parsed: ParsedPatch;
+  readonly request: PatchRequest;
+}
+
+/** Pure patch functions neither change nor share the document. */
+function patchedDocument(target: Target, { document, parsed, request }: Application): unknown {
+  const { patchType } = request.options;
+  try {
+    switch (patchType) {
+      case "json":
+        return jsonPatch(document, (parsed.value ?? []) as never);
+      case "merge":
+        return mergePatch(document, parsed.value);
+      case "strategic":
+        return strategicMergePatch(target.resource.struct, document, parsed.value as never);
+      default:
+        throw genericFailure(415);
+    }
+  } catch (fault) {
+    if (!(fault instanceof PatchFault)) throw fault;
+    throw patchError(fault);
+  }
+}
+
+function patchError({ code, message }: PatchFault): Error {
+  switch (code) {
+    case 400:
+      return badRequest(message);
+    case 413:
+      return requestEntityTooLarge(message);
+    case 422:
+      return genericFailure(422);
+    case 500:
+      return plainFailure(message);
+  }
+}
+
+function decodePatched(
+  environment: Environment,
+  target: Target,
+  { document, parsed, request }: Application,
+): Decoded {
+  const { resource } = target;
+  const unknown: string[] = [];
+  const isStrategic = request.options.patchType === "strategic";
+  const isCustom = resource.kind.custom !== undefined;
+  const decode = (): any => {
+    if (isCustom) unknown.push(...membersWithoutSchema(resource, document));
+    else if (!isStrategic) checkStillOfKind(target, document);
+    const options = { root: true, unknown, literals: parsed.literals };
+    return fromJson(resource.struct, document ?? {}, options);
+  };
+  let object: any;
+  try {
+    if (parsed.literals) restoreWritten(document);
+    object = decode();
+  } catch (fault) {
+    if (!(fault instanceof DecodeFault)) throw fault;
+    const why = isStrategic ? inConverterWords(fault.message) : fault.message;
+    throw patchInvalid(shown(request, parsed, document), why);
+  }
+  const { fieldValidation } = request.options;
+  const fields = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
+  const problems = [...parsed.problems, ...fields];
+  if (fieldValidation === "Strict" && problems.length > 0) {
+    const why = `strict decoding error: ${problems.join(", ")}`;
+    throw patchInvalid(shown(request, parsed, document), why);
+  }
+  const warnings = fieldValidation === "Warn" ? problems : [];
+  if (isCustom) checkCustomKind(target, document, warnings);
+  const hub = toHub(environment, target, object);
+  noteCleared(document, hub);
+  return { object: hub, warnings };
+}
+
+/**
+ * A patch may repeat kind and apiVersion but not change them; a strategic one is merged into the
+ * object itself, which has no say in what it is.
+ */
+function checkStillOfKind({ resource }: Target, document: unknown): void {
+  if (typeof document !== "object" || document === null) return;
+  const { kind, apiVersion } = document as Readonly<Record<string, unknown>>;
+  const sameKind = kind === undefined || kind === resource.kind.kind;
+  const sameVersion = apiVersion === undefined || apiVersion === resource.groupVersion;
+  if (sameKind && sameVersion) return;
+  const text = `${String(kind)} in version ${JSON.stringify(apiVersion)}`;
+  throw new DecodeFault(`${text} cannot be handled as a ${resource.kind.kind}`);
+}
+
+/** A version that the definition does not have has no schema, and without one nothing is known. */
+function membersWithoutSchema(resource: Resource, document: unknown): readonly string[] {
+  const { apiVersion } = jsonTypeMeta(document);
+  const { kind, group } = resource;
+  if (kind.versions.some(({ version }) => groupVersionOf(group, version) === apiVersion)) return [];
+  const ofEvery = ["apiVersion", "kind", "metadata"];
+  return Object.keys(document ?? {})
+    .filter((name) => !ofEvery.includes(name))
+    .sort(compareUtf8);
+}
+
+function checkCustomKind(target: Target, document: unknown, warnings: readonly string[]): void {
+  try {
+    checkSameKind(target.resource, jsonTypeMeta(document), target.name);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    throw new StatusError(error.status, error.headers, warnings);
+  }
+}
+
+/** What messages show of the patch: the result as JSON, or a strategic patch as Go prints maps. */
+function shown({ options }: PatchRequest, parsed: ParsedPatch, document: unknown): string {
+  return options.patchType === "strategic"
+    ? goValue(parsed.value)
+    : JSON.stringify(document, (_key, value: unknown) =>
+        typeof value === "bigint" ? Number(value) : value,
+      );
+}
+
+/** Kubernetes names no kind here. */
+function patchInvalid(value: string, why: string): Error {
+  const problems = new Problems();
+  problems.invalid(Path.of("patch"), value, why);
+  return invalid({ group: "", kind: "" }, "", problems);
+}
+
+function parsePatch({ body, options }: PatchRequest): ParsedPatch {
+  switch (options.patchType) {
+    case "json":
+      return parseOperations(parseDocument(body, "error decoding patch: "));
+    case "merge": {
+      const parsed = parseDocument(body, "error decoding patch: ");
+      if (parsed.value === null) throw badRequest("Invalid JSON Patch");
+      return objectPatch(lastOfRepeated(parsed, body), "error decoding patch: ");
+    }
+    case "strategic":
+      // Merged values are those of Go, which keep no digits.
+      return objectPatch({ ...parseDocument(body, ""), literals: false }, "");
+    default:
+      throw genericFailure(415);
+  }
+}
+
+function parseDocument({ bytes }: Body, prefix: string): ParsedJson {
+  try {
+    return parseJson(bytes);
+  } catch (fault) {
+    if (fault instanceof JsonFault) throw badRequest(`${prefix}${fault.message}`);
+    throw fault;
+  }
+}
+
+/** In a body, objects under a repeated key merge; in a merge patch the last one counts. */
+function lastOfRepeated(parsed: ParsedJson, { bytes }: Body): ParsedJson {
+  if (parsed.duplicates.length === 0) return parsed;
+  return { value: JSON.parse(Buffer.from(bytes).toString("utf8")), duplicates: parsed.duplicates };
+}
+
+function objectPatch(
+  { value, duplicates, literals = false }: ParsedJson,
+  prefix: string,
+): ParsedPatch {
+  if (typeof (value ?? {}) !== "object" || Array.isArray(value)) {
+    const into = "Go value of type map[string]interface {}";
+    throw badRequest(`${prefix}json: cannot unmarshal ${jsonType(value)} into ${into}`);
+  }
+  const problems = duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
+  return { value: literals ? withWritten(value) : (value ?? {}), literals, problems };
+}
+
+/** So many are told of. */
+const mostUnknown = 100;
+
+const operationMember = /^(?:op|path|from|value)$/;
+
+function parseOperations({ value, duplicates, literals = false }: ParsedJson): ParsedPatch {
+  const operations = value ?? [];
+  if (!Array.isArray(operations)) throw wrongType(value, "Go value of type []handlers.jsonPatchOp");
+  if (operations.length > mostOperations) {
+    throw requestEntityTooLarge(
+      `The allowed maximum operations in a JSON patch is ${mostOperations}, ` +
+        `got ${operations.length}`,
+    );
+  }
+  const unknown: string[] = [];
+  for (const [index, operation] of operations.entries()) {
+    if (operation !== null) checkOperation(operation, index, unknown);
+  }
+  const duplicate = duplicates.map((path) => `json patch duplicate field ${JSON.stringify(path)}`);
+  const written = literals ? withWritten(operations) : operations;
+  return { value: written, literals, problems: [...duplicate, ...unknown] };
+}
+
+function checkOperation(operation: unknown, index: number, unknown: string[]): void {
+  if (typeof operation !== "object" || operation === null || Array.isArray(operation)) {
+    throw wrongType(operation, "Go value of type handlers.jsonPatchOp");
+  }
+  for (const [member, value] of Object.entries(operation)) {
+    if (!operationMember.test(member)) {
+      const field = JSON.stringify(`[${index}].${member}`);
+      if (unknown.length < mostUnknown) unknown.push(`json patch unknown field ${field}`);
+    } else if (member !== "value" && typeof (value ?? "") !== "string") {
+      throw wrongType(value, `Go struct field jsonPatchOp.${member} of type string`);
+    }
+  }
+}
+
+function wrongType(value: unknown, into: string): Error {
+  return badRequest(`error decoding patch: json: cannot unmarshal ${jsonType(value)} into ${into}`);
+}

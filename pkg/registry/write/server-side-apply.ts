@@ -1,0 +1,162 @@
+import { deepClone, type JsonObject } from "#base";
+import { applyConfiguration, describeObject } from "#fieldmanager";
+import { badRequest, conflict, parseYaml, plainFailure, YamlFault } from "#meta";
+import { checkDepth, DecodeFault, fromJson, JsonFault, parseJson } from "#schema";
+import { type Decoded, toHub } from "./decode-body.ts";
+import type { Body, PatchOptions, Target } from "../contract.ts";
+import type { Environment } from "../context.ts";
+import { inConverterWords } from "../codec/converter-words.ts";
+import { jsonType } from "../codec/json-type.ts";
+import { ownedWrite, setEntries, viewOf, zeroOf } from "./managed-fields.ts";
+import type { StoredItem } from "../codec/stored.ts";
+
+/**
+ * Server-side apply: the document says which fields its manager wants, and with which values; the
+ * rest of the object belongs to others.
+ */
+
+interface ApplyRequest {
+  readonly body: Body;
+  readonly options: PatchOptions;
+}
+
+/** The function from what is there to what the configuration makes of it. */
+export function applied(
+  target: Target,
+  { body, options }: ApplyRequest,
+): (environment: Environment, current: Pick<StoredItem, "object"> | undefined) => Decoded {
+  let parsed: Document | undefined;
+  return (environment, current) => {
+    parsed ??= parseDocument(body);
+    const { document, repeated } = parsed;
+    const object = applyTo(environment, target, { document, options, old: current?.object });
+    if (options.fieldValidation === "Strict" && repeated.length > 0) {
+      const lines = repeated.map((line) => `  ${line}`).join("\n");
+      const why = `error converting YAML to JSON: yaml: unmarshal errors:\n${lines}`;
+      throw badRequest(`error strict decoding YAML: ${why}`);
+    }
+    const warnings = options.fieldValidation === "Warn" ? [...repeated] : [];
+    return { object, warnings };
+  };
+}
+
+interface Application {
+  readonly document: JsonObject;
+  readonly options: PatchOptions;
+  readonly old: any;
+}
+
+function applyTo(
+  environment: Environment,
+  target: Target,
+  { document, options, old }: Application,
+): any {
+  const { resource } = target;
+  const write = ownedWrite(environment, target, options.fieldManager);
+  const typeMeta = { apiVersion: resource.groupVersion, kind: resource.kind.kind };
+  const zero = (): JsonObject => zeroOf(resource.struct);
+  const live = { ...typeMeta, ...(old === undefined ? zero() : viewOf(resource, old)) };
+  const applied = applyConfiguration(write, {
+    document,
+    live,
+    zero,
+    entries: old?.metadata.managedFields,
+    force: options.force === true,
+  });
+  const wanted = applied.object ?? (old === undefined ? live : undefined);
+  const object =
+    wanted === undefined
+      ? deepClone(old)
+      : decode(environment, target, { wanted, named: describeObject(write, document) });
+  setEntries(object.metadata, applied.entries);
+  const { uid } = object.metadata;
+  if (old === undefined && uid) {
+    const why = `uid mismatch: the provided object specified uid ${uid}, `;
+    throw conflict(resource, target.name, `${why}and no existing object was found`);
+  }
+  return object;
+}
+
+interface Wanted {
+  readonly wanted: JsonObject;
+  /** How messages name the document. */
+  readonly named: string;
+}
+
+function decode(environment: Environment, target: Target, { wanted, named }: Wanted): any {
+  const { struct } = target.resource;
+  let object: any;
+  try {
+    object = fromJson(struct, wanted, { root: true, unpruned: true });
+  } catch (fault) {
+    if (!(fault instanceof DecodeFault)) throw fault;
+    const kind = named.slice(named.indexOf("; ") + 2);
+    throw plainFailure(
+      `failed to convert new object (${named}) to proper version: ` +
+        `unable to convert unstructured object to ${kind}: ${converted(fault.message)}`,
+    );
+  }
+  return toHub(environment, target, object);
+}
+
+/**
+ * What the decoder says, in the words of the converter that Kubernetes uses here. The schema was
+ * checked before, so that a wrong type can only be meant for a type with a reader of its own.
+ */
+function converted(message: string): string {
+  if (/^json: cannot unmarshal (?!number)/.test(message)) {
+    return message.replace(/ into Go struct field \S+ of type /, " into Go value of type ");
+  }
+  // All numbers of a configuration are floats.
+  return inConverterWords(message).replace("cannot convert int64", "cannot convert float64");
+}
+
+interface Document {
+  readonly document: JsonObject;
+  /** Keys given twice, one line each. */
+  readonly repeated: readonly string[];
+}
+
+/** @throws StatusError 400 */
+function parseDocument({ bytes }: Body): Document {
+  const { value, repeated } = parseText(Buffer.from(bytes).toString("utf8"));
+  if (value !== null && (typeof value !== "object" || Array.isArray(value))) {
+    const into = "Go value of type map[string]interface {}";
+    const why = `json: cannot unmarshal ${jsonType(value)} into ${into}`;
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
+  }
+  try {
+    checkDepth(value);
+  } catch (fault) {
+    throw fault instanceof DecodeFault
+      ? badRequest(`error decoding YAML: ${fault.message}`)
+      : fault;
+  }
+  return { document: (value ?? {}) as JsonObject, repeated };
+}
+
+function parseText(text: string): { value: unknown; repeated: readonly string[] } {
+  // JSON is YAML, and most documents are JSON, which is read many times faster as such.
+  if (text.startsWith("{")) {
+    const value = parsedJson(text);
+    if (value !== undefined) return { value, repeated: [] };
+  }
+  try {
+    const { value, duplicates } = parseYaml(text);
+    return { value, repeated: duplicates };
+  } catch (fault) {
+    if (!(fault instanceof YamlFault)) throw fault;
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${fault.message}`);
+  }
+}
+
+/** Undefined for what only the reader of YAML can speak about. */
+function parsedJson(text: string): unknown {
+  try {
+    const { value, duplicates } = parseJson(text);
+    return duplicates.length === 0 ? value : undefined;
+  } catch (fault) {
+    if (fault instanceof JsonFault) return undefined;
+    throw fault;
+  }
+}
