@@ -7,16 +7,16 @@ import {
   certificateSigning,
   certificateSubjects,
   trustBundles,
-} from "./certificates.ts";
-import type { AdmissionConfiguration } from "./configuration.ts";
-import { deviceAccess } from "./device-access.ts";
-import { eventRates } from "./event-rates.ts";
-import { imagePolicy } from "./image-policy.ts";
-import { defaultIngressClass } from "./ingress-class.ts";
-import { limitChecks, limitDefaults } from "./limit-ranger.ts";
-import { provideNamespace } from "./namespace-provision.ts";
-import { nodeRestriction } from "./node-restriction.ts";
-import { notReadyTaint } from "./node-taint.ts";
+} from "./plugins/certificates/certificate-approval.ts";
+import type { AdmissionConfiguration } from "./configuration/configuration.ts";
+import { deviceAccess } from "./plugins/dra-admin-access.ts";
+import { eventRates } from "./plugins/access/event-rate-limit.ts";
+import { imagePolicy } from "./plugins/pod/image-policy-webhook.ts";
+import { defaultIngressClass } from "./plugins/network/default-ingress-class.ts";
+import { limitChecks, limitDefaults } from "./plugins/quota/limit-ranger.ts";
+import { provideNamespace } from "./plugins/namespace/namespace-auto-provision.ts";
+import { nodeRestriction } from "./plugins/node/node-restriction.ts";
+import { notReadyTaint } from "./plugins/node/taint-nodes-by-condition.ts";
 import { type AdmissionParts, Objects } from "./objects.ts";
 import {
   alwaysPull,
@@ -24,26 +24,34 @@ import {
   denyExternalAddresses,
   deviceTolerations,
   hostAntiAffinity,
-} from "./optional.ts";
-import { ownerPermissions } from "./owner-permissions.ts";
+} from "./plugins/pod/always-pull-images.ts";
+import { ownerPermissions } from "./plugins/access/owner-references-permission-enforcement.ts";
 import { MutatingPolicies, ValidatingPolicies } from "./policies/index.ts";
-import { selectedNodes, selectNodes } from "./pod-node-selector.ts";
+import { selectedNodes, selectNodes } from "./plugins/pod/pod-node-selector.ts";
 import { laxDefaults, podSecurity } from "./pod-security/index.ts";
-import { allowedTolerations, giveTolerations, type PodTolerations } from "./pod-tolerations.ts";
-import { onePriorityDefault, priorityOfPods } from "./priority.ts";
-import { resourceQuota } from "./resource-quota.ts";
-import { runtimeClassOfPods, runtimeOverhead } from "./runtime-class.ts";
-import { serviceAccountOfPods, serviceAccountUse } from "./service-account.ts";
-import { claimResize, defaultStorageClass, storageProtection } from "./storage.ts";
-import { defaultTolerations } from "./tolerations.ts";
-import { type Narrowed, narrowed } from "./narrowed.ts";
-import { type Mutate, oneByOne, repeating } from "./rounds.ts";
+import {
+  allowedTolerations,
+  giveTolerations,
+  type PodTolerations,
+} from "./plugins/pod/pod-toleration-restriction.ts";
+import { onePriorityDefault, priorityOfPods } from "./plugins/pod/priority.ts";
+import { resourceQuota } from "./plugins/quota/resource-quota.ts";
+import { runtimeClassOfPods, runtimeOverhead } from "./plugins/pod/runtime-class.ts";
+import { serviceAccountOfPods, serviceAccountUse } from "./plugins/pod/service-account.ts";
+import {
+  claimResize,
+  defaultStorageClass,
+  storageProtection,
+} from "./plugins/storage/default-storage-class.ts";
+import { defaultTolerations } from "./plugins/pod/default-toleration-seconds.ts";
+import { type Narrowed, narrowed } from "./handlers-by-resource.ts";
+import { type Mutate, oneByOne, repeating } from "./reinvocation.ts";
 import { timedPlugin } from "./timing.ts";
-import { checkConfigured } from "./plugins.ts";
+import { checkConfigured } from "./enabled-plugins.ts";
 import { Webhooks } from "./webhooks/index.ts";
 
-export { parseAdmissionConfiguration } from "./configuration.ts";
-export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./plugins.ts";
+export { parseAdmissionConfiguration } from "./configuration/configuration.ts";
+export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./enabled-plugins.ts";
 
 export { admissionMetrics } from "./metrics.ts";
 export { timedStep } from "./timing.ts";

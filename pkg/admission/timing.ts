@@ -1,7 +1,7 @@
 import type { AdmissionAttributes, Admit } from "#registry";
 import type { Instruments } from "#request";
 import { pluginSeconds, type StepType, stepSeconds } from "./metrics.ts";
-import { oneByOne } from "./rounds.ts";
+import { oneByOne } from "./reinvocation.ts";
 
 /** All of the steps as one, timed. */
 export function timedStep(

@@ -1,10 +1,13 @@
 /** authn: who is asking. */
-export { CertificateAuthorities, parseCertificates } from "./authorities.ts";
-export { BootstrapTokens } from "./bootstrap-tokens.ts";
-export { CachedTokens } from "./cached-tokens.ts";
-export { type ClusterTrust, publishedTrust } from "./cluster-trust.ts";
-export { ClientCertificates } from "./client-certificates.ts";
-export { FrontProxy, type ProxyHeaders } from "./front-proxy.ts";
+export {
+  CertificateAuthorities,
+  parseCertificates,
+} from "./certificates/certificate-authorities.ts";
+export { BootstrapTokens } from "./tokens/bootstrap-tokens.ts";
+export { CachedTokens } from "./tokens/token-cache.ts";
+export { type ClusterTrust, publishedTrust } from "./certificates/cluster-authentication-info.ts";
+export { ClientCertificates } from "./certificates/client-certificates.ts";
+export { FrontProxy, type ProxyHeaders } from "./certificates/front-proxy.ts";
 export {
   type AnonymousOptions,
   type JwtConfiguration,
@@ -12,9 +15,9 @@ export {
   readAuthenticationConfiguration,
 } from "./issuers/configuration.ts";
 export { JwtIssuers } from "./issuers/jwt-issuers.ts";
-export { signToken } from "./jwt.ts";
-export { selfReview } from "./self-review.ts";
-export { ServiceAccountTokens } from "./service-account-tokens.ts";
+export { signToken } from "./jwt/jwt.ts";
+export { selfReview } from "./self-subject-review.ts";
+export { ServiceAccountTokens } from "./service-accounts/service-account-tokens.ts";
 export {
   generateSigningKey,
   keySet,
@@ -22,13 +25,13 @@ export {
   parseVerifyingKeys,
   type SigningKey,
   type VerifyingKey,
-} from "./signing-keys.ts";
+} from "./jwt/signing-keys.ts";
 export { type ReadObject, secretLabels, storedObjects } from "./stored-objects.ts";
-export { TokenCacheFigures, tokenCacheMetrics } from "./token-cache-figures.ts";
-export { TokenFile } from "./token-file.ts";
-export { tokenRequest } from "./token-request.ts";
-export { tokenReview } from "./token-review.ts";
-export { TokenWebhook } from "./token-webhook.ts";
-export { type TokenAuthenticator, Tokens } from "./token.ts";
+export { TokenCacheFigures, tokenCacheMetrics } from "./tokens/token-cache-metrics.ts";
+export { TokenFile } from "./tokens/token-file.ts";
+export { tokenRequest } from "./service-accounts/token-request.ts";
+export { tokenReview } from "./tokens/token-review.ts";
+export { TokenWebhook } from "./tokens/token-webhook.ts";
+export { type TokenAuthenticator, Tokens } from "./tokens/token-authenticator.ts";
 export { Union } from "./union.ts";
-export { withoutToken } from "./websocket-bearer.ts";
+export { withoutToken } from "./tokens/websocket-bearer-token.ts";

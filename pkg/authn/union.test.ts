@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { kubernetes, StatusError, unauthorized } from "#meta";
 import type { Authenticator } from "#request";
 import { sent } from "./testing.ts";
-import { TokenFile } from "./token-file.ts";
-import { Tokens } from "./token.ts";
+import { TokenFile } from "./tokens/token-file.ts";
+import { Tokens } from "./tokens/token-authenticator.ts";
 import { Union } from "./union.ts";
 
 const bearer = (...values: string[]) => sent({ authorization: values });

@@ -1,8 +1,8 @@
 import { type Awaitable, firstAnswer, rescued, whenThere } from "#base";
 import { StatusError } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
-import { badCredentials } from "./fault.ts";
-import { anonymousUser, asAuthenticated } from "./known-user.ts";
+import { badCredentials } from "./unauthorized.ts";
+import { anonymousUser, asAuthenticated } from "./authenticated-group.ts";
 
 export interface UnionOptions {
   readonly authenticators: readonly Authenticator[];

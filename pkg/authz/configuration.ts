@@ -21,7 +21,7 @@ import {
   string,
   structs,
 } from "#schema";
-import { type CompileCondition, conditionCompiler } from "./match-conditions.ts";
+import { type CompileCondition, conditionCompiler } from "./webhook/match-conditions.ts";
 
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
 

@@ -1,6 +1,6 @@
 import { firstAnswer, whenThere } from "#base";
 import type { Authorizer, Decision } from "#request";
-import { aggregate } from "./rbac.ts";
+import { aggregate } from "./rbac/rbac-authorizer.ts";
 
 const noOpinion: Decision = { verdict: "no-opinion", reason: "" };
 

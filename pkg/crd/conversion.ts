@@ -3,7 +3,7 @@ import type { CustomResourceDefinition } from "#api";
 import { isJsonObject, type JsonObject } from "#base";
 import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
 import { CallFault, callWebhook, noTracer, webhookPlace } from "#request";
-import type { DefinitionOptions } from "./access.ts";
+import type { DefinitionOptions } from "./options.ts";
 import { restoredMetadata } from "./converted-metadata.ts";
 import { serviceReader } from "./service-reader.ts";
 

@@ -8,7 +8,7 @@ import {
 import { TryAgain } from "#client";
 import { type Domain, type Resource, resolve } from "#meta";
 import { everything, plainDelete, serverTarget } from "#registry";
-import type { DefinitionOptions } from "./access.ts";
+import type { DefinitionOptions } from "./options.ts";
 import { customResources } from "./custom-kind.ts";
 import { timestamp, writeStatus } from "./status.ts";
 

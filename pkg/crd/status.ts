@@ -2,7 +2,7 @@ import type { CustomResourceDefinition } from "#api";
 import type { Resource } from "#meta";
 import { plainWrite, serverTarget } from "#registry";
 import { toJson } from "#schema";
-import type { DefinitionOptions } from "./access.ts";
+import type { DefinitionOptions } from "./options.ts";
 
 /** RFC 3339 in whole seconds. */
 export function timestamp(milliseconds: number): string {

@@ -1,6 +1,6 @@
 import type { Resource } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import type { Reviewed } from "./reviewed.ts";
+import type { Reviewed } from "./versioned-attributes.ts";
 import type { Json } from "./versions.ts";
 
 /** An AdmissionRequest without uid and objects, its fields in the order of the wire. */

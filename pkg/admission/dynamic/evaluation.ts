@@ -9,7 +9,7 @@ import {
   type Value,
 } from "#cel";
 import type { Authorizer, User } from "#request";
-import type { Reviewed } from "./reviewed.ts";
+import type { Reviewed } from "./versioned-attributes.ts";
 
 /** A compiled expression, or why it is none. */
 export interface Expression {

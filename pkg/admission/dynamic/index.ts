@@ -11,7 +11,7 @@ export {
 } from "./evaluation.ts";
 export { FollowedKind } from "./followed-kind.ts";
 export { matchedAs, type Matching, MatchIndex } from "./match-index.ts";
-export { Reviewed, type ReviewedParts } from "./reviewed.ts";
+export { Reviewed, type ReviewedParts } from "./versioned-attributes.ts";
 export type { Rule } from "./rules.ts";
 export { type Json, shown } from "./versions.ts";
 export { namespacesSelect, objectsSelect, type Selectors, selectorsOf } from "./selectors.ts";

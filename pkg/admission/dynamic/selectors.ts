@@ -1,6 +1,6 @@
 import { type LabelSelector, notFound, selectorFromLabelSelector } from "#meta";
 import type { Objects } from "../objects.ts";
-import type { Reviewed } from "./reviewed.ts";
+import type { Reviewed } from "./versioned-attributes.ts";
 
 /** Label selectors of a configuration, ready for use. */
 export interface Selectors {

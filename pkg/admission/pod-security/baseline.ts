@@ -1,7 +1,7 @@
 /** The standard `baseline`: no known way out of a container. */
 import type { Domain } from "#meta";
 import { resolve } from "#meta";
-import { containersText, plural, quotedList, settersText, type Violation } from "./words.ts";
+import { containersText, plural, quotedList, settersText, type Violation } from "./quoted.ts";
 
 /** A pod as checks see it: in hub form. */
 export interface CheckedPod {

@@ -5,7 +5,7 @@ import {
   listIn,
   recordOf,
   typed,
-} from "../configured-fields.ts";
+} from "../configuration/fields.ts";
 import type { PodSecurityDefaults } from "./plugin.ts";
 import { levelOf, minorOf, type Standard } from "./policy.ts";
 

@@ -7,7 +7,7 @@ import { isFor, type Objects, refuse } from "../objects.ts";
 import { baseline, type CheckedPod } from "./baseline.ts";
 import { lax, type NamespacePolicy, policyOf, type Standard, standardText } from "./policy.ts";
 import { restricted } from "./restricted.ts";
-import { type Violation, violationsText } from "./words.ts";
+import { type Violation, violationsText } from "./quoted.ts";
 
 /** What holds where namespaces say nothing, and for whom nothing holds. */
 export interface PodSecurityDefaults {

@@ -1,6 +1,6 @@
 /** The standard `restricted`: what hardening asks of pods. */
 import { baseline, type Check, type CheckedPod, superseded, those } from "./baseline.ts";
-import { containersText, plural, quotedList, settersText, type Violation } from "./words.ts";
+import { containersText, plural, quotedList, settersText, type Violation } from "./quoted.ts";
 
 /** What only Linux knows is not asked of other systems, since pods say which one they are for. */
 function forLinux(check: Check, { since }: { readonly since: number }): Check {

@@ -14,7 +14,7 @@ import { noInstruments } from "#request";
 import { DecodeFault } from "#schema";
 import { BudgetSpent, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
 import { countPolicy } from "../metrics.ts";
-import type { Rounds } from "../rounds.ts";
+import type { Rounds } from "../reinvocation.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
 import {

@@ -2,7 +2,7 @@
 import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
 import { type Instruments, noInstruments } from "#request";
 import { countPolicy } from "../metrics.ts";
-import { carrying } from "../rounds.ts";
+import { carrying } from "../reinvocation.ts";
 import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
 import { type Candidates, paramResource, PolicySet, unknownKind } from "./policy.ts";

@@ -30,7 +30,7 @@ import {
 } from "../dynamic/index.ts";
 import type { Objects } from "../objects.ts";
 import { type AskedWebhook, countWebhook } from "../metrics.ts";
-import { carrying, type Rounds } from "../rounds.ts";
+import { carrying, type Rounds } from "../reinvocation.ts";
 import { Caller, CallingFault } from "./caller.ts";
 import { type Hook, hooksOf, type WebhookConfiguration } from "./hook.ts";
 import { Refusal } from "./refusal.ts";

@@ -1,5 +1,5 @@
 import { type Path, type Problems } from "#schema";
-import { parseCertificates } from "../authorities.ts";
+import { parseCertificates } from "../certificates/certificate-authorities.ts";
 import type { JwtConfiguration } from "./configuration.ts";
 
 interface Checking {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ConfigurationFault, kubernetes } from "#meta";
-import { TokenFault } from "../token.ts";
-import { userOfClaims } from "./claims-user.ts";
+import { TokenFault } from "../tokens/token-authenticator.ts";
+import { userOfClaims } from "./claim-mappings.ts";
 import { readAuthenticationConfiguration } from "./configuration.ts";
 
 const api = kubernetes.api;

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "#base";
-import type { Claims } from "../jwt.ts";
-import { TokenFault } from "../token.ts";
+import type { Claims } from "../jwt/jwt.ts";
+import { TokenFault } from "../tokens/token-authenticator.ts";
 
 /** Where somebody else tells a claim. */
 interface ClaimSource {

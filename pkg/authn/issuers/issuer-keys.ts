@@ -1,6 +1,6 @@
 import type { Clock } from "#base";
-import type { VerifyingKey } from "../signing-keys.ts";
-import { webKeys } from "./web-keys.ts";
+import type { VerifyingKey } from "../jwt/signing-keys.ts";
+import { webKeys } from "./json-web-keys.ts";
 
 export interface IssuerKeysOptions {
   readonly issuer: string;

@@ -5,12 +5,17 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { kubernetes } from "#meta";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
-import { signToken } from "../jwt.ts";
-import { generateSigningKey, keySet, parseSigningKey, type SigningKey } from "../signing-keys.ts";
-import { TokenFault } from "../token.ts";
+import { signToken } from "../jwt/jwt.ts";
+import {
+  generateSigningKey,
+  keySet,
+  parseSigningKey,
+  type SigningKey,
+} from "../jwt/signing-keys.ts";
+import { TokenFault } from "../tokens/token-authenticator.ts";
 import { jwtIssuerOptions } from "./configuration.ts";
 import { JwtIssuers } from "./jwt-issuers.ts";
-import { webKeys } from "./web-keys.ts";
+import { webKeys } from "./json-web-keys.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 const seconds = start / 1000;

@@ -1,10 +1,14 @@
 import type { Clock } from "#base";
 import { type Domain, goQuote } from "#meta";
-import { type Claims, verifyToken } from "../jwt.ts";
-import { issuerOf } from "../service-account-claims.ts";
-import { schemes } from "../signing-keys.ts";
-import { type TokenAuthenticator, TokenFault, type TokenOwner } from "../token.ts";
-import { userOfClaims } from "./claims-user.ts";
+import { type Claims, verifyToken } from "../jwt/jwt.ts";
+import { issuerOf } from "../service-accounts/service-account-claims.ts";
+import { schemes } from "../jwt/signing-keys.ts";
+import {
+  type TokenAuthenticator,
+  TokenFault,
+  type TokenOwner,
+} from "../tokens/token-authenticator.ts";
+import { userOfClaims } from "./claim-mappings.ts";
 import type { JwtIssuerOptions } from "./configuration.ts";
 import { sourceOf } from "./distributed-claims.ts";
 import { fetchJson, fetchText } from "./fetch-json.ts";

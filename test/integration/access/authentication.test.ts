@@ -16,7 +16,7 @@ import { generateSigningKey, keySet, parseSigningKey, type SigningKey } from "#a
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import { parseKubeconfig } from "#request";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
-import { signToken } from "../../../pkg/authn/jwt.ts";
+import { signToken } from "../../../pkg/authn/jwt/jwt.ts";
 import { Kubectl } from "../../e2e/kubectl.ts";
 
 const validity = { validDays: 2, now: Date.now() };

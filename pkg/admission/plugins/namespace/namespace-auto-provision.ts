@@ -1,0 +1,19 @@
+import { ignoreConflict } from "#meta";
+import { type Admit, bodyOf, plainWrite, serverTarget } from "#registry";
+import type { AdmissionParts, Objects } from "../../objects.ts";
+
+/** Makes the namespace that something is created in (NamespaceAutoProvision). */
+export function provideNamespace(objects: Objects, parts: AdmissionParts): Admit {
+  return async ({ target, operation, dryRun }) => {
+    const { namespace: name, life, resource } = target;
+    const isNamespace = resource.keyPrefix === "/namespaces/";
+    if (operation !== "create" || dryRun || name === "" || isNamespace) return [];
+    const found = await objects.find({ group: "", plural: "namespaces" }, name, life);
+    const namespaces = parts.catalog.find("", "v1", "namespaces");
+    if (found !== undefined || namespaces === undefined) return [];
+    const body = bodyOf(namespaces, { metadata: { name } });
+    const at = serverTarget(namespaces, {}, life);
+    await parts.registry().create(at, body, plainWrite).catch(ignoreConflict);
+    return [];
+  };
+}

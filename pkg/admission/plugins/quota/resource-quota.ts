@@ -1,0 +1,190 @@
+import type { Clock } from "#base";
+import { isConflict, isNotFound, Quantity } from "#meta";
+import { amountOf, type Amounts, inScopes, masked, type Meter, meterOf, minus, plus } from "#quota";
+import {
+  type AdmissionAttributes,
+  type Admit,
+  apiserver,
+  apiserverAgent,
+  jsonBody,
+  type PatchOptions,
+  plainWrite,
+  type Target,
+} from "#registry";
+import { type AdmissionParts, type Collection, type Objects, refuse } from "../../objects.ts";
+import { Turns } from "../../turns.ts";
+
+/**
+ * Quotas: what is written must fit into what all quotas of its namespace still allow, and is then
+ * noted in their status. The quota controller counts anew from time to time, and alone knows of
+ * deletions.
+ */
+
+export interface QuotaParts extends AdmissionParts {
+  readonly objects: Objects;
+  readonly clock: Clock;
+}
+
+/** How often the usage is worked out anew when others change the same quotas. */
+const attempts = 10;
+
+export function resourceQuota(parts: QuotaParts): Admit {
+  const { domain } = parts.catalog;
+  // Those that meet here need not get into each other's way in the store.
+  const turns = new Turns();
+  const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
+    const { resource, namespace } = attributes.target;
+    // Where there is no quota, nobody needs to wait for others.
+    if ((await quotasFor(parts, attributes)).length === 0) return [];
+    const meter = meterOf(resource, { domain, now: parts.clock.now() });
+    await turns.take(namespace, () => charge(parts, attributes, meter));
+    return [];
+  };
+  return (attributes) => {
+    const { target } = attributes;
+    if (target.namespace === "" || !mayCharge(attributes)) return undefined;
+    return parts.objects.areKnownToBeNone(quotasOf(target)) ? undefined : charged(attributes);
+  };
+}
+
+function quotasOf({ namespace }: Target): Collection {
+  return { group: "", plural: "resourcequotas", namespace };
+}
+
+function quotasFor({ objects }: QuotaParts, { target }: AdmissionAttributes) {
+  return objects.list(quotasOf(target), target.life);
+}
+
+/** Whether a quota may count more, or less, after a write of this sort. */
+function mayCharge({ target, operation }: AdmissionAttributes): boolean {
+  const { resource, subresource } = target;
+  if (operation === "delete") return false;
+  const plural = resource.kind.group === "" ? resource.plural : "";
+  if (plural === "services" || plural === "persistentvolumeclaims") return subresource === "";
+  if (plural === "pods" && subresource === "resize") return true;
+  return subresource === "" && operation === "create" && !resource.kind.rules.expires;
+}
+
+async function charge(
+  parts: QuotaParts,
+  attributes: AdmissionAttributes,
+  meter: Meter,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const charges = await chargesOf(parts, attributes, meter);
+    if (attributes.dryRun || (await noteAll(parts, attributes, charges))) return;
+    if (attempt === attempts) throw refuse(attributes, "the quotas change too often");
+  }
+}
+
+interface Charge {
+  readonly quota: any;
+  readonly used: Amounts;
+}
+
+/** Throws 403 where a quota does not allow it. */
+async function chargesOf(
+  parts: QuotaParts,
+  attributes: AdmissionAttributes,
+  meter: Meter,
+): Promise<readonly Charge[]> {
+  const all = await quotasFor(parts, attributes);
+  const quotas = all.filter((quota) => concerns(quota, attributes, meter));
+  if (quotas.length === 0) return [];
+  for (const quota of quotas) checkSaid(attributes, meter, quota);
+  const change = changeOf(attributes, meter.usage(attributes.object), meter);
+  if (Object.keys(change).length === 0) return [];
+  return quotas.map((quota) => ({ quota, used: usageWith(attributes, quota, change) }));
+}
+
+function concerns(quota: any, { target, object }: AdmissionAttributes, meter: Meter): boolean {
+  const names = Object.keys(quota.status?.hard ?? {});
+  return names.some(meter.counts) && inScopes(quota, target.resource.plural, object);
+}
+
+function checkSaid(attributes: AdmissionAttributes, meter: Meter, { metadata, status }: any): void {
+  const names = Object.keys(status.hard).filter(meter.counts);
+  const silence = meter.unsaid?.(attributes.object, names);
+  if (silence !== undefined) throw refuse(attributes, `failed quota: ${metadata.name}: ${silence}`);
+  const isKnown = names.every((name) => Object.hasOwn(status.used ?? {}, name));
+  if (isKnown) return;
+  const list = [...names].sort().join(",");
+  throw refuse(attributes, `status unknown for quota: ${metadata.name}, resources: ${list}`);
+}
+
+/** What the write adds to the usage, or takes from it; nothing that stays the same. */
+function changeOf(attributes: AdmissionAttributes, usage: Amounts, meter: Meter): Amounts {
+  const negative = Object.keys(usage).filter((name) => Quantity.parse(usage[name]!).sign < 0);
+  if (negative.length > 0) {
+    const list = negative.sort().join(",");
+    throw refuse(attributes, `quota usage is negative for resource(s): ${list}`);
+  }
+  const before = attributes.operation === "update" ? meter.usage(attributes.old) : {};
+  const change = Object.entries(minus(usage, before));
+  return Object.fromEntries(change.filter(([, amount]) => !Quantity.parse(amount).isZero));
+}
+
+function usageWith(attributes: AdmissionAttributes, quota: any, change: Amounts): Amounts {
+  const { metadata, status } = quota;
+  const hard: Amounts = status.hard;
+  const requested = masked(change, new Set(Object.keys(hard)));
+  const used = plus(status.used ?? {}, requested);
+  const exceeded = new Set(
+    Object.keys(requested).filter(
+      (name) => amountOf(used, name)!.compare(amountOf(hard, name)!) > 0,
+    ),
+  );
+  if (exceeded.size === 0) return used;
+  const show = (amounts: Amounts) => printed(masked(amounts, exceeded));
+  throw refuse(
+    attributes,
+    `exceeded quota: ${metadata.name}, requested: ${show(requested)}, ` +
+      `used: ${show(status.used ?? {})}, limited: ${show(hard)}`,
+  );
+}
+
+function printed(amounts: Amounts): string {
+  return Object.keys(amounts)
+    .sort()
+    .map((name) => `${name}=${Quantity.parse(amounts[name]!)}`)
+    .join(",");
+}
+
+/** False when somebody else changed one of the quotas meanwhile. */
+async function noteAll(
+  parts: QuotaParts,
+  attributes: AdmissionAttributes,
+  charges: readonly Charge[],
+): Promise<boolean> {
+  for (const charge of charges) {
+    if (!(await note(parts, attributes, charge))) return false;
+  }
+  return true;
+}
+
+async function note(
+  { catalog, registry }: QuotaParts,
+  { target }: AdmissionAttributes,
+  { quota, used }: Charge,
+): Promise<boolean> {
+  const resource = catalog.find("", "v1", "resourcequotas");
+  if (resource === undefined) return true;
+  const { name, resourceVersion } = quota.metadata;
+  const patch = { metadata: { resourceVersion }, status: { used } };
+  const quotaTarget = { ...target, resource, name, subresource: "status", user: apiserver };
+  const body = jsonBody(patch);
+  try {
+    await registry().patch(quotaTarget, body, noteOptions);
+    return true;
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+const noteOptions: PatchOptions = {
+  ...plainWrite,
+  fieldManager: apiserverAgent,
+  patchType: "merge",
+  force: undefined,
+};

@@ -1,0 +1,60 @@
+import { createHash, type X509Certificate } from "node:crypto";
+import { memoize } from "#base";
+import { type Domain, resolve } from "#meta";
+import type { Authenticator, Credentials, User } from "#request";
+import type { CertificateAuthorities } from "./certificate-authorities.ts";
+import { badCredentials } from "../unauthorized.ts";
+
+/** The attribute of a subject that is the user's uid. */
+const uidAttribute = "1.3.6.1.4.1.57683.2";
+
+/** What a certificate says of whom it was made for. */
+export interface Subject {
+  /** The last one if there are several; "" if there is none. */
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  readonly uids: readonly string[];
+  /** SHA-256 of the certificate in hexadecimal. */
+  readonly fingerprint: string;
+}
+
+export const subjectOf: (certificate: X509Certificate) => Subject = memoize((certificate) => {
+  const { subject, raw } = certificate.toLegacyObject();
+  const names = (subject ?? {}) as unknown as Readonly<Record<string, string | string[]>>;
+  const all = (key: string): readonly string[] => [names[key] ?? []].flat();
+  return {
+    commonName: all("CN").at(-1) ?? "",
+    organizations: all("O"),
+    uids: all(uidAttribute),
+    fingerprint: createHash("sha256").update(raw).digest("hex"),
+  };
+});
+
+export interface ClientCertificateOptions {
+  readonly authorities: CertificateAuthorities;
+  readonly domain: Domain;
+}
+
+/**
+ * Users with certificates: the common name is the user, organizations are groups. A certificate of
+ * an unknown authority is a wrong credential and never becomes anonymous.
+ */
+export class ClientCertificates implements Authenticator {
+  constructor(private readonly options: ClientCertificateOptions) {}
+
+  authenticate({ certificate }: Credentials): User | undefined {
+    const own = certificate?.chain[0];
+    if (certificate === undefined || own === undefined) return undefined;
+    if (!this.options.authorities.vouchFor(certificate)) throw badCredentials();
+    const { commonName, organizations, uids, fingerprint } = subjectOf(own);
+    if (commonName === "") return undefined;
+    if (uids.length > 1 || uids[0] === "") throw badCredentials();
+    const credential = resolve("authentication.{label}/credential-id", this.options.domain);
+    return {
+      name: commonName,
+      uid: uids[0] ?? "",
+      groups: organizations,
+      extra: new Map([[credential, [`X509SHA256=${fingerprint}`]]]),
+    };
+  }
+}

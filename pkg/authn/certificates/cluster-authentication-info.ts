@@ -1,0 +1,81 @@
+import type { X509Certificate } from "node:crypto";
+import { parseCertificates } from "./certificate-authorities.ts";
+import type { ProxyHeaders } from "./front-proxy.ts";
+
+/** Whom a server trusts to say who a client is. */
+export interface ClusterTrust {
+  /** PEM of the authorities of client certificates. */
+  readonly clientCa: string;
+  readonly frontProxy:
+    | {
+        readonly ca: string;
+        readonly allowedNames: readonly string[];
+        readonly headers: ProxyHeaders;
+      }
+    | undefined;
+}
+
+type Data = Readonly<Record<string, string>>;
+
+/**
+ * The ConfigMap `extension-apiserver-authentication`, by which extension servers know the same
+ * clients. It says what all servers of the cluster trust: what others have put there stays, except
+ * certificates that have expired.
+ * @param present what is there now
+ * @param now milliseconds since 1970
+ */
+export function publishedTrust({ clientCa, frontProxy }: ClusterTrust, present: Data, now: number) {
+  const certificates = (key: string, pem: string) => ({
+    [key]: joinedCertificates([present[key] ?? "", pem], now),
+  });
+  const names = (key: string, own: readonly string[]) => ({
+    [key]: JSON.stringify([...new Set([...listOf(present[key]), ...own])]),
+  });
+  const trusted: Data = { ...present, ...certificates("client-ca-file", clientCa) };
+  if (frontProxy === undefined) return trusted;
+  const { ca, allowedNames, headers } = frontProxy;
+  return {
+    ...trusted,
+    ...certificates("requestheader-client-ca-file", ca),
+    ...allowed(present["requestheader-allowed-names"], allowedNames),
+    ...names("requestheader-username-headers", headers.username),
+    ...names("requestheader-uid-headers", headers.uid),
+    ...names("requestheader-group-headers", headers.group),
+    ...names("requestheader-extra-headers-prefix", headers.extraPrefix),
+  };
+}
+
+/** No names are all names: who allows any allows any, whatever others say. */
+function allowed(present: string | undefined, own: readonly string[]): Data {
+  const key = "requestheader-allowed-names";
+  const known = listOf(present);
+  const isAny = own.length === 0 || (present !== undefined && known.length === 0);
+  return { [key]: JSON.stringify(isAny ? [] : [...new Set([...known, ...own])]) };
+}
+
+/** What cannot be read is written anew. */
+function listOf(text: string | undefined): readonly string[] {
+  try {
+    const list: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+function joinedCertificates(texts: readonly string[], now: number): string {
+  const found = new Map<string, X509Certificate>();
+  for (const certificate of texts.flatMap(certificatesOf)) {
+    const { fingerprint256, validTo } = certificate;
+    if (Date.parse(validTo) > now) found.set(fingerprint256, certificate);
+  }
+  return [...found.values()].map((certificate) => certificate.toString()).join("");
+}
+
+function certificatesOf(pem: string): readonly X509Certificate[] {
+  try {
+    return parseCertificates(pem);
+  } catch {
+    return [];
+  }
+}

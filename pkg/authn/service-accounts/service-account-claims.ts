@@ -1,0 +1,87 @@
+/** What the tokens of service accounts say. */
+import { isJsonObject } from "#base";
+import { type Claims, peekClaims } from "../jwt/jwt.ts";
+
+/** An object that a token names: it lives as long as that. */
+export interface NamedObject {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Whose a token is and what it depends on; times in seconds since 1970. */
+export interface AccountClaims {
+  readonly namespace: string;
+  readonly account: NamedObject;
+  readonly pod: NamedObject | undefined;
+  readonly secret: NamedObject | undefined;
+  readonly node: NamedObject | undefined;
+  readonly id: string;
+  readonly audiences: readonly string[];
+  readonly notBefore: number;
+  readonly expires: number;
+  /** Seconds since 1970; a client that renews its tokens never shows one that is older. */
+  readonly staleAfter: number | undefined;
+}
+
+/** Who signed the tokens that lie in Secrets, in the days before tokens expired. */
+export const legacyIssuer = "kubernetes/serviceaccount";
+
+export interface LegacyClaims {
+  readonly namespace: string;
+  readonly account: NamedObject;
+  readonly secretName: string;
+}
+
+export function issuerOf(token: string): string | undefined {
+  const issuer = peekClaims(token)?.["iss"];
+  return typeof issuer === "string" ? issuer : undefined;
+}
+
+/** `label` is the label domain, the key of the private claims. Undefined = malformed. */
+export function readClaims(claims: Claims, label: string): AccountClaims | undefined {
+  const own = record(claims[label]);
+  const namespace = text(own["namespace"]);
+  const account = namedObject(own["serviceaccount"]);
+  if (namespace === undefined || account === undefined) return undefined;
+  if (claims["sub"] !== `system:serviceaccount:${namespace}:${account.name}`) return undefined;
+  const { aud, exp, nbf = 0 } = claims;
+  const { warnafter } = own;
+  const audiences = (Array.isArray(aud) ? aud : [aud]).filter((each) => typeof each === "string");
+  if (typeof exp !== "number" || typeof nbf !== "number") return undefined;
+  return {
+    namespace,
+    account,
+    pod: namedObject(own["pod"]),
+    secret: namedObject(own["secret"]),
+    node: namedObject(own["node"]),
+    id: text(claims["jti"]) ?? "",
+    audiences,
+    notBefore: nbf,
+    expires: exp,
+    staleAfter: typeof warnafter === "number" ? warnafter : undefined,
+  };
+}
+
+export function readLegacyClaims(claims: Claims, label: string): LegacyClaims | undefined {
+  const own = (key: string) => text(claims[`${label}/serviceaccount/${key}`]);
+  const namespace = own("namespace");
+  const name = own("service-account.name");
+  const uid = own("service-account.uid");
+  const secretName = own("secret.name");
+  if (!namespace || !name || !uid || !secretName) return undefined;
+  if (claims["sub"] !== `system:serviceaccount:${namespace}:${name}`) return undefined;
+  return { namespace, account: { name, uid }, secretName };
+}
+
+function namedObject(value: unknown): NamedObject | undefined {
+  const { name, uid } = record(value);
+  return typeof name === "string" ? { name, uid: text(uid) ?? "" } : undefined;
+}
+
+function record(value: unknown): Claims {
+  return isJsonObject(value) ? value : {};
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,190 @@
+import type { Clock } from "#base";
+import { type Domain, goQuote, resolve } from "#meta";
+import { verifyToken } from "../jwt/jwt.ts";
+import {
+  type AccountClaims,
+  issuerOf,
+  legacyIssuer,
+  type NamedObject,
+  readClaims,
+  readLegacyClaims,
+} from "./service-account-claims.ts";
+import { isSameSecret } from "../tokens/constant-time-equal.ts";
+import type { VerifyingKey } from "../jwt/signing-keys.ts";
+import type { LabelSecret, ObjectName, ReadObject } from "../stored-objects.ts";
+import {
+  type TokenAuthenticator,
+  TokenFault,
+  type TokenOwner,
+} from "../tokens/token-authenticator.ts";
+
+export interface ServiceAccountTokenOptions {
+  readonly issuers: readonly string[];
+  readonly keys: readonly VerifyingKey[];
+  readonly read: ReadObject;
+  /** Sets a label of a Secret; what goes wrong on the way is its own affair. */
+  readonly labelSecret: LabelSecret;
+  readonly clock: Clock;
+  readonly domain: Domain;
+}
+
+/** Objects on their way out count for so long. */
+const leewayMilliseconds = 60_000;
+
+/**
+ * Tokens of service accounts. A token is good while its signature, issuer, audience and times are,
+ * and while the account and the object that it is bound to are the ones that it was made for.
+ */
+export class ServiceAccountTokens implements TokenAuthenticator {
+  constructor(private readonly options: ServiceAccountTokenOptions) {}
+
+  async owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined> {
+    const issuer = issuerOf(token);
+    if (issuer === undefined) return undefined;
+    if (issuer === legacyIssuer) return this.legacy(token);
+    return this.options.issuers.includes(issuer) ? this.bound(token, audiences) : undefined;
+  }
+
+  private async bound(token: string, wanted: readonly string[]): Promise<TokenOwner | undefined> {
+    const { keys, domain } = this.options;
+    const verified = verifyToken(token, keys);
+    const claims = verified && readClaims(verified, domain.label);
+    if (claims === undefined) return undefined;
+    const audiences = wanted.filter((audience) => claims.audiences.includes(audience));
+    if (audiences.length === 0) {
+      throw new TokenFault(
+        `token audiences ${quoted(claims.audiences)} is invalid ` +
+          `for the target audiences ${quoted(wanted)}`,
+      );
+    }
+    this.checkTimes(claims);
+    await this.checkAccount(claims.namespace, claims.account);
+    await this.checkBound(claims);
+    return { user: this.userOf(claims), audiences };
+  }
+
+  private checkTimes({ expires, notBefore }: AccountClaims): void {
+    const now = this.options.clock.now() / 1000;
+    if (now >= expires) throw new TokenFault("service account token has expired");
+    if (now < notBefore) throw new TokenFault("service account token is not valid yet");
+  }
+
+  private async checkAccount(namespace: string, account: NamedObject): Promise<void> {
+    const { name } = account;
+    const object = await this.options.read({ plural: "serviceaccounts", namespace, name });
+    if (object === undefined) throw new TokenFault(`serviceaccounts ${goQuote(name)} not found`);
+    this.checkStays(object);
+    const { uid } = object.metadata;
+    if (uid === account.uid) return;
+    throw new TokenFault(`service account UID (${uid}) does not match claim (${account.uid})`);
+  }
+
+  private async checkBound({ namespace, pod, secret, node }: AccountClaims): Promise<void> {
+    if (secret !== undefined) {
+      const place = { plural: "secrets", namespace, name: secret.name } as const;
+      await this.checkSame(place, secret, "secret");
+    }
+    if (pod !== undefined) {
+      const place = { plural: "pods", namespace, name: pod.name } as const;
+      await this.checkSame(place, pod, "pod");
+    }
+    // The node of a pod is told for information; only a token bound to the node ends with it.
+    if (node !== undefined && pod === undefined) {
+      await this.checkSame({ plural: "nodes", namespace: "", name: node.name }, node, "node");
+    }
+  }
+
+  private async checkSame(place: ObjectName, wanted: NamedObject, what: string): Promise<void> {
+    const object = await this.options.read(place);
+    if (object === undefined) throw invalidated();
+    this.checkStays(object);
+    const { uid } = object.metadata;
+    if (uid === wanted.uid) return;
+    throw new TokenFault(
+      `${what} UID (${uid}) does not match service account ${what} ref claim (${wanted.uid})`,
+    );
+  }
+
+  private checkStays({ metadata }: any): void {
+    const { deletionTimestamp } = metadata;
+    if (!deletionTimestamp) return;
+    const end = Date.parse(deletionTimestamp) + leewayMilliseconds;
+    if (end < this.options.clock.now()) throw invalidated();
+  }
+
+  /** A token that lies in a Secret is good while it lies there. */
+  private async legacy(token: string): Promise<TokenOwner | undefined> {
+    const { keys, domain, read } = this.options;
+    const verified = verifyToken(token, keys);
+    const claims = verified && readLegacyClaims(verified, domain.label);
+    if (claims === undefined) return undefined;
+    const { namespace, account, secretName } = claims;
+    const secret = await read({ plural: "secrets", namespace, name: secretName });
+    const stored = Buffer.from(secret?.data?.token ?? "", "base64").toString("utf8");
+    if (!isSameSecret(stored, token) || secret.metadata.deletionTimestamp) throw invalidated();
+    await this.checkAccount(namespace, account);
+    this.noteUse(secret);
+    this.checkMarked(secret, account);
+    const user = accountUser(namespace, account, new Map());
+    const key = resolve("authentication.{api}/legacy-token", domain);
+    return { user: { ...user, remarks: new Map([[key, user.name]]) } };
+  }
+
+  /** Secrets show the day on which their token was last used; those without use are removed. */
+  private noteUse({ metadata }: any): void {
+    const { clock, domain, labelSecret } = this.options;
+    const key = resolve("{label}/legacy-token-last-used", domain);
+    const today = new Date(clock.now()).toISOString().slice(0, "2006-01-02".length);
+    if (metadata.labels?.[key] !== today) labelSecret(metadata, { key, value: today });
+  }
+
+  /** A token that was not used for long is first marked, then removed. */
+  private checkMarked({ metadata }: any, account: NamedObject): void {
+    const { namespace, name, labels } = metadata;
+    const key = resolve("{label}/legacy-token-invalid-since", this.options.domain);
+    if (!labels?.[key]) return;
+    throw new TokenFault(
+      `the token in secret ${namespace}/${name} for service account ` +
+        `${namespace}/${account.name} has been marked invalid. Use tokens from the TokenRequest ` +
+        `API or manually created secret-based tokens, or remove the '${key}' label from the ` +
+        "secret to temporarily allow use of this token",
+    );
+  }
+
+  private userOf(claims: AccountClaims): TokenOwner["user"] {
+    const { namespace, account, id, pod, node, staleAfter = Infinity } = claims;
+    const extra = new Map<string, readonly string[]>();
+    const tell = (key: string, value: string | undefined) => {
+      const name = resolve(`authentication.{label}/${key}`, this.options.domain);
+      if (value) extra.set(name, [value]);
+    };
+    tell("credential-id", id && `JTI=${id}`);
+    tell("node-name", node?.name);
+    tell("node-uid", node?.uid);
+    tell("pod-name", pod?.name);
+    tell("pod-uid", pod?.uid);
+    const user = accountUser(namespace, account, extra);
+    const late = Math.floor(this.options.clock.now() / 1000 - staleAfter);
+    if (late <= 0) return user;
+    const key = resolve("authentication.{api}/stale-token", this.options.domain);
+    const story = `subject: ${user.name}, seconds after warning threshold: ${late}`;
+    return { ...user, remarks: new Map([[key, story]]) };
+  }
+}
+
+function accountUser(
+  namespace: string,
+  { name, uid }: NamedObject,
+  extra: ReadonlyMap<string, readonly string[]>,
+): TokenOwner["user"] {
+  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+  return { name: `system:serviceaccount:${namespace}:${name}`, uid, groups, extra };
+}
+
+function invalidated(): TokenFault {
+  return new TokenFault("service account token has been invalidated");
+}
+
+function quoted(words: readonly string[]): string {
+  return `[${words.map(goQuote).join(" ")}]`;
+}

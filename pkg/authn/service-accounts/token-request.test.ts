@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { kubernetes } from "#meta";
+import { peekClaims } from "../jwt/jwt.ts";
+import { ServiceAccountTokens } from "./service-account-tokens.ts";
+import { generateSigningKey, parseSigningKey, type SigningKey } from "../jwt/signing-keys.ts";
+import { tokenRequest, type TokenRequestOptions } from "./token-request.ts";
+
+const now = Date.parse("2026-01-01T00:00:00Z");
+const issuer = "https://issuer.example.org";
+
+describe("requests for tokens", () => {
+  let key: SigningKey;
+  let warnings: string[];
+  const objects = new Map<string, any>([
+    ["serviceaccounts/app", { metadata: { namespace: "ns", name: "app", uid: "account-uid" } }],
+    [
+      "pods/p",
+      {
+        metadata: { name: "p", uid: "pod-uid" },
+        spec: { serviceAccountName: "app", nodeName: "" },
+      },
+    ],
+  ]);
+  const read: TokenRequestOptions["read"] = async ({ plural, name }) =>
+    objects.get(`${plural}/${name}`);
+
+  before(async () => {
+    key = parseSigningKey(await generateSigningKey("ES256"));
+  });
+  beforeEach(() => {
+    warnings = [];
+  });
+
+  async function ask(spec: object, changed: Partial<TokenRequestOptions> = {}) {
+    const options = { issuer, key, audiences: [issuer], read, domain: kubernetes, extends: true };
+    const answer: any = await tokenRequest({ ...options, ...changed }).answer({
+      object: { metadata: {}, spec: { audiences: [], expirationSeconds: 3600, ...spec } },
+      target: { namespace: "ns", name: "app", resource: { group: "", plural: "serviceaccounts" } },
+      dryRun: false,
+      context: { now },
+      warn: (text: string) => void warnings.push(text),
+    } as any);
+    return { ...answer, claims: peekClaims(answer.status.token) as any };
+  }
+
+  it("are answered with a token that a replica with the same key takes", async () => {
+    const { status, spec, claims } = await ask({});
+    assert.deepEqual([spec.audiences, claims.aud], [[issuer], [issuer]]);
+    assert.deepEqual([claims.exp, claims.nbf], [now / 1000 + 3600, now / 1000]);
+    assert.equal(status.expirationTimestamp, "2026-01-01T01:00:00Z");
+    const other = new ServiceAccountTokens({
+      issuers: ["https://new.example.org", issuer],
+      keys: [parseSigningKey(await generateSigningKey("RS256")), key],
+      read,
+      labelSecret: () => undefined,
+      clock: { now: () => now } as any,
+      domain: kubernetes,
+    });
+    const owner = await other.owner(status.token, [issuer]);
+    assert.equal(owner?.user.name, "system:serviceaccount:ns:app");
+  });
+
+  it("get no longer a life than the server gives", async () => {
+    const { claims, spec } = await ask({ expirationSeconds: 86_400 }, { mostSeconds: 7200 });
+    assert.deepEqual([spec.expirationSeconds, claims.exp], [7200, now / 1000 + 7200]);
+    assert.deepEqual(warnings, ["requested expiration of 86400 seconds shortened to 7200 seconds"]);
+    await assert.rejects(ask({ expirationSeconds: 599 }), /may not specify a duration less than/);
+  });
+
+  it("of pods get a year in silence, unless the server is told not to", async () => {
+    const ref = { kind: "Pod", apiVersion: "v1", name: "p" };
+    const spec = { expirationSeconds: 3607, boundObjectRef: ref };
+    const year = 365 * 24 * 3600;
+    const { claims, status } = await ask(spec);
+    assert.equal(claims.exp, now / 1000 + year);
+    assert.equal(claims[kubernetes.label].warnafter, now / 1000 + 3607);
+    assert.equal(status.expirationTimestamp, "2026-01-01T01:00:07Z");
+    assert.equal((await ask(spec, { extends: false })).claims.exp, now / 1000 + 3607);
+    const elsewhere = await ask({ ...spec, audiences: ["vault"] });
+    assert.equal(elsewhere.claims.exp, now / 1000 + 3607);
+  });
+});

@@ -1,0 +1,197 @@
+/** TokenRequest: a new token of a service account. */
+import { randomUUID } from "node:crypto";
+import { badRequest, conflict, type Domain, invalid, notFound, resolve } from "#meta";
+import type { Answerer, Question } from "#registry";
+import { Path, Problems } from "#schema";
+import { type Claims, signToken } from "../jwt/jwt.ts";
+import type { SigningKey } from "../jwt/signing-keys.ts";
+import type { ReadObject } from "../stored-objects.ts";
+
+export interface TokenRequestOptions {
+  readonly issuer: string;
+  readonly key: SigningKey;
+  /** What tokens are for where the request does not say. */
+  readonly audiences: readonly string[];
+  /** Tokens that shall live longer are cut to this; absent = no such bound. */
+  readonly mostSeconds?: number;
+  /** Whether old clients that read their token once get one for a year. */
+  readonly extends: boolean;
+  readonly read: ReadObject;
+  readonly domain: Domain;
+}
+
+const leastSeconds = 600;
+const mostRequested = 2 ** 32;
+/**
+ * What kubelets ask for where the pod leaves it to them. Such tokens live for a year, as old
+ * clients read them once; after the hour that was asked for their use is told of.
+ */
+const extendedSeconds = 3607;
+const yearSeconds = 365 * 24 * 3600;
+
+/** The private claims about the object that a token is bound to. */
+type BoundClaims = Readonly<Record<string, { readonly name: string; readonly uid?: string }>>;
+
+export function tokenRequest(options: TokenRequestOptions): Answerer {
+  const groupVersion = resolve("authentication.{api}/v1", options.domain);
+  return {
+    speaks: { groupVersion, kind: "TokenRequest" },
+    answer: (question) => new Issue(options, question).answer(),
+  };
+}
+
+class Issue {
+  constructor(
+    private readonly options: TokenRequestOptions,
+    private readonly question: Question,
+  ) {}
+
+  async answer(): Promise<object> {
+    const { object, target, context } = this.question;
+    const { namespace, name } = target;
+    const account = await this.options.read({ plural: "serviceaccounts", namespace, name });
+    if (account === undefined) throw notFound(target.resource, name);
+    const { metadata, spec } = object;
+    if (spec.audiences === null || spec.audiences.length === 0) {
+      spec.audiences = [...this.options.audiences];
+    }
+    this.check(account);
+    const bound = await this.bind();
+    const now = Math.floor(context.now / 1000);
+    const seconds = this.lifetime();
+    const claims = this.claims(account, { bound, now, seconds });
+    const token = signToken(claims, this.options.key);
+    const issued = resolve("authentication.{label}/issued-credential-id", this.options.domain);
+    this.question.target.notes?.annotate(issued, `JTI=${String(claims["jti"])}`);
+    const expirationTimestamp = timestamp((now + seconds) * 1000);
+    return {
+      metadata: {
+        ...metadata,
+        name,
+        namespace,
+        uid: account.metadata.uid,
+        creationTimestamp: timestamp(context.now),
+      },
+      spec,
+      status: { token, expirationTimestamp },
+    };
+  }
+
+  /** In seconds; shortened if need be. */
+  private lifetime(): number {
+    const { object, warn } = this.question;
+    const wanted = Number(object.spec.expirationSeconds);
+    const { mostSeconds = Infinity } = this.options;
+    if (wanted <= mostSeconds) return wanted;
+    warn(`requested expiration of ${wanted} seconds shortened to ${mostSeconds} seconds`);
+    object.spec.expirationSeconds = mostSeconds;
+    return mostSeconds;
+  }
+
+  private check(account: any): void {
+    const { metadata, spec } = this.question.object;
+    const { name, uid } = account.metadata;
+    const group = resolve("authentication.{api}", this.options.domain);
+    const kind = { group, kind: "TokenRequest" };
+    if (metadata.name && metadata.name !== name) {
+      const problems = new Problems();
+      const detail = "must match the service account name if specified";
+      problems.invalid(Path.of("metadata.name"), metadata.name, detail);
+      throw invalid(kind, name, problems);
+    }
+    if (metadata.uid && metadata.uid !== uid) {
+      const story =
+        `the UID in the token request (${metadata.uid}) ` +
+        `does not match the UID of the service account (${uid})`;
+      throw conflict({ group, plural: kind.kind }, name, story);
+    }
+    const problems = new Problems();
+    checkSeconds(spec.expirationSeconds, problems);
+    if (!problems.empty) throw invalid(kind, metadata.name ?? "", problems);
+  }
+
+  /** The claims about the object that the token is to live with. */
+  private async bind(): Promise<BoundClaims> {
+    const { boundObjectRef } = this.question.object.spec;
+    if (boundObjectRef === null || boundObjectRef === undefined) return {};
+    const { kind = "", apiVersion = "", name = "", uid = "" } = boundObjectRef;
+    const slash = apiVersion.indexOf("/");
+    const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+    const version = apiVersion.slice(slash + 1);
+    if (group !== "" || !["Pod", "Secret", "Node"].includes(kind)) {
+      const type = `${group}/${version}, Kind=${kind}`;
+      throw badRequest(`cannot bind token to object of type ${type}`);
+    }
+    if (name === "") throw badRequest("Name parameter required.");
+    const object = await this.object(kind, name);
+    if (uid !== "" && uid !== object.metadata.uid) {
+      const story =
+        `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
+        "The object might have been deleted and then recreated";
+      throw conflict({ group, plural: kind }, name, story);
+    }
+    const own = { [kind.toLowerCase()]: { name, uid: object.metadata.uid } };
+    return kind === "Pod" ? { ...own, ...(await this.nodeOf(object)) } : own;
+  }
+
+  private async object(kind: "Pod" | "Secret" | "Node", name: string): Promise<any> {
+    const { target } = this.question;
+    const plural = ({ Pod: "pods", Secret: "secrets", Node: "nodes" } as const)[kind];
+    const namespace = kind === "Node" ? "" : target.namespace;
+    const object = await this.options.read({ plural, namespace, name });
+    if (object === undefined) throw notFound({ group: "", plural }, name);
+    if (kind === "Pod" && object.spec.serviceAccountName !== target.name) {
+      throw badRequest(
+        `cannot bind token for serviceaccount ${JSON.stringify(target.name)} ` +
+          "to pod running with different serviceaccount name.",
+      );
+    }
+    return object;
+  }
+
+  /** The node of a pod is told for information, whether it is there or not. */
+  private async nodeOf(pod: any): Promise<BoundClaims> {
+    const name: string | undefined = pod.spec.nodeName;
+    if (!name) return {};
+    const node = await this.options.read({ plural: "nodes", namespace: "", name });
+    return { node: { name, ...(node === undefined ? {} : { uid: node.metadata.uid }) } };
+  }
+
+  private claims(
+    account: any,
+    { bound, now, seconds }: { bound: BoundClaims; now: number; seconds: number },
+  ): Claims {
+    const { audiences } = this.question.object.spec;
+    const { namespace, name, uid } = account.metadata;
+    const isExtended =
+      this.options.extends &&
+      seconds === extendedSeconds &&
+      bound["pod"] !== undefined &&
+      audiences.every((audience: string) => this.options.audiences.includes(audience));
+    const own = { namespace, serviceaccount: { name, uid }, ...bound };
+    return {
+      aud: audiences,
+      exp: now + (isExtended ? yearSeconds : seconds),
+      iat: now,
+      iss: this.options.issuer,
+      jti: randomUUID(),
+      [this.options.domain.label]: isExtended ? { ...own, warnafter: now + seconds } : own,
+      nbf: now,
+      sub: `system:serviceaccount:${namespace}:${name}`,
+    };
+  }
+}
+
+function checkSeconds(seconds: number | bigint, problems: Problems): void {
+  const path = Path.of("spec.expirationSeconds");
+  if (seconds < leastSeconds) {
+    problems.invalid(path, seconds, "may not specify a duration less than 10 minutes");
+  }
+  if (seconds > mostRequested) {
+    problems.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
+  }
+}
+
+function timestamp(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
+}

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { kubernetes } from "#meta";
+import { type MetricLabels, noInstruments, type WebhookClient, WebhookFault } from "#request";
+import { CachedTokens } from "./token-cache.ts";
+import { TokenCacheFigures } from "./token-cache-metrics.ts";
+import { TokenWebhook } from "./token-webhook.ts";
+import { TokenFault, type TokenOwner } from "./token-authenticator.ts";
+
+describe("remembered tokens", () => {
+  let now = 0;
+  let asked: string[];
+  let answer: () => Promise<TokenOwner | undefined>;
+  const clock = { monotonic: () => now } as any;
+  const alice = { user: { name: "alice", uid: "", groups: [], extra: new Map() } };
+  let tokens: CachedTokens;
+  let told: string[];
+
+  beforeEach(() => {
+    asked = [];
+    answer = async () => alice;
+    const inner = {
+      owner: (token: string, audiences: readonly string[]) => {
+        asked.push(`${token} ${audiences.join("+")}`);
+        return answer();
+      },
+    };
+    told = [];
+    const tell = (metric: string, { status }: MetricLabels, value: number) =>
+      void told.push(`${metric.replace("authentication_token_cache_", "")} ${status} ${value}`);
+    const instruments = { ...noInstruments, add: tell, set: tell };
+    const figures = new TokenCacheFigures(instruments);
+    tokens = new CachedTokens(inner, { clock, figures, goodMs: 1000, badMs: 100 });
+  });
+
+  it("are believed for their time, each for its audiences", async () => {
+    await tokens.owner("t", ["a"]);
+    now += 999;
+    assert.equal(await tokens.owner("t", ["a"]), alice);
+    assert.deepEqual(asked, ["t a"]);
+    await tokens.owner("t", ["b"]);
+    now += 1;
+    await tokens.owner("t", ["a"]);
+    assert.deepEqual(asked, ["t a", "t b", "t a"]);
+  });
+
+  it("are asked about once by many at a time", async () => {
+    await Promise.all([1, 2, 3].map(() => tokens.owner("t", [])));
+    assert.equal(asked.length, 1);
+  });
+
+  it("are counted: who asked, and what it took", async () => {
+    await Promise.all([tokens.owner("t", []), tokens.owner("t", [])]);
+    await tokens.owner("t", []);
+    answer = () => Promise.reject(new TokenFault("expired"));
+    await assert.rejects(async () => tokens.owner("u", []), TokenFault);
+    const count = (line: string) => told.filter((each) => each === line).length;
+    assert.equal(count("request_total miss 1"), 3);
+    assert.equal(count("request_total hit 1"), 1);
+    assert.deepEqual([count("fetch_total ok 1"), count("fetch_total error 1")], [1, 1]);
+    assert.equal(count("active_fetch_count blocked 2"), 1);
+    const last = (start: string) => told.findLast((each) => each.startsWith(start));
+    for (const state of ["active_fetch_count blocked", "active_fetch_count in_flight"]) {
+      assert.equal(last(state), `${state} 0`);
+    }
+  });
+
+  it("that nobody knows are asked about again sooner", async () => {
+    answer = async () => undefined;
+    await tokens.owner("t", []);
+    now += 99;
+    assert.equal(await tokens.owner("t", []), undefined);
+    assert.equal(asked.length, 1);
+    now += 1;
+    answer = async () => alice;
+    assert.equal(await tokens.owner("t", []), alice);
+  });
+
+  it("are asked about again after a fault", async () => {
+    answer = () => Promise.reject(new TokenFault("expired"));
+    await assert.rejects(async () => tokens.owner("t", []), TokenFault);
+    await assert.rejects(async () => tokens.owner("t", []), TokenFault);
+    assert.equal(asked.length, 2);
+  });
+});
+
+describe("the webhook for tokens", () => {
+  let sent: any[];
+  let reported: unknown[];
+
+  beforeEach(() => {
+    sent = [];
+    reported = [];
+  });
+
+  function ask(answer: unknown, audiences: readonly string[] = ["api"]) {
+    const client: WebhookClient = {
+      post: async (body) => {
+        sent.push(body);
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      send: async () => undefined,
+      close: () => undefined,
+    };
+    const report = (error: unknown) => void reported.push(error);
+    const options = { client, domain: kubernetes, version: "v1", report } as const;
+    return new TokenWebhook(options).owner("secret", audiences);
+  }
+
+  const user = {
+    username: "u",
+    uid: "1",
+    groups: ["g"],
+    extra: { k: ["v"], ["__proto__"]: ["w"] },
+  };
+  const good = { authenticated: true, user };
+
+  it("is sent a review and names the user", async () => {
+    const extra = new Map([
+      ["k", ["v"]],
+      ["__proto__", ["w"]],
+    ]);
+    assert.deepEqual(await ask({ status: good }), {
+      user: { name: "u", uid: "1", groups: ["g"], extra },
+    });
+    assert.deepEqual(sent[0].spec, { token: "secret", audiences: ["api"] });
+    assert.equal(sent[0].apiVersion, `authentication.${kubernetes.api}/v1`);
+  });
+
+  it("answers for the audiences that it names", async () => {
+    const named = { ...good, audiences: ["api", "other"] };
+    assert.deepEqual((await ask({ status: named }))?.audiences, ["api"]);
+    assert.equal(await ask({ status: named }, ["third"]), undefined);
+  });
+
+  it("is not believed half", async () => {
+    const odd = [
+      null,
+      "yes",
+      [],
+      {},
+      { status: null },
+      { status: { authenticated: "true", user } },
+    ];
+    for (const answer of odd) assert.equal(await ask(answer), undefined, JSON.stringify(answer));
+    const shapeless = { authenticated: true, user: { username: 1, groups: "g", extra: [] } };
+    const found = await ask({ status: shapeless });
+    assert.deepEqual(found?.user, { name: "", uid: "", groups: [], extra: new Map() });
+  });
+
+  it("may say why not, and may fail", async () => {
+    await assert.rejects(ask({ status: { error: "locked out" } }), /^TokenFault: locked out$/);
+    assert.equal(reported.length, 0);
+    await assert.rejects(ask(new WebhookFault("Post: no", 500, false)), TokenFault);
+    assert.equal(reported.length, 1);
+  });
+});

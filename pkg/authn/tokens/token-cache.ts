@@ -1,0 +1,79 @@
+import { hash, randomBytes } from "node:crypto";
+import { type Awaitable, type Clock, remember } from "#base";
+import type { TokenCacheFigures } from "./token-cache-metrics.ts";
+import type { TokenAuthenticator, TokenOwner } from "./token-authenticator.ts";
+
+export interface CacheOptions {
+  readonly clock: Clock;
+  readonly figures: TokenCacheFigures;
+  /** How long a token that was taken is believed, in milliseconds. */
+  readonly goodMs: number;
+  /** How long one that was none of this kind is not asked about again; default 0. */
+  readonly badMs?: number;
+}
+
+/** Who knows tokens, but has to ask for them. */
+interface AskingTokens {
+  owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined>;
+}
+
+interface Answer {
+  readonly owner: TokenOwner | undefined;
+  readonly until: number;
+}
+
+/** Of each, the good and the bad: a flood of made-up tokens drives out no real ones. */
+const capacity = 10_000;
+
+/**
+ * Remembers answers about tokens for a short time, and asks once where many wait for the same
+ * answer. Faults are not remembered. Tokens are kept as digests under a key of this process, so
+ * that its memory does not give them away.
+ */
+export class CachedTokens implements TokenAuthenticator {
+  private readonly good = new Map<string, Answer>();
+  private readonly bad = new Map<string, Answer>();
+  private readonly asked = new Map<string, Promise<TokenOwner | undefined>>();
+  private readonly key = randomBytes(32).toString("base64");
+
+  constructor(
+    private readonly inner: AskingTokens,
+    private readonly options: CacheOptions,
+  ) {}
+
+  owner(token: string, audiences: readonly string[]): Awaitable<TokenOwner | undefined> {
+    const { clock, figures } = this.options;
+    const begun = clock.monotonic();
+    // A list in JSON tells where it ends, so no two questions are written alike.
+    const digest = hash("sha256", `${this.key}${JSON.stringify(audiences)}${token}`, "base64");
+    const known = this.good.get(digest) ?? this.bad.get(digest);
+    if (known !== undefined && known.until > begun) {
+      figures.answered("hit", clock.monotonic() - begun);
+      return known.owner;
+    }
+    let question = this.asked.get(digest);
+    if (question === undefined) {
+      question = this.ask(digest, token, audiences).finally(() => this.asked.delete(digest));
+      this.asked.set(digest, question);
+    }
+    return figures
+      .waited(question)
+      .finally(() => figures.answered("miss", clock.monotonic() - begun));
+  }
+
+  private async ask(
+    digest: string,
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenOwner | undefined> {
+    this.good.delete(digest);
+    this.bad.delete(digest);
+    const { clock, figures, goodMs, badMs = 0 } = this.options;
+    const asked = clock.monotonic();
+    const owner = await figures.fetched(this.inner.owner(token, audiences));
+    const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
+    const answer = { owner, until: asked + milliseconds };
+    if (milliseconds > 0) remember(answers, [digest, answer], capacity);
+    return owner;
+  }
+}

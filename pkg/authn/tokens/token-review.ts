@@ -1,0 +1,27 @@
+import { badRequest } from "#meta";
+import type { Answerer } from "#registry";
+import { userInfoOf } from "../self-subject-review.ts";
+import type { Tokens } from "./token-authenticator.ts";
+
+/** TokenReview: whether a token is good, and whose it is. */
+export function tokenReview(tokens: Tokens): Answerer {
+  return {
+    answer: async ({ object }) => {
+      const { token = "", audiences = [] } = object.spec;
+      if (token === "") throw badRequest("token is required for TokenReview in authentication");
+      const { owner, faults } = await tokens.review(token, audiences);
+      return { ...object, status: owner ? accepted(owner) : refused(faults) };
+    },
+  };
+}
+
+type Owner = NonNullable<Awaited<ReturnType<Tokens["review"]>>["owner"]>;
+
+function accepted({ user, audiences }: Owner): object {
+  return { authenticated: true, user: userInfoOf(user), audiences };
+}
+
+function refused(faults: readonly string[]): object {
+  const all = ["invalid bearer token", ...faults];
+  return { user: {}, error: all.length === 1 ? all[0] : `[${all.join(", ")}]` };
+}

@@ -1,0 +1,73 @@
+import { isJsonObject, type JsonObject } from "#base";
+import { type Domain, resolve } from "#meta";
+import { type User, type WebhookClient, WebhookFault } from "#request";
+import { type TokenAuthenticator, TokenFault, type TokenOwner } from "./token-authenticator.ts";
+
+export interface TokenWebhookOptions {
+  readonly client: WebhookClient;
+  readonly domain: Domain;
+  /** Version of the TokenReview that it is sent. */
+  readonly version: "v1" | "v1beta1";
+  /** Told of calls that came to nothing. */
+  readonly report: (error: unknown) => void;
+}
+
+/** Asks another server whose a token is (`--authentication-token-webhook-config-file`). */
+export class TokenWebhook implements TokenAuthenticator {
+  constructor(private readonly options: TokenWebhookOptions) {}
+
+  async owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined> {
+    const status = await this.review(token, audiences);
+    if (status["authenticated"] !== true) {
+      const { error } = status;
+      if (typeof error === "string" && error !== "") throw new TokenFault(error);
+      return undefined;
+    }
+    const user = userOf(fields(status["user"]));
+    const named = texts(status["audiences"]);
+    // A server that does not know of audiences speaks for those of the API server.
+    if (named.length === 0) return { user };
+    const common = audiences.filter((audience) => named.includes(audience));
+    return common.length === 0 ? undefined : { user, audiences: common };
+  }
+
+  /** @throws TokenFault when the call fails; a reviewer may learn why. */
+  private async review(token: string, audiences: readonly string[]): Promise<JsonObject> {
+    const { client, domain, version, report } = this.options;
+    const question = {
+      kind: "TokenReview",
+      apiVersion: resolve(`authentication.{api}/${version}`, domain),
+      metadata: { creationTimestamp: null },
+      spec: { token, audiences },
+      status: { user: {} },
+    };
+    try {
+      return fields(fields(await client.post(question))["status"]);
+    } catch (error) {
+      if (!(error instanceof WebhookFault)) throw error;
+      report(error);
+      throw new TokenFault(error.message);
+    }
+  }
+}
+
+function userOf(user: JsonObject): User {
+  const { username, uid } = user;
+  const extra = Object.entries(fields(user["extra"])).map(
+    ([key, values]) => [key, texts(values)] as const,
+  );
+  return {
+    name: typeof username === "string" ? username : "",
+    uid: typeof uid === "string" ? uid : "",
+    groups: texts(user["groups"]),
+    extra: new Map(extra),
+  };
+}
+
+function fields(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+}

@@ -1,0 +1,210 @@
+import { type Domain, goQuote, resolve } from "#meta";
+import type {
+  AccessRule,
+  Attributes,
+  Authorizer,
+  Decision,
+  KnownRules,
+  RequestInfo,
+  SelectorTerm,
+  User,
+} from "#request";
+import type { Followed } from "../stored-objects.ts";
+import { type NeededKind, NodeGraph } from "./node-graph.ts";
+import { objectKey } from "../rbac/rbac-index.ts";
+import { allowsResource } from "../rbac/policy-rules.ts";
+
+const allowed: Decision = { verdict: "allow", reason: "" };
+const reading = ["get", "list", "watch"];
+const owning = ["get", "create", "update", "patch", "delete"];
+
+export interface NodeAuthorizerOptions {
+  readonly domain: Domain;
+  /** What every node may do: the rules of `system:node`. */
+  readonly rules: readonly AccessRule[];
+}
+
+/**
+ * Allows kubelets what they need: their own Node, their own pods, and what those pods refer to.
+ * Without an opinion on everybody else.
+ */
+export class NodeAuthorizer implements Authorizer {
+  private readonly graph = new NodeGraph();
+
+  constructor(private readonly options: NodeAuthorizerOptions) {}
+
+  followed(): readonly Followed[] {
+    return this.graph.followed(this.options.domain);
+  }
+
+  authorize(attributes: Attributes): Decision {
+    const { user } = attributes;
+    const node = nodeOf(user);
+    if (node === undefined || !attributes.request.isResource) return refused("");
+    if (node === "") return refused(`unknown node for user ${goQuote(user.name)}`);
+    const reason = this.objection(node, attributes);
+    if (reason !== undefined) return reason === "" ? allowed : refused(reason);
+    const { request } = attributes;
+    const allows = this.options.rules.some((rule) => allowsResource(rule, request));
+    return allows ? allowed : refused("");
+  }
+
+  rules(user: User): KnownRules {
+    const incomplete = nodeOf(user) !== undefined;
+    const error = incomplete ? "node authorizer does not support user rule resolution" : "";
+    return { rules: [], incomplete, error };
+  }
+
+  /** Why not; "" = allowed, undefined = as for every node. */
+  private objection(node: string, attributes: Attributes): string | undefined {
+    const { request } = attributes;
+    const { group, resource, subresource } = request;
+    const { domain } = this.options;
+    switch (group === "" ? resource : `${resource}.${group}`) {
+      case "secrets":
+      case "configmaps":
+        return this.readObjection(node, resource as NeededKind, request);
+      case "persistentvolumeclaims":
+        return subresource === "status"
+          ? this.statusObjection(node, request)
+          : this.getObjection(node, "persistentvolumeclaims", request);
+      case "persistentvolumes":
+        return this.getObjection(node, "persistentvolumes", request);
+      case resolve("resourceclaims.resource.{api}", domain):
+        return this.getObjection(node, "resourceclaims", request);
+      case resolve("resourceslices.resource.{api}", domain):
+        return this.sliceObjection(node, attributes);
+      case resolve("podcertificaterequests.certificates.{api}", domain):
+        return this.certificateObjection(node, attributes);
+      case resolve("volumeattachments.storage.{api}", domain):
+        return this.getObjection(node, "volumeattachments", request);
+      case "serviceaccounts":
+        return subresource === "token"
+          ? this.tokenObjection(node, request)
+          : this.readObjection(node, "serviceaccounts", request);
+      case resolve("leases.coordination.{api}", domain):
+        return leaseObjection(node, request);
+      case resolve("csinodes.storage.{api}", domain):
+        return storageNodeObjection(node, request);
+      case "nodes":
+        return nodeObjection(node, request);
+      case "pods":
+        return this.podObjection(node, attributes);
+      default:
+        return undefined;
+    }
+  }
+
+  private needObjection(node: string, kind: NeededKind, request: RequestInfo): string {
+    const { namespace, name } = request;
+    if (name === "") return "No Object name found";
+    if (this.graph.needs(node, kind, objectKey(namespace, name))) return "";
+    return `no relationship found between node '${node}' and this object`;
+  }
+
+  private readObjection(node: string, kind: NeededKind, request: RequestInfo): string {
+    const { verb, subresource, namespace } = request;
+    if (!reading.includes(verb)) return "can only read resources of this type";
+    if (subresource !== "") return "cannot read subresource";
+    if (namespace === "") return "can only read namespaced object of this type";
+    return this.needObjection(node, kind, request);
+  }
+
+  private getObjection(node: string, kind: NeededKind, request: RequestInfo): string {
+    if (request.verb !== "get") return "can only get individual resources of this type";
+    if (request.subresource !== "") return "cannot get subresource";
+    return this.needObjection(node, kind, request);
+  }
+
+  private statusObjection(node: string, request: RequestInfo): string {
+    if (!["update", "patch", "get"].includes(request.verb)) {
+      return "can only get/update/patch this type";
+    }
+    return this.needObjection(node, "persistentvolumeclaims", request);
+  }
+
+  private tokenObjection(node: string, request: RequestInfo): string {
+    if (request.verb !== "create" || request.name === "") {
+      return "can only create tokens for individual service accounts";
+    }
+    return this.needObjection(node, "serviceaccounts", request);
+  }
+
+  private podObjection(node: string, attributes: Attributes): string | undefined {
+    const { request, fieldTerms = [] } = attributes;
+    if (request.subresource !== "") return undefined;
+    if (request.verb === "get") return this.getObjection(node, "pods", request);
+    if (request.verb !== "list" && request.verb !== "watch") return undefined;
+    if (selectsNode(fieldTerms, node)) return "";
+    if (request.name !== "") return this.needObjection(node, "pods", request);
+    return "can only list/watch pods with spec.nodeName field selector";
+  }
+
+  /** Whose slice a new one is, and what an update makes of one, is for admission to see. */
+  private sliceObjection(node: string, { request, fieldTerms = [] }: Attributes): string {
+    const { verb, subresource } = request;
+    if (subresource !== "") return "cannot authorize ResourceSlice subresources";
+    if (verb === "create") return "";
+    if (["get", "update", "patch", "delete"].includes(verb)) {
+      return this.needObjection(node, "resourceslices", request);
+    }
+    if (["watch", "list", "deletecollection"].includes(verb)) {
+      if (selectsNode(fieldTerms, node)) return "";
+      return "can only list/watch/deletecollection resourceslices with nodeName field selector";
+    }
+    const verbs = "get, watch, list, create, update, patch, delete, deletecollection";
+    return `only the following verbs are allowed for a ResourceSlice: ${verbs}`;
+  }
+
+  /** Nodes have rules about these only while their feature gate is on. */
+  private certificateObjection(node: string, attributes: Attributes): string | undefined {
+    const { request, fieldTerms = [] } = attributes;
+    const { verb, subresource } = request;
+    if (subresource !== "" || !reading.includes(verb)) return undefined;
+    if (verb === "get") return this.needObjection(node, "podcertificaterequests", request);
+    if (selectsNode(fieldTerms, node)) return undefined;
+    return "can only list/watch podcertificaterequests with spec.nodeName field selector";
+  }
+}
+
+/** The name of the node that a user is; "" when it says it is one, but not which. */
+function nodeOf({ name, groups }: User): string | undefined {
+  const [, node] = /^system:node:(.*)$/s.exec(name) ?? [];
+  return groups.includes("system:nodes") ? node : undefined;
+}
+
+/** Narrowed to what is for one node. */
+function selectsNode(terms: readonly SelectorTerm[], node: string): boolean {
+  return terms.some(
+    ({ key, operator, values }) =>
+      key === "spec.nodeName" && operator === "In" && values.length === 1 && values[0] === node,
+  );
+}
+
+function refused(reason: string): Decision {
+  return { verdict: "no-opinion", reason };
+}
+
+function nodeObjection(node: string, request: RequestInfo): string | undefined {
+  const { verb, subresource, name } = request;
+  if (subresource !== "" || !reading.includes(verb) || name === node) return undefined;
+  const what = name === "" ? "all nodes" : `'${name}'`;
+  return `node '${node}' cannot read ${what}, only its own Node object`;
+}
+
+function leaseObjection(node: string, { verb, namespace, name }: RequestInfo): string {
+  if (!owning.includes(verb)) return "can only get, create, update, patch, or delete a node lease";
+  if (namespace !== "kube-node-lease") {
+    return 'can only access leases in the "kube-node-lease" system namespace';
+  }
+  if (verb === "create" || name === node) return "";
+  return "can only access node lease with the same name as the requesting node";
+}
+
+function storageNodeObjection(node: string, request: RequestInfo): string {
+  const { verb, subresource, name } = request;
+  if (!owning.includes(verb)) return "can only get, create, update, patch, or delete a CSINode";
+  if (subresource !== "") return "cannot authorize CSINode subresources";
+  if (verb === "create" || name === node) return "";
+  return "can only access CSINode with the same name as the requesting node";
+}

@@ -1,0 +1,136 @@
+/** Nobody gives away permissions that he does not hold himself. */
+import { deepEqual } from "#base";
+import { type Domain, forbidden, goQuote, notFound, resolve, StatusError } from "#meta";
+import type { AdmissionAttributes, Admit } from "#registry";
+import type { AccessRule, Authorizer, RequestInfo, User } from "#request";
+import type { Rbac } from "./rbac-authorizer.ts";
+import { listRules, missingRules, quoteList } from "./policy-rules.ts";
+
+export interface EscalationOptions {
+  readonly rbac: Rbac;
+  /** Asked for the verbs `escalate` and `bind`. */
+  readonly authorizer: Authorizer;
+  readonly domain: Domain;
+}
+
+/** Everything, as an aggregated role might come to hold. */
+const fullAuthority: readonly AccessRule[] = [
+  { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+  { verbs: ["*"], nonResourceURLs: ["*"] },
+];
+
+/**
+ * Refuses roles and bindings through which their author would give more than he has. Runs on the
+ * object as the client wants it, before it is validated.
+ */
+export function escalationCheck(options: EscalationOptions): Admit {
+  const group = resolve("rbac.authorization.{api}", options.domain);
+  return (attributes) => {
+    const { target, operation } = attributes;
+    if (target.resource.group !== group || operation === "delete") return undefined;
+    if (target.user.groups.includes("system:masters")) return undefined;
+    if (operation === "update" && onlyMovesGarbage(attributes)) return undefined;
+    return checked(options, attributes);
+  };
+}
+
+async function checked(
+  options: EscalationOptions,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
+  const check = new Check(options, attributes);
+  if (attributes.target.resource.plural.endsWith("bindings")) await check.binding();
+  else await check.role();
+  return [];
+}
+
+/** Finalizers and owners may change so that the garbage collector can do its work. */
+function onlyMovesGarbage({ object, old }: AdmissionAttributes): boolean {
+  const bare = ({ metadata, ...rest }: any) => {
+    const {
+      finalizers: _finalizers,
+      ownerReferences: _owners,
+      managedFields: _managers,
+      resourceVersion: _version,
+      ...own
+    } = metadata;
+    return { ...rest, metadata: own };
+  };
+  return deepEqual(bare(object), bare(old));
+}
+
+class Check {
+  private readonly user: User;
+
+  constructor(
+    private readonly options: EscalationOptions,
+    private readonly attributes: AdmissionAttributes,
+  ) {
+    this.user = attributes.target.user;
+  }
+
+  async role(): Promise<void> {
+    const { object, old, target } = this.attributes;
+    const { plural } = target.resource;
+    if (await this.may("escalate", { resource: plural, name: target.name })) return;
+    const aggregates = Boolean(object.aggregationRule ?? old?.aggregationRule);
+    if (aggregates && this.problem(fullAuthority) !== "") {
+      throw this.refusal("must have cluster-admin privileges to use an aggregationRule");
+    }
+    this.refuse(object.rules ?? []);
+  }
+
+  async binding(): Promise<void> {
+    const { object, target } = this.attributes;
+    const { kind, name } = object.roleRef;
+    const resource = kind === "Role" ? "roles" : "clusterroles";
+    if (await this.may("bind", { resource, name })) return;
+    const rules = this.options.rbac.referred(object.roleRef, target.namespace);
+    if (rules === undefined) throw notFound(target.resource, name);
+    this.refuse(rules);
+  }
+
+  private async may(
+    verb: string,
+    { resource, name }: { readonly resource: string; readonly name: string },
+  ): Promise<boolean> {
+    const { namespace, resource: asked } = this.attributes.target;
+    const request: RequestInfo = {
+      isResource: true,
+      path: "",
+      verb,
+      apiPrefix: "apis",
+      group: asked.group,
+      version: asked.version,
+      namespace,
+      resource,
+      subresource: "",
+      name,
+      rest: [],
+    };
+    const decision = await this.options.authorizer.authorize({ user: this.user, request });
+    return decision.verdict === "allow";
+  }
+
+  private refuse(rules: readonly AccessRule[]): void {
+    const problem = this.problem(rules);
+    if (problem !== "") throw this.refusal(problem);
+  }
+
+  /** Why the user may not give these rules; "" when he may. */
+  private problem(wanted: readonly AccessRule[]): string {
+    const held = this.options.rbac.rules(this.user, this.attributes.target.namespace);
+    const missing = missingRules(held.rules, wanted);
+    if (missing.length === 0) return "";
+    const { name, groups } = this.user;
+    const story =
+      `user ${goQuote(name)} (groups=${quoteList(groups)}) is attempting to grant ` +
+      `RBAC permissions not currently held:\n${listRules(missing)}`;
+    return held.error === "" ? story : `${story}; resolution errors: ${held.error}`;
+  }
+
+  private refusal(problem: string): StatusError {
+    const { target, object } = this.attributes;
+    return forbidden(target.resource, object.metadata.name ?? "", problem);
+  }
+}

@@ -1,0 +1,89 @@
+import type { AccessRule, Attributes, Authorizer, Decision, KnownRules, User } from "#request";
+import type { Followed } from "../stored-objects.ts";
+import {
+  type Binding,
+  type BindingKind,
+  objectKey,
+  RbacIndex,
+  type RoleKind,
+  roleKey,
+} from "./rbac-index.ts";
+
+export type AccessKind = RoleKind | BindingKind;
+
+interface AccessObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules?: readonly AccessRule[] | null;
+}
+
+/** Allows what roles and their bindings say; knows them from memory and never reads a store. */
+export class Rbac implements Authorizer {
+  private readonly index: RbacIndex;
+
+  /** `group` is the resolved API group of roles. */
+  constructor(private readonly group: string) {
+    this.index = new RbacIndex(group);
+  }
+
+  set(kind: AccessKind, object: AccessObject): void {
+    const { namespace, name } = object.metadata;
+    if (isRole(kind)) this.index.setRole(objectKey(namespace, name), object.rules);
+    else this.index.setBinding(kind, object as unknown as Binding);
+  }
+
+  delete(kind: AccessKind, key: string): void {
+    if (isRole(kind)) this.index.deleteRole(key);
+    else this.index.deleteBinding(kind, key);
+  }
+
+  /** What is to be followed to know of all changes. */
+  followed(): readonly Followed[] {
+    const kinds: readonly (readonly [string, AccessKind])[] = [
+      ["clusterroles", "ClusterRole"],
+      ["clusterrolebindings", "ClusterRoleBinding"],
+      ["roles", "Role"],
+      ["rolebindings", "RoleBinding"],
+    ];
+    return kinds.map(([plural, kind]) => ({
+      group: this.group,
+      version: "v1",
+      plural,
+      kept: {
+        set: (object) => this.set(kind, object),
+        delete: (key) => this.delete(kind, key),
+        keys: () => this.index.keys(kind),
+      },
+    }));
+  }
+
+  authorize({ user, request }: Attributes): Decision {
+    const found = this.index.find(user, request);
+    if ("story" in found) {
+      return { verdict: "allow", reason: `RBAC: allowed by ${found.story}` };
+    }
+    return { verdict: "no-opinion", reason: found.length === 0 ? "" : `RBAC: ${aggregate(found)}` };
+  }
+
+  rules(user: User, namespace: string): KnownRules {
+    const { rules, dangling } = this.index.rulesOf(user, namespace);
+    return { rules, incomplete: false, error: aggregate(dangling) };
+  }
+
+  /** The rules of the role that a binding in `namespace` refers to; undefined = not there. */
+  referred(
+    reference: { readonly kind: string; readonly name: string },
+    namespace: string,
+  ): readonly AccessRule[] | undefined {
+    return this.index.roleRules(roleKey(reference, namespace));
+  }
+}
+
+function isRole(kind: AccessKind): kind is RoleKind {
+  return kind === "ClusterRole" || kind === "Role";
+}
+
+/** Several errors as Kubernetes joins them. */
+export function aggregate(errors: readonly string[]): string {
+  const different = [...new Set(errors)];
+  return different.length > 1 ? `[${different.join(", ")}]` : (different[0] ?? "");
+}

@@ -1,0 +1,132 @@
+/** What an access review must look like; words and order are those of Kubernetes. */
+import { invalid, isLabelValue, isQualifiedName } from "#meta";
+import { Path, Problems } from "#schema";
+import type { SelectorAttributes } from "./selector-requirements.ts";
+
+const spec = Path.of("spec");
+
+export interface ReviewChecks {
+  /** Resolved group of the reviews. */
+  readonly group: string;
+  /** The user is named in the spec. */
+  readonly namesUser: boolean;
+  /** Asks about one namespace, that of the object. */
+  readonly isLocal: boolean;
+}
+
+/** Throws 422 with every problem. Metadata must be empty but for what the server keeps there. */
+export function checkReview(review: any, checks: ReviewChecks): void {
+  const problems = new Problems();
+  checkSpec(review.spec, checks, problems);
+  checkMetadata(review.metadata, checks, problems);
+  if (checks.isLocal) checkLocal(review, problems);
+  // Kubernetes forgets to name the kind here.
+  if (!problems.empty) throw invalid({ group: checks.group, kind: "" }, "", problems);
+}
+
+function checkSpec(review: any, { namesUser }: ReviewChecks, problems: Problems): void {
+  const { resourceAttributes, nonResourceAttributes, user = "", groups = [] } = review;
+  if (resourceAttributes !== undefined && nonResourceAttributes !== undefined) {
+    problems.invalid(
+      spec.child("nonResourceAttributes"),
+      shownPath(nonResourceAttributes),
+      "cannot be specified in combination with resourceAttributes",
+    );
+  }
+  if (resourceAttributes === undefined && nonResourceAttributes === undefined) {
+    const detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+    problems.invalid(spec.child("resourceAttributes"), null, detail);
+  }
+  if (namesUser && user === "" && groups.length === 0) {
+    problems.invalid(spec.child("user"), "", "at least one of user or group must be specified");
+  }
+  if (resourceAttributes === undefined) return;
+  const place = spec.child("resourceAttributes");
+  const { fieldSelector, labelSelector } = resourceAttributes;
+  checkSelector(fieldSelector, place.child("fieldSelector"), { problems, ofLabels: false });
+  checkSelector(labelSelector, place.child("labelSelector"), { problems, ofLabels: true });
+}
+
+/** As Go's field names have it. */
+function shownPath({ path = "", verb = "" }: { readonly path?: string; readonly verb?: string }) {
+  return { Path: path, Verb: verb };
+}
+
+function checkMetadata(metadata: any, { isLocal }: ReviewChecks, problems: Problems): void {
+  const { managedFields: _kept, namespace, ...own } = metadata;
+  const kept = isLocal || !namespace ? own : { ...own, namespace };
+  const isFull = Object.values(kept).some((value) => value !== null && value !== undefined);
+  if (isFull) problems.invalid(Path.of("metadata"), metadata, "must be empty");
+}
+
+function checkLocal({ spec: asked, metadata }: any, problems: Problems): void {
+  const { resourceAttributes, nonResourceAttributes } = asked;
+  if (resourceAttributes !== undefined && resourceAttributes.namespace !== metadata.namespace) {
+    problems.invalid(
+      spec.child("resourceAttributes", "namespace"),
+      resourceAttributes.namespace ?? "",
+      "must match metadata.namespace",
+    );
+  }
+  if (nonResourceAttributes !== undefined) {
+    const shown = shownPath(nonResourceAttributes);
+    const place = spec.child("nonResourceAttributes");
+    problems.invalid(place, shown, "disallowed on this kind of request");
+  }
+}
+
+interface SelectorChecks {
+  readonly problems: Problems;
+  /** Keys and values obey the rules of labels. */
+  readonly ofLabels: boolean;
+}
+
+function checkSelector(
+  selector: SelectorAttributes | undefined,
+  path: Path,
+  { problems, ofLabels }: SelectorChecks,
+): void {
+  if (selector === undefined) return;
+  const { rawSelector = "", requirements = [] } = selector;
+  if (rawSelector !== "" && requirements.length > 0) {
+    const detail = "may not specified at the same time as requirements";
+    problems.invalid(path.child("rawSelector"), rawSelector, detail);
+  }
+  if (rawSelector === "" && requirements.length === 0) {
+    const detail = `when ${path.toString()} is specified, requirements or rawSelector is required`;
+    problems.required(path.child("requirements"), detail);
+  }
+  for (const [index, requirement] of requirements.entries()) {
+    const place = path.child("requirements").index(index);
+    if (!ofLabels && requirement.key === "") {
+      problems.required(place.child("key"), "must be specified");
+    }
+    checkValues(requirement, place.child("values"), problems);
+    if (ofLabels) checkLabelWords(requirement, place, problems);
+  }
+}
+
+interface Words {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+function checkValues({ operator, values = [] }: Words, path: Path, problems: Problems): void {
+  if (["In", "NotIn"].includes(operator) && values.length === 0) {
+    problems.required(path, "must be specified when `operator` is 'In' or 'NotIn'");
+  }
+  if (["Exists", "DoesNotExist"].includes(operator) && values.length > 0) {
+    const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+    problems.forbidden(path, detail);
+  }
+}
+
+function checkLabelWords({ key, values = [] }: Words, place: Path, problems: Problems): void {
+  for (const message of isQualifiedName(key)) problems.invalid(place.child("key"), key, message);
+  for (const [index, value] of values.entries()) {
+    for (const message of isLabelValue(value)) {
+      problems.invalid(place.child("values").index(index), value, message);
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/** Access reviews: what somebody may do, asked and answered without doing it. */
+import { badRequest, type Domain, resolve } from "#meta";
+import type { Answerer, Question } from "#registry";
+import type { Attributes, Authorizer, Decision, RequestInfo, User } from "#request";
+import { aggregate } from "../rbac/rbac-authorizer.ts";
+import { checkReview } from "./access-review-validation.ts";
+import {
+  type ReadSelector,
+  readFieldSelector,
+  readLabelSelector,
+} from "./selector-requirements.ts";
+
+/** By the key prefix of the kinds, as the registry wants them. */
+export function accessReviews(
+  authorizer: Authorizer,
+  domain: Domain,
+): readonly (readonly [string, Answerer])[] {
+  const group = resolve("authorization.{api}", domain);
+  const about = (
+    checks: { readonly namesUser: boolean; readonly isLocal: boolean },
+    whom: (question: Question) => User,
+  ): Answerer => ({
+    answer: async (question) => {
+      const { object } = question;
+      if (checks.isLocal) defaultNamespace(object);
+      checkReview(object, { group, ...checks });
+      const status = await judge(authorizer, whom(question), object.spec);
+      return { metadata: object.metadata, spec: object.spec, status };
+    },
+  });
+  const named = ({ object }: Question) => userOf(object.spec);
+  const self = ({ target }: Question) => target.user;
+  return [
+    ["/subjectaccessreviews/", about({ namesUser: true, isLocal: false }, named)],
+    ["/localsubjectaccessreviews/", about({ namesUser: true, isLocal: true }, named)],
+    ["/selfsubjectaccessreviews/", about({ namesUser: false, isLocal: false }, self)],
+    ["/selfsubjectrulesreviews/", { answer: (question) => listRules(authorizer, question) }],
+  ];
+}
+
+/** Without a namespace, the one of the request is meant. */
+function defaultNamespace({ metadata, spec }: any): void {
+  const { resourceAttributes } = spec;
+  if (resourceAttributes !== undefined) resourceAttributes.namespace ||= metadata.namespace;
+}
+
+function userOf({ user = "", uid = "", groups = [], extra = {} }: any): User {
+  return { name: user, uid, groups, extra: new Map(Object.entries(extra)) };
+}
+
+async function judge(authorizer: Authorizer, user: User, spec: any): Promise<object> {
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  if (resourceAttributes === undefined) {
+    const { path = "", verb = "" } = nonResourceAttributes;
+    const request = { ...nothing, path, verb };
+    return statusOf(await authorizer.authorize({ user, request }), []);
+  }
+  const field = readFieldSelector(resourceAttributes.fieldSelector);
+  const label = readLabelSelector(resourceAttributes.labelSelector);
+  const attributes: Attributes = {
+    user,
+    request: requestOf(resourceAttributes),
+    ...(field.terms === undefined ? {} : { fieldTerms: field.terms }),
+    ...(label.terms === undefined ? {} : { labelTerms: label.terms }),
+  };
+  const left = [...told("fieldSelector", field), ...told("labelSelector", label)];
+  return statusOf(await authorizer.authorize(attributes), left);
+}
+
+function told(name: string, { left }: ReadSelector): readonly string[] {
+  return left === "" ? [] : [`spec.resourceAttributes.${name} ${left} due to parse error`];
+}
+
+const nothing: RequestInfo = {
+  isResource: false,
+  path: "",
+  verb: "",
+  apiPrefix: "",
+  group: "",
+  version: "",
+  namespace: "",
+  resource: "",
+  subresource: "",
+  name: "",
+  rest: [],
+};
+
+/** Without a version, all are meant. */
+function requestOf(attributes: any): RequestInfo {
+  const { verb, group, version, namespace, resource, subresource, name } = attributes;
+  const asked = { verb, group, version: version || "*", namespace, resource, subresource, name };
+  const known = Object.entries(asked).filter(([, value]) => value !== undefined);
+  return { ...nothing, isResource: true, ...Object.fromEntries(known) };
+}
+
+function statusOf({ verdict, reason, error = "" }: Decision, left: readonly string[]): object {
+  const evaluationError = aggregate([error, ...left].filter(Boolean));
+  return {
+    allowed: verdict === "allow",
+    ...(verdict === "deny" ? { denied: true } : {}),
+    ...(reason === "" ? {} : { reason }),
+    ...(evaluationError === "" ? {} : { evaluationError }),
+  };
+}
+
+/** Answers a fresh object: nothing that the client sent comes back. */
+async function listRules(authorizer: Authorizer, { target, object }: Question): Promise<object> {
+  const { namespace = "" } = object.spec;
+  if (namespace === "") throw badRequest("no namespace on request");
+  const known = authorizer.rules?.(target.user, namespace);
+  const { rules = [], incomplete = true, error = "" } = known ?? {};
+  const isPath = (rule: { readonly nonResourceURLs?: readonly string[] }) =>
+    (rule.nonResourceURLs ?? []).length > 0;
+  return {
+    metadata: {},
+    spec: {},
+    status: {
+      resourceRules: rules.filter((rule) => !isPath(rule)),
+      nonResourceRules: rules.filter(isPath),
+      incomplete,
+      ...(error === "" ? {} : { evaluationError: error }),
+    },
+  };
+}
