@@ -3,7 +3,7 @@ import { KubeconfigFault, parseKubeconfig } from "#request";
 import { readFileSync } from "node:fs";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 import { readNamed } from "../flags/read-named.ts";
-import type { AuditOptions } from "../keelson/audit.ts";
+import { type AuditOptions } from "#controlplane";
 
 const modes = ["batch", "blocking", "blocking-strict"];
 const throttleBurst = 15;

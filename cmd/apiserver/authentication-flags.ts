@@ -4,7 +4,7 @@ import path from "node:path";
 import { KubeconfigFault, parseKubeconfig } from "#request";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 import { readNamed } from "../flags/read-named.ts";
-import type { StartOptions } from "../keelson/index.ts";
+import type { StartOptions } from "#controlplane";
 
 const signingAlgorithms = ["RS", "PS", "ES"].flatMap((kind) =>
   ["256", "384", "512"].map((size) => `${kind}${size}`),

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { type AuthorizationMode, authorizationModes } from "#authz";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
-import type { StartOptions } from "../keelson/index.ts";
+import type { StartOptions } from "#controlplane";
 import { followed } from "./authentication-flags.ts";
 
 const defaultModes = ["RBAC"];

@@ -1,7 +1,6 @@
 import { logFormat, loggingFlags } from "../flags/logging-flags.ts";
 import { flag, type FlagValues } from "../flags/parse.ts";
-import type { StartOptions } from "../keelson/index.ts";
-import { standardLogger } from "../keelson/logging.ts";
+import { standardLogger, type StartOptions } from "#controlplane";
 
 /** Flags of what the server tells of its work, named as kube-apiserver names them. */
 export const observingFlags = {

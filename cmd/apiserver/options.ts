@@ -8,8 +8,12 @@ import {
   UsageError,
 } from "../flags/parse.ts";
 import { readNamed } from "../flags/read-named.ts";
-import { NetworkFlagError, serviceNetworkOf } from "../keelson/network.ts";
-import type { StartOptions, StorageOptions } from "../keelson/index.ts";
+import {
+  NetworkFlagError,
+  serviceNetworkOf,
+  type StartOptions,
+  type StorageOptions,
+} from "#controlplane";
 import { authenticationOptions, followed } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
 import { auditOptions } from "./audit-flags.ts";

@@ -1,4 +1,4 @@
-import type { StartOptions } from "../keelson/index.ts";
+import type { StartOptions } from "#controlplane";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 
 const atLeast0 = { minimum: 0 };

@@ -1,6 +1,6 @@
 import { systemClock } from "#base";
 import { flag, parseFlags, UsageError } from "../flags/parse.ts";
-import { makeCertificates } from "./certificates.ts";
+import { makeCertificates } from "#controlplane";
 
 export const certificatesFlags = {
   directory: flag("string", "pki", "folder of the files; what is there and good stays"),

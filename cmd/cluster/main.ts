@@ -1,6 +1,6 @@
 import path from "node:path";
 import { flag, parseFlags } from "../flags/parse.ts";
-import { type Cluster, startCluster } from "./cluster.ts";
+import { type Cluster, startCluster } from "#controlplane";
 
 export const clusterFlags = {
   directory: flag("string", ".keelson/cluster", "folder of certificates, data and logs"),

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { domainOf } from "#meta";
 import { flag, parseFlags, UsageError } from "../flags/parse.ts";
-import { convert, type Format, formats } from "./codec.ts";
+import { convert, type Format, formats } from "#controlplane";
 
 export const codecFlags = {
   from: flag("string", "", "form of the input (default: found out)", { values: formats }),

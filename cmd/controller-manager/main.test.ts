@@ -8,7 +8,7 @@ import { holdPort } from "#base";
 import { createAuthority } from "#pki";
 import { makeRequest } from "../../pkg/pki/testing.ts";
 import { root } from "../../test/tidy/source.ts";
-import { type RunningServer, startServer } from "../keelson/index.ts";
+import { type RunningServer, startServer } from "#controlplane";
 
 const program = path.join(root, "dist", "keelson.js");
 const leasePath =

@@ -23,10 +23,8 @@ import { type Endpoint, type Instruments, KubeconfigFault, parseKubeconfig } fro
 import { PrometheusMetrics, versionInfo } from "#server";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
-import { standardLogger } from "../keelson/logging.ts";
-import { accountToken } from "./account-clients.ts";
+import { accountToken, serveStatus, standardLogger } from "#controlplane";
 import { controllerManagerFlags } from "./flags.ts";
-import { serveStatus } from "./serving.ts";
 
 type Values = FlagValues<typeof controllerManagerFlags>;
 

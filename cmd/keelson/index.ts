@@ -1,4 +1,7 @@
-/** The package's front door: a whole API server inside this process. */
-export type { StorageOptions } from "./open-storage.ts";
-export type { RunningServer, StartOptions } from "./options.ts";
-export { startServer } from "./start-server.ts";
+/** The npm package's entry point: a whole API server inside this process. */
+export {
+  type RunningServer,
+  type StartOptions,
+  startServer,
+  type StorageOptions,
+} from "#controlplane";

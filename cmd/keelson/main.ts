@@ -7,21 +7,31 @@ import { apiserverFlags } from "../apiserver/flags.ts";
 import { startFlags, startOptions } from "../apiserver/options.ts";
 import { ConfigurationFault } from "#meta";
 import { certificatesFlags, runCertificates } from "../certificates/main.ts";
-import { MissingProgramError } from "../cluster/cluster.ts";
-import { EndedError } from "../cluster/local-process.ts";
+import {
+  CodecError,
+  EndedError,
+  FileFault,
+  isWorker,
+  keepHeapSmall,
+  leave,
+  makeRoomForWork,
+  MissingProgramError,
+  RuntimeConfigError,
+  type RunningServer,
+  runWorkers,
+  type StartOptions,
+  startServer,
+  startFault,
+  StartFault,
+  tellReady,
+  WorkerFault,
+  writeWhole,
+} from "#controlplane";
 import { clusterFlags, runCluster } from "../cluster/main.ts";
-import { CodecError } from "../codec/codec.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
 import { controllerManagerFlags } from "../controller-manager/flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
 import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
-import { writeWhole } from "./files.ts";
-import { keepHeapSmall, makeRoomForWork } from "./heap.ts";
-import { FileFault } from "./followed-files.ts";
-import { type RunningServer, type StartOptions, startServer } from "./index.ts";
-import { RuntimeConfigError } from "./served.ts";
-import { StartFault, startFault } from "./start-faults.ts";
-import { isWorker, leave, runWorkers, tellReady, WorkerFault } from "./workers.ts";
 
 /** How long accepted requests may take after the signal to end. */
 const graceMs = 5000;

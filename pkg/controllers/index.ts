@@ -1,15 +1,15 @@
 /** controllers: what keeps objects in order behind the API. */
-export type { ControllerContext } from "./context.ts";
+export type { ControllerContext } from "./controller-context.ts";
 export {
   type Controller,
   type ControllerSettings,
   selectControllers,
   signingDurationMs,
   usualWorkers,
-} from "./controllers.ts";
-export { runCoordinatedElection } from "./coordinated-election.ts";
-export { runServerEndpoints } from "./server-endpoints.ts";
-export { runServerIdentity } from "./server-identity.ts";
-export { ensureServerObjects, runServerObjects } from "./server-objects.ts";
-export { runServiceRepair } from "./service-repair.ts";
-export { ensureKubernetesService } from "./kubernetes-service.ts";
+} from "./controller-descriptors.ts";
+export { runCoordinatedElection } from "./leader-election/coordinated-election.ts";
+export { runServerEndpoints } from "./network/server-endpoints.ts";
+export { runServerIdentity } from "./apiserver/server-identity.ts";
+export { ensureServerObjects, runServerObjects } from "./apiserver/server-objects.ts";
+export { runServiceRepair } from "./network/service-repair.ts";
+export { ensureKubernetesService } from "./network/kubernetes-service.ts";

@@ -3,7 +3,7 @@ import { Informers, RegistryClient } from "#client";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { noInstruments, type User } from "#request";
-import type { ControllerContext } from "./context.ts";
+import type { ControllerContext } from "./controller-context.ts";
 
 const tester: User = { name: "tester", uid: "", groups: ["system:masters"], extra: new Map() };
 

@@ -1,5 +1,5 @@
 import type { Random } from "#base";
-import { EndedError, type LocalProcess } from "../../cmd/cluster/local-process.ts";
+import { EndedError, type LocalProcess } from "../../pkg/controlplane/cluster/local-process.ts";
 import { manners } from "./network.ts";
 import { pause } from "./traffic.ts";
 import type { World } from "./world.ts";

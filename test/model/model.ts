@@ -5,7 +5,7 @@ import { type Client, connections, type Handle, HttpClient, retrying } from "#cl
 import { domainOf, StatusError } from "#meta";
 import { noInstruments, parseKubeconfig } from "#request";
 import { type Backend, openEtcdBackend } from "#storage";
-import type { Cluster } from "../../cmd/cluster/cluster.ts";
+import type { Cluster } from "../../pkg/controlplane/cluster/cluster.ts";
 import { checkHistory, checkWatcher } from "./check.ts";
 import { checkLed, checkTerms, runCandidate, type Term } from "./elections.ts";
 import { makeFault } from "./faults.ts";

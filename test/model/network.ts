@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import type { Link } from "../../cmd/cluster/cluster.ts";
+import type { Link } from "../../pkg/controlplane/cluster/cluster.ts";
 
 /**
  * What a cut does to connections. Held bytes arrive when the cut is mended, as TCP sees to it.

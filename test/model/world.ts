@@ -1,8 +1,12 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { type Clock, systemClock } from "#base";
-import { type Cluster, type ClusterOptions, startCluster } from "../../cmd/cluster/cluster.ts";
-import type { LocalProcess } from "../../cmd/cluster/local-process.ts";
+import {
+  type Cluster,
+  type ClusterOptions,
+  startCluster,
+} from "../../pkg/controlplane/cluster/cluster.ts";
+import type { LocalProcess } from "../../pkg/controlplane/cluster/local-process.ts";
 import { skewed } from "../../pkg/client/testing.ts";
 import { Network } from "./network.ts";
 import { pause } from "./traffic.ts";

@@ -13,6 +13,7 @@ export const layers: readonly (readonly string[])[] = [
   ["client"],
   ["authn", "audit", "authz", "admission", "crd", "controllers", "tracing"],
   ["server"],
+  ["controlplane"],
 ];
 
 /** One vendor package, one door: the only places that may import it. */

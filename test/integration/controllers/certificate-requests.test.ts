@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { request as call } from "node:https";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
-import { runCertificateCleaner } from "../../../pkg/controllers/certificate-cleaner.ts";
+import { runCertificateCleaner } from "../../../pkg/controllers/certificates/certificate-cleaner.ts";
 import { contextOn } from "../../../pkg/controllers/testing.ts";
 import { makeRequest } from "../../../pkg/pki/testing.ts";
 import { testRegistry } from "../../../pkg/registry/testing.ts";

@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
 import { type TestRegistry, testRegistry } from "../../../pkg/registry/testing.ts";
 import { contextOn } from "../../../pkg/controllers/testing.ts";
-import { runClusterRoleAggregation } from "../../../pkg/controllers/cluster-role-aggregation.ts";
+import { runClusterRoleAggregation } from "../../../pkg/controllers/rbac/cluster-role-aggregation.ts";
 
 const group = "rbac.authorization.k8s.io/v1";
 const rule = (resource: string) => ({ apiGroups: [""], resources: [resource], verbs: ["get"] });

@@ -1,0 +1,104 @@
+import {
+  builtinKinds,
+  type CheckedPolicy,
+  type CustomResourceDefinition,
+  customType,
+  mostTypes,
+  type TypedResource,
+  typedResources,
+  typeWarnings,
+} from "#api";
+import { memoize } from "#base";
+import type { StructuralSchema } from "#cel";
+import type { ApiObject, Client, Handle } from "#client";
+import { type Domain, isConflict, isNotFound, resolve } from "#meta";
+import { codeOf, type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+
+interface ValidatingPolicy extends ApiObject {
+  readonly metadata: ApiObject["metadata"] & { readonly generation?: number | bigint };
+  readonly spec: CheckedPolicy;
+  readonly status?: { readonly observedGeneration?: number | bigint };
+}
+
+interface Definition extends ApiObject {
+  readonly spec: CustomResourceDefinition["spec"];
+}
+
+/**
+ * Tells in the status of validating policies what the types of the resources that they name say of
+ * their expressions. Policies are in force whatever comes out.
+ */
+export async function runPolicyTypeChecking(context: ControllerContext): Promise<void> {
+  const { client, informers } = context;
+  const group = resolve("admissionregistration.{api}", client.domain);
+  const names = { plural: "validatingadmissionpolicies", kind: "ValidatingAdmissionPolicy" };
+  const resource: Handle<ValidatingPolicy> = { group, version: "v1", ...names, namespaced: false };
+  const policies = informers.of(resource);
+  const queue = queueOf(context, "validating-admission-policy-status");
+  enqueue(queue, policies, ({ object }) => [object.metadata.name]);
+  await queue.run(async (name) => {
+    const policy = policies.get(name);
+    if (policy === undefined) return;
+    const { generation = 0, uid, resourceVersion } = policy.metadata;
+    if (BigInt(policy.status?.observedGeneration ?? 0) >= BigInt(generation)) return;
+    const resources = [...builtinTypes(client.domain), ...(await customTypes(client, policy.spec))];
+    const expressionWarnings = typeWarnings(policy.spec, resources);
+    const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings };
+    // What is written is about this state of the policy and no other.
+    const body = {
+      metadata: { uid, resourceVersion },
+      status: { observedGeneration: generation, typeChecking },
+    };
+    const patch = { type: "merge", body } as const;
+    const at = { name, subresource: "status" };
+    await client.patch(resource, at, patch).catch((error: unknown) => {
+      // Gone, or changed meanwhile: either comes back as an event.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  });
+}
+
+const builtinTypes = memoize((domain: Domain): readonly TypedResource[] =>
+  builtinKinds.flatMap((kind) => typedResources(kind, domain)),
+);
+
+/**
+ * The custom resources that a policy names, as far as they are defined, and the controller may look
+ * at definitions: its account of its own may not, since Kubernetes' role for it has no such rule.
+ */
+async function customTypes(
+  client: Client,
+  { matchConstraints }: CheckedPolicy,
+): Promise<readonly TypedResource[]> {
+  const names = new Set<string>();
+  for (const { apiGroups = [], resources = [] } of matchConstraints?.resourceRules ?? []) {
+    for (const group of apiGroups.filter((each) => each.includes("."))) {
+      for (const plural of resources) if (/^[\w-]+$/.test(plural)) names.add(`${plural}.${group}`);
+    }
+  }
+  const group = resolve("apiextensions.{api}", client.domain);
+  const kind = { plural: "customresourcedefinitions", kind: "CustomResourceDefinition" };
+  const definitions: Handle<Definition> = { group, version: "v1", ...kind, namespaced: false };
+  const found = [...names].slice(0, mostTypes).map(async (name) => {
+    const definition = await client.get(definitions, { name }).catch(ignoreUnknown);
+    return definition === undefined ? [] : typesOf(definition.spec);
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function ignoreUnknown(error: unknown): undefined {
+  if (codeOf(error) !== 404 && codeOf(error) !== 403) throw error;
+}
+
+function typesOf({ group, names, versions }: Definition["spec"]): readonly TypedResource[] {
+  const { plural, kind } = names;
+  return (versions ?? [])
+    .filter(({ served }) => served)
+    .map(({ name, schema }) => ({
+      group,
+      version: name,
+      plural,
+      kind,
+      type: () => customType((schema?.openAPIV3Schema ?? {}) as StructuralSchema),
+    }));
+}

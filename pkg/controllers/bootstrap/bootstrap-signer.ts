@@ -1,0 +1,55 @@
+import { createHmac } from "node:crypto";
+import { deepEqual } from "#base";
+import { type SigningToken, signingToken, tokenSecrets } from "./bootstrap-tokens.ts";
+import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { configMaps } from "../kinds.ts";
+
+const namespace = "kube-public";
+const name = "cluster-info";
+const payloadKey = "kubeconfig";
+const signaturePrefix = "jws-kubeconfig-";
+/** Timers wait no longer than some weeks. */
+const longestWaitMs = 86_400_000;
+
+/**
+ * Signs the kubeconfig in the ConfigMap `cluster-info` with every bootstrap token that is meant for
+ * it, so that whoever knows a token can tell that the cluster is the right one.
+ */
+export async function runBootstrapSigner(context: ControllerContext): Promise<void> {
+  const { client, clock, informers } = context;
+  const queue = queueOf(context, "bootstrap_signer_queue");
+  const tokens = tokenSecrets(context);
+  const infos = informers.of(configMaps, { namespace, fieldSelector: `metadata.name=${name}` });
+  enqueue(queue, tokens, () => [name]);
+  enqueue(queue, infos, ({ type }) => (type === "deleted" ? [] : [name]));
+  await Promise.all([tokens.untilSynced(), infos.untilSynced()]);
+  await queue.run(async (key) => {
+    const info = infos.get(`${namespace}/${name}`);
+    const payload = info?.data?.[payloadKey];
+    if (info === undefined || payload === undefined) return;
+    const now = clock.now();
+    const signing = [...tokens.all()].flatMap((secret) => signingToken(secret, now) ?? []);
+    const others = Object.entries(info.data ?? {}).filter(
+      ([entry]) => !entry.startsWith(signaturePrefix),
+    );
+    const signatures = signing.map((token): [string, string] => [
+      `${signaturePrefix}${token.id}`,
+      detachedSignature(payload, token),
+    ]);
+    const data = Object.fromEntries([...others, ...signatures]);
+    if (!deepEqual(data, { ...info.data })) await client.update(configMaps, { ...info, data });
+    const next = Math.min(...signing.map(({ expires }) => expires)) - now;
+    if (next < Infinity) queue.addAfter(key, Math.min(next, longestWaitMs));
+  });
+}
+
+/** JWS with a detached payload (RFC 7515, appendix F); the key is the whole token. */
+function detachedSignature(payload: string, { id, secret }: SigningToken): string {
+  const head = base64url(JSON.stringify({ alg: "HS256", kid: id }));
+  const hmac = createHmac("sha256", `${id}.${secret}`).update(`${head}.${base64url(payload)}`);
+  return `${head}..${hmac.digest("base64url")}`;
+}
+
+function base64url(text: string): string {
+  return Buffer.from(text, "utf8").toString("base64url");
+}

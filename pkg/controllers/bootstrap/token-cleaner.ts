@@ -1,0 +1,27 @@
+import { keyOf } from "#client";
+import { ignoreNotFound } from "#meta";
+import { expiryOf, tokenNamespace, tokenSecrets } from "./bootstrap-tokens.ts";
+import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { secrets } from "../kinds.ts";
+
+/** Deletes the Secrets of bootstrap tokens when they have expired. */
+export async function runTokenCleaner(context: ControllerContext): Promise<void> {
+  const { client, clock } = context;
+  const queue = queueOf(context, "token_cleaner");
+  const tokens = tokenSecrets(context);
+  enqueue(queue, tokens, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
+  await queue.run(async (key) => {
+    const secret = tokens.get(key);
+    if (secret === undefined) return;
+    const { name, uid, resourceVersion } = secret.metadata;
+    const left = expiryOf(secret) - clock.now();
+    if (left === Infinity) return;
+    if (left > 0) return queue.addAfter(key, Math.min(left, longestWaitMs));
+    const preconditions = { uid, resourceVersion };
+    const at = { namespace: tokenNamespace, name };
+    await client.delete(secrets, at, { preconditions }).catch(ignoreNotFound);
+  });
+}
+
+/** Timers wait no longer than some weeks. */
+const longestWaitMs = 86_400_000;

@@ -1,0 +1,52 @@
+import { X509Certificate } from "node:crypto";
+import { ignoreNotFound, isConflict } from "#meta";
+import {
+  certificateRequests,
+  type CertificateRequest,
+  conditionOf,
+} from "./certificate-requests.ts";
+import type { ControllerContext } from "../controller-context.ts";
+
+const hourMs = 3_600_000;
+const intervalMs = hourMs;
+/** After a decision; nobody has to come back for the answer later. */
+const decidedMs = hourMs;
+/** Nobody has decided, or signed. */
+const waitingMs = 24 * hourMs;
+
+/** Deletes requests that nobody waits for any more. */
+export async function runCertificateCleaner(context: ControllerContext): Promise<void> {
+  const { client, clock, informers, signal, report } = context;
+  const handle = certificateRequests(client.domain);
+  const requests = informers.of(handle);
+  await requests.untilSynced();
+  while (!signal.aborted) {
+    const over = [...requests.all()].filter((request) => isOver(request, clock.now()));
+    for (const { metadata } of over) {
+      const { name, uid, resourceVersion } = metadata;
+      await client
+        .delete(handle, { name }, { preconditions: { uid, resourceVersion } })
+        .catch(ignoreNotFound)
+        .catch((error: unknown) => {
+          if (!isConflict(error)) report(`certificate request ${name}`, error);
+        });
+    }
+    await clock.sleep(intervalMs, signal, { background: true }).catch(() => undefined);
+  }
+}
+
+function isOver(request: CertificateRequest, now: number): boolean {
+  const { metadata, status } = request;
+  const age = (moment: string | null | undefined) => now - Date.parse(moment ?? "");
+  const ended = conditionOf(request, "Denied") ?? conditionOf(request, "Failed");
+  if (ended !== undefined && age(ended.lastUpdateTime) > decidedMs) return true;
+  const approved = conditionOf(request, "Approved");
+  if (status?.certificate && approved !== undefined) {
+    return age(approved.lastUpdateTime) > decidedMs || hasExpired(status.certificate, now);
+  }
+  return ended === undefined && age(metadata.creationTimestamp) > waitingMs;
+}
+
+function hasExpired(certificate: string, now: number): boolean {
+  return Date.parse(new X509Certificate(Buffer.from(certificate, "base64")).validTo) < now;
+}

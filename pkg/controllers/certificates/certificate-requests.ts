@@ -1,0 +1,129 @@
+/** Certificate signing requests as their controllers see them. */
+import { type ApiObject, type Handle, keyOf } from "#client";
+import { type Domain, isConflict, isNotFound, resolve } from "#meta";
+import type { RequestedNames } from "#pki";
+import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+
+export interface CertificateRequest extends ApiObject {
+  readonly spec: {
+    /** PEM, in base64. */
+    readonly request: string;
+    readonly signerName: string;
+    readonly expirationSeconds?: number;
+    readonly usages?: readonly string[];
+    readonly username?: string;
+    readonly uid?: string;
+    readonly groups?: readonly string[];
+    readonly extra?: Readonly<Record<string, readonly string[]>>;
+  };
+  readonly status?: {
+    readonly conditions?: readonly RequestCondition[];
+    /** PEM, in base64. */
+    readonly certificate?: string;
+  };
+}
+
+interface RequestCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastUpdateTime?: string | null;
+}
+
+export function certificateRequests(domain: Domain): Handle<CertificateRequest> {
+  const group = resolve("certificates.{api}", domain);
+  const plural = "certificatesigningrequests";
+  const kind = "CertificateSigningRequest";
+  return { group, version: "v1", plural, kind, namespaced: false };
+}
+
+/** The request itself (PEM). */
+export function requestText({ spec }: CertificateRequest): string {
+  return Buffer.from(spec.request, "base64").toString("latin1");
+}
+
+export function conditionOf(
+  { status }: CertificateRequest,
+  type: string,
+): RequestCondition | undefined {
+  return (status?.conditions ?? []).find((each) => each.type === type);
+}
+
+interface Answering {
+  /** Of the controller. */
+  readonly name: string;
+  readonly subresource: "status" | "approval";
+  /** What becomes of the status; undefined where there is nothing to say. */
+  readonly answer: (request: CertificateRequest) => Promise<CertificateRequest["status"]>;
+}
+
+/** Answers requests as they come and change, until the signal aborts. */
+export async function answerRequests(
+  context: ControllerContext,
+  { name, subresource, answer }: Answering,
+): Promise<void> {
+  const { client, informers } = context;
+  const handle = certificateRequests(client.domain);
+  const queue = queueOf(context, name);
+  const requests = informers.of(handle);
+  enqueue(queue, requests, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
+  await queue.run(async (key) => {
+    const request = requests.get(key);
+    const status = request && (await answer(request));
+    if (request === undefined || status === undefined) return;
+    const answered = { ...request, status: { ...request.status, ...status } };
+    await client.update(handle, answered, { subresource }).catch(ignoreChanged);
+  });
+}
+
+/** Whoever changed it brings it back. */
+function ignoreChanged(error: unknown): void {
+  if (!isConflict(error) && !isNotFound(error)) throw error;
+}
+
+export type Signer = "kube-apiserver-client" | "kube-apiserver-client-kubelet" | "kubelet-serving";
+
+/** The signers that are served here, by their full names. */
+export function signersOf(domain: Domain): ReadonlyMap<string, Signer> {
+  const signers = ["kube-apiserver-client", "kube-apiserver-client-kubelet", "kubelet-serving"];
+  return new Map(
+    (signers as readonly Signer[]).map((name) => [resolve(`{label}/${name}`, domain), name]),
+  );
+}
+
+const common = ["digital signature", "key encipherment"];
+
+/** Why a signer does not sign this; undefined if it does. */
+export function refusalOf(
+  signer: Signer,
+  names: RequestedNames,
+  usages: readonly string[],
+): string | undefined {
+  const purpose = signer === "kubelet-serving" ? "server auth" : "client auth";
+  const strange = usages.filter((usage) => usage !== purpose && !common.includes(usage));
+  if (strange.length > 0) return `usages are not allowed: ${strange.join(", ")}`;
+  if (!usages.includes(purpose)) return `usages must have ${purpose}`;
+  if (signer === "kube-apiserver-client") return undefined;
+  if (!usages.includes("digital signature")) return "usages must have digital signature";
+  return kubeletRefusal(signer, names);
+}
+
+/** Kubelets are users of their own kind; for clients, only the subject counts. */
+function kubeletRefusal(signer: Signer, names: RequestedNames): string | undefined {
+  const { commonName, organizations, alternativeNames } = names;
+  if (organizations.length !== 1 || organizations[0] !== "system:nodes") {
+    return "the organization of the subject must be system:nodes";
+  }
+  if (!commonName.startsWith("system:node:")) {
+    return "the common name of the subject must begin with system:node:";
+  }
+  const isServing = signer === "kubelet-serving";
+  const allowed = isServing ? ["dns", "ip"] : [];
+  const strange = alternativeNames.find(({ type }) => !allowed.includes(type));
+  if (strange !== undefined) return `alternative names of the type ${strange.type} are not allowed`;
+  if (isServing && alternativeNames.length === 0) {
+    return "there must be a DNS name or an IP address among the alternative names";
+  }
+  return undefined;
+}

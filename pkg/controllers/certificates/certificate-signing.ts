@@ -1,0 +1,71 @@
+import type { KeyPair } from "#pki";
+import {
+  answerRequests,
+  type CertificateRequest,
+  conditionOf,
+  refusalOf,
+  requestText,
+  type Signer,
+  signersOf,
+} from "./certificate-requests.ts";
+import type { ControllerContext } from "../controller-context.ts";
+
+export interface SigningSettings {
+  readonly authority: KeyPair;
+  /** The longest life of a certificate. */
+  readonly durationMs: number;
+}
+
+/** Clocks of others may be behind. */
+const backdateMs = 300_000;
+const shortestMs = 600_000;
+
+/** Signs what has been approved, and says so where a signer would never do that. */
+export async function runCertificateSigning(
+  context: ControllerContext,
+  settings: SigningSettings,
+): Promise<void> {
+  const signers = signersOf(context.client.domain);
+  const answer = async (request: CertificateRequest): Promise<CertificateRequest["status"]> => {
+    const signer = signers.get(request.spec.signerName);
+    if (signer === undefined || !isWaiting(request)) return undefined;
+    return answerTo(request, { ...settings, signer, now: context.clock.now() });
+  };
+  await answerRequests(context, { name: "certificate_signing", subresource: "status", answer });
+}
+
+/** Approved, and nothing has come of it yet. */
+function isWaiting(request: CertificateRequest): boolean {
+  if (request.status?.certificate) return false;
+  const has = (type: string) => conditionOf(request, type) !== undefined;
+  return has("Approved") && !has("Denied") && !has("Failed");
+}
+
+interface Answering extends SigningSettings {
+  readonly signer: Signer;
+  readonly now: number;
+}
+
+async function answerTo(
+  request: CertificateRequest,
+  { authority, durationMs, signer, now }: Answering,
+): Promise<CertificateRequest["status"]> {
+  // Large, and not needed where nobody asks for certificates.
+  const { readRequest, signRequest } = await import("#pki");
+  const text = requestText(request);
+  const { usages = [], expirationSeconds } = request.spec;
+  const refusal = refusalOf(signer, readRequest(text), usages);
+  if (refusal !== undefined) {
+    const failed = { type: "Failed", status: "True", reason: "SignerValidationFailure" };
+    const conditions = request.status?.conditions ?? [];
+    return { conditions: [...conditions, { ...failed, message: refusal }] };
+  }
+  const wantedMs = expirationSeconds === undefined ? durationMs : expirationSeconds * 1000;
+  const certificate = await signRequest(authority, {
+    request: text,
+    usages,
+    notBefore: now - backdateMs,
+    notAfter: now + Math.min(durationMs, Math.max(shortestMs, wantedMs)),
+  });
+  return { certificate: Buffer.from(certificate).toString("base64") };
+}

@@ -1,0 +1,102 @@
+import type { Condition } from "../kinds.ts";
+import type { Emptying } from "./namespace-content.ts";
+
+const incomplete = "unable to retrieve the complete list of server APIs";
+
+type Observation = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+/** What the conditions of a namespace say while it is emptied. */
+export function observations(emptying: Emptying): readonly Observation[] {
+  const { discoveryFailures, failures, remaining, finalizers } = emptying;
+  return [
+    observation("NamespaceDeletionDiscoveryFailure", {
+      fault: failuresText(
+        ["Discovery failed for some groups", `failing: ${incomplete}`],
+        discoveryFailures,
+      ),
+      reasons: ["DiscoveryFailed", "ResourcesDiscovered"],
+      fine: "All resources successfully discovered",
+    }),
+    observation("NamespaceDeletionGroupVersionParsingFailure", {
+      fault: "",
+      reasons: ["GroupVersionParsingFailed", "ParsedGroupVersions"],
+      fine: "All legacy kube types successfully parsed",
+    }),
+    observation("NamespaceDeletionContentFailure", {
+      fault: failuresText(["Failed to delete all resource types", "remaining"], failures),
+      reasons: ["ContentDeletionFailed", "ContentDeleted"],
+      fine: "All content successfully deleted, may be waiting on finalization",
+    }),
+    observation("NamespaceContentRemaining", {
+      fault: countsText("Some resources are remaining: ", remaining, " has "),
+      reasons: ["SomeResourcesRemain", "ContentRemoved"],
+      fine: "All content successfully removed",
+    }),
+    observation("NamespaceFinalizersRemaining", {
+      fault: countsText(
+        "Some content in the namespace has finalizers remaining: ",
+        finalizers,
+        " in ",
+      ),
+      reasons: ["SomeFinalizersRemain", "ContentHasNoFinalizers"],
+      fine: "All content-preserving finalizers finished",
+    }),
+  ];
+}
+
+interface Words {
+  /** "" = nothing is wrong. */
+  readonly fault: string;
+  readonly reasons: readonly [string, string];
+  readonly fine: string;
+}
+
+function observation(type: string, { fault, reasons, fine }: Words): Observation {
+  const [failed, succeeded] = reasons;
+  return fault === ""
+    ? { type, status: "False", reason: succeeded, message: fine }
+    : { type, status: "True", reason: failed, message: fault };
+}
+
+function failuresText(
+  [what, state]: readonly [string, string],
+  failures: readonly string[],
+): string {
+  if (failures.length === 0) return "";
+  return `${what}, ${failures.length} ${state}: ${[...failures].sort().join(", ")}`;
+}
+
+function countsText(what: string, counts: ReadonlyMap<string, number>, between: string): string {
+  if (counts.size === 0) return "";
+  const parts = [...counts].map(([name, n]) => `${name}${between}${n} resource instances`);
+  return `${what}${parts.sort().join(", ")}`;
+}
+
+/** The conditions as they become; the same array if nothing is new. */
+export function withObservations(
+  conditions: readonly Condition[],
+  made: readonly Observation[],
+  now: string,
+): readonly Condition[] {
+  let changed = false;
+  const next = [...conditions];
+  for (const each of made) {
+    const at = next.findIndex(({ type }) => type === each.type);
+    const known = next[at];
+    if (known === undefined) {
+      next.push({ ...each, lastTransitionTime: now });
+    } else if (
+      known.status !== each.status ||
+      known.reason !== each.reason ||
+      known.message !== each.message
+    ) {
+      const { lastTransitionTime = now } = known;
+      const since = known.status === each.status ? lastTransitionTime : now;
+      next[at] = { ...each, lastTransitionTime: since };
+    } else {
+      continue;
+    }
+    changed = true;
+  }
+  return changed ? next : conditions;
+}

@@ -1,0 +1,118 @@
+import type { ApiObject, DiscoveredResource } from "#client";
+import { codeOf, type ControllerContext } from "../controller-context.ts";
+
+/** What an attempt to empty a namespace has come to. */
+export interface Emptying {
+  /** Of group versions that could not be asked for. */
+  readonly discoveryFailures: readonly string[];
+  /** Of resources that could not be deleted or counted. */
+  readonly failures: readonly string[];
+  /** Objects that are left, by `plural.group`. */
+  readonly remaining: ReadonlyMap<string, number>;
+  /** Objects that are left because of a finalizer, by finalizer. */
+  readonly finalizers: ReadonlyMap<string, number>;
+}
+
+/**
+ * Deletes whatever a namespace has, of all resources that are served, and looks what is left. Pods
+ * go first: while there are some, what they may need stays.
+ */
+export async function emptyNamespace(
+  context: ControllerContext,
+  namespace: string,
+): Promise<Emptying> {
+  const { resources, failures } = await context.client.discover();
+  const emptying = new NamespaceEmptying(context, namespace, failures);
+  const all = deletable(resources);
+  const pods = all.filter(isPods);
+  await emptying.empty(pods);
+  if (emptying.isEmpty) await emptying.empty(all.filter((resource) => !isPods(resource)));
+  return emptying;
+}
+
+function isPods({ group, plural }: DiscoveredResource): boolean {
+  return group === "" && plural === "pods";
+}
+
+/** In one version each. */
+function deletable(resources: readonly DiscoveredResource[]): readonly DiscoveredResource[] {
+  const found = new Map<string, DiscoveredResource>();
+  for (const resource of resources) {
+    const { namespaced, verbs } = resource;
+    const name = nameOf(resource);
+    const usable = namespaced && verbs.includes("delete") && verbs.includes("list");
+    if (usable && !found.has(name)) found.set(name, resource);
+  }
+  return [...found.values()];
+}
+
+/** `deployments.apps`; with the dot at the end in the core group. */
+function nameOf({ plural, group }: DiscoveredResource): string {
+  return `${plural}.${group}`;
+}
+
+class NamespaceEmptying implements Emptying {
+  readonly failures: string[] = [];
+  readonly remaining = new Map<string, number>();
+  readonly finalizers = new Map<string, number>();
+  readonly discoveryFailures: readonly string[];
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly namespace: string,
+    discoveryFailures: ReadonlyMap<string, string>,
+  ) {
+    this.discoveryFailures = [...discoveryFailures].map(([name, why]) => `${name}: ${why}`);
+  }
+
+  get isEmpty(): boolean {
+    return this.remaining.size === 0 && this.failures.length === 0;
+  }
+
+  async empty(resources: readonly DiscoveredResource[]): Promise<void> {
+    for (const resource of resources) {
+      try {
+        await this.emptyOf(resource);
+      } catch (error) {
+        this.context.signal.throwIfAborted();
+        // A resource that is served no more has nothing left that could be asked for.
+        if (codeOf(error) === 404 || codeOf(error) === 405) continue;
+        this.failures.push(`${nameOf(resource)}: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  private async emptyOf(resource: DiscoveredResource): Promise<void> {
+    const { client } = this.context;
+    const { namespace } = this;
+    const present = await this.list(resource);
+    if (present.length === 0) return;
+    if (resource.verbs.includes("deletecollection")) {
+      await client.deleteCollection(resource, { namespace });
+    } else {
+      for (const { metadata } of present) await this.deleteOne(resource, metadata);
+    }
+    const left = await this.list(resource);
+    if (left.length > 0) this.remaining.set(nameOf(resource), left.length);
+    for (const finalizer of left.flatMap(({ metadata }) => metadata.finalizers ?? [])) {
+      this.finalizers.set(finalizer, (this.finalizers.get(finalizer) ?? 0) + 1);
+    }
+  }
+
+  private async deleteOne(
+    resource: DiscoveredResource,
+    { name, uid }: ApiObject["metadata"],
+  ): Promise<void> {
+    const at = { namespace: this.namespace, name };
+    const gone = (error: unknown) => {
+      if (codeOf(error) !== 404 && codeOf(error) !== 409) throw error;
+    };
+    await this.context.client.delete(resource, at, { preconditions: { uid } }).catch(gone);
+  }
+
+  private async list(resource: DiscoveredResource): Promise<readonly ApiObject[]> {
+    const { namespace } = this;
+    const { items } = await this.context.client.list(resource, { namespace, metadataOnly: true });
+    return items;
+  }
+}

@@ -1,0 +1,86 @@
+import { TryAgain } from "#client";
+import { formatSeconds, ignoreNotFound } from "#meta";
+import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type Namespace, namespaces } from "../kinds.ts";
+import { observations, withObservations } from "./namespace-conditions.ts";
+import { emptyNamespace } from "./namespace-content.ts";
+
+/** The finalizer in `spec.finalizers` that this controller takes away when a namespace is empty. */
+const kubernetesFinalizer = "kubernetes";
+/** While objects wait for others to let them go. */
+const firstLookMs = 100;
+const longestLookMs = 10_000;
+
+export interface NamespaceOptions {
+  /**
+   * How long other servers may take a namespace that is being deleted for a living one, and let
+   * objects be made in it: before that it is not let go.
+   */
+  readonly settleMs: number;
+  /** Namespaces that are emptied at a time. */
+  readonly namespaceWorkers: number;
+}
+
+/** Empties namespaces that are being deleted, then lets them go. */
+export async function runNamespaceController(
+  context: ControllerContext,
+  { settleMs, namespaceWorkers: workers }: NamespaceOptions,
+): Promise<void> {
+  const delays = { firstMs: firstLookMs, longestMs: longestLookMs };
+  const queue = queueOf({ ...context, delays }, "namespace");
+  const seen = new Map<string, number>();
+  const all = context.informers.of(namespaces);
+  enqueue(queue, all, ({ type, object }) => {
+    const { name, uid, deletionTimestamp } = object.metadata;
+    const isNew = deletionTimestamp !== undefined && !seen.has(uid);
+    if (type === "deleted") seen.delete(uid);
+    else if (isNew) seen.set(uid, context.clock.monotonic());
+    return deletionTimestamp === undefined || type === "deleted" ? [] : [name];
+  });
+  const work = async (name: string) => {
+    const namespace = await context.client.get(namespaces, { name }).catch(ignoreNotFound);
+    if (namespace?.metadata.deletionTimestamp === undefined) return;
+    const since = seen.get(namespace.metadata.uid) ?? context.clock.monotonic();
+    await finish(context, namespace, since + settleMs);
+  };
+  await queue.run(work, { workers });
+}
+
+async function finish(
+  context: ControllerContext,
+  namespace: Namespace,
+  settledAt: number,
+): Promise<void> {
+  const { client, clock } = context;
+  const { name, uid } = namespace.metadata;
+  const finalizers = namespace.spec?.finalizers ?? [];
+  if (finalizers.includes(kubernetesFinalizer)) {
+    const emptying = await emptyNamespace(context, name);
+    const told = await tell(context, namespace, emptying);
+    const { failures, remaining, discoveryFailures } = emptying;
+    if (failures.length + discoveryFailures.length > 0) {
+      throw new Error([...discoveryFailures, ...failures].join("; "));
+    }
+    if (remaining.size > 0) throw new TryAgain(`${name} is not empty`);
+    const settling = settledAt - clock.monotonic();
+    if (settling > 0) throw new TryAgain(`${name} may get more`, settling);
+    const left = finalizers.filter((finalizer) => finalizer !== kubernetesFinalizer);
+    const final = { ...told, spec: { ...told.spec, finalizers: left } };
+    await client.update(namespaces, final, { subresource: "finalize" });
+  }
+  await client.delete(namespaces, { name }, { preconditions: { uid } }).catch(ignoreNotFound);
+}
+
+/** Writes what was observed into the namespace's conditions, unless it is there already. */
+async function tell(
+  { client, clock }: ControllerContext,
+  namespace: Namespace,
+  emptying: Parameters<typeof observations>[0],
+): Promise<Namespace> {
+  const now = formatSeconds({ seconds: Math.floor(clock.now() / 1000), nanos: 0 });
+  const before = namespace.status?.conditions ?? [];
+  const conditions = withObservations(before, observations(emptying), now);
+  if (conditions === before) return namespace;
+  const next = { ...namespace, status: { ...namespace.status, conditions } };
+  return client.update(namespaces, next, { subresource: "status" });
+}

@@ -1,0 +1,52 @@
+import type { ApiObject, Draft, Handle } from "#client";
+import { isConflict, isNotFound } from "#meta";
+import { type ControllerContext, enqueue, isTerminating, queueOf } from "../controller-context.ts";
+import { type Namespace, namespaces } from "../kinds.ts";
+
+/** An object that every namespace is to have. */
+export interface Everywhere<T extends ApiObject> {
+  readonly controller: string;
+  readonly resource: Handle<T>;
+  readonly name: string;
+  /** Without metadata. */
+  readonly content: Omit<T, "metadata">;
+  /** What becomes of one that is there; the same object = it stays as it is. */
+  readonly repaired?: (present: T) => T;
+}
+
+/** Keeps an object of one name in every namespace that is not being deleted. */
+export async function keepEverywhere<T extends ApiObject>(
+  context: ControllerContext,
+  wanted: Everywhere<T>,
+): Promise<void> {
+  const { informers, client } = context;
+  const { controller, resource, name, content, repaired = (present: T) => present } = wanted;
+  const queue = queueOf(context, controller);
+  const all = informers.of(namespaces);
+  const present = informers.of(resource, { fieldSelector: `metadata.name=${name}` });
+  enqueue(queue, all, ({ type, object }) => (type === "added" ? [object.metadata.name] : []));
+  enqueue(queue, present, ({ type, object }) =>
+    type === "added" ? [] : [object.metadata.namespace ?? ""],
+  );
+  await Promise.all([all.untilSynced(), present.untilSynced()]);
+  await queue.run(async (namespace) => {
+    if (!isActive(all.get(namespace))) return;
+    const found = present.get(`${namespace}/${name}`);
+    if (found === undefined) {
+      const draft = { ...content, metadata: { name, namespace } } as Draft<T>;
+      await client.create(resource, draft).catch(ignoreOthers);
+      return;
+    }
+    const better = repaired(found);
+    if (better !== found) await client.update(resource, better as Draft<T>);
+  });
+}
+
+function isActive(namespace: Namespace | undefined): boolean {
+  return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
+}
+
+/** Somebody else made it, or the namespace goes away. */
+function ignoreOthers(error: unknown): void {
+  if (!isConflict(error) && !isNotFound(error) && !isTerminating(error)) throw error;
+}

@@ -1,0 +1,118 @@
+import { type ApiObject, type DiscoveredResource, type Handle, reflect, type Sink } from "#client";
+import { type Meter, meterOf } from "#quota";
+import type { ControllerContext } from "../controller-context.ts";
+
+/** What is served may change without anybody telling. */
+const discoveryMs = 30_000;
+
+export interface QuotaObserver {
+  /** Names of resources that quotas limit. */
+  readonly names: () => ReadonlySet<string>;
+  /** Something is served that was not, or the other way around. */
+  readonly served: () => void;
+  /** Quotas of the namespace may count less of something; undefined = of any namespace. */
+  readonly freed: (meter: Meter, namespace: string | undefined) => void;
+}
+
+/** The resources that quotas count, and a watch of each that some quota wants. */
+export class QuotaResources {
+  private served: readonly DiscoveredResource[] | undefined;
+  private readonly followed = new Map<string, () => void>();
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly observer: QuotaObserver,
+  ) {}
+
+  /** Until the signal aborts. */
+  async run(): Promise<void> {
+    const { client, signal, clock, report } = this.context;
+    let wake = new AbortController();
+    const forget = client.onServed?.(() => wake.abort());
+    while (!signal.aborted) {
+      wake = new AbortController();
+      await this.discover().catch((error: unknown) => report("discovery", error));
+      const either = AbortSignal.any([signal, wake.signal]);
+      await clock.sleep(discoveryMs, either, { background: true }).catch(() => undefined);
+    }
+    forget?.();
+    for (const stop of this.followed.values()) stop();
+  }
+
+  /** Those with a part in any of the names; undefined = nobody knows yet what is served. */
+  countedBy(
+    names: Iterable<string>,
+  ): readonly (readonly [resource: Handle, meter: Meter])[] | undefined {
+    const all = [...names];
+    const { client, clock } = this.context;
+    const how = { domain: client.domain, now: clock.now() };
+    return this.served
+      ?.map((resource) => [resource, meterOf(resource, how)] as const)
+      .filter(([, meter]) => all.some(meter.counts));
+  }
+
+  /** Begins and ends watches, so that they are those which quotas want. */
+  follow(): void {
+    const wanted = this.countedBy(this.observer.names());
+    if (wanted === undefined) return;
+    const names = new Set<string>();
+    for (const [resource, meter] of wanted) {
+      const name = nameOf(resource);
+      names.add(name);
+      if (!this.followed.has(name)) this.begin(resource, meter);
+    }
+    for (const [name, stop] of this.followed) {
+      if (names.has(name)) continue;
+      this.followed.delete(name);
+      stop();
+    }
+  }
+
+  private async discover(): Promise<void> {
+    const { resources } = await this.context.client.discover();
+    const found = new Map<string, DiscoveredResource>();
+    for (const resource of resources) {
+      const { namespaced, verbs, plural } = resource;
+      const usable = namespaced && verbs.includes("list") && verbs.includes("watch");
+      const name = nameOf(resource);
+      // Events come and go by themselves, and no quota counts them.
+      if (usable && plural !== "events" && !found.has(name)) found.set(name, resource);
+    }
+    const before = new Set(this.served?.map(nameOf));
+    const isSame = before.size === found.size && [...found.keys()].every((key) => before.has(key));
+    this.served = [...found.values()];
+    if (isSame) return;
+    this.follow();
+    this.observer.served();
+  }
+
+  private begin(resource: Handle, meter: Meter): void {
+    const { signal } = this.context;
+    const life = new AbortController();
+    this.followed.set(nameOf(resource), () => life.abort());
+    const { freed } = this.observer;
+    const sink: Sink<ApiObject> = {
+      replaced: () => freed(meter, undefined),
+      changed: (type, object) => {
+        if (type === "DELETED" || hasEnded(object)) freed(meter, object.metadata.namespace);
+      },
+    };
+    void reflect({
+      ...this.context,
+      resource,
+      selection: { metadataOnly: meter.isPlain },
+      signal: AbortSignal.any([signal, life.signal]),
+      sink,
+    });
+  }
+}
+
+/** A pod that takes no more room than its own place. */
+function hasEnded(object: ApiObject): boolean {
+  const { status } = object as { readonly status?: { readonly phase?: string } };
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+function nameOf({ plural, group }: Handle): string {
+  return `${plural}.${group}`;
+}

@@ -1,0 +1,24 @@
+import type { ControllerContext } from "../controller-context.ts";
+import { keepEverywhere } from "./per-namespace-object.ts";
+import { type ConfigMap, configMaps } from "../kinds.ts";
+
+const key = "ca.crt";
+
+/**
+ * Keeps a ConfigMap `kube-root-ca.crt` in every namespace, by which pods verify the API server.
+ * `authorities`: PEM.
+ */
+export function runRootCaPublisher(context: ControllerContext, authorities: string): Promise<void> {
+  const data = { [key]: authorities };
+  return keepEverywhere<ConfigMap>(context, {
+    controller: "root_ca_cert_publisher",
+    resource: configMaps,
+    name: "kube-root-ca.crt",
+    content: { data },
+    repaired: (present) => (isExactly(present.data, authorities) ? present : { ...present, data }),
+  });
+}
+
+function isExactly(data: ConfigMap["data"] = {}, authorities: string): boolean {
+  return data[key] === authorities && Object.keys(data).length === 1;
+}

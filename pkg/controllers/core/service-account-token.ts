@@ -1,0 +1,137 @@
+import { assign, deepEqual } from "#base";
+import { type Draft, keyOf, type WorkQueue } from "#client";
+import { ignoreNotFound, isConflict, resolve } from "#meta";
+import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type Secret, secrets, type ServiceAccount, serviceAccounts } from "../kinds.ts";
+
+export interface AccountTokenOptions {
+  /** Signs the claims of a token. */
+  readonly sign: (claims: Readonly<Record<string, string>>) => string;
+  /** Authorities of the API server (PEM); "" = tokens come without. */
+  readonly authorities: string;
+}
+
+const issuer = "kubernetes/serviceaccount";
+
+/**
+ * Fills the Secrets that ask for a token of a service account, and deletes them when the account is
+ * gone: such a token is good as long as it lies there.
+ */
+export async function runAccountTokens(
+  context: ControllerContext,
+  options: AccountTokenOptions,
+): Promise<void> {
+  await new AccountTokens(context, options).run();
+}
+
+class AccountTokens {
+  private readonly queue: WorkQueue;
+  private readonly type: string;
+  private readonly nameKey: string;
+  private readonly uidKey: string;
+  /** Secrets that are gone, and may still be listed by their accounts. */
+  private readonly references = new Set<string>();
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly options: AccountTokenOptions,
+  ) {
+    const { domain } = context.client;
+    this.queue = queueOf(context, "serviceaccount_tokens_secret");
+    this.type = resolve("{label}/service-account-token", domain);
+    this.nameKey = resolve("{label}/service-account.name", domain);
+    this.uidKey = resolve("{label}/service-account.uid", domain);
+  }
+
+  async run(): Promise<void> {
+    const { informers } = this.context;
+    const filled = informers.of(secrets, { fieldSelector: `type=${this.type}` });
+    const accounts = informers.of(serviceAccounts);
+    enqueue(this.queue, filled, ({ type, object }) => {
+      if (type === "deleted") this.references.add(keyOf(object));
+      return [keyOf(object)];
+    });
+    enqueue(this.queue, accounts, ({ type, object }) =>
+      type === "updated" ? [] : this.secretsOf(filled.all(), object),
+    );
+    await filled.untilSynced();
+    await this.queue.run(async (key) => {
+      const secret = filled.get(key);
+      if (secret !== undefined) await this.check(secret);
+      else if (this.references.has(key)) await this.unrefer(key, accounts.all());
+    });
+  }
+
+  private secretsOf(all: Iterable<Secret>, { metadata }: ServiceAccount): readonly string[] {
+    return [...all]
+      .filter((secret) => secret.metadata.namespace === metadata.namespace)
+      .filter((secret) => secret.metadata.annotations?.[this.nameKey] === metadata.name)
+      .map(keyOf);
+  }
+
+  private async check(secret: Secret): Promise<void> {
+    const { client } = this.context;
+    const { namespace = "", name, uid, resourceVersion, annotations = {} } = secret.metadata;
+    if (secret.metadata.deletionTimestamp !== undefined) return;
+    const accountName = annotations[this.nameKey] ?? "";
+    if (accountName === "") return;
+    // Nothing is deleted for what a cache has not heard of.
+    const account = await client
+      .get(serviceAccounts, { namespace, name: accountName })
+      .catch(ignoreNotFound);
+    const wantedUid = annotations[this.uidKey] ?? "";
+    if (account === undefined || (wantedUid !== "" && wantedUid !== account.metadata.uid)) {
+      const preconditions = { uid, resourceVersion };
+      await client.delete(secrets, { namespace, name }, { preconditions }).catch(ignoreNotFound);
+      return;
+    }
+    const filled = this.filled(secret, account);
+    if (!deepEqual(filled, secret)) await client.update(secrets, filled as Draft<Secret>);
+  }
+
+  private filled(secret: Secret, account: ServiceAccount): Secret {
+    const { namespace = "", name } = secret.metadata;
+    const { authorities } = this.options;
+    const data = { ...secret.data };
+    const put = (key: string, text: string) =>
+      assign(data, key, Buffer.from(text, "utf8").toString("base64"));
+    if (authorities !== "") put("ca.crt", authorities);
+    put("namespace", namespace);
+    if (!data["token"]) put("token", this.token({ namespace, name }, account));
+    const annotations = { ...secret.metadata.annotations, [this.uidKey]: account.metadata.uid };
+    return { ...secret, metadata: { ...secret.metadata, annotations }, data };
+  }
+
+  private token(
+    secret: { readonly namespace: string; readonly name: string },
+    { metadata }: ServiceAccount,
+  ): string {
+    const { namespace } = secret;
+    const prefix = resolve("{label}/serviceaccount", this.context.client.domain);
+    return this.options.sign({
+      iss: issuer,
+      sub: `system:serviceaccount:${namespace}:${metadata.name}`,
+      [`${prefix}/namespace`]: namespace,
+      [`${prefix}/secret.name`]: secret.name,
+      [`${prefix}/service-account.name`]: metadata.name,
+      [`${prefix}/service-account.uid`]: metadata.uid,
+    });
+  }
+
+  /** Takes a secret that is gone out of the lists of accounts. */
+  private async unrefer(key: string, accounts: Iterable<ServiceAccount>): Promise<void> {
+    const [namespace, name] = key.split("/");
+    for (const account of accounts) {
+      if (account.metadata.namespace !== namespace) continue;
+      const { secrets: listed = [] } = account;
+      const left = listed.filter((each) => each.name !== name);
+      if (left.length === listed.length) continue;
+      const next = { ...account, secrets: left };
+      await this.context.client.update(serviceAccounts, next).catch((error: unknown) => {
+        if (!isConflict(error)) return ignoreNotFound(error);
+        throw error;
+      });
+    }
+    this.references.delete(key);
+  }
+}

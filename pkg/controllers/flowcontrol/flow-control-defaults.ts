@@ -1,0 +1,65 @@
+import { type FlowControlDefault, flowControlDefaults } from "#api";
+import { deepEqual } from "#base";
+import { resolve } from "#meta";
+import type { ServerAccess } from "#registry";
+import { ensureDefaults } from "../apiserver/default-objects.ts";
+
+const intervalMs = 60_000;
+const fieldManager = "api-priority-and-fairness-config-producer-v1";
+
+/** Keeps the flow schemas and priority levels that every server has until the signal aborts. */
+export async function runFlowControlDefaults(options: ServerAccess): Promise<void> {
+  const { clock, signal, report } = options;
+  while (!signal.aborted) {
+    await clock.sleep(intervalMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    await ensureFlowControlDefaults(options).catch((error: unknown) => {
+      if (!signal.aborted) report("flow control defaults", error);
+    });
+  }
+}
+
+/**
+ * Makes and repairs them. The annotation says whether the server may set the spec of one: always
+ * for mandatory ones, and else until somebody says `false` or, without a word, changes the spec.
+ */
+export async function ensureFlowControlDefaults(options: ServerAccess): Promise<void> {
+  const { domain } = options.catalog;
+  const { levels, schemas } = flowControlDefaults(domain);
+  const annotation = resolve("apf.{label}/autoupdate-spec", domain);
+  const group = resolve("flowcontrol.apiserver.{api}", domain);
+  const ensure = async (plural: string, defaults: readonly FlowControlDefault<any>[]) => {
+    const resource = options.catalog.find(group, "v1", plural);
+    if (resource === undefined) return;
+    const mandatory = new Set(defaults.filter((each) => each.mandatory).map(({ name }) => name));
+    await ensureDefaults(options, {
+      resource,
+      fieldManager,
+      wanted: defaults.map(({ name, spec }) => ({
+        metadata: { name, annotations: { [annotation]: "true" } },
+        spec,
+      })),
+      repaired: (present, { spec }) => {
+        const { metadata } = present;
+        const mayUpdate = mandatory.has(metadata.name) || isOurs(present, annotation);
+        const annotations = { ...metadata.annotations, [annotation]: String(mayUpdate) };
+        const repaired = { ...present, metadata: { ...metadata, annotations } };
+        return mayUpdate ? { ...repaired, spec: specOf(present.spec, spec) } : repaired;
+      },
+      isObsolete: ({ metadata }) => metadata.annotations?.[annotation] === "true",
+    });
+  };
+  await ensure("prioritylevelconfigurations", levels);
+  await ensure("flowschemas", schemas);
+}
+
+function isOurs({ metadata }: any, annotation: string): boolean {
+  const said = metadata.annotations?.[annotation];
+  return said === "true" || (said !== "false" && metadata.generation === 1);
+}
+
+/** What the level without limits sets aside is the administrator's. */
+function specOf(present: any, wanted: any): any {
+  if (wanted.type !== "Exempt" || present.exempt === undefined) return wanted;
+  return deepEqual(present.exempt, wanted.exempt) ? wanted : { ...wanted, exempt: present.exempt };
+}

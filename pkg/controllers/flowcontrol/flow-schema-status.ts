@@ -1,0 +1,81 @@
+import type { ApiObject, Handle } from "#client";
+import { groupVersionOf, isConflict, isNotFound, resolve } from "#meta";
+import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+
+const fieldManager = "api-priority-and-fairness-config-consumer-v1";
+const TYPE = "Dangling";
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+}
+
+interface FlowSchema extends ApiObject {
+  readonly spec: { readonly priorityLevelConfiguration: { readonly name: string } };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+/**
+ * Says in the status of every flow schema whether its priority level is there. Any number of
+ * replicas may run it: they agree, and what is already said is not written again.
+ */
+export async function runFlowSchemaStatus(context: ControllerContext): Promise<void> {
+  const { client, informers, clock } = context;
+  const group = resolve("flowcontrol.apiserver.{api}", client.domain);
+  const served = { group, version: "v1", namespaced: false };
+  const resource: Handle<FlowSchema> = { ...served, plural: "flowschemas", kind: "FlowSchema" };
+  const kind = "PriorityLevelConfiguration";
+  const levelResource: Handle = { ...served, plural: "prioritylevelconfigurations", kind };
+  const schemas = informers.of(resource);
+  const levels = informers.of(levelResource);
+  const queue = queueOf(context, "flow_schema_status");
+  // Half a list of levels must not pass for all of them.
+  await Promise.all([schemas.untilSynced(), levels.untilSynced()]);
+  enqueue(queue, schemas, ({ object }) => [object.metadata.name]);
+  enqueue(queue, levels, ({ type }) =>
+    type === "updated" ? [] : [...schemas.all()].map(({ metadata }) => metadata.name),
+  );
+  await queue.run(async (name) => {
+    const schema = schemas.get(name);
+    if (schema === undefined) return;
+    const isThere = levels.get(schema.spec.priorityLevelConfiguration.name) !== undefined;
+    const condition = conditionOf(schema, isThere, clock.now());
+    if (condition === undefined) return;
+    const apiVersion = groupVersionOf(group, "v1");
+    const status = { conditions: [condition] };
+    const body = { apiVersion, kind: resource.kind, metadata: { name }, status };
+    const apply = { type: "apply", body, fieldManager, force: true } as const;
+    await client.patch(resource, { name, subresource: "status" }, apply).catch((error: unknown) => {
+      // Gone, or changed meanwhile: either comes back as an event.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  });
+}
+
+/** The condition that the schema should have; undefined if it has it. */
+function conditionOf(
+  { spec, status }: FlowSchema,
+  isThere: boolean,
+  now: number,
+): Condition | undefined {
+  const present = status?.conditions?.find(({ type }) => type === TYPE);
+  const name = JSON.stringify(spec.priorityLevelConfiguration.name);
+  const object = `the PriorityLevelConfiguration object named ${name}`;
+  const state = isThere ? "and it exists" : "but there is no such object";
+  const wanted = {
+    type: TYPE,
+    status: isThere ? "False" : "True",
+    reason: isThere ? "Found" : "NotFound",
+    message: `This FlowSchema references ${object} ${state}`,
+  };
+  if (present?.status !== wanted.status) {
+    const seconds = new Date(now).toISOString().slice(0, "2006-01-02T15:04:05".length);
+    return { ...wanted, lastTransitionTime: `${seconds}Z` };
+  }
+  const { reason, message, lastTransitionTime } = present;
+  if (reason === wanted.reason && message === wanted.message) return undefined;
+  return { ...wanted, lastTransitionTime };
+}

@@ -1,0 +1,134 @@
+import { turns } from "#base";
+import { type ApiObject, type DiscoveredResource, type Handle, reflect, type Sink } from "#client";
+import { groupVersionOf } from "#meta";
+import type { ControllerContext } from "../controller-context.ts";
+
+/** Where nobody tells that something else is served. */
+const discoveryMs = 30_000;
+/** And where somebody does, to be safe. */
+const longestMs = 600_000;
+/** Changes of what is served come in groups. */
+const calmMs = 100;
+/** When one of these changes, something else may be served. */
+const definitions: ReadonlySet<string> = new Set(["customresourcedefinitions", "apiservices"]);
+/** Something that cannot be listed for so long is not waited for. */
+const patienceMs = 30_000;
+
+export interface CollectableObserver {
+  /** What a reflector of this resource tells of. */
+  readonly sinkOf: (resource: Handle) => Sink<ApiObject>;
+  /** The resource is served no more. */
+  readonly gone: (resource: Handle) => void;
+}
+
+interface Followed {
+  readonly resource: Handle;
+  readonly since: number;
+  readonly stop: () => void;
+  synced: boolean;
+}
+
+/**
+ * Follows the metadata of all objects of all resources that can be watched and deleted, also of
+ * those that come to be served later.
+ */
+export class Collectable {
+  private readonly followed = new Map<string, Followed>();
+  private readonly kinds = new Map<string, Handle>();
+  private discovered = false;
+  /** Looks at once what is served. */
+  private look: (() => void) | undefined;
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly observer: CollectableObserver,
+  ) {}
+
+  /** Everything is known that could be asked for. */
+  get isWhole(): boolean {
+    const now = this.context.clock.monotonic();
+    const all = [...this.followed.values()];
+    return this.discovered && all.every(({ synced, since }) => synced || now > since + patienceMs);
+  }
+
+  /** The resource of a kind, of whatever version. */
+  find(apiVersion: string, kind: string): Handle | undefined {
+    return this.kinds.get(`${apiVersion}/${kind}`);
+  }
+
+  /** Until the signal aborts. */
+  async run(): Promise<void> {
+    const { client, signal, clock, report } = this.context;
+    const forget = client.onServed?.(() => this.look?.());
+    const isTold = forget !== undefined;
+    while (!signal.aborted) {
+      const waiting = new AbortController();
+      this.look = () => waiting.abort();
+      await this.discover().catch((error: unknown) => report("discovery", error));
+      const either = AbortSignal.any([signal, waiting.signal]);
+      const ms = isTold && this.discovered ? longestMs : discoveryMs;
+      await clock.sleep(ms, either, { background: true }).catch(() => undefined);
+      await clock.sleep(calmMs, signal).catch(() => undefined);
+    }
+    forget?.();
+    for (const { stop } of this.followed.values()) stop();
+  }
+
+  private async discover(): Promise<void> {
+    const { resources, failures } = await this.context.client.discover();
+    const wanted = new Map<string, DiscoveredResource>();
+    if (failures.size === 0) this.kinds.clear();
+    for (const resource of resources) {
+      const { group, version, plural, kind, verbs } = resource;
+      this.kinds.set(`${groupVersionOf(group, version)}/${kind}`, resource);
+      const name = `${plural}.${group}`;
+      const usable = ["list", "watch", "delete"].every((verb) => verbs.includes(verb));
+      // Events own nothing, belong to nobody and go by themselves.
+      if (usable && plural !== "events" && !wanted.has(name)) wanted.set(name, resource);
+    }
+    const turn = turns();
+    for (const [name, resource] of wanted) {
+      await turn();
+      if (!this.followed.has(name)) this.begin(name, resource);
+    }
+    for (const [name, followed] of this.followed) {
+      const { group, version } = followed.resource;
+      // What cannot be asked for at the moment is not gone.
+      if (wanted.has(name) || failures.has(groupVersionOf(group, version))) continue;
+      this.followed.delete(name);
+      followed.stop();
+      this.observer.gone(followed.resource);
+    }
+    this.discovered = true;
+  }
+
+  private begin(name: string, resource: Handle): void {
+    const { signal, clock } = this.context;
+    const life = new AbortController();
+    const leave = () => life.abort();
+    signal.addEventListener("abort", leave, { once: true });
+    const stop = () => {
+      signal.removeEventListener("abort", leave);
+      leave();
+    };
+    const followed: Followed = { resource, since: clock.monotonic(), stop, synced: false };
+    this.followed.set(name, followed);
+    const sink = this.observer.sinkOf(resource);
+    void reflect({
+      ...this.context,
+      resource,
+      selection: { metadataOnly: true },
+      signal: life.signal,
+      sink: {
+        replaced: (objects) => {
+          followed.synced = true;
+          sink.replaced(objects);
+        },
+        changed: (type, object) => {
+          sink.changed(type, object);
+          if (definitions.has(resource.plural)) this.look?.();
+        },
+      },
+    });
+  }
+}

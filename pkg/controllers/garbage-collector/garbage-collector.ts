@@ -1,0 +1,184 @@
+import { type Handle, type OwnerReference, TryAgain, type WorkQueue } from "#client";
+import { ignoreNotFound } from "#meta";
+import { Collectable } from "./collectable.ts";
+import { type ControllerContext, queueOf } from "../controller-context.ts";
+import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
+
+const foreground = "foregroundDeletion";
+const orphan = "orphan";
+/** Until all resources are known. */
+const incompleteMs = 200;
+
+/**
+ * Deletes objects whose owners are all gone, and carries out the propagation finalizers: `orphan`
+ * (dependents lose their reference first) and `foregroundDeletion` (dependents go first). Decisions
+ * rest on fresh reads; the graph, fed by watches, only says where to look.
+ */
+export async function runGarbageCollector(
+  context: ControllerContext,
+  { collectorWorkers }: CollectorOptions,
+): Promise<void> {
+  await new GarbageCollector(context).run(collectorWorkers);
+}
+
+export interface CollectorOptions {
+  /** Objects that are looked after at a time. */
+  readonly collectorWorkers: number;
+}
+
+class GarbageCollector {
+  private readonly graph = new OwnershipGraph();
+  private readonly queue: WorkQueue;
+  private readonly collectable: Collectable;
+
+  constructor(private readonly context: ControllerContext) {
+    this.queue = queueOf(context, "garbage_collector_attempt_to_delete");
+    this.collectable = new Collectable(context, {
+      sinkOf: (resource) => ({
+        replaced: (objects) => {
+          const nodes = objects.map((object) => nodeOf(resource, object));
+          const present = new Set(nodes.map(({ uid }) => uid));
+          for (const node of this.graph.of(resource)) if (!present.has(node.uid)) this.gone(node);
+          for (const node of nodes) this.changed(node);
+        },
+        changed: (type, object) => {
+          const node = nodeOf(resource, object);
+          if (type === "DELETED") this.gone(node);
+          else this.changed(node);
+        },
+      }),
+      gone: (resource) => this.graph.of(resource).forEach((node) => this.gone(node)),
+    });
+  }
+
+  async run(workers: number): Promise<void> {
+    await Promise.all([
+      this.collectable.run(),
+      this.queue.run((uid) => this.process(uid), { workers }),
+    ]);
+  }
+
+  private changed(node: Node): void {
+    const before = this.graph.get(node.uid);
+    this.graph.set(node);
+    const orphaned = node.owners.some((owner) => this.graph.get(owner.uid) === undefined);
+    if (orphaned || hasPropagation(node)) this.queue.add(node.uid);
+    this.tellOwners(node, before);
+  }
+
+  private gone(node: Node): void {
+    const before = this.graph.get(node.uid);
+    this.graph.remove(node.uid);
+    for (const dependent of this.graph.dependentsOf(node.uid)) this.queue.add(dependent.uid);
+    this.tellOwners(node, before);
+  }
+
+  /** A foreground deletion waits for its dependents. */
+  private tellOwners(node: Node, before: Node | undefined): void {
+    for (const owner of [...node.owners, ...(before?.owners ?? [])]) {
+      if (this.graph.get(owner.uid)?.deleting) this.queue.add(owner.uid);
+    }
+  }
+
+  private async process(uid: string): Promise<void> {
+    const known = this.graph.get(uid);
+    if (known === undefined) return;
+    const node = await this.read(known.resource, known);
+    if (node === undefined || node.uid !== uid) return;
+    if (node.deleting) {
+      if (!hasPropagation(node)) return;
+      // Dependents that nobody has seen yet would be left behind.
+      if (!this.collectable.isWhole) throw new TryAgain("not all is known yet", incompleteMs);
+      if (node.finalizers.includes(orphan)) await this.orphanDependents(node);
+      else await this.deleteDependents(node);
+    } else if (node.owners.length > 0) {
+      await this.checkOwners(node);
+    }
+  }
+
+  private async checkOwners(node: Node): Promise<void> {
+    const states = await Promise.all(node.owners.map((owner) => this.ownerState(node, owner)));
+    // Its kind may be served one day, and then it may be gone.
+    if (states.includes("unknown")) throw new TryAgain("the kind of an owner is not known");
+    const solid = node.owners.filter((_owner, index) => states[index] === "solid");
+    if (solid.length === node.owners.length) return;
+    if (solid.length > 0) {
+      await this.patch(node, { ownerReferences: solid });
+      return;
+    }
+    const waited = states.includes("waiting") && this.graph.dependentsOf(node.uid).length > 0;
+    await this.delete(node, waited ? "Foreground" : "Background");
+  }
+
+  private async ownerState(
+    node: Node,
+    owner: OwnerReference,
+  ): Promise<"solid" | "waiting" | "gone" | "unknown"> {
+    const resource = this.collectable.find(owner.apiVersion, owner.kind);
+    if (resource === undefined) return "unknown";
+    // An object of cluster scope does not say in which namespace its owner is: leave it alone.
+    if (resource.namespaced && node.namespace === "") return "solid";
+    const namespace = resource.namespaced ? node.namespace : "";
+    const found = await this.read(resource, { namespace, name: owner.name });
+    if (found === undefined || found.uid !== owner.uid) return "gone";
+    return found.deleting && found.finalizers.includes(foreground) ? "waiting" : "solid";
+  }
+
+  private async deleteDependents(node: Node): Promise<void> {
+    const dependents = this.graph.dependentsOf(node.uid);
+    const blocking = dependents.filter((dependent) => blocks(dependent, node.uid));
+    if (blocking.length === 0) {
+      await this.removeFinalizer(node, foreground);
+      return;
+    }
+    for (const dependent of dependents) if (!dependent.deleting) this.queue.add(dependent.uid);
+  }
+
+  private async orphanDependents(node: Node): Promise<void> {
+    for (const dependent of this.graph.dependentsOf(node.uid)) {
+      const current = await this.read(dependent.resource, dependent);
+      if (current === undefined || current.uid !== dependent.uid) continue;
+      const ownerReferences = current.owners.filter((owner) => owner.uid !== node.uid);
+      if (ownerReferences.length < current.owners.length) {
+        await this.patch(current, { ownerReferences });
+      }
+    }
+    await this.removeFinalizer(node, orphan);
+  }
+
+  private removeFinalizer(node: Node, finalizer: string): Promise<void> {
+    return this.patch(node, { finalizers: node.finalizers.filter((name) => name !== finalizer) });
+  }
+
+  private async read(
+    resource: Handle,
+    { namespace, name }: Pick<Node, "namespace" | "name">,
+  ): Promise<Node | undefined> {
+    const object = await this.context.client
+      .get(resource, { namespace, name }, { metadataOnly: true })
+      .catch(ignoreNotFound);
+    return object && nodeOf(resource, object);
+  }
+
+  private async patch(node: Node, metadata: object): Promise<void> {
+    const { uid, resourceVersion, namespace, name, resource } = node;
+    const body = { metadata: { uid, resourceVersion, ...metadata } };
+    await this.context.client
+      .patch(resource, { namespace, name }, { type: "merge", body })
+      .catch(ignoreNotFound);
+  }
+
+  private async delete(node: Node, propagationPolicy: "Foreground" | "Background") {
+    const { uid, namespace, name, resource } = node;
+    const options = { propagationPolicy, preconditions: { uid } };
+    await this.context.client.delete(resource, { namespace, name }, options).catch(ignoreNotFound);
+  }
+}
+
+function hasPropagation(node: Node): boolean {
+  return node.deleting && node.finalizers.some((name) => name === orphan || name === foreground);
+}
+
+function blocks(dependent: Node, owner: string): boolean {
+  return dependent.owners.some((ref) => ref.uid === owner && ref.blockOwnerDeletion === true);
+}

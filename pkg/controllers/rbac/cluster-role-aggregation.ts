@@ -1,0 +1,69 @@
+import { deepEqual } from "#base";
+import type { ApiObject, Handle } from "#client";
+import { groupVersionOf, isConflict, isNotFound, resolve, selectorFromLabelSelector } from "#meta";
+import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+
+/** The owner of the rules of aggregated roles. */
+const fieldManager = "clusterrole-aggregation-controller";
+
+interface ClusterRole extends ApiObject {
+  readonly rules?: readonly unknown[] | null;
+  readonly aggregationRule?: {
+    readonly clusterRoleSelectors?: readonly Parameters<typeof selectorFromLabelSelector>[0][];
+  };
+}
+
+/**
+ * Gives every ClusterRole that has an aggregation rule the rules of those that it selects. Any
+ * number of replicas may run it: all come to the same rules in the same order, and one that is
+ * already there is not written again.
+ */
+export async function runClusterRoleAggregation(context: ControllerContext): Promise<void> {
+  const { client, informers } = context;
+  const group = resolve("rbac.authorization.{api}", client.domain);
+  const names = { plural: "clusterroles", kind: "ClusterRole", namespaced: false };
+  const resource: Handle<ClusterRole> = { group, version: "v1", ...names };
+  const roles = informers.of(resource);
+  const queue = queueOf(context, "ClusterRoleAggregator");
+  // Half a list of roles must not pass for all of them, or rights would be taken away for a while.
+  await roles.untilSynced();
+  enqueue(queue, roles, () => {
+    const aggregating = [...roles.all()].filter(({ aggregationRule }) => aggregationRule);
+    return aggregating.map(({ metadata }) => metadata.name);
+  });
+  await queue.run(async (name) => {
+    const role = roles.get(name);
+    if (role === undefined) return;
+    const rules = aggregated(role, roles.all());
+    if (deepEqual(rules, role.rules ?? [])) return;
+    const apiVersion = groupVersionOf(group, "v1");
+    // The uid keeps an apply from bringing back what has just been deleted.
+    const metadata = { name, uid: role.metadata.uid };
+    const body = { apiVersion, kind: "ClusterRole", metadata, rules };
+    // An apply, so that everything but the rules stays with its owners.
+    const apply = { type: "apply", body, fieldManager, force: true } as const;
+    await client.patch(resource, { name }, apply).catch((error: unknown) => {
+      // Gone, or changed meanwhile: either comes back as an event.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  });
+}
+
+/** Selector by selector, roles by name; each rule once. */
+function aggregated(
+  { metadata, aggregationRule }: ClusterRole,
+  all: Iterable<ClusterRole>,
+): readonly unknown[] {
+  const rules = new Map<string, unknown>();
+  const others = [...all]
+    .filter((role) => role.metadata.name !== metadata.name)
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  for (const each of aggregationRule?.clusterRoleSelectors ?? []) {
+    const selection = selectorFromLabelSelector(each);
+    for (const role of others) {
+      if (!selection.matches(role.metadata.labels ?? {})) continue;
+      for (const rule of role.rules ?? []) rules.set(JSON.stringify(rule), rule);
+    }
+  }
+  return [...rules.values()];
+}

@@ -1,0 +1,65 @@
+/** What every write goes through, as start options say it. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import {
+  type DefaultAdmission,
+  defaultAdmission,
+  enabledPlugins,
+  parseAdmissionConfiguration,
+  timedStep,
+} from "#admission";
+import type { Clock } from "#base";
+import type { Catalog, Domain } from "#meta";
+import type { Admit, Registry } from "#registry";
+import type { Instruments, Tracer } from "#request";
+import type { Access } from "./authorization/access.ts";
+import { fromFlag } from "./files/followed-files.ts";
+import type { StartOptions } from "./options.ts";
+
+export interface Admission {
+  readonly provide: DefaultAdmission["provide"];
+  readonly mutating: readonly Admit[];
+  readonly validating: readonly Admit[];
+  readonly follow: DefaultAdmission["follow"];
+}
+
+export interface AdmissionFoundation {
+  readonly options: StartOptions;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
+  readonly access: Access;
+  readonly measuring: { readonly instruments: Instruments };
+  readonly tracer: Tracer;
+  readonly signal: AbortSignal;
+  /** Asked for when the first request comes: the registry is made with its admission. */
+  readonly registry: () => Registry;
+}
+
+export function admissionOf(from: AdmissionFoundation): Admission {
+  const { options, access, measuring } = from;
+  const { instruments } = measuring;
+  const plugins = enabledPlugins(options.admissionPlugins ?? {});
+  const { authorizer } = access;
+  const configuration = configurationOf(options, from.catalog.domain);
+  const common = { ...from, authorizer, plugins, instruments, life: from.signal };
+  const admission = defaultAdmission({ ...common, configuration });
+  const { provide, mutating, validating, quota, follow } = admission;
+  return {
+    provide,
+    mutating: [timedStep("admit", [...access.mutating, mutating], instruments)],
+    validating: [timedStep("validate", [...validating, quota], instruments)],
+    follow,
+  };
+}
+
+function configurationOf({ admissionConfiguration }: StartOptions, domain: Domain) {
+  if (admissionConfiguration === undefined) return {};
+  const { text, folder = "." } = admissionConfiguration;
+  return fromFlag("admission-control-config-file", () =>
+    parseAdmissionConfiguration(text, domain, (named) =>
+      readFileSync(path.resolve(folder, named), "utf8"),
+    ),
+  );
+}

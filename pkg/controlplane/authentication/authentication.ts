@@ -1,0 +1,203 @@
+/** Who may come in, as start options say it. */
+import {
+  type AnonymousOptions,
+  BootstrapTokens,
+  CachedTokens,
+  CertificateAuthorities,
+  ClientCertificates,
+  FrontProxy,
+  type JwtConfiguration,
+  JwtIssuers,
+  jwtIssuerOptions,
+  type ProxyHeaders,
+  type ReadObject,
+  readAuthenticationConfiguration,
+  secretLabels,
+  ServiceAccountTokens,
+  type TokenAuthenticator,
+  type TokenCacheFigures,
+  TokenFile,
+  Tokens,
+  TokenWebhook,
+  Union,
+} from "#authn";
+import type { Clock } from "#base";
+import { type Catalog, ConfigurationFault } from "#meta";
+import type { Registry } from "#registry";
+import { type Authenticator, type Endpoint, type Tracer, webhookClient } from "#request";
+import { type FollowedFiles, fromFlag, type Source } from "../files/followed-files.ts";
+import type { StartOptions } from "../options.ts";
+import type { AccountKeys } from "./service-accounts.ts";
+
+/** A proxy in front of the server that authenticates users (`--requestheader-*`). */
+export interface FrontProxyOptions {
+  /** Authorities of its certificate (PEM); others than those of client certificates. */
+  readonly ca: Source;
+  /** Common names that it may have; none = any. */
+  readonly allowedNames: readonly string[];
+  readonly headers: ProxyHeaders;
+}
+
+/** An issuer of ID tokens as flags describe it (`--oidc-*`). */
+export interface OidcOptions {
+  readonly issuer: JwtConfiguration;
+  readonly algorithms: readonly string[];
+}
+
+/** Another server that knows tokens (`--authentication-token-webhook-*`). */
+export interface TokenWebhookOptions {
+  readonly endpoint: Endpoint;
+  /** How long its answers hold, in milliseconds; default two minutes. */
+  readonly cacheMs?: number;
+  /** Version of the TokenReview that it is sent; default v1beta1, as in Kubernetes. */
+  readonly version?: "v1" | "v1beta1";
+}
+
+export interface AuthenticationParts {
+  readonly options: StartOptions;
+  readonly adminToken: string;
+  /** PEM of the authority whose certificates the first start makes; absent = none listens. */
+  readonly ownAuthority: string | undefined;
+  readonly files: FollowedFiles;
+  readonly keys: AccountKeys;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Reads the objects that tokens live and die with. */
+  readonly read: ReadObject;
+  readonly registry: () => Registry;
+  readonly report: (what: string, error: unknown) => void;
+  readonly tracer: Tracer;
+  readonly figures: TokenCacheFigures;
+  /** Aborts when the server ends. */
+  readonly life: AbortSignal;
+}
+
+export interface Authentication {
+  readonly authenticator: Authenticator;
+  readonly tokens: Tokens;
+}
+
+const goodMs = 10_000;
+/** Revocation is to be seen by every replica within one second. */
+const accountGoodMs = 500;
+const webhookTimeoutMs = 30_000;
+const webhookCacheMs = 120_000;
+
+/** @throws ConfigurationFault, Error for certificates that cannot be read */
+export function authenticationOf(parts: AuthenticationParts): Authentication {
+  const { options } = parts;
+  const flagged: AnonymousOptions = { enabled: options.anonymous ?? true, paths: [] };
+  let anonymous = flagged;
+  const issuers = new JwtIssuers({
+    clock: parts.clock,
+    domain: parts.catalog.domain,
+    signal: parts.life,
+    report: (error) => parts.report("keys of an issuer of tokens", error),
+  });
+  if (options.oidc !== undefined) issuers.replace([oidcIssuer(options.oidc, parts)]);
+  if (options.authentication !== undefined) {
+    parts.files.use([options.authentication], (text = "") => {
+      const configuration = configurationOf(text, parts);
+      issuers.replace(configuration.issuers);
+      anonymous = configuration.anonymous ?? flagged;
+    });
+  }
+  const tokens = tokensOf(parts, issuers);
+  return {
+    tokens,
+    authenticator: new Union({
+      authenticators: [...frontProxy(parts), ...clientCertificates(parts), tokens],
+      anonymous: (path) =>
+        anonymous.enabled && (anonymous.paths.length === 0 || anonymous.paths.includes(path)),
+    }),
+  };
+}
+
+function configurationOf(text: string, { options, keys, catalog }: AuthenticationParts) {
+  const checks = { domain: catalog.domain, ownIssuers: keys.issuers };
+  const configuration = readAuthenticationConfiguration(text, checks);
+  if (configuration.anonymous !== undefined && options.anonymous === false) {
+    throw new ConfigurationFault("anonymous: must not be set together with --anonymous-auth=false");
+  }
+  return configuration;
+}
+
+function oidcIssuer({ issuer, algorithms }: OidcOptions, { keys, catalog }: AuthenticationParts) {
+  const checks = { domain: catalog.domain, ownIssuers: keys.issuers };
+  return { ...jwtIssuerOptions(issuer, checks), algorithms };
+}
+
+function frontProxy({ options, files, clock }: AuthenticationParts): readonly Authenticator[] {
+  if (options.frontProxy === undefined) return [];
+  const { ca, allowedNames, headers } = options.frontProxy;
+  const authorities = followedAuthorities(files, [ca], clock);
+  return [new FrontProxy({ authorities, allowedNames, headers })];
+}
+
+function clientCertificates(parts: AuthenticationParts): readonly Authenticator[] {
+  const { options, ownAuthority, files, clock, catalog } = parts;
+  if (ownAuthority === undefined) return [];
+  const given = options.clientCa === undefined ? [] : [options.clientCa];
+  const authorities = followedAuthorities(files, [ownAuthority, ...given], clock);
+  return [new ClientCertificates({ authorities, domain: catalog.domain })];
+}
+
+function followedAuthorities(
+  files: FollowedFiles,
+  sources: readonly Source[],
+  clock: Clock,
+): CertificateAuthorities {
+  const authorities = new CertificateAuthorities(clock);
+  files.use(sources, (...texts) => authorities.replace(...texts));
+  return authorities;
+}
+
+/**
+ * The generated admin token, the token file, those of service accounts and of joining nodes, those
+ * of other issuers, and whatever another server knows.
+ */
+function tokensOf(parts: AuthenticationParts, issuers: JwtIssuers): Tokens {
+  const { options, adminToken, keys, clock, figures, catalog, read, registry, report } = parts;
+  const { domain } = catalog;
+  const onLabelFault = (error: unknown) => report("last use of a token in a Secret", error);
+  const accounts = new ServiceAccountTokens({
+    issuers: keys.issuers,
+    keys: keys.accepted,
+    read,
+    labelSecret: secretLabels(registry, catalog, onLabelFault),
+    clock,
+    domain,
+  });
+  const kinds: readonly TokenAuthenticator[] = [
+    new TokenFile(`${adminToken},admin,admin,"system:masters"`),
+    ...tokenFile(options),
+    new CachedTokens(accounts, { clock, figures, goodMs: accountGoodMs }),
+    ...(options.bootstrapTokens ? [new BootstrapTokens({ read, clock, domain })] : []),
+    ...(hasIssuers(options) ? [new CachedTokens(issuers, { clock, figures, goodMs })] : []),
+    ...tokenWebhook(parts),
+  ];
+  return new Tokens(kinds, keys.audiences, domain);
+}
+
+function tokenFile({ tokens }: StartOptions): readonly TokenAuthenticator[] {
+  return tokens === undefined ? [] : [fromFlag("token-auth-file", () => new TokenFile(tokens))];
+}
+
+function hasIssuers({ oidc, authentication }: StartOptions): boolean {
+  return oidc !== undefined || authentication !== undefined;
+}
+
+function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[] {
+  const { options, clock, figures, catalog, report, life, tracer } = parts;
+  if (options.tokenWebhook === undefined) return [];
+  const { endpoint, cacheMs = webhookCacheMs, version = "v1beta1" } = options.tokenWebhook;
+  const client = webhookClient({ endpoint, timeoutMs: webhookTimeoutMs, clock, tracer });
+  life.addEventListener("abort", () => client.close(), { once: true });
+  const webhook = new TokenWebhook({
+    client,
+    domain: catalog.domain,
+    version,
+    report: (error) => report("token webhook", error),
+  });
+  return [new CachedTokens(webhook, { clock, figures, goodMs: cacheMs, badMs: cacheMs })];
+}

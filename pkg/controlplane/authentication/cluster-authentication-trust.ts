@@ -1,0 +1,72 @@
+import { type ClusterTrust, publishedTrust } from "#authn";
+import { type Clock, deepEqual } from "#base";
+import { type Catalog, ignoreNotFound, isConflict } from "#meta";
+import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
+import type { FollowedFiles } from "../files/followed-files.ts";
+import type { StartOptions } from "../options.ts";
+
+export interface TrustParts {
+  readonly options: StartOptions;
+  /** PEM of the authority whose certificates the first start makes; "" = none listens. */
+  readonly ownAuthority: string;
+  readonly files: FollowedFiles;
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+const namespace = "kube-system";
+const name = "extension-apiserver-authentication";
+const betweenLooksMs = 10_000;
+
+/**
+ * Tells extension servers whose word counts here, as long as the signal has not aborted: through a
+ * ConfigMap of kube-system that all replicas write together.
+ */
+export async function publishTrust(parts: TrustParts, signal: AbortSignal): Promise<void> {
+  const { ownAuthority, clock, report } = parts;
+  if (ownAuthority === "") return;
+  const trust = followedTrust(parts, ownAuthority);
+  while (!signal.aborted) {
+    try {
+      await write(parts, trust(), signal);
+    } catch (error) {
+      // Another replica was faster; what it wrote is looked at in the next round.
+      if (!signal.aborted && !isConflict(error)) report(`config map ${name}`, error);
+    }
+    await clock.sleep(betweenLooksMs, signal, { background: true }).catch(() => undefined);
+  }
+}
+
+function followedTrust({ options, files }: TrustParts, ownAuthority: string): () => ClusterTrust {
+  const { clientCa = "", frontProxy } = options;
+  let trust: ClusterTrust | undefined;
+  files.use([clientCa, frontProxy?.ca ?? ""], (more = "", ca = "") => {
+    trust = {
+      clientCa: [ownAuthority, more].join("\n"),
+      frontProxy: frontProxy && { ...frontProxy, ca },
+    };
+  });
+  return () => trust!;
+}
+
+async function write(
+  { registry, catalog, clock }: TrustParts,
+  trust: ClusterTrust,
+  signal: AbortSignal,
+): Promise<void> {
+  const resource = catalog.find("", "v1", "configmaps");
+  if (resource === undefined) return;
+  const target = serverTarget(resource, { namespace, name }, { signal });
+  const present = await registry
+    .get(target, { resourceVersion: "", own: true })
+    .catch(ignoreNotFound);
+  const data = publishedTrust(trust, present?.object.data ?? {}, clock.now());
+  if (present === undefined) {
+    const made = { metadata: { name, namespace }, data };
+    await registry.create({ ...target, name: "" }, bodyOf(resource, made), plainWrite);
+  } else if (!deepEqual(data, present.object.data)) {
+    await registry.update(target, bodyOf(resource, { ...present.object, data }), plainWrite);
+  }
+}

@@ -1,0 +1,111 @@
+/** Who may come in and what they may do, as start options say it. */
+import { accessDefaults } from "#api";
+import { selfReview, storedObjects, TokenCacheFigures, tokenRequest, tokenReview } from "#authn";
+import {
+  type AccessKind,
+  accessReviews,
+  createRight,
+  escalationCheck,
+  type Followed,
+  NodeAuthorizer,
+  Rbac,
+} from "#authz";
+import type { Clock } from "#base";
+import { type Catalog, type Domain, resolve } from "#meta";
+import type { Admit, Answerer, Registry } from "#registry";
+import type { Authenticator, Authorizer, Instruments, Tracer } from "#request";
+import type { ServerDocument } from "#server";
+import { authenticationOf } from "../authentication/authentication.ts";
+import { ConfiguredAuthorizers } from "./authorization.ts";
+import type { FollowedFiles } from "../files/followed-files.ts";
+import type { StartOptions } from "../options.ts";
+import { accountKeys, issuerDocuments } from "../authentication/service-accounts.ts";
+
+/** Everything about access that the parts of a server share. */
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** What authorizers must know of; to be fed to them. */
+  readonly followed: readonly Followed[];
+  readonly mutating: readonly Admit[];
+  readonly answerers: ReadonlyMap<string, Answerer>;
+  readonly documents: ReadonlyMap<string, ServerDocument>;
+}
+
+export interface AccessOptions {
+  readonly options: StartOptions;
+  readonly adminToken: string;
+  /** PEM of the authority whose certificates the first start makes; absent = none listens. */
+  readonly ownAuthority: string | undefined;
+  readonly files: FollowedFiles;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
+  /** Told of what went wrong behind the requests. */
+  readonly report: (what: string, error: unknown) => void;
+  readonly instruments: Instruments;
+  /** Records calls to webhooks. */
+  readonly tracer: Tracer;
+  /** Aborts when the server ends. */
+  readonly life: AbortSignal;
+  /** Asked for when the first request comes: the registry needs parts of access itself. */
+  readonly registry: () => Registry;
+}
+
+export function accessOf(from: AccessOptions): Access {
+  const { options, catalog, gates } = from;
+  const { domain } = catalog;
+  const rbac = rbacWithDefaults(domain, gates);
+  const nodes = nodeAuthorizer(rbac, domain);
+  const authorizer = authorizersOf(from, { rbac, nodes });
+  const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
+  const keys = accountKeys(options.serviceAccounts);
+  const read = storedObjects(from.registry, catalog);
+  const figures = new TokenCacheFigures(from.instruments);
+  const { authenticator, tokens } = authenticationOf({ ...from, keys, read, figures });
+  return {
+    authenticator,
+    authorizer,
+    followed: [...rbac.followed(), ...ofNodes],
+    mutating: [createRight(authorizer), escalationCheck({ rbac, authorizer, domain })],
+    answerers: new Map<string, Answerer>([
+      ...accessReviews(authorizer, domain),
+      ["/selfsubjectreviews/", selfReview],
+      ["/tokenreviews/", tokenReview(tokens)],
+      ["/serviceaccounts/token", tokenRequest({ ...keys, read, domain })],
+    ]),
+    documents: issuerDocuments(keys),
+  };
+}
+
+/** The defaults are in force before they are stored, and before the store has been read. */
+function rbacWithDefaults(domain: Domain, gate: (name: string) => boolean): Rbac {
+  const rbac = new Rbac(resolve("rbac.authorization.{api}", domain));
+  for (const { kind, object } of accessDefaults({ domain, gate })) {
+    rbac.set(kind.kind as AccessKind, object);
+  }
+  return rbac;
+}
+
+function nodeAuthorizer(rbac: Rbac, domain: Domain): NodeAuthorizer {
+  const role = { kind: "ClusterRole", name: "system:node" };
+  return new NodeAuthorizer({ domain, rules: rbac.referred(role, "") ?? [] });
+}
+
+function authorizersOf(
+  { options, clock, catalog, report, files, life, tracer }: AccessOptions,
+  { rbac, nodes }: { readonly rbac: Rbac; readonly nodes: NodeAuthorizer },
+): ConfiguredAuthorizers {
+  const { authorization, authorizationPolicies: policies } = options;
+  const { authorizationWebhook, authorizationConfiguration } = options;
+  const chosen = {
+    ...(authorization && { modes: authorization }),
+    ...(policies !== undefined && { policies }),
+    ...(authorizationWebhook && { webhook: authorizationWebhook }),
+    ...(authorizationConfiguration && { configuration: authorizationConfiguration }),
+  };
+  const { domain } = catalog;
+  const parts = { clock, domain, rbac, nodes, report, files, life, tracer };
+  return new ConfiguredAuthorizers(chosen, parts);
+}

@@ -1,0 +1,31 @@
+import { createSecureContext } from "node:tls";
+import { parseCertificates } from "#authn";
+import type { TlsOptions } from "#server";
+import type { Credentials } from "./credentials.ts";
+import type { FollowedFiles } from "../files/followed-files.ts";
+import type { StartOptions } from "../options.ts";
+
+/**
+ * What the server listens with. Files that change later are handed to `renew`; connections that are
+ * open go on with what they began with.
+ */
+export function followedTls(
+  options: StartOptions,
+  { serving, authority }: Credentials,
+  { files, renew }: { readonly files: FollowedFiles; readonly renew: (tls: TlsOptions) => void },
+): TlsOptions {
+  const { certificate, privateKey } = options.serving ?? serving;
+  const trusted = [options.clientCa ?? [], options.frontProxy?.ca ?? []].flat();
+  let first: TlsOptions | undefined;
+  files.use([certificate, privateKey, ...trusted], (cert = "", key = "", ...authorities) => {
+    for (const text of authorities) parseCertificates(text);
+    parseCertificates(cert);
+    // Throws for what is no key, and for a key that is another's.
+    createSecureContext({ cert, key });
+    const clientCa = [authority.certificate, ...authorities].join("\n");
+    const tls = { cert, key, clientCa, minVersion: options.tlsMinVersion ?? "TLSv1.2" };
+    if (first === undefined) first = tls;
+    else renew(tls);
+  });
+  return first!;
+}

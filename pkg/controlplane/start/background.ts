@@ -1,0 +1,43 @@
+/** What goes on behind the requests of a server. */
+import { runServerEndpoints, runServiceRepair } from "#controllers";
+import { startCompactor } from "#storage";
+import type { Assembly } from "./assemble.ts";
+import { publishTrust } from "../authentication/cluster-authentication-trust.ts";
+import { runLocalControllers } from "../controller-manager/local-controllers.ts";
+import { localhost, reachableAddress } from "../network.ts";
+
+const defaultCompactionMs = 300_000;
+
+/** Until the signal aborts. */
+export async function runBackground(assembly: Assembly): Promise<void> {
+  const { options, server, credentials, definitions, files, signal } = assembly;
+  const port = options.port === undefined ? undefined : server.address.port;
+  const authority = credentials?.authority;
+  const rootCa = authority?.certificate ?? "";
+  const local = { ...assembly, authority, rootCa, port };
+  compact(assembly);
+  await Promise.all([
+    definitions.done,
+    files.follow(signal),
+    publishTrust({ ...assembly, ownAuthority: rootCa }, signal),
+    runServiceRepair(assembly),
+    runEndpoints(assembly, port),
+    runLocalControllers(local),
+  ]);
+}
+
+function compact({ options, storage, clock, signal, report }: Assembly): void {
+  const intervalMs = options.compactionIntervalMs ?? defaultCompactionMs;
+  if (intervalMs <= 0) return;
+  const onFault = (error: unknown) => report("compaction", error);
+  const compactor = startCompactor(storage.backend, { clock, intervalMs, onFault });
+  signal.addEventListener("abort", () => void compactor[Symbol.asyncDispose]());
+}
+
+/** Only a server that pods can reach is an endpoint of the API. */
+async function runEndpoints(assembly: Assembly, port: number | undefined): Promise<void> {
+  const { advertiseAddress, host = localhost } = assembly.options;
+  const address = advertiseAddress ?? reachableAddress(host);
+  if (port === undefined || address === undefined) return;
+  await runServerEndpoints({ ...assembly, address, port });
+}

@@ -1,0 +1,126 @@
+/** What the parts of a server stand on: its storage, its credentials, and those who watch it. */
+import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
+import { builtinKinds, featureGates } from "#api";
+import type { Clock } from "#base";
+import { type Catalog, domainOf } from "#meta";
+import type { Tracer } from "#request";
+import type { HealthCheck, PrometheusMetrics } from "#server";
+import { type Backend, type ObjectStore, objectStore } from "#storage";
+import { type Credentials, ensureCredentials } from "../credentials/credentials.ts";
+import { sealed } from "../storage/encryption.ts";
+import { FollowedFiles } from "../files/followed-files.ts";
+import type { ToldOptions } from "../observability/logging.ts";
+import { metricsOf } from "../observability/metrics.ts";
+import { isEverywhere } from "../network.ts";
+import type { OpenStorage } from "../storage/open-storage.ts";
+import { servedCatalog } from "./served-catalog.ts";
+import { shareFigures } from "../process/worker-metrics.ts";
+import { StartSteps } from "./post-start-hooks.ts";
+import { countObjects, measured, readWaits, showCaches } from "../storage/storage-metrics.ts";
+import { traced, tracingOf } from "../observability/tracing.ts";
+import { isWorker } from "../process/workers.ts";
+
+export interface Foundation {
+  readonly options: ToldOptions;
+  readonly clock: Clock;
+  /** Told of what went wrong behind the requests. */
+  readonly report: ToldOptions["report"];
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
+  readonly catalog: Catalog;
+  readonly metrics: PrometheusMetrics;
+  readonly tracer: Tracer;
+  readonly closeTracing: () => Promise<void>;
+  /** Measured, traced and encrypted. */
+  readonly storage: OpenStorage;
+  /** Stands before all keys of the store. */
+  readonly storageRoot: string;
+  readonly store: ObjectStore;
+  readonly storageChecks: readonly HealthCheck[];
+  /** Undefined for a server that listens nowhere. */
+  readonly credentials: Credentials | undefined;
+  /** Bearer token of the user `admin`. */
+  readonly token: string;
+  /** To be followed once the server is ready. */
+  readonly files: FollowedFiles;
+  readonly steps: StartSteps;
+  /** Ends everything that goes on behind the requests. */
+  readonly life: AbortController;
+  /** Of `life`. */
+  readonly signal: AbortSignal;
+}
+
+const storageCheckMs = 2_000;
+
+export async function layFoundation(
+  opened: OpenStorage,
+  options: ToldOptions,
+  clock: Clock,
+): Promise<Foundation> {
+  const { report, storageRoot = "/registry" } = options;
+  const domain = domainOf(options.apiDomain, options.labelDomain);
+  const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
+  const gates = featureGates(options.featureGates ?? new Map());
+  const metrics = metricsOf(gates);
+  if (isWorker()) shareFigures(metrics);
+  const { tracer, close: closeTracing } = await tracingOf(options, report);
+  const files = new FollowedFiles({ clock, report });
+  const credentials = await credentialsOf(options, clock);
+  const life = new AbortController();
+  // Every watch of every controller listens to it.
+  setMaxListeners(0, life.signal);
+  const common = { options, clock, report, catalog, metrics, tracer, files, storageRoot };
+  return {
+    ...common,
+    ...(await storageOn(opened, common)),
+    gates,
+    closeTracing,
+    credentials,
+    token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
+    steps: new StartSteps({ clock, report, signal: life.signal }),
+    life,
+    signal: life.signal,
+  };
+}
+
+type Storing = Pick<
+  Foundation,
+  "catalog" | "clock" | "files" | "metrics" | "options" | "report" | "storageRoot" | "tracer"
+>;
+
+/** The opened backend, with what looks at it and what encrypts it around it. */
+async function storageOn(
+  opened: OpenStorage,
+  { metrics, options, storageRoot: root, tracer, ...common }: Storing,
+): Promise<Pick<Foundation, "storage" | "store" | "storageChecks">> {
+  const { catalog, clock } = common;
+  const measuring = { catalog, clock, root, instruments: metrics.instruments };
+  countObjects(opened.backend, measuring);
+  const open = traced(measured(opened.backend, measuring), tracer);
+  const { encryption } = options;
+  const { backend, check } = await sealed(open, { ...common, encryption, root });
+  const store = objectStore(backend, { root, readWait: readWaits(measuring) });
+  showCaches(store, measuring);
+  const storageChecks = [...checksOf(backend), check];
+  return { storage: { ...opened, backend }, store, storageChecks };
+}
+
+/** Named as in Kubernetes, whatever the store is. */
+function checksOf(backend: Backend): readonly HealthCheck[] {
+  const check = async () => void (await backend.revision(AbortSignal.timeout(storageCheckMs)));
+  return [
+    { name: "etcd", check },
+    { name: "etcd-readiness", endpoints: ["readyz"], check },
+  ];
+}
+
+/** Only a server that listens needs certificates. */
+async function credentialsOf(
+  { host, port, certificateDirectory: directory }: ToldOptions,
+  clock: Clock,
+): Promise<Credentials | undefined> {
+  if (port === undefined) return undefined;
+  const hosts = host !== undefined && !isEverywhere(host) ? [host] : [];
+  return ensureCredentials({ directory, now: clock.now(), hosts });
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type RunningServer, startServer, type StartOptions } from "../index.ts";
+
+const configMaps = "/api/v1/namespaces/default/configmaps";
+
+async function send(
+  server: RunningServer,
+  method: string,
+  url: string,
+  object?: object,
+): Promise<{ readonly status: number; readonly body: any }> {
+  const init: RequestInit = { method, headers: { "content-type": "application/json" } };
+  const answer = await server.fetch(
+    url,
+    object === undefined ? init : { ...init, body: JSON.stringify(object) },
+  );
+  return { status: answer.status, body: await answer.json() };
+}
+
+function named(name: string) {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { from: name } };
+}
+
+async function names(server: RunningServer): Promise<string[]> {
+  const { body } = await send(server, "GET", configMaps);
+  return body.items.map((item: any) => item.metadata.name);
+}
+
+describe("startServer", () => {
+  const running: RunningServer[] = [];
+  const start = async (options: StartOptions = {}) => {
+    const server = await startServer(options);
+    running.push(server);
+    return server;
+  };
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((server) => server.close()));
+  });
+
+  it("serves without a port, with the system namespaces", async () => {
+    const server = await start();
+    assert.equal(server.url, "");
+    const { status, body } = await send(server, "GET", "/api/v1/namespaces");
+    assert.equal(status, 200);
+    assert.deepEqual(
+      body.items.map((item: any) => item.metadata.name),
+      ["default", "kube-node-lease", "kube-public", "kube-system"],
+    );
+  });
+
+  it("tells clients without TLS that it is there", async () => {
+    const { url } = await start({ port: 0, controllers: false });
+    const answer = await fetch(`${url.replace("https:", "http:")}/version`);
+    assert.equal(answer.status, 400);
+    assert.equal(await answer.text(), "Client sent an HTTP request to an HTTPS server.\n");
+  });
+
+  it("answers mistakes with a Status", async () => {
+    const server = await start({ controllers: false });
+    const { status, body } = await send(server, "GET", `${configMaps}/nothing`);
+    assert.equal(status, 404);
+    assert.equal(body.message, 'configmaps "nothing" not found');
+  });
+
+  it("streams a watch, which ends when the reader leaves", async () => {
+    const server = await start({ controllers: false });
+    const left = new AbortController();
+    const watch = await server.fetch(`${configMaps}?watch=1`, { signal: left.signal });
+    const reader = watch.body?.getReader();
+    await send(server, "POST", configMaps, named("seen"));
+    const { value } = (await reader?.read()) ?? {};
+    const event = JSON.parse(Buffer.from(value ?? []).toString());
+    assert.equal(event.type, "ADDED");
+    assert.equal(event.object.metadata.name, "seen");
+    left.abort();
+  });
+
+  it("forks: both servers go on from the same state, apart from each other", async () => {
+    const first = await start({ controllers: false });
+    await send(first, "POST", configMaps, named("common"));
+    const second = await first.fork();
+    running.push(second);
+    await send(first, "POST", configMaps, named("first"));
+    await send(second, "POST", configMaps, named("second"));
+    assert.deepEqual(await names(first), ["common", "first"]);
+    assert.deepEqual(await names(second), ["common", "second"]);
+  });
+
+  it("takes away what a deleted owner owned", async () => {
+    const server = await start();
+    const owner = await send(server, "POST", configMaps, named("owner"));
+    const { uid } = owner.body.metadata;
+    const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid }];
+    const owned = { ...named("owned"), metadata: { name: "owned", ownerReferences } };
+    await send(server, "POST", configMaps, owned);
+    await send(server, "DELETE", `${configMaps}/owner`);
+    for (let tries = 0; (await names(server)).includes("owned"); tries++) {
+      assert.ok(tries < 100, "the dependent is still there");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+
+  it("leaves authorization to the groups", async () => {
+    const server = await start({ controllers: false, tokens: 'plain,alice,1,"devs"\n' });
+    const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+    assert.equal((await server.fetch("/api/v1/namespaces", as("plain"))).status, 403);
+    assert.equal((await server.fetch("/version", as("plain"))).status, 200);
+    assert.equal((await server.fetch("/api/v1/namespaces", as("wrong"))).status, 401);
+  });
+
+  describe("in a directory", () => {
+    let directory: string;
+    beforeEach(() => {
+      directory = mkdtempSync(path.join(tmpdir(), "keelson-start-"));
+    });
+    afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+    it("finds objects and credentials again", async () => {
+      const options: StartOptions = {
+        port: 0,
+        storage: { kind: "embedded", directory: path.join(directory, "store") },
+        certificateDirectory: path.join(directory, "pki"),
+      };
+      const first = await start(options);
+      await send(first, "POST", configMaps, named("kept"));
+      await first.close();
+      running.splice(0);
+      const second = await start(options);
+      assert.ok((await names(second)).includes("kept"));
+      assert.equal(second.token, first.token);
+      const files = readdirSync(path.join(directory, "pki")).filter(
+        (name) => !name.endsWith(".crt"),
+      );
+      assert.deepEqual(files.sort(), [
+        "admin.key",
+        "admin.token",
+        "apiserver.key",
+        "ca.key",
+        "sa.key",
+      ]);
+      for (const name of files) {
+        assert.equal(statSync(path.join(directory, "pki", name)).mode & 0o077, 0, name);
+      }
+    });
+
+    it("refuses a second process on the same store", async () => {
+      const storage = { kind: "embedded", directory: path.join(directory, "store") } as const;
+      await start({ storage, controllers: false });
+      await assert.rejects(
+        start({ storage, controllers: false }),
+        /another process|already open|in use/,
+      );
+    });
+  });
+});

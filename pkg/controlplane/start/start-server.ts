@@ -1,0 +1,98 @@
+import { type Clock, systemClock } from "#base";
+import type { CloseOptions } from "#server";
+import { assemble, type Assembly } from "./assemble.ts";
+import { runBackground } from "./background.ts";
+import { ensureSigningKey } from "../credentials/credentials.ts";
+import { layFoundation } from "./build-dependencies.ts";
+import { fetchInside } from "./fetch-in-process.ts";
+import { kubeconfig } from "../credentials/kubeconfig.ts";
+import { type ToldOptions, toldOptions } from "../observability/logging.ts";
+import { localhost, urlHost } from "../network.ts";
+import { type OpenStorage, openStorage } from "../storage/open-storage.ts";
+import type { RunningServer, StartOptions } from "../options.ts";
+import { makeReady } from "./readiness.ts";
+
+/**
+ * Starts a server; resolves when it is ready. In memory and without a port that takes milliseconds.
+ */
+export async function startServer(options: StartOptions = {}): Promise<RunningServer> {
+  const clock = options.clock ?? systemClock;
+  const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
+  try {
+    return await startOn(storage, await withSigningKey(toldOptions(options)), clock);
+  } catch (error) {
+    await storage.backend[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** A copy of a server takes the tokens that were made before it was copied. */
+async function withSigningKey(options: ToldOptions): Promise<ToldOptions> {
+  const { serviceAccounts = {}, certificateDirectory } = options;
+  if (serviceAccounts.signingKey !== undefined) return options;
+  const algorithm = options.port === undefined ? "ES256" : "RS256";
+  const signingKey = await ensureSigningKey(certificateDirectory, algorithm);
+  return { ...options, serviceAccounts: { ...serviceAccounts, signingKey } };
+}
+
+async function startOn(
+  opened: OpenStorage,
+  options: ToldOptions,
+  clock: Clock,
+): Promise<RunningServer> {
+  const foundation = await layFoundation(opened, options, clock);
+  const assembly = await assemble(foundation);
+  try {
+    await makeReady(assembly);
+  } catch (error) {
+    assembly.life.abort();
+    await closeServer(assembly, { graceMs: 0 });
+    throw error;
+  }
+  return running(assembly, runBackground(assembly));
+}
+
+/** For what a server does behind its requests to come to its end, if the store answers. */
+const leavingMs = 3_000;
+
+function running(assembly: Assembly, background: Promise<void>): RunningServer {
+  const { clock, life, options, server, storage, token } = assembly;
+  return {
+    ...reachedAt(assembly),
+    token,
+    fetch: (path, init) => fetchInside(server, path, { ...init, token }),
+    fork: async (changed = {}) => {
+      if (storage.fork === undefined) throw new Error("only a server in memory can be forked");
+      return startOn(storage.fork(), { ...options, ...changed }, clock);
+    },
+    close: async (closeOptions) => {
+      await closeServer(assembly, closeOptions);
+      life.abort();
+      const enough = new AbortController();
+      const late = clock.sleep(leavingMs, enough.signal, { background: true });
+      await Promise.race([background, late]);
+      enough.abort();
+      // Whoever still waits for the store waits for nothing from here on.
+      await storage.backend[Symbol.asyncDispose]();
+      await background;
+    },
+  };
+}
+
+function reachedAt(assembly: Assembly): Pick<RunningServer, "url" | "kubeconfig"> {
+  const { options, server, credentials } = assembly;
+  if (credentials === undefined) return { url: "", kubeconfig: "" };
+  const url = `https://${urlHost(options.host ?? localhost)}:${server.address.port}`;
+  const { authority, admin } = credentials;
+  return { url, kubeconfig: kubeconfig({ url, authority, user: "admin", client: admin }) };
+}
+
+/** What the last requests left to be recorded is kept, too. */
+async function closeServer(
+  { server, auditing, closeTracing }: Assembly,
+  options?: CloseOptions,
+): Promise<void> {
+  await server.close(options);
+  await auditing.close();
+  await closeTracing();
+}

@@ -1,0 +1,50 @@
+import type { Clock } from "#base";
+import type { Catalog } from "#meta";
+import type { HealthCheck } from "#server";
+import { type Backend, Encryption, parseEncryptionConfiguration, sealedBackend } from "#storage";
+import { type FollowedFiles, fromFlag, type Source } from "../files/followed-files.ts";
+
+/** How values are encrypted at rest. */
+export interface EncryptionAtRest {
+  /** An EncryptionConfiguration (apiserver.config.k8s.io/v1), YAML or JSON. */
+  readonly configuration: Source;
+}
+
+interface Sealing {
+  readonly encryption: EncryptionAtRest | undefined;
+  readonly root: string;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly files: FollowedFiles;
+  readonly report: (what: string, error: unknown) => void;
+}
+
+interface Sealed {
+  readonly backend: Backend;
+  /** Fails while a key service cannot be used. */
+  readonly check: HealthCheck;
+}
+
+/**
+ * The backend with its values encrypted as configured. Values that were encrypted once are
+ * recognized without a configuration, too. Throws FileFault.
+ */
+export async function sealed(backend: Backend, sealing: Sealing): Promise<Sealed> {
+  const { root, catalog, clock, files, report, encryption: atRest } = sealing;
+  const resources = new Map(
+    catalog.resources.map(({ keyPrefix, hub, plural: resource }) => [
+      keyPrefix,
+      { group: hub.group, resource },
+    ]),
+  );
+  const encryption = new Encryption({ root, resources, clock, report });
+  if (atRest !== undefined) {
+    const configure = (text = "") => encryption.configure(parseEncryptionConfiguration(text));
+    const sources = [atRest.configuration];
+    await fromFlag("encryption-provider-config", () => files.use(sources, configure));
+  }
+  return {
+    backend: sealedBackend(backend, encryption),
+    check: { name: "kms-providers", check: () => encryption.check() },
+  };
+}
