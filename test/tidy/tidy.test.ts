@@ -3,6 +3,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { doors, layers, rankOf } from "./layers.ts";
+import { components, importCircles } from "./circles.ts";
+import { circularFolders, crowdedFolders, filesByFolder, maxFolderFiles } from "./rooms.ts";
 import { importsOf, root, type SourceFile, sourceFiles } from "./source.ts";
 
 const maxFileLines = 500;
@@ -18,6 +20,43 @@ describe("tidy", () => {
 
   it("each vendor package has one door", () => {
     none(products.flatMap((file) => importsOf(file).flatMap((to) => doorFault(file, to))));
+  });
+
+  it("files import each other in no circle, types included", () => {
+    const circles = importCircles(products);
+    const allowed = Object.keys(circularFolders);
+    const within = (folder: string, circle: readonly string[]) =>
+      circle.every((file) => file.startsWith(`${folder}/`));
+    none(
+      circles
+        .filter((circle) => !allowed.some((folder) => within(folder, circle)))
+        .map((circle) => circle.join(", ")),
+    );
+    none(
+      allowed
+        .filter((folder) => !circles.some((circle) => within(folder, circle)))
+        .map((folder) => `${folder} has no circle: remove it from circularFolders`),
+    );
+  });
+
+  it("finds a circle of any length", () => {
+    const targets: Readonly<Record<string, string>> = { a: "b", b: "c", c: "a", d: "a", e: "e" };
+    const found = components(Object.keys(targets), (node) => [targets[node] as string]);
+    assert.deepEqual(found.map((component) => component.join("")).toSorted(), ["abc", "d", "e"]);
+  });
+
+  it(`folders have at most ${maxFolderFiles} source files`, () => {
+    const counts = filesByFolder(products);
+    none(
+      [...counts]
+        .filter(([folder, count]) => count > maxFolderFiles && !(folder in crowdedFolders))
+        .map(([folder, count]) => `${folder}: ${count} files`),
+    );
+    none(
+      Object.keys(crowdedFolders)
+        .filter((folder) => (counts.get(folder) ?? 0) <= maxFolderFiles)
+        .map((folder) => `${folder} is small enough: remove it from crowdedFolders`),
+    );
   });
 
   it("files and lines are short", () => {

@@ -1,10 +1,10 @@
 /** The brackets and braces of the grammar: lists, maps and messages. */
 import type { Expression, FieldEntryNode, MapEntryNode } from "./ast.ts";
 import { expectedEntry } from "./grammar.ts";
-import type { Parser } from "./parser.ts";
+import type { ExpressionReader } from "./token-stream.ts";
 
 /** After `[`. */
-export function parseList(parser: Parser, at: number): Expression {
+export function parseList(parser: ExpressionReader, at: number): Expression {
   const elements: { value: Expression; optional: boolean }[] = [];
   while (!parser.isSymbol("]")) {
     if (elements.length === 0 && parser.take(",")) break;
@@ -17,7 +17,7 @@ export function parseList(parser: Parser, at: number): Expression {
 }
 
 /** After `{`. */
-export function parseMap(parser: Parser, at: number): Expression {
+export function parseMap(parser: ExpressionReader, at: number): Expression {
   const entries: MapEntryNode[] = [];
   while (!parser.isSymbol("}")) {
     if (entries.length === 0 && parser.take(",")) break;
@@ -33,7 +33,7 @@ export function parseMap(parser: Parser, at: number): Expression {
   return { kind: "map", at, entries };
 }
 
-function misplacedEntry(parser: Parser): void {
+function misplacedEntry(parser: ExpressionReader): void {
   const { token } = parser;
   const extra = token.kind !== "end" && parser.startsOperand(1);
   const message = `input '${token.text}' expecting ${expectedEntry}`;
@@ -43,7 +43,7 @@ function misplacedEntry(parser: Parser): void {
 }
 
 /** At the first part of a name; `dots` more tokens belong to it. */
-export function parseStruct(parser: Parser, dots: number, rooted: boolean): Expression {
+export function parseStruct(parser: ExpressionReader, dots: number, rooted: boolean): Expression {
   let name = rooted ? "." : "";
   for (let count = 0; count <= dots; count++) name += parser.advance().text;
   const { at } = parser.advance();

@@ -4,20 +4,15 @@
  */
 import { call, type Expression, identifier, literal } from "./ast.ts";
 import { LiteralFault, doubleLiteral, intLiteral, literalOf } from "./literals.ts";
-import { type Token, tokenize } from "./lexer.ts";
+import type { Token } from "./lexer.ts";
 import { expandMacro, MacroFault } from "./macros.ts";
 import { type CompileIssue, codePoints, Source } from "./source.ts";
+import { Abandoned, TokenStream } from "./token-stream.ts";
 import { parseList, parseMap, parseStruct } from "./parse-aggregates.ts";
 import { binaryOperators, expectedStart, isReserved, operatorNames } from "./grammar.ts";
 
 const DEEPEST = 250;
 const LONGEST = 100_000;
-const MOST_ISSUES = 30;
-
-/** Ends parsing; the issues are already recorded. */
-class Abandoned extends Error {
-  override readonly name = "Abandoned";
-}
 
 export interface Parsed {
   readonly source: Source;
@@ -42,21 +37,8 @@ export function parse(text: string): Parsed {
   };
 }
 
-export class Parser {
-  readonly issues: CompileIssue[] = [];
-  private readonly tokens: readonly Token[];
-  private index = 0;
+class Parser extends TokenStream {
   private depth = 0;
-  /** Between an error and the next token that fits, further errors are not told. */
-  private recovering = false;
-
-  constructor(private readonly source: Source) {
-    const { tokens, faults } = tokenize(source.text);
-    this.tokens = tokens;
-    for (const fault of faults) {
-      this.issues.push(source.issue(fault.at, `Syntax error: ${fault.message}`));
-    }
-  }
 
   whole(): Expression | undefined {
     try {
@@ -76,66 +58,6 @@ export class Parser {
     this.syntaxError(
       `${extra ? "extraneous" : "mismatched"} input '${token.text}' expecting <EOF>`,
     );
-  }
-
-  get token(): Token {
-    return this.peek(0);
-  }
-
-  peek(ahead: number): Token {
-    const last = this.tokens.length - 1;
-    return this.tokens[Math.min(this.index + ahead, last)] ?? { kind: "end", text: "", at: 0 };
-  }
-
-  isSymbol(text: string, ahead = 0): boolean {
-    const token = this.peek(ahead);
-    return token.text === text && (token.kind === "symbol" || token.kind === "keyword");
-  }
-
-  advance(): Token {
-    const { token } = this;
-    this.index++;
-    this.recovering = false;
-    return token;
-  }
-
-  /** Consumes the symbol if it is there. */
-  take(text: string): boolean {
-    if (!this.isSymbol(text)) return false;
-    this.advance();
-    return true;
-  }
-
-  /** Consumes the symbol, or reports in the way of the grammar's tool and goes on if it can. */
-  match(text: string, expected = `'${text}'`): void {
-    if (this.take(text)) return;
-    const { token } = this;
-    if (this.isSymbol(text, 1)) {
-      this.syntaxError(`extraneous input '${token.text}' expecting ${expected}`);
-      this.index++;
-      this.advance();
-      return;
-    }
-    if (text === ")" && (token.kind === "end" || binaryOperators.has(token.text))) {
-      this.syntaxError(`missing ')' at '${token.text}'`);
-      return;
-    }
-    this.fail(`mismatched input '${token.text}' expecting ${expected}`);
-  }
-
-  syntaxError(message: string): void {
-    if (!this.recovering) this.report(this.token.at, `Syntax error: ${message}`);
-    this.recovering = true;
-  }
-
-  fail(message: string): never {
-    this.syntaxError(message);
-    throw new Abandoned();
-  }
-
-  report(at: number, message: string): void {
-    this.issues.push(this.source.issue(at, message));
-    if (this.issues.length >= MOST_ISSUES) throw new Abandoned();
   }
 
   private tooDeep(): never {
@@ -293,12 +215,6 @@ export class Parser {
     const goesOn = token.kind === "end" || binaryOperators.has(token.text) || token.text === "?";
     if (!goesOn) throw new Abandoned();
     return literal(token.at, { type: "null" });
-  }
-
-  startsOperand(ahead: number): boolean {
-    const token = this.peek(ahead);
-    if (token.kind === "symbol") return ["[", "{", "(", ".", "-", "!"].includes(token.text);
-    return !(token.kind === "end" || token.kind === "escaped" || token.text === "in");
   }
 
   private startsLiteral(): boolean {
