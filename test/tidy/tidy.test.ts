@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { doors, layers, rankOf } from "./layers.ts";
 import { components, importCircles } from "./circles.ts";
-import { circularFolders, crowdedFolders, filesByFolder, maxFolderFiles } from "./rooms.ts";
+import { circularFolders, filesByFolder, maxFolderFiles } from "./rooms.ts";
 import { importsOf, root, type SourceFile, sourceFiles } from "./source.ts";
 
 const maxFileLines = 500;
@@ -46,16 +46,10 @@ describe("tidy", () => {
   });
 
   it(`folders have at most ${maxFolderFiles} source files`, () => {
-    const counts = filesByFolder(products);
     none(
-      [...counts]
-        .filter(([folder, count]) => count > maxFolderFiles && !(folder in crowdedFolders))
+      [...filesByFolder(products)]
+        .filter(([, count]) => count > maxFolderFiles)
         .map(([folder, count]) => `${folder}: ${count} files`),
-    );
-    none(
-      Object.keys(crowdedFolders)
-        .filter((folder) => (counts.get(folder) ?? 0) <= maxFolderFiles)
-        .map((folder) => `${folder} is small enough: remove it from crowdedFolders`),
     );
   });
 
