@@ -18,10 +18,10 @@ export interface Entry {
    */
   derived?: unknown;
   /** Absent unless there is something to say of the value's encryption. */
-  readonly seal?: Seal;
+  readonly encryption?: EncryptionStatus;
 }
 
-export interface Seal {
+export interface EncryptionStatus {
   /** Why the value cannot be read; it is empty then. */
   readonly fault?: string;
   /** Encrypted with an old key: writing the same value again is worth it. */

@@ -158,9 +158,9 @@ function written(key: string, value: Uint8Array, revision: number): Entry {
 }
 
 function stripped(entry: Entry, length: number): Entry {
-  const { value, createRevision, modRevision, seal } = entry;
+  const { value, createRevision, modRevision, encryption } = entry;
   const relative = { key: entry.key.slice(length), value, createRevision, modRevision };
-  return seal === undefined ? relative : { ...relative, seal };
+  return encryption === undefined ? relative : { ...relative, encryption };
 }
 
 function strippedEvent(event: StoreEvent, length: number): StoreEvent {

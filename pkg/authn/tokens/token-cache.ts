@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { type Awaitable, type Clock, remember } from "#base";
+import { type Awaitable, type Clock, setBounded } from "#base";
 import type { TokenCacheFigures } from "./token-cache-metrics.ts";
 import type { TokenAuthenticator, TokenOwner } from "./token-authenticator.ts";
 
@@ -73,7 +73,7 @@ export class CachedTokens implements TokenAuthenticator {
     const owner = await figures.fetched(this.inner.owner(token, audiences));
     const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
     const answer = { owner, until: asked + milliseconds };
-    if (milliseconds > 0) remember(answers, [digest, answer], capacity);
+    if (milliseconds > 0) setBounded(answers, [digest, answer], capacity);
     return owner;
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Clock, remember } from "#base";
+import { type Clock, setBounded } from "#base";
 import type { Program } from "#cel";
 import { type Domain, resolve } from "#meta";
 import {
@@ -96,7 +96,7 @@ export class WebhookAuthorizer implements Authorizer {
     const keptMs = decision.verdict === "allow" ? authorizedMs : unauthorizedMs;
     if (key !== undefined && keptMs > 0) {
       const kept = { decision, until: clock.monotonic() + keptMs };
-      remember(this.answers, [key, kept], capacity);
+      setBounded(this.answers, [key, kept], capacity);
     }
     return decision;
   }

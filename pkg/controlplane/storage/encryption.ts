@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import type { Catalog } from "#meta";
 import type { HealthCheck } from "#server";
-import { type Backend, Encryption, parseEncryptionConfiguration, sealedBackend } from "#storage";
+import { type Backend, Encryption, parseEncryptionConfiguration, encryptedBackend } from "#storage";
 import { type FollowedFiles, fromFlag, type Source } from "../files/followed-files.ts";
 
 /** How values are encrypted at rest. */
@@ -44,7 +44,7 @@ export async function sealed(backend: Backend, sealing: Sealing): Promise<Sealed
     await fromFlag("encryption-provider-config", () => files.use(sources, configure));
   }
   return {
-    backend: sealedBackend(backend, encryption),
+    backend: encryptedBackend(backend, encryption),
     check: { name: "kms-providers", check: () => encryption.check() },
   };
 }

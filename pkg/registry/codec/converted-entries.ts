@@ -40,7 +40,7 @@ export class ConvertedEntries {
     for (const entry of entries) {
       if (this.#known.has(entry)) continue;
       // What cannot be read is told by whoever reads it.
-      if (entry.seal?.fault !== undefined || this.#isOwn(entry.value)) {
+      if (entry.encryption?.fault !== undefined || this.#isOwn(entry.value)) {
         this.#known.set(entry, entry);
         continue;
       }

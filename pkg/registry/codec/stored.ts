@@ -1,4 +1,4 @@
-import { assert, assign, Keeper, type Kept, memoize } from "#base";
+import { assert, assign, CacheBudget, type Evictable, memoize } from "#base";
 import type { Domain, HookContext, Resource } from "#meta";
 import { badRequest, groupVersionOf, isPathSegmentName, resolve, StatusError } from "#meta";
 import {
@@ -117,8 +117,8 @@ export function setResourceVersion(object: any, revision: number): void {
 }
 
 /** False for values whose key is lost: they are in no list and no watch, and a GET tells why. */
-export function isReadable({ seal }: Pick<Entry, "seal">): boolean {
-  return seal?.fault === undefined;
+export function isReadable({ encryption }: Pick<Entry, "encryption">): boolean {
+  return encryption?.fault === undefined;
 }
 
 /** As much of a target as the decoder needs. */
@@ -139,13 +139,13 @@ interface Known {
 const keptBytes = 32 * 2 ** 20;
 /** A decoded object takes about so many times the bytes of its encoding. */
 const objectFactor = 3;
-const decodedOf = memoize((_environment: Environment) => new Keeper(keptBytes));
+const decodedOf = memoize((_environment: Environment) => new CacheBudget(keptBytes));
 
 /**
  * An entry of the store as the server gets it: decoded only when someone looks inside, and then
  * once.
  */
-export class StoredItem implements Item, Kept {
+export class StoredItem implements Item, Evictable {
   readonly revision: number;
   encoded: unknown = undefined;
   readonly other: StoredItem | undefined;
@@ -156,7 +156,7 @@ export class StoredItem implements Item, Kept {
   constructor(
     private readonly environment: Environment,
     private readonly target: Addressed,
-    private readonly entry: Pick<Entry, "key" | "value" | "modRevision" | "seal">,
+    private readonly entry: Pick<Entry, "key" | "value" | "modRevision" | "encryption">,
     known: Known = {},
   ) {
     this.revision = known.revision ?? entry.modRevision;
@@ -214,7 +214,7 @@ export class StoredItem implements Item, Kept {
     return value;
   }
   /** Lets go of what can be had again from the bytes. */
-  forget(): void {
+  evict(): void {
     this.#object = undefined;
   }
   /** The same state under the version of its deletion; the decoded object is not shared. */
@@ -222,7 +222,7 @@ export class StoredItem implements Item, Kept {
     return new StoredItem(this.environment, this.target, this.entry, { revision });
   }
   #checkReadable(): void {
-    const fault = this.entry.seal?.fault;
+    const fault = this.entry.encryption?.fault;
     if (fault !== undefined) throw faultError(new StoreFault({ kind: "corrupt", message: fault }));
   }
   #decoded(): any {
@@ -237,7 +237,7 @@ export class StoredItem implements Item, Kept {
     const entry = { key, value, modRevision: this.revision };
     const object = decodeStored(this.environment, this.target, entry);
     if ((this.entry as Entry).derived !== undefined) {
-      decodedOf(this.environment).keep(this, value.byteLength * objectFactor);
+      decodedOf(this.environment).add(this, value.byteLength * objectFactor);
     }
     return object;
   }

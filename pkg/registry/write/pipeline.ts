@@ -386,7 +386,7 @@ async function swap(
   };
   const goes = mayGo(resource, object);
   if (dryRun) return answerWith({ key, value, modRevision });
-  const isFresh = entry.seal?.stale !== true;
+  const isFresh = entry.encryption?.stale !== true;
   if (!goes && isFresh && Buffer.compare(value, entry.value) === 0) return answerWith(entry);
   refuseOutdated(environment, target);
   const { store } = environment;

@@ -1,4 +1,4 @@
-import { type Keeper, type Kept, memoize, ownBytes, toBuffer } from "#base";
+import { type CacheBudget, type Evictable, memoize, ownBytes, toBuffer } from "#base";
 import { escapeHtml, listMeta, objectMeta, printYaml, type Resource, type Status } from "#meta";
 import { partialObjectMetadata, status as statusStruct } from "#api";
 import type { Item } from "#registry";
@@ -101,7 +101,7 @@ function writeDigits(into: Buffer, start: number, value: number): number {
 }
 
 /** What was found out about the encodings of an item; kept with it. */
-class Encoding implements Kept {
+class Encoding implements Evictable {
   /** The Protobuf message, without envelope. */
   message: Uint8Array | undefined = undefined;
   /** The stored bytes from `from` to `end`. */
@@ -113,7 +113,7 @@ class Encoding implements Kept {
     readonly end: number,
   ) {}
 
-  forget(): void {
+  evict(): void {
     this.message = undefined;
   }
 }
@@ -173,17 +173,17 @@ export function structEnvelope(
 }
 
 /** One object in its Protobuf envelope. */
-export function itemEnvelope(item: Item, messages: Keeper): Uint8Array {
+export function itemEnvelope(item: Item, messages: CacheBudget): Uint8Array {
   return wrapEnvelope(typeMetaOf(item.resource), itemMessage(item, messages));
 }
 
 /** A member of a Protobuf list: the bare message. Kept with the item while there is room. */
-export function itemMessage(item: Item, messages: Keeper): Uint8Array {
+export function itemMessage(item: Item, messages: CacheBudget): Uint8Array {
   const encoding = encodingOf(item);
   if (encoding.message !== undefined) return encoding.message;
   const message = ownBytes(toProtobuf(item.resource.struct, servedObject(item)));
   encoding.message = message;
-  messages.keep(encoding, message.byteLength + 100);
+  messages.add(encoding, message.byteLength + 100);
   return message;
 }
 

@@ -1,4 +1,4 @@
-import { type Keeper, type Kept, memoize, ownBytes } from "#base";
+import { type CacheBudget, type Evictable, memoize, ownBytes } from "#base";
 import type { Item } from "#registry";
 import { joined } from "../response/response-writer.ts";
 import { itemJson, itemMessage, LONGEST_PREFIX, writeMessage } from "../response/encode.ts";
@@ -11,7 +11,7 @@ const LONGEST = 128 * 1024;
  * they come for the second time their encodings are joined and kept, so that a large list is a few
  * pieces that leave as they are, not many that are copied together each time.
  */
-class Run implements Kept {
+class Run implements Evictable {
   bytes: Uint8Array | undefined = undefined;
   private isKnown = false;
   private readonly isShort: boolean;
@@ -20,15 +20,15 @@ class Run implements Kept {
     this.isShort = items.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) <= LONGEST;
   }
 
-  forget(): void {
+  evict(): void {
     this.bytes = undefined;
   }
 
   /** undefined when it comes for the first time, or is too long. */
-  joined(keeper: Keeper, join: () => Uint8Array): Uint8Array | undefined {
+  joined(keeper: CacheBudget, join: () => Uint8Array): Uint8Array | undefined {
     if (this.bytes === undefined && this.isKnown && this.isShort) {
       this.bytes = ownBytes(join());
-      keeper.keep(this, this.bytes.byteLength);
+      keeper.add(this, this.bytes.byteLength);
     }
     this.isKnown = true;
     return this.bytes;
@@ -37,8 +37,8 @@ class Run implements Kept {
 
 /** Where encodings are kept: of single items, and of runs of them. */
 export interface Keepers {
-  readonly messages: Keeper;
-  readonly runs: Keeper;
+  readonly messages: CacheBudget;
+  readonly runs: CacheBudget;
 }
 
 const jsonRun = memoize((items: readonly Item[]) => new Run(items));

@@ -11,7 +11,7 @@ import type {
   Target,
   WriteAnswer,
 } from "#registry";
-import { type Awaitable, type Clock, Keeper, memoize } from "#base";
+import { type Awaitable, type Clock, CacheBudget, memoize } from "#base";
 import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
 import {
   answer,
@@ -434,8 +434,8 @@ class VerbRun {
 const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf(domain)));
 
 /** What a server keeps of its encodings. */
-const messagesOf = memoize(({ keptBytes }: Limits) => new Keeper(keptBytes));
-const runsOf = memoize(({ keptRunBytes }: Limits) => new Keeper(keptRunBytes));
+const messagesOf = memoize(({ keptBytes }: Limits) => new CacheBudget(keptBytes));
+const runsOf = memoize(({ keptRunBytes }: Limits) => new CacheBudget(keptRunBytes));
 
 /** Why the events of a watch stop: its time is up, or one of its ends has gone. */
 class WatchEnded extends Error {

@@ -1,4 +1,4 @@
-import { concatBytes, type Keeper, type Kept } from "#base";
+import { concatBytes, type CacheBudget, type Evictable } from "#base";
 import { type Resource, type Status, StatusError } from "#meta";
 import type { EventBatch, ItemEvent, ObjectEvent } from "#registry";
 import { fromJson, toJson } from "#schema";
@@ -32,7 +32,7 @@ export interface WatchView extends Negotiated {
   readonly table: TableView | undefined;
   readonly metaGroup: string;
   /** Keeps frames with their events. */
-  readonly messages: Keeper;
+  readonly messages: CacheBudget;
   /** Key of the annotation that marks the end of the initial events. */
   readonly initialEventsEnd: string;
 }
@@ -89,7 +89,7 @@ class EventEncoder {
     if (known !== undefined) return known;
     const frame = this.frame(event);
     frames.byForm.set(this.form, frame);
-    this.view.messages.keep(frames, frame.byteLength + 200);
+    this.view.messages.add(frames, frame.byteLength + 200);
     return frame;
   }
 
@@ -143,10 +143,10 @@ class EventEncoder {
 }
 
 /** The frames of an event that many may see, by form. */
-class Frames implements Kept {
+class Frames implements Evictable {
   readonly byForm = new Map<string, Uint8Array>();
 
-  forget(): void {
+  evict(): void {
     this.byForm.clear();
   }
 }

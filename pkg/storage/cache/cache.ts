@@ -1,31 +1,31 @@
 import { type Clock, systemClock } from "#base";
 import type { Backend } from "../backend.ts";
 import type { CollectionFigures } from "../store.ts";
-import { CachedCollection } from "./cacher.ts";
-import { Feed, type FeedLimits } from "./store-reflector.ts";
-import type { WindowLimits } from "./watch-cache.ts";
+import { Cacher } from "./cacher.ts";
+import { StoreReflector, type ReflectorLimits } from "./store-reflector.ts";
+import type { WatchCacheLimits } from "./watch-cache.ts";
 
 export interface CacheOptions {
   /** Stands before every key in the backend. */
   readonly root: string;
   readonly clock?: Clock;
   /** Of one collection's past. Default: 20,000 changes and 32 MiB. */
-  readonly window?: Partial<WindowLimits>;
+  readonly window?: Partial<WatchCacheLimits>;
   /** Default: readers wait up to 3 s, and ask for progress after 20 ms. */
-  readonly feed?: Partial<FeedLimits>;
+  readonly feed?: Partial<ReflectorLimits>;
   /** Makes what hears how many seconds each read waited for the collection of a prefix. */
   readonly readWait?: (prefix: string) => (seconds: number) => void;
 }
 
-const defaultWindow: WindowLimits = { changes: 20_000, bytes: 32 * 2 ** 20 };
-const defaultFeed: FeedLimits = { waitMs: 3_000, nudgeMs: 20 };
+const defaultWindow: WatchCacheLimits = { changes: 20_000, bytes: 32 * 2 ** 20 };
+const defaultFeed: ReflectorLimits = { waitMs: 3_000, nudgeMs: 20 };
 
 /** The collections of a store, each made when it is first asked for, and the feed of all. */
 export class Cache {
   readonly #backend: Backend;
   readonly #options: CacheOptions;
-  readonly #feed: Feed;
-  readonly #collections = new Map<string, CachedCollection>();
+  readonly #feed: StoreReflector;
+  readonly #collections = new Map<string, Cacher>();
   /** Slashes in the longest prefix. */
   #depth = 0;
   #pending: (() => void)[] = [];
@@ -34,13 +34,13 @@ export class Cache {
     this.#backend = backend;
     this.#options = options;
     const limits = { ...defaultFeed, ...options.feed };
-    this.#feed = new Feed(backend, options.clock ?? systemClock, limits);
+    this.#feed = new StoreReflector(backend, options.clock ?? systemClock, limits);
   }
 
-  collection(prefix: string): CachedCollection {
+  collection(prefix: string): Cacher {
     const known = this.#collections.get(prefix);
     if (known !== undefined) return known;
-    const made = new CachedCollection({
+    const made = new Cacher({
       backend: this.#backend,
       feed: this.#feed,
       root: this.#options.root,
@@ -59,7 +59,7 @@ export class Cache {
   }
 
   /** The collection that has the key, if somebody has asked for it yet. */
-  holding(key: string): CachedCollection | undefined {
+  holding(key: string): Cacher | undefined {
     let slash = 0;
     for (let depth = 1; depth < this.#depth; depth++) {
       slash = key.indexOf("/", slash + 1);

@@ -8,17 +8,17 @@ import type {
   Span,
   Subscriber,
 } from "../store.ts";
-import { everything, type Feed, type FeedSink, keyOf } from "./store-reflector.ts";
+import { allKeys, type StoreReflector, type EventHandler, keyOf } from "./store-reflector.ts";
 import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
-import { noFigures, Window, type WindowLimits } from "./watch-cache.ts";
+import { noFigures, WatchCache, type WatchCacheLimits } from "./watch-cache.ts";
 
-interface CollectionOptions {
+interface CacherOptions {
   readonly backend: Backend;
-  readonly feed: Feed;
+  readonly feed: StoreReflector;
   /** Stands before every key in the backend; keys here go without it. */
   readonly root: string;
   readonly prefix: string;
-  readonly limits: WindowLimits;
+  readonly limits: WatchCacheLimits;
   /** Runs what was given to it once, later in this turn of the event loop. */
   readonly later: (work: () => void) => void;
   /** Hears how many seconds a read waited for the feed. */
@@ -41,14 +41,14 @@ const attempts = 4;
  * The cache of one collection. It is filled by a list of one revision; what the feed delivers
  * meanwhile is held back and then applied as far as it is newer.
  */
-export class CachedCollection implements Collection, FeedSink {
+export class Cacher implements Collection, EventHandler {
   readonly prefix: string;
-  readonly #options: CollectionOptions;
+  readonly #options: CacherOptions;
   readonly #subscribers = new Set<Subscriber>();
-  #window: Window | undefined;
+  #window: WatchCache | undefined;
   /** The revision of the list that filled the window: the feed may still be behind it. */
   #filledAt = 0;
-  #filling: Promise<Window> | undefined;
+  #filling: Promise<WatchCache> | undefined;
   /** Events that came while it is filled. */
   #held: StoreEvent[] = [];
   /** Reads that are passing to the store. */
@@ -57,7 +57,7 @@ export class CachedCollection implements Collection, FeedSink {
   #written = 0;
   readonly #done = { received: 0, told: 0, fills: 0, consistentReads: 0, failedReads: 0 };
 
-  constructor(options: CollectionOptions) {
+  constructor(options: CacherOptions) {
     this.#options = options;
     this.prefix = options.root + options.prefix;
     options.feed.add(this);
@@ -142,7 +142,7 @@ export class CachedCollection implements Collection, FeedSink {
   ): ReturnType<Collection["past"]> & AsyncGenerator {
     const { backend, root } = this.#options;
     // All keys and not only these: then every revision that passes says how far it came.
-    for await (const batch of backend.watch({ ...everything, fromRevision, signal })) {
+    for await (const batch of backend.watch({ ...allKeys, fromRevision, signal })) {
       const events = batch.events.filter((event) => keyOf(event).startsWith(root + prefix));
       const changes = events.map((event) => changeOf(event, root.length));
       yield { changes, revision: batch.revision };
@@ -154,7 +154,7 @@ export class CachedCollection implements Collection, FeedSink {
     return () => this.#subscribers.delete(subscriber);
   }
 
-  accept(event: StoreEvent): void {
+  onEvent(event: StoreEvent): void {
     this.#done.received++;
     if (this.#window === undefined) {
       if (this.#filling !== undefined) this.#held.push(event);
@@ -171,7 +171,7 @@ export class CachedCollection implements Collection, FeedSink {
     });
   }
 
-  lost(): void {
+  onReset(): void {
     this.#window = undefined;
     this.#held = [];
     for (const subscriber of this.#subscribers) subscriber.lost();
@@ -182,7 +182,7 @@ export class CachedCollection implements Collection, FeedSink {
     return Math.max(this.#filledAt, this.#options.feed.revision);
   }
 
-  #apply(window: Window, event: StoreEvent): void {
+  #apply(window: WatchCache, event: StoreEvent): void {
     const { length } = this.#options.root;
     if (event.type === "delete") {
       if (event.revision > this.#filledAt) {
@@ -195,12 +195,12 @@ export class CachedCollection implements Collection, FeedSink {
   }
 
   /** The window, if it is known to be as new: neither the store nor anybody else is asked. */
-  #asNew(revision: number | undefined): Window | undefined {
+  #asNew(revision: number | undefined): WatchCache | undefined {
     return revision !== undefined && revision <= this.#revision ? this.#window : undefined;
   }
 
   /** The window, once it shows a state as new as is asked for. */
-  async #fresh({ atLeast, signal }: Read): Promise<Window> {
+  async #fresh({ atLeast, signal }: Read): Promise<WatchCache> {
     const { backend } = this.#options;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const window = this.#window ?? (await this.#fill());
@@ -230,7 +230,7 @@ export class CachedCollection implements Collection, FeedSink {
     }
   }
 
-  #fill(): Promise<Window> {
+  #fill(): Promise<WatchCache> {
     this.#filling ??= this.#list().finally(() => {
       this.#filling = undefined;
       this.#held = [];
@@ -238,7 +238,7 @@ export class CachedCollection implements Collection, FeedSink {
     return this.#filling;
   }
 
-  async #list(): Promise<Window> {
+  async #list(): Promise<WatchCache> {
     const { backend, feed, root, limits } = this.#options;
     for (let attempt = 0; attempt < attempts; attempt++) {
       await feed.running();
@@ -261,7 +261,7 @@ export class CachedCollection implements Collection, FeedSink {
       }
       // The feed began anew: what was held back may have gaps.
       if (feed.generation !== generation) continue;
-      const window = new Window(SortedMap.from(entries), revision, limits);
+      const window = new WatchCache(SortedMap.from(entries), revision, limits);
       this.#filledAt = revision;
       for (const event of this.#held) this.#apply(window, event);
       this.#window = window;
@@ -275,11 +275,11 @@ export class CachedCollection implements Collection, FeedSink {
 
 /** One object for each version, with room for what others make of it. */
 function cachedEntry(entry: Entry, root: number): Entry {
-  const { createRevision, modRevision, seal } = entry;
+  const { createRevision, modRevision, encryption } = entry;
   const key = ownText(entry.key.slice(root));
   const value = ownBytes(entry.value);
   const own = { key, value, createRevision, modRevision, derived: undefined };
-  return seal === undefined ? own : { ...own, seal };
+  return encryption === undefined ? own : { ...own, encryption };
 }
 
 function changeOf(event: StoreEvent, root: number): Change {

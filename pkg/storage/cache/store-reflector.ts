@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import { type Backend, type StoreEvent, StoreFault, type WatchBatch } from "../backend.ts";
 
-export interface FeedLimits {
+export interface ReflectorLimits {
   /** How long a reader waits for the feed to come up to a revision that the store has told. */
   readonly waitMs: number;
   /** After so long without it, the store is asked for progress. */
@@ -9,12 +9,12 @@ export interface FeedLimits {
 }
 
 /** Takes the events whose keys begin with its prefix. */
-export interface FeedSink {
+export interface EventHandler {
   /** As in the backend. */
   readonly prefix: string;
-  accept(event: StoreEvent): void;
+  onEvent(event: StoreEvent): void;
   /** The feed begins anew; everything that was received before is worth nothing. */
-  lost(): void;
+  onReset(): void;
 }
 
 interface Waiting {
@@ -25,7 +25,7 @@ interface Waiting {
 }
 
 /** All keys; every key begins with a slash. Whole, so that each revision is seen to pass. */
-export const everything = { from: "/", to: "0" };
+export const allKeys = { from: "/", to: "0" };
 
 export function keyOf(event: StoreEvent): string {
   return event.type === "put" ? event.entry.key : event.key;
@@ -35,11 +35,11 @@ export function keyOf(event: StoreEvent): string {
  * One watch of the whole store for all collections: its position says how far every one of them is
  * complete. Begins with the first collection and ends with the backend.
  */
-export class Feed {
+export class StoreReflector {
   readonly #backend: Backend;
   readonly #clock: Clock;
-  readonly #limits: FeedLimits;
-  readonly #sinks = new Map<string, FeedSink>();
+  readonly #limits: ReflectorLimits;
+  readonly #sinks = new Map<string, EventHandler>();
   /** Slashes in the longest prefix. */
   #depth = 0;
   #revision = 0;
@@ -49,7 +49,7 @@ export class Feed {
   #waiting: Waiting[] = [];
   #nudging = false;
 
-  constructor(backend: Backend, clock: Clock, limits: FeedLimits) {
+  constructor(backend: Backend, clock: Clock, limits: ReflectorLimits) {
     this.#backend = backend;
     this.#clock = clock;
     this.#limits = limits;
@@ -65,7 +65,7 @@ export class Feed {
     return this.#state === "running" ? this.#generation : 0;
   }
 
-  add(sink: FeedSink): void {
+  add(sink: EventHandler): void {
     this.#sinks.set(sink.prefix, sink);
     this.#depth = Math.max(this.#depth, sink.prefix.split("/").length - 1);
   }
@@ -98,7 +98,7 @@ export class Feed {
     try {
       const revision = await this.#backend.revision();
       const signal = new AbortController().signal;
-      const watch = { ...everything, fromRevision: revision + 1, signal, withPrevious: false };
+      const watch = { ...allKeys, fromRevision: revision + 1, signal, withPrevious: false };
       const batches = this.#backend.watch(watch);
       this.#revision = revision;
       this.#generation += 1;
@@ -119,7 +119,7 @@ export class Feed {
     }
     // Whoever needs it next starts it again.
     this.#state = closed ? "ended" : "new";
-    for (const sink of this.#sinks.values()) sink.lost();
+    for (const sink of this.#sinks.values()) sink.onReset();
     for (const { settle } of this.#waiting.splice(0)) settle(false);
   }
 
@@ -136,7 +136,7 @@ export class Feed {
       slash = key.indexOf("/", slash + 1);
       if (slash < 0) return;
       const sink = this.#sinks.get(key.slice(0, slash + 1));
-      if (sink !== undefined) return sink.accept(event);
+      if (sink !== undefined) return sink.onEvent(event);
     }
   }
 

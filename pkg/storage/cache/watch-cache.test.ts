@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { seededRandom, SortedMap } from "#base";
 import type { Entry } from "../backend.ts";
 import type { Change } from "../store.ts";
-import { Window } from "./watch-cache.ts";
+import { WatchCache } from "./watch-cache.ts";
 
 function entry(key: string, revision: number): Entry {
   return { key, value: new Uint8Array(10), createRevision: revision, modRevision: revision };
@@ -26,7 +26,7 @@ function told(changes: readonly Change[]): string {
     .join(" ");
 }
 
-function kept(window: Window): number {
+function kept(window: WatchCache): number {
   return window.figures.changes;
 }
 
@@ -35,7 +35,7 @@ const wide = { changes: 1000, bytes: 1e6 };
 describe("window", () => {
   it("shows the newest state, the past, and what happened between", () => {
     const start = SortedMap.from([["a", entry("a", 3)]]);
-    const window = new Window(start, 11, wide);
+    const window = new WatchCache(start, 11, wide);
     window.apply("b", 12, entry("b", 12));
     window.apply("a", 15, entry("a", 15));
     window.apply("b", 15, undefined);
@@ -59,7 +59,7 @@ describe("window", () => {
   it("is the same as replaying everything, whatever it has forgotten", () => {
     const seed = Date.now() % 1_000_000_007;
     const random = seededRandom(seed);
-    const window = new Window(SortedMap.empty<Entry>(), 1, { changes: 700, bytes: 1e6 });
+    const window = new WatchCache(SortedMap.empty<Entry>(), 1, { changes: 700, bytes: 1e6 });
     let state = SortedMap.empty<Entry>();
     const states = new Map([[1, state]]);
     const all: Change[] = [];
@@ -84,7 +84,7 @@ describe("window", () => {
   });
 
   it("forgets by bytes", () => {
-    const window = new Window(SortedMap.empty<Entry>(), 1, { changes: 1e6, bytes: 20_000 });
+    const window = new WatchCache(SortedMap.empty<Entry>(), 1, { changes: 1e6, bytes: 20_000 });
     for (let revision = 2; revision < 2000; revision++) {
       window.apply("a", revision, entry("a", revision));
     }

@@ -2,14 +2,14 @@ import { assert, SortedMap } from "#base";
 import type { Entry } from "../backend.ts";
 import type { Change } from "../store.ts";
 
-export interface WindowLimits {
+export interface WatchCacheLimits {
   /** Changes kept at least until there are more. */
   readonly changes: number;
   /** Bytes of versions that only the past still holds. */
   readonly bytes: number;
 }
 
-interface WindowFigures {
+interface WatchCacheFigures {
   /** Changes of the past. */
   readonly changes: number;
   readonly pastBytes: number;
@@ -19,7 +19,7 @@ interface WindowFigures {
 }
 
 /** Of a window that is not there. */
-export const noFigures: WindowFigures = {
+export const noFigures: WatchCacheFigures = {
   changes: 0,
   pastBytes: 0,
   from: 0,
@@ -47,8 +47,8 @@ const REMEMBERED = 16;
  *     at(16)   the state before 17: that before the second chunk
  *     after(15) = 17, 18
  */
-export class Window {
-  readonly #limits: WindowLimits;
+export class WatchCache {
+  readonly #limits: WatchCacheLimits;
   #entries: SortedMap<Entry>;
   #chunks: Chunk[];
   #from: number;
@@ -59,7 +59,7 @@ export class Window {
   readonly #replayed = new Map<number, SortedMap<Entry>>();
 
   /** `entries` is the state at `revision`. */
-  constructor(entries: SortedMap<Entry>, revision: number, limits: WindowLimits) {
+  constructor(entries: SortedMap<Entry>, revision: number, limits: WatchCacheLimits) {
     this.#entries = entries;
     for (const { value } of entries.values()) this.#entryBytes += value.byteLength;
     this.#from = revision;
@@ -77,7 +77,7 @@ export class Window {
   }
 
   /** What it holds now. */
-  get figures(): WindowFigures {
+  get figures(): WatchCacheFigures {
     const { size } = this.#entries;
     const held = { changes: this.#count, pastBytes: this.#bytes };
     return { ...held, from: this.#from, objects: size, bytes: this.#entryBytes };

@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-import { SealFault } from "./transformer.ts";
+import { TransformFault } from "./transformer.ts";
 
 /** Encrypts and decrypts bytes with one key. `key` is authenticated by those that can. */
 export interface Cipher {
-  seal(plain: Uint8Array, key: string): Buffer;
+  encrypt(plain: Uint8Array, key: string): Buffer;
   /** Throws SealFault. */
-  open(sealed: Uint8Array, key: string): Buffer;
+  decrypt(sealed: Uint8Array, key: string): Buffer;
 }
 
 const nonceBytes = 12;
@@ -21,14 +21,14 @@ const tooShort = "the stored data was shorter than the required size";
 export function aesGcm(secret: Uint8Array): Cipher {
   const algorithm = `aes-${secret.byteLength * 8}-gcm` as "aes-256-gcm";
   return {
-    seal(plain, key) {
+    encrypt(plain, key) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv(algorithm, secret, nonce);
       cipher.setAAD(Buffer.from(key));
       return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
     },
-    open(sealed, key) {
-      if (sealed.byteLength < nonceBytes + tagBytes) throw new SealFault(tooShort);
+    decrypt(sealed, key) {
+      if (sealed.byteLength < nonceBytes + tagBytes) throw new TransformFault(tooShort);
       const end = sealed.byteLength - tagBytes;
       const nonce = sealed.subarray(0, nonceBytes);
       const decipher = createDecipheriv(algorithm, secret, nonce, { authTagLength: tagBytes });
@@ -44,15 +44,15 @@ export function aesGcm(secret: Uint8Array): Cipher {
 export function aesCbc(secret: Uint8Array): Cipher {
   const algorithm = `aes-${secret.byteLength * 8}-cbc`;
   return {
-    seal(plain) {
+    encrypt(plain) {
       const vector = randomBytes(blockBytes);
       const cipher = createCipheriv(algorithm, secret, vector);
       return Buffer.concat([vector, cipher.update(plain), cipher.final()]);
     },
-    open(sealed) {
-      if (sealed.byteLength < 2 * blockBytes) throw new SealFault(tooShort);
+    decrypt(sealed) {
+      if (sealed.byteLength < 2 * blockBytes) throw new TransformFault(tooShort);
       if (sealed.byteLength % blockBytes !== 0) {
-        throw new SealFault("the stored data is not a multiple of the block size");
+        throw new TransformFault("the stored data is not a multiple of the block size");
       }
       const decipher = createDecipheriv(algorithm, secret, sealed.subarray(0, blockBytes));
       const start = decipher.update(sealed.subarray(blockBytes));
@@ -65,16 +65,16 @@ export function aesCbc(secret: Uint8Array): Cipher {
  * AES-GCM with a key of its own for each value, derived from the seed and 32 random bytes that
  * stand before the value: no number of values wears the seed out.
  */
-export function seededGcm(seed: Uint8Array): Cipher {
+export function derivedKeyGcm(seed: Uint8Array): Cipher {
   return {
-    seal(plain, key) {
+    encrypt(plain, key) {
       const info = randomBytes(infoBytes);
-      return Buffer.concat([info, aesGcm(derivedKey(seed, info)).seal(plain, key)]);
+      return Buffer.concat([info, aesGcm(derivedKey(seed, info)).encrypt(plain, key)]);
     },
-    open(sealed, key) {
-      if (sealed.byteLength < infoBytes) throw new SealFault(tooShort);
+    decrypt(sealed, key) {
+      if (sealed.byteLength < infoBytes) throw new TransformFault(tooShort);
       const info = sealed.subarray(0, infoBytes);
-      return aesGcm(derivedKey(seed, info)).open(sealed.subarray(infoBytes), key);
+      return aesGcm(derivedKey(seed, info)).decrypt(sealed.subarray(infoBytes), key);
     },
   };
 }
@@ -89,6 +89,6 @@ function lastOf(decipher: { final(): Buffer }, message: string): Buffer {
     return decipher.final();
   } catch {
     // The library's own words are about its internals and differ between versions.
-    throw new SealFault(message);
+    throw new TransformFault(message);
   }
 }

@@ -9,21 +9,23 @@ import type {
 } from "../backend.ts";
 import { StoreFault } from "../backend.ts";
 import type { Encryption } from "./encryption.ts";
-import { SealFault } from "./transformer.ts";
+import { TransformFault } from "./transformer.ts";
 
 /** A backend whose values are sealed on their way in and opened on their way out. */
-export function sealedBackend(backend: Backend, encryption: Encryption): Backend {
-  const open = (entry: Entry): Entry | Promise<Entry> => encryption.open(entry);
+export function encryptedBackend(backend: Backend, encryption: Encryption): Backend {
+  const open = (entry: Entry): Entry | Promise<Entry> => encryption.decrypt(entry);
   const openIf = (entry: Entry | undefined): Entry | undefined | Promise<Entry> =>
     entry && open(entry);
   const openedTransaction = async (transaction: Transaction): Promise<TransactionResult> => {
-    const stored = encryption.seals ? await sealed(transaction, encryption) : transaction;
+    const stored = encryption.isConfigured
+      ? await encryptTransaction(transaction, encryption)
+      : transaction;
     const { succeeded, revision, read, deleted } = await backend.txn(stored);
     return {
       succeeded,
       revision,
-      read: await all(read, openIf),
-      ...(deleted === undefined ? {} : { deleted: await all(deleted, open) }),
+      read: await mapMaybeAsync(read, openIf),
+      ...(deleted === undefined ? {} : { deleted: await mapMaybeAsync(deleted, open) }),
     };
   };
   return {
@@ -35,12 +37,12 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
     async range(options) {
       const result = await backend.range(options);
       if (options.keysOnly === true) return result;
-      return { ...result, entries: await all(result.entries, open) };
+      return { ...result, entries: await mapMaybeAsync(result.entries, open) };
     },
 
     txn(transaction) {
       // What seals nothing and reads nothing passes as it is.
-      if (!encryption.seals && isBlind(transaction)) return backend.txn(transaction);
+      if (!encryption.isConfigured && readsNoValues(transaction)) return backend.txn(transaction);
       return openedTransaction(transaction);
     },
 
@@ -49,7 +51,7 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
       const { changed } = encryption;
       const signal = AbortSignal.any([options.signal, changed]);
       const batches = backend.watch({ ...options, signal });
-      return openedBatches(batches, encryption, () => changed.aborted && !options.signal.aborted);
+      return decryptBatches(batches, encryption, () => changed.aborted && !options.signal.aborted);
     },
 
     requestProgress: () => backend.requestProgress(),
@@ -69,13 +71,16 @@ export function sealedBackend(backend: Backend, encryption: Encryption): Backend
  * Whoever keeps entries has to read them again when the keys change: some are stale now, others can
  * be read now that could not be before.
  */
-async function* openedBatches(
+async function* decryptBatches(
   batches: AsyncIterable<WatchBatch>,
   encryption: Encryption,
   haveKeysChanged: () => boolean,
 ): AsyncGenerator<WatchBatch, void, undefined> {
   for await (const { events, revision } of batches) {
-    yield { events: await all(events, (event) => opened(event, encryption)), revision };
+    yield {
+      events: await mapMaybeAsync(events, (event) => decryptEvent(event, encryption)),
+      revision,
+    };
   }
   if (!haveKeysChanged()) return;
   const message = "the encryption keys have changed";
@@ -83,12 +88,12 @@ async function* openedBatches(
 }
 
 /** Whether its answer has no values. */
-function isBlind({ then, otherwise }: Transaction): boolean {
+function readsNoValues({ then, otherwise }: Transaction): boolean {
   return otherwise.length === 0 && then.every((operation) => "put" in operation);
 }
 
 /** Nearly all are opened without waiting for anything. */
-function all<T, U>(
+function mapMaybeAsync<T, U>(
   values: readonly T[],
   open: (value: T) => U | Promise<U>,
 ): readonly U[] | Promise<readonly U[]> {
@@ -98,7 +103,10 @@ function all<T, U>(
     : (results as U[]);
 }
 
-async function sealed(transaction: Transaction, encryption: Encryption): Promise<Transaction> {
+async function encryptTransaction(
+  transaction: Transaction,
+  encryption: Encryption,
+): Promise<Transaction> {
   const then: WriteOperation[] = [];
   for (const operation of transaction.then) {
     if ("delete" in operation) {
@@ -106,10 +114,10 @@ async function sealed(transaction: Transaction, encryption: Encryption): Promise
       continue;
     }
     try {
-      const value = await encryption.seal(operation.value, operation.put);
+      const value = await encryption.encrypt(operation.value, operation.put);
       then.push({ ...operation, value });
     } catch (error) {
-      if (!(error instanceof SealFault)) throw error;
+      if (!(error instanceof TransformFault)) throw error;
       const message = `unable to transform key ${JSON.stringify(operation.put)}: ${error.message}`;
       throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
     }
@@ -117,17 +125,17 @@ async function sealed(transaction: Transaction, encryption: Encryption): Promise
   return { ...transaction, then };
 }
 
-async function openedEvent(event: StoreEvent, encryption: Encryption): Promise<StoreEvent> {
-  const previous = event.previous && (await encryption.open(event.previous));
+async function decryptEventAsync(event: StoreEvent, encryption: Encryption): Promise<StoreEvent> {
+  const previous = event.previous && (await encryption.decrypt(event.previous));
   if (event.type === "delete") return { ...event, previous };
-  return { ...event, entry: await encryption.open(event.entry), previous };
+  return { ...event, entry: await encryption.decrypt(event.entry), previous };
 }
 
-function opened(event: StoreEvent, encryption: Encryption): StoreEvent | Promise<StoreEvent> {
-  const previous = event.previous && encryption.open(event.previous);
-  const entry = event.type === "put" ? encryption.open(event.entry) : undefined;
+function decryptEvent(event: StoreEvent, encryption: Encryption): StoreEvent | Promise<StoreEvent> {
+  const previous = event.previous && encryption.decrypt(event.previous);
+  const entry = event.type === "put" ? encryption.decrypt(event.entry) : undefined;
   const waits = previous instanceof Promise || entry instanceof Promise;
-  if (waits) return openedEvent(event, encryption);
+  if (waits) return decryptEventAsync(event, encryption);
   if (event.type === "put") return { type: "put", entry: entry!, previous };
   return { type: "delete", key: event.key, revision: event.revision, previous };
 }

@@ -18,7 +18,7 @@ import {
   statusRequest,
   statusResponse,
 } from "./kms-messages.ts";
-import { sealedBackend } from "./encrypted-backend.ts";
+import { encryptedBackend } from "./encrypted-backend.ts";
 
 const secret = (byte: number, length = 32) => Buffer.alloc(length, byte).toString("base64");
 const keys = (...bytes: readonly number[]) =>
@@ -57,7 +57,7 @@ describe("encryption at rest", () => {
       report: (what, error) => reports.push(`${what}: ${String(error)}`),
     });
     if (text !== undefined) await encryption.configure(parseEncryptionConfiguration(text));
-    return sealedBackend(raw, encryption);
+    return encryptedBackend(raw, encryption);
   }
 
   async function put(backend: Backend, at: string, text: string): Promise<void> {
@@ -107,9 +107,9 @@ describe("encryption at rest", () => {
       configuration([{ secretbox: { keys: keys(2) } }, { aescbc: { keys: keys(1) } }]),
     );
     assert.equal(await text(both), "{old}");
-    assert.equal((await read(both))?.seal?.stale, true);
+    assert.equal((await read(both))?.encryption?.stale, true);
     await put(both, key, "{old}");
-    assert.equal((await read(both))?.seal, undefined);
+    assert.equal((await read(both))?.encryption, undefined);
     const only = await over(configuration([{ secretbox: { keys: keys(2) } }]));
     assert.equal(await text(only), "{old}");
   });
@@ -118,7 +118,7 @@ describe("encryption at rest", () => {
     await put(raw, key, "{plain}");
     const sealed = await over(configuration([{ aesgcm: { keys: keys(1) } }, { identity: {} }]));
     assert.equal(await text(sealed), "{plain}");
-    assert.equal((await read(sealed))?.seal?.stale, true);
+    assert.equal((await read(sealed))?.encryption?.stale, true);
   });
 
   it("goes back to plain values", async () => {
@@ -136,7 +136,7 @@ describe("encryption at rest", () => {
     await put(sealed, other, "{found}");
     const { entries } = await sealed.range({ from: "/registry/", to: "/registry0" });
     assert.deepEqual(
-      entries.map((entry) => [Buffer.from(entry.value).toString(), entry.seal?.fault]),
+      entries.map((entry) => [Buffer.from(entry.value).toString(), entry.encryption?.fault]),
       [
         ["", `unable to transform key "${key}": no matching prefix found`],
         ["{found}", undefined],
@@ -144,7 +144,10 @@ describe("encryption at rest", () => {
     );
     await read(sealed);
     assert.equal(reports.length, 1);
-    assert.match((await read(await over()))?.seal?.fault ?? "", /tried to read encrypted data/);
+    assert.match(
+      (await read(await over()))?.encryption?.fault ?? "",
+      /tried to read encrypted data/,
+    );
   });
 
   it("does not open values that were altered or copied to another place", async () => {
@@ -160,7 +163,10 @@ describe("encryption at rest", () => {
     ];
     await raw.txn({ compare: [], then, otherwise: [] });
     for (const at of [key, moved]) {
-      assert.match((await read(sealed, at))?.seal?.fault ?? "", /message authentication failed/);
+      assert.match(
+        (await read(sealed, at))?.encryption?.fault ?? "",
+        /message authentication failed/,
+      );
     }
   });
 
@@ -307,7 +313,7 @@ describe("encryption with a key management service", () => {
     });
     const kms = { apiVersion: "v2", name: "vault", endpoint: `unix://${folder}/kms.sock` };
     await encryption.configure(parseEncryptionConfiguration(configuration([{ kms }])));
-    return Object.assign(sealedBackend(raw, encryption), { encryption });
+    return Object.assign(encryptedBackend(raw, encryption), { encryption });
   }
   const put = (backend: Backend, at: string) =>
     backend.txn({ compare: [], then: [{ put: at, value: Buffer.from("{k}") }], otherwise: [] });
@@ -334,8 +340,8 @@ describe("encryption with a key management service", () => {
     keyId = "second";
     const two = await replica(raw);
     await put(two, `${key}2`);
-    assert.equal((await two.get(key)).entry?.seal?.stale, true);
-    assert.equal((await two.get(`${key}2`)).entry?.seal, undefined);
+    assert.equal((await two.get(key)).entry?.encryption?.stale, true);
+    assert.equal((await two.get(`${key}2`)).entry?.encryption, undefined);
     one.encryption.close();
     two.encryption.close();
   });

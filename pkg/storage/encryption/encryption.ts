@@ -8,11 +8,17 @@ import {
   secretOf,
   timeoutMs,
 } from "./configuration.ts";
-import { keyed } from "./keyed.ts";
-import { Keyring } from "./prefix-transformers.ts";
+import { cipherTransformer } from "./keyed.ts";
+import { PrefixTransformers } from "./prefix-transformers.ts";
 import { Kms } from "./kms.ts";
 import { keyService } from "./kms-client.ts";
-import { identity, isSealed, type Opened, SealFault, type Sealer } from "./transformer.ts";
+import {
+  identity,
+  isEncrypted,
+  type Transformed,
+  TransformFault,
+  type Transformer,
+} from "./transformer.ts";
 
 interface EncryptionOptions {
   /** Stands before every key, `/registry`. */
@@ -31,12 +37,12 @@ interface GroupResource {
 
 interface Rule {
   readonly names: readonly GroupResource[];
-  readonly keyring: Keyring;
+  readonly keyring: PrefixTransformers;
 }
 
 /** Keys of values that could not be opened are remembered, so as to be reported once. */
 const mostReported = 1_000;
-const plainRing = new Keyring([identity]);
+const identityTransformers = new PrefixTransformers([identity]);
 
 /** Which values are sealed with which keys. Without a configuration nothing is. */
 export class Encryption {
@@ -46,7 +52,7 @@ export class Encryption {
   /** Ends the key services of the configuration in force. */
   #life = new AbortController();
   /** By the prefix of the keys. */
-  readonly #rings = new Map<string, Keyring>();
+  readonly #rings = new Map<string, PrefixTransformers>();
   readonly #reported = new Set<string>();
   #changed = new AbortController();
 
@@ -60,12 +66,15 @@ export class Encryption {
     const services: Kms[] = [];
     const rules: Rule[] = [];
     for (const { resources, providers } of configuration.resources ?? []) {
-      const sealers: Sealer[] = [];
+      const sealers: Transformer[] = [];
       for (const provider of providers ?? []) {
         if (provider.kms) services.push(this.#service(provider.kms, life.signal));
-        sealers.push(...(provider.kms ? services.slice(-1) : await sealersOf(provider)));
+        sealers.push(...(provider.kms ? services.slice(-1) : await transformersOf(provider)));
       }
-      rules.push({ names: (resources ?? []).map(groupResource), keyring: new Keyring(sealers) });
+      rules.push({
+        names: (resources ?? []).map(groupResource),
+        keyring: new PrefixTransformers(sealers),
+      });
     }
     this.#life.abort();
     this.#life = life;
@@ -93,28 +102,29 @@ export class Encryption {
 
   /** Throws while a key service cannot be used. */
   check(): void {
-    for (const { fault } of this.#services) if (fault !== undefined) throw new SealFault(fault);
+    for (const { fault } of this.#services)
+      if (fault !== undefined) throw new TransformFault(fault);
   }
 
   /** False while nothing is configured: values are stored as they are. */
-  get seals(): boolean {
+  get isConfigured(): boolean {
     return this.#rules.length > 0;
   }
 
   /** Throws SealFault. */
-  seal(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
-    return this.#ringOf(key).seal(plain, key);
+  encrypt(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
+    return this.#ringOf(key).transformToStorage(plain, key);
   }
 
   /**
    * The entry with its value opened. A value that no key opens is left empty and `seal` says why:
    * it must not keep others from being read.
    */
-  open(entry: Entry): Entry | Promise<Entry> {
+  decrypt(entry: Entry): Entry | Promise<Entry> {
     const { key, value } = entry;
-    if (!this.seals && !isSealed(value)) return entry;
+    if (!this.isConfigured && !isEncrypted(value)) return entry;
     try {
-      const opened = this.#ringOf(key).open(value, key);
+      const opened = this.#ringOf(key).transformFromStorage(value, key);
       if (!(opened instanceof Promise)) return withValue(entry, opened);
       return opened.then(
         (value) => withValue(entry, value),
@@ -126,14 +136,14 @@ export class Encryption {
   }
 
   #unopened(entry: Entry, error: unknown): Entry {
-    if (!(error instanceof SealFault)) throw error;
+    if (!(error instanceof TransformFault)) throw error;
     const { key } = entry;
     const fault = `unable to transform key ${JSON.stringify(key)}: ${error.message}`;
     if (!this.#reported.has(key) && this.#reported.size < mostReported) {
       this.#reported.add(key);
       this.#options.report("encryption", fault);
     }
-    return { ...entry, value: new Uint8Array(0), seal: { fault, stale: false } };
+    return { ...entry, value: new Uint8Array(0), encryption: { fault, stale: false } };
   }
 
   #service(configuration: KmsConfiguration, signal: AbortSignal): Kms {
@@ -149,7 +159,7 @@ export class Encryption {
     });
   }
 
-  #ringOf(key: string): Keyring {
+  #ringOf(key: string): PrefixTransformers {
     const relative = key.slice(this.#options.root.length);
     const second = relative.indexOf("/", 1) + 1;
     const short = relative.slice(0, second);
@@ -165,11 +175,11 @@ export class Encryption {
     return ring;
   }
 
-  #chosen(short: string, long: string): Keyring {
+  #chosen(short: string, long: string): PrefixTransformers {
     const resource = this.#resourceOf(short) ?? this.#resourceOf(long);
-    if (resource === undefined) return plainRing;
+    if (resource === undefined) return identityTransformers;
     const rule = this.#rules.find(({ names }) => names.some((name) => covers(name, resource)));
-    return rule?.keyring ?? plainRing;
+    return rule?.keyring ?? identityTransformers;
   }
 
   /** Custom resources lie under their group and plural. */
@@ -186,8 +196,8 @@ function covers(name: GroupResource, { group, resource }: GroupResource): boolea
   return name.resource === "*" || name.resource === resource;
 }
 
-function withValue(entry: Entry, { value, stale }: Opened): Entry {
-  return stale ? { ...entry, value, seal: { stale } } : { ...entry, value };
+function withValue(entry: Entry, { value, stale }: Transformed): Entry {
+  return stale ? { ...entry, value, encryption: { stale } } : { ...entry, value };
 }
 
 type Provider = NonNullable<
@@ -195,13 +205,15 @@ type Provider = NonNullable<
 >[number];
 
 /** Each key is a sealer of its own. */
-async function sealersOf(provider: Provider): Promise<readonly Sealer[]> {
+async function transformersOf(provider: Provider): Promise<readonly Transformer[]> {
   const { aesgcm, aescbc, secretbox: box } = provider;
-  if (aesgcm) return keysOf(aesgcm).map(([name, key]) => keyed("aesgcm", name, aesGcm(key)));
-  if (aescbc) return keysOf(aescbc).map(([name, key]) => keyed("aescbc", name, aesCbc(key)));
+  if (aesgcm)
+    return keysOf(aesgcm).map(([name, key]) => cipherTransformer("aesgcm", name, aesGcm(key)));
+  if (aescbc)
+    return keysOf(aescbc).map(([name, key]) => cipherTransformer("aescbc", name, aesCbc(key)));
   if (!box) return [identity];
   const { secretbox } = await import("./secretbox.ts");
-  return keysOf(box).map(([name, key]) => keyed("secretbox", name, secretbox(key)));
+  return keysOf(box).map(([name, key]) => cipherTransformer("secretbox", name, secretbox(key)));
 }
 
 function keysOf({ keys }: NonNullable<Provider["aesgcm"]>): readonly (readonly [string, Buffer])[] {

@@ -1,4 +1,4 @@
 /** encryption: values that lie sealed in the store (EncryptionConfiguration). */
 export { type EncryptionConfiguration, parseEncryptionConfiguration } from "./configuration.ts";
 export { Encryption } from "./encryption.ts";
-export { sealedBackend } from "./encrypted-backend.ts";
+export { encryptedBackend } from "./encrypted-backend.ts";

@@ -8,7 +8,7 @@ import {
   statusRequest,
   statusResponse,
 } from "./kms-messages.ts";
-import { SealFault } from "./transformer.ts";
+import { TransformFault } from "./transformer.ts";
 
 /** The three calls of a key management service. Each throws SealFault. */
 export interface KeyService {
@@ -40,7 +40,7 @@ export function keyService({ endpoint, timeoutMs }: KeyServiceOptions): KeyServi
     { name, request, response }: Method<Q, A>,
     message: Infer<Q>,
   ): Promise<Infer<A>> {
-    if (closed) throw new SealFault("the key service is closed");
+    if (closed) throw new TransformFault("the key service is closed");
     client ??= connect(endpoint);
     const connected = await client;
     return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export function keyService({ endpoint, timeoutMs }: KeyServiceOptions): KeyServi
         { deadline: Date.now() + timeoutMs },
         (error, answer) => {
           if (answer !== undefined) resolve(answer);
-          else reject(new SealFault(error?.message ?? `${name} was answered with nothing`));
+          else reject(new TransformFault(error?.message ?? `${name} was answered with nothing`));
         },
       );
     });

@@ -1,10 +1,10 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "#base";
 import { DecodeFault, fromProtobuf, type Infer, toProtobuf } from "#schema";
-import { aesGcm, type Cipher, seededGcm } from "./aes.ts";
+import { aesGcm, type Cipher, derivedKeyGcm } from "./aes.ts";
 import type { KeyService } from "./kms-client.ts";
 import { encryptedObject, sources } from "./kms-messages.ts";
-import { type Opened, SealFault, type Sealer } from "./transformer.ts";
+import { type Transformed, TransformFault, type Transformer } from "./transformer.ts";
 
 interface KmsOptions {
   /** Part of the prefix of every value; values of another name are not opened. */
@@ -40,7 +40,7 @@ const mostSource = 1024;
  * derived from the seed, so that the service is not asked for each. What other processes sealed is
  * opened with their seeds, each decrypted by the service once.
  */
-export class Kms implements Sealer {
+export class Kms implements Transformer {
   readonly prefix: string;
   readonly #options: KmsOptions;
   #current: Current | undefined;
@@ -60,18 +60,18 @@ export class Kms implements Sealer {
     return this.#fault;
   }
 
-  seal(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
+  transformToStorage(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
     const current = this.#current;
     if (current !== undefined) return this.#sealed(current, plain, key);
     return this.#renew().then((made) => this.#sealed(made, plain, key));
   }
 
-  open(sealed: Uint8Array, key: string): Opened | Promise<Opened> {
+  transformFromStorage(sealed: Uint8Array, key: string): Transformed | Promise<Transformed> {
     const stored = decoded(sealed);
     const cipher = this.#cipherOf(stored);
     const data = Buffer.from(stored.encryptedData, "base64");
-    const opened = (ready: Cipher): Opened => ({
-      value: ready.open(data, key),
+    const opened = (ready: Cipher): Transformed => ({
+      value: ready.decrypt(data, key),
       stale: this.#isStale(stored),
     });
     return cipher instanceof Promise ? cipher.then(opened) : opened(cipher);
@@ -83,7 +83,7 @@ export class Kms implements Sealer {
   }
 
   #sealed({ cipher, envelope }: Current, plain: Uint8Array, key: string): Uint8Array {
-    const encryptedData = cipher.seal(plain, key).toString("base64");
+    const encryptedData = cipher.encrypt(plain, key).toString("base64");
     const message = toProtobuf(encryptedObject, { ...envelope, encryptedData });
     return Buffer.concat([Buffer.from(this.prefix), message]);
   }
@@ -114,13 +114,13 @@ export class Kms implements Sealer {
     const { encryptedDEKSource: ciphertext, keyID: keyId, annotations } = stored;
     const request = { ciphertext, keyId, annotations, uid: randomUUID() };
     const { plaintext } = await this.#options.service.decrypt(request).catch((error: unknown) => {
-      throw new SealFault(`failed to decrypt DEK, error: ${textOf(error)}`);
+      throw new TransformFault(`failed to decrypt DEK, error: ${textOf(error)}`);
     });
     const secret = Buffer.from(plaintext, "base64");
     const isSeed = stored.encryptedDEKSourceType === sources.seed;
     const fits = isSeed ? secret.byteLength >= seedBytes : [16, 24, 32].includes(secret.byteLength);
-    if (!fits) throw new SealFault(`a key of ${secret.byteLength} bytes cannot be used`);
-    return isSeed ? seededGcm(secret) : aesGcm(secret);
+    if (!fits) throw new TransformFault(`a key of ${secret.byteLength} bytes cannot be used`);
+    return isSeed ? derivedKeyGcm(secret) : aesGcm(secret);
   }
 
   /** A new seed, encrypted with the key that the service uses now. */
@@ -135,7 +135,7 @@ export class Kms implements Sealer {
     const answer = await this.#options.service
       .encrypt({ plaintext, uid: randomUUID() })
       .catch((error: unknown) => {
-        throw new SealFault(`failed to encrypt DEK, error: ${textOf(error)}`);
+        throw new TransformFault(`failed to encrypt DEK, error: ${textOf(error)}`);
       });
     const { ciphertext, keyId: keyID, annotations } = answer;
     const encryptedDEKSourceType = sources.seed;
@@ -147,7 +147,7 @@ export class Kms implements Sealer {
     };
     checkEnvelope(envelope);
     const before = this.#current?.envelope.keyID;
-    this.#current = { cipher: seededGcm(seed), envelope };
+    this.#current = { cipher: derivedKeyGcm(seed), envelope };
     if (before !== undefined && before !== keyID) this.#options.onKeyChange();
     this.#keep(identityOf(envelope), this.#current.cipher);
     return this.#current;
@@ -160,9 +160,10 @@ export class Kms implements Sealer {
       try {
         const { version, healthz, keyId } = await service.status();
         if (version !== "v2" && version !== "v2beta1") {
-          throw new SealFault(`expected KMSv2 API version v2, got ${version}`);
+          throw new TransformFault(`expected KMSv2 API version v2, got ${version}`);
         }
-        if (healthz !== "ok") throw new SealFault(`the service says ${JSON.stringify(healthz)}`);
+        if (healthz !== "ok")
+          throw new TransformFault(`the service says ${JSON.stringify(healthz)}`);
         if (this.#current?.envelope.keyID !== keyId) await this.#renew();
         this.#fault = undefined;
       } catch (error) {
@@ -180,24 +181,24 @@ export class Kms implements Sealer {
 function decoded(sealed: Uint8Array): Stored {
   try {
     const stored = fromProtobuf(encryptedObject, sealed);
-    if (stored.encryptedData === "") throw new SealFault("encrypted data is empty");
+    if (stored.encryptedData === "") throw new TransformFault("encrypted data is empty");
     checkEnvelope(stored);
     return stored;
   } catch (error) {
-    throw error instanceof DecodeFault ? new SealFault(error.message) : error;
+    throw error instanceof DecodeFault ? new TransformFault(error.message) : error;
   }
 }
 
 function checkEnvelope(envelope: Omit<Stored, "encryptedData">): void {
   const { keyID, encryptedDEKSource, encryptedDEKSourceType: type } = envelope;
   if (type !== sources.gcmKey && type !== sources.seed) {
-    throw new SealFault(`unknown encryptedDEKSourceType: ${type}`);
+    throw new TransformFault(`unknown encryptedDEKSourceType: ${type}`);
   }
   const source = Buffer.from(encryptedDEKSource, "base64").byteLength;
-  if (source === 0) throw new SealFault("encrypted DEK source is empty");
-  if (source > mostSource) throw new SealFault(`encrypted DEK source is ${source} bytes long`);
-  if (keyID === "") throw new SealFault("keyID is empty");
-  if (keyID.length > mostKeyId) throw new SealFault(`keyID is ${keyID.length} bytes long`);
+  if (source === 0) throw new TransformFault("encrypted DEK source is empty");
+  if (source > mostSource) throw new TransformFault(`encrypted DEK source is ${source} bytes long`);
+  if (keyID === "") throw new TransformFault("keyID is empty");
+  if (keyID.length > mostKeyId) throw new TransformFault(`keyID is ${keyID.length} bytes long`);
 }
 
 function identityOf(envelope: Omit<Stored, "encryptedData">): string {

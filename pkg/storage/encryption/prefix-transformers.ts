@@ -1,46 +1,49 @@
-import { type Opened, SealFault, type Sealer, startsWith } from "./transformer.ts";
+import { type Transformed, TransformFault, type Transformer, startsWith } from "./transformer.ts";
 
 /**
  * The keys of one set of resources: the first one writes, all read. A value that another than the
  * first opened is stale: it wants to be written anew.
  */
-export class Keyring {
-  readonly #sealers: readonly Sealer[];
+export class PrefixTransformers {
+  readonly #sealers: readonly Transformer[];
 
   /** At least one. */
-  constructor(sealers: readonly Sealer[]) {
+  constructor(sealers: readonly Transformer[]) {
     this.#sealers = sealers;
   }
 
-  seal(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
-    return this.#sealers[0]!.seal(plain, key);
+  transformToStorage(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
+    return this.#sealers[0]!.transformToStorage(plain, key);
   }
 
   /** Throws SealFault when no key fits. */
-  open(stored: Uint8Array, key: string): Opened | Promise<Opened> {
+  transformFromStorage(stored: Uint8Array, key: string): Transformed | Promise<Transformed> {
     return this.#openFrom(0, { stored, key, faults: [] });
   }
 
-  #openFrom(start: number, attempt: Attempt): Opened | Promise<Opened> {
+  #openFrom(start: number, attempt: Attempt): Transformed | Promise<Transformed> {
     const { stored, key, faults } = attempt;
     for (let index = start; index < this.#sealers.length; index++) {
       const { prefix } = this.#sealers[index]!;
       if (!startsWith(stored, prefix)) continue;
       try {
-        const opened = this.#sealers[index]!.open(stored.subarray(prefix.length), key);
-        if (!(opened instanceof Promise)) return orStale(opened, index);
+        const opened = this.#sealers[index]!.transformFromStorage(
+          stored.subarray(prefix.length),
+          key,
+        );
+        if (!(opened instanceof Promise)) return markStale(opened, index);
         return opened.then(
-          (value) => orStale(value, index),
+          (value) => markStale(value, index),
           (error: unknown) => {
-            faults.push(faultText(error));
+            faults.push(messageOf(error));
             return this.#openFrom(index + 1, attempt);
           },
         );
       } catch (error) {
-        faults.push(faultText(error));
+        faults.push(messageOf(error));
       }
     }
-    throw new SealFault(faults.length === 0 ? "no matching prefix found" : faults.join(", "));
+    throw new TransformFault(faults.length === 0 ? "no matching prefix found" : faults.join(", "));
   }
 }
 
@@ -50,12 +53,12 @@ interface Attempt {
   readonly faults: string[];
 }
 
-function orStale(opened: Opened, index: number): Opened {
+function markStale(opened: Transformed, index: number): Transformed {
   return index === 0 || opened.stale ? opened : { ...opened, stale: true };
 }
 
 /** Anything else than a SealFault is a bug and goes its way. */
-function faultText(error: unknown): string {
-  if (error instanceof SealFault) return error.message;
+function messageOf(error: unknown): string {
+  if (error instanceof TransformFault) return error.message;
   throw error;
 }

@@ -1,44 +1,44 @@
 /** What every way of encrypting values shares. */
 
 /** Stands before every encrypted value; values that are not encrypted begin otherwise. */
-const sealedMark = "k8s:enc:";
+const encryptedPrefix = "k8s:enc:";
 
 /** Why a value cannot be opened, or one cannot be sealed now. */
-export class SealFault extends Error {
+export class TransformFault extends Error {
   override readonly name = "SealFault";
 }
 
 /** One key, or one key service: seals values and opens those whose prefix is its own. */
-export interface Sealer {
+export interface Transformer {
   /** `k8s:enc:<algorithm>:<version>:<key>:`; "" for values as they are. */
   readonly prefix: string;
   /**
    * Throws SealFault. `key` is the place of the value in the store; it is authenticated where the
    * algorithm can, so that a value copied elsewhere does not open there.
    */
-  seal(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array>;
+  transformToStorage(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array>;
   /** `sealed` goes without the prefix. Throws SealFault. */
-  open(sealed: Uint8Array, key: string): Opened | Promise<Opened>;
+  transformFromStorage(sealed: Uint8Array, key: string): Transformed | Promise<Transformed>;
 }
 
-export interface Opened {
+export interface Transformed {
   readonly value: Uint8Array;
   /** Written with a key that is not in use for writing any more. */
   readonly stale: boolean;
 }
 
 /** The value as it is. Tried on encrypted values, too: then another one has to open them. */
-export const identity: Sealer = {
+export const identity: Transformer = {
   prefix: "",
-  seal: (plain) => plain,
-  open(sealed) {
-    if (!isSealed(sealed)) return { value: sealed, stale: false };
-    throw new SealFault("identity transformer tried to read encrypted data");
+  transformToStorage: (plain) => plain,
+  transformFromStorage(sealed) {
+    if (!isEncrypted(sealed)) return { value: sealed, stale: false };
+    throw new TransformFault("identity transformer tried to read encrypted data");
   },
 };
 
-export function isSealed(value: Uint8Array): boolean {
-  return startsWith(value, sealedMark);
+export function isEncrypted(value: Uint8Array): boolean {
+  return startsWith(value, encryptedPrefix);
 }
 
 export function startsWith(value: Uint8Array, prefix: string): boolean {

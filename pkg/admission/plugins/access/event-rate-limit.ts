@@ -1,5 +1,5 @@
 /** How many events may be written (EventRateLimit). */
-import { type Clock, remember } from "#base";
+import { type Clock, setBounded } from "#base";
 import { TokenBucket } from "#client";
 import { type Domain, tooManyRequests } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
@@ -100,7 +100,7 @@ class Limit {
   allows(attributes: AdmissionAttributes): boolean {
     const key = this.key(attributes);
     const bucket = this.#buckets.get(key) ?? new TokenBucket(this.clock, this.limit);
-    remember(this.#buckets, [key, bucket], this.limit.capacity);
+    setBounded(this.#buckets, [key, bucket], this.limit.capacity);
     return bucket.takeIfThere();
   }
 }

@@ -1,5 +1,5 @@
 /** Asks a webhook whether the images of a pod may be used (ImagePolicyWebhook). */
-import { type Clock, isJsonObject, type JsonObject, remember } from "#base";
+import { type Clock, isJsonObject, type JsonObject, setBounded } from "#base";
 import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import {
@@ -173,7 +173,7 @@ class ImageReviews {
     const verdict = verdictOf(answer);
     const keptMs = verdict.allowed ? policy.allowedMs : policy.deniedMs;
     const kept = { verdict, until: clock.monotonic() + keptMs };
-    if (keptMs > 0) remember(this.#kept, [question, kept], capacity);
+    if (keptMs > 0) setBounded(this.#kept, [question, kept], capacity);
     return verdict;
   }
 }

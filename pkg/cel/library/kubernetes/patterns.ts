@@ -1,6 +1,6 @@
 /** Regular expressions with RE2's syntax, meaning and linear time. */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
-import { remember } from "#base";
+import { setBounded } from "#base";
 import { define, type Library, overload } from "../../check/declare.ts";
 import { toInt } from "../../value/numbers.ts";
 import { CelFault, Items } from "../../value/values.ts";
@@ -16,7 +16,7 @@ class Patterns {
     const known = this.compiled.get(text);
     if (known !== undefined) return known;
     const made = compilePattern(text);
-    remember(this.compiled, [text, made], MOST_PATTERNS);
+    setBounded(this.compiled, [text, made], MOST_PATTERNS);
     return made;
   }
 }
