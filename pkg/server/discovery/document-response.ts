@@ -17,6 +17,3 @@ export interface DocumentAnswer<Body = Uint8Array> {
 
 /** Header values of a request as far as OpenAPI documents look at them; names in lower case. */
 export type DocumentHeaders = Readonly<Record<string, string | undefined>>;
-
-export { discoveryAnswer, rootAnswer } from "./discovery.ts";
-export { openApiAnswer } from "../openapi/openapi.ts";

@@ -5,12 +5,9 @@ import type { Query, RequestInfo } from "#request";
 import { answer, answerText, gzipAbove, AnswerWriter } from "../response/response-writer.ts";
 import { answerMemoryOf } from "../response/response-buffer-pool.ts";
 import type { Debugging } from "../ops/debugging.ts";
-import {
-  discoveryAnswer,
-  type DocumentAnswer,
-  openApiAnswer,
-  rootAnswer,
-} from "../discovery/document-response.ts";
+import { discoveryAnswer, rootAnswer } from "../discovery/discovery.ts";
+import type { DocumentAnswer } from "../discovery/document-response.ts";
+import { openApiAnswer } from "../openapi/openapi.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { notRepresentable } from "../response/failures.ts";
 import type { Health } from "../ops/health.ts";
