@@ -6,13 +6,17 @@ describe("flags of what processes share", () => {
   const limits = (...words: readonly string[]) => sharedLimits(parseFlags(sharingFlags, words));
 
   it("give one process all of it", () => {
-    const all = { readsInFlight: 400, writesInFlight: 200, answerBytes: 256 * 2 ** 20 };
+    const all = { readsInFlight: 400, writesInFlight: 200, responseBufferBytes: 256 * 2 ** 20 };
     assert.deepEqual(limits(), all);
   });
 
   it("give workers equal parts, which no rounding makes smaller", () => {
     const parts = limits("--workers=3", "--max-requests-inflight=100", "--list-memory-budget=3");
-    assert.deepEqual(parts, { readsInFlight: 34, writesInFlight: 67, answerBytes: 2 ** 20 });
+    assert.deepEqual(parts, {
+      readsInFlight: 34,
+      writesInFlight: 67,
+      responseBufferBytes: 2 ** 20,
+    });
   });
 
   it("know no limit, also for parts of it", () => {

@@ -33,7 +33,7 @@ export function sharedLimits(values: Values): NonNullable<StartOptions["limits"]
   return {
     readsInFlight: share(values["max-requests-inflight"]),
     writesInFlight: share(values["max-mutating-requests-inflight"]),
-    answerBytes: Math.ceil((values["list-memory-budget"] * 2 ** 20) / workers),
+    responseBufferBytes: Math.ceil((values["list-memory-budget"] * 2 ** 20) / workers),
   };
 }
 

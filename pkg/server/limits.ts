@@ -24,13 +24,13 @@ export interface Limits {
   readonly watches: number;
   /** What a client is told to wait after 429. */
   readonly retryAfterSeconds: number;
-  /** Memory for all large answers that are on their way; above that 429. */
-  readonly answerBytes: number;
+  /** Memory for all large responses that are on their way; above that 429. */
+  readonly responseBufferBytes: number;
   /** Encoded objects and events that are kept to be sent again. */
   readonly keptBytes: number;
   /** What lists have joined of such objects, and keep to send it again. */
   readonly keptRunBytes: number;
-  /** Answers above this are compressed for clients that take gzip. */
+  /** Responses above this are compressed for clients that take gzip. */
   readonly gzipThreshold: number;
 }
 
@@ -49,7 +49,7 @@ export const defaultLimits: Limits = {
   writesInFlight: 200,
   watches: 20_000,
   retryAfterSeconds: 1,
-  answerBytes: 256 * 1024 * 1024,
+  responseBufferBytes: 256 * 1024 * 1024,
   keptBytes: 64 * 1024 * 1024,
   keptRunBytes: 32 * 1024 * 1024,
   gzipThreshold: 128 * 1024,

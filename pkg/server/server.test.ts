@@ -105,7 +105,7 @@ describe("server", () => {
     );
   });
 
-  it("answers the registry's failures as they are, and hides others behind an id", async () => {
+  it("responds with the registry's failures as they are, and hides others behind an id", async () => {
     const failure = notFound({ group: "", plural: "configmaps" }, "a");
     const missing = serverOf({ get: () => Promise.reject(failure) });
     assert.equal((await ask(missing, { url: OBJECT })).status, 404);
@@ -144,9 +144,9 @@ describe("server", () => {
       ["GET", "/nowhere", 404, /^404 page not found\n$/],
     ];
     for (const [method, url, status, body] of cases) {
-      const answer = await ask(server, { method, url });
-      assert.equal(answer.status, status, url);
-      assert.match(answer.text, body, url);
+      const response = await ask(server, { method, url });
+      assert.equal(response.status, status, url);
+      assert.match(response.text, body, url);
     }
   });
 
@@ -173,7 +173,7 @@ describe("server", () => {
     assert.match(partial.text, /"items":null\}\n$/);
   });
 
-  it("compresses large answers only", async () => {
+  it("compresses large responses only", async () => {
     const server = serverOf({
       get: async ({ name }: Target) => item(name, { k: "x".repeat(name === "a" ? 10 : 200_000) }),
     });
@@ -314,7 +314,7 @@ describe("watches", () => {
     assert.equal(second.rows[0].cells[0], "b");
   });
 
-  it("answers a failure before the first event with its status, later as an event", async () => {
+  it("responds with a failure before the first event with its status, later as an event", async () => {
     const failure = notFound({ group: "", plural: "configmaps" }, "x");
     const early = serverOf({
       // eslint-disable-next-line require-yield
@@ -358,7 +358,7 @@ describe("health", () => {
     );
   });
 
-  it("answers single checks, and 404 for those that do not exist", async () => {
+  it("responds with single checks, and 404 for those that do not exist", async () => {
     const server = serverOf({}, { health: checks });
     assert.equal((await ask(server, { url: "/livez/ping" })).text, "ok");
     const store = await ask(server, { url: "/livez/store" });

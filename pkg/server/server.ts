@@ -15,22 +15,26 @@ import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
 import { accessFields, accessLevel } from "./ops/access-log.ts";
-import { answer } from "./response/response-writer.ts";
-import { Closing } from "./transport/shutdown.ts";
+import { sendResponse } from "./response/response-writer.ts";
+import { Shutdown } from "./transport/shutdown.ts";
 import { Debugging, type DebuggingOptions } from "./ops/debugging.ts";
 import { type Exchange, onlyReads, type Upgrade } from "./transport/exchange.ts";
 import { Health, type HealthCheck } from "./ops/health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { Http2Exchange, Http2Request } from "./transport/http2-exchange.ts";
-import { type LocalAnswer, LocalExchange, type LocalRequest } from "./transport/local-exchange.ts";
+import {
+  type LocalResponse,
+  LocalExchange,
+  type LocalRequest,
+} from "./transport/local-exchange.ts";
 import { PrometheusMetrics } from "./metrics/metrics.ts";
 import { serverMetrics } from "./metrics/definitions.ts";
 import { emptyRecord } from "./metrics/requests.ts";
 import type { ServerDocument } from "./routes/non-resource.ts";
-import { NodeExchange } from "./transport/http1-exchange.ts";
-import { Pace } from "./transport/write-limiter.ts";
-import { answerPlainHttp } from "./transport/plain-http.ts";
-import { Stalls } from "./ops/event-loop-lag-monitor.ts";
+import { Http1Exchange } from "./transport/http1-exchange.ts";
+import { WriteLimiter } from "./transport/write-limiter.ts";
+import { rejectPlainHttp } from "./transport/plain-http.ts";
+import { EventLoopLagMonitor } from "./ops/event-loop-lag-monitor.ts";
 import { type Arrived, requestPath } from "./stages/stages.ts";
 import { type KubeletTls, Tunnels } from "./proxy/tunnels.ts";
 
@@ -100,7 +104,7 @@ export interface KeelsonServer {
   /** Where it listens. */
   readonly address: { readonly host: string; readonly port: number };
   /** A request without a connection; it passes through all the same stages. */
-  handle(request: LocalRequest): Promise<LocalAnswer>;
+  handle(request: LocalRequest): Promise<LocalResponse>;
 }
 
 const COMMON_HEADERS = { "cache-control": "no-cache, private" };
@@ -115,7 +119,7 @@ class HttpServer implements KeelsonServer {
   private readonly limits: Limits;
   private readonly metrics: PrometheusMetrics;
   private readonly logger: Logger;
-  private readonly closing = new Closing();
+  private readonly closing = new Shutdown();
   private readonly path: (context: Arrived) => Promise<void>;
   private readonly server: Server;
   /** HTTP/2 connections, each with the timer that ends it when it has been idle. */
@@ -123,8 +127,8 @@ class HttpServer implements KeelsonServer {
   private readonly sockets = new Set<Socket>();
   /** Requests at work per HTTP/1.1 socket or HTTP/2 connection. */
   private readonly atWork = new Map<object, number>();
-  private readonly pace = new Pace();
-  private readonly stalls = new Stalls((seconds) => this.metrics.stall(seconds));
+  private readonly writeLimiter = new WriteLimiter();
+  private readonly lagMonitor = new EventLoopLagMonitor((seconds) => this.metrics.stall(seconds));
   private idle: (() => void) | undefined;
 
   constructor(private readonly options: ServerOptions) {
@@ -160,7 +164,7 @@ class HttpServer implements KeelsonServer {
   }
 
   listen({ host, port }: { host: string; port: number }): Promise<void> {
-    this.stalls.start();
+    this.lagMonitor.start();
     return new Promise((resolve, reject) => {
       this.server.once("error", reject);
       this.server.listen(port, host, () => {
@@ -174,11 +178,11 @@ class HttpServer implements KeelsonServer {
     (this.server as TlsServer).setSecureContext(secureContext(tls));
   }
 
-  async handle(request: LocalRequest): Promise<LocalAnswer> {
+  async handle(request: LocalRequest): Promise<LocalResponse> {
     const id = randomUUID();
     const exchange = new LocalExchange(request, { "audit-id": id, ...COMMON_HEADERS });
     void this.serve(exchange, id);
-    return exchange.answer;
+    return exchange.result;
   }
 
   async close(options: CloseOptions = {}): Promise<void> {
@@ -192,7 +196,7 @@ class HttpServer implements KeelsonServer {
     this.closeConnections();
     await this.allIdle();
     await (stopped ?? this.stopListening());
-    this.stalls.stop();
+    this.lagMonitor.stop();
     clearTimeout(timer);
   }
 
@@ -235,16 +239,16 @@ class HttpServer implements KeelsonServer {
     const record = emptyRecord();
     const started = performance.now();
     try {
-      const wait = onlyReads(exchange.method) ? undefined : this.pace.enter();
+      const wait = onlyReads(exchange.method) ? undefined : this.writeLimiter.enter();
       if (wait !== undefined) await wait;
       if (this.closing.closing && isPutOff(exchange, this.options)) refuse(exchange);
       else await this.path({ exchange, id, record });
     } catch (error) {
-      this.logger.error("The answer of a failure broke", error, { "audit-ID": id });
-      exchange.sink.destroy();
+      this.logger.error("The response of a failure broke", error, { "audit-ID": id });
+      exchange.response.destroy();
     } finally {
-      const { status, sent } = exchange.sink;
-      record.code ||= status ?? nobodyAnswered;
+      const { status, sent } = exchange.response;
+      record.code ||= status ?? clientClosedRequest;
       record.bytes = sent;
       const milliseconds = performance.now() - started;
       this.metrics.requests.finished(record, milliseconds / 1000);
@@ -265,7 +269,7 @@ class HttpServer implements KeelsonServer {
       if (request instanceof Http2Request) return this.arriveOnStream(request);
       return this.arrive(request, context.res);
     });
-    // Koa's own also listens for the end of every answer, to report what the stages report here.
+    // Koa's own also listens for the end of every response, to report what the stages report here.
     const handleRequest = (context: unknown, run: (context: unknown) => Promise<void>) =>
       run(context);
     Object.defineProperty(app, "handleRequest", { value: handleRequest });
@@ -325,7 +329,7 @@ class HttpServer implements KeelsonServer {
     );
     server.on("session", (session) => this.watchSession(session));
     server.on("sessionError", () => undefined);
-    answerPlainHttp(server);
+    rejectPlainHttp(server);
     server.on("tlsClientError", (_error, socket) => {
       this.metrics.instruments.add(serverMetrics.handshakeErrors.name, {}, 1);
       socket.destroy();
@@ -350,7 +354,7 @@ class HttpServer implements KeelsonServer {
     if (this.closing.closing && !isPolite) session.close();
   }
 
-  /** The request may end in another protocol; if not, the connection is closed after the answer. */
+  /** The request may end in another protocol; if not, the connection is closed after the response. */
   private arriveUpgrading(request: IncomingMessage, upgrade: Upgrade): void {
     const { socket } = upgrade;
     socket.on("error", () => socket.destroy());
@@ -368,7 +372,7 @@ class HttpServer implements KeelsonServer {
   ): Promise<void> {
     const id = requestId(request.headers["audit-id"]);
     const last: Record<string, string> = this.closing.closing ? { connection: "close" } : {};
-    const exchange = new NodeExchange(request, response, {
+    const exchange = new Http1Exchange(request, response, {
       bodyTimeout: this.limits.bodyTimeout,
       common: { "audit-id": id, ...COMMON_HEADERS, ...last },
       upgrade,
@@ -445,7 +449,7 @@ function isPutOff({ url }: Exchange, { retryAfterWhenClosing = false }: ServerOp
 function refuse(exchange: Exchange): void {
   const headers = { "content-type": "text/plain; charset=utf-8", "retry-after": "5" };
   const text = "The apiserver is shutting down, please try again later.\n";
-  answer(exchange, { status: 429, headers }, text);
+  sendResponse(exchange, { status: 429, headers }, text);
 }
 
 function speaksHttp2(socket: Socket): boolean {
@@ -453,7 +457,7 @@ function speaksHttp2(socket: Socket): boolean {
 }
 
 /** The code of a request whose client has left. */
-const nobodyAnswered = 499;
+const clientClosedRequest = 499;
 
 const lastFrame = { endStream: true };
 

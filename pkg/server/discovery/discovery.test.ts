@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, apiVersions } from "#api";
 import { compareVersions, type Status, StatusError } from "#meta";
 import { fromProtobuf, type StructType, toJsonValue, unwrapEnvelope } from "#schema";
-import { discoveryAnswer, rootAnswer } from "./discovery.ts";
+import { discoveryResponse, rootResponse } from "./discovery.ts";
 import { lateKind, toyCatalog } from "./toy-catalog.ts";
 
 const catalog = toyCatalog();
@@ -11,19 +11,19 @@ const allVerbs = "create delete deletecollection get list patch update watch".sp
 const aggregatedV2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 function read(path: string, accept?: string): any {
-  const answer = discoveryAnswer(catalog, path, accept, undefined);
-  if (answer === undefined) return undefined;
-  return JSON.parse(Buffer.from(answer.body).toString());
+  const response = discoveryResponse(catalog, path, accept, undefined);
+  if (response === undefined) return undefined;
+  return JSON.parse(Buffer.from(response.body).toString());
 }
 
 function statusOf(path: string, accept?: string): number | undefined {
-  return refusal(path, accept)?.code ?? discoveryAnswer(catalog, path, accept, undefined)?.status;
+  return refusal(path, accept)?.code ?? discoveryResponse(catalog, path, accept, undefined)?.status;
 }
 
-/** The status that is thrown instead of an answer. */
+/** The status that is thrown instead of a response. */
 function refusal(path: string, accept?: string): Status | undefined {
   try {
-    discoveryAnswer(catalog, path, accept, undefined);
+    discoveryResponse(catalog, path, accept, undefined);
     return undefined;
   } catch (error) {
     if (error instanceof StatusError) return error.status;
@@ -100,12 +100,12 @@ describe("discovery", () => {
     const unknown = ["/api/v2", "/apis/none", "/apis/none/v1", "/apis/toys.k8s.io/v9", "/apis//v1"];
     const others = ["/apis/toys.k8s.io/v1/toys", "/healthz", "/openapi", "/apis/v1"];
     for (const path of [...unknown, ...others]) {
-      assert.equal(discoveryAnswer(catalog, path, undefined, undefined), undefined, path);
+      assert.equal(discoveryResponse(catalog, path, undefined, undefined), undefined, path);
     }
   });
 
   it("indexes every path", () => {
-    const { body } = rootAnswer(catalog, ["/healthz/ping"]);
+    const { body } = rootResponse(catalog, ["/healthz/ping"]);
     const { paths } = JSON.parse(Buffer.from(body).toString()) as { paths: string[] };
     assert.deepEqual(paths, [...paths].sort());
     const groups = ["/api/v1", "/apis/toys.k8s.io", "/apis/toys.k8s.io/v1beta1"];
@@ -114,15 +114,16 @@ describe("discovery", () => {
     }
   });
 
-  it("says which documents answer to GET alone", () => {
-    const methods = (path: string) => discoveryAnswer(catalog, path, undefined, undefined)?.methods;
+  it("says which documents respond to GET alone", () => {
+    const methods = (path: string) =>
+      discoveryResponse(catalog, path, undefined, undefined)?.methods;
     for (const path of ["/api", "/api/v1", "/apis/toys.k8s.io/v1", "/version/"]) {
       assert.equal(methods(path), "get", path);
     }
     for (const path of ["/apis", "/apis/toys.k8s.io"]) {
       assert.equal(methods(path), "any", path);
     }
-    assert.equal(rootAnswer(catalog, []).methods, "any");
+    assert.equal(rootResponse(catalog, []).methods, "any");
   });
 
   it("has a version of strings", () => {
@@ -176,13 +177,18 @@ describe("aggregated discovery", () => {
     );
   });
 
-  it("answers 304 to the tag of the same content, and another tag when a kind is added", () => {
-    const first = discoveryAnswer(catalog, "/apis", aggregatedV2, undefined);
+  it("responds with 304 to the tag of the same content, and another tag when a kind is added", () => {
+    const first = discoveryResponse(catalog, "/apis", aggregatedV2, undefined);
     const { etag = "" } = first?.headers ?? {};
     assert.match(etag, /^"[0-9A-F]{128}"$/);
-    const again = discoveryAnswer(toyCatalog(), "/apis", aggregatedV2, etag);
+    const again = discoveryResponse(toyCatalog(), "/apis", aggregatedV2, etag);
     assert.deepEqual([again?.status, again?.headers["etag"], again?.body.length], [304, etag, 0]);
-    const grown = discoveryAnswer(toyCatalog(lateKind("example.com")), "/apis", aggregatedV2, etag);
+    const grown = discoveryResponse(
+      toyCatalog(lateKind("example.com")),
+      "/apis",
+      aggregatedV2,
+      etag,
+    );
     assert.equal(grown?.status, 200);
     assert.notEqual(grown?.headers["etag"], etag);
   });
@@ -220,9 +226,9 @@ describe("aggregated discovery", () => {
 
 describe("forms of discovery", () => {
   const bytes = (path: string, accept: string) => {
-    const answer = discoveryAnswer(catalog, path, accept, undefined);
-    assert.equal(answer?.headers["content-type"], accept);
-    return answer.body;
+    const response = discoveryResponse(catalog, path, accept, undefined);
+    assert.equal(response?.headers["content-type"], accept);
+    return response.body;
   };
 
   it("has YAML", () => {

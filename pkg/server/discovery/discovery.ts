@@ -15,7 +15,7 @@ import {
   groupDiscoveryText,
 } from "./discovery-documents.ts";
 import { encodeDocument, jsonBytes } from "./document-encoding.ts";
-import type { DocumentAnswer } from "./document-response.ts";
+import type { DocumentResponse } from "./document-response.ts";
 import { notRepresentable } from "../response/failures.ts";
 import { servedGroup, servedGroups } from "./group-order.ts";
 import { memoizeContent } from "./memoize-parts.ts";
@@ -30,24 +30,24 @@ import {
 import { versionInfo } from "../version.ts";
 
 /**
- * The answer to a discovery path (`/version`, `/api…`, `/apis…`, each also with a slash at the
+ * The response to a discovery path (`/version`, `/api…`, `/apis…`, each also with a slash at the
  * end), or undefined when the path is none or names a group or version that is not served.
  * @throws StatusError 406 when no form is acceptable
  */
-export function discoveryAnswer(
+export function discoveryResponse(
   catalog: Catalog,
   path: string,
   accept: string | undefined,
   ifNoneMatch: string | undefined,
-): DocumentAnswer | undefined {
+): DocumentResponse | undefined {
   const trimmed = path.endsWith("/") ? path.slice(0, -1) : path;
-  if (trimmed === "/version") return versionAnswer(accept);
+  if (trimmed === "/version") return versionResponse(accept);
   const found = findDocument(catalog, trimmed.split("/").slice(1));
   if (found === undefined) return undefined;
   if (path === "/api" || path === "/apis") {
     const format = aggregatedFormat(accept, discoveryGroup(catalog));
     if (format !== undefined) {
-      return aggregatedAnswer(catalog, { core: path === "/api", format, ifNoneMatch });
+      return aggregatedResponse(catalog, { core: path === "/api", format, ifNoneMatch });
     }
   }
   const { format } = negotiate(accept, "status", "");
@@ -58,10 +58,10 @@ export function discoveryAnswer(
 
 interface FoundDocument {
   readonly make: () => Document;
-  readonly methods: DocumentAnswer["methods"];
+  readonly methods: DocumentResponse["methods"];
 }
 
-/** Documents of a version and `/api` are routes for GET; the aggregator's answer to any method. */
+/** Documents of a version and `/api` are routes for GET; the aggregator's respond to any method. */
 function findDocument(catalog: Catalog, parts: readonly string[]): FoundDocument | undefined {
   const [prefix, ...rest] = parts;
   if (prefix === "api" && rest.length === 0) {
@@ -105,7 +105,7 @@ interface AggregatedRequest {
   readonly ifNoneMatch: string | undefined;
 }
 
-function aggregatedAnswer(catalog: Catalog, request: AggregatedRequest): DocumentAnswer {
+function aggregatedResponse(catalog: Catalog, request: AggregatedRequest): DocumentResponse {
   const { document, text, etag } = aggregated(catalog)[request.core ? "core" : "others"];
   const form = `g=${discoveryGroup(catalog)};v=v2;as=APIGroupDiscoveryList`;
   const headers = {
@@ -134,12 +134,12 @@ const aggregated = memoizeContent((catalog) => {
   return { core: tagged(true), others: tagged(false) };
 });
 
-function versionAnswer(accept: string | undefined): DocumentAnswer {
+function versionResponse(accept: string | undefined): DocumentResponse {
   if (!routeAccepts(accept, [mediaTypes.json])) throw notRepresentable([mediaTypes.json]);
   return json(versionInfo(), "get");
 }
 
-function json(value: object, methods: DocumentAnswer["methods"]): DocumentAnswer {
+function json(value: object, methods: DocumentResponse["methods"]): DocumentResponse {
   const headers = { "content-type": mediaTypes.json };
   return { status: 200, headers, body: jsonBytes(value), methods };
 }
@@ -160,7 +160,7 @@ const fixedPaths: readonly string[] = [
 ];
 
 /** What `/` lists: every path that is served, in alphabetical order, `others` among them. */
-export function rootAnswer(catalog: Catalog, others: readonly string[]): DocumentAnswer {
+export function rootResponse(catalog: Catalog, others: readonly string[]): DocumentResponse {
   const paths = new Set([...fixedPaths, ...others]);
   for (const group of servedGroups(catalog)) {
     const base = group.name === "" ? "/api" : `/apis/${group.name}`;

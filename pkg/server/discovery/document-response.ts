@@ -3,7 +3,7 @@
  * the HTTP stages look at `methods`, write `status`, `headers` and `body`, and know nothing else
  * about them.
  */
-export interface DocumentAnswer<Body = Uint8Array> {
+export interface DocumentResponse<Body = Uint8Array> {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Record<string, string>;

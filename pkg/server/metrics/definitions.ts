@@ -47,7 +47,7 @@ export const requestMetrics = {
   sizes: {
     name: "apiserver_response_sizes",
     kind: "histogram",
-    help: "Bytes of the answers to reads.",
+    help: "Bytes of the responses to reads.",
     labels: ["verb", ...place],
     buckets: exponential(1000, 10, 7),
   },

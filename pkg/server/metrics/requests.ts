@@ -15,7 +15,7 @@ export interface RequestRecord {
   /** Release without the API that was asked for, "" = none yet; absent = it is not deprecated. */
   removedRelease?: string;
   code: number;
-  /** Of the answer's body. */
+  /** Of the response's body. */
   bytes: number;
 }
 

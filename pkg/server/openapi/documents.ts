@@ -211,7 +211,7 @@ function versionedPart(served: ServedVersion, domain: Domain): Part {
     id: `get${capitalized(identifier)}${capitalized(version)}APIResources`,
     description: "What is served in this group and version.",
     tag: `${identifier}_${version}`,
-    answer: apiResourceList,
+    response: apiResourceList,
   });
   const base = group === "" ? "/api" : "/apis";
   const custom = resources.every(({ kind }) => kind.custom !== undefined);
@@ -242,7 +242,9 @@ function single(path: string, operation: Operation): PathSource {
   return (dialect) => [dialect.path({ path, parameters: [], operations: [operation] })];
 }
 
-function read(rest: Pick<Operation, "id" | "description" | "tag" | "answer" | "media">): Operation {
+function read(
+  rest: Pick<Operation, "id" | "description" | "tag" | "response" | "media">,
+): Operation {
   return { method: "get", parameters: [], codes: [200], streams: false, ...rest };
 }
 
@@ -251,7 +253,7 @@ function coreVersionsPart(): Part {
     id: "getCoreAPIVersions",
     description: "The versions of the core group.",
     tag: "core",
-    answer: apiVersions,
+    response: apiVersions,
   });
   return {
     paths: [single("/api/", get)],
@@ -264,7 +266,7 @@ function groupListPart(): Part {
     id: "getAPIVersions",
     description: "Every group that is served.",
     tag: "apis",
-    answer: apiGroupList,
+    response: apiGroupList,
   });
   return {
     paths: [single("/apis/", get)],
@@ -278,7 +280,7 @@ function groupPart(group: ServedGroup, domain: Domain): Part {
     id: `get${capitalized(identifier)}APIGroup`,
     description: "The versions of this group.",
     tag: identifier,
-    answer: apiGroup,
+    response: apiGroup,
   });
   return {
     paths: [single(`/apis/${group.name}/`, get)],
@@ -291,7 +293,7 @@ function versionPart(): Part {
     id: "getCodeVersion",
     description: "The version of this server.",
     tag: "version",
-    answer: versionStruct,
+    response: versionStruct,
     media: ["application/json"],
   });
   return {

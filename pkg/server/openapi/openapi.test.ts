@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Catalog } from "#meta";
 import { openApiV3Documents } from "./documents.ts";
-import { openApiAnswer } from "./openapi.ts";
+import { openApiResponse } from "./openapi.ts";
 import { box, lateKind, toyCatalog, toyDomain } from "../discovery/toy-catalog.ts";
 
 const catalog = toyCatalog();
@@ -9,9 +9,9 @@ const none = new URLSearchParams();
 
 async function ask(path: string, headers: Record<string, string> = {}, on = catalog) {
   const [pathname = "", search = ""] = path.split("?");
-  const answer = await openApiAnswer(on, pathname, new URLSearchParams(search), headers);
-  assert.ok(answer !== undefined, path);
-  return { ...answer, body: Buffer.concat(answer.body) };
+  const response = await openApiResponse(on, pathname, new URLSearchParams(search), headers);
+  assert.ok(response !== undefined, path);
+  return { ...response, body: Buffer.concat(response.body) };
 }
 
 async function read(path: string, on = catalog): Promise<any> {
@@ -44,7 +44,7 @@ describe("openapi v3", () => {
     );
   });
 
-  it("answers 304 to its tag, 406 to a form that it has not, 404 to the unknown", async () => {
+  it("responds with 304 to its tag, 406 to a form that it has not, 404 to the unknown", async () => {
     const { etag = "" } = (await ask(toyV1)).headers;
     assert.equal((await ask(toyV1, { "if-none-match": etag })).status, 304);
     assert.equal((await ask(toyV1, { accept: "text/html" })).status, 406);
@@ -53,7 +53,7 @@ describe("openapi v3", () => {
       assert.equal((await ask(`/openapi/v3/${unknown}`)).status, 404, unknown);
     }
     for (const other of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/api"]) {
-      assert.equal(await openApiAnswer(catalog, other, none, {}), undefined, other);
+      assert.equal(await openApiResponse(catalog, other, none, {}), undefined, other);
     }
   });
 

@@ -1,11 +1,11 @@
 /** Serves `/openapi/v2` and `/openapi/v3`. */
 import type { Catalog } from "#meta";
-import type { DocumentAnswer, DocumentHeaders } from "../discovery/document-response.ts";
+import type { DocumentResponse, DocumentHeaders } from "../discovery/document-response.ts";
 import { covers, parseAccept } from "../response/negotiation.ts";
 import { type OpenApiDocument, openApiV2Document, openApiV3Documents } from "./documents.ts";
 
 /** Its body may be large, and comes in pieces. */
-type OpenApiAnswer = DocumentAnswer<readonly Uint8Array[]>;
+type OpenApiResponse = DocumentResponse<readonly Uint8Array[]>;
 
 const JSON_MEDIA = "application/json";
 const V3 = "/openapi/v3";
@@ -14,39 +14,39 @@ const V3 = "/openapi/v3";
 const IMMUTABLE = "public, immutable, max-age=31536000";
 
 /**
- * The answer to a path at or below `/openapi/v2` or `/openapi/v3`, or undefined when the path is
+ * The response to a path at or below `/openapi/v2` or `/openapi/v3`, or undefined when the path is
  * none. The index of v3 gives every document an address with the hash of its content, under which
  * it may be kept for ever; an outdated hash leads to the present address.
  */
-export async function openApiAnswer(
+export async function openApiResponse(
   catalog: Catalog,
   path: string,
   query: URLSearchParams,
   headers: DocumentHeaders,
-): Promise<OpenApiAnswer | undefined> {
+): Promise<OpenApiResponse | undefined> {
   if (path === "/openapi/v2") {
     const document = await openApiV2Document(catalog);
-    return contentAnswer(document, { version: "v2", headers, caching: {} });
+    return contentResponse(document, { version: "v2", headers, caching: {} });
   }
-  if (path === V3 || path === `${V3}/`) return indexAnswer(catalog);
+  if (path === V3 || path === `${V3}/`) return indexResponse(catalog);
   if (!path.startsWith(`${V3}/`)) return undefined;
   const address = path.slice(V3.length + 1);
   const entry = openApiV3Documents(catalog).get(address);
-  if (entry === undefined) return answer(404, {});
+  if (entry === undefined) return sendResponse(404, {});
   const hash = query.get("hash") ?? "";
   if (hash !== "" && hash !== (await entry.hash())) {
     const location = addressOf(address, await entry.hash());
-    return answer(301, { "content-type": JSON_MEDIA, location });
+    return sendResponse(301, { "content-type": JSON_MEDIA, location });
   }
   const caching: Record<string, string> = hash === "" ? {} : { "cache-control": IMMUTABLE };
-  return contentAnswer(await entry.document(), { version: "v3", headers, caching });
+  return contentResponse(await entry.document(), { version: "v3", headers, caching });
 }
 
-function answer(
+function sendResponse(
   status: number,
   headers: Record<string, string>,
   body: readonly Uint8Array[] = [],
-): OpenApiAnswer {
+): OpenApiResponse {
   return { status, headers, body, methods: "any" };
 }
 
@@ -55,14 +55,14 @@ function addressOf(address: string, hash: string): string {
 }
 
 /** Always plain text, whatever is asked for: clients parse it as JSON without looking. */
-async function indexAnswer(catalog: Catalog): Promise<OpenApiAnswer> {
+async function indexResponse(catalog: Catalog): Promise<OpenApiResponse> {
   const addresses: [string, object][] = [];
   for (const [address, { hash }] of openApiV3Documents(catalog)) {
     addresses.push([address, { serverRelativeURL: addressOf(address, await hash()) }]);
   }
   addresses.sort(([a], [b]) => (a < b ? -1 : 1));
   const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(addresses) }));
-  return answer(200, { "content-type": "text/plain; charset=utf-8" }, [body]);
+  return sendResponse(200, { "content-type": "text/plain; charset=utf-8" }, [body]);
 }
 
 interface ContentRequest {
@@ -71,21 +71,21 @@ interface ContentRequest {
   readonly caching: Readonly<Record<string, string>>;
 }
 
-async function contentAnswer(
+async function contentResponse(
   document: OpenApiDocument,
   request: ContentRequest,
-): Promise<OpenApiAnswer> {
+): Promise<OpenApiResponse> {
   const media = mediaFor(request.headers["accept"], request.version);
-  if (media === undefined) return answer(406, {});
+  if (media === undefined) return sendResponse(406, {});
   const tag = { etag: `"${document.hash}"`, vary: "Accept", ...request.caching };
-  if (request.headers["if-none-match"] === tag.etag) return answer(304, tag);
+  if (request.headers["if-none-match"] === tag.etag) return sendResponse(304, tag);
   const body = media === JSON_MEDIA ? document.json : await document.protobuf();
-  return answer(200, { "content-type": media, ...tag }, body);
+  return sendResponse(200, { "content-type": media, ...tag }, body);
 }
 
 /**
  * The media type of the best clause; JSON if nothing is asked for. Old clients write the Protobuf
- * type with an `@`, which media types must not have; answers never do.
+ * type with an `@`, which media types must not have; responses never do.
  */
 function mediaFor(accept: string | undefined, version: "v2" | "v3"): string | undefined {
   if (accept === undefined || accept === "") return JSON_MEDIA;

@@ -40,10 +40,10 @@ export interface Operation {
   /** Success codes, all with the same content. */
   readonly codes: readonly (200 | 201 | 202)[];
   /** undefined: a body of a shape that is not described here. */
-  readonly answer: StructType<any> | undefined;
+  readonly response: StructType<any> | undefined;
   /** Also served as a stream of changes. */
   readonly streams: boolean;
-  /** Forms of the answer where they are not those of objects. */
+  /** Forms of the response where they are not those of objects. */
   readonly media?: readonly string[];
 }
 
@@ -73,7 +73,7 @@ const textMedia: readonly string[] = ["application/json", "application/yaml"];
 const pretty: Parameter = {
   name: "pretty",
   in: "query",
-  description: "`true` indents the answer; browsers, curl and Wget get it so without asking.",
+  description: "`true` indents the response; browsers, curl and Wget get it so without asking.",
   type: "string",
 };
 const namespaceParameter: Parameter = {
@@ -225,7 +225,7 @@ function listOperation(site: Site, id: string): Operation {
     description: `List or watch objects of kind ${site.kind.kind}.`,
     parameters: queryOf(listOptions),
     codes: [200],
-    answer: listStruct(site.resource),
+    response: listStruct(site.resource),
     streams: true,
   });
 }
@@ -254,7 +254,7 @@ function collection(site: Site): PathItem {
         ].sort((a, b) => (a.name < b.name ? -1 : 1)),
         body: { media: ["*/*"], struct: deleteOptions, required: false },
         codes: [200],
-        answer: status,
+        response: status,
       }),
     );
   }
@@ -270,7 +270,7 @@ function collection(site: Site): PathItem {
         parameters: queryOf(createOptions),
         body: { media: ["*/*"], struct: resource.struct, required: true },
         codes: [200, 201, 202],
-        answer: resource.struct,
+        response: resource.struct,
       }),
     );
   }
@@ -290,7 +290,7 @@ function single(site: Site): PathItem {
         parameters: queryOf(deleteOptions, ["preconditions"]),
         body: { media: ["*/*"], struct: deleteOptions, required: false },
         codes: [200, 202],
-        answer: resource.kind.rules.deleteReturnsObject ? resource.struct : status,
+        response: resource.kind.rules.deleteReturnsObject ? resource.struct : status,
       }),
     );
   }
@@ -331,7 +331,7 @@ function readAndWrite(
   const { struct } = target;
   const isBelow = parentKind !== undefined;
   const name = `${site.place}${scopeWord(site)}${parentKind ?? site.kind.kind}${target.suffix}`;
-  const written = { body: { media: ["*/*"], struct, required: true }, answer: struct } as const;
+  const written = { body: { media: ["*/*"], struct, required: true }, response: struct } as const;
   const operations: Operation[] = [];
   const add = (action: string, rest: Parameters<typeof operation>[2]) =>
     operations.push(operation(site, action, rest));
@@ -340,7 +340,7 @@ function readAndWrite(
     // Kubernetes takes the version for every kind, and says so of custom resources.
     const parameters = site.resource.kind.custom === undefined ? [] : readParameters;
     const read = { method: "get", id: `read${name}`, description, parameters } as const;
-    add("get", { ...read, codes: [200], answer: struct });
+    add("get", { ...read, codes: [200], response: struct });
   }
   if (verbs.includes("patch")) {
     add("patch", {
@@ -350,7 +350,7 @@ function readAndWrite(
       parameters: queryOf(patchOptions),
       body: { media: patchMedia, struct: patch, required: true },
       codes: [200, 201],
-      answer: struct,
+      response: struct,
     });
   }
   if (isBelow && verbs.includes("create")) {
@@ -380,7 +380,7 @@ function watchPaths(site: Site): PathItem[] {
       description: `Watch ${kind.kind}; superseded by the parameter 'watch' of a list.`,
       parameters: queryOf(listOptions),
       codes: [200],
-      answer: watchEvent,
+      response: watchEvent,
       streams: true,
     });
   const list = watch("watchlist", `watch${place}${scope}${kind.kind}List`);

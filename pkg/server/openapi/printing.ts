@@ -12,7 +12,7 @@ const streamMedia = [
   "application/vnd.kubernetes.protobuf;stream=watch",
 ];
 
-function answerMedia(operation: Operation): readonly string[] {
+function responseMedia(operation: Operation): readonly string[] {
   if (operation.media !== undefined) return operation.media;
   return operation.streams ? [...objectMedia, ...streamMedia] : objectMedia;
 }
@@ -74,7 +74,7 @@ function operationV3(operation: Operation): Json {
           },
         }),
     responses: responses(operation, {
-      content: contentV3(answerMedia(operation), operation.answer),
+      content: contentV3(responseMedia(operation), operation.response),
     }),
   };
 }
@@ -96,16 +96,16 @@ export function pathV2(item: PathItem): Json {
 }
 
 function operationV2(operation: Operation): Json {
-  const { body, parameters, answer } = operation;
+  const { body, parameters, response } = operation;
   const bodies = body === undefined ? [] : [bodyParameterV2(body)];
   const all = [...bodies, ...parameters.map(parameterV2)];
   return {
     consumes: body?.media ?? ["*/*"],
-    produces: answerMedia(operation),
+    produces: responseMedia(operation),
     schemes: ["https"],
     ...common(operation),
     ...(all.length > 0 ? { parameters: all } : {}),
-    responses: responses(operation, { schema: schemaV2(answer) }),
+    responses: responses(operation, { schema: schemaV2(response) }),
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import protobuf from "protobufjs";
 import { encodeAlong } from "./protobuf.ts";
-import { openApiAnswer } from "./openapi.ts";
+import { openApiResponse } from "./openapi.ts";
 import { documentV2, documentV3 } from "./shapes.ts";
 import { toyCatalog } from "../discovery/toy-catalog.ts";
 
@@ -105,9 +105,9 @@ describe("openapi as protobuf", () => {
     it(`is what ${accept} gets, with parameters by their place`, async () => {
       const headers = { accept };
       const none = new URLSearchParams();
-      const answer = await openApiAnswer(toyCatalog(), "/openapi/v2", none, headers);
-      assert.equal(answer?.headers["content-type"], `${prefix}.v1.0+protobuf`);
-      const { paths } = decode("V2", Buffer.concat(answer.body));
+      const response = await openApiResponse(toyCatalog(), "/openapi/v2", none, headers);
+      assert.equal(response?.headers["content-type"], `${prefix}.v1.0+protobuf`);
+      const { paths } = decode("V2", Buffer.concat(response.body));
       const { value } = paths.path.find((item: any) => item.name === "/api/v1/boxes/{name}");
       const [name, pretty] = value.parameters.map((p: any) => p.parameter.non_body_parameter);
       assert.deepEqual([name.path.name, name.path.path_type], ["name", "string"]);

@@ -1,4 +1,4 @@
-/** A line for each request that has been answered. */
+/** One log line per finished request. */
 import type { LogFields } from "#base";
 import type { Exchange } from "../transport/exchange.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
@@ -6,7 +6,7 @@ import type { RequestRecord } from "../metrics/requests.ts";
 /** The detail of the log from which on there are such lines, as in kube-apiserver. */
 export const accessLevel = 3;
 
-interface Answered {
+interface Finished {
   readonly exchange: Exchange;
   /** Audit-Id of the request. */
   readonly id: string;
@@ -19,7 +19,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["update", "PUT"],
 ]);
 
-export function accessFields({ exchange, id, record, milliseconds }: Answered): LogFields {
+export function accessFields({ exchange, id, record, milliseconds }: Finished): LogFields {
   return {
     verb: verbs.get(record.verb) ?? (record.verb || exchange.method).toUpperCase(),
     URI: withoutSecrets(exchange.url),

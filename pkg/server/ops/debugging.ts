@@ -1,7 +1,7 @@
 /** What a server tells of its inside to those who may ask. */
 import type { AdjustableLogger } from "#base";
 import type { Query } from "#request";
-import { answer, answerText } from "../response/response-writer.ts";
+import { sendResponse, sendText } from "../response/response-writer.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { notRepresentable } from "../response/failures.ts";
 import { covers, parseAccept } from "../response/negotiation.ts";
@@ -47,39 +47,39 @@ export class Debugging {
   }
 
   /** False when there is no such path. */
-  async answer(asked: Asked): Promise<boolean> {
+  async serve(asked: Asked): Promise<boolean> {
     const { exchange, path } = asked;
     const { values, texts, profiling } = this.options;
     const value = path.startsWith("/debug/") ? values.get(path.slice("/debug/".length)) : undefined;
     if (value !== undefined) {
-      answerJson(exchange, JSON.stringify(await value(), undefined, 2));
+      sendJson(exchange, JSON.stringify(await value(), undefined, 2));
       return true;
     }
     const text = texts.get(path);
     if (text !== undefined) {
-      answerPlain(exchange, text());
+      sendPlain(exchange, text());
       return true;
     }
-    return profiling && this.answerMeasured(asked);
+    return profiling && this.sendMeasured(asked);
   }
 
-  private async answerMeasured(asked: Asked): Promise<boolean> {
+  private async sendMeasured(asked: Asked): Promise<boolean> {
     const { exchange, path } = asked;
     switch (path) {
       case "/debug/flags/v":
         await this.setDetail(exchange);
         return true;
       case "/debug/pprof":
-        answer(exchange, { status: 302, headers: { location: "/debug/pprof/" } }, "");
+        sendResponse(exchange, { status: 302, headers: { location: "/debug/pprof/" } }, "");
         return true;
       case "/debug/pprof/":
-        answerText(exchange, 200, index);
+        sendText(exchange, 200, index);
         return true;
       case "/debug/pprof/heap":
-        answerJson(exchange, JSON.stringify(memoryStatistics(), undefined, 2));
+        sendJson(exchange, JSON.stringify(memoryStatistics(), undefined, 2));
         return true;
       case "/debug/pprof/profile":
-        await this.answerProfile(asked);
+        await this.sendProfile(asked);
         return true;
       default:
         return false;
@@ -88,22 +88,22 @@ export class Debugging {
 
   /** The texts are those of kube-apiserver. */
   private async setDetail(exchange: Exchange): Promise<void> {
-    if (exchange.method !== "PUT") return answerText(exchange, 406, "unsupported http method");
+    if (exchange.method !== "PUT") return sendText(exchange, 406, "unsupported http method");
     const text = Buffer.from(await exchange.body(longestFlag)).toString("utf8");
     if (!/^[+-]?\d{1,9}$/.test(text)) {
       const why = `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`;
       const story = `failed set klog.logging.verbosity ${text}: ${why}`;
-      return answerText(exchange, 400, story);
+      return sendText(exchange, 400, story);
     }
     this.options.logger.level = Number(text);
-    answerText(exchange, 200, `successfully set klog.logging.verbosity to ${text}`);
+    sendText(exchange, 200, `successfully set klog.logging.verbosity to ${text}`);
   }
 
-  private async answerProfile({ exchange, query, limit }: Asked): Promise<void> {
+  private async sendProfile({ exchange, query, limit }: Asked): Promise<void> {
     const seconds = Number(query.get("seconds") ?? usualSeconds);
     if (!(seconds > 0) || seconds * 1000 >= limit) {
       const story = `seconds must be more than 0 and less than ${limit / 1000}\n`;
-      return answerText(exchange, 400, story);
+      return sendText(exchange, 400, story);
     }
     try {
       const profile = await this.profiler.cpuProfile(seconds * 1000, exchange.signal);
@@ -111,24 +111,24 @@ export class Debugging {
         "content-type": "application/json",
         "content-disposition": 'attachment; filename="profile.cpuprofile"',
       };
-      answer(exchange, { status: 200, headers }, profile);
+      sendResponse(exchange, { status: 200, headers }, profile);
     } catch (error) {
       if (!(error instanceof ProfilerBusy)) throw exchange.reason ?? error;
-      answerText(exchange, 500, `Could not enable CPU profiling: ${error.message}\n`);
+      sendText(exchange, 500, `Could not enable CPU profiling: ${error.message}\n`);
     }
   }
 }
 
-function answerJson(exchange: Exchange, text: string): void {
+function sendJson(exchange: Exchange, text: string): void {
   const headers = { "content-type": "application/json" };
-  answer(exchange, { status: 200, headers }, `${text}\n`);
+  sendResponse(exchange, { status: 200, headers }, `${text}\n`);
 }
 
 /** @throws StatusError 406 unless the Accept header takes plain text. */
-function answerPlain(exchange: Exchange, text: string): void {
+function sendPlain(exchange: Exchange, text: string): void {
   const clauses = parseAccept(exchange.header("accept") || "*/*");
   if (!clauses.some((clause) => covers(clause, "text/plain")))
     throw notRepresentable(["text/plain"]);
   const headers = { "content-type": "text/plain; charset=utf-8" };
-  answer(exchange, { status: 200, headers }, text);
+  sendResponse(exchange, { status: 200, headers }, text);
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { Stalls } from "./event-loop-lag-monitor.ts";
+import { EventLoopLagMonitor } from "./event-loop-lag-monitor.ts";
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("stalls", () => {
   it("are noticed with their length, and nothing is noticed after the end", async () => {
     const heard: number[] = [];
-    const stalls = new Stalls((seconds) => heard.push(seconds));
+    const stalls = new EventLoopLagMonitor((seconds) => heard.push(seconds));
     stalls.start();
     await pause(20);
     const hold = (ms: number): void => {

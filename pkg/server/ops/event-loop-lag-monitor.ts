@@ -7,7 +7,7 @@ const tolerated = 50;
  * Notices when one piece of work holds the event loop, and everybody else waits: a timer that comes
  * late says how long.
  */
-export class Stalls {
+export class EventLoopLagMonitor {
   private timer: NodeJS.Timeout | undefined;
 
   /** `report` hears of each stall, in seconds. */

@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import type { Instruments, Query } from "#request";
-import { answerText } from "../response/response-writer.ts";
-import type { Closing } from "../transport/shutdown.ts";
+import { sendText } from "../response/response-writer.ts";
+import type { Shutdown } from "../transport/shutdown.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { healthMetrics } from "../metrics/definitions.ts";
 
@@ -23,14 +23,14 @@ const startPrefix = "poststarthook/";
 
 export interface HealthOptions {
   readonly checks: readonly HealthCheck[];
-  readonly closing: Closing;
+  readonly closing: Shutdown;
   readonly instruments: Instruments;
   readonly clock: Clock;
   /** For so many milliseconds `/livez` does not mind that the start is not over. */
   readonly livezGraceMs: number;
 }
 
-/** Answers `/livez`, `/readyz/<check>` and the like, for any method. */
+/** Serves `/livez`, `/readyz/<check>` and the like, for any method. */
 export class Health {
   private readonly checks: readonly HealthCheck[];
   private readonly patientUntil: number;
@@ -48,7 +48,7 @@ export class Health {
     this.patientUntil = clock.monotonic() + livezGraceMs;
   }
 
-  /** Every path that it answers. */
+  /** Every path that it serves. */
   get paths(): readonly string[] {
     return endpoints.flatMap((endpoint) => [
       `/${endpoint}`,
@@ -57,21 +57,21 @@ export class Health {
   }
 
   /** False when the path is none of health. */
-  async answer(exchange: Exchange, path: string, query: Query): Promise<boolean> {
+  async serve(exchange: Exchange, path: string, query: Query): Promise<boolean> {
     const [, first, ...rest] = path.split("/");
     const endpoint = endpoints.find((known) => known === first);
     const name = rest.length === 0 ? undefined : rest.join("/");
     if (endpoint === undefined || name === "") return false;
     const checks = this.checksOf(endpoint);
     if (name === undefined) {
-      await this.answerAll(exchange, { endpoint, checks, query });
+      await this.sendAll(exchange, { endpoint, checks, query });
       return true;
     }
     const check = checks.find((candidate) => candidate.name === name);
     if (check === undefined) return false;
     const fault = await this.faultOf(check, endpoint);
-    if (fault === undefined) answerText(exchange, 200, "ok");
-    else answerText(exchange, 500, `internal server error: ${fault}\n`);
+    if (fault === undefined) sendText(exchange, 200, "ok");
+    else sendText(exchange, 500, `internal server error: ${fault}\n`);
     return true;
   }
 
@@ -79,7 +79,7 @@ export class Health {
     return this.checks.filter((check) => check.endpoints?.includes(endpoint) ?? true);
   }
 
-  private async answerAll(
+  private async sendAll(
     exchange: Exchange,
     asked: { endpoint: HealthEndpoint; checks: readonly HealthCheck[]; query: Query },
   ): Promise<void> {
@@ -102,8 +102,8 @@ export class Health {
       lines.push(`warn: some health checks cannot be excluded: no matches for ${names.join(", ")}`);
     }
     const verbose = `${lines.join("\n")}\n${endpoint} check ${failed ? "failed" : "passed"}\n`;
-    if (failed) return answerText(exchange, 500, verbose);
-    answerText(exchange, 200, query.has("verbose") ? verbose : "ok");
+    if (failed) return sendText(exchange, 500, verbose);
+    sendText(exchange, 200, query.has("verbose") ? verbose : "ok");
   }
 
   /** The message of a check that fails, undefined for one that passes. */

@@ -75,12 +75,12 @@ describe("streams", () => {
   const proxy = "/api/v1/namespaces/ns/pods/https:p:8443/proxy";
 
   it("passes path, query and body on as they were sent", async () => {
-    const answer = await ask(`${proxy}/a%2Fb/c/?x=1%20&y`, {
+    const response = await ask(`${proxy}/a%2Fb/c/?x=1%20&y`, {
       method: "PUT",
       body: "hello",
       headers: { "x-own": "1", authorization: "Bearer secret", "x-remote-user": "x" },
     });
-    assert.deepEqual([answer.status, await answer.text()], [200, "PUT /a%2Fb/c/?x=1%20&y"]);
+    assert.deepEqual([response.status, await response.text()], [200, "PUT /a%2Fb/c/?x=1%20&y"]);
     const [{ request, body }] = received as [(typeof received)[0]];
     assert.equal(body, "hello");
     assert.equal(request.headers["x-own"], "1");
@@ -98,19 +98,19 @@ describe("streams", () => {
 
   it("tells when there is nobody", async () => {
     to = { port: "1" };
-    const answer = await ask(`${proxy}/x`);
-    const { message } = (await answer.json()) as { message: string };
-    assert.equal(answer.status, 503);
+    const response = await ask(`${proxy}/x`);
+    const { message } = (await response.json()) as { message: string };
+    assert.equal(response.status, 503);
     const refused = "dial tcp 127.0.0.1:1: connect: connection refused";
     assert.equal(message, `error trying to reach service: ${refused}`);
   });
 
-  it("answers logs as text, what the kubelet refuses as a Status, and nothing as 204", async () => {
+  it("responds with logs as text, what the kubelet refuses as a Status, and nothing as 204", async () => {
     const log = "/api/v1/namespaces/ns/pods/p/log";
     to = { use: "log", path: "/containerLogs/ns/p/c", query: "follow=true" };
-    const answer = await ask(`${log}?follow=1`);
-    assert.equal(answer.headers.get("content-type"), "text/plain");
-    assert.equal(await answer.text(), "GET /containerLogs/ns/p/c?follow=true");
+    const response = await ask(`${log}?follow=1`);
+    assert.equal(response.headers.get("content-type"), "text/plain");
+    assert.equal(await response.text(), "GET /containerLogs/ns/p/c?follow=true");
     to = { use: "log", path: "/gone", query: "" };
     const gone = await ask(log);
     const status = (await gone.json()) as any;
@@ -144,7 +144,7 @@ describe("streams", () => {
     assert.equal(echoed, "ping");
   });
 
-  it("answers requests as usual that only offer an upgrade", async () => {
+  it("responds with requests as usual that only offer an upgrade", async () => {
     const status = await new Promise<number>((resolve, reject) => {
       const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c" };
       const request = http.get(url("/version"), { headers }, (response) => {

@@ -12,10 +12,10 @@ import {
 } from "#meta";
 import type { Destination, Registry, Target } from "#registry";
 import type { Query, RequestInfo, User } from "#request";
-import type { Closing } from "../transport/shutdown.ts";
+import type { Shutdown } from "../transport/shutdown.ts";
 import { ClientGone, type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { StreamRoute } from "../routes/resource-route.ts";
-import { DialFault, type TunnelAnswer, type Tunnels, urlOf } from "./tunnels.ts";
+import { DialFault, type TunnelResponse, type Tunnels, urlOf } from "./tunnels.ts";
 
 /** What streams take beside the request. */
 export interface StreamParts {
@@ -23,7 +23,7 @@ export interface StreamParts {
   readonly registry: Registry;
   readonly tunnels: Tunnels;
   /** Streams are cut when the server closes: they would have no end of their own. */
-  readonly closing: Closing;
+  readonly closing: Shutdown;
 }
 
 export interface StreamRequest {
@@ -34,13 +34,13 @@ export interface StreamRequest {
   readonly stream: StreamRoute;
 }
 
-/** Passes a request on to a kubelet or to what runs in the cluster, and its answer back. */
+/** Passes a request on to a kubelet or to what runs in the cluster, and its response back. */
 export async function runStream(parts: StreamParts, request: StreamRequest): Promise<void> {
   const { exchange, query, user, stream } = request;
   const { rawPath, rawQuery, prefix } = partsOf(request);
   const target: Target = { ...stream, user, life: exchange, userAgent: "" };
   const to = await parts.registry.connect(target, { query, rawQuery, rawPath });
-  if (to === undefined) return answerNothing(exchange);
+  if (to === undefined) return sendNoContent(exchange);
   if (to.use === "upgrade" && exchange.upgrade === undefined) {
     throw badRequest("Upgrade request required");
   }
@@ -48,9 +48,9 @@ export async function runStream(parts: StreamParts, request: StreamRequest): Pro
   const passing = { exchange, to, prefix, resource: stream };
   const forget = parts.closing.add(() => exchange.abort(new ClientGone("the server closes")));
   try {
-    const answer = await opened(parts, passing);
-    if (answer.kind === "answer") await passAnswer(answer.message, passing);
-    else await join(answer, exchange);
+    const response = await opened(parts, passing);
+    if (response.kind === "response") await forwardResponse(response.message, passing);
+    else await join(response, exchange);
   } finally {
     forget();
   }
@@ -76,9 +76,9 @@ function trailing({ path }: RequestInfo): number {
   return /\/*$/.exec(path)?.[0].length ?? 0;
 }
 
-function answerNothing({ sink }: Exchange): void {
-  sink.start(204, {});
-  sink.end();
+function sendNoContent({ response }: Exchange): void {
+  response.start(204, {});
+  response.end();
 }
 
 function isBareProxy(to: Destination, { method, upgrade }: Exchange): boolean {
@@ -87,9 +87,9 @@ function isBareProxy(to: Destination, { method, upgrade }: Exchange): boolean {
 }
 
 /** Relative links of the page behind a proxy only work below a path that ends in a slash. */
-function redirectToRoot({ sink }: Exchange, path: string, query: string): void {
-  sink.start(301, { location: query === "" ? path : `${path}?${query}` });
-  sink.end();
+function redirectToRoot({ response }: Exchange, path: string, query: string): void {
+  response.start(301, { location: query === "" ? path : `${path}?${query}` });
+  response.end();
 }
 
 interface Passing {
@@ -100,7 +100,10 @@ interface Passing {
   readonly resource: StreamRoute;
 }
 
-async function opened({ tunnels, catalog }: StreamParts, passing: Passing): Promise<TunnelAnswer> {
+async function opened(
+  { tunnels, catalog }: StreamParts,
+  passing: Passing,
+): Promise<TunnelResponse> {
   const { exchange, to } = passing;
   const { method, signal } = exchange;
   try {
@@ -165,19 +168,19 @@ function forwarded(
   return headers;
 }
 
-async function passAnswer(message: IncomingMessage, passing: Passing): Promise<void> {
+async function forwardResponse(message: IncomingMessage, passing: Passing): Promise<void> {
   const { exchange, to } = passing;
   const status = message.statusCode ?? 502;
   if (to.use === "log" && (status < 200 || status > 206)) throw await refusal(message, passing);
-  const { sink } = exchange;
-  sink.start(status, to.use === "log" ? logHeaders(message) : returned(message, passing));
-  sink.flush();
+  const { response } = exchange;
+  response.start(status, to.use === "log" ? logHeaders(message) : returned(message, passing));
+  response.flush();
   try {
     for await (const chunk of message) {
-      const wait = sink.write([chunk as Uint8Array]);
+      const wait = response.write([chunk as Uint8Array]);
       if (wait !== undefined) await wait;
     }
-    sink.end();
+    response.end();
   } catch (error) {
     if (exchange.signal.aborted) throw exchange.signal.reason;
     throw error;
@@ -268,18 +271,18 @@ function generic(code: number): { readonly reason: string; readonly words: strin
   }
 }
 
-type Upgraded = Extract<TunnelAnswer, { readonly kind: "upgraded" }>;
+type Upgraded = Extract<TunnelResponse, { readonly kind: "upgraded" }>;
 
 /** Lets both ends speak with each other until one leaves. */
-async function join(answer: Upgraded, exchange: Exchange): Promise<void> {
+async function join(response: Upgraded, exchange: Exchange): Promise<void> {
   const { upgrade } = exchange;
-  const { socket: far, head, message } = answer;
+  const { socket: far, head, message } = response;
   if (upgrade === undefined) {
     far.destroy();
     throw internalError("the backend speaks another protocol unasked");
   }
   const near = upgrade.socket;
-  exchange.sink.handOver(message.statusCode ?? 101);
+  exchange.response.handOver(message.statusCode ?? 101);
   near.write(switching(message));
   near.write(head);
   far.write(upgrade.head);

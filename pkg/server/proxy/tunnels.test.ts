@@ -49,9 +49,9 @@ describe("tunnels to kubelets", () => {
   const open = (tunnels: Tunnels, destination: Destination, headers = {}) =>
     tunnels.open(destination, { method: "GET", headers, signal: AbortSignal.timeout(5_000) });
   const textOf = async (tunnels: Tunnels, destination = to()): Promise<string> => {
-    const answer = await open(tunnels, destination);
+    const response = await open(tunnels, destination);
     let text = "";
-    for await (const chunk of answer.message) text += String(chunk);
+    for await (const chunk of response.message) text += String(chunk);
     return text;
   };
 
@@ -69,13 +69,13 @@ describe("tunnels to kubelets", () => {
     assert.match(await textOf(new Tunnels({})), /^nobody /);
   });
 
-  it("hands an upgraded connection over with what came behind the answer", async () => {
+  it("hands an upgraded connection over with what came behind the response", async () => {
     const headers = { connection: "Upgrade", upgrade: "x" };
-    const answer = await open(new Tunnels({}), to({ use: "upgrade" }), headers);
-    assert.ok(answer.kind === "upgraded");
-    const first = answer.head.byteLength > 0 ? answer.head : await onceData(answer.socket);
+    const response = await open(new Tunnels({}), to({ use: "upgrade" }), headers);
+    assert.ok(response.kind === "upgraded");
+    const first = response.head.byteLength > 0 ? response.head : await onceData(response.socket);
     assert.equal(Buffer.from(first).toString(), "hi");
-    answer.socket.destroy();
+    response.socket.destroy();
   });
 
   it("words failures as Go does", async () => {

@@ -21,9 +21,9 @@ export interface TunnelRequest {
   readonly signal: AbortSignal;
 }
 
-/** What the other end answered. */
-export type TunnelAnswer =
-  | { readonly kind: "answer"; readonly message: IncomingMessage }
+/** Response of the backend. */
+export type TunnelResponse =
+  | { readonly kind: "response"; readonly message: IncomingMessage }
   /** It speaks another protocol from here on. */
   | {
       readonly kind: "upgraded";
@@ -53,7 +53,7 @@ export class Tunnels {
   }
 
   /** Throws DialFault, or the signal's reason. */
-  open(to: Destination, request: TunnelRequest): Promise<TunnelAnswer> {
+  open(to: Destination, request: TunnelRequest): Promise<TunnelResponse> {
     return new Promise((resolve, reject) => {
       const { body, signal } = request;
       const outgoing = this.start(to, request);
@@ -68,7 +68,7 @@ export class Tunnels {
         const secured = to.scheme === "https" ? "secureConnect" : "connect";
         socket.once(secured, () => clearTimeout(timer));
       });
-      outgoing.once("response", (message) => resolve({ kind: "answer", message }));
+      outgoing.once("response", (message) => resolve({ kind: "response", message }));
       outgoing.once("upgrade", (message, socket, head) => {
         signal.removeEventListener("abort", abort);
         resolve({ kind: "upgraded", message, socket, head });

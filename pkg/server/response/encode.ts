@@ -71,7 +71,7 @@ const QUOTE = 0x22;
 
 /**
  * Writes a member of a JSON list, with a comma before it, to its place in `into`, where there must
- * be room for its bytes and MEMBER_OVERHEAD more. Answers the place behind; 0 for an item that
+ * be room for its bytes and MEMBER_OVERHEAD more. Returns the offset behind it; 0 for an item that
  * cannot be spliced.
  */
 export function writeMember(item: Item, into: Buffer, start: number): number {
@@ -87,7 +87,7 @@ export function writeMember(item: Item, into: Buffer, start: number): number {
   return at + rest.byteLength;
 }
 
-/** A positive whole number in decimal; answers the place behind. */
+/** A positive whole number in decimal; returns the offset behind it. */
 function writeDigits(into: Buffer, start: number, value: number): number {
   let end = start;
   for (let rest = value; rest >= 1; rest = Math.floor(rest / 10)) end++;
@@ -191,7 +191,7 @@ const LIST_ITEM_TAG = 0x12;
 /** Tag and length of an item of a Protobuf list at most. */
 export const LONGEST_PREFIX = 11;
 
-/** Writes an item of a Protobuf list to its place in `into`; answers the place behind. */
+/** Writes an item of a Protobuf list to its place in `into`; returns the offset behind it. */
 export function writeMessage(into: Buffer, start: number, message: Uint8Array): number {
   let at = start;
   into[at++] = LIST_ITEM_TAG;

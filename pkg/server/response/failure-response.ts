@@ -1,11 +1,11 @@
 import type { StatusError } from "#meta";
-import { answer, warningHeaders } from "./response-writer.ts";
+import { sendResponse, warningHeaders } from "./response-writer.ts";
 import { statusBody } from "./encode.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { mediaTypes, negotiateFailure, wantsPretty } from "./negotiation.ts";
 
 /** Sends a failure in the format that the client takes, else in JSON. */
-export function answerFailure(exchange: Exchange, failure: StatusError): void {
+export function sendFailure(exchange: Exchange, failure: StatusError): void {
   const { status, code, headers, warnings } = failure;
   const negotiated = negotiateFailure(exchange.header("accept"));
   const pretty = wantsPretty(undefined, exchange.header("user-agent"));
@@ -17,7 +17,7 @@ export function answerFailure(exchange: Exchange, failure: StatusError): void {
     ...lowerCased(headers),
     "content-type": mediaTypes[negotiated.format],
   };
-  answer(exchange, { status: code, headers: all }, body);
+  sendResponse(exchange, { status: code, headers: all }, body);
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -50,7 +50,7 @@ describe("negotiation", () => {
     assert.match(chosen(accept, "list"), /^406 only/);
   });
 
-  it("answers errors in JSON when nothing else fits", () => {
+  it("sends errors in JSON when nothing else fits", () => {
     assert.equal(negotiateFailure("application/json;as=Table").format, "json");
     assert.equal(negotiateFailure("application/yaml").format, "yaml");
   });

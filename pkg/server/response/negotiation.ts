@@ -1,7 +1,7 @@
 import { badRequest, genericFailure, notAcceptable, unsupportedMediaType } from "#meta";
 import { notRepresentable } from "./failures.ts";
 
-/** How answers and bodies are spelled. */
+/** How responses and bodies are spelled. */
 export type Format = "json" | "yaml" | "protobuf";
 
 export const mediaTypes: Readonly<Record<Format, string>> = {

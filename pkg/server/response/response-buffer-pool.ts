@@ -2,21 +2,21 @@ import { memoize } from "#base";
 import { seatsTaken } from "./failures.ts";
 import type { Limits } from "../limits.ts";
 
-/** What a large answer has in memory at a time: a chunk being filled, one being sent, copies. */
+/** What a large response has in memory at a time: a chunk being filled, one being sent, copies. */
 const CHUNKS = 4;
 const SMALLEST = 16 * 1024;
 const LARGEST = 128 * 1024;
-/** Chunks that are kept for the next answers. */
+/** Chunks that are kept for the next responses. */
 const KEPT = 64;
 
 /**
- * A fixed amount of memory for all answers that leave in several chunks. Each has a few chunks at a
- * time and waits for its client before it makes the next one; the more answers there are, the
+ * A fixed amount of memory for all responses that leave in several chunks. Each has a few chunks at a
+ * time and waits for its client before it makes the next one; the more responses there are, the
  * smaller their chunks, and when even the smallest do not fit, a request is told to come later.
  *
- *     256 MiB, chunks 128 KiB at most: 512 answers have whole chunks, 1024 halves, 4096 the least
+ *     256 MiB, chunks 128 KiB at most: 512 responses have whole chunks, 1024 halves, 4096 the least
  */
-export class AnswerMemory {
+export class ResponseBufferPool {
   private active = 0;
   private readonly free: Buffer[] = [];
 
@@ -26,7 +26,7 @@ export class AnswerMemory {
     private readonly retryAfterSeconds: number,
   ) {}
 
-  /** An answer begins to leave in chunks. Throws 429 when there is no room for another one. */
+  /** A response begins to leave in chunks. Throws 429 when there is no room for another one. */
   enter(): void {
     if ((this.active + 1) * CHUNKS * SMALLEST > this.budget) {
       throw seatsTaken(this.retryAfterSeconds);
@@ -57,6 +57,7 @@ export class AnswerMemory {
 }
 
 /** The memory of the server that has these limits. */
-export const answerMemoryOf = memoize(
-  ({ answerBytes, retryAfterSeconds }: Limits) => new AnswerMemory(answerBytes, retryAfterSeconds),
+export const responseBufferPoolOf = memoize(
+  ({ responseBufferBytes, retryAfterSeconds }: Limits) =>
+    new ResponseBufferPool(responseBufferBytes, retryAfterSeconds),
 );

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { seededRandom } from "#base";
 import { StatusError } from "#meta";
-import { AnswerWriter } from "./response-writer.ts";
-import { AnswerMemory } from "./response-buffer-pool.ts";
-import type { AnswerHeaders, Sink } from "../transport/exchange.ts";
-import { CountingSink } from "../transport/counting-response-stream.ts";
+import { ResponseWriter } from "./response-writer.ts";
+import { ResponseBufferPool } from "./response-buffer-pool.ts";
+import type { ResponseHeaders, ResponseStream } from "../transport/exchange.ts";
+import { CountingResponseStream } from "../transport/counting-response-stream.ts";
 
 /** Keeps what is written; every write is to be waited for when `slow`. */
-class TestSink extends CountingSink {
+class TestResponseStream extends CountingResponseStream {
   readonly chunks: Uint8Array[] = [];
-  headers: AnswerHeaders = {};
+  headers: ResponseHeaders = {};
   ended = false;
   waiting = 0;
 
@@ -21,7 +21,7 @@ class TestSink extends CountingSink {
   get closed(): boolean {
     return this.ended;
   }
-  begin(_status: number, headers: AnswerHeaders): void {
+  begin(_status: number, headers: ResponseHeaders): void {
     this.headers = headers;
   }
   flush(): void {}
@@ -57,22 +57,22 @@ class TestSink extends CountingSink {
   }
 }
 
-const plenty = new AnswerMemory(64 * 2 ** 20, 1);
+const plenty = new ResponseBufferPool(64 * 2 ** 20, 1);
 
-function writerTo(sink: Sink, gzipAbove?: number, memory = plenty): AnswerWriter {
-  return new AnswerWriter(sink, { status: 200, headers: {}, gzipAbove, memory });
+function writerTo(response: ResponseStream, gzipAbove?: number, memory = plenty): ResponseWriter {
+  return new ResponseWriter(response, { status: 200, headers: {}, gzipAbove, memory });
 }
 
-describe("answers", () => {
+describe("response writer", () => {
   it("announce their size when they are small", async () => {
-    const sink = new TestSink();
-    const writer = writerTo(sink);
+    const response = new TestResponseStream();
+    const writer = writerTo(response);
     await writer.write("grüße ");
     await writer.write(Buffer.from("world"));
     await writer.end();
-    assert.equal(sink.bytes.toString(), "grüße world");
-    assert.equal(sink.headers["content-length"], "13");
-    assert.equal(sink.chunks.length, 1);
+    assert.equal(response.bytes.toString(), "grüße world");
+    assert.equal(response.headers["content-length"], "13");
+    assert.equal(response.chunks.length, 1);
   });
 
   for (const gzipAbove of [undefined, 20_000]) {
@@ -80,8 +80,8 @@ describe("answers", () => {
       const seed = Date.now() % 1_000_000_007;
       const random = seededRandom(seed);
       for (let round = 0; round < 30; round++) {
-        const sink = new TestSink(random.below(2) === 0);
-        const writer = writerTo(sink, gzipAbove);
+        const response = new TestResponseStream(random.below(2) === 0);
+        const writer = writerTo(response, gzipAbove);
         const expected: Buffer[] = [];
         for (let pieces = random.below(60); pieces > 0; pieces--) {
           const length = random.below(4) === 0 ? random.below(200_000) : random.below(3000);
@@ -98,53 +98,53 @@ describe("answers", () => {
         await writer.end();
         writer.abandon();
         const whole = Buffer.concat(expected);
-        const zipped = sink.headers["content-encoding"] === "gzip";
-        const got = zipped ? gunzipSync(sink.bytes) : sink.bytes;
+        const zipped = response.headers["content-encoding"] === "gzip";
+        const got = zipped ? gunzipSync(response.bytes) : response.bytes;
         assert.ok(got.equals(whole), `${got.length} of ${whole.length} bytes, seed ${seed}`);
         assert.equal(zipped, gzipAbove !== undefined && whole.length > gzipAbove);
-        assert.ok(sink.ended);
+        assert.ok(response.ended);
       }
     });
   }
 
   it("share a fixed amount of memory, and the last ones are told to come later", async () => {
-    const memory = new AnswerMemory(40 * 4 * 16 * 1024, 3);
-    const write = async (writer: AnswerWriter, bytes: number): Promise<void> => {
+    const memory = new ResponseBufferPool(40 * 4 * 16 * 1024, 3);
+    const write = async (writer: ResponseWriter, bytes: number): Promise<void> => {
       for (let left = bytes; left > 0; left -= 1000) {
         await writer.reserve(1000);
         writer.at += writer.room.write("x".repeat(1000), writer.at);
       }
     };
-    const sinks = Array.from({ length: 40 }, () => new TestSink(true));
-    const writers = sinks.map((sink) => writerTo(sink, undefined, memory));
+    const streams = Array.from({ length: 40 }, () => new TestResponseStream(true));
+    const writers = streams.map((response) => writerTo(response, undefined, memory));
     await Promise.all(writers.map((writer) => write(writer, 200_000)));
     await Promise.all(writers.map((writer) => write(writer, 200_000)));
     assert.ok(
-      sinks.every(({ chunks }) => chunks.at(-1)!.byteLength <= 17_000),
+      streams.every(({ chunks }) => chunks.at(-1)!.byteLength <= 17_000),
       "small chunks",
     );
-    const small = new TestSink();
+    const small = new TestResponseStream();
     const one = writerTo(small, undefined, memory);
-    await one.write("a small answer needs none of it");
+    await one.write("a small response needs none of it");
     await one.end();
-    const late = writerTo(new TestSink(), undefined, memory);
+    const late = writerTo(new TestResponseStream(), undefined, memory);
     await assert.rejects(write(late, 200_000), (error: unknown) => {
       return error instanceof StatusError && error.code === 429;
     });
     late.abandon();
     writers[0]!.abandon();
-    await write(writerTo(new TestSink(), undefined, memory), 200_000);
+    await write(writerTo(new TestResponseStream(), undefined, memory), 200_000);
   });
 
   it("leave in chunks of a bounded size", async () => {
-    const sink = new TestSink();
-    const writer = writerTo(sink);
+    const response = new TestResponseStream();
+    const writer = writerTo(response);
     for (let i = 0; i < 2000; i++) {
       await writer.reserve(1100);
       writer.at += writer.room.write("x".repeat(1000), writer.at);
     }
     await writer.end();
-    assert.equal(sink.bytes.length, 2_000_000);
-    assert.ok(sink.chunks.every(({ byteLength }) => byteLength <= 128 * 1024));
+    assert.equal(response.bytes.length, 2_000_000);
+    assert.ok(response.chunks.every(({ byteLength }) => byteLength <= 128 * 1024));
   });
 });

@@ -1,35 +1,35 @@
 import { constants, createGzip, type Gzip } from "node:zlib";
 import type { Awaitable } from "#base";
-import type { AnswerMemory } from "./response-buffer-pool.ts";
-import type { AnswerHeaders, Exchange, Sink } from "../transport/exchange.ts";
+import type { ResponseBufferPool } from "./response-buffer-pool.ts";
+import type { ResponseHeaders, Exchange, ResponseStream } from "../transport/exchange.ts";
 
-/** The first chunk is small, since most answers are; when it is full, they get a whole one. */
+/** The first chunk is small, since most responses are; when it is full, they get a whole one. */
 const FIRST_BYTES = 16 * 1024;
 /** Pieces of at least so many bytes are sent as they are; smaller ones are copied together. */
 const LARGE_PIECE = 16 * 1024;
 const nothing = Buffer.alloc(0);
 
-export interface AnswerOptions {
+export interface ResponseOptions {
   readonly status: number;
-  readonly headers: AnswerHeaders;
-  /** Answers of more bytes than this are compressed; undefined = never. */
+  readonly headers: ResponseHeaders;
+  /** Responses of more bytes than this are compressed; undefined = never. */
   readonly gzipAbove: number | undefined;
-  /** Where the chunks of large answers come from. */
-  readonly memory: AnswerMemory;
+  /** Where the chunks of large responses come from. */
+  readonly memory: ResponseBufferPool;
 }
 
 /**
- * Writes a body piece by piece: small pieces are gathered, the size of small answers is
+ * Writes a body piece by piece: small pieces are gathered, the size of small responses is
  * announced, large ones are compressed if the client takes that, and whoever writes waits for a
  * slow client. Until the first batch leaves nothing is sent, so that an early failure still can
- * become an error answer.
+ * become an error response.
  */
-export class AnswerWriter {
+export class ResponseWriter {
   /** Where whoever has reserved room writes next. */
   at = 0;
   /** Reserved room; what is before `at` is to be sent. */
   private chunk: Buffer = nothing;
-  /** What came before the first chunk; small answers never need one. */
+  /** What came before the first chunk; small responses never need one. */
   private pieces: (string | Uint8Array)[] = [];
   private size = 0;
   private gzip: Gzip | undefined;
@@ -37,8 +37,8 @@ export class AnswerWriter {
   private entered = false;
 
   constructor(
-    private readonly sink: Sink,
-    private readonly options: AnswerOptions,
+    private readonly response: ResponseStream,
+    private readonly options: ResponseOptions,
   ) {}
 
   /** Room of the size that was reserved, to be written from `at` on, which then is moved. */
@@ -89,17 +89,17 @@ export class AnswerWriter {
 
   async end(): Promise<void> {
     const { status, headers, gzipAbove = Infinity } = this.options;
-    if (!this.sink.started && this.size + this.at <= gzipAbove) {
-      this.sink.start(status, { "content-length": `${this.size + this.at}`, ...headers });
+    if (!this.response.started && this.size + this.at <= gzipAbove) {
+      this.response.start(status, { "content-length": `${this.size + this.at}`, ...headers });
     }
     const isSmall = this.chunk === nothing && this.size <= FIRST_BYTES;
-    if (isSmall && this.sink.started && this.gzip === undefined) {
-      return this.sink.end(joined(this.pieces, this.size));
+    if (isSmall && this.response.started && this.gzip === undefined) {
+      return this.response.end(joined(this.pieces, this.size));
     }
     const wait = this.flush();
     // What is left then leaves together with the end.
-    if (this.gzip === undefined) this.sink.end();
-    // A share of the memory is taken until the answer has left.
+    if (this.gzip === undefined) this.response.end();
+    // A share of the memory is taken until the response has left.
     if (this.entered) await wait;
     this.gzip?.end();
     await this.gzipEnded;
@@ -119,7 +119,7 @@ export class AnswerWriter {
   }
 
   private flush(): Promise<void> | undefined {
-    if (!this.sink.started) this.begin();
+    if (!this.response.started) this.begin();
     const { chunk, at, pieces } = this;
     this.chunk = nothing;
     this.at = 0;
@@ -132,7 +132,7 @@ export class AnswerWriter {
 
   private send(batch: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
     const { gzip } = this;
-    if (gzip === undefined) return this.sink.write(batch, free);
+    if (gzip === undefined) return this.response.write(batch, free);
     let hasRoom = true;
     for (const bytes of batch) hasRoom = gzip.write(bytes);
     return hasRoom ? undefined : new Promise((resolve) => onceEither(gzip, resolve));
@@ -142,42 +142,46 @@ export class AnswerWriter {
     const { status, headers, gzipAbove, memory } = this.options;
     memory.enter();
     this.entered = true;
-    if (gzipAbove === undefined) return this.sink.start(status, headers);
-    this.sink.start(status, { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" });
+    if (gzipAbove === undefined) return this.response.start(status, headers);
+    this.response.start(status, {
+      ...headers,
+      "content-encoding": "gzip",
+      vary: "Accept-Encoding",
+    });
     const gzip = createGzip({ level: constants.Z_BEST_SPEED });
     this.gzip = gzip;
     gzip.on("data", (chunk: Uint8Array) => {
-      const wait = this.sink.write([chunk]);
+      const wait = this.response.write([chunk]);
       if (wait === undefined) return;
       gzip.pause();
       void wait.then(() => gzip.resume());
     });
     this.gzipEnded = new Promise((resolve) => {
       gzip.once("close", resolve);
-      gzip.once("end", () => this.sink.end());
+      gzip.once("end", () => this.response.end());
     });
   }
 }
 
-/** Sends an answer of which all pieces are at hand; a small one leaves at once. */
-export function answerPieces(
-  sink: Sink,
-  options: AnswerOptions,
+/** Sends a response of which all pieces are at hand; a small one leaves at once. */
+export function sendPieces(
+  response: ResponseStream,
+  options: ResponseOptions,
   pieces: readonly (string | Uint8Array)[],
 ): Awaitable<void> {
   const { status, headers, gzipAbove = Infinity } = options;
   const size = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
-  if (size > Math.min(FIRST_BYTES, gzipAbove)) return writePieces(sink, options, pieces);
-  sink.start(status, { "content-length": `${size}`, ...headers });
-  return sink.end(joined(pieces, size));
+  if (size > Math.min(FIRST_BYTES, gzipAbove)) return writePieces(response, options, pieces);
+  response.start(status, { "content-length": `${size}`, ...headers });
+  return response.end(joined(pieces, size));
 }
 
 async function writePieces(
-  sink: Sink,
-  options: AnswerOptions,
+  response: ResponseStream,
+  options: ResponseOptions,
   pieces: readonly (string | Uint8Array)[],
 ): Promise<void> {
-  const writer = new AnswerWriter(sink, options);
+  const writer = new ResponseWriter(response, options);
   try {
     for (const piece of pieces) await writer.write(piece);
     await writer.end();
@@ -204,7 +208,7 @@ function bytesOf(piece: string | Uint8Array): Uint8Array {
   return typeof piece === "string" ? Buffer.from(piece) : piece;
 }
 
-/** Answers how many bytes the piece has. */
+/** Returns the length of the piece in bytes. */
 function copyInto(bytes: Buffer, at: number, piece: string | Uint8Array): number {
   if (typeof piece === "string") return bytes.write(piece, at);
   bytes.set(piece, at);
@@ -227,24 +231,24 @@ export function gzipAbove(exchange: Exchange, threshold: number): number | undef
   return accepted?.some((coding) => coding.trim() === "gzip") ? threshold : undefined;
 }
 
-/** Sends a whole answer at once. */
-export function answer(
+/** Sends a whole response at once. */
+export function sendResponse(
   exchange: Exchange,
-  options: { readonly status: number; readonly headers: AnswerHeaders },
+  options: { readonly status: number; readonly headers: ResponseHeaders },
   body: string | Uint8Array,
 ): void {
   const bytes = typeof body === "string" ? Buffer.from(body, "utf8") : body;
-  const { sink } = exchange;
-  sink.start(options.status, { "content-length": `${bytes.byteLength}`, ...options.headers });
-  sink.end(exchange.method === "HEAD" ? undefined : bytes);
+  const { response } = exchange;
+  response.start(options.status, { "content-length": `${bytes.byteLength}`, ...options.headers });
+  response.end(exchange.method === "HEAD" ? undefined : bytes);
 }
 
-export function answerText(exchange: Exchange, status: number, text: string): void {
+export function sendText(exchange: Exchange, status: number, text: string): void {
   const headers = {
     "content-type": "text/plain; charset=utf-8",
     "x-content-type-options": "nosniff",
   };
-  answer(exchange, { status, headers }, text);
+  sendResponse(exchange, { status, headers }, text);
 }
 
 /** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
@@ -258,8 +262,8 @@ const mostWarning = 4096;
 const longestWarning = 256;
 
 /**
- * Warning headers of an answer: each text once. Texts that are too much together are cut, and those
- * that are too many are left out, so that clients can read the answer.
+ * Warning headers of a response: each text once. Texts that are too much together are cut, and those
+ * that are too many are left out, so that clients can read the response.
  */
 export function warningHeaders(texts: readonly string[]): readonly string[] {
   const all = [...new Set(texts)].filter((text) => text !== "");

@@ -2,12 +2,12 @@ import { Router } from "@koa/router";
 import { turns } from "#base";
 import { type Catalog, genericFailure } from "#meta";
 import type { Query, RequestInfo } from "#request";
-import { answer, answerText, gzipAbove, AnswerWriter } from "../response/response-writer.ts";
-import { answerMemoryOf } from "../response/response-buffer-pool.ts";
+import { sendResponse, sendText, gzipAbove, ResponseWriter } from "../response/response-writer.ts";
+import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
 import type { Debugging } from "../ops/debugging.ts";
-import { discoveryAnswer, rootAnswer } from "../discovery/discovery.ts";
-import type { DocumentAnswer } from "../discovery/document-response.ts";
-import { openApiAnswer } from "../openapi/openapi.ts";
+import { discoveryResponse, rootResponse } from "../discovery/discovery.ts";
+import type { DocumentResponse } from "../discovery/document-response.ts";
+import { openApiResponse } from "../openapi/openapi.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { notRepresentable } from "../response/failures.ts";
 import type { Health } from "../ops/health.ts";
@@ -44,7 +44,7 @@ const prefixes: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Names the family of a path that is no resource; requests inside the process have no Koa context,
- * so the router only matches and the stages answer.
+ * so the router only matches and the stages response.
  */
 const families = new Router({ sensitive: true, strict: true });
 for (const [family, paths] of Object.entries(prefixes)) {
@@ -52,38 +52,38 @@ for (const [family, paths] of Object.entries(prefixes)) {
 }
 
 /** Everything that is no resource: health, metrics, documents; the rest is 404. */
-export async function answerNonResource(
+export async function serveNonResource(
   parts: NonResourceParts,
   { exchange, info, query }: NonResourceRequest,
 ): Promise<void> {
   const { path } = info;
   const family = families.match(path, exchange.method).path.at(-1)?.name;
-  if (family === "health" && (await parts.health.answer(exchange, path, query))) return;
+  if (family === "health" && (await parts.health.serve(exchange, path, query))) return;
   if (family === "debug" && parts.debugging !== undefined) {
     const limit = parts.limits.requestTimeout;
-    if (await parts.debugging.answer({ exchange, path, query, limit })) return;
+    if (await parts.debugging.serve({ exchange, path, query, limit })) return;
   }
   if (family === "metrics") {
     const { metrics } = parts;
-    return answerMetrics(exchange, await (path === "/metrics" ? metrics.text() : metrics.slis()));
+    return sendMetrics(exchange, await (path === "/metrics" ? metrics.text() : metrics.slis()));
   }
   if (path === "/") {
     const others = [...parts.health.paths, ...(parts.debugging?.paths ?? [])];
-    return answerDocument(exchange, rootAnswer(parts.catalog, others), parts.limits);
+    return sendDocument(exchange, rootResponse(parts.catalog, others), parts.limits);
   }
   const fixed = parts.documents.get(path);
-  if (fixed !== undefined) return answerFixed(exchange, fixed);
+  if (fixed !== undefined) return sendFixed(exchange, fixed);
   const document = await findDocument({ catalog: parts.catalog, exchange, path, family });
-  if (document !== undefined) return answerDocument(exchange, document, parts.limits);
+  if (document !== undefined) return sendDocument(exchange, document, parts.limits);
   if (belowServedPrefix(parts.catalog, path)) throw genericFailure(404);
-  answerText(exchange, 404, "404 page not found\n");
+  sendText(exchange, 404, "404 page not found\n");
 }
 
-function answerMetrics(exchange: Exchange, text: string): void {
+function sendMetrics(exchange: Exchange, text: string): void {
   const headers = {
     "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
   };
-  answer(exchange, { status: 200, headers }, text);
+  sendResponse(exchange, { status: 200, headers }, text);
 }
 
 interface DocumentRequest {
@@ -94,7 +94,7 @@ interface DocumentRequest {
 }
 
 /** @throws StatusError 406 unless the Accept header takes its type. */
-function answerFixed(exchange: Exchange, { contentType, body }: ServerDocument): void {
+function sendFixed(exchange: Exchange, { contentType, body }: ServerDocument): void {
   if (exchange.method !== "GET") throw genericFailure(405);
   const accepted = (exchange.header("accept") || "*/*").split(",");
   const types = accepted.map((range) => range.split(";")[0]!.trim().toLowerCase());
@@ -103,23 +103,23 @@ function answerFixed(exchange: Exchange, { contentType, body }: ServerDocument):
     throw notRepresentable([contentType]);
   }
   const headers = { "content-type": contentType, "cache-control": "public, max-age=3600" };
-  answer(exchange, { status: 200, headers }, body);
+  sendResponse(exchange, { status: 200, headers }, body);
 }
 
-type AnyDocument = DocumentAnswer<Uint8Array | readonly Uint8Array[]>;
+type AnyDocument = DocumentResponse<Uint8Array | readonly Uint8Array[]>;
 
 async function findDocument(request: DocumentRequest): Promise<AnyDocument | undefined> {
   const { catalog, exchange, path, family } = request;
   const accept = exchange.header("accept");
   const ifNoneMatch = exchange.header("if-none-match");
-  if (family !== "openapi") return discoveryAnswer(catalog, path, accept, ifNoneMatch);
+  if (family !== "openapi") return discoveryResponse(catalog, path, accept, ifNoneMatch);
   const names = ["accept", "accept-encoding", "if-none-match", "if-modified-since"];
   const headers = Object.fromEntries(names.map((name) => [name, exchange.header(name)]));
   const query = new URLSearchParams(exchange.url.split("?").slice(1).join("?"));
-  return openApiAnswer(catalog, path, query, headers);
+  return openApiResponse(catalog, path, query, headers);
 }
 
-async function answerDocument(
+async function sendDocument(
   exchange: Exchange,
   document: AnyDocument,
   limits: Limits,
@@ -128,13 +128,13 @@ async function answerDocument(
   if (document.methods === "get" && method !== "GET") throw genericFailure(405);
   const { status, headers, body } = document;
   const pieces = body instanceof Uint8Array ? [body] : body;
-  if (method === "HEAD") return answer(exchange, { status, headers }, Buffer.concat(pieces));
+  if (method === "HEAD") return sendResponse(exchange, { status, headers }, Buffer.concat(pieces));
   const compressed = "content-encoding" in headers;
-  const writer = new AnswerWriter(exchange.sink, {
+  const writer = new ResponseWriter(exchange.response, {
     status,
     headers,
     gzipAbove: compressed ? undefined : gzipAbove(exchange, limits.gzipThreshold),
-    memory: answerMemoryOf(limits),
+    memory: responseBufferPoolOf(limits),
   });
   try {
     const turn = turns();

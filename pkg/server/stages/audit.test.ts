@@ -32,10 +32,10 @@ async function heard(get: () => Promise<never>, refuses = false): Promise<readon
     logger: silentLogger,
   });
   const url = "/api/v1/namespaces/n/configmaps/a";
-  const answer = await server.handle({ method: "GET", url });
+  const response = await server.handle({ method: "GET", url });
   let text = "";
-  for await (const piece of answer.body) text += Buffer.from(piece).toString("utf8");
-  return [...lines, `answered ${answer.status} ${text.split("\n")[0]!.slice(0, 99)}`];
+  for await (const piece of response.body) text += Buffer.from(piece).toString("utf8");
+  return [...lines, `answered ${response.status} ${text.split("\n")[0]!.slice(0, 99)}`];
 }
 
 describe("the record of a request", () => {

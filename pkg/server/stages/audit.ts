@@ -9,8 +9,8 @@ import {
   type RequestInfo,
   type User,
 } from "#request";
-import { answerText } from "../response/response-writer.ts";
-import { AnswerRecorder, RecordingMemory } from "./response-recorder.ts";
+import { sendText } from "../response/response-writer.ts";
+import { ResponseRecorder, RecordingBudget } from "./response-recorder.ts";
 import type { Stage } from "./chain.ts";
 import { ClientGone, type Exchange } from "../transport/exchange.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
@@ -39,7 +39,7 @@ const unaudited: Audited = { trail: undefined };
 export function audit(parts: AuditParts): Stage<Auditable & { readonly user: User }, Audited> {
   const { auditor } = parts;
   if (auditor === undefined) return { name: "audit", run: (_context, next) => next(unaudited) };
-  const memory = new RecordingMemory();
+  const memory = new RecordingBudget();
   return {
     name: "audit",
     run: async (context, next) => {
@@ -49,8 +49,8 @@ export function audit(parts: AuditParts): Stage<Auditable & { readonly user: Use
       const { exchange, record, info } = context;
       const isLong = record.longRunning;
       const keepsBody = trail.keepsAnswer && isApiPath(info);
-      const recorder = new AnswerRecorder({ trail, isLong, keepsBody, memory });
-      exchange.sink.observer = recorder;
+      const recorder = new ResponseRecorder({ trail, isLong, keepsBody, memory });
+      exchange.response.observer = recorder;
       try {
         await next({ trail });
         await complete(parts, context, { trail, recorder });
@@ -58,14 +58,14 @@ export function audit(parts: AuditParts): Stage<Auditable & { readonly user: Use
         await fail(trail, context, error);
         throw error;
       } finally {
-        exchange.sink.observer = undefined;
+        exchange.response.observer = undefined;
         recorder.forget();
       }
     },
   };
 }
 
-/** Records a request whose client is not who it says; answers the refusal. */
+/** Records a request whose client is not who it says; returns the refusal. */
 export function auditRefusal(
   { auditor }: AuditParts,
   context: Auditable,
@@ -111,7 +111,7 @@ async function isReceived(
     if (!(error instanceof AuditFault)) throw error;
     record.code = 500;
     const story = `${goQuote(info.path)}: ${error.message}`;
-    answerText(exchange, 500, `Internal Server Error: ${story}\n`);
+    sendText(exchange, 500, `Internal Server Error: ${story}\n`);
     return false;
   }
 }
@@ -119,12 +119,12 @@ async function isReceived(
 async function complete(
   { catalog }: AuditParts,
   { exchange, info, record }: Auditable,
-  { trail, recorder }: { readonly trail: AuditTrail; readonly recorder: AnswerRecorder },
+  { trail, recorder }: { readonly trail: AuditTrail; readonly recorder: ResponseRecorder },
 ): Promise<void> {
   noteDeprecation(trail, catalog, record);
   const resource = catalog.find(info.group, info.version, info.resource);
   const body = await recorder.json(catalog.domain, resource);
-  await trail.completed({ code: exchange.sink.status, body, cut: recorder.cut });
+  await trail.completed({ code: exchange.response.status, body, cut: recorder.cut });
 }
 
 async function fail(
@@ -132,7 +132,7 @@ async function fail(
   { exchange, record }: Auditable,
   error: unknown,
 ): Promise<void> {
-  const code = exchange.sink.status;
+  const code = exchange.response.status;
   if (error instanceof ClientGone || exchange.reason instanceof ClientGone) {
     return trail.completed({ code });
   }
@@ -156,7 +156,7 @@ function noteDeprecation(
   trail.annotate(resolve("{api}/removed-release", domain), removedRelease);
 }
 
-/** Answers to these are objects; documents of other paths are in nobody's interest. */
+/** Whether the response is an API object. Other documents are not recorded. */
 function isApiPath({ isResource, path }: RequestInfo): boolean {
   return isResource || /^\/apis?(?:\/|$)/.test(path);
 }

@@ -35,7 +35,7 @@ describe("impersonation", () => {
             .map(([name, values]) => [name, [values].flat()]),
         ),
       header: () => undefined,
-      sink: {
+      response: {
         start: (status: number) => void (answered = String(status)),
         end: (chunk: Uint8Array) => void (answered += ` ${Buffer.from(chunk).toString("utf8")}`),
       },

@@ -1,7 +1,7 @@
 import type { Awaitable } from "#base";
 import { goQuote, isDns1123Label, isDns1123Subdomain, type Domain, resolve } from "#meta";
 import { type Authorizer, type RequestInfo, unescapeKey, type User } from "#request";
-import { answerText } from "../response/response-writer.ts";
+import { sendText } from "../response/response-writer.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { forbidden } from "../response/failures.ts";
 
@@ -54,7 +54,7 @@ async function permitted(
     const api = resolve("authentication.{api}/v1", options.domain);
     const shown = roles.map((role) => shownRole(role, api)).join(" ");
     const story = `requested [${shown}] without impersonating a user`;
-    answerText(exchange, 500, `Internal Server Error: ${goQuote(path)}: ${story}\n`);
+    sendText(exchange, 500, `Internal Server Error: ${goQuote(path)}: ${story}\n`);
     return undefined;
   }
   for (const role of roles) {

@@ -15,16 +15,16 @@ import {
   toJson,
   unwrapEnvelope,
 } from "#schema";
-import type { AnswerHeaders, SinkObserver } from "../transport/exchange.ts";
+import type { ResponseHeaders, ResponseObserver } from "../transport/exchange.ts";
 import { mediaTypes } from "../response/negotiation.ts";
 
-/** Bytes of one answer that are kept for its record. */
-const longestAnswer = 10 * 1024 * 1024;
-/** Of all answers that are being recorded. */
+/** Bytes of one response that are kept for its record. */
+const maxResponseBytes = 10 * 1024 * 1024;
+/** Of all responses that are being recorded. */
 const mostBytes = 128 * 1024 * 1024;
 
-/** Memory for the answers that are being recorded. */
-export class RecordingMemory {
+/** Memory for the responses that are being recorded. */
+export class RecordingBudget {
   private taken = 0;
 
   take(bytes: number): boolean {
@@ -40,23 +40,23 @@ export class RecordingMemory {
 
 interface RecorderOptions {
   readonly trail: AuditTrail;
-  /** The answer has no end of its own: only its beginning is recorded. */
+  /** The response has no end of its own: only its beginning is recorded. */
   readonly isLong: boolean;
   readonly keepsBody: boolean;
-  readonly memory: RecordingMemory;
+  readonly memory: RecordingBudget;
 }
 
-/** Listens to an answer and tells the record of its request. */
-export class AnswerRecorder implements SinkObserver {
-  /** There was an answer to keep, but no room for it. */
+/** Listens to a response and tells the record of its request. */
+export class ResponseRecorder implements ResponseObserver {
+  /** There was a response to keep, but no room for it. */
   cut = false;
-  private headers: AnswerHeaders = {};
+  private headers: ResponseHeaders = {};
   private chunks: Uint8Array[] = [];
   private size = 0;
 
   constructor(private readonly options: RecorderOptions) {}
 
-  started(code: number, headers: AnswerHeaders): void {
+  started(code: number, headers: ResponseHeaders): void {
     this.headers = headers;
     if (this.options.isLong) this.options.trail.started(code);
   }
@@ -64,7 +64,7 @@ export class AnswerRecorder implements SinkObserver {
   wrote(chunk: Uint8Array): void {
     const { isLong, keepsBody, memory } = this.options;
     if (isLong || !keepsBody || this.cut) return;
-    const isTooLong = this.size + chunk.byteLength > longestAnswer;
+    const isTooLong = this.size + chunk.byteLength > maxResponseBytes;
     if (isTooLong || !memory.take(chunk.byteLength)) {
       this.cut = true;
       return this.forget();

@@ -23,13 +23,13 @@ import {
   type User,
 } from "#request";
 import type { Registry } from "#registry";
-import { answerText } from "../response/response-writer.ts";
+import { sendText } from "../response/response-writer.ts";
 import { audit, auditRefusal, noteDecision } from "./audit.ts";
 import { Chain, type Stage } from "./chain.ts";
-import type { Closing } from "../transport/shutdown.ts";
+import type { Shutdown } from "../transport/shutdown.ts";
 import type { Debugging } from "../ops/debugging.ts";
 import { ClientGone, type Exchange } from "../transport/exchange.ts";
-import { answerFailure } from "../response/failure-response.ts";
+import { sendFailure } from "../response/failure-response.ts";
 import {
   deadlineExceeded,
   forbidden,
@@ -41,7 +41,7 @@ import { actingUser } from "./impersonation.ts";
 import type { Limits } from "../limits.ts";
 import type { PrometheusMetrics, SeatKind } from "../metrics/metrics.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
-import { answerNonResource, type ServerDocument } from "../routes/non-resource.ts";
+import { serveNonResource, type ServerDocument } from "../routes/non-resource.ts";
 import { describeRequest } from "./request-description.ts";
 import { findRoute, findStream } from "../routes/resource-route.ts";
 import { runStream } from "../proxy/streams.ts";
@@ -66,7 +66,7 @@ export interface ServerParts {
   /** A number in [0, 1), to spread the ends of watches. */
   readonly random: () => number;
   readonly logger: Logger;
-  readonly closing: Closing;
+  readonly closing: Shutdown;
   readonly documents: ReadonlyMap<string, ServerDocument>;
   readonly tunnels: Tunnels;
   /** Absent = the inside of the server is not shown. */
@@ -112,22 +112,22 @@ export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Unders
     .then(dispatch(parts));
 }
 
-/** Turns whatever is thrown further in into an answer, once. */
+/** Turns whatever is thrown further in into a response, once. */
 function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
   return {
     name: "recover",
     run: ({ exchange, id, record }, next) =>
       next({}).catch((error: unknown) => {
-        const { sink } = exchange;
+        const { response } = exchange;
         if (error instanceof ClientGone || exchange.reason instanceof ClientGone) {
           record.code = 499;
-          return sink.destroy();
+          return response.destroy();
         }
         const failure = error instanceof StatusError ? error : unexpected(error, id, logger);
         record.code = failure.code;
-        // A half-sent answer cannot be corrected, only cut off.
-        if (sink.started) return sink.destroy();
-        answerFailure(exchange, failure);
+        // A half-sent response cannot be corrected, only cut off.
+        if (response.started) return response.destroy();
+        sendFailure(exchange, failure);
       }),
   };
 }
@@ -147,7 +147,7 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
       const target = parseTarget(exchange.url);
       if (target === undefined) {
         record.code = 400;
-        return answerText(exchange, 400, "400 Bad Request");
+        return sendText(exchange, 400, "400 Bad Request");
       }
       const info = parseRequestInfo(exchange.method, target);
       const { query } = target;
@@ -300,7 +300,7 @@ function authorize({
         if (error === "") throw forbidden(attributes, reason);
         // Nobody said no: who had to say could not be asked.
         record.code = 500;
-        return answerText(exchange, 500, internalErrorText(exchange.url, error));
+        return sendText(exchange, 500, internalErrorText(exchange.url, error));
       });
     },
   };
@@ -344,7 +344,7 @@ function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified &
         const route = findRoute(resource, exchange.method, info);
         return runVerb(parts, { exchange, info, query, user, route, notes });
       }
-      return answerNonResource(parts, { exchange, info, query });
+      return serveNonResource(parts, { exchange, info, query });
     },
   };
 }

@@ -31,7 +31,7 @@ export function trace(tracer: Tracer): Stage<Traceable, Traced> {
       });
       try {
         await span.run(() => next({ span }));
-        ended(span, exchange.sink.status ?? clientLeft);
+        ended(span, exchange.response.status ?? clientLeft);
       } catch (error) {
         ended(span, codeOf(exchange, error));
         throw error;
@@ -76,14 +76,14 @@ function traceHeaders(exchange: Exchange): TraceHeaders {
   return Object.fromEntries(sent);
 }
 
-function codeOf({ sink, reason }: Exchange, error: unknown): number {
+function codeOf({ response, reason }: Exchange, error: unknown): number {
   if (error instanceof ClientGone || reason instanceof ClientGone) return clientLeft;
-  if (sink.status !== undefined) return sink.status;
+  if (response.status !== undefined) return response.status;
   return error instanceof StatusError ? error.code : 500;
 }
 
 function ended(span: Span, code: number): void {
   span.set({ "http.response.status_code": code });
-  if (code >= 500) span.failed(`answered with ${code}`);
+  if (code >= 500) span.failed(`response code ${code}`);
   span.end();
 }

@@ -1,9 +1,9 @@
 import type { Writable } from "node:stream";
-import type { AnswerHeaders, Sink, SinkObserver } from "./exchange.ts";
+import type { ResponseHeaders, ResponseStream, ResponseObserver } from "./exchange.ts";
 
-/** What all sinks have in common: they know what they have sent. */
-export abstract class CountingSink implements Sink {
-  observer: SinkObserver | undefined;
+/** What all response streams have in common: they know what they have sent. */
+export abstract class CountingResponseStream implements ResponseStream {
+  observer: ResponseObserver | undefined;
   private code: number | undefined;
   private count = 0;
 
@@ -19,7 +19,7 @@ export abstract class CountingSink implements Sink {
     return this.count;
   }
 
-  start(status: number, headers: AnswerHeaders): void {
+  start(status: number, headers: ResponseHeaders): void {
     if (this.code !== undefined) return;
     this.code = status;
     this.begin(status, headers);
@@ -47,7 +47,7 @@ export abstract class CountingSink implements Sink {
   abstract flush(): void;
   abstract destroy(): void;
   protected abstract readonly closed: boolean;
-  protected abstract begin(status: number, headers: AnswerHeaders): void;
+  protected abstract begin(status: number, headers: ResponseHeaders): void;
   protected abstract put(
     chunks: readonly Uint8Array[],
     free?: () => void,

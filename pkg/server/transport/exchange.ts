@@ -2,7 +2,7 @@ import type { Duplex, Readable } from "node:stream";
 import type { PeerCertificate } from "#request";
 
 /**
- * One request and the place for its answer, whatever carries them: HTTP/2, HTTP/1.1 or a call
+ * One request and the place for its response, whatever carries them: HTTP/2, HTTP/1.1 or a call
  * inside the process.
  */
 export interface Exchange {
@@ -27,7 +27,7 @@ export interface Exchange {
   body(limit: number): Promise<Uint8Array>;
   /** Address of the other end of the connection; absent for a call inside the process. */
   readonly remoteAddress?: string | undefined;
-  readonly sink: Sink;
+  readonly response: ResponseStream;
   /** Names and values in turn, as sent; absent for a call inside the process. */
   readonly rawHeaders?: readonly string[];
   /** The body as it comes in, for those who pass it on; absent for a call inside the process. */
@@ -38,28 +38,28 @@ export interface Exchange {
 
 /** A connection that is to speak another protocol from now on; only HTTP/1.1 has such. */
 export interface Upgrade {
-  /** The connection itself; whoever takes it answers on it, and the sink is of no more use. */
+  /** The connection itself; whoever takes it answers on it, and the response is of no more use. */
   readonly socket: Duplex;
   /** What the client sent right behind its request. */
   readonly head: Uint8Array;
 }
 
-export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Where an answer goes. After `end` or `destroy`, and after the client has left, writes are
+ * Where a response goes. After `end` or `destroy`, and after the client has left, writes are
  * dropped.
  */
-export interface Sink {
+export interface ResponseStream {
   readonly started: boolean;
-  /** Of the answer; undefined until it has started. */
+  /** Of the response; undefined until it has started. */
   readonly status: number | undefined;
   /** Bytes of the body so far, as they were written. */
   readonly sent: number;
   /** Hears of everything that is sent from now on. */
-  observer: SinkObserver | undefined;
+  observer: ResponseObserver | undefined;
   /** Sets status and headers, which leave with the first bytes; a second call does nothing. */
-  start(status: number, headers: AnswerHeaders): void;
+  start(status: number, headers: ResponseHeaders): void;
   /** Somebody else answers, on the connection itself. */
   handOver(status: number): void;
   /** Sends the headers now, for streams whose first byte may be long in coming. */
@@ -70,17 +70,17 @@ export interface Sink {
    */
   write(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined;
   end(chunk?: Uint8Array): void;
-  /** Cuts a half-sent answer off, so that the client sees that it is incomplete. */
+  /** Cuts a half-sent response off, so that the client sees that it is incomplete. */
   destroy(): void;
 }
 
-export interface SinkObserver {
-  started(status: number, headers: AnswerHeaders): void;
+export interface ResponseObserver {
+  started(status: number, headers: ResponseHeaders): void;
   /** The memory of the chunk may be used anew later. */
   wrote(chunk: Uint8Array): void;
 }
 
-/** Why a request ended early: nobody is there to read an answer. */
+/** Why a request ended early: nobody is there to read a response. */
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }

@@ -3,40 +3,40 @@ import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { PeerCertificate } from "#request";
 import {
-  type AnswerHeaders,
+  type ResponseHeaders,
   ClientGone,
   type Exchange,
-  type Sink,
+  type ResponseStream,
   type Upgrade,
 } from "./exchange.ts";
 import { bodyTooLarge } from "../response/failures.ts";
 import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming-request.ts";
-import { CountingSink, drained } from "./counting-response-stream.ts";
+import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 
-interface NodeExchangeOptions {
+interface Http1ExchangeOptions {
   readonly bodyTimeout: number;
-  readonly common: AnswerHeaders;
+  readonly common: ResponseHeaders;
   readonly upgrade?: Upgrade | undefined;
 }
 
 /** An exchange over an HTTP/1.1 connection. */
-export class NodeExchange implements Exchange {
+export class Http1Exchange implements Exchange {
   readonly method: string;
   readonly url: string;
   readonly authorization: readonly string[];
-  readonly sink: Sink;
+  readonly response: ResponseStream;
   private readonly life = new Life();
   private read = false;
 
   constructor(
     private readonly request: IncomingMessage,
     response: ServerResponse,
-    private readonly options: NodeExchangeOptions,
+    private readonly options: Http1ExchangeOptions,
   ) {
     this.method = request.method ?? "GET";
     this.url = request.url ?? "/";
     this.authorization = valuesOf(request.rawHeaders, "authorization");
-    this.sink = new NodeSink(response, options.common);
+    this.response = new Http1ResponseStream(response, options.common);
     response.once("close", () => this.leave(response));
     request.once("error", () => this.leave(response));
     response.on("error", () => this.leave(response));
@@ -104,17 +104,17 @@ export class NodeExchange implements Exchange {
   }
 }
 
-class NodeSink extends CountingSink {
+class Http1ResponseStream extends CountingResponseStream {
   private ended = false;
 
   constructor(
     private readonly response: ServerResponse,
-    private readonly common: AnswerHeaders,
+    private readonly common: ResponseHeaders,
   ) {
     super();
   }
 
-  protected begin(status: number, headers: AnswerHeaders): void {
+  protected begin(status: number, headers: ResponseHeaders): void {
     if (this.closed) return;
     const { response } = this;
     response.statusCode = status;

@@ -8,10 +8,15 @@ import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { memoize } from "#base";
 import type { PeerCertificate } from "#request";
-import { type AnswerHeaders, ClientGone, type Exchange, type Sink } from "./exchange.ts";
+import {
+  type ResponseHeaders,
+  ClientGone,
+  type Exchange,
+  type ResponseStream,
+} from "./exchange.ts";
 import { bodyTooLarge } from "../response/failures.ts";
 import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming-request.ts";
-import { CountingSink, drained } from "./counting-response-stream.ts";
+import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 
 interface Arriving {
   readonly stream: ServerHttp2Stream;
@@ -44,7 +49,7 @@ export class Http2Request {
 interface Http2ExchangeOptions {
   /** In milliseconds. */
   readonly bodyTimeout: number;
-  readonly common: AnswerHeaders;
+  readonly common: ResponseHeaders;
   /** Called when nothing of the stream is left. */
   readonly onClose: () => void;
 }
@@ -61,7 +66,7 @@ export class Http2Exchange implements Exchange {
   readonly method: string;
   readonly url: string;
   readonly authorization: readonly string[];
-  readonly sink: Sink;
+  readonly response: ResponseStream;
   private readonly life = new Life();
   private read = false;
 
@@ -73,10 +78,10 @@ export class Http2Exchange implements Exchange {
     this.method = request.method;
     this.url = request.url;
     this.authorization = valuesOf(rawHeaders, "authorization");
-    const sink = new Http2Sink(stream, options.common);
-    this.sink = sink;
+    const response = new Http2ResponseStream(stream, options.common);
+    this.response = response;
     const leave = (): void => {
-      if (!sink.ended) this.life.abort(new ClientGone("the client has left"));
+      if (!response.ended) this.life.abort(new ClientGone("the client has left"));
     };
     stream.on("error", leave);
     stream.on("close", () => {
@@ -137,8 +142,8 @@ export class Http2Exchange implements Exchange {
 
   /**
    * Lets go of a body that nobody asked for, else its sender would wait for room for ever. Where
-   * none was sent Node does so itself, once the answer has left; sooner, the stream would be gone
-   * before the answer's last write is over, and Node makes an error of that, with a stack.
+   * none was sent Node does so itself, once the response has left; sooner, the stream would be gone
+   * before the response's last write is over, and Node makes an error of that, with a stack.
    */
   finish(): void {
     const { stream } = this.request;
@@ -147,19 +152,19 @@ export class Http2Exchange implements Exchange {
 }
 
 /** Writes to the stream itself; status and headers leave with the first bytes. */
-class Http2Sink extends CountingSink {
+class Http2ResponseStream extends CountingResponseStream {
   ended = false;
   private headers: Record<string, string | number | readonly string[]> | undefined;
   private hasResponded = false;
 
   constructor(
     private readonly stream: ServerHttp2Stream,
-    private readonly common: AnswerHeaders,
+    private readonly common: ResponseHeaders,
   ) {
     super();
   }
 
-  protected begin(status: number, headers: AnswerHeaders): void {
+  protected begin(status: number, headers: ResponseHeaders): void {
     this.headers = { ":status": status, ...this.common, ...headers };
   }
 
@@ -185,7 +190,7 @@ class Http2Sink extends CountingSink {
     const empty = chunk === undefined || chunk.byteLength === 0;
     this.respond(empty);
     // Without a callback: the stream is gone before it could be called, and Node makes an error of
-    // that, with a stack, for every answer.
+    // that, with a stack, for every response.
     if (!empty) this.stream.end(chunk);
     else if (!this.stream.writableEnded) this.stream.end();
   }

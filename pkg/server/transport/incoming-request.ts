@@ -35,7 +35,7 @@ export class Life {
     this.listeners.clear();
   }
 
-  /** Calls back when it ends early, at once if it has; answers how to forget it. */
+  /** Calls back when it ends early, at once if it has; returns a function that unregisters it. */
   onAbort(listener: (reason: Error) => void): () => void {
     if (this.ending !== undefined) listener(this.ending);
     else this.listeners.add(listener);

@@ -1,7 +1,7 @@
-import type { AnswerHeaders, Exchange, Sink } from "./exchange.ts";
+import type { ResponseHeaders, Exchange, ResponseStream } from "./exchange.ts";
 import { ClientGone } from "./exchange.ts";
 import { bodyTooLarge } from "../response/failures.ts";
-import { CountingSink } from "./counting-response-stream.ts";
+import { CountingResponseStream } from "./counting-response-stream.ts";
 
 /** A request made inside the process. */
 export interface LocalRequest {
@@ -15,9 +15,9 @@ export interface LocalRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface LocalAnswer {
+export interface LocalResponse {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   /** Pieces as they are written; the writer waits until each is taken. */
   readonly body: AsyncIterable<Uint8Array>;
 }
@@ -28,14 +28,14 @@ export class LocalExchange implements Exchange {
   readonly url: string;
   readonly authorization: readonly string[];
   readonly certificate = undefined;
-  readonly sink: Sink;
-  /** Resolves when the answer begins. */
-  readonly answer: Promise<LocalAnswer>;
+  readonly response: ResponseStream;
+  /** Resolves when the response begins. */
+  readonly result: Promise<LocalResponse>;
   private readonly life = new AbortController();
 
   constructor(
     private readonly request: LocalRequest,
-    common: AnswerHeaders,
+    common: ResponseHeaders,
   ) {
     this.method = request.method;
     this.url = request.url;
@@ -43,14 +43,14 @@ export class LocalExchange implements Exchange {
     this.authorization = authorization === undefined ? [] : [authorization];
     const leave = () => {
       this.life.abort(new ClientGone("the caller has left"));
-      sink.abandon();
+      response.abandon();
     };
-    let begin: (answer: LocalAnswer) => void = () => undefined;
-    this.answer = new Promise((resolve) => {
+    let begin: (result: LocalResponse) => void = () => undefined;
+    this.result = new Promise((resolve) => {
       begin = resolve;
     });
-    const sink = new LocalSink({ common, begin: (answer) => begin(answer), leave });
-    this.sink = sink;
+    const response = new LocalResponseStream({ common, begin: (result) => begin(result), leave });
+    this.response = response;
     if (request.signal?.aborted) leave();
     request.signal?.addEventListener("abort", leave, { once: true });
   }
@@ -86,21 +86,21 @@ export class LocalExchange implements Exchange {
   }
 }
 
-interface LocalSinkOptions {
-  readonly common: AnswerHeaders;
-  readonly begin: (answer: LocalAnswer) => void;
+interface LocalResponseStreamOptions {
+  readonly common: ResponseHeaders;
+  readonly begin: (result: LocalResponse) => void;
   readonly leave: () => void;
 }
 
 /** Hands pieces over one by one. */
-class LocalSink extends CountingSink {
+class LocalResponseStream extends CountingResponseStream {
   private ended = false;
   private cut = false;
   private pieces: Uint8Array[] = [];
   private wakeReader: (() => void) | undefined;
   private wakeWriter: (() => void) | undefined;
 
-  constructor(private readonly options: LocalSinkOptions) {
+  constructor(private readonly options: LocalResponseStreamOptions) {
     super();
   }
 
@@ -108,7 +108,7 @@ class LocalSink extends CountingSink {
     return this.ended;
   }
 
-  protected begin(status: number, headers: AnswerHeaders): void {
+  protected begin(status: number, headers: ResponseHeaders): void {
     const all = { ...this.options.common, ...headers };
     this.options.begin({ status, headers: all, body: this.read() });
   }
@@ -157,7 +157,7 @@ class LocalSink extends CountingSink {
           this.wakeReader = resolve;
         });
       }
-      if (this.cut) throw new Error("the answer was cut off");
+      if (this.cut) throw new Error("the response was cut off");
     } finally {
       if (!this.ended) {
         this.ended = true;

@@ -2,10 +2,11 @@ import type { Http2SecureServer } from "node:http2";
 import type { Socket } from "node:net";
 
 /** What Go's servers say, which people know. */
-const answer = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+const response =
+  "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 
 /** Answers clients that speak plain HTTP where TLS is spoken; without it they only see an end. */
-export function answerPlainHttp(server: Http2SecureServer): void {
+export function rejectPlainHttp(server: Http2SecureServer): void {
   // What is encrypted is another socket than the one beneath it, which has the same peer.
   const beneath = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
@@ -16,7 +17,7 @@ export function answerPlainHttp(server: Http2SecureServer): void {
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
     if (error.code !== "ERR_SSL_HTTP_REQUEST") return;
     const plain = beneath.get(peerOf(socket));
-    plain?.end(answer, () => plain.destroy());
+    plain?.end(response, () => plain.destroy());
   });
 }
 

@@ -6,7 +6,7 @@ const steps = 50;
  * AbortSignal: tens of thousands of watches come and go, and an EventTarget looks through all its
  * listeners each time.
  */
-export class Closing {
+export class Shutdown {
   private readonly enders = new Set<() => void>();
   private told = false;
   private begun = false;
@@ -23,8 +23,8 @@ export class Closing {
   }
 
   /**
-   * Calls `end` when the server closes, at once if it is closing already; answers how to forget
-   * it.
+   * Calls `end` when the server closes, at once if it is closing already; returns a
+   * function that unregisters it.
    */
   add(end: () => void): () => void {
     if (this.begun) end();

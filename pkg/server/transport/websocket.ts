@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { badRequest } from "#meta";
 import { ClientGone, type Exchange, type Upgrade } from "./exchange.ts";
 import type { Format } from "../response/negotiation.ts";
-import { CountingSink } from "./counting-response-stream.ts";
+import { CountingResponseStream } from "./counting-response-stream.ts";
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const FINAL = 0x80;
@@ -32,7 +32,7 @@ export function webSocketOf(exchange: Exchange): Upgrade | undefined {
  *
  * @throws StatusError 400 when the client does not ask as it should
  */
-export class WebSocketSink extends CountingSink {
+export class WebSocketResponseStream extends CountingResponseStream {
   private readonly socket: Duplex;
   private readonly accept: string;
   private ended = false;
@@ -60,7 +60,7 @@ export class WebSocketSink extends CountingSink {
 
   protected begin(): void {
     if (this.closed) return;
-    this.exchange.sink.handOver(101);
+    this.exchange.response.handOver(101);
     const [protocol = ""] = this.options.protocols.split(",");
     const chosen = protocol.trim();
     const lines = [
@@ -74,7 +74,7 @@ export class WebSocketSink extends CountingSink {
   }
 
   flush(): void {
-    // The answer to the handshake has left already.
+    // The response to the handshake has left already.
   }
 
   protected put(chunks: readonly Uint8Array[]): Promise<void> | undefined {

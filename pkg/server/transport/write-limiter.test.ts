@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { Pace } from "./write-limiter.ts";
+import { WriteLimiter } from "./write-limiter.ts";
 
 describe("the pace of writes", () => {
   it("begins eight per turn of the event loop, in order", async () => {
-    const pace = new Pace();
+    const pace = new WriteLimiter();
     const begun: number[] = [];
     for (let n = 0; n < 20; n++) {
       const wait = pace.enter();

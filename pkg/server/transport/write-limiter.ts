@@ -6,7 +6,7 @@ const perTurn = 8;
  * next turns. What all clients send at once would else be begun at once: the store would get
  * nothing before the last of it has been read, and the collector would keep all of it alive.
  */
-export class Pace {
+export class WriteLimiter {
   private begun = 0;
   private readonly waiting: (() => void)[] = [];
 

@@ -11,7 +11,7 @@ const GO_TYPE_META =
 
 /**
  * DeleteOptions sent as a body. Any group and version is taken, so are unknown fields.
- * @throws StatusError 500 for what cannot be read: that is what Kubernetes answers here
+ * @throws StatusError 500 for what cannot be read: Kubernetes responds with the same code
  */
 export function deleteOptionsOfBody(body: Uint8Array, format: Format): RawDeleteOptions {
   try {

@@ -53,9 +53,9 @@ describe("runs of items that are listed again", () => {
     it(`are the same bytes every time (${JSON.stringify(limits)})`, async () => {
       const server = serverWith(limits);
       const whole = async (accept: string): Promise<Buffer> => {
-        const answer = await server.handle({ method: "GET", url: list, headers: { accept } });
+        const response = await server.handle({ method: "GET", url: list, headers: { accept } });
         const pieces: Uint8Array[] = [];
-        for await (const piece of answer.body) pieces.push(Uint8Array.from(piece));
+        for await (const piece of response.body) pieces.push(Uint8Array.from(piece));
         return Buffer.concat(pieces);
       };
       for (const accept of ["application/json", protobuf]) {

@@ -3,7 +3,7 @@ import { notAcceptableBecause, printYaml, type Resource } from "#meta";
 import { partialObjectMetadata } from "#api";
 import type { Item, ItemList } from "#registry";
 import { envelopeAround, toJsonValue, toProtobuf } from "#schema";
-import type { AnswerWriter } from "../response/response-writer.ts";
+import type { ResponseWriter } from "../response/response-writer.ts";
 import {
   itemJson,
   itemMessage,
@@ -47,7 +47,7 @@ export interface ListView extends Negotiated, Keepers {
  * @throws StatusError 406 when one object was asked for.
  */
 export async function writeList(
-  writer: AnswerWriter,
+  writer: ResponseWriter,
   list: ItemList,
   view: ListView,
 ): Promise<void> {
@@ -79,7 +79,11 @@ export async function writeList(
 const OPEN_LIST = 0x5b;
 
 /** JSON without any change to the items: their stored bytes are copied into what is sent. */
-async function writePlainList(writer: AnswerWriter, list: ItemList, view: ListView): Promise<void> {
+async function writePlainList(
+  writer: ResponseWriter,
+  list: ItemList,
+  view: ListView,
+): Promise<void> {
   const shape = jsonList(view.resource);
   let first = true;
   for await (const items of list.chunks) {
@@ -206,7 +210,7 @@ const LIST_METADATA_TAG = 0x0a;
  * no room among the kept messages is encoded again when its turn comes.
  */
 async function writeProtobufList(
-  writer: AnswerWriter,
+  writer: ResponseWriter,
   list: ItemList,
   view: ListView,
 ): Promise<void> {

@@ -14,15 +14,15 @@ import type {
 import { type Awaitable, type Clock, CacheBudget, memoize } from "#base";
 import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
 import {
-  answer,
-  type AnswerOptions,
-  answerPieces,
-  AnswerWriter,
+  sendResponse,
+  type ResponseOptions,
+  sendPieces,
+  ResponseWriter,
   gzipAbove,
   warningHeaders,
 } from "../response/response-writer.ts";
-import { answerMemoryOf } from "../response/response-buffer-pool.ts";
-import type { Closing } from "../transport/shutdown.ts";
+import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
+import type { Shutdown } from "../transport/shutdown.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
 import {
   itemPieces,
@@ -31,7 +31,7 @@ import {
   metadataAlone,
   statusBody,
 } from "../response/encode.ts";
-import type { Exchange, Sink } from "../transport/exchange.ts";
+import type { Exchange, ResponseStream } from "../transport/exchange.ts";
 import { forbidden } from "../response/failures.ts";
 import { Indenter } from "../response/indent.ts";
 import type { Limits } from "../limits.ts";
@@ -60,7 +60,7 @@ import type { Route } from "../routes/resource-route.ts";
 import { bodyJson, deleteOptionsJson } from "./request-body.ts";
 import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
 import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
-import { WebSocketSink, webSocketOf } from "../transport/websocket.ts";
+import { WebSocketResponseStream, webSocketOf } from "../transport/websocket.ts";
 
 /** What carrying out a verb takes beside the request. */
 export interface VerbParts {
@@ -73,7 +73,7 @@ export interface VerbParts {
   /** A number in [0, 1), to spread the ends of watches. */
   readonly random: () => number;
   /** Watches end in order when the server closes. */
-  readonly closing: Closing;
+  readonly closing: Shutdown;
 }
 
 export interface VerbRequest {
@@ -86,7 +86,7 @@ export interface VerbRequest {
   readonly notes?: RequestNotes | undefined;
 }
 
-/** Carries a verb out on the registry and writes the answer. */
+/** Carries a verb out on the registry and writes the response. */
 export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
   const { deprecationWarning } = request.route.resource.served;
   const work = new VerbRun(parts, request).run();
@@ -202,30 +202,30 @@ class VerbRun {
     events: ReturnType<Registry["watchBatches"]>,
     { view, ended }: { readonly view: WatchView; readonly ended: AbortSignal },
   ): Promise<void> {
-    const sink = this.eventSink(view.format);
+    const response = this.eventStream(view.format);
     const headers = { "content-type": watchContentType(view.format), ...this.headers([]) };
     const start = () => {
-      if (sink.started) return;
-      sink.start(200, headers);
-      sink.flush();
+      if (response.started) return;
+      response.start(200, headers);
+      response.flush();
     };
     const patience = this.parts.limits.watchPatience;
     const { watches } = this.parts.metrics;
     const count = watches.of(view.resource);
     const late = () => watches.terminated(view.resource);
-    await streamEvents(sink, events, { view, ended, start, patience, count, late });
+    await streamEvents(response, events, { view, ended, start, patience, count, late });
     start();
-    sink.end();
+    response.end();
   }
 
   /** Events go over a WebSocket where the client asks for one. */
-  private eventSink(format: Format): Sink {
+  private eventStream(format: Format): ResponseStream {
     const { exchange } = this.request;
     const upgrade = webSocketOf(exchange);
-    if (upgrade === undefined) return exchange.sink;
+    if (upgrade === undefined) return exchange.response;
     const offered = exchange.header("sec-websocket-protocol") ?? "";
     const protocols = withoutToken(offered, this.domain);
-    return new WebSocketSink(exchange, upgrade, { format, protocols });
+    return new WebSocketResponseStream(exchange, upgrade, { format, protocols });
   }
 
   private watchMilliseconds(timeoutSeconds: number | undefined): number {
@@ -290,7 +290,7 @@ class VerbRun {
     const pretty = this.pretty(negotiated);
     const headers = { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) };
     const body = statusBody(deleted.status, { ...negotiated, pretty });
-    answer(this.request.exchange, { status, headers }, body);
+    sendResponse(this.request.exchange, { status, headers }, body);
   }
 
   /** Deleting unread what nobody can check is a permission of its own. */
@@ -377,20 +377,20 @@ class VerbRun {
     const pieces = this.oneObject(item, negotiated);
     const shown = this.pretty(negotiated) ? [new Indenter().feed(joinPieces(pieces))] : pieces;
     const whole = negotiated.format === "json" ? [...shown, "\n"] : shown;
-    return answerPieces(exchange.sink, this.answerOptions(negotiated, status, warnings), whole);
+    return sendPieces(exchange.response, this.responseOptions(negotiated, status, warnings), whole);
   }
 
-  private answerOptions(
+  private responseOptions(
     { format }: Negotiated,
     status: number,
     warnings: readonly string[],
-  ): AnswerOptions {
+  ): ResponseOptions {
     const { limits } = this.parts;
     return {
       status,
       headers: { "content-type": mediaTypes[format], ...this.headers(warnings) },
       gzipAbove: gzipAbove(this.request.exchange, limits.gzipThreshold),
-      memory: answerMemoryOf(limits),
+      memory: responseBufferPoolOf(limits),
     };
   }
 
@@ -416,8 +416,8 @@ class VerbRun {
     warnings: readonly string[] = [],
   ): Promise<void> {
     const { exchange, route } = this.request;
-    const options = this.answerOptions(negotiated, 200, warnings);
-    const writer = new AnswerWriter(exchange.sink, options);
+    const options = this.responseOptions(negotiated, 200, warnings);
+    const writer = new ResponseWriter(exchange.response, options);
     const pretty = this.pretty(negotiated);
     const { resource } = route;
     const { metaGroup } = this;

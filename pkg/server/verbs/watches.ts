@@ -14,7 +14,7 @@ import {
   typeMetaOf,
 } from "../response/encode.ts";
 import { joined } from "../response/response-writer.ts";
-import type { Sink } from "../transport/exchange.ts";
+import type { ResponseStream } from "../transport/exchange.ts";
 import { lengthPrefix } from "./lists.ts";
 import type { WatchCounter } from "../metrics/watching.ts";
 import { type Format, mediaTypes, type Negotiated } from "../response/negotiation.ts";
@@ -216,7 +216,7 @@ export interface StreamOptions {
  * not for ever.
  */
 export async function streamEvents(
-  sink: Sink,
+  response: ResponseStream,
   events: AsyncIterableIterator<EventBatch>,
   options: StreamOptions,
 ): Promise<void> {
@@ -231,14 +231,14 @@ export async function streamEvents(
       if (view.as?.kind === "PartialObjectMetadataList") break;
       const frames = encoder.batch(step.value);
       options.count?.(step.value.events.length, frames.byteLength);
-      const full = sink.write([frames]);
+      const full = response.write([frames]);
       if (full !== undefined && !(await roomInTime(full, options))) break;
       if (ended.aborted || step.value.events.at(-1)?.type === "ERROR") break;
     }
   } catch (error) {
     if (ended.aborted) return;
-    if (!sink.started || !(error instanceof StatusError)) throw error;
-    await sink.write([encoder.frame({ type: "ERROR", status: error.status })]);
+    if (!response.started || !(error instanceof StatusError)) throw error;
+    await response.write([encoder.frame({ type: "ERROR", status: error.status })]);
   } finally {
     clearTimeout(quiet);
     void events.return?.();
