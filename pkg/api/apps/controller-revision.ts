@@ -7,11 +7,25 @@ const v1 = structs("api/apps/v1");
 
 const controllerRevisionV1 = v1(
   "ControllerRevision",
-  "A state of a controller that it can go back to.",
+  "Immutable snapshot of the state of a DaemonSet or StatefulSet, kept for rolling " +
+    "updates and rollbacks.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    data: value(2, rawExtension, "The state; never changes."),
-    revision: required(3, int64, "Orders the states: the higher, the later."),
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. The owner reference names the controller that the snapshot " +
+        "belongs to.",
+    ),
+    data: value(
+      2,
+      rawExtension,
+      "Serialized state of the owner, usually its pod template as a patch. Required. Immutable.",
+    ),
+    revision: required(
+      3,
+      int64,
+      "Sequence number: a higher revision is newer. Must not be negative.",
+    ),
   },
 );
 

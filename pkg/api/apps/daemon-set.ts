@@ -42,65 +42,130 @@ import {
 
 const v1 = structs("api/apps/v1");
 
-const rollingUpdate = v1("RollingUpdateDaemonSet", "How fast pods are replaced.", {
-  maxUnavailable: pointer(
-    1,
-    intOrString,
-    "On how many nodes the pod may be missing meanwhile, as a number or percentage.",
-  ),
-  maxSurge: pointer(
-    2,
-    intOrString,
-    "On how many nodes there may be a second pod meanwhile, as a number or percentage.",
-  ),
-});
+const rollingUpdate = v1(
+  "RollingUpdateDaemonSet",
+  "Pace of a DaemonSet rolling update. Exactly one of maxUnavailable and maxSurge must " +
+    "be non-zero.",
+  {
+    maxUnavailable: pointer(
+      1,
+      intOrString,
+      "Nodes whose pod may be unavailable during the update, as a number or a percentage of " +
+        "the desired nodes, rounded up. Must not be 0 while maxSurge is 0. Defaults to 1.",
+    ),
+    maxSurge: pointer(
+      2,
+      intOrString,
+      "Nodes that may run an old and a new pod at the same time, as a number or a percentage " +
+        "of the desired nodes, rounded up. Must be 0 while maxUnavailable is not, and pods " +
+        "with a host port cannot surge. Defaults to 0.",
+    ),
+  },
+);
 
-const updateStrategy = v1("DaemonSetUpdateStrategy", "How pods are replaced by new ones.", {
+const updateStrategy = v1("DaemonSetUpdateStrategy", "Update strategy of a DaemonSet.", {
   type: value(
     1,
     named("v1.DaemonSetUpdateStrategyType", "RollingUpdate", "OnDelete"),
-    "RollingUpdate, or OnDelete: when someone deletes them.",
+    "One of RollingUpdate (the controller replaces pods node by node), OnDelete (a pod is " +
+      "replaced only after it was deleted manually). Defaults to RollingUpdate.",
     { default: "RollingUpdate" },
   ),
-  rollingUpdate: pointer(2, rollingUpdate, "How fast pods are replaced."),
+  rollingUpdate: pointer(
+    2,
+    rollingUpdate,
+    "Limits of the rolling update. Only valid when type is RollingUpdate.",
+  ),
 });
 
-const spec = v1("DaemonSetSpec", "Which pods, and where.", {
-  selector: nullablePointer(1, labelSelector, "Selects the pods; fixed."),
-  template: required(2, podTemplateSpec, "The pods to be made; it says on which nodes."),
-  updateStrategy: value(3, updateStrategy, "How pods are replaced by new ones."),
-  minReadySeconds: value(4, int32, "Seconds that a new pod must be ready to count as available."),
-  revisionHistoryLimit: pointer(6, int32, "How many revisions to keep for going back.", {
-    default: 10,
-  }),
+const spec = v1("DaemonSetSpec", "Desired state of a DaemonSet.", {
+  selector: nullablePointer(
+    1,
+    labelSelector,
+    "Label selector of the pods that the DaemonSet owns. Required, must match the labels " +
+      "of the template, and must not be empty. Immutable.",
+  ),
+  template: required(
+    2,
+    podTemplateSpec,
+    "Template of the pod that runs on each node. Its nodeSelector, affinity and " +
+      "tolerations decide which nodes qualify; its restartPolicy must be Always.",
+  ),
+  updateStrategy: value(
+    3,
+    updateStrategy,
+    "How existing pods are replaced when the template changes.",
+  ),
+  minReadySeconds: value(
+    4,
+    int32,
+    "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
+  ),
+  revisionHistoryLimit: pointer(
+    6,
+    int32,
+    "Number of old ControllerRevisions to keep for rollbacks. Defaults to 10.",
+    {
+      default: 10,
+    },
+  ),
 });
 
-const condition = v1("DaemonSetCondition", "One thing that holds or does not.", {
-  type: required(1, string, "What it is about."),
-  status: required(2, string, "True, False or Unknown."),
-  lastTransitionTime: value(3, time, "When the status last changed."),
-  reason: value(4, string, "Why, in one word for machines."),
-  message: value(5, string, "Why, in words."),
+const condition = v1("DaemonSetCondition", "One observed aspect of a DaemonSet.", {
+  type: required(1, string, "Name of the condition. The built-in controller sets none."),
+  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+  reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(5, string, "Human-readable details about the last transition."),
 });
 
-const status = v1("DaemonSetStatus", "On how many nodes the pods are.", {
-  currentNumberScheduled: required(1, int32, "Nodes that have the pod and should."),
-  numberMisscheduled: required(2, int32, "Nodes that have the pod but should not."),
-  desiredNumberScheduled: required(3, int32, "Nodes that should have the pod."),
-  numberReady: required(4, int32, "Nodes that should and do have a ready pod."),
-  observedGeneration: value(5, int64, "Generation that the numbers are about."),
-  updatedNumberScheduled: value(6, int32, "Nodes with a pod of the present template."),
-  numberAvailable: value(7, int32, "Nodes with a pod that has been ready for minReadySeconds."),
-  numberUnavailable: value(8, int32, "Nodes that should have such a pod but do not."),
-  collisionCount: pointer(9, int32, "How often the name of a revision was taken."),
-  conditions: value(10, list(condition), "What holds.", byType),
+const status = v1("DaemonSetStatus", "Observed state of a DaemonSet, counted in nodes.", {
+  currentNumberScheduled: required(
+    1,
+    int32,
+    "Nodes that run at least one of the pods and are supposed to.",
+  ),
+  numberMisscheduled: required(
+    2,
+    int32,
+    "Nodes that run one of the pods although they are not supposed to.",
+  ),
+  desiredNumberScheduled: required(3, int32, "Nodes that are supposed to run the pod."),
+  numberReady: required(4, int32, "Nodes that are supposed to run the pod and have a ready one."),
+  observedGeneration: value(5, int64, "Value of metadata.generation that this status describes."),
+  updatedNumberScheduled: value(6, int32, "Nodes whose pod was created from the current template."),
+  numberAvailable: value(7, int32, "Nodes whose pod has been ready for at least minReadySeconds."),
+  numberUnavailable: value(
+    8,
+    int32,
+    "Nodes that are supposed to run the pod but have no available one.",
+  ),
+  collisionCount: pointer(
+    9,
+    int32,
+    "Number of hash collisions met while naming ControllerRevisions. Must not decrease.",
+  ),
+  conditions: value(
+    10,
+    list(condition),
+    "Latest observations, one entry per condition type.",
+    byType,
+  ),
 });
 
-const daemonSetV1 = v1("DaemonSet", "Keeps one pod running on each node.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, spec, "Which pods, and where."),
-  status: value(3, status, "On how many nodes the pods are."),
-});
+const daemonSetV1 = v1(
+  "DaemonSet",
+  "DaemonSet runs one copy of a pod on every node that qualifies.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, spec, "Nodes to cover, pod template and update strategy."),
+    status: value(
+      3,
+      status,
+      "Node counts reported by the DaemonSet controller. Read-only for clients.",
+    ),
+  },
+);
 
 type DaemonSet = Infer<typeof daemonSetV1>;
 type Spec = DaemonSet["spec"];

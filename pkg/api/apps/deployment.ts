@@ -46,81 +46,162 @@ import {
 
 const v1 = structs("api/apps/v1");
 
-const rollingUpdate = v1("RollingUpdateDeployment", "How fast pods are replaced.", {
-  maxUnavailable: pointer(
-    1,
-    intOrString,
-    "How many may be missing meanwhile, as a number or percentage; 25% by default.",
-  ),
-  maxSurge: pointer(
-    2,
-    intOrString,
-    "How many there may be in excess meanwhile, as a number or percentage; 25% by default.",
-  ),
-});
+const rollingUpdate = v1(
+  "RollingUpdateDeployment",
+  "Pace of a Deployment rolling update. maxUnavailable and maxSurge must not both be 0.",
+  {
+    maxUnavailable: pointer(
+      1,
+      intOrString,
+      "Pods that may be unavailable during the update, as a number or a percentage of " +
+        "replicas, rounded down. At most 100%. If maxSurge rounds to 0 as well, the controller " +
+        "uses 1. Defaults to 25%.",
+    ),
+    maxSurge: pointer(
+      2,
+      intOrString,
+      "Pods that may exist beyond replicas during the update, as a number or a percentage of " +
+        "replicas, rounded up. With 0, an old pod must go before its successor is created. " +
+        "Defaults to 25%.",
+    ),
+  },
+);
 
-const strategy = v1("DeploymentStrategy", "How pods are replaced by new ones.", {
+const strategy = v1("DeploymentStrategy", "Update strategy of a Deployment.", {
   type: value(
     1,
     named("v1.DeploymentStrategyType", "Recreate", "RollingUpdate"),
-    "RollingUpdate, or Recreate: end all old ones first.",
+    "One of RollingUpdate (new and old pods overlap), Recreate (all old pods end before " +
+      "new ones are created). Defaults to RollingUpdate.",
     { default: "RollingUpdate" },
   ),
-  rollingUpdate: pointer(2, rollingUpdate, "How fast pods are replaced."),
+  rollingUpdate: pointer(
+    2,
+    rollingUpdate,
+    "Limits of the rolling update. Must be absent when type is Recreate.",
+  ),
 });
 
-const spec = v1("DeploymentSpec", "Which pods, and how many.", {
-  replicas: pointer(1, int32, "How many pods there shall be.", { default: 1 }),
-  selector: nullablePointer(2, labelSelector, "Selects the pods; fixed."),
-  template: required(3, podTemplateSpec, "The pods to be made."),
-  strategy: value(4, strategy, "How pods are replaced by new ones.", {
+const spec = v1("DeploymentSpec", "Desired state of a Deployment.", {
+  replicas: pointer(
+    1,
+    int32,
+    "Desired number of pods. Leave it unset when a HorizontalPodAutoscaler manages it. " +
+      "Defaults to 1.",
+    { default: 1 },
+  ),
+  selector: nullablePointer(
+    2,
+    labelSelector,
+    "Label selector of the pods that the Deployment owns. Required, must match the labels " +
+      "of the template, and must not overlap with another controller. Immutable.",
+  ),
+  template: required(
+    3,
+    podTemplateSpec,
+    "Template of the pods. Any change of it starts a rollout; its restartPolicy must be Always.",
+  ),
+  strategy: value(4, strategy, "How existing pods are replaced when the template changes.", {
     patchStrategy: ["retainKeys"],
   }),
-  minReadySeconds: value(5, int32, "Seconds that a new pod must be ready to count as available."),
-  revisionHistoryLimit: pointer(6, int32, "How many old ReplicaSets to keep for going back.", {
-    default: 10,
-  }),
-  paused: value(7, bool, "True = changes of the template wait."),
+  minReadySeconds: value(
+    5,
+    int32,
+    "Seconds for which a new pod must stay ready before it counts as available. Must be " +
+      "less than progressDeadlineSeconds. Defaults to 0.",
+  ),
+  revisionHistoryLimit: pointer(
+    6,
+    int32,
+    "Number of old ReplicaSets to keep for rollbacks; 0 keeps none and makes rollbacks " +
+      "impossible. Defaults to 10.",
+    {
+      default: 10,
+    },
+  ),
+  paused: value(
+    7,
+    bool,
+    "Whether rollouts are paused: template changes are then stored but not acted upon, " +
+      "while scaling still works. Defaults to false.",
+  ),
   progressDeadlineSeconds: pointer(
     9,
     int32,
-    "Seconds without progress after which the deployment counts as stuck.",
+    "Seconds without progress after which condition Progressing becomes False with reason " +
+      "ProgressDeadlineExceeded. Must be greater than minReadySeconds; not counted while " +
+      "paused. Defaults to 600.",
     { default: 600 },
   ),
 });
 
-const condition = v1("DeploymentCondition", "One thing that holds or does not.", {
+const condition = v1("DeploymentCondition", "One observed aspect of a Deployment.", {
   type: required(
     1,
     named("v1.DeploymentConditionType", "Available", "Progressing", "ReplicaFailure"),
-    "What it is about: Available, Progressing or ReplicaFailure.",
+    "One of Available (enough pods are available), Progressing (the rollout advances or is " +
+      "complete), ReplicaFailure (pods cannot be created or deleted).",
   ),
-  status: required(2, string, "True, False or Unknown."),
-  lastUpdateTime: value(6, time, "When it was last looked at."),
-  lastTransitionTime: value(7, time, "When the status last changed."),
-  reason: value(4, string, "Why, in one word for machines."),
-  message: value(5, string, "Why, in words."),
+  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  lastUpdateTime: value(6, time, "Time at which the condition was last written."),
+  lastTransitionTime: value(7, time, "Time at which `status` last changed to another value."),
+  reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(5, string, "Human-readable details about the last transition."),
 });
 
-const status = v1("DeploymentStatus", "How many pods there are.", {
-  observedGeneration: value(1, int64, "Generation that the numbers are about."),
-  replicas: value(2, int32, "All pods."),
-  updatedReplicas: value(3, int32, "Those of the present template."),
-  readyReplicas: value(7, int32, "Those that are ready."),
-  availableReplicas: value(4, int32, "Those that have been ready for minReadySeconds."),
-  unavailableReplicas: value(5, int32, "How many are missing."),
-  terminatingReplicas: pointer(9, int32, "Those that are about to end.", {
-    gate: "DeploymentReplicaSetTerminatingReplicas",
-  }),
-  conditions: value(6, list(condition), "What holds.", byType),
-  collisionCount: pointer(8, int32, "How often the name of a ReplicaSet was taken."),
+const status = v1("DeploymentStatus", "Observed state of a Deployment.", {
+  observedGeneration: value(1, int64, "Value of metadata.generation that this status describes."),
+  replicas: value(2, int32, "Non-terminating pods that match the selector."),
+  updatedReplicas: value(3, int32, "Non-terminating pods created from the current template."),
+  readyReplicas: value(7, int32, "Non-terminating pods whose Ready condition is True."),
+  availableReplicas: value(
+    4,
+    int32,
+    "Non-terminating pods that have been ready for at least minReadySeconds.",
+  ),
+  unavailableReplicas: value(
+    5,
+    int32,
+    "Pods still missing for full availability, whether they are not created yet or not " +
+      "available yet.",
+  ),
+  terminatingReplicas: pointer(
+    9,
+    int32,
+    "Pods that have a deletion timestamp and are not yet Succeeded or Failed. Alpha: " +
+      "requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
+    {
+      gate: "DeploymentReplicaSetTerminatingReplicas",
+    },
+  ),
+  conditions: value(
+    6,
+    list(condition),
+    "Latest observations, one entry per condition type.",
+    byType,
+  ),
+  collisionCount: pointer(
+    8,
+    int32,
+    "Number of hash collisions met while naming ReplicaSets. Must not decrease.",
+  ),
 });
 
-const deploymentV1 = v1("Deployment", "Keeps pods running, and replaces them when they change.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, spec, "Which pods, and how many."),
-  status: value(3, status, "How many pods there are."),
-});
+const deploymentV1 = v1(
+  "Deployment",
+  "Deployment manages replicated pods through ReplicaSets and rolls out changes of their " +
+    "template.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, spec, "Replica count, pod template and rollout strategy."),
+    status: value(
+      3,
+      status,
+      "Pod counts and rollout progress reported by the Deployment controller. Read-only for " +
+        "clients.",
+    ),
+  },
+);
 
 type Deployment = Infer<typeof deploymentV1>;
 type Spec = Deployment["spec"];

@@ -40,42 +40,83 @@ import {
 
 const v1 = structs("api/apps/v1");
 
-const spec = v1("ReplicaSetSpec", "Which pods, and how many.", {
-  replicas: pointer(1, int32, "How many pods there shall be.", { default: 1 }),
-  minReadySeconds: value(4, int32, "Seconds that a new pod must be ready to count as available."),
-  selector: nullablePointer(2, labelSelector, "Selects the pods; fixed."),
-  template: value(3, podTemplateSpec, "The pods to be made."),
+const spec = v1("ReplicaSetSpec", "Desired state of a ReplicaSet.", {
+  replicas: pointer(1, int32, "Desired number of pods. Defaults to 1.", { default: 1 }),
+  minReadySeconds: value(
+    4,
+    int32,
+    "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
+  ),
+  selector: nullablePointer(
+    2,
+    labelSelector,
+    "Label selector of the pods that the ReplicaSet owns. Required, and must match the " +
+      "labels of the template. Immutable.",
+  ),
+  template: value(
+    3,
+    podTemplateSpec,
+    "Template of new pods. Changes do not affect pods that already exist; its " +
+      "restartPolicy must be Always.",
+  ),
 });
 
-const condition = v1("ReplicaSetCondition", "One thing that holds or does not.", {
+const condition = v1("ReplicaSetCondition", "One observed aspect of a ReplicaSet.", {
   type: required(
     1,
     named("v1.ReplicaSetConditionType", "ReplicaFailure"),
-    "What it is about: ReplicaFailure.",
+    "Name of the condition: ReplicaFailure (a pod could not be created or deleted).",
   ),
-  status: required(2, string, "True, False or Unknown."),
-  lastTransitionTime: value(3, time, "When the status last changed."),
-  reason: value(4, string, "Why, in one word for machines."),
-  message: value(5, string, "Why, in words."),
+  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+  reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(5, string, "Human-readable details about the last transition."),
 });
 
-const status = v1("ReplicaSetStatus", "How many pods there are.", {
-  replicas: required(1, int32, "All pods."),
-  fullyLabeledReplicas: value(2, int32, "Those with all labels of the template."),
-  readyReplicas: value(4, int32, "Those that are ready."),
-  availableReplicas: value(5, int32, "Those that have been ready for minReadySeconds."),
-  terminatingReplicas: pointer(7, int32, "Those that are about to end.", {
-    gate: "DeploymentReplicaSetTerminatingReplicas",
-  }),
-  observedGeneration: value(3, int64, "Generation that the numbers are about."),
-  conditions: value(6, list(condition), "What holds.", byType),
+const status = v1("ReplicaSetStatus", "Observed state of a ReplicaSet.", {
+  replicas: required(1, int32, "Non-terminating pods that the ReplicaSet owns."),
+  fullyLabeledReplicas: value(
+    2,
+    int32,
+    "Non-terminating pods that carry every label of the template.",
+  ),
+  readyReplicas: value(4, int32, "Non-terminating pods whose Ready condition is True."),
+  availableReplicas: value(
+    5,
+    int32,
+    "Non-terminating pods that have been ready for at least minReadySeconds.",
+  ),
+  terminatingReplicas: pointer(
+    7,
+    int32,
+    "Pods that have a deletion timestamp and are not yet Succeeded or Failed. Alpha: " +
+      "requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
+    {
+      gate: "DeploymentReplicaSetTerminatingReplicas",
+    },
+  ),
+  observedGeneration: value(3, int64, "Value of metadata.generation that this status describes."),
+  conditions: value(
+    6,
+    list(condition),
+    "Latest observations, one entry per condition type.",
+    byType,
+  ),
 });
 
-const replicaSetV1 = v1("ReplicaSet", "Keeps a number of pods running.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, spec, "Which pods, and how many."),
-  status: value(3, status, "How many pods there are."),
-});
+const replicaSetV1 = v1(
+  "ReplicaSet",
+  "ReplicaSet keeps a fixed number of identical pods running. Most are created by a Deployment.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, spec, "Replica count, selector and pod template."),
+    status: value(
+      3,
+      status,
+      "Pod counts reported by the ReplicaSet controller. Read-only for clients.",
+    ),
+  },
+);
 
 type ReplicaSet = Infer<typeof replicaSetV1>;
 

@@ -19,103 +19,202 @@ const v1 = structs("api/apps/v1");
 
 /** Claims say what they are even though nothing else could stand there; in JSON alone. */
 const claimTemplate = structs("api/core/v1")("PersistentVolumeClaim", persistentVolumeClaimV1.doc, {
-  kind: value(0, string, "PersistentVolumeClaim."),
-  apiVersion: value(0, string, "v1."),
+  kind: value(0, string, "Kind of the template: PersistentVolumeClaim. May be omitted."),
+  apiVersion: value(0, string, "API version of the template: v1. May be omitted."),
   ...persistentVolumeClaimV1.fields,
 });
 
-const rollingUpdate = v1("RollingUpdateStatefulSetStrategy", "How pods are replaced.", {
-  partition: pointer(1, int32, "Ordinal from which on pods are replaced."),
-  maxUnavailable: pointer(
-    2,
-    intOrString,
-    "How many may be missing meanwhile, as a number or percentage.",
-    { gate: "MaxUnavailableStatefulSet" },
-  ),
-});
+const rollingUpdate = v1(
+  "RollingUpdateStatefulSetStrategy",
+  "Extent and pace of a StatefulSet rolling update.",
+  {
+    partition: pointer(
+      1,
+      int32,
+      "Lowest ordinal that is updated: pods below it keep the old revision, even when " +
+        "recreated. Useful for canaries. Defaults to 0.",
+    ),
+    maxUnavailable: pointer(
+      2,
+      intOrString,
+      "Pods that may be unavailable during the update, as a number or a percentage of " +
+        "replicas, rounded up. Must not be 0. Defaults to 1. Alpha: requires the feature gate " +
+        "MaxUnavailableStatefulSet.",
+      { gate: "MaxUnavailableStatefulSet" },
+    ),
+  },
+);
 
-const updateStrategy = v1("StatefulSetUpdateStrategy", "How pods are replaced by new ones.", {
+const updateStrategy = v1("StatefulSetUpdateStrategy", "Update strategy of a StatefulSet.", {
   type: value(
     1,
     named("v1.StatefulSetUpdateStrategyType", "RollingUpdate", "OnDelete"),
-    "RollingUpdate, or OnDelete: when someone deletes them.",
+    "One of RollingUpdate (the controller replaces pods from the highest ordinal down), " +
+      "OnDelete (a pod is replaced only after it was deleted manually). Defaults to " +
+      "RollingUpdate.",
   ),
-  rollingUpdate: pointer(2, rollingUpdate, "How pods are replaced."),
+  rollingUpdate: pointer(
+    2,
+    rollingUpdate,
+    "Limits of the rolling update. Only valid when type is RollingUpdate.",
+  ),
 });
 
 const retention = named("v1.PersistentVolumeClaimRetentionPolicyType", "Retain", "Delete");
 
 const retentionPolicy = v1(
   "StatefulSetPersistentVolumeClaimRetentionPolicy",
-  "What becomes of claims that are no longer needed.",
+  "Lifecycle of the claims that were created from volumeClaimTemplates.",
   {
-    whenDeleted: value(1, retention, "When the set is deleted: Retain or Delete."),
-    whenScaled: value(2, retention, "When the set grows smaller: Retain or Delete."),
+    whenDeleted: value(
+      1,
+      retention,
+      "What happens to the claims when the StatefulSet is deleted: one of Retain, Delete. " +
+        "Defaults to Retain.",
+    ),
+    whenScaled: value(
+      2,
+      retention,
+      "What happens to the claims of pods that scaling down removes: one of Retain, Delete. " +
+        "Defaults to Retain.",
+    ),
   },
 );
 
-const ordinals = v1("StatefulSetOrdinals", "How pods are numbered.", {
-  start: required(1, int32, "Number of the first pod.", { required: false }),
+const ordinals = v1("StatefulSetOrdinals", "Numbering of the pods of a StatefulSet.", {
+  start: required(
+    1,
+    int32,
+    "Ordinal of the first pod; the others follow up to start + replicas - 1. Must not be " +
+      "negative. Defaults to 0.",
+    { required: false },
+  ),
 });
 
-const spec = v1("StatefulSetSpec", "Which pods, and how many.", {
-  replicas: pointer(1, int32, "How many pods there shall be.", { default: 1 }),
-  selector: nullablePointer(2, labelSelector, "Selects the pods; fixed."),
-  template: required(3, podTemplateSpec, "The pods to be made."),
-  volumeClaimTemplates: value(4, list(claimTemplate), "Claims that each pod gets of its own.", {
-    listType: "atomic",
-  }),
-  serviceName: required(5, string, "Service that gives the pods their names in DNS.", {
-    required: false,
-  }),
+const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
+  replicas: pointer(1, int32, "Desired number of pods. Defaults to 1.", { default: 1 }),
+  selector: nullablePointer(
+    2,
+    labelSelector,
+    "Label selector of the pods that the StatefulSet owns. Required, and must match the " +
+      "labels of the template. Immutable.",
+  ),
+  template: required(
+    3,
+    podTemplateSpec,
+    "Template of the pods. Each pod is named <StatefulSet>-<ordinal>; restartPolicy must " +
+      "be Always.",
+  ),
+  volumeClaimTemplates: value(
+    4,
+    list(claimTemplate),
+    "Claims to create for each pod, named <template>-<pod>. A claim replaces a volume of " +
+      "the same name in the pod template. Immutable.",
+    {
+      listType: "atomic",
+    },
+  ),
+  serviceName: required(
+    5,
+    string,
+    "Headless Service in the same namespace that gives each pod its DNS name. Immutable.",
+    {
+      required: false,
+    },
+  ),
   podManagementPolicy: value(
     6,
     named("v1.PodManagementPolicyType", "OrderedReady", "Parallel"),
-    "Whether pods are made and ended one after another (OrderedReady) or at once (Parallel).",
+    "One of OrderedReady (pods start and stop one at a time, in order of their ordinals), " +
+      "Parallel (all at once). Does not affect updates. Defaults to OrderedReady. Immutable.",
     { default: "OrderedReady" },
   ),
-  updateStrategy: value(7, updateStrategy, "How pods are replaced by new ones."),
-  revisionHistoryLimit: pointer(8, int32, "How many revisions to keep for going back.", {
-    default: 10,
-  }),
-  minReadySeconds: value(9, int32, "Seconds that a new pod must be ready to count as available."),
+  updateStrategy: value(
+    7,
+    updateStrategy,
+    "How existing pods are replaced when the template changes.",
+  ),
+  revisionHistoryLimit: pointer(
+    8,
+    int32,
+    "Number of old ControllerRevisions to keep for rollbacks. Defaults to 10.",
+    {
+      default: 10,
+    },
+  ),
+  minReadySeconds: value(
+    9,
+    int32,
+    "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
+  ),
   persistentVolumeClaimRetentionPolicy: pointer(
     10,
     retentionPolicy,
-    "What becomes of claims that are no longer needed.",
+    "When claims made from volumeClaimTemplates are deleted. By default they are always kept.",
   ),
-  ordinals: pointer(11, ordinals, "How pods are numbered."),
+  ordinals: pointer(
+    11,
+    ordinals,
+    "First ordinal of the pods. By default pods are numbered from 0.",
+  ),
 });
 
-const condition = v1("StatefulSetCondition", "One thing that holds or does not.", {
-  type: required(1, string, "What it is about."),
-  status: required(2, string, "True, False or Unknown."),
-  lastTransitionTime: value(3, time, "When the status last changed."),
-  reason: value(4, string, "Why, in one word for machines."),
-  message: value(5, string, "Why, in words."),
+const condition = v1("StatefulSetCondition", "One observed aspect of a StatefulSet.", {
+  type: required(1, string, "Name of the condition. The built-in controller sets none."),
+  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+  reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(5, string, "Human-readable details about the last transition."),
 });
 
-const status = v1("StatefulSetStatus", "How many pods there are.", {
-  observedGeneration: value(1, int64, "Generation that the numbers are about."),
-  replicas: required(2, int32, "All pods."),
-  readyReplicas: value(3, int32, "Those that are ready."),
-  currentReplicas: value(4, int32, "Those of the revision `currentRevision`."),
-  updatedReplicas: value(5, int32, "Those of the revision `updateRevision`."),
-  currentRevision: value(6, string, "Revision of the pods up to currentReplicas."),
-  updateRevision: value(7, string, "Revision of the pods beyond."),
-  collisionCount: pointer(9, int32, "How often the name of a revision was taken."),
-  conditions: value(10, list(condition), "What holds.", byType),
-  availableReplicas: required(11, int32, "Those that have been ready for minReadySeconds.", {
-    required: false,
-  }),
+const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
+  observedGeneration: value(1, int64, "Value of metadata.generation that this status describes."),
+  replicas: required(2, int32, "Pods that the StatefulSet owns."),
+  readyReplicas: value(3, int32, "Pods whose Ready condition is True."),
+  currentReplicas: value(4, int32, "Pods of the revision named by currentRevision."),
+  updatedReplicas: value(5, int32, "Pods of the revision named by updateRevision."),
+  currentRevision: value(
+    6,
+    string,
+    "ControllerRevision that pods had before the rollout; equal to updateRevision when it " +
+      "is complete.",
+  ),
+  updateRevision: value(
+    7,
+    string,
+    "ControllerRevision of the current template, to which pods are being updated.",
+  ),
+  collisionCount: pointer(
+    9,
+    int32,
+    "Number of hash collisions met while naming ControllerRevisions. Must not decrease.",
+  ),
+  conditions: value(
+    10,
+    list(condition),
+    "Latest observations, one entry per condition type.",
+    byType,
+  ),
+  availableReplicas: required(
+    11,
+    int32,
+    "Pods that have been ready for at least minReadySeconds.",
+    {
+      required: false,
+    },
+  ),
 });
 
 export const statefulSetV1 = v1(
   "StatefulSet",
-  "Keeps pods running that have names and storage of their own.",
+  "StatefulSet manages pods that keep a stable name, ordinal and storage across rescheduling.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "Which pods, and how many."),
-    status: value(3, status, "How many pods there are."),
+    spec: value(2, spec, "Replica count, pod template, claim templates and update strategy."),
+    status: value(
+      3,
+      status,
+      "Pod counts and revisions reported by the StatefulSet controller. Read-only for clients.",
+    ),
   },
 );

@@ -36,34 +36,74 @@ import { jobTemplateSpec } from "./job-structs.ts";
 
 const v1 = structs("api/batch/v1");
 
-const cronJobSpec = v1("CronJobSpec", "Which jobs, and when.", {
-  schedule: required(1, string, "When, as in cron tables: `0 4 * * MON-FRI` or `@daily`."),
-  timeZone: pointer(8, string, "Time zone of the schedule, as in Europe/Berlin."),
-  startingDeadlineSeconds: pointer(2, int64, "Seconds by which a job may be late at most."),
+const cronJobSpec = v1("CronJobSpec", "Desired state of a CronJob.", {
+  schedule: required(
+    1,
+    string,
+    "Schedule in cron format, `0 4 * * MON-FRI` for example, or a macro such as `@daily`. " +
+      "Set the time zone in timeZone, not with TZ or CRON_TZ here.",
+  ),
+  timeZone: pointer(
+    8,
+    string,
+    "Time zone of the schedule by its tz database name, Europe/Berlin for example. " +
+      "Defaults to the time zone of kube-controller-manager.",
+  ),
+  startingDeadlineSeconds: pointer(
+    2,
+    int64,
+    "Seconds after its scheduled time within which a Job may still start; later ones count " +
+      "as missed. Values below 10 may prevent Jobs from ever starting. No deadline by " +
+      "default.",
+  ),
   concurrencyPolicy: value(
     3,
     named("v1.ConcurrencyPolicy", "Allow", "Forbid", "Replace"),
-    "What if the last job still runs: Allow another, Forbid it, or Replace the last.",
+    "What to do when the previous Job is still running. One of Allow (run both), Forbid " +
+      "(skip the new one), Replace (cancel the previous one). Defaults to Allow.",
     { default: "Allow" },
   ),
-  suspend: pointer(4, bool, "True = no more jobs for the time being.", { default: false }),
-  jobTemplate: required(5, jobTemplateSpec, "The jobs to be made."),
-  successfulJobsHistoryLimit: pointer(6, int32, "How many successful jobs to keep.", {
-    default: 3,
+  suspend: pointer(
+    4,
+    bool,
+    "Whether to stop creating Jobs. Jobs that run already continue. Defaults to false.",
+    { default: false },
+  ),
+  jobTemplate: required(5, jobTemplateSpec, "Template of the Jobs that the schedule creates."),
+  successfulJobsHistoryLimit: pointer(
+    6,
+    int32,
+    "Number of successfully finished Jobs to keep. Defaults to 3.",
+    {
+      default: 3,
+    },
+  ),
+  failedJobsHistoryLimit: pointer(7, int32, "Number of failed Jobs to keep. Defaults to 1.", {
+    default: 1,
   }),
-  failedJobsHistoryLimit: pointer(7, int32, "How many failed jobs to keep.", { default: 1 }),
 });
 
-const cronJobStatus = v1("CronJobStatus", "What has run.", {
-  active: value(1, list(objectReference), "Jobs that still run.", { listType: "atomic" }),
-  lastScheduleTime: pointer(4, time, "When a job was last made."),
-  lastSuccessfulTime: pointer(5, time, "When a job last succeeded."),
+const cronJobStatus = v1("CronJobStatus", "Observed state of a CronJob.", {
+  active: value(1, list(objectReference), "References to the Jobs that are currently running.", {
+    listType: "atomic",
+  }),
+  lastScheduleTime: pointer(4, time, "Scheduled time of the Job that was created last."),
+  lastSuccessfulTime: pointer(5, time, "Time at which a Job last completed successfully."),
 });
 
-const cronJobV1 = v1("CronJob", "Makes jobs on a schedule.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, cronJobSpec, "Which jobs, and when."),
-  status: value(3, cronJobStatus, "What has run."),
+const cronJobV1 = v1("CronJob", "CronJob creates Jobs on a repeating schedule.", {
+  metadata: value(
+    1,
+    objectMeta,
+    "Standard object metadata. The name is limited to 52 characters because Jobs append a " +
+      "suffix to it.",
+  ),
+  spec: value(2, cronJobSpec, "Schedule, concurrency policy and Job template."),
+  status: value(
+    3,
+    cronJobStatus,
+    "Running Jobs and last run reported by the CronJob controller. Read-only for clients.",
+  ),
 });
 
 type CronJob = Infer<typeof cronJobV1>;

@@ -19,45 +19,101 @@ const v1alpha2 = structs("api/coordination/v1alpha2");
 
 const specV1BETA1 = v1beta1(
   "LeaseCandidateSpec",
-  "What the candidate is a candidate for, and its versions.",
+  "Election that a candidate takes part in, and the versions that it runs.",
   {
-    leaseName: required(1, string, "Name of the lease that this is a candidate for; fixed."),
-    pingTime: pointer(2, microTime, "When the election last asked whether the candidate is there."),
-    renewTime: pointer(3, microTime, "When the candidate last answered."),
-    binaryVersion: required(4, string, "Version of the candidate, without a leading v."),
-    emulationVersion: value(5, string, "Version that the candidate behaves as."),
-    strategy: value(6, string, "How the best candidate is to be picked."),
+    leaseName: required(
+      1,
+      string,
+      "Name of the Lease, in the same namespace, that the candidate wants to hold. Immutable.",
+    ),
+    pingTime: pointer(
+      2,
+      microTime,
+      "Time at which the election controller last asked the candidate to renew. The request " +
+        "is pending while it is later than renewTime.",
+    ),
+    renewTime: pointer(
+      3,
+      microTime,
+      "Time at which the candidate last confirmed that it is alive. Expired candidates are " +
+        "garbage-collected.",
+    ),
+    binaryVersion: required(
+      4,
+      string,
+      "Version of the candidate's binary as major.minor.patch, without a leading `v`.",
+    ),
+    emulationVersion: value(
+      5,
+      string,
+      "Version that the candidate emulates, without a leading `v`; not later than " +
+        "binaryVersion. Required for strategy OldestEmulationVersion.",
+    ),
+    strategy: value(
+      6,
+      string,
+      "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
+        "one Lease that disagree follow the one with the latest binaryVersion.",
+    ),
   },
 );
 
 const leaseCandidateV1beta1 = v1beta1(
   "LeaseCandidate",
-  "A process that would like to hold a lease.",
+  "LeaseCandidate announces a process that can become the leader of a coordinated election.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, specV1BETA1, "What the candidate is a candidate for, and its versions."),
+    spec: value(2, specV1BETA1, "Lease to hold, versions and liveness of the candidate."),
   },
 );
 
 const specV1ALPHA2 = v1alpha2(
   "LeaseCandidateSpec",
-  "What the candidate is a candidate for, and its versions.",
+  "Election that a candidate takes part in, and the versions that it runs.",
   {
-    leaseName: required(1, string, "Name of the lease that this is a candidate for; fixed."),
-    pingTime: pointer(2, microTime, "When the election last asked whether the candidate is there."),
-    renewTime: pointer(3, microTime, "When the candidate last answered."),
-    binaryVersion: required(4, string, "Version of the candidate, without a leading v."),
-    emulationVersion: value(5, string, "Version that the candidate behaves as."),
-    strategy: value(6, string, "How the best candidate is to be picked."),
+    leaseName: required(
+      1,
+      string,
+      "Name of the Lease, in the same namespace, that the candidate wants to hold. Immutable.",
+    ),
+    pingTime: pointer(
+      2,
+      microTime,
+      "Time at which the election controller last asked the candidate to renew. The request " +
+        "is pending while it is later than renewTime.",
+    ),
+    renewTime: pointer(
+      3,
+      microTime,
+      "Time at which the candidate last confirmed that it is alive. Expired candidates are " +
+        "garbage-collected.",
+    ),
+    binaryVersion: required(
+      4,
+      string,
+      "Version of the candidate's binary as major.minor.patch, without a leading `v`.",
+    ),
+    emulationVersion: value(
+      5,
+      string,
+      "Version that the candidate emulates, without a leading `v`; not later than " +
+        "binaryVersion. Required for strategy OldestEmulationVersion.",
+    ),
+    strategy: value(
+      6,
+      string,
+      "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
+        "one Lease that disagree follow the one with the latest binaryVersion.",
+    ),
   },
 );
 
 const leaseCandidateV1alpha2 = v1alpha2(
   "LeaseCandidate",
-  "A process that would like to hold a lease.",
+  "LeaseCandidate announces a process that can become the leader of a coordinated election.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, specV1ALPHA2, "What the candidate is a candidate for, and its versions."),
+    spec: value(2, specV1ALPHA2, "Lease to hold, versions and liveness of the candidate."),
   },
 );
 

@@ -15,31 +15,53 @@ import { checkStrategyName } from "./strategy-name.ts";
 
 const v1 = structs("api/coordination/v1");
 
-const leaseSpec = v1("LeaseSpec", "Who holds the lease, and until when.", {
-  holderIdentity: pointer(1, string, "Who holds it; absent or empty if nobody does."),
+const leaseSpec = v1("LeaseSpec", "Holder of a Lease, and how long it may count as alive.", {
+  holderIdentity: pointer(
+    1,
+    string,
+    "Identity of the current holder. Absent or empty when the Lease is free. Under " +
+      "coordinated election it must be the name of the chosen LeaseCandidate.",
+  ),
   leaseDurationSeconds: pointer(
     2,
     int32,
-    "How long others wait after renewTime before they take it.",
+    "Seconds after renewTime that other candidates wait before they take the Lease over. " +
+      "Must be positive.",
   ),
-  acquireTime: pointer(3, microTime, "When the holder took it."),
-  renewTime: pointer(4, microTime, "When the holder last renewed it."),
-  leaseTransitions: pointer(5, int32, "How often it changed hands."),
+  acquireTime: pointer(3, microTime, "Time at which the current holder acquired the Lease."),
+  renewTime: pointer(4, microTime, "Time at which the current holder last renewed the Lease."),
+  leaseTransitions: pointer(
+    5,
+    int32,
+    "Number of times that the Lease passed from one holder to another. Must not be negative.",
+  ),
   strategy: pointer(
     6,
     named("v1.CoordinatedLeaseStrategy"),
-    "How the best candidate is picked in coordinated election.",
+    "How coordinated election picks the holder, OldestEmulationVersion for example. Alpha: " +
+      "requires the feature gate CoordinatedLeaderElection.",
     { gate: "CoordinatedLeaderElection" },
   ),
-  preferredHolder: pointer(7, string, "Who should take it next.", {
-    gate: "CoordinatedLeaderElection",
-  }),
+  preferredHolder: pointer(
+    7,
+    string,
+    "Candidate that the current holder should yield to. Requires strategy. Alpha: requires " +
+      "the feature gate CoordinatedLeaderElection.",
+    {
+      gate: "CoordinatedLeaderElection",
+    },
+  ),
 });
 
-const leaseV1 = v1("Lease", "Something one party holds at a time, for a time.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, leaseSpec, "Who holds it, and until when."),
-});
+const leaseV1 = v1(
+  "Lease",
+  "Lease is a lock that one process holds at a time, used for leader election and node " +
+    "heartbeats.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, leaseSpec, "Current holder and renewal times."),
+  },
+);
 
 type Lease = Infer<typeof leaseV1>;
 

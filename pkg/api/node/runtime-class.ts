@@ -21,28 +21,63 @@ import { entry, invalidEach, mustNotChange, repeatedPlaces, sortedKeys } from ".
 
 const v1 = structs("api/node/v1");
 
-const overhead = v1("Overhead", "What running a pod takes beyond its containers.", {
-  podFixed: value(1, map(quantity), "Fixed amount of each resource, for every pod."),
-});
+const overhead = v1(
+  "Overhead",
+  "Resources that the sandbox of a pod consumes besides its containers.",
+  {
+    podFixed: value(
+      1,
+      map(quantity),
+      "Amount of each resource to add to every pod, by resource name: cpu, memory.",
+    ),
+  },
+);
 
-const scheduling = v1("Scheduling", "Where pods of the class can run.", {
-  nodeSelector: value(
-    1,
-    map(string),
-    "Labels that nodes must have; merged into those of the pod.",
-    { mapType: "atomic" },
-  ),
-  tolerations: value(2, list(toleration), "Tolerations added to those of the pod.", {
-    listType: "atomic",
-  }),
-});
+const scheduling = v1(
+  "Scheduling",
+  "Constraints that lead pods to the nodes that support a RuntimeClass.",
+  {
+    nodeSelector: value(
+      1,
+      map(string),
+      "Labels that a node needs for this RuntimeClass. Merged into the pod's nodeSelector; a " +
+        "conflict rejects the pod.",
+      { mapType: "atomic" },
+    ),
+    tolerations: value(
+      2,
+      list(toleration),
+      "Tolerations to append to those of the pod, without duplicates.",
+      {
+        listType: "atomic",
+      },
+    ),
+  },
+);
 
-const runtimeClassV1 = v1("RuntimeClass", "A container runtime that pods can ask for.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  handler: required(2, string, "Name of the runtime in the configuration of nodes; fixed."),
-  overhead: pointer(3, overhead, "What running a pod takes beyond its containers."),
-  scheduling: pointer(4, scheduling, "Where pods of the class can run."),
-});
+const runtimeClassV1 = v1(
+  "RuntimeClass",
+  "RuntimeClass names a container runtime configuration that pods select in runtimeClassName.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    handler: required(
+      2,
+      string,
+      "Handler of the CRI configuration on the nodes, `runc` or `kata` for example. A " +
+        "lowercase DNS label. Immutable.",
+    ),
+    overhead: pointer(
+      3,
+      overhead,
+      "Overhead that admission adds to pods of this class for scheduling and quota.",
+    ),
+    scheduling: pointer(
+      4,
+      scheduling,
+      "Nodes that support the class. When absent, all nodes are assumed to support it.",
+    ),
+  },
+);
 
 type RuntimeClass = Infer<typeof runtimeClassV1>;
 

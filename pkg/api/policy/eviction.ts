@@ -8,10 +8,15 @@ import { same } from "../strategy.ts";
 function evictionOf(version: "v1" | "v1beta1") {
   return structs(`api/policy/${version}`)(
     "Eviction",
-    "Asks for a pod to be deleted unless a disruption budget forbids it.",
+    "Eviction deletes a pod through its subresource `eviction`, provided that its " +
+      "PodDisruptionBudgets allow it. Otherwise the server responds 429.",
     {
-      metadata: value(1, objectMeta, "Name and namespace of the pod."),
-      deleteOptions: pointer(2, deleteOptions, "How the pod is deleted."),
+      metadata: value(1, objectMeta, "Name and namespace of the pod to evict."),
+      deleteOptions: pointer(
+        2,
+        deleteOptions,
+        "Options of the deletion: grace period, preconditions and dry run.",
+      ),
     },
   );
 }

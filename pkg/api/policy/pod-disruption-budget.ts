@@ -29,52 +29,85 @@ import { dividedBySubresource } from "../strategy.ts";
 
 const v1 = structs("api/policy/v1");
 
-const podDisruptionBudgetSpec = v1("PodDisruptionBudgetSpec", "How many pods must stay.", {
-  minAvailable: pointer(1, intOrString, "How many must be left, as a number or percentage."),
-  selector: pointer(
-    2,
-    labelSelector,
-    "Selects the pods; empty selects all of the namespace, absent none.",
-    { patchStrategy: ["replace"] },
-  ),
-  maxUnavailable: pointer(3, intOrString, "How many may be missing, as a number or percentage."),
-  unhealthyPodEvictionPolicy: pointer(
-    4,
-    named("v1.UnhealthyPodEvictionPolicyType", "IfHealthyBudget", "AlwaysAllow"),
-    "When unhealthy pods may go: IfHealthyBudget or AlwaysAllow.",
-  ),
-});
+const podDisruptionBudgetSpec = v1(
+  "PodDisruptionBudgetSpec",
+  "Desired state of a PodDisruptionBudget. minAvailable and maxUnavailable exclude each other.",
+  {
+    minAvailable: pointer(
+      1,
+      intOrString,
+      "Pods that must stay available during an eviction, as a number or a percentage of the " +
+        "expected pods, rounded up. 100% forbids every voluntary eviction.",
+    ),
+    selector: pointer(
+      2,
+      labelSelector,
+      "Label selector of the protected pods. {} selects every pod of the namespace; absent " +
+        "selects none.",
+      { patchStrategy: ["replace"] },
+    ),
+    maxUnavailable: pointer(
+      3,
+      intOrString,
+      "Pods that may be unavailable after an eviction, as a number or a percentage of the " +
+        "expected pods, rounded up. 0 forbids every voluntary eviction.",
+    ),
+    unhealthyPodEvictionPolicy: pointer(
+      4,
+      named("v1.UnhealthyPodEvictionPolicyType", "IfHealthyBudget", "AlwaysAllow"),
+      "Which running pods that are not ready may be evicted. One of IfHealthyBudget (only " +
+        "while the application keeps desiredHealthy pods), AlwaysAllow (always). Behaves as " +
+        "IfHealthyBudget when absent.",
+    ),
+  },
+);
 
 const podDisruptionBudgetStatus = v1(
   "PodDisruptionBudgetStatus",
-  "How many pods there are and may go.",
+  "Observed state of a PodDisruptionBudget. Evictions are refused until " +
+    "observedGeneration has caught up.",
   {
-    observedGeneration: value(1, int64, "Generation of the budget that the numbers are for."),
+    observedGeneration: value(1, int64, "Value of metadata.generation that this status describes."),
     disruptedPods: value(
       2,
       map(time),
-      "Pods that were let go but are still there, by name, and since when.",
+      "Evicted pods that the disruption controller has not yet seen deleted: pod name to " +
+        "eviction time. Entries expire after two minutes.",
     ),
-    disruptionsAllowed: required(3, int32, "How many may go now."),
-    currentHealthy: required(4, int32, "How many are healthy."),
-    desiredHealthy: required(5, int32, "How many must be healthy."),
-    expectedPods: required(6, int32, "How many are counted."),
-    conditions: value(7, list(condition), "What the disruption controller observes.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    }),
+    disruptionsAllowed: required(3, int32, "Number of evictions that are allowed right now."),
+    currentHealthy: required(4, int32, "Pods that are healthy at the moment."),
+    desiredHealthy: required(5, int32, "Smallest number of healthy pods that the budget demands."),
+    expectedPods: required(
+      6,
+      int32,
+      "Pods that the budget counts, derived from the scale of their controllers.",
+    ),
+    conditions: value(
+      7,
+      list(condition),
+      "Latest observations. DisruptionAllowed tells whether evictions are possible, and why not.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "type",
+      },
+    ),
   },
 );
 
 const podDisruptionBudgetV1 = v1(
   "PodDisruptionBudget",
-  "How many pods of a group may be taken down at a time on purpose.",
+  "PodDisruptionBudget limits how many pods of an application voluntary evictions may " +
+    "take down at the same time.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, podDisruptionBudgetSpec, "How many pods must stay."),
-    status: value(3, podDisruptionBudgetStatus, "How many pods there are and may go."),
+    spec: value(2, podDisruptionBudgetSpec, "Protected pods and the number that must stay up."),
+    status: value(
+      3,
+      podDisruptionBudgetStatus,
+      "Evictions currently allowed, reported by the disruption controller. Read-only for clients.",
+    ),
   },
 );
 

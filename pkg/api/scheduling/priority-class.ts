@@ -21,20 +21,31 @@ const preemptionPolicy = named("v1.PreemptionPolicy", "PreemptLowerPriority", "N
 
 const priorityClassV1 = v1(
   "PriorityClass",
-  "Gives a number to a name that pods use for their priority.",
+  "PriorityClass maps a name that pods refer to in priorityClassName to a scheduling priority.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    value: required(2, int32, "The priority: higher goes first. Cannot change."),
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. The prefix `system-` is reserved for names of built-in classes.",
+    ),
+    value: required(
+      2,
+      int32,
+      "Priority of the pods: higher values are scheduled first and may preempt lower ones. " +
+        "At most 1000000000 for classes other than the built-in ones. Immutable.",
+    ),
     globalDefault: value(
       3,
       bool,
-      "Pods that name no class get this one; at most one class may say so.",
+      "Whether pods without priorityClassName get this class. Only one class should set it; " +
+        "without any, the priority of such pods is 0. Defaults to false.",
     ),
-    description: value(4, string, "What the class is for."),
+    description: value(4, string, "Human-readable guidance on when to use the class."),
     preemptionPolicy: pointer(
       5,
       preemptionPolicy,
-      "Whether pods of the class push out others: PreemptLowerPriority or Never.",
+      "Whether pods of this class may evict pods of lower priority: one of " +
+        "PreemptLowerPriority, Never. Defaults to PreemptLowerPriority. Immutable.",
       { default: "PreemptLowerPriority" },
     ),
   },
