@@ -1,5 +1,5 @@
 import { usualTimes } from "#client";
-import { signingDurationMs, usualWorkers } from "#controllers";
+import { signingDurationMs, defaultControllerSettings } from "#controllers";
 import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
 
@@ -14,25 +14,25 @@ export const controllerManagerFlags = {
   ),
   "concurrent-namespace-syncs": flag(
     "int",
-    usualWorkers.namespaceWorkers,
+    defaultControllerSettings.namespaceWorkers,
     "namespaces that are emptied at a time",
     { minimum: 1 },
   ),
   "concurrent-gc-syncs": flag(
     "int",
-    usualWorkers.collectorWorkers,
+    defaultControllerSettings.garbageCollectorWorkers,
     "objects that the garbage collector looks after at a time",
     { minimum: 1 },
   ),
   "concurrent-resource-quota-syncs": flag(
     "int",
-    usualWorkers.quotaWorkers,
+    defaultControllerSettings.quotaWorkers,
     "quotas that are counted at a time",
     { minimum: 1 },
   ),
   "resource-quota-sync-period": flag(
     "duration",
-    usualWorkers.quotaResyncMs,
+    defaultControllerSettings.quotaResyncMs,
     "after which all quotas are counted again",
   ),
   "leader-elect": flag("bool", true, "run controllers only while holding a Lease"),

@@ -17,13 +17,17 @@ import {
   runElection,
   timesFault,
 } from "#client";
-import { type Controller, type ControllerSettings, selectControllers } from "#controllers";
+import {
+  type ControllerDescriptor,
+  type ControllerSettings,
+  selectControllers,
+} from "#controllers";
 import { type Domain, domainOf, resolve } from "#meta";
 import { type Endpoint, type Instruments, KubeconfigFault, parseKubeconfig } from "#request";
 import { PrometheusMetrics, versionInfo } from "#server";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
-import { accountToken, serveStatus, standardLogger } from "#controlplane";
+import { serviceAccountToken, serveHealthAndMetrics, standardLogger } from "#controlplane";
 import { controllerManagerFlags } from "./flags.ts";
 
 type Values = FlagValues<typeof controllerManagerFlags>;
@@ -54,7 +58,7 @@ class ControllerManager {
   private readonly metrics = new PrometheusMetrics();
   private readonly instruments: Instruments;
   private readonly domain: Domain;
-  private readonly selected: readonly Controller[];
+  private readonly selected: readonly ControllerDescriptor[];
   private readonly settings: ControllerSettings;
   private readonly coordinated: boolean;
   private readonly report: (what: string, error: unknown) => void;
@@ -150,7 +154,7 @@ class ControllerManager {
     const common = { clock, random: cryptoRandom, signal, report, instruments };
     const client = this.client("shared-informers", signal);
     const informers = new Informers({ ...common, client });
-    const run = async (controller: Controller) => {
+    const run = async (controller: ControllerDescriptor) => {
       try {
         const own = await this.controllerClient(controller, client, signal);
         await controller.run({ ...common, client: own, informers }, settings);
@@ -164,15 +168,15 @@ class ControllerManager {
   }
 
   private async controllerClient(
-    { name, account }: Controller,
+    { name, serviceAccount }: ControllerDescriptor,
     client: Client,
     signal: AbortSignal,
   ): Promise<Client> {
-    if (account === undefined || !this.values["use-service-account-credentials"]) {
+    if (serviceAccount === undefined || !this.values["use-service-account-credentials"]) {
       return this.client(name, signal);
     }
     const { clock, report } = this;
-    const token = await accountToken({ client, clock, signal, report }, account);
+    const token = await serviceAccountToken({ client, clock, signal, report }, serviceAccount);
     const endpoint = () => {
       const { cert: _cert, key: _key, ...tls } = this.endpoint().tls;
       return { ...this.endpoint(), tls, authorization: () => `Bearer ${token()}` };
@@ -214,7 +218,7 @@ class ControllerManager {
     if (port === 0) return () => undefined;
     const certificate = readIfNamed(values, "tls-cert-file");
     const privateKey = readIfNamed(values, "tls-private-key-file");
-    const { close } = await serveStatus({
+    const { close } = await serveHealthAndMetrics({
       host: values["bind-address"],
       port,
       ...(certificate && privateKey ? { certificate: { certificate, privateKey } } : {}),
@@ -227,7 +231,7 @@ class ControllerManager {
   }
 }
 
-function selected(words: readonly string[]): readonly Controller[] {
+function selected(words: readonly string[]): readonly ControllerDescriptor[] {
   try {
     return selectControllers(words.length === 0 ? ["*"] : words);
   } catch (error) {
@@ -241,7 +245,7 @@ function settingsOf(values: Values): ControllerSettings {
   const pem = readIfNamed(values, "service-account-private-key-file");
   const workers = {
     namespaceWorkers: values["concurrent-namespace-syncs"],
-    collectorWorkers: values["concurrent-gc-syncs"],
+    garbageCollectorWorkers: values["concurrent-gc-syncs"],
     quotaWorkers: values["concurrent-resource-quota-syncs"],
     quotaResyncMs: values["resource-quota-sync-period"],
   };

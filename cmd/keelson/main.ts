@@ -9,23 +9,23 @@ import { ConfigurationFault } from "#meta";
 import { certificatesFlags, runCertificates } from "../certificates/main.ts";
 import {
   CodecError,
-  EndedError,
-  FileFault,
+  ProcessEndedError,
+  FileError,
   isWorker,
-  keepHeapSmall,
-  leave,
-  makeRoomForWork,
+  limitHeapGrowth,
+  disconnectWorker,
+  allowHeapGrowth,
   MissingProgramError,
   RuntimeConfigError,
   type RunningServer,
   runWorkers,
   type StartOptions,
   startServer,
-  startFault,
-  StartFault,
-  tellReady,
-  WorkerFault,
-  writeWhole,
+  toStartError,
+  StartError,
+  announceReady,
+  WorkerError,
+  writeFileAtomically,
 } from "#controlplane";
 import { clusterFlags, runCluster } from "../cluster/main.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
@@ -87,7 +87,7 @@ async function runStart(words: readonly string[]): Promise<void> {
     console.error(`keelson: ${server.url} is ready; its kubeconfig is what was just printed`);
   } else {
     const file = path.join(values["data-dir"], "kubeconfig");
-    await writeWhole(file, server.kubeconfig, 0o600);
+    await writeFileAtomically(file, server.kubeconfig, 0o600);
     const shown = path.relative(process.cwd(), file);
     console.log(
       `keelson: ${server.url} is ready; try: kubectl --kubeconfig ${shown} get namespaces`,
@@ -103,7 +103,7 @@ async function runApiserver(words: readonly string[]): Promise<void> {
   if (values.workers > 1 && !isWorker()) return runWorkersUntilSignalled(values.workers, ready);
   const server = await started(options);
   const ended = signalled();
-  if (isWorker()) tellReady(server.url);
+  if (isWorker()) announceReady(server.url);
   else ready(server.url);
   await endWhen(ended, server, {
     delayMs: values["shutdown-delay-duration"],
@@ -114,10 +114,10 @@ async function runApiserver(words: readonly string[]): Promise<void> {
 async function started(options: StartOptions): Promise<RunningServer> {
   try {
     const server = await startServer(options);
-    makeRoomForWork();
+    allowHeapGrowth();
     return server;
   } catch (error) {
-    throw startFault(error, options.storage);
+    throw toStartError(error, options.storage);
   }
 }
 
@@ -204,7 +204,7 @@ const otherChoices: ReadonlyMap<string, string> = new Map([
   ["mkdir EROFS", "--data-dir"],
 ]);
 
-keepHeapSmall();
+limitHeapGrowth();
 
 try {
   process.exitCode = await main(process.argv.slice(2));
@@ -213,20 +213,20 @@ try {
     AdmissionPluginError,
     CodecError,
     ConfigurationFault,
-    EndedError,
+    ProcessEndedError,
     FeatureGateError,
-    FileFault,
+    FileError,
     MissingProgramError,
     RuntimeConfigError,
-    StartFault,
+    StartError,
     UsageError,
-    WorkerFault,
+    WorkerError,
   ];
   const expected = faults.some((fault) => error instanceof fault);
   console.error(`keelson: ${expected ? (error as Error).message : explain(error)}`);
   process.exitCode = 1;
 } finally {
-  if (isWorker()) leave();
+  if (isWorker()) disconnectWorker();
 }
 
 /**

@@ -25,7 +25,7 @@ export interface ControllerContext {
 }
 
 /** `delays` after failures may differ from the usual ones. */
-export function queueOf(
+export function newWorkQueue(
   context: ControllerContext & Pick<WorkQueueOptions, "delays">,
   name: string,
 ): WorkQueue {
@@ -33,7 +33,7 @@ export function queueOf(
 }
 
 /** Adds the keys of whatever changes in a collection, as `keysOf` tells them. */
-export function enqueue<T extends ApiObject>(
+export function enqueueOnChange<T extends ApiObject>(
   queue: WorkQueue,
   informer: Informer<T>,
   keysOf: (change: Change<T>) => readonly string[],
@@ -43,7 +43,7 @@ export function enqueue<T extends ApiObject>(
   });
 }
 
-export function codeOf(error: unknown): number {
+export function statusCodeOf(error: unknown): number {
   return error instanceof StatusError ? error.code : 0;
 }
 

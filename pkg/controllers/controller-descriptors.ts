@@ -1,35 +1,39 @@
-import { type AccountTokenOptions, runAccountTokens } from "./core/service-account-token.ts";
+import {
+  type ServiceAccountTokenOptions,
+  runServiceAccountTokenController,
+} from "./core/service-account-token-controller.ts";
 import { runBootstrapSigner } from "./bootstrap/bootstrap-signer.ts";
-import { runCertificateApproving } from "./certificates/certificate-approving.ts";
-import { runCertificateCleaner } from "./certificates/certificate-cleaner.ts";
-import { runCertificateSigning, type SigningSettings } from "./certificates/certificate-signing.ts";
+import { runApprovingController } from "./certificates/approving-controller.ts";
+import { runCleanerController } from "./certificates/cleaner-controller.ts";
+import { runSigningController, type SigningSettings } from "./certificates/signing-controller.ts";
 import { runClusterRoleAggregation } from "./rbac/cluster-role-aggregation.ts";
 import type { ControllerContext } from "./controller-context.ts";
 import {
-  type CollectorOptions,
+  type GarbageCollectorOptions,
   runGarbageCollector,
 } from "./garbage-collector/garbage-collector.ts";
-import { type NamespaceOptions, runNamespaceController } from "./core/namespace.ts";
-import { runPolicyTypeChecking } from "./admission/policy-type-checking.ts";
-import { type QuotaOptions, runResourceQuotaController } from "./core/resource-quota.ts";
+import { type NamespaceOptions, runNamespaceController } from "./core/namespace-controller.ts";
+import { runValidatingAdmissionPolicyStatus } from "./admission/validating-admission-policy-status.ts";
+import { type QuotaOptions, runResourceQuotaController } from "./core/resource-quota-controller.ts";
 import { runRootCaPublisher } from "./core/root-ca-publisher.ts";
-import { runServiceAccountController } from "./core/service-account.ts";
+import { runServiceAccountController } from "./core/service-account-controller.ts";
 import { runTokenCleaner } from "./bootstrap/token-cleaner.ts";
 
 /** What some controllers need beside the API. */
-export interface ControllerSettings extends NamespaceOptions, CollectorOptions, QuotaOptions {
+export interface ControllerSettings
+  extends NamespaceOptions, GarbageCollectorOptions, QuotaOptions {
   /** Authorities of the API server (PEM); "" = nobody is told of them. */
   readonly rootCa: string;
   /** Signs tokens that lie in Secrets; absent = nobody fills such Secrets. */
-  readonly signToken?: AccountTokenOptions["sign"];
+  readonly signToken?: ServiceAccountTokenOptions["sign"];
   /** Signs the certificates of the cluster; absent = nobody does. */
   readonly signing?: SigningSettings;
 }
 
 /** Those of kube-controller-manager. */
-export const usualWorkers = {
+export const defaultControllerSettings = {
   namespaceWorkers: 10,
-  collectorWorkers: 20,
+  garbageCollectorWorkers: 20,
   quotaWorkers: 5,
   quotaResyncMs: 300_000,
 } as const;
@@ -37,53 +41,54 @@ export const usualWorkers = {
 /** The longest life of a certificate, as in kube-controller-manager. */
 export const signingDurationMs = 365 * 86_400_000;
 
-export interface Controller {
+export interface ControllerDescriptor {
   readonly name: string;
   /** An older name, which is still understood. */
   readonly alias: string;
   /** Its service account in kube-system; absent = it works as the program itself. */
-  readonly account?: string;
+  readonly serviceAccount?: string;
   /** Runs unless it is taken out; the others must be asked for. */
-  readonly onByDefault: boolean;
+  readonly enabledByDefault: boolean;
   /** Until the signal of the context aborts. Resolves at once where a setting is missing. */
   readonly run: (context: ControllerContext, settings: ControllerSettings) => Promise<void>;
 }
 
-const controllers: readonly Controller[] = [
+const controllerDescriptors: readonly ControllerDescriptor[] = [
   {
     name: "namespace-controller",
     alias: "namespace",
-    account: "namespace-controller",
-    onByDefault: true,
+    serviceAccount: "namespace-controller",
+    enabledByDefault: true,
     run: runNamespaceController,
   },
   {
     name: "garbage-collector-controller",
     alias: "garbagecollector",
-    account: "generic-garbage-collector",
-    onByDefault: true,
+    serviceAccount: "generic-garbage-collector",
+    enabledByDefault: true,
     run: runGarbageCollector,
   },
   {
     name: "serviceaccount-controller",
     alias: "serviceaccount",
-    account: "service-account-controller",
-    onByDefault: true,
+    serviceAccount: "service-account-controller",
+    enabledByDefault: true,
     run: runServiceAccountController,
   },
   {
     name: "serviceaccount-token-controller",
     alias: "serviceaccount-token",
-    onByDefault: true,
+    enabledByDefault: true,
     run: async (context, { signToken: sign, rootCa: authorities }) => {
-      if (sign !== undefined) await runAccountTokens(context, { sign, authorities });
+      if (sign !== undefined)
+        await runServiceAccountTokenController(context, { sign, authorities });
     },
   },
   {
     name: "root-ca-certificate-publisher-controller",
     alias: "root-ca-cert-publisher",
-    account: "root-ca-cert-publisher",
-    onByDefault: true,
+    serviceAccount: "root-ca-cert-publisher",
+    enabledByDefault: true,
     run: async (context, { rootCa }) => {
       if (rootCa !== "") await runRootCaPublisher(context, rootCa);
     },
@@ -91,59 +96,59 @@ const controllers: readonly Controller[] = [
   {
     name: "clusterrole-aggregation-controller",
     alias: "clusterrole-aggregation",
-    account: "clusterrole-aggregation-controller",
-    onByDefault: true,
+    serviceAccount: "clusterrole-aggregation-controller",
+    enabledByDefault: true,
     run: runClusterRoleAggregation,
   },
   {
     name: "certificatesigningrequest-signing-controller",
     alias: "csrsigning",
-    account: "certificate-controller",
-    onByDefault: true,
+    serviceAccount: "certificate-controller",
+    enabledByDefault: true,
     run: async (context, { signing }) => {
-      if (signing !== undefined) await runCertificateSigning(context, signing);
+      if (signing !== undefined) await runSigningController(context, signing);
     },
   },
   {
     name: "certificatesigningrequest-approving-controller",
     alias: "csrapproving",
-    account: "certificate-controller",
-    onByDefault: true,
-    run: runCertificateApproving,
+    serviceAccount: "certificate-controller",
+    enabledByDefault: true,
+    run: runApprovingController,
   },
   {
     name: "certificatesigningrequest-cleaner-controller",
     alias: "csrcleaner",
-    account: "certificate-controller",
-    onByDefault: true,
-    run: runCertificateCleaner,
+    serviceAccount: "certificate-controller",
+    enabledByDefault: true,
+    run: runCleanerController,
   },
   {
     name: "validatingadmissionpolicy-status-controller",
     alias: "validatingadmissionpolicy-status",
-    account: "validatingadmissionpolicy-status-controller",
-    onByDefault: true,
-    run: runPolicyTypeChecking,
+    serviceAccount: "validatingadmissionpolicy-status-controller",
+    enabledByDefault: true,
+    run: runValidatingAdmissionPolicyStatus,
   },
   {
     name: "resourcequota-controller",
     alias: "resourcequota",
-    account: "resourcequota-controller",
-    onByDefault: true,
+    serviceAccount: "resourcequota-controller",
+    enabledByDefault: true,
     run: runResourceQuotaController,
   },
   {
     name: "bootstrap-signer-controller",
     alias: "bootstrapsigner",
-    account: "bootstrap-signer",
-    onByDefault: false,
+    serviceAccount: "bootstrap-signer",
+    enabledByDefault: false,
     run: runBootstrapSigner,
   },
   {
     name: "token-cleaner-controller",
     alias: "tokencleaner",
-    account: "token-cleaner",
-    onByDefault: false,
+    serviceAccount: "token-cleaner",
+    enabledByDefault: false,
     run: runTokenCleaner,
   },
 ];
@@ -152,18 +157,18 @@ const controllers: readonly Controller[] = [
  * The controllers that `--controllers` asks for: `*` is all that are on by default, `name` one
  * more, `-name` one less. Throws a RangeError that names an unknown controller.
  */
-export function selectControllers(words: readonly string[]): readonly Controller[] {
+export function selectControllers(words: readonly string[]): readonly ControllerDescriptor[] {
   const names = new Set(words.map(fullName));
-  return controllers.filter(({ name, onByDefault }) => {
+  return controllerDescriptors.filter(({ name, enabledByDefault }) => {
     if (names.has(`-${name}`)) return false;
-    return names.has(name) || (onByDefault && names.has("*"));
+    return names.has(name) || (enabledByDefault && names.has("*"));
   });
 }
 
 function fullName(word: string): string {
   if (word === "*") return word;
   const [, sign = "", name = ""] = /^(-?)(.*)$/.exec(word) ?? [];
-  const found = controllers.find((each) => each.name === name || each.alias === name);
+  const found = controllerDescriptors.find((each) => each.name === name || each.alias === name);
   if (found === undefined) throw new RangeError(`${JSON.stringify(name)} is no known controller`);
   return `${sign}${found.name}`;
 }

@@ -12,8 +12,8 @@ import type { Clock } from "#base";
 import type { Catalog, Domain } from "#meta";
 import type { Admit, Registry } from "#registry";
 import type { Instruments, Tracer } from "#request";
-import type { Access } from "./authorization/access.ts";
-import { fromFlag } from "./files/followed-files.ts";
+import type { AccessControl } from "./authorization/access-control.ts";
+import { fromFlag } from "./files/file-reloader.ts";
 import type { StartOptions } from "./options.ts";
 
 export interface Admission {
@@ -23,13 +23,13 @@ export interface Admission {
   readonly follow: DefaultAdmission["follow"];
 }
 
-export interface AdmissionFoundation {
+export interface AdmissionDependencies {
   readonly options: StartOptions;
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
-  readonly access: Access;
+  readonly access: AccessControl;
   readonly measuring: { readonly instruments: Instruments };
   readonly tracer: Tracer;
   readonly signal: AbortSignal;
@@ -37,7 +37,7 @@ export interface AdmissionFoundation {
   readonly registry: () => Registry;
 }
 
-export function admissionOf(from: AdmissionFoundation): Admission {
+export function buildAdmission(from: AdmissionDependencies): Admission {
   const { options, access, measuring } = from;
   const { instruments } = measuring;
   const plugins = enabledPlugins(options.admissionPlugins ?? {});

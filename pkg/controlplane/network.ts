@@ -47,7 +47,7 @@ function familyOf(cidr: string): number {
  * machine does.
  */
 export function reachableAddress(host: string): string | undefined {
-  if (!isEverywhere(host)) {
+  if (!isWildcardAddress(host)) {
     return isIP(host) === 0 || host.startsWith("127.") || host === "::1" ? undefined : host;
   }
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
@@ -58,12 +58,12 @@ export function reachableAddress(host: string): string | undefined {
 export const localhost = "127.0.0.1";
 
 /** Whether a server that listens there takes connections to all addresses of the machine. */
-export function isEverywhere(host: string): boolean {
+export function isWildcardAddress(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
 /** The host in URLs for clients on this machine. */
 export function urlHost(host: string): string {
-  if (isEverywhere(host)) return localhost;
+  if (isWildcardAddress(host)) return localhost;
   return host.includes(":") ? `[${host}]` : host;
 }

@@ -1,5 +1,5 @@
 import type { PluginSwitches } from "#admission";
-import type { AuditOptions } from "./observability/audit.ts";
+import type { LogDelivery, WebhookDelivery } from "#audit";
 import type { AuthorizationMode } from "#authz";
 import type { AdjustableLogger, Clock } from "#base";
 import type { ServiceNetwork } from "#registry";
@@ -8,24 +8,29 @@ import type {
   FrontProxyOptions,
   OidcOptions,
   TokenWebhookOptions,
-} from "./authentication/authentication.ts";
-import type { Source } from "./files/followed-files.ts";
+} from "./authentication/authentication-options.ts";
+import type { TextSource } from "./files/file-reloader.ts";
 import type { AuthorizationWebhook } from "./authorization/authorization.ts";
 import type { EncryptionAtRest } from "./storage/encryption.ts";
 import type { StorageOptions } from "./storage/open-storage.ts";
 import type { ServiceAccountOptions } from "./authentication/service-accounts.ts";
 
-/**
- * What `startServer` may be told; without anything it is a server in memory that listens nowhere.
- */
 /** Other servers of one store may not have heard of a deletion for so long. */
 const settleMs = 1_500;
 
 /** How long what goes away with its contents stays after it is empty. */
-export function settlingOf({ storage }: StartOptions): number {
+export function namespaceSettleMs({ storage }: StartOptions): number {
   return storage?.kind === "etcd" ? settleMs : 0;
 }
 
+export interface AuditOptions {
+  /** Text of an `audit.k8s.io/v1` policy, YAML or JSON. */
+  readonly policy: string;
+  readonly log?: LogDelivery | undefined;
+  readonly webhook?: WebhookDelivery | undefined;
+}
+
+/** Options of `startServer`. Without any, the server stores objects in memory and does not listen. */
 export interface StartOptions {
   /** Default: in memory. */
   readonly storage?: StorageOptions;
@@ -36,9 +41,9 @@ export interface StartOptions {
   /** Folder that keeps generated certificates and the admin token; absent = made anew each time. */
   readonly certificateDirectory?: string;
   /** Serving certificate (PEM); absent = one is made. */
-  readonly serving?: { readonly certificate: Source; readonly privateKey: Source };
+  readonly serving?: { readonly certificate: TextSource; readonly privateKey: TextSource };
   /** Authorities of client certificates beside the generated one (PEM). */
-  readonly clientCa?: Source;
+  readonly clientCa?: TextSource;
   readonly frontProxy?: FrontProxyOptions;
   readonly tlsMinVersion?: "TLSv1.2" | "TLSv1.3";
   /** Lines of `token,user,uid,"group1,group2"`. */
@@ -48,7 +53,7 @@ export interface StartOptions {
   readonly serviceAccounts?: ServiceAccountOptions;
   readonly oidc?: OidcOptions;
   /** An AuthenticationConfiguration (YAML or JSON): issuers of tokens, and who is anonymous. */
-  readonly authentication?: Source;
+  readonly authentication?: TextSource;
   readonly tokenWebhook?: TokenWebhookOptions;
   /** Requests without credentials become `system:anonymous`; default true. */
   readonly anonymous?: boolean;
@@ -59,7 +64,7 @@ export interface StartOptions {
   /** What the mode Webhook asks. */
   readonly authorizationWebhook?: AuthorizationWebhook;
   /** An AuthorizationConfiguration (YAML or JSON), in place of `authorization`. */
-  readonly authorizationConfiguration?: Source;
+  readonly authorizationConfiguration?: TextSource;
   /** Admission plugins switched on or off by Kubernetes' names; default as in 1.34. */
   readonly admissionPlugins?: PluginSwitches;
   /** What plugins are told beside being on. */

@@ -1,3 +1,4 @@
 /** tracing: single requests, recorded by OpenTelemetry. */
 export { parseTracingConfiguration } from "./configuration.ts";
-export { type RunningTracer, startTracing } from "./tracing.ts";
+export type { RunningTracer } from "./tracer-options.ts";
+export { startTracing } from "./tracing.ts";

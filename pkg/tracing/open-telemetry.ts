@@ -30,7 +30,7 @@ import {
   type TraceHeaders,
   type Tracer,
 } from "#request";
-import type { RunningTracer, TracingOptions } from "./tracing.ts";
+import type { RunningTracer, TracingOptions } from "./tracer-options.ts";
 
 /** How long a collector may take for what it is sent; then it is lost. */
 const exportTimeoutMs = 5_000;

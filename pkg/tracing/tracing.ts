@@ -1,21 +1,6 @@
-import type { Tracer } from "#request";
-import type { TracingConfiguration } from "./configuration.ts";
+import type { RunningTracer, TracingOptions } from "./tracer-options.ts";
 
-export interface TracingOptions extends TracingConfiguration {
-  /** What records, and which of several. */
-  readonly service: string;
-  readonly instance: string;
-  /** Told of spans that were lost. */
-  readonly report: (error: unknown) => void;
-}
-
-export interface RunningTracer {
-  readonly tracer: Tracer;
-  /** Sends what has been recorded, or gives it up after a few seconds. */
-  readonly close: () => Promise<void>;
-}
-
-/** Records as configured. The packages that do it are loaded only here. */
+/** Starts a tracer. The OpenTelemetry packages are loaded on the first call. */
 export async function startTracing(options: TracingOptions): Promise<RunningTracer> {
   const { openTelemetryTracer } = await import("./open-telemetry.ts");
   return openTelemetryTracer(options);

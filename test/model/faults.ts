@@ -1,5 +1,8 @@
 import type { Random } from "#base";
-import { EndedError, type LocalProcess } from "../../pkg/controlplane/cluster/local-process.ts";
+import {
+  ProcessEndedError,
+  type LocalProcess,
+} from "../../pkg/controlplane/cluster/local-process.ts";
 import { manners } from "./network.ts";
 import { pause } from "./traffic.ts";
 import type { World } from "./world.ts";
@@ -38,7 +41,7 @@ async function start(process: LocalProcess): Promise<void> {
     try {
       return await process.start();
     } catch (error) {
-      if (!(error instanceof EndedError) || attempt >= mostStarts) throw error;
+      if (!(error instanceof ProcessEndedError) || attempt >= mostStarts) throw error;
     }
   }
 }

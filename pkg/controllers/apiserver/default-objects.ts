@@ -10,7 +10,7 @@ import {
 } from "#registry";
 
 /** Objects of one kind, without a namespace, that the server keeps. */
-export interface Defaults {
+export interface DefaultObjects {
   readonly resource: Resource;
   readonly wanted: readonly any[];
   readonly fieldManager: string;
@@ -24,7 +24,10 @@ export interface Defaults {
  * Makes those objects, repairs them, and deletes obsolete ones. Another replica may be doing the
  * same at the same moment: it wants the same.
  */
-export async function ensureDefaults(options: ServerAccess, defaults: Defaults): Promise<void> {
+export async function ensureDefaultObjects(
+  options: ServerAccess,
+  defaults: DefaultObjects,
+): Promise<void> {
   const { registry, signal } = options;
   const { resource, wanted, fieldManager } = defaults;
   const present = new Map<string, any>();

@@ -1,5 +1,5 @@
 import type { ServerAccess } from "#registry";
-import { ensureLocalApiServices } from "./api-services.ts";
+import { ensureLocalApiServices } from "./local-api-services.ts";
 import type { ControllerContext } from "../controller-context.ts";
 import {
   ensureFlowControlDefaults,

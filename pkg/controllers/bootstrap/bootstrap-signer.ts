@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { deepEqual } from "#base";
 import { type SigningToken, signingToken, tokenSecrets } from "./bootstrap-tokens.ts";
-import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 import { configMaps } from "../kinds.ts";
 
 const namespace = "kube-public";
@@ -17,11 +17,11 @@ const longestWaitMs = 86_400_000;
  */
 export async function runBootstrapSigner(context: ControllerContext): Promise<void> {
   const { client, clock, informers } = context;
-  const queue = queueOf(context, "bootstrap_signer_queue");
+  const queue = newWorkQueue(context, "bootstrap_signer_queue");
   const tokens = tokenSecrets(context);
   const infos = informers.of(configMaps, { namespace, fieldSelector: `metadata.name=${name}` });
-  enqueue(queue, tokens, () => [name]);
-  enqueue(queue, infos, ({ type }) => (type === "deleted" ? [] : [name]));
+  enqueueOnChange(queue, tokens, () => [name]);
+  enqueueOnChange(queue, infos, ({ type }) => (type === "deleted" ? [] : [name]));
   await Promise.all([tokens.untilSynced(), infos.untilSynced()]);
   await queue.run(async (key) => {
     const info = infos.get(`${namespace}/${name}`);

@@ -1,15 +1,15 @@
 import { keyOf } from "#client";
 import { ignoreNotFound } from "#meta";
 import { expiryOf, tokenNamespace, tokenSecrets } from "./bootstrap-tokens.ts";
-import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 import { secrets } from "../kinds.ts";
 
 /** Deletes the Secrets of bootstrap tokens when they have expired. */
 export async function runTokenCleaner(context: ControllerContext): Promise<void> {
   const { client, clock } = context;
-  const queue = queueOf(context, "token_cleaner");
+  const queue = newWorkQueue(context, "token_cleaner");
   const tokens = tokenSecrets(context);
-  enqueue(queue, tokens, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
+  enqueueOnChange(queue, tokens, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
   await queue.run(async (key) => {
     const secret = tokens.get(key);
     if (secret === undefined) return;

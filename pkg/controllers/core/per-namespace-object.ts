@@ -1,10 +1,15 @@
 import type { ApiObject, Draft, Handle } from "#client";
 import { isConflict, isNotFound } from "#meta";
-import { type ControllerContext, enqueue, isTerminating, queueOf } from "../controller-context.ts";
+import {
+  type ControllerContext,
+  enqueueOnChange,
+  isTerminating,
+  newWorkQueue,
+} from "../controller-context.ts";
 import { type Namespace, namespaces } from "../kinds.ts";
 
 /** An object that every namespace is to have. */
-export interface Everywhere<T extends ApiObject> {
+export interface PerNamespaceObject<T extends ApiObject> {
   readonly controller: string;
   readonly resource: Handle<T>;
   readonly name: string;
@@ -15,17 +20,19 @@ export interface Everywhere<T extends ApiObject> {
 }
 
 /** Keeps an object of one name in every namespace that is not being deleted. */
-export async function keepEverywhere<T extends ApiObject>(
+export async function runPerNamespaceObject<T extends ApiObject>(
   context: ControllerContext,
-  wanted: Everywhere<T>,
+  wanted: PerNamespaceObject<T>,
 ): Promise<void> {
   const { informers, client } = context;
   const { controller, resource, name, content, repaired = (present: T) => present } = wanted;
-  const queue = queueOf(context, controller);
+  const queue = newWorkQueue(context, controller);
   const all = informers.of(namespaces);
   const present = informers.of(resource, { fieldSelector: `metadata.name=${name}` });
-  enqueue(queue, all, ({ type, object }) => (type === "added" ? [object.metadata.name] : []));
-  enqueue(queue, present, ({ type, object }) =>
+  enqueueOnChange(queue, all, ({ type, object }) =>
+    type === "added" ? [object.metadata.name] : [],
+  );
+  enqueueOnChange(queue, present, ({ type, object }) =>
     type === "added" ? [] : [object.metadata.namespace ?? ""],
   );
   await Promise.all([all.untilSynced(), present.untilSynced()]);

@@ -1,5 +1,5 @@
 import type { ControllerContext } from "../controller-context.ts";
-import { keepEverywhere } from "./per-namespace-object.ts";
+import { runPerNamespaceObject } from "./per-namespace-object.ts";
 import { type ConfigMap, configMaps } from "../kinds.ts";
 
 const key = "ca.crt";
@@ -10,7 +10,7 @@ const key = "ca.crt";
  */
 export function runRootCaPublisher(context: ControllerContext, authorities: string): Promise<void> {
   const data = { [key]: authorities };
-  return keepEverywhere<ConfigMap>(context, {
+  return runPerNamespaceObject<ConfigMap>(context, {
     controller: "root_ca_cert_publisher",
     resource: configMaps,
     name: "kube-root-ca.crt",

@@ -2,7 +2,7 @@ import { type FlowControlDefault, flowControlDefaults } from "#api";
 import { deepEqual } from "#base";
 import { resolve } from "#meta";
 import type { ServerAccess } from "#registry";
-import { ensureDefaults } from "../apiserver/default-objects.ts";
+import { ensureDefaultObjects } from "../apiserver/default-objects.ts";
 
 const intervalMs = 60_000;
 const fieldManager = "api-priority-and-fairness-config-producer-v1";
@@ -32,7 +32,7 @@ export async function ensureFlowControlDefaults(options: ServerAccess): Promise<
     const resource = options.catalog.find(group, "v1", plural);
     if (resource === undefined) return;
     const mandatory = new Set(defaults.filter((each) => each.mandatory).map(({ name }) => name));
-    await ensureDefaults(options, {
+    await ensureDefaultObjects(options, {
       resource,
       fieldManager,
       wanted: defaults.map(({ name, spec }) => ({

@@ -1,6 +1,6 @@
 import type { ApiObject, Handle } from "#client";
 import { groupVersionOf, isConflict, isNotFound, resolve } from "#meta";
-import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 
 const fieldManager = "api-priority-and-fairness-config-consumer-v1";
 const TYPE = "Dangling";
@@ -31,11 +31,11 @@ export async function runFlowSchemaStatus(context: ControllerContext): Promise<v
   const levelResource: Handle = { ...served, plural: "prioritylevelconfigurations", kind };
   const schemas = informers.of(resource);
   const levels = informers.of(levelResource);
-  const queue = queueOf(context, "flow_schema_status");
+  const queue = newWorkQueue(context, "flow_schema_status");
   // Half a list of levels must not pass for all of them.
   await Promise.all([schemas.untilSynced(), levels.untilSynced()]);
-  enqueue(queue, schemas, ({ object }) => [object.metadata.name]);
-  enqueue(queue, levels, ({ type }) =>
+  enqueueOnChange(queue, schemas, ({ object }) => [object.metadata.name]);
+  enqueueOnChange(queue, levels, ({ type }) =>
     type === "updated" ? [] : [...schemas.all()].map(({ metadata }) => metadata.name),
   );
   await queue.run(async (name) => {

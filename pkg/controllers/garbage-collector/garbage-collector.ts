@@ -1,7 +1,7 @@
 import { type Handle, type OwnerReference, TryAgain, type WorkQueue } from "#client";
 import { ignoreNotFound } from "#meta";
-import { Collectable } from "./collectable.ts";
-import { type ControllerContext, queueOf } from "../controller-context.ts";
+import { ResourceMonitors } from "./resource-monitors.ts";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
 
 const foreground = "foregroundDeletion";
@@ -16,24 +16,24 @@ const incompleteMs = 200;
  */
 export async function runGarbageCollector(
   context: ControllerContext,
-  { collectorWorkers }: CollectorOptions,
+  { garbageCollectorWorkers }: GarbageCollectorOptions,
 ): Promise<void> {
-  await new GarbageCollector(context).run(collectorWorkers);
+  await new GarbageCollector(context).run(garbageCollectorWorkers);
 }
 
-export interface CollectorOptions {
+export interface GarbageCollectorOptions {
   /** Objects that are looked after at a time. */
-  readonly collectorWorkers: number;
+  readonly garbageCollectorWorkers: number;
 }
 
 class GarbageCollector {
   private readonly graph = new OwnershipGraph();
   private readonly queue: WorkQueue;
-  private readonly collectable: Collectable;
+  private readonly collectable: ResourceMonitors;
 
   constructor(private readonly context: ControllerContext) {
-    this.queue = queueOf(context, "garbage_collector_attempt_to_delete");
-    this.collectable = new Collectable(context, {
+    this.queue = newWorkQueue(context, "garbage_collector_attempt_to_delete");
+    this.collectable = new ResourceMonitors(context, {
       sinkOf: (resource) => ({
         replaced: (objects) => {
           const nodes = objects.map((object) => nodeOf(resource, object));

@@ -9,8 +9,8 @@ import {
   TryAgain,
 } from "#client";
 import { ignoreNotFound, isConflict, resolve } from "#meta";
-import { bestOf, oldestEmulation, strategyOf } from "./candidate-choice.ts";
-import { type ControllerContext, queueOf } from "../controller-context.ts";
+import { pickBestLeader, oldestEmulation, electionStrategy } from "./election-strategy.ts";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 
 /** A candidate that was asked has so long to answer, and its answer is good for as long. */
 const answerMs = 5_000;
@@ -32,10 +32,10 @@ const forgottenMs = 2 * 60 * 60_000;
  * to leave it to.
  */
 export async function runCoordinatedElection(context: ControllerContext): Promise<void> {
-  await new Coordinator(context).run();
+  await new LeaderElectionController(context).run();
 }
 
-class Coordinator {
+class LeaderElectionController {
   private readonly candidates: Informer<LeaseCandidate>;
   private readonly resource: Handle<LeaseCandidate>;
   private readonly leases: Handle<Lease>;
@@ -49,7 +49,7 @@ class Coordinator {
   }
 
   async run(): Promise<void> {
-    const queue = queueOf(this.context, "leader-election-controller");
+    const queue = newWorkQueue(this.context, "leader-election-controller");
     await this.candidates.untilSynced();
     this.candidates.subscribe(({ object }) => queue.addAfter(leaseOf(object), gatherMs));
     await Promise.all([queue.run((key) => this.elect(key)), this.round()]);
@@ -58,16 +58,17 @@ class Coordinator {
   /** One step of the election of a lease; more follow as long as it has candidates. */
   private async elect(key: string): Promise<void> {
     const all = [...this.candidates.all()].filter((candidate) => leaseOf(candidate) === key);
-    if (strategyOf(all) !== oldestEmulation) return;
+    if (electionStrategy(all) !== oldestEmulation) return;
     const { client } = this.context;
     const [namespace = "", name = ""] = key.split("/");
     const lease = await client.get(this.leases, { namespace, name }).catch(ignoreNotFound);
     const holder = this.isHeld(lease) ? (lease?.spec?.holderIdentity ?? "") : "";
     const calm = new TryAgain(`${key} has candidates`, calmMs);
-    if (holder !== "" && bestOf(all)?.metadata.name === holder) throw calm;
+    if (holder !== "" && pickBestLeader(all)?.metadata.name === holder) throw calm;
     if (await this.ask(all)) throw new TryAgain(`candidates of ${key} are asked`, askingMs);
     const present = all.filter((candidate) => this.hasAnswered(candidate));
-    const best = strategyOf(present) === oldestEmulation ? bestOf(present) : undefined;
+    const best =
+      electionStrategy(present) === oldestEmulation ? pickBestLeader(present) : undefined;
     const chosen = best?.metadata.name ?? "";
     if (chosen !== "" && chosen !== holder) {
       const at = { namespace, name };

@@ -1,7 +1,7 @@
 import { deepEqual } from "#base";
 import type { ApiObject, Handle } from "#client";
 import { groupVersionOf, isConflict, isNotFound, resolve, selectorFromLabelSelector } from "#meta";
-import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 
 /** The owner of the rules of aggregated roles. */
 const fieldManager = "clusterrole-aggregation-controller";
@@ -24,10 +24,10 @@ export async function runClusterRoleAggregation(context: ControllerContext): Pro
   const names = { plural: "clusterroles", kind: "ClusterRole", namespaced: false };
   const resource: Handle<ClusterRole> = { group, version: "v1", ...names };
   const roles = informers.of(resource);
-  const queue = queueOf(context, "ClusterRoleAggregator");
+  const queue = newWorkQueue(context, "ClusterRoleAggregator");
   // Half a list of roles must not pass for all of them, or rights would be taken away for a while.
   await roles.untilSynced();
-  enqueue(queue, roles, () => {
+  enqueueOnChange(queue, roles, () => {
     const aggregating = [...roles.all()].filter(({ aggregationRule }) => aggregationRule);
     return aggregating.map(({ metadata }) => metadata.name);
   });

@@ -6,10 +6,8 @@ import {
   CertificateAuthorities,
   ClientCertificates,
   FrontProxy,
-  type JwtConfiguration,
   JwtIssuers,
   jwtIssuerOptions,
-  type ProxyHeaders,
   type ReadObject,
   readAuthenticationConfiguration,
   secretLabels,
@@ -24,42 +22,19 @@ import {
 import type { Clock } from "#base";
 import { type Catalog, ConfigurationFault } from "#meta";
 import type { Registry } from "#registry";
-import { type Authenticator, type Endpoint, type Tracer, webhookClient } from "#request";
-import { type FollowedFiles, fromFlag, type Source } from "../files/followed-files.ts";
+import { type Authenticator, type Tracer, webhookClient } from "#request";
+import { type FileReloader, fromFlag, type TextSource } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
-import type { AccountKeys } from "./service-accounts.ts";
-
-/** A proxy in front of the server that authenticates users (`--requestheader-*`). */
-export interface FrontProxyOptions {
-  /** Authorities of its certificate (PEM); others than those of client certificates. */
-  readonly ca: Source;
-  /** Common names that it may have; none = any. */
-  readonly allowedNames: readonly string[];
-  readonly headers: ProxyHeaders;
-}
-
-/** An issuer of ID tokens as flags describe it (`--oidc-*`). */
-export interface OidcOptions {
-  readonly issuer: JwtConfiguration;
-  readonly algorithms: readonly string[];
-}
-
-/** Another server that knows tokens (`--authentication-token-webhook-*`). */
-export interface TokenWebhookOptions {
-  readonly endpoint: Endpoint;
-  /** How long its answers hold, in milliseconds; default two minutes. */
-  readonly cacheMs?: number;
-  /** Version of the TokenReview that it is sent; default v1beta1, as in Kubernetes. */
-  readonly version?: "v1" | "v1beta1";
-}
+import type { OidcOptions } from "./authentication-options.ts";
+import type { ServiceAccountKeys } from "./service-accounts.ts";
 
 export interface AuthenticationParts {
   readonly options: StartOptions;
   readonly adminToken: string;
   /** PEM of the authority whose certificates the first start makes; absent = none listens. */
   readonly ownAuthority: string | undefined;
-  readonly files: FollowedFiles;
-  readonly keys: AccountKeys;
+  readonly files: FileReloader;
+  readonly keys: ServiceAccountKeys;
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Reads the objects that tokens live and die with. */
@@ -84,7 +59,7 @@ const webhookTimeoutMs = 30_000;
 const webhookCacheMs = 120_000;
 
 /** @throws ConfigurationFault, Error for certificates that cannot be read */
-export function authenticationOf(parts: AuthenticationParts): Authentication {
+export function buildAuthentication(parts: AuthenticationParts): Authentication {
   const { options } = parts;
   const flagged: AnonymousOptions = { enabled: options.anonymous ?? true, paths: [] };
   let anonymous = flagged;
@@ -143,8 +118,8 @@ function clientCertificates(parts: AuthenticationParts): readonly Authenticator[
 }
 
 function followedAuthorities(
-  files: FollowedFiles,
-  sources: readonly Source[],
+  files: FileReloader,
+  sources: readonly TextSource[],
   clock: Clock,
 ): CertificateAuthorities {
   const authorities = new CertificateAuthorities(clock);

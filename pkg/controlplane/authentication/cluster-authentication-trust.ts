@@ -2,14 +2,14 @@ import { type ClusterTrust, publishedTrust } from "#authn";
 import { type Clock, deepEqual } from "#base";
 import { type Catalog, ignoreNotFound, isConflict } from "#meta";
 import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
-import type { FollowedFiles } from "../files/followed-files.ts";
+import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
 
 export interface TrustParts {
   readonly options: StartOptions;
   /** PEM of the authority whose certificates the first start makes; "" = none listens. */
   readonly ownAuthority: string;
-  readonly files: FollowedFiles;
+  readonly files: FileReloader;
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly clock: Clock;
@@ -24,7 +24,10 @@ const betweenLooksMs = 10_000;
  * Tells extension servers whose word counts here, as long as the signal has not aborted: through a
  * ConfigMap of kube-system that all replicas write together.
  */
-export async function publishTrust(parts: TrustParts, signal: AbortSignal): Promise<void> {
+export async function publishClusterAuthenticationTrust(
+  parts: TrustParts,
+  signal: AbortSignal,
+): Promise<void> {
   const { ownAuthority, clock, report } = parts;
   if (ownAuthority === "") return;
   const trust = followedTrust(parts, ownAuthority);

@@ -8,7 +8,7 @@ import {
 } from "#authn";
 import { assert } from "#base";
 import type { ServerDocument } from "#server";
-import { fromFlag } from "../files/followed-files.ts";
+import { fromFlag } from "../files/file-reloader.ts";
 
 export interface ServiceAccountOptions {
   /** Tokens name the first and may name any; default `https://kubernetes.default.svc`. */
@@ -27,7 +27,7 @@ export interface ServiceAccountOptions {
   readonly extends?: boolean;
 }
 
-export interface AccountKeys {
+export interface ServiceAccountKeys {
   readonly issuer: string;
   readonly issuers: readonly string[];
   readonly audiences: readonly string[];
@@ -42,7 +42,7 @@ const defaultIssuer = "https://kubernetes.default.svc";
 const keysPath = "/openid/v1/jwks";
 
 /** @throws FileFault for keys that cannot be used. */
-export function accountKeys(options: ServiceAccountOptions = {}): AccountKeys {
+export function serviceAccountKeys(options: ServiceAccountOptions = {}): ServiceAccountKeys {
   const { signingKey, keys = [] } = options;
   assert(signingKey !== undefined, "the start has made a key");
   const issuers = options.issuers?.length ? options.issuers : [defaultIssuer];
@@ -62,7 +62,7 @@ export function accountKeys(options: ServiceAccountOptions = {}): AccountKeys {
 }
 
 /** What others need to verify tokens, by path. */
-export function issuerDocuments(keys: AccountKeys): ReadonlyMap<string, ServerDocument> {
+export function issuerDocuments(keys: ServiceAccountKeys): ReadonlyMap<string, ServerDocument> {
   const { issuer, jwksUri, accepted } = keys;
   const jwks = {
     contentType: "application/jwk-set+json",

@@ -24,7 +24,7 @@ import {
   type WebhookClient,
   webhookClient,
 } from "#request";
-import { type FollowedFiles, fromFlag, type Source } from "../files/followed-files.ts";
+import { type FileReloader, fromFlag, type TextSource } from "../files/file-reloader.ts";
 
 export interface AuthorizationWebhook {
   readonly kubeconfigFile: string;
@@ -44,7 +44,7 @@ export interface AuthorizationOptions {
   /** What the mode Webhook asks. */
   readonly webhook?: AuthorizationWebhook;
   /** An AuthorizationConfiguration (YAML or JSON), in place of modes. */
-  readonly configuration?: Source;
+  readonly configuration?: TextSource;
 }
 
 export interface AuthorizerParts {
@@ -54,7 +54,7 @@ export interface AuthorizerParts {
   readonly rbac: Authorizer;
   readonly nodes: Authorizer;
   readonly report: (what: string, error: unknown) => void;
-  readonly files: FollowedFiles;
+  readonly files: FileReloader;
   readonly tracer: Tracer;
   /** Ends connections to webhooks. */
   readonly life: AbortSignal;

@@ -36,7 +36,7 @@ const attempts = 10;
  * was added to them stays; objects annotated with `autoupdate: "false"` are left alone. Another
  * replica may be doing the same at the same moment.
  */
-export async function reconcileAccess(options: ReconcileOptions): Promise<void> {
+export async function reconcileBootstrapRoles(options: ReconcileOptions): Promise<void> {
   const { gates, catalog } = options;
   const defaults = accessDefaults({ domain: catalog.domain, gate: gates });
   const group = resolve("rbac.authorization.{api}", options.catalog.domain);
@@ -44,7 +44,7 @@ export async function reconcileAccess(options: ReconcileOptions): Promise<void> 
     const resource = options.catalog.find(group, "v1", kind.plural);
     if (resource === undefined) continue;
     const wanted = defaults.filter((each) => each.kind === kind).map(({ object }) => object);
-    await new Reconciliation(options, resource).run(wanted);
+    await new RoleReconciler(options, resource).run(wanted);
   }
 }
 
@@ -52,7 +52,10 @@ export async function reconcileAccess(options: ReconcileOptions): Promise<void> 
  * Notes the day since which the use of tokens that lie in Secrets is told of; what cleans them up
  * waits until long after it.
  */
-export async function noteTokenTracking(options: ReconcileOptions, now: number): Promise<void> {
+export async function recordTokenTrackingDate(
+  options: ReconcileOptions,
+  now: number,
+): Promise<void> {
   const { registry, catalog, signal } = options;
   const resource = catalog.find("", "v1", "configmaps");
   if (resource === undefined) return;
@@ -64,7 +67,7 @@ export async function noteTokenTracking(options: ReconcileOptions, now: number):
   await registry.create(target, body, plainWrite).catch(ignoreConflict);
 }
 
-class Reconciliation {
+class RoleReconciler {
   constructor(
     private readonly options: ReconcileOptions,
     private readonly resource: Resource,

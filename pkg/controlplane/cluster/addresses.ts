@@ -1,5 +1,5 @@
 import { type HeldPort, holdPort } from "#base";
-import { StartFault } from "../start/start-error.ts";
+import { StartError } from "../start/start-error.ts";
 
 const balancer = "balancer:6443";
 
@@ -16,7 +16,7 @@ export function numbered(name: string, count: number): readonly string[] {
 }
 
 /** Where the places are on this machine. */
-export class Addresses {
+export class ClusterAddresses {
   readonly #ports: ReadonlyMap<string, number>;
   readonly #held: readonly HeldPort[];
 
@@ -30,15 +30,15 @@ export class Addresses {
    * released.
    * @throws StartFault if somebody listens on that port
    */
-  static async free(port: number): Promise<Addresses> {
+  static async free(port: number): Promise<ClusterAddresses> {
     const first = await holdPort(port).catch((error: NodeJS.ErrnoException) => {
-      throw new StartFault(`--port: ${port} cannot be used (${error.code})`);
+      throw new StartError(`--port: ${port} cannot be used (${error.code})`);
     });
     // All are held until all are found.
     const others = await Promise.all(places.map(() => holdPort(0)));
     const found = new Map(places.map((place, index) => [place, others[index]!.port]));
     found.set(balancer, first.port);
-    return new Addresses(found, [first, ...others]);
+    return new ClusterAddresses(found, [first, ...others]);
   }
 
   /** Lets those have the ports whom they are for. */
@@ -47,8 +47,8 @@ export class Addresses {
   }
 
   /** The same places, some of them at other ports. */
-  moved(ports: ReadonlyMap<string, number>): Addresses {
-    return new Addresses(new Map([...this.#ports, ...ports]), []);
+  moved(ports: ReadonlyMap<string, number>): ClusterAddresses {
+    return new ClusterAddresses(new Map([...this.#ports, ...ports]), []);
   }
 
   port(place: string): number {

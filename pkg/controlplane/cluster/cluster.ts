@@ -5,9 +5,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "#base";
 import { makeCertificates } from "../credentials/certificates.ts";
-import { Addresses, numbered } from "./addresses.ts";
+import { ClusterAddresses, numbered } from "./addresses.ts";
 import { LocalProcess } from "./local-process.ts";
-import { type ClientFiles, untilServed } from "./serving.ts";
+import { type ClientFiles, waitUntilServing } from "./serving.ts";
 
 export interface ClusterOptions {
   /** Certificates, data and logs; what is there from before is used again. */
@@ -71,7 +71,7 @@ const serverPort = 6443;
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const etcd = required("etcd", "etcd-server");
   const haproxy = required("haproxy", "haproxy");
-  const addresses = await Addresses.free(options.port);
+  const addresses = await ClusterAddresses.free(options.port);
   const builder = new Builder(options, addresses);
   // Whatever is put between processes has ports of its own.
   await builder.prepare().finally(() => addresses.release());
@@ -104,12 +104,12 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 /** Makes the processes; each is given what `docker-compose.yml` gives its container. */
 class Builder {
   readonly #options: ClusterOptions;
-  readonly #addresses: Addresses;
+  readonly #addresses: ClusterAddresses;
   /** Where a process finds those that it talks to. */
-  readonly #seen = new Map<string | undefined, Addresses>();
+  readonly #seen = new Map<string | undefined, ClusterAddresses>();
   readonly #keelson = program();
 
-  constructor(options: ClusterOptions, addresses: Addresses) {
+  constructor(options: ClusterOptions, addresses: ClusterAddresses) {
     this.#options = options;
     this.#addresses = addresses;
   }
@@ -124,7 +124,7 @@ class Builder {
     return { endpoints: this.#endpoints(this.#addresses), files };
   }
 
-  #endpoints(addresses: Addresses): readonly string[] {
+  #endpoints(addresses: ClusterAddresses): readonly string[] {
     const ports = numbered("etcd", 3).map((name) => addresses.port(`${name}:${clientPort}`));
     return ports.map((port) => `https://localhost:${port}`);
   }
@@ -158,7 +158,7 @@ class Builder {
     this.#seen.set(from, this.#addresses.moved(ports));
   }
 
-  #seenBy(name: string | undefined): Addresses {
+  #seenBy(name: string | undefined): ClusterAddresses {
     return this.#seen.get(name) ?? this.#addresses;
   }
 
@@ -272,7 +272,7 @@ class Builder {
   }
 
   /** A file of `deploy/` for this machine, under the directory. */
-  async #adapted(name: string, addresses: Addresses): Promise<string> {
+  async #adapted(name: string, addresses: ClusterAddresses): Promise<string> {
     const text = readFileSync(path.join(root(), "deploy", name), "utf8");
     const file = path.join(this.#options.directory, name);
     const adapted = addresses.replaced(text).replaceAll("/pki/", `${this.pki("")}/`);
@@ -295,7 +295,7 @@ class Builder {
     },
   ): LocalProcess {
     const log = path.join(this.#options.directory, "log", `${name}.log`);
-    const ready = (signal: AbortSignal): Promise<void> => untilServed(url, files, signal);
+    const ready = (signal: AbortSignal): Promise<void> => waitUntilServing(url, files, signal);
     return new LocalProcess({ name, program: executable, words, log, ready });
   }
 }

@@ -12,7 +12,7 @@ interface ProcessOptions {
 }
 
 /** A process that ended before it served; with the last that it printed. */
-export class EndedError extends Error {
+export class ProcessEndedError extends Error {
   override readonly name = "EndedError";
 }
 
@@ -48,7 +48,7 @@ export class LocalProcess {
    */
   async start(signal?: AbortSignal): Promise<void> {
     const { program, words, ready } = this.#options;
-    if (this.#retired) throw new EndedError(`${this.name} is not started any more`);
+    if (this.#retired) throw new ProcessEndedError(`${this.name} is not started any more`);
     const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
     this.#last = "";
@@ -63,7 +63,7 @@ export class LocalProcess {
       child.once("error", (error) => (this.#last = error.message));
       child.once("close", () => {
         if (this.#child === child) this.#child = undefined;
-        life.abort(new EndedError(`${this.name} ended: ${this.#last.trim()}`));
+        life.abort(new ProcessEndedError(`${this.name} ended: ${this.#last.trim()}`));
         resolve();
       });
     });

@@ -14,7 +14,7 @@ const pauseMs = 100;
 const answerMs = 2_000;
 
 /** Resolves once the URL is answered with 200; throws the signal's reason when it aborts before. */
-export async function untilServed(
+export async function waitUntilServing(
   url: string,
   files: ClientFiles | undefined,
   signal: AbortSignal,

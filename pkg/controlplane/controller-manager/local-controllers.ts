@@ -7,19 +7,19 @@ import { clientMetrics, Informers, RegistryClient, runElection, usualTimes } fro
 import {
   type ControllerContext,
   runCoordinatedElection,
-  runServerIdentity,
+  runIdentityLease,
   runServerObjects,
   selectControllers,
   signingDurationMs,
-  usualWorkers,
+  defaultControllerSettings,
 } from "#controllers";
 import { type Catalog, resolve } from "#meta";
 import type { KeyPair } from "#pki";
 import { apiserver, apiserverAgent, type Registry } from "#registry";
 import type { User } from "#request";
 import type { PrometheusMetrics } from "#server";
-import { settlingOf, type StartOptions } from "../options.ts";
-import { accountKeys } from "../authentication/service-accounts.ts";
+import { namespaceSettleMs, type StartOptions } from "../options.ts";
+import { serviceAccountKeys } from "../authentication/service-accounts.ts";
 
 /** Who the controllers are to the API. */
 const controllerUser: User = { ...apiserver, name: "system:kube-controller-manager" };
@@ -55,7 +55,7 @@ export async function runLocalControllers(local: LocalControllers): Promise<void
   await setImmediate();
   await Promise.all([
     runServerObjects(local, context),
-    port !== undefined && gates("APIServerIdentity") ? runServerIdentity(server) : undefined,
+    port !== undefined && gates("APIServerIdentity") ? runIdentityLease(server) : undefined,
     hasCandidates(local) ? coordinate(context) : undefined,
     options.controllers === false ? undefined : runControllers(local),
   ]);
@@ -92,10 +92,10 @@ async function coordinate(context: ControllerContext): Promise<void> {
 async function runControllers(local: LocalControllers): Promise<void> {
   const { rootCa, authority, options } = local;
   const context = contextOf(local, controllerUser, "kube-controller-manager");
-  const { key } = accountKeys(options.serviceAccounts);
+  const { key } = serviceAccountKeys(options.serviceAccounts);
   const settings = {
-    ...usualWorkers,
-    settleMs: settlingOf(options),
+    ...defaultControllerSettings,
+    settleMs: namespaceSettleMs(options),
     rootCa,
     ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),
     signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),

@@ -38,7 +38,10 @@ export interface AccountOptions {
  * Answers what gives the current token of a service account, which is made if it is not there; the
  * token is renewed until the signal aborts.
  */
-export async function accountToken(options: AccountOptions, name: string): Promise<() => string> {
+export async function serviceAccountToken(
+  options: AccountOptions,
+  name: string,
+): Promise<() => string> {
   const { client, clock, signal, report } = options;
   let token = await requestToken(client, name);
   const renew = async () => {

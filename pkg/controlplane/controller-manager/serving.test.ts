@@ -5,7 +5,7 @@ import { connections, HttpClient } from "#client";
 import { domainOf } from "#meta";
 import { parseKubeconfig } from "#request";
 import { type RunningServer, startServer } from "../index.ts";
-import { serveStatus } from "./serving.ts";
+import { serveHealthAndMetrics } from "./serving.ts";
 
 describe("what a controller manager serves", () => {
   let server: RunningServer;
@@ -24,7 +24,7 @@ describe("what a controller manager serves", () => {
     const client = new HttpClient({ send, domain: domainOf(), clock, userAgent: "t", signal });
     const metrics = () => Promise.resolve("figures 1\n");
     const place = { host: "127.0.0.1", port: 0, clientCa: "" };
-    ({ port, close } = await serveStatus({ ...place, client, clock, metrics }));
+    ({ port, close } = await serveHealthAndMetrics({ ...place, client, clock, metrics }));
   });
   after(async () => {
     close?.();

@@ -49,14 +49,14 @@ const mostDecisions = 100;
 const certificateDays = 365;
 
 /** Listens; resolves with where, and what ends it. */
-export async function serveStatus(
+export async function serveHealthAndMetrics(
   options: ServingOptions,
 ): Promise<{ readonly port: number; readonly close: () => void }> {
   const { certificate, privateKey } = options.certificate ?? (await ownCertificate(options));
   const { clientCa } = options;
   const clients = { ca: clientCa, requestCert: true, rejectUnauthorized: false };
   const tls = { cert: certificate, key: privateKey, ...(clientCa === "" ? {} : clients) };
-  const guard = new Guard(options);
+  const guard = new MetricsAuthorizer(options);
   const server = createServer(tls, (request, response) => {
     answer(options, guard, { request, response }).catch((error: unknown) => {
       send(response, 500, `${String(error)}\n`);
@@ -93,7 +93,7 @@ interface Exchange {
 
 async function answer(
   { metrics }: ServingOptions,
-  guard: Guard,
+  guard: MetricsAuthorizer,
   { request, response }: Exchange,
 ): Promise<void> {
   const path = (request.url ?? "").split("?")[0] ?? "";
@@ -120,7 +120,7 @@ interface Decision {
 }
 
 /** Asks the API who a client is and whether it may read a path. */
-class Guard {
+class MetricsAuthorizer {
   private readonly decisions = new Map<string, Decision>();
 
   constructor(private readonly options: ServingOptions) {}

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { KeyPair, LeafOptions } from "#pki";
 import { ensureAuthority, ensureLeaf, ensureSigningKey, localHosts } from "./credentials.ts";
-import { writeWhole } from "../files/files.ts";
+import { writeFileAtomically } from "../files/files.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 
 export interface CertificateOptions {
@@ -45,7 +45,7 @@ export async function makeCertificates(options: CertificateOptions): Promise<voi
   for (const { name, ...subject } of users) {
     const client = await leaf(name, authority, { ...subject, usage: "client" });
     const text = kubeconfig({ url, authority, user: name, client });
-    await writeWhole(path.join(directory, `${name}.kubeconfig`), text, 0o600);
+    await writeFileAtomically(path.join(directory, `${name}.kubeconfig`), text, 0o600);
   }
   const proxies = await ensureAuthority({ directory, now, name: "front-proxy-ca" });
   await leaf("front-proxy-client", proxies, { commonName: "front-proxy-client", usage: "client" });

@@ -3,8 +3,8 @@ import { hostname, networkInterfaces } from "node:os";
 import path from "node:path";
 import { generateSigningKey } from "#authn";
 import type { KeyPair, LeafOptions } from "#pki";
-import { readIfThere, writeWhole } from "../files/files.ts";
-import { FileFault } from "../files/followed-files.ts";
+import { readFileIfExists, writeFileAtomically } from "../files/files.ts";
+import { FileError } from "../files/file-reloader.ts";
 
 /** What the first start makes and later starts find again, as PEM texts. */
 export interface Credentials {
@@ -96,8 +96,8 @@ async function ensurePair(
     certificate: path.join(directory, `${name}.crt`),
     privateKey: path.join(directory, `${name}.key`),
   };
-  const certificate = await readIfThere(files.certificate);
-  const privateKey = await readIfThere(files.privateKey);
+  const certificate = await readFileIfExists(files.certificate);
+  const privateKey = await readFileIfExists(files.privateKey);
   if (certificate !== undefined && privateKey !== undefined) {
     const parsed = readCertificate(files.certificate, certificate);
     // One from the future was made when the clock was wrong.
@@ -106,8 +106,8 @@ async function ensurePair(
     if (isValid && isFresh && isUsable(parsed)) return { certificate, privateKey };
   }
   const made = await make();
-  await writeWhole(files.privateKey, made.privateKey, 0o600);
-  await writeWhole(files.certificate, made.certificate, 0o644);
+  await writeFileAtomically(files.privateKey, made.privateKey, 0o600);
+  await writeFileAtomically(files.certificate, made.certificate, 0o644);
   return made;
 }
 
@@ -116,7 +116,7 @@ function readCertificate(file: string, pem: string): X509Certificate {
     return new X509Certificate(pem);
   } catch (error) {
     const why = (error as Error).message;
-    throw new FileFault(`${file} is no certificate: ${why}`, { cause: error });
+    throw new FileError(`${file} is no certificate: ${why}`, { cause: error });
   }
 }
 
@@ -176,9 +176,9 @@ async function ensureText(
 ): Promise<string> {
   if (directory === undefined) return make();
   const file = path.join(directory, name);
-  const known = await readIfThere(file);
+  const known = await readFileIfExists(file);
   if (known !== undefined && known.trim() !== "") return known;
   const made = await make();
-  await writeWhole(file, made, 0o600);
+  await writeFileAtomically(file, made, 0o600);
   return made;
 }

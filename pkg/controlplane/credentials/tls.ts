@@ -2,7 +2,7 @@ import { createSecureContext } from "node:tls";
 import { parseCertificates } from "#authn";
 import type { TlsOptions } from "#server";
 import type { Credentials } from "./credentials.ts";
-import type { FollowedFiles } from "../files/followed-files.ts";
+import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { StartOptions } from "../options.ts";
 export function followedTls(
   options: StartOptions,
   { serving, authority }: Credentials,
-  { files, renew }: { readonly files: FollowedFiles; readonly renew: (tls: TlsOptions) => void },
+  { files, renew }: { readonly files: FileReloader; readonly renew: (tls: TlsOptions) => void },
 ): TlsOptions {
   const { certificate, privateKey } = options.serving ?? serving;
   const trusted = [options.clientCa ?? [], options.frontProxy?.ca ?? []].flat();

@@ -3,7 +3,7 @@ import { mkdir, open, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 
 /** The text of a file, or undefined when there is none. */
-export async function readIfThere(file: string): Promise<string | undefined> {
+export async function readFileIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
@@ -13,7 +13,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 /** Writes a whole file or nothing: readers never see a part, and it survives a power loss. */
-export async function writeWhole(file: string, text: string, mode: number): Promise<void> {
+export async function writeFileAtomically(file: string, text: string, mode: number): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomBytes(4).toString("hex")}`;
   const handle = await open(draft, "wx", mode);

@@ -1,24 +1,10 @@
 /** The record of requests, as start options ask for it. */
-import {
-  auditMetrics,
-  type AuditorOptions,
-  type LogDelivery,
-  type RunningAuditor,
-  startAuditor,
-  type WebhookDelivery,
-} from "#audit";
+import { auditMetrics, type AuditorOptions, type RunningAuditor, startAuditor } from "#audit";
 import type { Clock } from "#base";
 import { ConfigurationFault, type Domain } from "#meta";
 import type { Auditor, Tracer } from "#request";
 import type { PrometheusMetrics } from "#server";
 import type { StartOptions } from "../options.ts";
-
-export interface AuditOptions {
-  /** Text of an `audit.k8s.io/v1` policy, YAML or JSON. */
-  readonly policy: string;
-  readonly log?: LogDelivery | undefined;
-  readonly webhook?: WebhookDelivery | undefined;
-}
 
 interface AuditParts {
   readonly domain: Domain;
@@ -39,7 +25,7 @@ export interface Auditing {
 const lastEventsMs = 10_000;
 
 /** @throws ConfigurationFault */
-export async function auditingOf(
+export async function buildAuditing(
   { audit }: StartOptions,
   { domain, clock, metrics, report, tracer }: AuditParts,
 ): Promise<Auditing> {

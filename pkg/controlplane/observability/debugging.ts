@@ -2,10 +2,10 @@
 import type { Clock } from "#base";
 import { type DebuggingOptions, type PrometheusMetrics, versionInfo } from "#server";
 import type { ObjectStore } from "#storage";
-import type { ToldOptions } from "./logging.ts";
+import type { ResolvedOptions } from "./logging.ts";
 
 interface Inside {
-  readonly options: ToldOptions;
+  readonly options: ResolvedOptions;
   readonly store: ObjectStore;
   readonly metrics: PrometheusMetrics;
   readonly clock: Clock;
@@ -23,7 +23,13 @@ const queueFigures = {
 } as const;
 const nothing = Object.fromEntries(Object.keys(queueFigures).map((figure) => [figure, 0]));
 
-export function debuggingOf({ options, store, metrics, clock, gates }: Inside): DebuggingOptions {
+export function debuggingOptions({
+  options,
+  store,
+  metrics,
+  clock,
+  gates,
+}: Inside): DebuggingOptions {
   const started = clock.now();
   const texts = new Map<string, () => string>();
   if (gates("ComponentStatusz")) texts.set("/statusz", () => statusText(started, clock.now()));

@@ -6,7 +6,7 @@ import type { StartOptions } from "../options.ts";
 type Report = (what: string, error: unknown) => void;
 
 /** Start options of a server that has somewhere to say what it does. */
-export interface ToldOptions extends StartOptions {
+export interface ResolvedOptions extends StartOptions {
   readonly logger: AdjustableLogger;
   readonly report: Report;
 }
@@ -18,7 +18,7 @@ export function standardLogger(format: LogFormat = "text", level = 0): Adjustabl
 }
 
 /** Whoever wants to be told of what went wrong, and names no logger, is told in place of one. */
-export function toldOptions(options: StartOptions): ToldOptions {
+export function resolveOptions(options: StartOptions): ResolvedOptions {
   const { report } = options;
   const logger =
     options.logger ?? (report === undefined ? standardLogger() : reportingLogger(report));

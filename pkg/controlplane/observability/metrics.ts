@@ -16,7 +16,7 @@ const featureEnabled: MetricDefinition = {
 const shownStages = { alpha: "ALPHA", beta: "BETA", stable: "", deprecated: "DEPRECATED" } as const;
 
 /** The metrics of a server, with everything defined that its parts will tell. */
-export function metricsOf(isOn: (feature: string) => boolean): PrometheusMetrics {
+export function buildMetrics(isOn: (feature: string) => boolean): PrometheusMetrics {
   const metrics = new PrometheusMetrics();
   const { instruments } = metrics;
   const ofParts = [...storageMetrics, ...admissionMetrics, ...tokenCacheMetrics];

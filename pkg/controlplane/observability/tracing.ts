@@ -3,13 +3,13 @@ import { hostname } from "node:os";
 import { noTracer, type Tracer } from "#request";
 import type { Backend } from "#storage";
 import { parseTracingConfiguration, type RunningTracer, startTracing } from "#tracing";
-import { fromFlag } from "../files/followed-files.ts";
+import { fromFlag } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
 
 const off: RunningTracer = { tracer: noTracer, close: async () => undefined };
 
 /** @throws FileFault */
-export async function tracingOf(
+export async function buildTracing(
   { tracing }: StartOptions,
   report: (what: string, error: unknown) => void,
 ): Promise<RunningTracer> {
@@ -23,7 +23,7 @@ export async function tracingOf(
 }
 
 /** The backend, with requests to it recorded; itself if nobody does. */
-export function traced(backend: Backend, tracer: Tracer): Backend {
+export function tracedBackend(backend: Backend, tracer: Tracer): Backend {
   if (!tracer.isOn) return backend;
   const call = <T>(name: string, key: string, work: () => Promise<T>): Promise<T> =>
     tracer.call(`etcd ${name}`, { key }, work);

@@ -5,7 +5,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
  * memory is theirs alone: the old objects may double before they are looked through, and the young
  * ones get 32 MiB, in two halves, which never are given back.
  */
-export function keepHeapSmall(): void {
+export function limitHeapGrowth(): void {
   // Old objects are looked through when they have grown by so much; requests leave little behind.
   setFlagsFromString("--heap-growing-percent=75");
   // The room for young objects stays as it is, a few mebibytes, while the program starts.
@@ -21,7 +21,7 @@ const lookMs = 100;
  * To be called when the start is over: the room for young objects then grows with the work, up to
  * half of what V8 would give it. The same work is done in the same time, in shorter pauses.
  */
-export function makeRoomForWork(): void {
+export function allowHeapGrowth(): void {
   growYoungBy(2);
   const timer = setInterval(() => {
     const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");

@@ -18,7 +18,7 @@ const answerMs = 2_000;
 const gatheredMs = 3_000;
 
 /** In a worker: answers questions of others, and has the figures of all shown. */
-export function shareFigures(metrics: PrometheusMetrics): void {
+export function shareMetrics(metrics: PrometheusMetrics): void {
   const wanted = new Map<number, (all: readonly Figures[]) => void>();
   let last = 0;
   process.on("message", (message: Message) => {
@@ -42,7 +42,7 @@ function tell(message: Message): void {
 }
 
 /** In the process that started the workers: asks them all when one of them is asked. */
-export class FigureExchange {
+export class WorkerMetricsExchange {
   readonly #answers = new Map<number, (own: Figures) => void>();
   #last = 0;
 

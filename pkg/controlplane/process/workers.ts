@@ -1,8 +1,8 @@
 import cluster, { type Worker } from "node:cluster";
-import { FigureExchange } from "./worker-metrics.ts";
+import { WorkerMetricsExchange } from "./worker-metrics.ts";
 
 /** The first worker did not become ready; it has said why. */
-export class WorkerFault extends Error {
+export class WorkerError extends Error {
   override readonly name = "WorkerFault";
 }
 
@@ -26,12 +26,12 @@ export function isWorker(): boolean {
 }
 
 /** Tells the process that started this worker that it serves. */
-export function tellReady(url: string): void {
+export function announceReady(url: string): void {
   process.send?.({ ready: url });
 }
 
 /** Lets go of the process that started this worker, so that this one can end. */
-export function leave(): void {
+export function disconnectWorker(): void {
   if (process.connected) process.disconnect();
 }
 
@@ -51,12 +51,12 @@ export async function runWorkers(options: WorkersOptions): Promise<void> {
   await workers.end();
 }
 
-type FigureMessage = Parameters<FigureExchange["heed"]>[1];
+type FigureMessage = Parameters<WorkerMetricsExchange["heed"]>[1];
 
 class Workers {
   readonly #log: (line: string) => void;
   readonly #running = new Set<Worker>();
-  readonly #figures = new FigureExchange(this.#running);
+  readonly #figures = new WorkerMetricsExchange(this.#running);
   #ending = false;
 
   constructor(log: (line: string) => void) {
@@ -83,7 +83,7 @@ class Workers {
       });
       worker.once("exit", () => {
         this.#running.delete(worker);
-        if (!isReady) reject(new WorkerFault("a worker ended before it was ready"));
+        if (!isReady) reject(new WorkerError("a worker ended before it was ready"));
         else if (!this.#ending) void this.#replace(worker);
       });
     });
@@ -108,7 +108,7 @@ class Workers {
         await this.begin();
         return;
       } catch (error) {
-        if (!(error instanceof WorkerFault)) throw error;
+        if (!(error instanceof WorkerError)) throw error;
         this.#log(error.message);
       }
     }

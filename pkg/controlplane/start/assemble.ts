@@ -2,17 +2,17 @@
 import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
 import { createServer, type KeelsonServer, type TlsOptions } from "#server";
-import { type Access, accessOf } from "../authorization/access.ts";
-import { type Admission, admissionOf } from "../admission.ts";
-import { type Auditing, auditingOf } from "../observability/audit.ts";
-import { debuggingOf } from "../observability/debugging.ts";
-import type { Foundation } from "./build-dependencies.ts";
+import { type AccessControl, buildAccessControl } from "../authorization/access-control.ts";
+import { type Admission, buildAdmission } from "../admission.ts";
+import { type Auditing, buildAuditing } from "../observability/audit.ts";
+import { debuggingOptions } from "../observability/debugging.ts";
+import type { ServerDependencies } from "./build-dependencies.ts";
 import { defaultNetwork } from "../network.ts";
-import { settlingOf } from "../options.ts";
+import { namespaceSettleMs } from "../options.ts";
 import { followedTls } from "../credentials/tls.ts";
 
-export interface Assembly extends Foundation {
-  readonly access: Access;
+export interface Assembly extends ServerDependencies {
+  readonly access: AccessControl;
   readonly admission: Admission;
   readonly registry: Registry;
   readonly auditing: Auditing;
@@ -23,9 +23,9 @@ export interface Assembly extends Foundation {
 const defaultEventTtlSeconds = 3600;
 
 /** Nothing is listened to and no request is served yet; definitions begin to be followed. */
-export async function assemble(foundation: Foundation): Promise<Assembly> {
+export async function assemble(foundation: ServerDependencies): Promise<Assembly> {
   const { options, catalog, credentials, signal, token } = foundation;
-  const access = accessOf({
+  const access = buildAccessControl({
     ...foundation,
     adminToken: token,
     ownAuthority: credentials?.authority.certificate,
@@ -33,26 +33,26 @@ export async function assemble(foundation: Foundation): Promise<Assembly> {
     life: signal,
     registry: () => registry,
   });
-  const admission = admissionOf({
+  const admission = buildAdmission({
     ...foundation,
     access,
     measuring: foundation.metrics,
     registry: () => registry,
   });
   const registry: Registry = registryOf(foundation, access, admission);
-  const auditing = await auditingOf(options, { ...foundation, domain: catalog.domain });
+  const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
   const server = serverOf({ ...foundation, access, registry, auditing });
   const definitions = serveDefinitions({
     ...foundation,
     registry,
-    settleMs: settlingOf(options),
+    settleMs: namespaceSettleMs(options),
   });
   return { ...foundation, access, admission, registry, auditing, server, definitions };
 }
 
 function registryOf(
-  { options, catalog, clock, gates, store, storageRoot }: Foundation,
-  { answerers }: Access,
+  { options, catalog, clock, gates, store, storageRoot }: ServerDependencies,
+  { answerers }: AccessControl,
   { provide, mutating, validating }: Admission,
 ): Registry {
   return createRegistry({
@@ -72,10 +72,10 @@ function registryOf(
   });
 }
 
-type Parts = Foundation & Pick<Assembly, "access" | "registry" | "auditing">;
+type Parts = ServerDependencies & Pick<Assembly, "access" | "registry" | "auditing">;
 
 function serverOf({ access, auditing, registry, ...foundation }: Parts): KeelsonServer {
-  const { options, catalog, clock, metrics, tracer, steps, storageChecks } = foundation;
+  const { options, catalog, clock, metrics, tracer, postStartHooks, storageChecks } = foundation;
   const { credentials, files } = foundation;
   const renew = (tls: TlsOptions) => server.renewTls(tls);
   const server: KeelsonServer = createServer({
@@ -88,8 +88,8 @@ function serverOf({ access, auditing, registry, ...foundation }: Parts): Keelson
     authorizer: access.authorizer,
     documents: access.documents,
     auditor: auditing.auditor,
-    health: [...storageChecks, ...steps.checks],
-    debugging: debuggingOf(foundation),
+    health: [...storageChecks, ...postStartHooks.checks],
+    debugging: debuggingOptions(foundation),
     tls: credentials && followedTls(options, credentials, { files, renew }),
     kubelet: options.kubelet ?? {},
     limits: options.limits ?? {},

@@ -1,8 +1,8 @@
 /** What goes on behind the requests of a server. */
-import { runServerEndpoints, runServiceRepair } from "#controllers";
+import { runLeaseEndpointReconciler, runServiceIpRepair } from "#controllers";
 import { startCompactor } from "#storage";
 import type { Assembly } from "./assemble.ts";
-import { publishTrust } from "../authentication/cluster-authentication-trust.ts";
+import { publishClusterAuthenticationTrust } from "../authentication/cluster-authentication-trust.ts";
 import { runLocalControllers } from "../controller-manager/local-controllers.ts";
 import { localhost, reachableAddress } from "../network.ts";
 
@@ -19,8 +19,8 @@ export async function runBackground(assembly: Assembly): Promise<void> {
   await Promise.all([
     definitions.done,
     files.follow(signal),
-    publishTrust({ ...assembly, ownAuthority: rootCa }, signal),
-    runServiceRepair(assembly),
+    publishClusterAuthenticationTrust({ ...assembly, ownAuthority: rootCa }, signal),
+    runServiceIpRepair(assembly),
     runEndpoints(assembly, port),
     runLocalControllers(local),
   ]);
@@ -39,5 +39,5 @@ async function runEndpoints(assembly: Assembly, port: number | undefined): Promi
   const { advertiseAddress, host = localhost } = assembly.options;
   const address = advertiseAddress ?? reachableAddress(host);
   if (port === undefined || address === undefined) return;
-  await runServerEndpoints({ ...assembly, address, port });
+  await runLeaseEndpointReconciler({ ...assembly, address, port });
 }

@@ -8,24 +8,29 @@ import type { Tracer } from "#request";
 import type { HealthCheck, PrometheusMetrics } from "#server";
 import { type Backend, type ObjectStore, objectStore } from "#storage";
 import { type Credentials, ensureCredentials } from "../credentials/credentials.ts";
-import { sealed } from "../storage/encryption.ts";
-import { FollowedFiles } from "../files/followed-files.ts";
-import type { ToldOptions } from "../observability/logging.ts";
-import { metricsOf } from "../observability/metrics.ts";
-import { isEverywhere } from "../network.ts";
+import { encryptAtRest } from "../storage/encryption.ts";
+import { FileReloader } from "../files/file-reloader.ts";
+import type { ResolvedOptions } from "../observability/logging.ts";
+import { buildMetrics } from "../observability/metrics.ts";
+import { isWildcardAddress } from "../network.ts";
 import type { OpenStorage } from "../storage/open-storage.ts";
 import { servedCatalog } from "./served-catalog.ts";
-import { shareFigures } from "../process/worker-metrics.ts";
-import { StartSteps } from "./post-start-hooks.ts";
-import { countObjects, measured, readWaits, showCaches } from "../storage/storage-metrics.ts";
-import { traced, tracingOf } from "../observability/tracing.ts";
+import { shareMetrics } from "../process/worker-metrics.ts";
+import { PostStartHooks } from "./post-start-hooks.ts";
+import {
+  countObjects,
+  measuredBackend,
+  readWaits,
+  observeCaches,
+} from "../storage/storage-metrics.ts";
+import { tracedBackend, buildTracing } from "../observability/tracing.ts";
 import { isWorker } from "../process/workers.ts";
 
-export interface Foundation {
-  readonly options: ToldOptions;
+export interface ServerDependencies {
+  readonly options: ResolvedOptions;
   readonly clock: Clock;
   /** Told of what went wrong behind the requests. */
-  readonly report: ToldOptions["report"];
+  readonly report: ResolvedOptions["report"];
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
   readonly catalog: Catalog;
@@ -43,8 +48,8 @@ export interface Foundation {
   /** Bearer token of the user `admin`. */
   readonly token: string;
   /** To be followed once the server is ready. */
-  readonly files: FollowedFiles;
-  readonly steps: StartSteps;
+  readonly files: FileReloader;
+  readonly postStartHooks: PostStartHooks;
   /** Ends everything that goes on behind the requests. */
   readonly life: AbortController;
   /** Of `life`. */
@@ -53,19 +58,19 @@ export interface Foundation {
 
 const storageCheckMs = 2_000;
 
-export async function layFoundation(
+export async function buildDependencies(
   opened: OpenStorage,
-  options: ToldOptions,
+  options: ResolvedOptions,
   clock: Clock,
-): Promise<Foundation> {
+): Promise<ServerDependencies> {
   const { report, storageRoot = "/registry" } = options;
   const domain = domainOf(options.apiDomain, options.labelDomain);
   const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
   const gates = featureGates(options.featureGates ?? new Map());
-  const metrics = metricsOf(gates);
-  if (isWorker()) shareFigures(metrics);
-  const { tracer, close: closeTracing } = await tracingOf(options, report);
-  const files = new FollowedFiles({ clock, report });
+  const metrics = buildMetrics(gates);
+  if (isWorker()) shareMetrics(metrics);
+  const { tracer, close: closeTracing } = await buildTracing(options, report);
+  const files = new FileReloader({ clock, report });
   const credentials = await credentialsOf(options, clock);
   const life = new AbortController();
   // Every watch of every controller listens to it.
@@ -78,14 +83,14 @@ export async function layFoundation(
     closeTracing,
     credentials,
     token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
-    steps: new StartSteps({ clock, report, signal: life.signal }),
+    postStartHooks: new PostStartHooks({ clock, report, signal: life.signal }),
     life,
     signal: life.signal,
   };
 }
 
 type Storing = Pick<
-  Foundation,
+  ServerDependencies,
   "catalog" | "clock" | "files" | "metrics" | "options" | "report" | "storageRoot" | "tracer"
 >;
 
@@ -93,15 +98,15 @@ type Storing = Pick<
 async function storageOn(
   opened: OpenStorage,
   { metrics, options, storageRoot: root, tracer, ...common }: Storing,
-): Promise<Pick<Foundation, "storage" | "store" | "storageChecks">> {
+): Promise<Pick<ServerDependencies, "storage" | "store" | "storageChecks">> {
   const { catalog, clock } = common;
   const measuring = { catalog, clock, root, instruments: metrics.instruments };
   countObjects(opened.backend, measuring);
-  const open = traced(measured(opened.backend, measuring), tracer);
+  const open = tracedBackend(measuredBackend(opened.backend, measuring), tracer);
   const { encryption } = options;
-  const { backend, check } = await sealed(open, { ...common, encryption, root });
+  const { backend, check } = await encryptAtRest(open, { ...common, encryption, root });
   const store = objectStore(backend, { root, readWait: readWaits(measuring) });
-  showCaches(store, measuring);
+  observeCaches(store, measuring);
   const storageChecks = [...checksOf(backend), check];
   return { storage: { ...opened, backend }, store, storageChecks };
 }
@@ -117,10 +122,10 @@ function checksOf(backend: Backend): readonly HealthCheck[] {
 
 /** Only a server that listens needs certificates. */
 async function credentialsOf(
-  { host, port, certificateDirectory: directory }: ToldOptions,
+  { host, port, certificateDirectory: directory }: ResolvedOptions,
   clock: Clock,
 ): Promise<Credentials | undefined> {
   if (port === undefined) return undefined;
-  const hosts = host !== undefined && !isEverywhere(host) ? [host] : [];
+  const hosts = host !== undefined && !isWildcardAddress(host) ? [host] : [];
   return ensureCredentials({ directory, now: clock.now(), hosts });
 }

@@ -1,7 +1,7 @@
 import type { KeelsonServer } from "#server";
 
 /** A request without a connection, asked and answered in the words of the global `fetch`. */
-export async function fetchInside(
+export async function fetchInProcess(
   server: KeelsonServer,
   path: string,
   init: RequestInit & { readonly token: string },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { systemClock } from "#base";
 import { serviceUnavailable, timeout } from "#meta";
-import { StartSteps } from "./post-start-hooks.ts";
+import { PostStartHooks } from "./post-start-hooks.ts";
 
 describe("the steps of a start", () => {
   const step = "poststarthook/rbac/bootstrap-roles";
@@ -10,9 +10,9 @@ describe("the steps of a start", () => {
     const told: unknown[] = [];
     const report = (_what: string, error: unknown) => void told.push(error);
     const clock = { ...systemClock, sleep: () => Promise.resolve() };
-    return { told, steps: new StartSteps({ clock, report, signal }) };
+    return { told, steps: new PostStartHooks({ clock, report, signal }) };
   };
-  const check = (steps: StartSteps) => steps.checks.find(({ name }) => name === step)?.check();
+  const check = (steps: PostStartHooks) => steps.checks.find(({ name }) => name === step)?.check();
 
   it("are done again while the store does not answer", async () => {
     const { told, steps } = begun();

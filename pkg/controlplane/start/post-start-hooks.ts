@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import { StatusError } from "#meta";
 import type { HealthCheck } from "#server";
-import type { ToldOptions } from "../observability/logging.ts";
+import type { ResolvedOptions } from "../observability/logging.ts";
 
 /** What a server does once at its start, by the names that its health gives them. */
 const steps = [
@@ -23,15 +23,15 @@ type Step = (typeof steps)[number];
 const patienceMs = 30_000;
 const pauseMs = 500;
 
-export interface StartStepsOptions {
+export interface PostStartHookOptions {
   readonly clock: Clock;
   /** Told of every attempt that failed and is made again. */
-  readonly report: ToldOptions["report"];
+  readonly report: ResolvedOptions["report"];
   readonly signal: AbortSignal;
 }
 
 /** The steps of a start; each is a check that fails until it is done. */
-export class StartSteps {
+export class PostStartHooks {
   readonly checks: readonly HealthCheck[] = steps.map((name) => ({
     name,
     ...(name === "informer-sync" ? { endpoints: ["readyz"] as const } : {}),
@@ -41,7 +41,7 @@ export class StartSteps {
   }));
   private readonly finished = new Set<Step>();
 
-  constructor(private readonly options: StartStepsOptions) {}
+  constructor(private readonly options: PostStartHookOptions) {}
 
   /** Does the work of some steps, again while the store is not there: it may be starting, too. */
   async run(names: readonly Step[], work: () => Promise<unknown>): Promise<void> {
@@ -52,7 +52,7 @@ export class StartSteps {
         await work();
         break;
       } catch (error) {
-        if (!isUnanswered(error) || clock.monotonic() >= patientUntil) throw error;
+        if (!isStoreUnavailable(error) || clock.monotonic() >= patientUntil) throw error;
         report("start", error);
       }
       await clock.sleep(pauseMs, signal);
@@ -62,6 +62,6 @@ export class StartSteps {
 }
 
 /** 503 and 504: the store was not reached, or did not say whether it did what it was asked. */
-export function isUnanswered(error: unknown): error is StatusError {
+export function isStoreUnavailable(error: unknown): error is StatusError {
   return error instanceof StatusError && (error.code === 503 || error.code === 504);
 }

@@ -1,16 +1,16 @@
 import { StoreFault } from "#storage";
 import type { StorageOptions } from "../storage/open-storage.ts";
-import { isUnanswered } from "./post-start-hooks.ts";
+import { isStoreUnavailable } from "./post-start-hooks.ts";
 
 /** What keeps a server from starting, in one sentence that says where to look. */
-export class StartFault extends Error {
+export class StartError extends Error {
   override readonly name = "StartFault";
 }
 
 /** What a store did to end a start, told with the place of the store; other errors as they are. */
-export function startFault(error: unknown, storage: StorageOptions | undefined): unknown {
+export function toStartError(error: unknown, storage: StorageOptions | undefined): unknown {
   const sentence = sentenceOf(error, storage);
-  return sentence === undefined ? error : new StartFault(sentence, { cause: error });
+  return sentence === undefined ? error : new StartError(sentence, { cause: error });
 }
 
 function sentenceOf(error: unknown, storage: StorageOptions | undefined): string | undefined {
@@ -21,7 +21,7 @@ function sentenceOf(error: unknown, storage: StorageOptions | undefined): string
         ? `${storage.directory} cannot be trusted: ${error.detail.message}`
         : `${error.detail.message}; choose another folder with --data-dir`;
     case "etcd":
-      if (!isUnanswered(error)) return undefined;
+      if (!isStoreUnavailable(error)) return undefined;
       return `etcd at ${storage.endpoints.join(", ")} does not answer: ${error.message}`;
     default:
       return undefined;

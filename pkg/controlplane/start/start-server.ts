@@ -3,14 +3,14 @@ import type { CloseOptions } from "#server";
 import { assemble, type Assembly } from "./assemble.ts";
 import { runBackground } from "./background.ts";
 import { ensureSigningKey } from "../credentials/credentials.ts";
-import { layFoundation } from "./build-dependencies.ts";
-import { fetchInside } from "./fetch-in-process.ts";
+import { buildDependencies } from "./build-dependencies.ts";
+import { fetchInProcess } from "./fetch-in-process.ts";
 import { kubeconfig } from "../credentials/kubeconfig.ts";
-import { type ToldOptions, toldOptions } from "../observability/logging.ts";
+import { type ResolvedOptions, resolveOptions } from "../observability/logging.ts";
 import { localhost, urlHost } from "../network.ts";
 import { type OpenStorage, openStorage } from "../storage/open-storage.ts";
 import type { RunningServer, StartOptions } from "../options.ts";
-import { makeReady } from "./readiness.ts";
+import { runPostStartHooks } from "./run-post-start-hooks.ts";
 
 /**
  * Starts a server; resolves when it is ready. In memory and without a port that takes milliseconds.
@@ -19,7 +19,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   const clock = options.clock ?? systemClock;
   const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
   try {
-    return await startOn(storage, await withSigningKey(toldOptions(options)), clock);
+    return await startOn(storage, await withSigningKey(resolveOptions(options)), clock);
   } catch (error) {
     await storage.backend[Symbol.asyncDispose]();
     throw error;
@@ -27,7 +27,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
 }
 
 /** A copy of a server takes the tokens that were made before it was copied. */
-async function withSigningKey(options: ToldOptions): Promise<ToldOptions> {
+async function withSigningKey(options: ResolvedOptions): Promise<ResolvedOptions> {
   const { serviceAccounts = {}, certificateDirectory } = options;
   if (serviceAccounts.signingKey !== undefined) return options;
   const algorithm = options.port === undefined ? "ES256" : "RS256";
@@ -37,13 +37,13 @@ async function withSigningKey(options: ToldOptions): Promise<ToldOptions> {
 
 async function startOn(
   opened: OpenStorage,
-  options: ToldOptions,
+  options: ResolvedOptions,
   clock: Clock,
 ): Promise<RunningServer> {
-  const foundation = await layFoundation(opened, options, clock);
+  const foundation = await buildDependencies(opened, options, clock);
   const assembly = await assemble(foundation);
   try {
-    await makeReady(assembly);
+    await runPostStartHooks(assembly);
   } catch (error) {
     assembly.life.abort();
     await closeServer(assembly, { graceMs: 0 });
@@ -60,7 +60,7 @@ function running(assembly: Assembly, background: Promise<void>): RunningServer {
   return {
     ...reachedAt(assembly),
     token,
-    fetch: (path, init) => fetchInside(server, path, { ...init, token }),
+    fetch: (path, init) => fetchInProcess(server, path, { ...init, token }),
     fork: async (changed = {}) => {
       if (storage.fork === undefined) throw new Error("only a server in memory can be forked");
       return startOn(storage.fork(), { ...options, ...changed }, clock);

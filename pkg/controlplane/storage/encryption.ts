@@ -1,25 +1,25 @@
 import type { Clock } from "#base";
 import type { Catalog } from "#meta";
 import type { HealthCheck } from "#server";
-import { type Backend, Encryption, parseEncryptionConfiguration, encryptedBackend } from "#storage";
-import { type FollowedFiles, fromFlag, type Source } from "../files/followed-files.ts";
+import { type Backend, encryptedBackend, Encryption, parseEncryptionConfiguration } from "#storage";
+import { type FileReloader, fromFlag, type TextSource } from "../files/file-reloader.ts";
 
 /** How values are encrypted at rest. */
 export interface EncryptionAtRest {
   /** An EncryptionConfiguration (apiserver.config.k8s.io/v1), YAML or JSON. */
-  readonly configuration: Source;
+  readonly configuration: TextSource;
 }
 
-interface Sealing {
+interface EncryptAtRestOptions {
   readonly encryption: EncryptionAtRest | undefined;
   readonly root: string;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  readonly files: FollowedFiles;
+  readonly files: FileReloader;
   readonly report: (what: string, error: unknown) => void;
 }
 
-interface Sealed {
+interface EncryptedAtRest {
   readonly backend: Backend;
   /** Fails while a key service cannot be used. */
   readonly check: HealthCheck;
@@ -29,7 +29,10 @@ interface Sealed {
  * The backend with its values encrypted as configured. Values that were encrypted once are
  * recognized without a configuration, too. Throws FileFault.
  */
-export async function sealed(backend: Backend, sealing: Sealing): Promise<Sealed> {
+export async function encryptAtRest(
+  backend: Backend,
+  sealing: EncryptAtRestOptions,
+): Promise<EncryptedAtRest> {
   const { root, catalog, clock, files, report, encryption: atRest } = sealing;
   const resources = new Map(
     catalog.resources.map(({ keyPrefix, hub, plural: resource }) => [

@@ -163,7 +163,7 @@ const countedEveryMs = 30_000;
 const countingMs = 5_000;
 
 /** The backend, with every request to it counted and timed. */
-export function measured(backend: Backend, measuring: Measuring): Backend {
+export function measuredBackend(backend: Backend, measuring: Measuring): Backend {
   const { instruments, root } = measuring;
   const placeOf = placesOf(measuring);
   const timed = async <T>(what: string, key: string, work: Promise<T>): Promise<T> => {
@@ -230,7 +230,7 @@ export function readWaits(measuring: Measuring): (prefix: string) => (seconds: n
 }
 
 /** Reads the figures of the caches off when somebody asks. */
-export function showCaches(store: ObjectStore, measuring: Measuring): void {
+export function observeCaches(store: ObjectStore, measuring: Measuring): void {
   const { instruments } = measuring;
   const placeOf = placesOf(measuring);
   instruments.beforeRead(() => {

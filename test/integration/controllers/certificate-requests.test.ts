@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { request as call } from "node:https";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
-import { runCertificateCleaner } from "../../../pkg/controllers/certificates/certificate-cleaner.ts";
+import { runCleanerController } from "../../../pkg/controllers/certificates/cleaner-controller.ts";
 import { contextOn } from "../../../pkg/controllers/testing.ts";
 import { makeRequest } from "../../../pkg/pki/testing.ts";
 import { testRegistry } from "../../../pkg/registry/testing.ts";
@@ -183,7 +183,7 @@ describe("the cleaner of certificate requests", () => {
     for (const name of ["denied", "waiting"]) await test.post(group, { metadata: { name }, spec });
     const conditions = [{ type: "Denied", status: "True", reason: "Test" }];
     await test.patch(`${group}//denied/approval`, { status: { conditions } });
-    const cleaner = runCertificateCleaner(contextOn(parts));
+    const cleaner = runCleanerController(contextOn(parts));
     /** Lets time pass until these are left; answers how many hours have passed in all. */
     const left = async (names: readonly string[]) => {
       for (let hours = 0; (await test.names(group)).join() !== names.join(); hours++) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
-import { selectControllers, usualWorkers } from "#controllers";
+import { selectControllers, defaultControllerSettings } from "#controllers";
 import { contextOn } from "../../../pkg/controllers/testing.ts";
 import { type TestRegistry, testRegistry } from "../../../pkg/registry/testing.ts";
 
@@ -20,7 +20,7 @@ describe("garbage collector", () => {
     const { signal } = life;
     const context = contextOn({ ...test, clock: systemClock, signal, report: () => undefined });
     const [controller] = selectControllers(["garbagecollector"]);
-    running = controller!.run(context, { ...usualWorkers, settleMs: 0, rootCa: "" });
+    running = controller!.run(context, { ...defaultControllerSettings, settleMs: 0, rootCa: "" });
   });
   afterEach(async () => {
     life.abort();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
 import type { Client, Discovery } from "#client";
-import { selectControllers, usualWorkers } from "#controllers";
+import { selectControllers, defaultControllerSettings } from "#controllers";
 import { contextOn } from "../../../pkg/controllers/testing.ts";
 import { refusal, testRegistry } from "../../../pkg/registry/testing.ts";
 
@@ -28,7 +28,7 @@ describe("deletion of a namespace", () => {
     });
     const client: Client = Object.assign(Object.create(context.client) as Client, { discover });
     const [controller] = selectControllers(["namespace"]);
-    const settings = { ...usualWorkers, settleMs: 0, rootCa: "" };
+    const settings = { ...defaultControllerSettings, settleMs: 0, rootCa: "" };
     const running = controller!.run({ ...context, client }, settings);
     await test.post("v1/configmaps/ns", { metadata: { name: "a" } });
     await test.remove("v1/namespaces//ns");

@@ -1,8 +1,8 @@
 import type { ApiObject, DiscoveredResource } from "#client";
-import { codeOf, type ControllerContext } from "../controller-context.ts";
+import { statusCodeOf, type ControllerContext } from "../controller-context.ts";
 
 /** What an attempt to empty a namespace has come to. */
-export interface Emptying {
+export interface ContentDeletion {
   /** Of group versions that could not be asked for. */
   readonly discoveryFailures: readonly string[];
   /** Of resources that could not be deleted or counted. */
@@ -17,12 +17,12 @@ export interface Emptying {
  * Deletes whatever a namespace has, of all resources that are served, and looks what is left. Pods
  * go first: while there are some, what they may need stays.
  */
-export async function emptyNamespace(
+export async function deleteAllContent(
   context: ControllerContext,
   namespace: string,
-): Promise<Emptying> {
+): Promise<ContentDeletion> {
   const { resources, failures } = await context.client.discover();
-  const emptying = new NamespaceEmptying(context, namespace, failures);
+  const emptying = new NamespacedResourcesDeleter(context, namespace, failures);
   const all = deletable(resources);
   const pods = all.filter(isPods);
   await emptying.empty(pods);
@@ -51,7 +51,7 @@ function nameOf({ plural, group }: DiscoveredResource): string {
   return `${plural}.${group}`;
 }
 
-class NamespaceEmptying implements Emptying {
+class NamespacedResourcesDeleter implements ContentDeletion {
   readonly failures: string[] = [];
   readonly remaining = new Map<string, number>();
   readonly finalizers = new Map<string, number>();
@@ -76,7 +76,7 @@ class NamespaceEmptying implements Emptying {
       } catch (error) {
         this.context.signal.throwIfAborted();
         // A resource that is served no more has nothing left that could be asked for.
-        if (codeOf(error) === 404 || codeOf(error) === 405) continue;
+        if (statusCodeOf(error) === 404 || statusCodeOf(error) === 405) continue;
         this.failures.push(`${nameOf(resource)}: ${(error as Error).message}`);
       }
     }
@@ -105,7 +105,7 @@ class NamespaceEmptying implements Emptying {
   ): Promise<void> {
     const at = { namespace: this.namespace, name };
     const gone = (error: unknown) => {
-      if (codeOf(error) !== 404 && codeOf(error) !== 409) throw error;
+      if (statusCodeOf(error) !== 404 && statusCodeOf(error) !== 409) throw error;
     };
     await this.context.client.delete(resource, at, { preconditions: { uid } }).catch(gone);
   }

@@ -14,14 +14,14 @@ const definitions: ReadonlySet<string> = new Set(["customresourcedefinitions", "
 /** Something that cannot be listed for so long is not waited for. */
 const patienceMs = 30_000;
 
-export interface CollectableObserver {
+export interface ResourceMonitorObserver {
   /** What a reflector of this resource tells of. */
   readonly sinkOf: (resource: Handle) => Sink<ApiObject>;
   /** The resource is served no more. */
   readonly gone: (resource: Handle) => void;
 }
 
-interface Followed {
+interface Monitor {
   readonly resource: Handle;
   readonly since: number;
   readonly stop: () => void;
@@ -32,8 +32,8 @@ interface Followed {
  * Follows the metadata of all objects of all resources that can be watched and deleted, also of
  * those that come to be served later.
  */
-export class Collectable {
-  private readonly followed = new Map<string, Followed>();
+export class ResourceMonitors {
+  private readonly followed = new Map<string, Monitor>();
   private readonly kinds = new Map<string, Handle>();
   private discovered = false;
   /** Looks at once what is served. */
@@ -41,7 +41,7 @@ export class Collectable {
 
   constructor(
     private readonly context: ControllerContext,
-    private readonly observer: CollectableObserver,
+    private readonly observer: ResourceMonitorObserver,
   ) {}
 
   /** Everything is known that could be asked for. */
@@ -111,7 +111,7 @@ export class Collectable {
       signal.removeEventListener("abort", leave);
       leave();
     };
-    const followed: Followed = { resource, since: clock.monotonic(), stop, synced: false };
+    const followed: Monitor = { resource, since: clock.monotonic(), stop, synced: false };
     this.followed.set(name, followed);
     const sink = this.observer.sinkOf(resource);
     void reflect({

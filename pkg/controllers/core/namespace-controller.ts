@@ -1,9 +1,9 @@
 import { TryAgain } from "#client";
 import { formatSeconds, ignoreNotFound } from "#meta";
-import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 import { type Namespace, namespaces } from "../kinds.ts";
-import { observations, withObservations } from "./namespace-conditions.ts";
-import { emptyNamespace } from "./namespace-content.ts";
+import { deletionConditions, mergeConditions } from "./namespace-deletion-conditions.ts";
+import { deleteAllContent } from "./namespaced-resources-deleter.ts";
 
 /** The finalizer in `spec.finalizers` that this controller takes away when a namespace is empty. */
 const kubernetesFinalizer = "kubernetes";
@@ -27,10 +27,10 @@ export async function runNamespaceController(
   { settleMs, namespaceWorkers: workers }: NamespaceOptions,
 ): Promise<void> {
   const delays = { firstMs: firstLookMs, longestMs: longestLookMs };
-  const queue = queueOf({ ...context, delays }, "namespace");
+  const queue = newWorkQueue({ ...context, delays }, "namespace");
   const seen = new Map<string, number>();
   const all = context.informers.of(namespaces);
-  enqueue(queue, all, ({ type, object }) => {
+  enqueueOnChange(queue, all, ({ type, object }) => {
     const { name, uid, deletionTimestamp } = object.metadata;
     const isNew = deletionTimestamp !== undefined && !seen.has(uid);
     if (type === "deleted") seen.delete(uid);
@@ -55,7 +55,7 @@ async function finish(
   const { name, uid } = namespace.metadata;
   const finalizers = namespace.spec?.finalizers ?? [];
   if (finalizers.includes(kubernetesFinalizer)) {
-    const emptying = await emptyNamespace(context, name);
+    const emptying = await deleteAllContent(context, name);
     const told = await tell(context, namespace, emptying);
     const { failures, remaining, discoveryFailures } = emptying;
     if (failures.length + discoveryFailures.length > 0) {
@@ -75,11 +75,11 @@ async function finish(
 async function tell(
   { client, clock }: ControllerContext,
   namespace: Namespace,
-  emptying: Parameters<typeof observations>[0],
+  emptying: Parameters<typeof deletionConditions>[0],
 ): Promise<Namespace> {
   const now = formatSeconds({ seconds: Math.floor(clock.now() / 1000), nanos: 0 });
   const before = namespace.status?.conditions ?? [];
-  const conditions = withObservations(before, observations(emptying), now);
+  const conditions = mergeConditions(before, deletionConditions(emptying), now);
   if (conditions === before) return namespace;
   const next = { ...namespace, status: { ...namespace.status, conditions } };
   return client.update(namespaces, next, { subresource: "status" });

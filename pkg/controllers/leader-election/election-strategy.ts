@@ -9,7 +9,7 @@ export const oldestEmulation = "OldestEmulationVersion";
  * The strategy of the candidates with the newest binary; undefined where these do not agree, which
  * stops the election.
  */
-export function strategyOf(candidates: readonly LeaseCandidate[]): string | undefined {
+export function electionStrategy(candidates: readonly LeaseCandidate[]): string | undefined {
   const newest = [...candidates].sort((a, b) => -byVersion(a, b, "binaryVersion"));
   const [first] = newest;
   if (first === undefined) return undefined;
@@ -19,7 +19,7 @@ export function strategyOf(candidates: readonly LeaseCandidate[]): string | unde
 }
 
 /** The oldest emulated version, of these the oldest binary, of these whoever came first. */
-export function bestOf(candidates: readonly LeaseCandidate[]): LeaseCandidate | undefined {
+export function pickBestLeader(candidates: readonly LeaseCandidate[]): LeaseCandidate | undefined {
   const [best] = [...candidates].sort(
     (a, b) =>
       byVersion(a, b, "emulationVersion") ||

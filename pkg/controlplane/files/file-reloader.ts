@@ -3,10 +3,10 @@ import { readFile } from "node:fs/promises";
 import type { Clock } from "#base";
 
 /** A text, or the file that holds it, whose changes are taken over while the server runs. */
-export type Source = string | { readonly file: string };
+export type TextSource = string | { readonly file: string };
 
 /** A file that cannot be used, in one sentence that names it. */
-export class FileFault extends Error {
+export class FileError extends Error {
   override readonly name = "FileFault";
 }
 
@@ -18,18 +18,18 @@ export function fromFlag<T>(name: string, use: () => T): T {
   try {
     return use();
   } catch (error) {
-    throw new FileFault(`--${name}: ${(error as Error).message}`, { cause: error });
+    throw new FileError(`--${name}: ${(error as Error).message}`, { cause: error });
   }
 }
 
-export interface FollowedFilesOptions {
+export interface FileReloaderOptions {
   readonly clock: Clock;
   /** Told of files that cannot be read any more, and of texts that cannot be used. */
   readonly report: (what: string, error: unknown) => void;
 }
 
-interface Followed {
-  readonly sources: readonly Source[];
+interface ReloadedSources {
+  readonly sources: readonly TextSource[];
   readonly apply: (...texts: readonly string[]) => void | Promise<void>;
   texts: readonly string[];
 }
@@ -38,10 +38,10 @@ interface Followed {
 const betweenLooksMs = 2_000;
 
 /** Configuration that may change while the server runs. */
-export class FollowedFiles {
-  private readonly followed: Followed[] = [];
+export class FileReloader {
+  private readonly followed: ReloadedSources[] = [];
 
-  constructor(private readonly options: FollowedFilesOptions) {}
+  constructor(private readonly options: FileReloaderOptions) {}
 
   /**
    * Uses the texts now, and again whenever one of them has changed. What fails later leaves in
@@ -49,11 +49,11 @@ export class FollowedFiles {
    * @throws FileFault, or what `apply` throws if there are no files
    */
   use<T extends void | Promise<void>>(
-    sources: readonly Source[],
+    sources: readonly TextSource[],
     apply: (...texts: readonly string[]) => T,
   ): T {
     const names = filesOf(sources);
-    const read = (source: Source) =>
+    const read = (source: TextSource) =>
       typeof source === "string" ? source : readFileSync(source.file, "utf8");
     try {
       const texts = sources.map(read);
@@ -62,7 +62,7 @@ export class FollowedFiles {
       return applied;
     } catch (error) {
       if (names.length === 0) throw error;
-      throw new FileFault(`${names.join(", ")}: ${(error as Error).message}`, { cause: error });
+      throw new FileError(`${names.join(", ")}: ${(error as Error).message}`, { cause: error });
     }
   }
 
@@ -89,10 +89,10 @@ export class FollowedFiles {
   }
 }
 
-function filesOf(sources: readonly Source[]): readonly string[] {
+function filesOf(sources: readonly TextSource[]): readonly string[] {
   return sources.flatMap((source) => (typeof source === "string" ? [] : source.file));
 }
 
-async function textOf(source: Source): Promise<string> {
+async function textOf(source: TextSource): Promise<string> {
   return typeof source === "string" ? source : readFile(source.file, "utf8");
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import type { Registry } from "#registry";
 
-export interface ServiceRepairOptions {
+export interface ServiceIpRepairOptions {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -12,7 +12,7 @@ const intervalMs = 180_000;
 const what = "repair of service addresses and ports";
 
 /** Compares services with what is taken for them, every few minutes, until the signal aborts. */
-export async function runServiceRepair(options: ServiceRepairOptions): Promise<void> {
+export async function runServiceIpRepair(options: ServiceIpRepairOptions): Promise<void> {
   const { registry, clock, signal, report } = options;
   if (registry.repair === undefined) return;
   while (!signal.aborted) {

@@ -1,7 +1,7 @@
 import { apiRanks } from "#api";
 import { resolve } from "#meta";
 import type { ServerAccess } from "#registry";
-import { ensureDefaults } from "./default-objects.ts";
+import { ensureDefaultObjects } from "./default-objects.ts";
 
 /** Of an object that is made when the server starts, and let alone afterwards. */
 const ON_START = "onstart";
@@ -26,7 +26,7 @@ export async function ensureLocalApiServices(options: ServerAccess): Promise<voi
     const spec = { ...(group === "" ? {} : { group }), version, ...rank };
     return [{ metadata: { name, labels: { [label]: ON_START } }, spec }];
   });
-  await ensureDefaults(options, {
+  await ensureDefaultObjects(options, {
     resource,
     wanted,
     fieldManager: "",

@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
 import { ignoreNotFound, isConflict } from "#meta";
 import {
-  certificateRequests,
-  type CertificateRequest,
+  certificateSigningRequests,
+  type CertificateSigningRequest,
   conditionOf,
-} from "./certificate-requests.ts";
+} from "./certificate-signing-request.ts";
 import type { ControllerContext } from "../controller-context.ts";
 
 const hourMs = 3_600_000;
@@ -15,9 +15,9 @@ const decidedMs = hourMs;
 const waitingMs = 24 * hourMs;
 
 /** Deletes requests that nobody waits for any more. */
-export async function runCertificateCleaner(context: ControllerContext): Promise<void> {
+export async function runCleanerController(context: ControllerContext): Promise<void> {
   const { client, clock, informers, signal, report } = context;
-  const handle = certificateRequests(client.domain);
+  const handle = certificateSigningRequests(client.domain);
   const requests = informers.of(handle);
   await requests.untilSynced();
   while (!signal.aborted) {
@@ -35,7 +35,7 @@ export async function runCertificateCleaner(context: ControllerContext): Promise
   }
 }
 
-function isOver(request: CertificateRequest, now: number): boolean {
+function isOver(request: CertificateSigningRequest, now: number): boolean {
   const { metadata, status } = request;
   const age = (moment: string | null | undefined) => now - Date.parse(moment ?? "");
   const ended = conditionOf(request, "Denied") ?? conditionOf(request, "Failed");

@@ -12,7 +12,12 @@ import { memoize } from "#base";
 import type { StructuralSchema } from "#cel";
 import type { ApiObject, Client, Handle } from "#client";
 import { type Domain, isConflict, isNotFound, resolve } from "#meta";
-import { codeOf, type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import {
+  statusCodeOf,
+  type ControllerContext,
+  enqueueOnChange,
+  newWorkQueue,
+} from "../controller-context.ts";
 
 interface ValidatingPolicy extends ApiObject {
   readonly metadata: ApiObject["metadata"] & { readonly generation?: number | bigint };
@@ -28,14 +33,16 @@ interface Definition extends ApiObject {
  * Tells in the status of validating policies what the types of the resources that they name say of
  * their expressions. Policies are in force whatever comes out.
  */
-export async function runPolicyTypeChecking(context: ControllerContext): Promise<void> {
+export async function runValidatingAdmissionPolicyStatus(
+  context: ControllerContext,
+): Promise<void> {
   const { client, informers } = context;
   const group = resolve("admissionregistration.{api}", client.domain);
   const names = { plural: "validatingadmissionpolicies", kind: "ValidatingAdmissionPolicy" };
   const resource: Handle<ValidatingPolicy> = { group, version: "v1", ...names, namespaced: false };
   const policies = informers.of(resource);
-  const queue = queueOf(context, "validating-admission-policy-status");
-  enqueue(queue, policies, ({ object }) => [object.metadata.name]);
+  const queue = newWorkQueue(context, "validating-admission-policy-status");
+  enqueueOnChange(queue, policies, ({ object }) => [object.metadata.name]);
   await queue.run(async (name) => {
     const policy = policies.get(name);
     if (policy === undefined) return;
@@ -87,7 +94,7 @@ async function customTypes(
 }
 
 function ignoreUnknown(error: unknown): undefined {
-  if (codeOf(error) !== 404 && codeOf(error) !== 403) throw error;
+  if (statusCodeOf(error) !== 404 && statusCodeOf(error) !== 403) throw error;
 }
 
 function typesOf({ group, names, versions }: Definition["spec"]): readonly TypedResource[] {

@@ -1,14 +1,14 @@
 import type { ApiObject, Handle } from "#client";
 import { resolve } from "#meta";
 import {
-  answerRequests,
-  certificateRequests,
-  type CertificateRequest,
+  runCertificateController,
+  certificateSigningRequests,
+  type CertificateSigningRequest,
   conditionOf,
-  refusalOf,
+  signerRefusal,
   requestText,
-  signersOf,
-} from "./certificate-requests.ts";
+  servedSigners,
+} from "./certificate-signing-request.ts";
 import type { ControllerContext } from "../controller-context.ts";
 
 interface AccessReview extends ApiObject {
@@ -17,9 +17,11 @@ interface AccessReview extends ApiObject {
 }
 
 /** Approves the client certificates of kubelets, for those who may ask for them. */
-export async function runCertificateApproving(context: ControllerContext): Promise<void> {
-  const signers = signersOf(context.client.domain);
-  const answer = async (request: CertificateRequest): Promise<CertificateRequest["status"]> => {
+export async function runApprovingController(context: ControllerContext): Promise<void> {
+  const signers = servedSigners(context.client.domain);
+  const answer = async (
+    request: CertificateSigningRequest,
+  ): Promise<CertificateSigningRequest["status"]> => {
     if (isDecided(request)) return undefined;
     if (signers.get(request.spec.signerName) !== "kube-apiserver-client-kubelet") return undefined;
     const message = await reasonToApprove(context, request);
@@ -28,10 +30,10 @@ export async function runCertificateApproving(context: ControllerContext): Promi
     return { conditions: [...(request.status?.conditions ?? []), approved] };
   };
   const told = { name: "certificate_approving", subresource: "approval", answer } as const;
-  await answerRequests(context, told);
+  await runCertificateController(context, told);
 }
 
-function isDecided(request: CertificateRequest): boolean {
+function isDecided(request: CertificateSigningRequest): boolean {
   const decisions = ["Approved", "Denied", "Failed"];
   return decisions.some((type) => conditionOf(request, type) !== undefined);
 }
@@ -39,12 +41,12 @@ function isDecided(request: CertificateRequest): boolean {
 /** Undefined = somebody else is to decide. */
 async function reasonToApprove(
   context: ControllerContext,
-  request: CertificateRequest,
+  request: CertificateSigningRequest,
 ): Promise<string | undefined> {
   const { readRequest } = await import("#pki");
   const { usages = [], username } = request.spec;
   const names = readRequest(requestText(request));
-  if (refusalOf("kube-apiserver-client-kubelet", names, usages) !== undefined) return undefined;
+  if (signerRefusal("kube-apiserver-client-kubelet", names, usages) !== undefined) return undefined;
   const after = "kubelet client certificate after SubjectAccessReview.";
   // A kubelet that renews its own needs less than one that has none yet.
   if (username === names.commonName && (await mayAsk(context, request, "selfnodeclient"))) {
@@ -55,7 +57,7 @@ async function reasonToApprove(
 
 async function mayAsk(
   { client }: ControllerContext,
-  { spec }: CertificateRequest,
+  { spec }: CertificateSigningRequest,
   subresource: string,
 ): Promise<boolean> {
   const { domain } = client;
@@ -66,7 +68,7 @@ async function mayAsk(
     kind: "SubjectAccessReview",
     namespaced: false,
   };
-  const { group, plural: resource } = certificateRequests(domain);
+  const { group, plural: resource } = certificateSigningRequests(domain);
   const { username: user, uid, groups, extra } = spec;
   const resourceAttributes = { group, resource, subresource, verb: "create", version: "*" };
   const { status } = await client.create(reviews, {

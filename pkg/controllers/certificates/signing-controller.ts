@@ -1,13 +1,13 @@
 import type { KeyPair } from "#pki";
 import {
-  answerRequests,
-  type CertificateRequest,
+  runCertificateController,
+  type CertificateSigningRequest,
   conditionOf,
-  refusalOf,
+  signerRefusal,
   requestText,
   type Signer,
-  signersOf,
-} from "./certificate-requests.ts";
+  servedSigners,
+} from "./certificate-signing-request.ts";
 import type { ControllerContext } from "../controller-context.ts";
 
 export interface SigningSettings {
@@ -21,21 +21,27 @@ const backdateMs = 300_000;
 const shortestMs = 600_000;
 
 /** Signs what has been approved, and says so where a signer would never do that. */
-export async function runCertificateSigning(
+export async function runSigningController(
   context: ControllerContext,
   settings: SigningSettings,
 ): Promise<void> {
-  const signers = signersOf(context.client.domain);
-  const answer = async (request: CertificateRequest): Promise<CertificateRequest["status"]> => {
+  const signers = servedSigners(context.client.domain);
+  const answer = async (
+    request: CertificateSigningRequest,
+  ): Promise<CertificateSigningRequest["status"]> => {
     const signer = signers.get(request.spec.signerName);
     if (signer === undefined || !isWaiting(request)) return undefined;
     return answerTo(request, { ...settings, signer, now: context.clock.now() });
   };
-  await answerRequests(context, { name: "certificate_signing", subresource: "status", answer });
+  await runCertificateController(context, {
+    name: "certificate_signing",
+    subresource: "status",
+    answer,
+  });
 }
 
 /** Approved, and nothing has come of it yet. */
-function isWaiting(request: CertificateRequest): boolean {
+function isWaiting(request: CertificateSigningRequest): boolean {
   if (request.status?.certificate) return false;
   const has = (type: string) => conditionOf(request, type) !== undefined;
   return has("Approved") && !has("Denied") && !has("Failed");
@@ -47,14 +53,14 @@ interface Answering extends SigningSettings {
 }
 
 async function answerTo(
-  request: CertificateRequest,
+  request: CertificateSigningRequest,
   { authority, durationMs, signer, now }: Answering,
-): Promise<CertificateRequest["status"]> {
+): Promise<CertificateSigningRequest["status"]> {
   // Large, and not needed where nobody asks for certificates.
   const { readRequest, signRequest } = await import("#pki");
   const text = requestText(request);
   const { usages = [], expirationSeconds } = request.spec;
-  const refusal = refusalOf(signer, readRequest(text), usages);
+  const refusal = signerRefusal(signer, readRequest(text), usages);
   if (refusal !== undefined) {
     const failed = { type: "Failed", status: "True", reason: "SignerValidationFailure" };
     const conditions = request.status?.conditions ?? [];

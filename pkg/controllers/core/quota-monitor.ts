@@ -5,7 +5,7 @@ import type { ControllerContext } from "../controller-context.ts";
 /** What is served may change without anybody telling. */
 const discoveryMs = 30_000;
 
-export interface QuotaObserver {
+export interface QuotaMonitorObserver {
   /** Names of resources that quotas limit. */
   readonly names: () => ReadonlySet<string>;
   /** Something is served that was not, or the other way around. */
@@ -15,13 +15,13 @@ export interface QuotaObserver {
 }
 
 /** The resources that quotas count, and a watch of each that some quota wants. */
-export class QuotaResources {
+export class QuotaMonitor {
   private served: readonly DiscoveredResource[] | undefined;
   private readonly followed = new Map<string, () => void>();
 
   constructor(
     private readonly context: ControllerContext,
-    private readonly observer: QuotaObserver,
+    private readonly observer: QuotaMonitorObserver,
   ) {}
 
   /** Until the signal aborts. */

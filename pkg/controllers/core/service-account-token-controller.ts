@@ -1,10 +1,10 @@
 import { assign, deepEqual } from "#base";
 import { type Draft, keyOf, type WorkQueue } from "#client";
 import { ignoreNotFound, isConflict, resolve } from "#meta";
-import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 import { type Secret, secrets, type ServiceAccount, serviceAccounts } from "../kinds.ts";
 
-export interface AccountTokenOptions {
+export interface ServiceAccountTokenOptions {
   /** Signs the claims of a token. */
   readonly sign: (claims: Readonly<Record<string, string>>) => string;
   /** Authorities of the API server (PEM); "" = tokens come without. */
@@ -17,14 +17,14 @@ const issuer = "kubernetes/serviceaccount";
  * Fills the Secrets that ask for a token of a service account, and deletes them when the account is
  * gone: such a token is good as long as it lies there.
  */
-export async function runAccountTokens(
+export async function runServiceAccountTokenController(
   context: ControllerContext,
-  options: AccountTokenOptions,
+  options: ServiceAccountTokenOptions,
 ): Promise<void> {
-  await new AccountTokens(context, options).run();
+  await new ServiceAccountTokenController(context, options).run();
 }
 
-class AccountTokens {
+class ServiceAccountTokenController {
   private readonly queue: WorkQueue;
   private readonly type: string;
   private readonly nameKey: string;
@@ -34,10 +34,10 @@ class AccountTokens {
 
   constructor(
     private readonly context: ControllerContext,
-    private readonly options: AccountTokenOptions,
+    private readonly options: ServiceAccountTokenOptions,
   ) {
     const { domain } = context.client;
-    this.queue = queueOf(context, "serviceaccount_tokens_secret");
+    this.queue = newWorkQueue(context, "serviceaccount_tokens_secret");
     this.type = resolve("{label}/service-account-token", domain);
     this.nameKey = resolve("{label}/service-account.name", domain);
     this.uidKey = resolve("{label}/service-account.uid", domain);
@@ -47,11 +47,11 @@ class AccountTokens {
     const { informers } = this.context;
     const filled = informers.of(secrets, { fieldSelector: `type=${this.type}` });
     const accounts = informers.of(serviceAccounts);
-    enqueue(this.queue, filled, ({ type, object }) => {
+    enqueueOnChange(this.queue, filled, ({ type, object }) => {
       if (type === "deleted") this.references.add(keyOf(object));
       return [keyOf(object)];
     });
-    enqueue(this.queue, accounts, ({ type, object }) =>
+    enqueueOnChange(this.queue, accounts, ({ type, object }) =>
       type === "updated" ? [] : this.secretsOf(filled.all(), object),
     );
     await filled.untilSynced();

@@ -1,15 +1,15 @@
 import type { Condition } from "../kinds.ts";
-import type { Emptying } from "./namespace-content.ts";
+import type { ContentDeletion } from "./namespaced-resources-deleter.ts";
 
 const incomplete = "unable to retrieve the complete list of server APIs";
 
-type Observation = Pick<Condition, "type" | "status" | "reason" | "message">;
+type DeletionCondition = Pick<Condition, "type" | "status" | "reason" | "message">;
 
 /** What the conditions of a namespace say while it is emptied. */
-export function observations(emptying: Emptying): readonly Observation[] {
+export function deletionConditions(emptying: ContentDeletion): readonly DeletionCondition[] {
   const { discoveryFailures, failures, remaining, finalizers } = emptying;
   return [
-    observation("NamespaceDeletionDiscoveryFailure", {
+    deletionCondition("NamespaceDeletionDiscoveryFailure", {
       fault: failuresText(
         ["Discovery failed for some groups", `failing: ${incomplete}`],
         discoveryFailures,
@@ -17,22 +17,22 @@ export function observations(emptying: Emptying): readonly Observation[] {
       reasons: ["DiscoveryFailed", "ResourcesDiscovered"],
       fine: "All resources successfully discovered",
     }),
-    observation("NamespaceDeletionGroupVersionParsingFailure", {
+    deletionCondition("NamespaceDeletionGroupVersionParsingFailure", {
       fault: "",
       reasons: ["GroupVersionParsingFailed", "ParsedGroupVersions"],
       fine: "All legacy kube types successfully parsed",
     }),
-    observation("NamespaceDeletionContentFailure", {
+    deletionCondition("NamespaceDeletionContentFailure", {
       fault: failuresText(["Failed to delete all resource types", "remaining"], failures),
       reasons: ["ContentDeletionFailed", "ContentDeleted"],
       fine: "All content successfully deleted, may be waiting on finalization",
     }),
-    observation("NamespaceContentRemaining", {
+    deletionCondition("NamespaceContentRemaining", {
       fault: countsText("Some resources are remaining: ", remaining, " has "),
       reasons: ["SomeResourcesRemain", "ContentRemoved"],
       fine: "All content successfully removed",
     }),
-    observation("NamespaceFinalizersRemaining", {
+    deletionCondition("NamespaceFinalizersRemaining", {
       fault: countsText(
         "Some content in the namespace has finalizers remaining: ",
         finalizers,
@@ -51,7 +51,7 @@ interface Words {
   readonly fine: string;
 }
 
-function observation(type: string, { fault, reasons, fine }: Words): Observation {
+function deletionCondition(type: string, { fault, reasons, fine }: Words): DeletionCondition {
   const [failed, succeeded] = reasons;
   return fault === ""
     ? { type, status: "False", reason: succeeded, message: fine }
@@ -73,9 +73,9 @@ function countsText(what: string, counts: ReadonlyMap<string, number>, between: 
 }
 
 /** The conditions as they become; the same array if nothing is new. */
-export function withObservations(
+export function mergeConditions(
   conditions: readonly Condition[],
-  made: readonly Observation[],
+  made: readonly DeletionCondition[],
   now: string,
 ): readonly Condition[] {
   let changed = false;

@@ -9,7 +9,7 @@ import type { ObjectStore } from "#storage";
  * the EndpointSlice. A replica that dies is out of them when its lease ends.
  */
 
-export interface ServerEndpoints {
+export interface EndpointReconcilerOptions {
   readonly store: ObjectStore;
   readonly registry: Registry;
   readonly catalog: Catalog;
@@ -30,7 +30,9 @@ const namespace = "default";
 const leaveMs = 2_000;
 
 /** Keeps this replica among the endpoints until the signal aborts, and then takes it out. */
-export async function runServerEndpoints(options: ServerEndpoints): Promise<void> {
+export async function runLeaseEndpointReconciler(
+  options: EndpointReconcilerOptions,
+): Promise<void> {
   const { clock, signal, report } = options;
   while (!signal.aborted) {
     try {
@@ -44,7 +46,7 @@ export async function runServerEndpoints(options: ServerEndpoints): Promise<void
   await leave(options).catch(() => undefined);
 }
 
-async function renew({ store, address }: ServerEndpoints): Promise<void> {
+async function renew({ store, address }: EndpointReconcilerOptions): Promise<void> {
   const key = `${leases}${address}`;
   const value = Buffer.from(JSON.stringify(leaseOf(address)));
   const life = { ttlSeconds: leaseSeconds };
@@ -63,14 +65,14 @@ function leaseOf(address: string): unknown {
   };
 }
 
-async function leave(options: ServerEndpoints): Promise<void> {
+async function leave(options: EndpointReconcilerOptions): Promise<void> {
   const { store, address } = options;
   const { entry } = await store.get(`${leases}${address}`);
   if (entry !== undefined) await store.delete(entry.key, entry.modRevision);
   await publish(options, AbortSignal.timeout(leaveMs));
 }
 
-async function publish(options: ServerEndpoints, signal: AbortSignal): Promise<void> {
+async function publish(options: EndpointReconcilerOptions, signal: AbortSignal): Promise<void> {
   const { store, catalog, port } = options;
   const { entries } = await store.list(leases, {});
   const addresses = entries.map(({ key }) => key.slice(leases.length)).sort();
@@ -99,7 +101,7 @@ interface Wanted {
 }
 
 /** Another replica may be faster; it writes the same. */
-async function put({ registry }: ServerEndpoints, wanted: Wanted): Promise<void> {
+async function put({ registry }: EndpointReconcilerOptions, wanted: Wanted): Promise<void> {
   const { resource, labels, fields, signal } = wanted;
   if (resource === undefined) return;
   const target = serverTarget(resource, { namespace, name }, { signal });

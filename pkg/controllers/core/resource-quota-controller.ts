@@ -9,9 +9,9 @@ import {
 } from "#client";
 import { isConflict } from "#meta";
 import { amountOf, type Amounts, inScopes, masked, type Meter, plus } from "#quota";
-import { type ControllerContext, queueOf } from "../controller-context.ts";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { type ResourceQuota, resourceQuotas } from "../kinds.ts";
-import { QuotaResources } from "./quota-resources.ts";
+import { QuotaMonitor } from "./quota-monitor.ts";
 
 /** Deletions come in groups. */
 const calmMs = 50;
@@ -50,16 +50,16 @@ interface Doubt {
 class ResourceQuotaController {
   private readonly queue: WorkQueue;
   private readonly quotas: Informer<ResourceQuota>;
-  private readonly resources: QuotaResources;
+  private readonly resources: QuotaMonitor;
   private readonly doubts = new Map<string, Doubt>();
 
   constructor(
     private readonly context: ControllerContext,
     private readonly options: QuotaOptions,
   ) {
-    this.queue = queueOf(context, "resource_quota_controller_resource_changes");
+    this.queue = newWorkQueue(context, "resource_quota_controller_resource_changes");
     this.quotas = context.informers.of(resourceQuotas);
-    this.resources = new QuotaResources(context, {
+    this.resources = new QuotaMonitor(context, {
       names: () => new Set([...this.quotas.all()].flatMap(limitedBy)),
       served: () => this.addAll(),
       freed: (meter, namespace) => this.freed(meter, namespace),

@@ -8,7 +8,7 @@ import { ignoreNotFound, isConflict, resolve } from "#meta";
  * have been gone for an hour are removed by whoever looks next.
  */
 
-export interface ServerIdentity {
+export interface IdentityLeaseOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -25,7 +25,7 @@ const leaseSeconds = 3600;
 const component = "kube-apiserver";
 
 /** Keeps the Lease of this server, and removes those that have expired, until the signal aborts. */
-export async function runServerIdentity(options: ServerIdentity): Promise<void> {
+export async function runIdentityLease(options: IdentityLeaseOptions): Promise<void> {
   const { clock, signal, report, random } = options;
   const holder = `${nameOf(options)}_${random.uuid()}`;
   let lookAt = clock.monotonic();
@@ -43,18 +43,18 @@ export async function runServerIdentity(options: ServerIdentity): Promise<void> 
   }
 }
 
-function leasesOf({ client }: ServerIdentity): Handle<Lease> {
+function leasesOf({ client }: IdentityLeaseOptions): Handle<Lease> {
   const group = resolve("coordination.{api}", client.domain);
   return { group, version: "v1", plural: "leases", kind: "Lease", namespaced: true };
 }
 
 /** The same after a restart, and another for every other server. */
-function nameOf({ hostname, port }: ServerIdentity): string {
+function nameOf({ hostname, port }: IdentityLeaseOptions): string {
   const digest = createHash("sha256").update(`${hostname}:${port}`).digest("hex");
   return `apiserver-${digest.slice(0, 26)}`;
 }
 
-async function renew(options: ServerIdentity, holderIdentity: string): Promise<void> {
+async function renew(options: IdentityLeaseOptions, holderIdentity: string): Promise<void> {
   const { client, clock, hostname } = options;
   const leases = leasesOf(options);
   const name = nameOf(options);
@@ -79,7 +79,7 @@ function ignoreConflict(error: unknown): undefined {
   if (!isConflict(error)) throw error;
 }
 
-async function removeExpired(options: ServerIdentity): Promise<void> {
+async function removeExpired(options: IdentityLeaseOptions): Promise<void> {
   const { client, clock } = options;
   const leases = leasesOf(options);
   const labelSelector = `${identityLabel(client)}=${component}`;

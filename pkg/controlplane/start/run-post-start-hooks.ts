@@ -1,7 +1,10 @@
 /** What a server does once at its start, in order; its health says how far it has come. */
 import { feed } from "#authz";
 import { ensureKubernetesService, ensureServerObjects } from "#controllers";
-import { noteTokenTracking, reconcileAccess } from "../authorization/bootstrap-roles.ts";
+import {
+  recordTokenTrackingDate,
+  reconcileBootstrapRoles,
+} from "../authorization/bootstrap-roles.ts";
 import type { Assembly } from "./assemble.ts";
 import { bootstrap } from "./bootstrap-objects.ts";
 import { defaultNetwork, localhost } from "../network.ts";
@@ -10,29 +13,32 @@ import { defaultNetwork, localhost } from "../network.ts";
 const defaultPort = 6443;
 
 /** Makes the objects that every server has, listens, and tells the store where. */
-export async function makeReady(assembly: Assembly): Promise<void> {
-  const { registry, catalog, clock, signal, access, admission, definitions, steps } = assembly;
-  await steps.run(
+export async function runPostStartHooks(assembly: Assembly): Promise<void> {
+  const { registry, catalog, clock, signal, access, admission, definitions, postStartHooks } =
+    assembly;
+  await postStartHooks.run(
     [
       "poststarthook/start-system-namespaces-controller",
       "poststarthook/scheduling/bootstrap-system-priority-classes",
     ],
     () => bootstrap(registry, catalog, signal),
   );
-  await steps.run(["poststarthook/rbac/bootstrap-roles"], () => reconcileAccess(assembly));
-  const noteTracking = () => noteTokenTracking(assembly, clock.now());
-  await steps.run(["poststarthook/start-legacy-token-tracking-controller"], noteTracking);
+  await postStartHooks.run(["poststarthook/rbac/bootstrap-roles"], () =>
+    reconcileBootstrapRoles(assembly),
+  );
+  const noteTracking = () => recordTokenTrackingDate(assembly, clock.now());
+  await postStartHooks.run(["poststarthook/start-legacy-token-tracking-controller"], noteTracking);
   const objects = () => ensureServerObjects(assembly);
-  await steps.run(["poststarthook/priority-and-fairness-config-producer"], objects);
+  await postStartHooks.run(["poststarthook/priority-and-fairness-config-producer"], objects);
   const followed = [feed(access.followed, assembly), admission.follow(assembly)];
-  await steps.run(["informer-sync"], () => Promise.all(followed));
-  await steps.run(
+  await postStartHooks.run(["informer-sync"], () => Promise.all(followed));
+  await postStartHooks.run(
     ["poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced"],
     () => definitions.ready,
   );
   const port = await listen(assembly);
   const network = assembly.options.serviceNetwork ?? defaultNetwork;
-  await steps.run(
+  await postStartHooks.run(
     ["poststarthook/bootstrap-controller", "poststarthook/start-service-ip-repair-controllers"],
     () => ensureKubernetesService({ ...assembly, network, port: port ?? defaultPort }),
   );

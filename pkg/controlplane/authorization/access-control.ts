@@ -15,14 +15,14 @@ import { type Catalog, type Domain, resolve } from "#meta";
 import type { Admit, Answerer, Registry } from "#registry";
 import type { Authenticator, Authorizer, Instruments, Tracer } from "#request";
 import type { ServerDocument } from "#server";
-import { authenticationOf } from "../authentication/authentication.ts";
+import { buildAuthentication } from "../authentication/authentication.ts";
 import { ConfiguredAuthorizers } from "./authorization.ts";
-import type { FollowedFiles } from "../files/followed-files.ts";
+import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
-import { accountKeys, issuerDocuments } from "../authentication/service-accounts.ts";
+import { serviceAccountKeys, issuerDocuments } from "../authentication/service-accounts.ts";
 
 /** Everything about access that the parts of a server share. */
-export interface Access {
+export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   /** What authorizers must know of; to be fed to them. */
@@ -32,12 +32,12 @@ export interface Access {
   readonly documents: ReadonlyMap<string, ServerDocument>;
 }
 
-export interface AccessOptions {
+export interface AccessControlOptions {
   readonly options: StartOptions;
   readonly adminToken: string;
   /** PEM of the authority whose certificates the first start makes; absent = none listens. */
   readonly ownAuthority: string | undefined;
-  readonly files: FollowedFiles;
+  readonly files: FileReloader;
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Whether a feature gate is on. */
@@ -53,17 +53,17 @@ export interface AccessOptions {
   readonly registry: () => Registry;
 }
 
-export function accessOf(from: AccessOptions): Access {
+export function buildAccessControl(from: AccessControlOptions): AccessControl {
   const { options, catalog, gates } = from;
   const { domain } = catalog;
   const rbac = rbacWithDefaults(domain, gates);
   const nodes = nodeAuthorizer(rbac, domain);
   const authorizer = authorizersOf(from, { rbac, nodes });
   const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
-  const keys = accountKeys(options.serviceAccounts);
+  const keys = serviceAccountKeys(options.serviceAccounts);
   const read = storedObjects(from.registry, catalog);
   const figures = new TokenCacheFigures(from.instruments);
-  const { authenticator, tokens } = authenticationOf({ ...from, keys, read, figures });
+  const { authenticator, tokens } = buildAuthentication({ ...from, keys, read, figures });
   return {
     authenticator,
     authorizer,
@@ -94,7 +94,7 @@ function nodeAuthorizer(rbac: Rbac, domain: Domain): NodeAuthorizer {
 }
 
 function authorizersOf(
-  { options, clock, catalog, report, files, life, tracer }: AccessOptions,
+  { options, clock, catalog, report, files, life, tracer }: AccessControlOptions,
   { rbac, nodes }: { readonly rbac: Rbac; readonly nodes: NodeAuthorizer },
 ): ConfiguredAuthorizers {
   const { authorization, authorizationPolicies: policies } = options;

@@ -2,9 +2,9 @@
 import { type ApiObject, type Handle, keyOf } from "#client";
 import { type Domain, isConflict, isNotFound, resolve } from "#meta";
 import type { RequestedNames } from "#pki";
-import { type ControllerContext, enqueue, queueOf } from "../controller-context.ts";
+import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 
-export interface CertificateRequest extends ApiObject {
+export interface CertificateSigningRequest extends ApiObject {
   readonly spec: {
     /** PEM, in base64. */
     readonly request: string;
@@ -31,7 +31,7 @@ interface RequestCondition {
   readonly lastUpdateTime?: string | null;
 }
 
-export function certificateRequests(domain: Domain): Handle<CertificateRequest> {
+export function certificateSigningRequests(domain: Domain): Handle<CertificateSigningRequest> {
   const group = resolve("certificates.{api}", domain);
   const plural = "certificatesigningrequests";
   const kind = "CertificateSigningRequest";
@@ -39,35 +39,39 @@ export function certificateRequests(domain: Domain): Handle<CertificateRequest> 
 }
 
 /** The request itself (PEM). */
-export function requestText({ spec }: CertificateRequest): string {
+export function requestText({ spec }: CertificateSigningRequest): string {
   return Buffer.from(spec.request, "base64").toString("latin1");
 }
 
 export function conditionOf(
-  { status }: CertificateRequest,
+  { status }: CertificateSigningRequest,
   type: string,
 ): RequestCondition | undefined {
   return (status?.conditions ?? []).find((each) => each.type === type);
 }
 
-interface Answering {
+interface CertificateController {
   /** Of the controller. */
   readonly name: string;
   readonly subresource: "status" | "approval";
   /** What becomes of the status; undefined where there is nothing to say. */
-  readonly answer: (request: CertificateRequest) => Promise<CertificateRequest["status"]>;
+  readonly answer: (
+    request: CertificateSigningRequest,
+  ) => Promise<CertificateSigningRequest["status"]>;
 }
 
 /** Answers requests as they come and change, until the signal aborts. */
-export async function answerRequests(
+export async function runCertificateController(
   context: ControllerContext,
-  { name, subresource, answer }: Answering,
+  { name, subresource, answer }: CertificateController,
 ): Promise<void> {
   const { client, informers } = context;
-  const handle = certificateRequests(client.domain);
-  const queue = queueOf(context, name);
+  const handle = certificateSigningRequests(client.domain);
+  const queue = newWorkQueue(context, name);
   const requests = informers.of(handle);
-  enqueue(queue, requests, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
+  enqueueOnChange(queue, requests, ({ type, object }) =>
+    type === "deleted" ? [] : [keyOf(object)],
+  );
   await queue.run(async (key) => {
     const request = requests.get(key);
     const status = request && (await answer(request));
@@ -85,7 +89,7 @@ function ignoreChanged(error: unknown): void {
 export type Signer = "kube-apiserver-client" | "kube-apiserver-client-kubelet" | "kubelet-serving";
 
 /** The signers that are served here, by their full names. */
-export function signersOf(domain: Domain): ReadonlyMap<string, Signer> {
+export function servedSigners(domain: Domain): ReadonlyMap<string, Signer> {
   const signers = ["kube-apiserver-client", "kube-apiserver-client-kubelet", "kubelet-serving"];
   return new Map(
     (signers as readonly Signer[]).map((name) => [resolve(`{label}/${name}`, domain), name]),
@@ -95,7 +99,7 @@ export function signersOf(domain: Domain): ReadonlyMap<string, Signer> {
 const common = ["digital signature", "key encipherment"];
 
 /** Why a signer does not sign this; undefined if it does. */
-export function refusalOf(
+export function signerRefusal(
   signer: Signer,
   names: RequestedNames,
   usages: readonly string[],
