@@ -1,15 +1,9 @@
-import type { Clock, Random } from "#base";
+import type { Clock, KeyedMutex, Random } from "#base";
 import type { Catalog, HookContext } from "#meta";
 import type { ObjectStore } from "#storage";
-import type { ServiceNetwork } from "./allocation/service-allocator.ts";
-import type { Admit } from "./admission/handler.ts";
-import type { Target } from "./contract.ts";
+import type { Target, Admit, Allocator, InVersion, Answerer, ServiceNetwork } from "./contract.ts";
 import type { Identities } from "./write/identities.ts";
-import type { KeyQueues } from "./write/write-conflict.ts";
 import type { NamespaceCache } from "./admission/namespace-cache.ts";
-import type { InVersion } from "./codec/other-versions.ts";
-import type { Allocator } from "./allocation/allocation-transaction.ts";
-import type { Answerer } from "./subresources/question.ts";
 
 export interface RegistryOptions {
   readonly store: ObjectStore;
@@ -19,9 +13,9 @@ export interface RegistryOptions {
    * Uids, generated names and jitter come from here; absent = the operating system's randomness.
    */
   readonly random?: Random;
-  /** Whether a feature gate is on. */
   /** Whether containers may ask to be privileged (`--allow-privileged`). */
   readonly allowPrivileged?: boolean;
+  /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
   /** How values are written; both forms are always readable. */
   readonly storageMediaType: "json" | "protobuf";
@@ -57,7 +51,8 @@ export interface Environment {
   readonly eventTtlSeconds: number;
   readonly storageRoot: string;
   readonly namespaces: NamespaceCache;
-  readonly queues: KeyQueues;
+  /** Serializes concurrent writers of one key. */
+  readonly mutex: KeyedMutex;
   /** Begins with what was to come before, and NamespaceLifecycle. */
   readonly mutating: readonly Admit[];
   readonly validating: readonly Admit[];

@@ -1,6 +1,6 @@
-import type { Resource, Status } from "#meta";
+import type { JsonObject } from "#base";
+import type { HookContext, Resource, Status } from "#meta";
 import type { RequestNotes, User } from "#request";
-import type { RepairReport } from "./allocation/repair.ts";
 import type { ConnectRequest, Destination } from "./connect/destination.ts";
 
 /**
@@ -180,3 +180,98 @@ export type DeleteAnswer = (
   /** For Warning headers, code 299. */
   readonly warnings?: readonly string[];
 };
+
+/** One write as admission sees it. Objects are in hub form. */
+export interface AdmissionAttributes {
+  readonly target: Target;
+  readonly operation: "create" | "update" | "delete" | "connect";
+  readonly dryRun: boolean;
+  /**
+   * What would be written; undefined for a deletion; of a stream, what is asked of it as JSON.
+   * Mutating steps may change it in place.
+   */
+  readonly object: any;
+  /** What is there now, with its resourceVersion; undefined for a creation. Not to be changed. */
+  readonly old: any;
+  /** The kind of the object where a subresource takes another than its parent's. */
+  readonly spoken?: Resource;
+  /** As the client gave them; absent where a subresource has none of its own. */
+  readonly options?: AskedOptions | undefined;
+}
+
+/** The options of a request as JSON, without an apiVersion. */
+export interface AskedOptions {
+  readonly kind: "CreateOptions" | "UpdateOptions" | "DeleteOptions";
+  readonly [field: string]: unknown;
+}
+
+/**
+ * A step of admission: answers warnings for the client, or rejects with a StatusError to refuse.
+ * Most steps have nothing to do with most writes, and say so at once: undefined.
+ */
+export type Admit = (attributes: AdmissionAttributes) => Promise<readonly string[]> | undefined;
+
+/** What a write took outside its object (addresses, ports) while its end is not known. */
+export interface Reservation {
+  /** The write went through: what the object no longer needs is given back. */
+  commit(): Promise<void>;
+  /** Nothing was written: what was taken for it is given back. */
+  cancel(): Promise<void>;
+}
+
+/** Hands out what objects of one kind need beside themselves. */
+export interface Allocator {
+  /**
+   * Takes what the object needs beyond what the old one holds and writes it into the object; a dry
+   * run chooses without taking. Throws a StatusError when there is nothing left, or not that.
+   */
+  reserve(attributes: AdmissionAttributes): Promise<Reservation>;
+  /** The object is gone: gives back all that it held. */
+  release(target: Target, object: any): Promise<void>;
+}
+
+/** An object in another version; what is not known yet ends the work that asks for it. */
+export type InVersion = (object: JsonObject, apiVersion: string) => JsonObject;
+
+/** A POST whose object is answered and never stored: a review, or a request for a token. */
+export interface Question {
+  readonly target: Target;
+  /** What the client sent, in hub form and defaulted; may be changed. */
+  readonly object: any;
+  readonly dryRun: boolean;
+  readonly context: HookContext;
+  /** Tells the client something beside the answer. */
+  readonly warn: (text: string) => void;
+}
+
+/** Who answers questions of one kind. */
+export interface Answerer {
+  /** The kind of bodies where it is not that of the path: `TokenRequest`. */
+  readonly speaks?: { readonly groupVersion: string; readonly kind: string };
+  /** Answers the object with what was asked for, or throws a StatusError. */
+  readonly answer: (question: Question) => Promise<any>;
+}
+
+/** Where services get their addresses and node ports from. */
+export interface ServiceNetwork {
+  /** Networks in the form `10.0.0.0/24`, the preferred family first; at most one of each. */
+  readonly cidrs: readonly string[];
+  readonly nodePorts: PortRange;
+}
+
+/** What a round found and mended. */
+export interface RepairReport {
+  /** Given back: nobody had them. */
+  readonly leakedAddresses: readonly string[];
+  readonly leakedPorts: readonly number[];
+  /** Taken for services that had them without their being taken. */
+  readonly missingAddresses: readonly string[];
+  readonly missingPorts: readonly number[];
+  /** In use by a service, and taken by somebody else: only people can mend that. */
+  readonly conflicts: readonly string[];
+}
+
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}

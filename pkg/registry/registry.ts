@@ -5,14 +5,14 @@ import { StoreFault } from "#storage";
 import { repairOf } from "./allocation/repair.ts";
 import { familiesOf, ServiceAllocator } from "./allocation/service-allocator.ts";
 import { connect } from "./connect/index.ts";
-import type { Registry, Target } from "./contract.ts";
+import type { Registry, Target, Allocator } from "./contract.ts";
 import { removeCollection } from "./delete/delete-collection.ts";
 import type { Environment, RegistryOptions } from "./context.ts";
 import { ConvertedEntries } from "./codec/converted-entries.ts";
 import { convertedStore } from "./codec/converted-store.ts";
 import { faultError } from "./codec/faults.ts";
 import { identitiesOf } from "./write/identities.ts";
-import { KeyQueues } from "./write/write-conflict.ts";
+import { writeMutex } from "./write/write-conflict.ts";
 import { namespaceLifecycle } from "./admission/namespace-lifecycle.ts";
 import { list } from "./read/list.ts";
 import { timestampsOf } from "./write/metadata.ts";
@@ -20,7 +20,6 @@ import { NamespaceCache, type NamespaceState } from "./admission/namespace-cache
 import { create, patch, update } from "./write/pipeline.ts";
 import { get } from "./read/get.ts";
 import { remove } from "./delete/delete.ts";
-import type { Allocator } from "./allocation/allocation-transaction.ts";
 import { collectionPrefix, StoredItem } from "./codec/stored.ts";
 import { asking, refuseWatch, specialVerbs } from "./subresources/index.ts";
 import { watch, watchBatches } from "./watch/watch.ts";
@@ -103,7 +102,7 @@ function environmentOf(options: RegistryOptions): Environment {
     allocators,
     answerers,
     namespaces,
-    queues: new KeyQueues(clock),
+    mutex: writeMutex(clock),
     identities,
     spoken: new Catalog(subresourceKinds, catalog.domain),
     ipFamilies: serviceNetwork === undefined ? ["IPv4"] : familiesOf(serviceNetwork),

@@ -1,7 +1,7 @@
 import { forbidden, namespaceTerminating, notFound, type Resource } from "#meta";
-import type { Admit, Attributes } from "./handler.ts";
 import type { Environment } from "../context.ts";
 import type { NamespaceState } from "./namespace-cache.ts";
+import type { AdmissionAttributes, Admit } from "../contract.ts";
 
 /** Namespaces that every cluster needs. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
@@ -12,7 +12,7 @@ const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-p
  */
 export function namespaceLifecycle(
   environment: Pick<Environment, "namespaces">,
-  attributes: Attributes,
+  attributes: AdmissionAttributes,
 ): ReturnType<Admit> {
   const { resource, namespace, name } = attributes.target;
   if (attributes.operation === "delete") {
@@ -27,7 +27,7 @@ export function namespaceLifecycle(
 
 function refuseIn(
   state: NamespaceState | undefined,
-  { target, operation, object }: Attributes,
+  { target, operation, object }: AdmissionAttributes,
 ): undefined {
   const { resource, namespace } = target;
   if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);

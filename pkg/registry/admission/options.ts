@@ -1,10 +1,4 @@
-import type { DeleteOptions, PatchOptions, WriteOptions } from "../contract.ts";
-
-/** The options of a request as JSON, without an apiVersion. */
-export interface AskedOptions {
-  readonly kind: "CreateOptions" | "UpdateOptions" | "DeleteOptions";
-  readonly [field: string]: unknown;
-}
+import type { DeleteOptions, PatchOptions, WriteOptions, AskedOptions } from "../contract.ts";
 
 /** A patch counts as an update, or as a creation where it creates. */
 export function writeOptionsAsked(

@@ -1,26 +1,6 @@
 import { StatusError } from "#meta";
-import type { Attributes } from "../admission/handler.ts";
-import type { Target } from "../contract.ts";
+import type { Target, AdmissionAttributes, Reservation, Allocator } from "../contract.ts";
 import type { Environment } from "../context.ts";
-
-/** What a write took outside its object (addresses, ports) while its end is not known. */
-export interface Reservation {
-  /** The write went through: what the object no longer needs is given back. */
-  commit(): Promise<void>;
-  /** Nothing was written: what was taken for it is given back. */
-  cancel(): Promise<void>;
-}
-
-/** Hands out what objects of one kind need beside themselves. */
-export interface Allocator {
-  /**
-   * Takes what the object needs beyond what the old one holds and writes it into the object; a dry
-   * run chooses without taking. Throws a StatusError when there is nothing left, or not that.
-   */
-  reserve(attributes: Attributes): Promise<Reservation>;
-  /** The object is gone: gives back all that it held. */
-  release(target: Target, object: any): Promise<void>;
-}
 
 /** Undefined for kinds whose objects need nothing beside themselves, which are most. */
 export function allocatorOf(environment: Environment, target: Target): Allocator | undefined {
@@ -33,7 +13,7 @@ export class Hold {
 
   constructor(private readonly allocator: Allocator | undefined) {}
 
-  reserve(attributes: Attributes): Promise<void> | undefined {
+  reserve(attributes: AdmissionAttributes): Promise<void> | undefined {
     return this.allocator?.reserve(attributes).then((reservation) => {
       this.#reservation = reservation;
     });

@@ -4,8 +4,7 @@ import { memoryBackend, objectStore } from "#storage";
 import { refusal, type TestRegistry, testRegistry } from "../testing.ts";
 import { AddressRange } from "./address-range.ts";
 import { PortSet } from "./port-set.ts";
-import type { ServiceNetwork } from "./service-allocator.ts";
-
+import type { ServiceNetwork } from "../contract.ts";
 const network: ServiceNetwork = {
   cidrs: ["10.0.0.0/24"],
   nodePorts: { first: 30_000, last: 32_767 },

@@ -11,7 +11,8 @@ import {
 } from "#schema";
 import type { Entry } from "#storage";
 import type { Environment } from "../context.ts";
-import { type PortRange, PortSet, rangeText } from "./port-set.ts";
+import { PortSet, rangeText } from "./port-set.ts";
+import type { PortRange } from "../contract.ts";
 
 /** Where kube-apiserver keeps it, so that both can serve one store. */
 const key = "/ranges/servicenodeports";

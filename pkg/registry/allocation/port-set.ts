@@ -1,3 +1,4 @@
+import type { PortRange } from "../contract.ts";
 /**
  * Which ports of a range are taken. Stored as Kubernetes stores it: one big-endian integer, whose
  * lowest bit is the first port.
@@ -86,11 +87,6 @@ export class PortSet {
     }
     return undefined;
   }
-}
-
-export interface PortRange {
-  readonly first: number;
-  readonly last: number;
 }
 
 /** `30000-32767`. */

@@ -5,24 +5,13 @@ import { StoredItem } from "../codec/stored.ts";
 import { type Owner, isOwnedBy } from "./cluster-addresses.ts";
 import { addressesOf, ServiceAllocator } from "./service-allocator.ts";
 import { portsOf } from "./service-ports.ts";
+import type { RepairReport } from "../contract.ts";
 
 /** An address without its service this long after it was taken has leaked. */
 const leakedAfterMs = 60_000;
 
 /** Rounds in a row that must find a port without its service before it has leaked. */
 const leakedAfterRounds = 3;
-
-/** What a round found and mended. */
-export interface RepairReport {
-  /** Given back: nobody had them. */
-  readonly leakedAddresses: readonly string[];
-  readonly leakedPorts: readonly number[];
-  /** Taken for services that had them without their being taken. */
-  readonly missingAddresses: readonly string[];
-  readonly missingPorts: readonly number[];
-  /** In use by a service, and taken by somebody else: only people can mend that. */
-  readonly conflicts: readonly string[];
-}
 
 /**
  * Compares services with what is taken for them. A replica that dies between taking and writing

@@ -1,22 +1,18 @@
 import { isHeadless, needsClusterIp, type Service } from "#api";
 import { internalError, invalid } from "#meta";
 import { Path, Problems } from "#schema";
-import type { Attributes } from "../admission/handler.ts";
-import type { Target } from "../contract.ts";
+import type {
+  Target,
+  AdmissionAttributes,
+  Reservation,
+  Allocator,
+  ServiceNetwork,
+} from "../contract.ts";
 import type { Environment } from "../context.ts";
-import type { Allocator, Reservation } from "./allocation-transaction.ts";
 import { canonicalAddress, familyOf } from "./address-range.ts";
 import { AddressFault, ClusterAddresses, type Owner } from "./cluster-addresses.ts";
 import { PortLedger } from "./port-ledger.ts";
-import type { PortRange } from "./port-set.ts";
 import { planPorts, portsOf } from "./service-ports.ts";
-
-/** Where services get their addresses and node ports from. */
-export interface ServiceNetwork {
-  /** Networks in the form `10.0.0.0/24`, the preferred family first; at most one of each. */
-  readonly cidrs: readonly string[];
-  readonly nodePorts: PortRange;
-}
 
 /** Families of a cluster's service addresses, the preferred one first. */
 export function familiesOf({ cidrs }: ServiceNetwork): readonly string[] {
@@ -38,7 +34,7 @@ export class ServiceAllocator implements Allocator {
     this.ports = new PortLedger(environment, network.nodePorts);
   }
 
-  async reserve({ target, object, old, dryRun }: Attributes): Promise<Reservation> {
+  async reserve({ target, object, old, dryRun }: AdmissionAttributes): Promise<Reservation> {
     if (target.subresource !== "") return nothing;
     const service: Service = object;
     const owner = ownerOf(target, service);

@@ -1,11 +1,8 @@
 import { OwnershipFault } from "#fieldmanager";
 import type { JsonObject } from "#base";
 import { type ObjectConversion, printJson, StatusError } from "#meta";
-import type { Target } from "../contract.ts";
+import type { Target, InVersion } from "../contract.ts";
 import type { Environment } from "../context.ts";
-
-/** An object in another version; what is not known yet ends the work that asks for it. */
-export type InVersion = (object: JsonObject, apiVersion: string) => JsonObject;
 
 /** Something is missing that a webhook has to be asked for. */
 class Lacking extends Error {

@@ -1,31 +1,11 @@
-import type { HookContext } from "#meta";
 import { writeOptionsAsked } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
-import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
+import type { Body, Target, WriteAnswer, WriteOptions, Answerer } from "../contract.ts";
 import { type Environment, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
 import { own } from "../write/managed-fields.ts";
 import { admitAll } from "../write/pipeline.ts";
 import { madeItem, spokenResource } from "./made-item.ts";
-
-/** A POST whose object is answered and never stored: a review, or a request for a token. */
-export interface Question {
-  readonly target: Target;
-  /** What the client sent, in hub form and defaulted; may be changed. */
-  readonly object: any;
-  readonly dryRun: boolean;
-  readonly context: HookContext;
-  /** Tells the client something beside the answer. */
-  readonly warn: (text: string) => void;
-}
-
-/** Who answers questions of one kind. */
-export interface Answerer {
-  /** The kind of bodies where it is not that of the path: `TokenRequest`. */
-  readonly speaks?: { readonly groupVersion: string; readonly kind: string };
-  /** Answers the object with what was asked for, or throws a StatusError. */
-  readonly answer: (question: Question) => Promise<any>;
-}
 
 /** The `create` of a path that somebody answers. */
 export function asking({ speaks, answer }: Answerer) {

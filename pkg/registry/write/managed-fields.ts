@@ -15,8 +15,7 @@ import {
 } from "#fieldmanager";
 import { groupVersionOf, type KindVersion, type Resource, resolve } from "#meta";
 import { DecodeFault, fromJson, type StructType, toJson, toJsonValue } from "#schema";
-import type { Attributes } from "../admission/handler.ts";
-import type { Target } from "../contract.ts";
+import type { Target, AdmissionAttributes } from "../contract.ts";
 import { dropEmpties } from "../codec/null-empty-collections.ts";
 import type { Environment } from "../context.ts";
 import { scopeOf } from "./managed-fields-scope.ts";
@@ -207,13 +206,13 @@ function decode(struct: StructType<any>, object: JsonObject): any {
 type Entries = readonly ManagedFieldsEntry[] | undefined;
 
 /** The owners of what is about to be written; a deletion writes nothing. */
-export function ownersOf({ object }: Pick<Attributes, "object">): Entries {
+export function ownersOf({ object }: Pick<AdmissionAttributes, "object">): Entries {
   return object?.metadata.managedFields;
 }
 
 /** Takes back what admission made of owners if that cannot be read, and warns of it. */
 export function restoreOwners(
-  { object }: Pick<Attributes, "object">,
+  { object }: Pick<AdmissionAttributes, "object">,
   before: Entries,
 ): readonly string[] {
   const after = ownersOf({ object });

@@ -8,10 +8,17 @@ import {
   StatusError,
 } from "#meta";
 import type { Entry, WriteOutcome } from "#storage";
-import { admitBy, type Attributes } from "../admission/handler.ts";
+import { admitBy } from "../admission/handler.ts";
 import { writeOptionsAsked } from "../admission/options.ts";
 import { decodeBody, type Decoded } from "./decode-body.ts";
-import type { Body, PatchOptions, Target, WriteAnswer, WriteOptions } from "../contract.ts";
+import type {
+  Body,
+  PatchOptions,
+  Target,
+  WriteAnswer,
+  WriteOptions,
+  AdmissionAttributes,
+} from "../contract.ts";
 import { applied } from "./server-side-apply.ts";
 import { refuseOutdated, refuseWhileTerminating } from "./custom-resource-errors.ts";
 import { dropEmpties } from "../codec/null-empty-collections.ts";
@@ -343,7 +350,14 @@ async function prepareReplacement(
   const { hooks } = resource.kind;
   const context = hookContext(environment, target, warnings);
   const options = asked && writeOptionsAsked("UpdateOptions", asked);
-  const attributes: Attributes = { target, operation: "update", dryRun, object, old, options };
+  const attributes: AdmissionAttributes = {
+    target,
+    operation: "update",
+    dryRun,
+    object,
+    old,
+    options,
+  };
   await mutate(environment, attributes, warnings);
   matchPlace(target, object.metadata);
   dropRepeatedOwners(object.metadata, warnings);
@@ -411,7 +425,7 @@ function withWarnings(error: unknown, warnings: readonly string[]): unknown {
 /** All admission at once, for what is written in another way. */
 export async function admitAll(
   environment: Environment,
-  attributes: Attributes,
+  attributes: AdmissionAttributes,
   warnings: string[],
 ): Promise<void> {
   await mutate(environment, attributes, warnings);
@@ -426,7 +440,7 @@ function matchPlace(target: Target, metadata: any): void {
 
 function mutate(
   environment: Environment,
-  attributes: Attributes,
+  attributes: AdmissionAttributes,
   warnings: string[],
 ): Promise<void> | undefined {
   const owners = ownersOf(attributes);

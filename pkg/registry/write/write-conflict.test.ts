@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { memoryBackend, objectStore, type ObjectStore } from "#storage";
-import { TestClock, testRegistry, type TestRegistry } from "../testing.ts";
-import { KeyQueues } from "./write-conflict.ts";
+import { testRegistry, type TestRegistry } from "../testing.ts";
 
 const maps = "v1/configmaps/ns";
 const writers = 200;
@@ -68,60 +67,5 @@ describe("writers of one object", () => {
       if (outcome.status === "rejected") assert.equal(outcome.reason.code, 404);
     }
     assert.equal(await api.names(maps).then((names) => names.length), 0);
-  });
-});
-
-describe("queues of keys", () => {
-  const { signal } = new AbortController();
-
-  it("let one after another in, key by key", async () => {
-    const queues = new KeyQueues(new TestClock());
-    const log: string[] = [];
-    const visit = async (key: string, who: string): Promise<void> => {
-      const leave = await queues.join(key, signal);
-      log.push(`${who} in`);
-      await new Promise(setImmediate);
-      log.push(`${who} out`);
-      leave();
-    };
-    await Promise.all([visit("a", "1"), visit("a", "2"), visit("a", "3")]);
-    assert.equal(log.join(" "), "1 in 1 out 2 in 2 out 3 in 3 out");
-    const other = await queues.join("b", signal);
-    await visit("a", "4");
-    other();
-    await new Promise(setImmediate);
-    assert.deepEqual([queues.has("a"), queues.has("b")], [false, false]);
-  });
-
-  it("hold nobody up longer than a turn may last", async () => {
-    const clock = new TestClock();
-    const queues = new KeyQueues(clock);
-    await queues.join("a", signal);
-    let isIn = false;
-    const next = queues.join("a", signal).then(() => (isIn = true));
-    await new Promise(setImmediate);
-    assert.equal(isIn, false);
-    clock.advance(1000);
-    await next;
-  });
-
-  it("pass over who gave up, and nobody overtakes", async () => {
-    const queues = new KeyQueues(new TestClock());
-    const leave = await queues.join("a", signal);
-    const impatient = new AbortController();
-    const left = queues.join("a", impatient.signal);
-    let isIn = false;
-    const last = queues.join("a", signal).then((end) => {
-      isIn = true;
-      end();
-    });
-    impatient.abort(new Error("gone"));
-    await assert.rejects(left, /gone/);
-    await new Promise(setImmediate);
-    assert.equal(isIn, false);
-    leave();
-    await last;
-    await new Promise(setImmediate);
-    assert.equal(queues.has("a"), false);
   });
 });

@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, KeyedMutex } from "#base";
 import { isConflict, isNotFound, Quantity } from "#meta";
 import { amountOf, type Amounts, inScopes, masked, type Meter, meterOf, minus, plus } from "#quota";
 import {
@@ -12,7 +12,6 @@ import {
   type Target,
 } from "#registry";
 import { type AdmissionParts, type Collection, type Objects, refuse } from "../../objects.ts";
-import { Turns } from "../../turns.ts";
 
 /**
  * Quotas: what is written must fit into what all quotas of its namespace still allow, and is then
@@ -30,14 +29,14 @@ const attempts = 10;
 
 export function resourceQuota(parts: QuotaParts): Admit {
   const { domain } = parts.catalog;
-  // Those that meet here need not get into each other's way in the store.
-  const turns = new Turns();
+  // Charges of one namespace run one after another, which avoids conflicts in the store.
+  const mutex = new KeyedMutex();
   const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
     const { resource, namespace } = attributes.target;
     // Where there is no quota, nobody needs to wait for others.
     if ((await quotasFor(parts, attributes)).length === 0) return [];
     const meter = meterOf(resource, { domain, now: parts.clock.now() });
-    await turns.take(namespace, () => charge(parts, attributes, meter));
+    await mutex.runExclusive(namespace, () => charge(parts, attributes, meter));
     return [];
   };
   return (attributes) => {
