@@ -5,7 +5,7 @@ export class AdmissionPluginError extends Error {
   override readonly name = "AdmissionPluginError";
 }
 
-export interface PluginSwitches {
+export interface AdmissionPluginFlags {
   readonly enable?: readonly string[];
   readonly disable?: readonly string[];
 }
@@ -73,7 +73,10 @@ export function checkConfigured(on: ReadonlySet<string>, told: object): void {
  * @throws AdmissionPluginError for names that nobody knows, that are switched both ways, or that
  * cannot be switched so.
  */
-export function enabledPlugins({ enable = [], disable = [] }: PluginSwitches): ReadonlySet<string> {
+export function enabledPlugins({
+  enable = [],
+  disable = [],
+}: AdmissionPluginFlags): ReadonlySet<string> {
   check("enable-admission-plugins", enable);
   check("disable-admission-plugins", disable);
   const both = enable.filter((name) => disable.includes(name));

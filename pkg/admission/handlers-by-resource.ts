@@ -1,5 +1,5 @@
 /** A step of admission that looks at the writes of some resources only. */
-export interface Narrowed<Step> {
+export interface ResourceHandler<Step> {
   /** Their plural names; undefined = all. */
   readonly about: readonly string[] | undefined;
   readonly step: Step;
@@ -9,8 +9,8 @@ export interface Narrowed<Step> {
  * The steps for the writes of a resource, by its plural name and in their order: most steps are
  * about one resource, and writes of all others should not wait for them to say so.
  */
-export function narrowed<Step>(
-  steps: readonly Narrowed<Step>[],
+export function handlersByResource<Step>(
+  steps: readonly ResourceHandler<Step>[],
 ): (plural: string) => readonly Step[] {
   const chosen = (plural: string): readonly Step[] =>
     steps

@@ -17,7 +17,7 @@ import { limitChecks, limitDefaults } from "./plugins/quota/limit-ranger.ts";
 import { provideNamespace } from "./plugins/namespace/namespace-auto-provision.ts";
 import { nodeRestriction } from "./plugins/node/node-restriction.ts";
 import { notReadyTaint } from "./plugins/node/taint-nodes-by-condition.ts";
-import { type AdmissionParts, Objects } from "./objects.ts";
+import { type ObjectReaderOptions, ObjectReader } from "./objects.ts";
 import {
   alwaysPull,
   alwaysPullCheck,
@@ -44,17 +44,21 @@ import {
   storageProtection,
 } from "./plugins/storage/default-storage-class.ts";
 import { defaultTolerations } from "./plugins/pod/default-toleration-seconds.ts";
-import { type Narrowed, narrowed } from "./handlers-by-resource.ts";
-import { type Mutate, oneByOne, repeating } from "./reinvocation.ts";
+import { type ResourceHandler, handlersByResource } from "./handlers-by-resource.ts";
+import { type MutationHandler, runInOrder, runWithReinvocation } from "./reinvocation.ts";
 import { timedPlugin } from "./timing.ts";
 import { checkConfigured } from "./enabled-plugins.ts";
 import { Webhooks } from "./webhooks/index.ts";
 
 export { parseAdmissionConfiguration } from "./configuration/configuration.ts";
-export { AdmissionPluginError, enabledPlugins, type PluginSwitches } from "./enabled-plugins.ts";
+export {
+  AdmissionPluginError,
+  enabledPlugins,
+  type AdmissionPluginFlags,
+} from "./enabled-plugins.ts";
 
 export { admissionMetrics } from "./metrics.ts";
-export { timedStep } from "./timing.ts";
+export { timedPhase } from "./timing.ts";
 
 export interface DefaultAdmission {
   /** Comes before the namespace of an object is looked for. */
@@ -72,11 +76,11 @@ export interface DefaultAdmission {
 /** One plugin; either step may be missing. */
 interface Plugin {
   readonly name: string;
-  readonly mutate?: Mutate;
+  readonly mutate?: MutationHandler;
   readonly validate?: Admit;
 }
 
-export interface AdmissionOptions extends AdmissionParts {
+export interface AdmissionOptions extends ObjectReaderOptions {
   readonly clock: Clock;
   readonly authorizer: Authorizer;
   /** Names of the plugins that are on; see `enabledPlugins`. */
@@ -93,17 +97,17 @@ export interface AdmissionOptions extends AdmissionParts {
 /** The built-in plugins that are on, in Kubernetes' order. */
 export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   const { clock, plugins, instruments = noInstruments } = options;
-  const mutation = ({ name, mutate }: Plugin): readonly Narrowed<Mutate>[] => {
+  const mutation = ({ name, mutate }: Plugin): readonly ResourceHandler<MutationHandler>[] => {
     if (mutate === undefined) return [];
     const step = timedPlugin(mutate, { name, type: "admit" }, instruments);
     return [{ about: subjects[name], step }];
   };
-  const validation = ({ name, validate }: Plugin): readonly Narrowed<Admit>[] => {
+  const validation = ({ name, validate }: Plugin): readonly ResourceHandler<Admit>[] => {
     if (validate === undefined) return [];
     const step = timedPlugin(validate, { name, type: "validate" }, instruments);
     return [{ about: subjects[name], step }];
   };
-  const objects = new Objects(options);
+  const objects = new ObjectReader(options);
   const dynamic = { ...options, objects };
   const webhooks = new Webhooks(dynamic);
   const policies = new ValidatingPolicies(dynamic);
@@ -117,11 +121,11 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
   const provides = plugins.has("NamespaceAutoProvision");
   return {
     provide: provides ? provideNamespace(objects, options) : undefined,
-    mutating: repeating(narrowed(on.flatMap(mutation))),
+    mutating: runWithReinvocation(handlersByResource(on.flatMap(mutation))),
     // Kubernetes validates claims so, whatever plugins are on.
     validating: [
       deviceAccess(objects, options.catalog.domain),
-      oneByOne(narrowed(on.flatMap(validation))),
+      runInOrder(handlersByResource(on.flatMap(validation))),
     ],
     quota: plugins.has("ResourceQuota") ? quota : async () => [],
     follow: async (following) => {
@@ -192,7 +196,7 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
 const freePods: PodTolerations = { usual: [], allowed: [] };
 
 /** Plugins that are off unless they are switched on, and told what to do. */
-function configurable(options: AdmissionOptions, objects: Objects) {
+function configurable(options: AdmissionOptions, objects: ObjectReader) {
   const { plugins, configuration = {}, catalog } = options;
   const { domain } = catalog;
   checkConfigured(plugins, configuration);
@@ -219,7 +223,7 @@ function configurable(options: AdmissionOptions, objects: Objects) {
   } satisfies Readonly<Record<string, Plugin>>;
 }
 
-function builtIn(options: AdmissionOptions, objects: Objects): readonly Plugin[] {
+function builtIn(options: AdmissionOptions, objects: ObjectReader): readonly Plugin[] {
   const { authorizer, gates, catalog, clock } = options;
   const { PodSecurity: defaults = laxDefaults } = options.configuration ?? {};
   const { domain } = catalog;

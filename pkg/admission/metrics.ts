@@ -2,7 +2,7 @@
 import type { Instruments, MetricDefinition } from "#request";
 
 /** Steps that change objects, and steps that only refuse them. */
-export type StepType = "admit" | "validate";
+export type AdmissionType = "admit" | "validate";
 
 const usualSeconds = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 const labels = ["type", "operation", "rejected"];

@@ -9,7 +9,7 @@ import {
 } from "#registry";
 
 /** What plugins are given. */
-export interface AdmissionParts {
+export interface ObjectReaderOptions {
   readonly catalog: Catalog;
   /** Asked for when the first request comes: the registry is made with its admission. */
   readonly registry: () => Registry;
@@ -34,8 +34,8 @@ const asWritten = { resourceVersion: "", own: true };
  * Reads other objects while a request is being admitted: from the cache, with all that was written
  * through this process. What another replica wrote an instant ago may be missing, as in Kubernetes.
  */
-export class Objects {
-  constructor(private readonly parts: AdmissionParts) {}
+export class ObjectReader {
+  constructor(private readonly parts: ObjectReaderOptions) {}
 
   /** Undefined when there is none, or no such kind. */
   async find(where: Collection, name: string, life: RequestLife): Promise<any> {

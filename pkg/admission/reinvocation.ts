@@ -3,13 +3,16 @@ import { StatusError } from "#meta";
 import { type AdmissionAttributes, type Admit, admitBy, oneAfterAnother } from "#registry";
 
 /** A step that may change the object, and may be asked again when others have changed it since. */
-export type Mutate = (attributes: AdmissionAttributes, rounds: Rounds) => ReturnType<Admit>;
+export type MutationHandler = (
+  attributes: AdmissionAttributes,
+  rounds: ReinvocationContext,
+) => ReturnType<Admit>;
 
 /** The walk of one request through all that may change it, once or twice. */
-export class Rounds {
+export class ReinvocationContext {
   #round = 0;
   #again = false;
-  readonly #memories = new Map<string, Memory>();
+  readonly #memories = new Map<string, PluginReinvocation>();
 
   /** 0, or 1 for the repetition. */
   get round(): number {
@@ -17,13 +20,13 @@ export class Rounds {
   }
 
   /** A change that earlier steps have not seen. */
-  repeat(): void {
+  requestReinvocation(): void {
     this.#again = true;
   }
 
   /** What the plugin of that name remembers of the first round. */
-  memory(plugin: string): Memory {
-    const memory = this.#memories.get(plugin) ?? new Memory();
+  stateOf(plugin: string): PluginReinvocation {
+    const memory = this.#memories.get(plugin) ?? new PluginReinvocation();
     this.#memories.set(plugin, memory);
     return memory;
   }
@@ -37,7 +40,7 @@ export class Rounds {
 }
 
 /** Which entries (webhooks, policies) want to see what became of the object after them. */
-class Memory {
+class PluginReinvocation {
   readonly #asked = new Set<object>();
   #due = new Set<object>();
   #left: unknown;
@@ -72,9 +75,9 @@ class Memory {
 type StepsOf<Step> = (plural: string) => readonly Step[];
 
 /** All the steps in order, and all of them once more where one asks for it. */
-export function repeating(stepsOf: StepsOf<Mutate>): Admit {
+export function runWithReinvocation(stepsOf: StepsOf<MutationHandler>): Admit {
   return (attributes) => {
-    const rounds = new Rounds();
+    const rounds = new ReinvocationContext();
     const warnings: string[] = [];
     const steps = stepsOf(attributes.target.resource.plural);
     const round = () => oneAfterAnother(steps, (step) => step(attributes, rounds), warnings);
@@ -85,22 +88,22 @@ export function repeating(stepsOf: StepsOf<Mutate>): Admit {
       await first;
       while (rounds.next()) await round();
     };
-    return carrying(warnings, all).then(() => [...new Set(warnings)]);
+    return withEarlierWarnings(warnings, all).then(() => [...new Set(warnings)]);
   };
 }
 
 /** All the steps in order. */
-export function oneByOne(stepsOf: StepsOf<Admit>): Admit {
+export function runInOrder(stepsOf: StepsOf<Admit>): Admit {
   return (attributes) => {
     const warnings: string[] = [];
     const steps = stepsOf(attributes.target.resource.plural);
     const work = admitBy(steps, attributes, warnings);
-    return work && carrying(warnings, () => work).then(() => warnings);
+    return work && withEarlierWarnings(warnings, () => work).then(() => warnings);
   };
 }
 
 /** A refusal tells what was warned of before it, too. */
-export async function carrying(
+export async function withEarlierWarnings(
   warnings: readonly string[],
   work: () => Promise<void>,
 ): Promise<void> {

@@ -1,16 +1,16 @@
 import type { AdmissionAttributes, Admit } from "#registry";
 import type { Instruments } from "#request";
-import { pluginSeconds, type StepType, stepSeconds } from "./metrics.ts";
-import { oneByOne } from "./reinvocation.ts";
+import { pluginSeconds, type AdmissionType, stepSeconds } from "./metrics.ts";
+import { runInOrder } from "./reinvocation.ts";
 
 /** All of the steps as one, timed. */
-export function timedStep(
-  type: StepType,
+export function timedPhase(
+  type: AdmissionType,
   steps: readonly Admit[],
   instruments: Instruments,
 ): Admit {
   return timed(
-    oneByOne(() => steps),
+    runInOrder(() => steps),
     (operation, rejected) => instruments.observer(stepSeconds.name, { type, operation, rejected }),
   );
 }
@@ -18,7 +18,7 @@ export function timedStep(
 /** The step of one plugin, timed. */
 export function timedPlugin<Rest extends readonly unknown[]>(
   step: Step<Rest>,
-  { name, type }: { readonly name: string; readonly type: StepType },
+  { name, type }: { readonly name: string; readonly type: AdmissionType },
   instruments: Instruments,
 ): Step<Rest> {
   return timed(step, (operation, rejected) =>

@@ -10,13 +10,13 @@ import type {
   Tracer,
 } from "#request";
 import { noTracer, webhookClient } from "#request";
-import { all, type Backend, forgiving, type OnLoss } from "./backend.ts";
-import { Batches, type BatchOptions } from "./batch.ts";
+import { unionBackend, type Backend, ignoringErrors, type OnLoss } from "./backend.ts";
+import { BufferedBackend, type BatchOptions } from "./batch.ts";
 import { type LineSink, LogBackend, streamSink } from "./log.ts";
-import { judgeOf } from "./policy.ts";
+import { policyEvaluator } from "./policy.ts";
 import { readPolicy } from "./policy-file.ts";
 import { RotatingFile, type RotationOptions } from "./rotating-file.ts";
-import { Trail } from "./trail.ts";
+import { RequestAudit } from "./trail.ts";
 import { type TruncateOptions, truncating } from "./truncate.ts";
 import { WebhookBackend } from "./webhook.ts";
 
@@ -103,7 +103,7 @@ export const auditMetrics: readonly MetricDefinition[] = [
  */
 export async function startAuditor(options: AuditorOptions): Promise<RunningAuditor> {
   const { clock, domain, instruments } = options;
-  const judge = judgeOf(readPolicy(options.policy, domain));
+  const judge = policyEvaluator(readPolicy(options.policy, domain));
   const givenUp = new AbortController();
   const backend = await backendOf(options, givenUp.signal);
   const parts = {
@@ -118,7 +118,7 @@ export async function startAuditor(options: AuditorOptions): Promise<RunningAudi
       const verdict = judge(request.info, request.user);
       const { level } = verdict;
       instruments.add(levelTotal, { level }, 1);
-      return level === "None" ? undefined : new Trail(request, verdict, parts);
+      return level === "None" ? undefined : new RequestAudit(request, verdict, parts);
     },
     close: (graceMs) => closing(backend, givenUp, graceMs),
   };
@@ -159,7 +159,7 @@ async function backendOf(options: AuditorOptions, givenUp: AbortSignal): Promise
     const sent = new WebhookBackend(client, { apiVersion, onLoss, signal: givenUp });
     backends.push(delivered(sent, webhook, { ...options, onLoss }));
   }
-  return all(backends);
+  return unionBackend(backends);
 }
 
 async function sinkOf(
@@ -178,9 +178,9 @@ function delivered(
   const cut = truncate === undefined ? backend : truncating(backend, truncate, parts);
   switch (mode) {
     case "batch":
-      return new Batches(cut, batch, parts);
+      return new BufferedBackend(cut, batch, parts);
     case "blocking":
-      return forgiving(cut);
+      return ignoringErrors(cut);
     case "blocking-strict":
       return cut;
   }

@@ -15,7 +15,7 @@ export interface Backend {
 export type OnLoss = (plugin: string, error: unknown, count: number) => void;
 
 /** Nobody hears of what the backend fails to keep; it has told of its loss itself. */
-export function forgiving(backend: Backend): Backend {
+export function ignoringErrors(backend: Backend): Backend {
   return {
     write: (events) => backend.write(events)?.catch(() => undefined),
     close: () => backend.close(),
@@ -23,7 +23,7 @@ export function forgiving(backend: Backend): Backend {
 }
 
 /** All of them get every event. */
-export function all(backends: readonly Backend[]): Backend {
+export function unionBackend(backends: readonly Backend[]): Backend {
   const [only] = backends;
   if (only !== undefined && backends.length === 1) return only;
   return {

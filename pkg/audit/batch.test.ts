@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { systemClock } from "#base";
 import type { Backend } from "./backend.ts";
-import { Batches, type BatchOptions } from "./batch.ts";
+import { BufferedBackend, type BatchOptions } from "./batch.ts";
 import type { AuditEvent } from "./event.ts";
 
 function event(id: number, requestObject?: string): AuditEvent {
@@ -37,11 +37,11 @@ describe("batches of events", () => {
     slow = new Slow();
   });
 
-  function batches(options: Partial<BatchOptions>): Batches {
+  function batches(options: Partial<BatchOptions>): BufferedBackend {
     const clock = { ...systemClock, monotonic: () => now };
     const onLoss = (_plugin: string, _error: unknown, count: number) => void (lost += count);
     const usual = { bufferSize: 10, maxSize: 2, maxWaitMs: 60_000 };
-    return new Batches(slow, { ...usual, ...options }, { clock, onLoss });
+    return new BufferedBackend(slow, { ...usual, ...options }, { clock, onLoss });
   }
 
   it("leave when they are full, the rest at the end", async () => {

@@ -24,7 +24,7 @@ interface BatchParts {
 }
 
 /** Lets requests go on at once: events wait in memory until a batch is full or old enough. */
-export class Batches implements Backend {
+export class BufferedBackend implements Backend {
   private waiting: AuditEvent[] = [];
   private waitingBytes = 0;
   private readonly underWay = new Set<Promise<void>>();

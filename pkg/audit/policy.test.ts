@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ConfigurationFault, domainOf } from "#meta";
 import { parseRequestInfo, parseTarget, type User } from "#request";
-import { judgeOf } from "./policy.ts";
+import { policyEvaluator } from "./policy.ts";
 import { readPolicy } from "./policy-file.ts";
 
 const domain = domainOf();
@@ -15,7 +15,7 @@ function userOf(name: string, ...groups: string[]): User {
 }
 
 describe("audit policies", () => {
-  const judge = judgeOf(
+  const judge = policyEvaluator(
     readPolicy(
       policy(
         `

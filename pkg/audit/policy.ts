@@ -2,7 +2,7 @@ import type { RequestInfo, User } from "#request";
 import { type Level, levels, type Policy, type PolicyRule, type Stage } from "./policy-file.ts";
 
 /** How much is kept of one request. */
-export interface Verdict {
+export interface AuditDecision {
   readonly level: Level;
   readonly omitted: ReadonlySet<Stage>;
   /** Bodies are kept without managed fields. */
@@ -12,7 +12,7 @@ export interface Verdict {
 type Names = ReadonlySet<string> | undefined;
 
 interface ReadyRule {
-  readonly verdict: Verdict;
+  readonly verdict: AuditDecision;
   readonly users: Names;
   readonly groups: readonly string[];
   readonly verbs: Names;
@@ -28,9 +28,11 @@ interface ReadyResources {
 }
 
 /** The verdict on a request: that of the first rule that matches, else None. */
-export function judgeOf(policy: Policy): (info: RequestInfo, user: User | undefined) => Verdict {
+export function policyEvaluator(
+  policy: Policy,
+): (info: RequestInfo, user: User | undefined) => AuditDecision {
   const rules = (policy.rules ?? []).map((rule) => ready(rule, policy));
-  const nothing: Verdict = { level: "None", omitted: new Set(), omitsManagedFields: false };
+  const nothing: AuditDecision = { level: "None", omitted: new Set(), omitsManagedFields: false };
   return (info, user) => rules.find((rule) => matches(rule, info, user))?.verdict ?? nothing;
 }
 

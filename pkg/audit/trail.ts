@@ -11,7 +11,7 @@ import {
 import { parseJson } from "#schema";
 import type { Backend } from "./backend.ts";
 import { type AuditEvent, type EventResponse, truncatedKey } from "./event.ts";
-import { reaches, type Verdict } from "./policy.ts";
+import { reaches, type AuditDecision } from "./policy.ts";
 import type { Stage } from "./policy-file.ts";
 
 export interface TrailParts {
@@ -28,7 +28,11 @@ const slowMicros = 500_000;
 const nothing: ReadonlyMap<string, string> = new Map();
 
 /** What an event says before anything has happened. */
-function beginning(request: AuditedRequest, { level }: Verdict, received: number): AuditEvent {
+function beginning(
+  request: AuditedRequest,
+  { level }: AuditDecision,
+  received: number,
+): AuditEvent {
   const { id, url, info, user, userAgent, sourceAddresses } = request;
   const isLong = userAgent.length > longestUserAgent;
   return {
@@ -52,7 +56,7 @@ function beginning(request: AuditedRequest, { level }: Verdict, received: number
 }
 
 /** The record of one request. */
-export class Trail implements AuditTrail {
+export class RequestAudit implements AuditTrail {
   readonly keepsAnswer: boolean;
   private event: AuditEvent;
   private readonly annotations = new Map<string, string>();
@@ -62,7 +66,7 @@ export class Trail implements AuditTrail {
 
   constructor(
     request: AuditedRequest,
-    private readonly verdict: Verdict,
+    private readonly verdict: AuditDecision,
     private readonly parts: TrailParts,
   ) {
     this.keepsAnswer = reaches(verdict.level, "RequestResponse");

@@ -12,7 +12,7 @@ export function userInfoOf({ name, uid, groups, extra }: User): object {
 }
 
 /** SelfSubjectReview: who the client is. */
-export const selfReview: Answerer = {
+export const selfSubjectReview: Answerer = {
   answer: async ({ target, context }) => {
     const creationTimestamp = new Date(context.now).toISOString().replace(/\.\d+Z$/, "Z");
     return { metadata: { creationTimestamp }, status: { userInfo: userInfoOf(target.user) } };

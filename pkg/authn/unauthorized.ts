@@ -1,7 +1,7 @@
 import { StatusError } from "#meta";
 
 /** What a client with wrong credentials is told; it never says what was wrong with them. */
-export function badCredentials(): StatusError {
+export function unauthorized(): StatusError {
   return new StatusError({
     kind: "Status",
     apiVersion: "v1",

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { kubernetes, StatusError, unauthorized } from "#meta";
 import type { Authenticator } from "#request";
 import { sent } from "./testing.ts";
-import { TokenFile } from "./tokens/token-file.ts";
-import { Tokens } from "./tokens/token-authenticator.ts";
-import { Union } from "./union.ts";
+import { TokenFileAuthenticator } from "./tokens/token-file.ts";
+import { UnionTokenAuthenticator } from "./tokens/token-authenticator.ts";
+import { UnionAuthenticator } from "./union.ts";
 
 const bearer = (...values: string[]) => sent({ authorization: values });
 const is401 = (error: unknown) => error instanceof StatusError && error.code === 401;
 
 describe("the union of authenticators", () => {
-  const tokenFile = new TokenFile('secret,alice,u1,"devs,ops"');
-  const authenticators = [new Tokens([tokenFile], ["api"], kubernetes)];
-  const union = new Union({ authenticators, anonymous: () => true });
+  const tokenFile = new TokenFileAuthenticator('secret,alice,u1,"devs,ops"');
+  const authenticators = [new UnionTokenAuthenticator([tokenFile], ["api"], kubernetes)];
+  const union = new UnionAuthenticator({ authenticators, anonymous: () => true });
 
   for (const [header, name] of [
     ["Bearer secret", "alice"],
@@ -45,7 +45,10 @@ describe("the union of authenticators", () => {
   });
 
   it("refuses everybody without a credential where nobody may be anonymous", async () => {
-    const strict = new Union({ authenticators, anonymous: (path) => path === "/healthz" });
+    const strict = new UnionAuthenticator({
+      authenticators,
+      anonymous: (path) => path === "/healthz",
+    });
     await assert.rejects(async () => strict.authenticate(sent({ path: "/api" })), is401);
     await assert.rejects(async () => strict.authenticate(sent({ path: "/healthz/" })), is401);
     assert.equal((await strict.authenticate(sent({ path: "/healthz" }))).name, "system:anonymous");
@@ -53,7 +56,7 @@ describe("the union of authenticators", () => {
 
   it("asks the others after one that refused, and refuses if none of them knows", async () => {
     const refusing: Authenticator = { authenticate: () => Promise.reject(unauthorized()) };
-    const both = new Union({
+    const both = new UnionAuthenticator({
       authenticators: [refusing, ...authenticators],
       anonymous: () => true,
     });

@@ -1,10 +1,10 @@
 import { type Awaitable, firstAnswer, rescued, whenThere } from "#base";
 import { StatusError } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
-import { badCredentials } from "./unauthorized.ts";
-import { anonymousUser, asAuthenticated } from "./authenticated-group.ts";
+import { unauthorized } from "./unauthorized.ts";
+import { anonymousUser, withAuthenticatedGroup } from "./authenticated-group.ts";
 
-export interface UnionOptions {
+export interface UnionAuthenticatorOptions {
   readonly authenticators: readonly Authenticator[];
   /** Whether requests without any credential become `system:anonymous` on this path. */
   readonly anonymous: (path: string) => boolean;
@@ -14,8 +14,8 @@ export interface UnionOptions {
  * The first authenticator that knows the user decides. A request with a credential that nobody
  * takes is refused; it never becomes anonymous.
  */
-export class Union implements Authenticator {
-  constructor(private readonly options: UnionOptions) {}
+export class UnionAuthenticator implements Authenticator {
+  constructor(private readonly options: UnionAuthenticatorOptions) {}
 
   authenticate(credentials: Credentials): Awaitable<User> {
     const { authenticators, anonymous } = this.options;
@@ -28,8 +28,8 @@ export class Union implements Authenticator {
     const ask = (authenticator: Authenticator) =>
       rescued(() => authenticator.authenticate(credentials), refuse);
     return whenThere(firstAnswer(authenticators, ask), (user) => {
-      if (user !== undefined) return asAuthenticated(user);
-      if (isRefused || !anonymous(credentials.path)) throw badCredentials();
+      if (user !== undefined) return withAuthenticatedGroup(user);
+      if (isRefused || !anonymous(credentials.path)) throw unauthorized();
       return anonymousUser;
     });
   }

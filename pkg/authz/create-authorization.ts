@@ -3,7 +3,7 @@ import type { Admit, Target } from "#registry";
 import type { Authorizer, RequestInfo } from "#request";
 
 /** A PUT or an apply that creates needs the right to create, besides that of its own verb. */
-export function createRight(authorizer: Authorizer): Admit {
+export function authorizeCreateByUpdate(authorizer: Authorizer): Admit {
   return ({ target, operation }) => {
     // The path of a POST names no object.
     const isOther = operation === "create" && target.name !== "" && target.subresource === "";

@@ -23,13 +23,13 @@ export const alwaysDeny: Authorizer = {
 };
 
 /** Members of `system:masters` may do everything, in every mode. */
-export const masters: Authorizer = {
+export const superuserAuthorizer: Authorizer = {
   authorize: ({ user }) =>
     user.groups.includes("system:masters") ? { verdict: "allow", reason: "" } : noOpinion,
 };
 
 /** The first authorizer with an opinion decides; without one the answer is no. */
-export function firstOpinion(authorizers: readonly Authorizer[]): Authorizer {
+export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
   return {
     authorize(attributes) {
       const reasons: string[] = [];

@@ -3,25 +3,28 @@ import type { ServerAccess } from "#registry";
 import { objectKey } from "./rbac/rbac-index.ts";
 
 /** What authorizers keep of one kind. Keys are `namespace/name`. */
-export interface Kept {
+export interface ObjectIndex {
   readonly set: (object: any) => void;
   readonly delete: (key: string) => void;
   readonly keys: () => Iterable<string>;
 }
 
 /** A kind that an authorizer follows: `rbac.authorization.k8s.io`, `v1`, `roles`. */
-export interface Followed {
+export interface FollowedKind {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
-  readonly kept: Kept;
+  readonly kept: ObjectIndex;
 }
 
 /**
  * Keeps everything followed as it is stored, until the signal aborts. Resolves when what is stored
  * now is known; kinds that are not served are left as they are.
  */
-export async function feed(all: readonly Followed[], access: ServerAccess): Promise<void> {
+export async function followKinds(
+  all: readonly FollowedKind[],
+  access: ServerAccess,
+): Promise<void> {
   const known = all.map(({ group, version, plural, kept }) => {
     const resource = access.catalog.find(group, version, plural);
     return resource && followStored(resource, keepingUp(kept), access).ready;
@@ -29,7 +32,7 @@ export async function feed(all: readonly Followed[], access: ServerAccess): Prom
   await Promise.all(known);
 }
 
-function keepingUp(kept: Kept): Sink<ApiObject> {
+function keepingUp(kept: ObjectIndex): Sink<ApiObject> {
   return {
     replaced: (objects) => {
       const there = new Set(objects.map(keyOf));

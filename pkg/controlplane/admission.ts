@@ -6,7 +6,7 @@ import {
   defaultAdmission,
   enabledPlugins,
   parseAdmissionConfiguration,
-  timedStep,
+  timedPhase,
 } from "#admission";
 import type { Clock } from "#base";
 import type { Catalog, Domain } from "#meta";
@@ -48,8 +48,8 @@ export function buildAdmission(from: AdmissionDependencies): Admission {
   const { provide, mutating, validating, quota, follow } = admission;
   return {
     provide,
-    mutating: [timedStep("admit", [...access.mutating, mutating], instruments)],
-    validating: [timedStep("validate", [...validating, quota], instruments)],
+    mutating: [timedPhase("admit", [...access.mutating, mutating], instruments)],
+    validating: [timedPhase("validate", [...validating, quota], instruments)],
     follow,
   };
 }

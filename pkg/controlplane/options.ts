@@ -1,4 +1,4 @@
-import type { PluginSwitches } from "#admission";
+import type { AdmissionPluginFlags } from "#admission";
 import type { LogDelivery, WebhookDelivery } from "#audit";
 import type { AuthorizationMode } from "#authz";
 import type { AdjustableLogger, Clock } from "#base";
@@ -66,7 +66,7 @@ export interface StartOptions {
   /** An AuthorizationConfiguration (YAML or JSON), in place of `authorization`. */
   readonly authorizationConfiguration?: TextSource;
   /** Admission plugins switched on or off by Kubernetes' names; default as in 1.34. */
-  readonly admissionPlugins?: PluginSwitches;
+  readonly admissionPlugins?: AdmissionPluginFlags;
   /** What plugins are told beside being on. */
   readonly admissionConfiguration?: {
     /** An AdmissionConfiguration (YAML or JSON). */

@@ -48,7 +48,7 @@ class WebhookConversion implements ObjectConversion {
 
   async #ask(
     objects: readonly JsonObject[],
-    { apiVersion, subject, signal }: Question,
+    { apiVersion, subject, signal }: ConversionRequest,
   ): Promise<readonly JsonObject[]> {
     const prefix = `conversion webhook for ${subject}`;
     let answered: readonly unknown[];
@@ -95,7 +95,7 @@ class WebhookConversion implements ObjectConversion {
   }
 }
 
-interface Question {
+interface ConversionRequest {
   readonly apiVersion: string;
   /** The version that is converted, as messages name it. */
   readonly subject: string;

@@ -4,7 +4,7 @@ import { deepEqual } from "#base";
 import { followStored, WorkQueue } from "#client";
 import { type Resource, resolve } from "#meta";
 import { type DefinitionOptions, isOutdated } from "./options.ts";
-import { Claims } from "./name-claims.ts";
+import { NameClaims } from "./name-claims.ts";
 import { conversionOf } from "./conversion.ts";
 import { customResources } from "./custom-kind.ts";
 import { removeInstances } from "./instances.ts";
@@ -12,7 +12,7 @@ import { decidedStatus, type TakenNames } from "./names.ts";
 import { timestamp, writeStatus } from "./status.ts";
 
 /** What is known of a definition, and served because of it. */
-interface Known {
+interface TrackedDefinition {
   /** As it was seen last. */
   definition: CustomResourceDefinition;
   /** What it serves was made of what has this digest; "" = it serves nothing. */
@@ -45,8 +45,8 @@ export function serveDefinitions(options: DefinitionOptions): ServedDefinitions 
 class Definitions {
   readonly #options: DefinitionOptions;
   readonly #resource: Resource;
-  readonly #known = new Map<string, Known>();
-  readonly #groups = new Map<string, Claims>();
+  readonly #known = new Map<string, TrackedDefinition>();
+  readonly #groups = new Map<string, NameClaims>();
   readonly #queue: WorkQueue;
   #synced: () => void = () => undefined;
   /** Resolves when everything is served that was defined when this began. */
@@ -107,7 +107,7 @@ class Definitions {
     if (definition.metadata.deletionTimestamp) {
       known.goingSince ??= this.#options.clock.monotonic();
     }
-    const claims = this.#groups.get(group) ?? new Claims();
+    const claims = this.#groups.get(group) ?? new NameClaims();
     this.#groups.set(group, claims);
     const { spec, status } = definition;
     claims.set(name, isDecided(definition) ? status.acceptedNames : spec.names);
@@ -131,13 +131,13 @@ class Definitions {
   /** Names have become free, perhaps. */
   #askRefused(group: string): void {
     for (const name of this.#groups.get(group)?.definitions ?? []) {
-      const { status } = (this.#known.get(name) as Known).definition;
+      const { status } = (this.#known.get(name) as TrackedDefinition).definition;
       if (conditionOf(status, "NamesAccepted")?.status === "False") this.#queue.add(name);
     }
   }
 
   /** Brings the catalog in line with the definition. Watches of what is served anew end. */
-  #serve(known: Known): void {
+  #serve(known: TrackedDefinition): void {
     const { definition } = known;
     const name = nameOf(definition);
     const isEstablished = conditionOf(definition.status, "Established")?.status === "True";
@@ -176,7 +176,7 @@ class Definitions {
   }
 
   /** What becomes established is served before anybody can see that it is. */
-  async #decide(known: Known): Promise<void> {
+  async #decide(known: TrackedDefinition): Promise<void> {
     const { definition } = known;
     const { catalog, clock } = this.#options;
     const now = timestamp(clock.now());
@@ -203,7 +203,7 @@ class Definitions {
    * definitions in one order, so that all of them agree about who is first.
    */
   #takenBy(definition: CustomResourceDefinition): TakenNames {
-    const claims = this.#groups.get(definition.spec.group) ?? new Claims();
+    const claims = this.#groups.get(definition.spec.group) ?? new NameClaims();
     const isOther = (owner: string): boolean => {
       const other = this.#known.get(owner)?.definition;
       if (other === undefined || owner === nameOf(definition)) return false;

@@ -3,7 +3,7 @@ import type { DefinitionNames } from "#api";
 type Owners = Map<string, Set<string>>;
 
 /** Which definitions of a group have, or want, which names. */
-export class Claims {
+export class NameClaims {
   readonly #names = new Map<string, DefinitionNames>();
   /** Plural, singular and short names, which share one space. */
   readonly #resources: Owners = new Map();

@@ -63,7 +63,7 @@ export interface SelectorTerm {
   readonly values: readonly string[];
 }
 
-export interface Attributes {
+export interface AuthorizationAttributes {
   readonly user: User;
   readonly request: RequestInfo;
   /** What a list or watch is narrowed to; absent = unrestricted. */
@@ -79,7 +79,7 @@ export interface Decision {
 }
 
 /** A permission: of resources, or of paths if `nonResourceURLs` is there. */
-export interface AccessRule {
+export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
@@ -89,7 +89,7 @@ export interface AccessRule {
 
 /** What somebody may do in a namespace, as far as an authorizer can tell. */
 export interface KnownRules {
-  readonly rules: readonly AccessRule[];
+  readonly rules: readonly PolicyRule[];
   /** There may be more that this authorizer cannot list. */
   readonly incomplete: boolean;
   /** "" if nothing went wrong. */
@@ -97,7 +97,7 @@ export interface KnownRules {
 }
 
 export interface Authorizer {
-  authorize(attributes: Attributes): Awaitable<Decision>;
+  authorize(attributes: AuthorizationAttributes): Awaitable<Decision>;
   /** Absent where decisions do not follow from rules. */
   rules?(user: User, namespace: string): KnownRules;
 }

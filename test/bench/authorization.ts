@@ -2,17 +2,23 @@
  * `npm run bench:authorization`: what finding out who asks and whether he may costs a request, for
  * a token that has been seen before, among 2,000 roles and 5,000 bindings.
  */
-import { CachedTokens, TokenCacheFigures, Tokens, TokenFile, Union } from "#authn";
-import { firstOpinion, masters, Rbac } from "#authz";
+import {
+  TokenCache,
+  TokenCacheMetrics,
+  UnionTokenAuthenticator,
+  TokenFileAuthenticator,
+  UnionAuthenticator,
+} from "#authn";
+import { unionAuthorizer, superuserAuthorizer, RbacAuthorizer } from "#authz";
 import { systemClock } from "#base";
 import { kubernetes } from "#meta";
-import { type Attributes, type Credentials, noInstruments } from "#request";
+import { type AuthorizationAttributes, type Credentials, noInstruments } from "#request";
 
 const rounds = 100_000;
 const batch = 100;
 
-function manyBindings(): Rbac {
-  const rbac = new Rbac("rbac.example.org");
+function manyBindings(): RbacAuthorizer {
+  const rbac = new RbacAuthorizer("rbac.example.org");
   for (let n = 0; n < 2000; n++) {
     const resources = [`things${n % 50}`, "configmaps"];
     const rules = [{ verbs: ["get"], apiGroups: [""], resources }];
@@ -31,14 +37,18 @@ function manyBindings(): Rbac {
 }
 
 /** The second file stands for kinds of tokens whose check is costly, which are remembered. */
-function authenticator(): Union {
-  const listed = new TokenFile('admin,admin,1,"system:masters"');
-  const figures = new TokenCacheFigures(noInstruments);
-  const known = new TokenFile('warm,u7,7,"g1,g2"');
-  const costly = { owner: async (token: string) => known.owner(token) };
-  const remembered = new CachedTokens(costly, { clock: systemClock, figures, goodMs: 500 });
-  const tokens = new Tokens([listed, remembered], ["https://kubernetes.default.svc"], kubernetes);
-  return new Union({ authenticators: [tokens], anonymous: () => true });
+function authenticator(): UnionAuthenticator {
+  const listed = new TokenFileAuthenticator('admin,admin,1,"system:masters"');
+  const figures = new TokenCacheMetrics(noInstruments);
+  const known = new TokenFileAuthenticator('warm,u7,7,"g1,g2"');
+  const costly = { authenticateToken: async (token: string) => known.authenticateToken(token) };
+  const remembered = new TokenCache(costly, { clock: systemClock, figures, goodMs: 500 });
+  const tokens = new UnionTokenAuthenticator(
+    [listed, remembered],
+    ["https://kubernetes.default.svc"],
+    kubernetes,
+  );
+  return new UnionAuthenticator({ authenticators: [tokens], anonymous: () => true });
 }
 
 const credentials: Credentials = {
@@ -47,7 +57,7 @@ const credentials: Credentials = {
   path: "/api/v1/namespaces/ns7/configmaps",
   headersBelow: () => new Map(),
 };
-const request: Attributes["request"] = {
+const request: AuthorizationAttributes["request"] = {
   isResource: true,
   path: "/api/v1/namespaces/ns7/configmaps",
   verb: "list",
@@ -62,7 +72,7 @@ const request: Attributes["request"] = {
 };
 
 const who = authenticator();
-const rbac = firstOpinion([masters, manyBindings()]);
+const rbac = unionAuthorizer([superuserAuthorizer, manyBindings()]);
 for (const round of ["warm-up", "measured"]) {
   const spent = { authentication: 0, authorization: 0 };
   for (let n = 0; n < rounds; n += batch) {

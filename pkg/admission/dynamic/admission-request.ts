@@ -1,10 +1,10 @@
 import type { Resource } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import type { Reviewed } from "./versioned-attributes.ts";
+import type { VersionedAttributes } from "./versioned-attributes.ts";
 import type { Json } from "./versions.ts";
 
 /** An AdmissionRequest without uid and objects, its fields in the order of the wire. */
-export function admissionRequest(reviewed: Reviewed, as: Resource): Json {
+export function admissionRequest(reviewed: VersionedAttributes, as: Resource): Json {
   const { attributes, resource, subresource, name, namespace, operation } = reviewed;
   const below = subresource === "" ? {} : { subResource: subresource };
   const asked = subresource === "" ? {} : { requestSubResource: subresource };
@@ -23,7 +23,7 @@ export function admissionRequest(reviewed: Reviewed, as: Resource): Json {
 }
 
 /** The rest of the request, behind its objects. */
-export function requestTail({ attributes }: Reviewed, api: string): Json {
+export function requestTail({ attributes }: VersionedAttributes, api: string): Json {
   const { dryRun, options } = attributes;
   if (options === undefined) return { dryRun, options: null };
   const { kind, ...given } = options;

@@ -1,5 +1,5 @@
 import { compileExpression, type ExpressionPlace, type ExpressionScope } from "#api";
-import { BudgetSpent, type Evaluation, type Expression } from "./evaluation.ts";
+import { CostBudgetError, type Evaluation, type Expression } from "./evaluation.ts";
 
 /** Compiles an expression as it is told in a configuration; one that does not compile says why. */
 export function expressionOf(
@@ -29,7 +29,7 @@ export async function meetsConditions(
       if (error !== undefined) errors.add(error);
       else if (value === false) return { met: false };
     } catch (fault) {
-      if (!(fault instanceof BudgetSpent)) throw fault;
+      if (!(fault instanceof CostBudgetError)) throw fault;
       return { error: fault.message };
     }
   }

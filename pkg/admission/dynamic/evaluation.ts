@@ -9,7 +9,7 @@ import {
   type Value,
 } from "#cel";
 import type { Authorizer, User } from "#request";
-import type { Reviewed } from "./versioned-attributes.ts";
+import type { VersionedAttributes } from "./versioned-attributes.ts";
 
 /** A compiled expression, or why it is none. */
 export interface Expression {
@@ -23,7 +23,7 @@ export interface Variable extends Expression {
 }
 
 /** The expressions of one configuration have spent together what they may. */
-export class BudgetSpent extends Error {
+export class CostBudgetError extends Error {
   override readonly name = "BudgetSpent";
   constructor() {
     super(
@@ -79,7 +79,7 @@ export class Evaluation {
 
   #spend(cost: number): void {
     this.#left -= cost;
-    if (this.#left < 0) throw new BudgetSpent();
+    if (this.#left < 0) throw new CostBudgetError();
   }
 
   #lazily(variables: readonly Variable[]): object {
@@ -109,7 +109,10 @@ export class Evaluation {
 }
 
 /** Questions of expressions, asked for the user of the request. */
-export function inquiryOf({ attributes }: Reviewed, authorizer: Authorizer): Inquiry {
+export function authorizationRequest(
+  { attributes }: VersionedAttributes,
+  authorizer: Authorizer,
+): Inquiry {
   const { user } = attributes.target;
   return new Inquiry(async (question) => {
     const decision = await authorizer.authorize(accessOf(question, user));
@@ -143,7 +146,7 @@ function accountUser({ namespace, name }: { readonly namespace: string; readonly
 }
 
 /** `authorizer` and `authorizer.requestResource`. */
-export function authorizerBindings({ oracle }: Inquiry, reviewed: Reviewed) {
+export function authorizerBindings({ oracle }: Inquiry, reviewed: VersionedAttributes) {
   const { resource, subresource, namespace, name } = reviewed;
   const { group, plural } = resource;
   return {

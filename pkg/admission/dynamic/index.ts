@@ -5,13 +5,13 @@ export {
   authorizerBindings,
   Evaluation,
   type Expression,
-  BudgetSpent,
-  inquiryOf,
+  CostBudgetError,
+  authorizationRequest,
   type Variable,
 } from "./evaluation.ts";
 export { FollowedKind } from "./followed-kind.ts";
 export { matchedAs, type Matching, MatchIndex } from "./match-index.ts";
-export { Reviewed, type ReviewedParts } from "./versioned-attributes.ts";
+export { VersionedAttributes, type VersionedAttributesOptions } from "./versioned-attributes.ts";
 export type { Rule } from "./rules.ts";
 export { type Json, shown } from "./versions.ts";
 export { namespacesSelect, objectsSelect, type Selectors, selectorsOf } from "./selectors.ts";

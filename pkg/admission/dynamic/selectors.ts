@@ -1,6 +1,6 @@
 import { type LabelSelector, notFound, selectorFromLabelSelector } from "#meta";
-import type { Objects } from "../objects.ts";
-import type { Reviewed } from "./versioned-attributes.ts";
+import type { ObjectReader } from "../objects.ts";
+import type { VersionedAttributes } from "./versioned-attributes.ts";
 
 /** Label selectors of a configuration, ready for use. */
 export interface Selectors {
@@ -22,7 +22,10 @@ export function selectorsOf({ namespaceSelector, objectSelector }: Selecting): S
 }
 
 /** Old or new labels will do; what can have no labels is meant by no selector but an empty one. */
-export function objectsSelect({ objects }: Selectors, { attributes }: Reviewed): boolean {
+export function objectsSelect(
+  { objects }: Selectors,
+  { attributes }: VersionedAttributes,
+): boolean {
   if (objects.empty) return true;
   return [attributes.object, attributes.old].some(
     (object) => object?.metadata !== undefined && objects.matches(object.metadata.labels ?? {}),
@@ -35,8 +38,8 @@ export function objectsSelect({ objects }: Selectors, { attributes }: Reviewed):
  */
 export async function namespacesSelect(
   { namespaces }: Selectors,
-  reviewed: Reviewed,
-  objects: Objects,
+  reviewed: VersionedAttributes,
+  objects: ObjectReader,
 ): Promise<boolean> {
   if (namespaces.empty) return true;
   if (reviewed.namespace === "" && !reviewed.isNamespace) return true;
@@ -44,8 +47,8 @@ export async function namespacesSelect(
 }
 
 async function namespaceLabels(
-  { attributes, isNamespace, subresource, namespace }: Reviewed,
-  objects: Objects,
+  { attributes, isNamespace, subresource, namespace }: VersionedAttributes,
+  objects: ObjectReader,
 ): Promise<Readonly<Record<string, string>>> {
   if (isNamespace && subresource === "" && attributes.object !== undefined) {
     return attributes.object.metadata.labels ?? {};

@@ -10,7 +10,7 @@ import {
   spokenKind,
 } from "./versions.ts";
 
-export interface ReviewedParts {
+export interface VersionedAttributesOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly gates: (name: string) => boolean;
@@ -24,7 +24,7 @@ export type Side = "object" | "old";
  * its objects in whichever version they ask for. Objects are printed once per version, and again
  * when somebody has changed them.
  */
-export class Reviewed {
+export class VersionedAttributes {
   readonly operation: string;
   readonly resource: Resource;
   readonly subresource: string;
@@ -36,7 +36,7 @@ export class Reviewed {
 
   constructor(
     readonly attributes: AdmissionAttributes,
-    private readonly parts: ReviewedParts,
+    private readonly parts: VersionedAttributesOptions,
   ) {
     const { target, object, operation } = attributes;
     this.operation = operation.toUpperCase();

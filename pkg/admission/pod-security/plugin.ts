@@ -3,7 +3,7 @@ import { deepEqual } from "#base";
 import { type Domain, invalid, resolve } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import { Path, Problems } from "#schema";
-import { isFor, type Objects, refuse } from "../objects.ts";
+import { isFor, type ObjectReader, refuse } from "../objects.ts";
 import { baseline, type CheckedPod } from "./baseline.ts";
 import { lax, type NamespacePolicy, policyOf, type Standard, standardText } from "./policy.ts";
 import { restricted } from "./restricted.ts";
@@ -27,7 +27,7 @@ export const laxDefaults: PodSecurityDefaults = {
 };
 
 export interface PodSecurityParts {
-  readonly objects: Objects;
+  readonly objects: ObjectReader;
   readonly domain: Domain;
   readonly defaults: PodSecurityDefaults;
 }

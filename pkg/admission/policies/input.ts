@@ -6,47 +6,47 @@ import {
   admissionRequest,
   authorizerBindings,
   Evaluation,
-  inquiryOf,
+  authorizationRequest,
   type Json,
   matchedAs,
   meetsConditions,
   namespacesSelect,
   objectsSelect,
   requestTail,
-  Reviewed,
-  type ReviewedParts,
+  VersionedAttributes,
+  type VersionedAttributesOptions,
 } from "../dynamic/index.ts";
-import type { Objects } from "../objects.ts";
-import type { Bound, Candidates, CompiledPolicy, Policy } from "./policy.ts";
+import type { ObjectReader } from "../objects.ts";
+import type { BoundPolicy, Candidates, CompiledPolicy, Policy } from "./policy.ts";
 
-export interface PolicyParts extends ReviewedParts {
-  readonly objects: Objects;
+export interface PolicyParts extends VersionedAttributesOptions {
+  readonly objects: ObjectReader;
   readonly authorizer: Authorizer;
   readonly instruments?: Instruments;
 }
 
 /** A bound policy that is about a request, with the object in the version of `as`. */
-export interface Concerned<P extends Policy> extends Bound<P> {
+export interface MatchedPolicy<P extends Policy> extends BoundPolicy<P> {
   readonly as: Resource;
 }
 
 /** One request as the expressions of policies see it. */
 export class PolicyInput {
-  readonly reviewed: Reviewed;
+  readonly reviewed: VersionedAttributes;
   readonly #inquiry: Inquiry;
 
   constructor(
     readonly attributes: AdmissionAttributes,
     private readonly parts: PolicyParts,
   ) {
-    this.reviewed = new Reviewed(attributes, parts);
-    this.#inquiry = inquiryOf(this.reviewed, parts.authorizer);
+    this.reviewed = new VersionedAttributes(attributes, parts);
+    this.#inquiry = authorizationRequest(this.reviewed, parts.authorizer);
   }
 
   /** Undefined where the policy or its binding is not about the request. Throws StatusError. */
   async concerned<P extends Policy>(
     candidate: Candidates<P>[number],
-  ): Promise<Concerned<P> | undefined> {
+  ): Promise<MatchedPolicy<P> | undefined> {
     const { reviewed, parts } = this;
     const { entry } = candidate;
     const as = matchedAs(candidate, reviewed.name);

@@ -12,10 +12,10 @@ import { jsonPatch, PatchFault, type Resource } from "#meta";
 import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
 import { noInstruments } from "#request";
 import { DecodeFault } from "#schema";
-import { BudgetSpent, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
+import { CostBudgetError, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
 import { countPolicy } from "../metrics.ts";
-import type { Rounds } from "../reinvocation.ts";
-import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
+import type { ReinvocationContext } from "../reinvocation.ts";
+import { type MatchedPolicy, PolicyInput, type PolicyParts } from "./input.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
 import {
   type Candidates,
@@ -38,7 +38,7 @@ interface MutatingPolicy extends Policy {
   };
 }
 
-type Mutating = Concerned<MutatingPolicy>;
+type Mutating = MatchedPolicy<MutatingPolicy>;
 
 interface Mutation {
   readonly place: "applyConfiguration" | "jsonPatch";
@@ -74,7 +74,7 @@ export class MutatingPolicies {
   }
 
   /** One after another, each seeing what those before have made of the object. */
-  mutate(attributes: AdmissionAttributes, rounds: Rounds): ReturnType<Admit> {
+  mutate(attributes: AdmissionAttributes, rounds: ReinvocationContext): ReturnType<Admit> {
     const { operation } = attributes;
     if (operation !== "create" && operation !== "update") return undefined;
     const candidates = this.#set.candidates(attributes);
@@ -84,10 +84,10 @@ export class MutatingPolicies {
   async #mutateByAll(
     candidates: Candidates<MutatingPolicy>,
     attributes: AdmissionAttributes,
-    rounds: Rounds,
+    rounds: ReinvocationContext,
   ): Promise<readonly string[]> {
     const { object } = attributes;
-    const memory = rounds.memory("policies");
+    const memory = rounds.stateOf("policies");
     if (rounds.round > 0) memory.enter(object);
     const input = new PolicyInput(attributes, this.parts);
     for (const candidate of candidates) {
@@ -97,7 +97,7 @@ export class MutatingPolicies {
       if (rounds.round > 0 && !memory.isDue(binding)) continue;
       if (await this.#mutateBy(concerned, input)) {
         memory.changed();
-        rounds.repeat();
+        rounds.requestReinvocation();
       }
       if (policy.spec.reinvocationPolicy === "IfNeeded") memory.asked(binding);
     }
@@ -183,7 +183,7 @@ function merged(as: Resource, before: Json, wanted: Json): Json {
 }
 
 function inWords(fault: unknown): unknown {
-  const known = [CelFault, BudgetSpent, PatchFault, DecodeFault, ElementFault];
+  const known = [CelFault, CostBudgetError, PatchFault, DecodeFault, ElementFault];
   if (!known.some((type) => fault instanceof type)) return fault;
   return new MutationFault((fault as Error).message);
 }

@@ -1,9 +1,9 @@
 import { memoize } from "#base";
 import { type Resource, selectorFromLabelSelector } from "#meta";
-import type { Json, Reviewed } from "../dynamic/index.ts";
+import type { Json, VersionedAttributes } from "../dynamic/index.ts";
 import { shown } from "../dynamic/index.ts";
-import type { Objects } from "../objects.ts";
-import type { Bound, Policy } from "./policy.ts";
+import type { ObjectReader } from "../objects.ts";
+import type { BoundPolicy, Policy } from "./policy.ts";
 
 /** A policy or binding cannot be used as it is; the message begins with which of them. */
 export class ParamsFault extends Error {
@@ -23,9 +23,12 @@ const paramsIn = memoize((resource: Resource) =>
  * ParamsFault.
  */
 export async function paramsOf(
-  { policy, binding }: Bound<Policy>,
-  reviewed: Reviewed,
-  { objects, resource }: { readonly objects: Objects; readonly resource: Resource | undefined },
+  { policy, binding }: BoundPolicy<Policy>,
+  reviewed: VersionedAttributes,
+  {
+    objects,
+    resource,
+  }: { readonly objects: ObjectReader; readonly resource: Resource | undefined },
 ): Promise<readonly (Json | null)[]> {
   const { paramRef } = binding.spec;
   if (resource === undefined || policy.spec.paramKind === undefined) return [null];
@@ -48,7 +51,7 @@ export async function paramsOf(
   return Promise.all(params.map(paramsIn(resource)));
 }
 
-function namespaceOf(named: string, { kind }: Resource, reviewed: Reviewed): string {
+function namespaceOf(named: string, { kind }: Resource, reviewed: VersionedAttributes): string {
   if (kind.scope === "Cluster") {
     if (named === "") return "";
     throw wrong("paramRef.namespace must not be provided for a cluster-scoped `paramKind`");

@@ -56,7 +56,7 @@ export interface Binding extends ApiObject {
 }
 
 /** A policy with one of its bindings, ready for use. */
-export interface Bound<P extends Policy> {
+export interface BoundPolicy<P extends Policy> {
   readonly policy: P;
   readonly binding: Binding;
   /** Both must select. */
@@ -64,14 +64,14 @@ export interface Bound<P extends Policy> {
 }
 
 /** Bound policies with how each of them may be about a request. */
-export type Candidates<P extends Policy> = ReturnType<MatchIndex<Bound<P>>["candidates"]>;
+export type Candidates<P extends Policy> = ReturnType<MatchIndex<BoundPolicy<P>>["candidates"]>;
 
 /** The policies of one sort that are bound, by their names and those of their bindings. */
 export class PolicySet<P extends Policy> {
   readonly #policies: FollowedKind<P>;
   readonly #bindings: FollowedKind<Binding>;
   #from: readonly unknown[] = [];
-  #index: MatchIndex<Bound<P>> | undefined;
+  #index: MatchIndex<BoundPolicy<P>> | undefined;
 
   constructor(
     sort: "validating" | "mutating",
@@ -93,7 +93,7 @@ export class PolicySet<P extends Policy> {
     return this.#matching().candidates(aim);
   }
 
-  #matching(): MatchIndex<Bound<P>> {
+  #matching(): MatchIndex<BoundPolicy<P>> {
     const from = [this.#policies.all, this.#bindings.all];
     if (this.#index === undefined || from.some((all, at) => all !== this.#from[at])) {
       this.#index = new MatchIndex(this.#bound(), matchingsOf, this.catalog);
@@ -102,7 +102,7 @@ export class PolicySet<P extends Policy> {
     return this.#index;
   }
 
-  #bound(): readonly Bound<P>[] {
+  #bound(): readonly BoundPolicy<P>[] {
     const byPolicy = new Map<string, Binding[]>();
     for (const binding of this.#bindings.all) {
       const { policyName = "" } = binding.spec;
@@ -122,7 +122,7 @@ export class PolicySet<P extends Policy> {
   }
 }
 
-function matchingsOf({ policy, binding }: Bound<Policy>): readonly Matching[] {
+function matchingsOf({ policy, binding }: BoundPolicy<Policy>): readonly Matching[] {
   const all = [policy.spec.matchConstraints ?? {}, binding.spec.matchResources];
   return all.flatMap((resources) => {
     if (resources === undefined) return [];

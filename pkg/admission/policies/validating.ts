@@ -2,8 +2,8 @@
 import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
 import { type Instruments, noInstruments } from "#request";
 import { countPolicy } from "../metrics.ts";
-import { carrying } from "../reinvocation.ts";
-import { type Concerned, PolicyInput, type PolicyParts } from "./input.ts";
+import { withEarlierWarnings } from "../reinvocation.ts";
+import { type MatchedPolicy, PolicyInput, type PolicyParts } from "./input.ts";
 import { ParamsFault, paramsOf } from "./params.ts";
 import { type Candidates, paramResource, PolicySet, unknownKind } from "./policy.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "./validation.ts";
 import { PolicyVerdict } from "./verdict.ts";
 
-type Validating = Concerned<ValidatingPolicy>;
+type Validating = MatchedPolicy<ValidatingPolicy>;
 
 export class ValidatingPolicies {
   readonly #set: PolicySet<ValidatingPolicy>;
@@ -41,7 +41,7 @@ export class ValidatingPolicies {
   ): Promise<readonly string[]> {
     const input = new PolicyInput(attributes, this.parts);
     const verdict = new PolicyVerdict();
-    await carrying(verdict.warnings, async () => {
+    await withEarlierWarnings(verdict.warnings, async () => {
       for (const candidate of candidates) {
         const concerned = await input.concerned(candidate);
         if (concerned !== undefined) await this.#judge(concerned, input, verdict);

@@ -1,5 +1,10 @@
 import { memoize } from "#base";
-import { BudgetSpent, type Evaluation, type Expression, expressionOf } from "../dynamic/index.ts";
+import {
+  CostBudgetError,
+  type Evaluation,
+  type Expression,
+  expressionOf,
+} from "../dynamic/index.ts";
 import { type CompiledPolicy, compiledPolicy, type Policy } from "./policy.ts";
 
 export interface ValidatingPolicy extends Policy {
@@ -84,7 +89,7 @@ export async function failuresOf(
       else if (value !== true) failed.push({ validation, index });
     }
   } catch (fault) {
-    if (fault instanceof BudgetSpent) return [errorAt(0, fault.message)];
+    if (fault instanceof CostBudgetError) return [errorAt(0, fault.message)];
     throw fault;
   }
   for (const { validation, index } of failed) {
@@ -108,7 +113,7 @@ async function failureOf(
     const told = made || message || `failed expression: ${condition.text.trim()}`;
     return { index, message: told, reason, isError: false };
   } catch (fault) {
-    if (!(fault instanceof BudgetSpent)) throw fault;
+    if (!(fault instanceof CostBudgetError)) throw fault;
     return errorAt(index, `failed messageExpression: ${fault.message}`);
   }
 }
@@ -139,7 +144,7 @@ export async function notedBy({ annotations }: Compiled, evaluation: Evaluation)
       if (error !== undefined) errors.push(error);
       else if (typeof value === "string" && value.trim() !== "") values.push([key, value.trim()]);
     } catch (fault) {
-      if (!(fault instanceof BudgetSpent)) throw fault;
+      if (!(fault instanceof CostBudgetError)) throw fault;
       return { values, errors: [...errors, fault.message] };
     }
   }

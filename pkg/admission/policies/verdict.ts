@@ -1,7 +1,7 @@
 import { StatusError } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { refuse } from "../objects.ts";
-import type { Bound } from "./policy.ts";
+import type { BoundPolicy } from "./policy.ts";
 import type { Failure, ValidatingPolicy } from "./validation.ts";
 
 const codes: Readonly<Record<string, number>> = {
@@ -33,7 +33,7 @@ export class PolicyVerdict {
     this.#denials.push({ message: denied, reason: "Invalid" });
   }
 
-  failed({ policy, binding }: Bound<ValidatingPolicy>, failure: Failure): void {
+  failed({ policy, binding }: BoundPolicy<ValidatingPolicy>, failure: Failure): void {
     const { validationActions = [] } = binding.spec;
     const [policyName, bindingName] = [policy.metadata.name, binding.metadata.name];
     const of = `ValidatingAdmissionPolicy '${policyName}' with binding '${bindingName}'`;

@@ -9,10 +9,10 @@ import {
   type Tracer,
   webhookPlace,
 } from "#request";
-import type { Reviewed } from "../dynamic/index.ts";
-import type { Objects } from "../objects.ts";
+import type { VersionedAttributes } from "../dynamic/index.ts";
+import type { ObjectReader } from "../objects.ts";
 import type { Hook } from "./hook.ts";
-import { refusal } from "./refusal.ts";
+import { webhookRejection } from "./refusal.ts";
 import { reviewOf, type Verdict, verdictOf } from "./review.ts";
 
 /** A webhook could not be asked, or has answered nonsense; whether that matters is configured. */
@@ -21,7 +21,7 @@ export class CallingFault extends Error {
 }
 
 export interface CallerParts {
-  readonly objects: Objects;
+  readonly objects: ObjectReader;
   readonly api: string;
   /** Records calls. */
   readonly tracer?: Tracer | undefined;
@@ -50,7 +50,7 @@ export class Caller {
    * What the webhook says of a request that it allows. Throws StatusError where it does not, and
    * CallingFault.
    */
-  async ask(hook: Hook, reviewed: Reviewed, as: Resource): Promise<Verdict> {
+  async ask(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<Verdict> {
     const { dryRun, target } = reviewed.attributes;
     if (dryRun && !harmless.includes(hook.spec.sideEffects ?? "")) {
       throw badRequest(`admission webhook ${quoted(hook)} does not support dry run`);
@@ -59,7 +59,7 @@ export class Caller {
     for (const [key, value] of verdict.annotations) {
       target.notes?.annotate(`${hook.name}/${key}`, value);
     }
-    if (!verdict.allowed) throw refusal(hook.name, verdict.result, verdict.warnings);
+    if (!verdict.allowed) throw webhookRejection(hook.name, verdict.result, verdict.warnings);
     return verdict;
   }
 
@@ -68,7 +68,7 @@ export class Caller {
     this.#agent.destroy();
   }
 
-  async #called(hook: Hook, reviewed: Reviewed, as: Resource): Promise<Verdict> {
+  async #called(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<Verdict> {
     const { clientConfig, timeoutSeconds = usualTimeoutSeconds } = hook.spec;
     const { life } = reviewed.attributes.target;
     const { signal } = life;

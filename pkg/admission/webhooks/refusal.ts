@@ -1,17 +1,17 @@
 import { type Status, type StatusCause, StatusError } from "#meta";
 
 /** A webhook was asked, and said no. */
-export class Refusal extends StatusError {}
+export class WebhookRejection extends StatusError {}
 
 /**
  * The refusal of a webhook as its client sees it. Only what a Status has is taken over, and it is
  * always a failure.
  */
-export function refusal(
+export function webhookRejection(
   webhook: string,
   result: Readonly<Record<string, unknown>> = {},
   warnings: readonly string[],
-): Refusal {
+): WebhookRejection {
   const { message, reason, code, details } = result;
   const denied = `admission webhook ${JSON.stringify(webhook)} denied the request`;
   const why = [message, reason].find((text) => typeof text === "string" && text !== "");
@@ -26,7 +26,7 @@ export function refusal(
     ...(known === undefined ? {} : { details: known }),
     code: isFailure(code) ? code : 400,
   };
-  return new Refusal(status, {}, warnings);
+  return new WebhookRejection(status, {}, warnings);
 }
 
 /** Codes beyond what HTTP has could not be sent. */

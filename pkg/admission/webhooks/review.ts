@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { escapeHtml, type Resource } from "#meta";
 import { CallFault } from "#request";
-import { admissionRequest, requestTail, type Reviewed } from "../dynamic/index.ts";
+import { admissionRequest, requestTail, type VersionedAttributes } from "../dynamic/index.ts";
 
 /** An AdmissionReview that is to be sent. */
 export interface Review {
@@ -17,7 +17,7 @@ const mostWarnings = 256;
 
 /** In the first version of those that both sides know. Throws CallFault if there is none. */
 export async function reviewOf(
-  reviewed: Reviewed,
+  reviewed: VersionedAttributes,
   as: Resource,
   { versions, api }: { readonly versions: readonly string[]; readonly api: string },
 ): Promise<Review> {

@@ -18,26 +18,26 @@ import {
   authorizerBindings,
   Evaluation,
   FollowedKind,
-  inquiryOf,
+  authorizationRequest,
   matchedAs,
   MatchIndex,
   meetsConditions,
   namespacesSelect,
   objectsSelect,
   requestTail,
-  Reviewed,
-  type ReviewedParts,
+  VersionedAttributes,
+  type VersionedAttributesOptions,
 } from "../dynamic/index.ts";
-import type { Objects } from "../objects.ts";
+import type { ObjectReader } from "../objects.ts";
 import { type AskedWebhook, countWebhook } from "../metrics.ts";
-import { carrying, type Rounds } from "../reinvocation.ts";
+import { withEarlierWarnings, type ReinvocationContext } from "../reinvocation.ts";
 import { Caller, CallingFault } from "./caller.ts";
 import { type Hook, hooksOf, type WebhookConfiguration } from "./hook.ts";
-import { Refusal } from "./refusal.ts";
+import { WebhookRejection } from "./refusal.ts";
 import type { Verdict } from "./review.ts";
 
-export interface WebhookParts extends ReviewedParts {
-  readonly objects: Objects;
+export interface WebhookParts extends VersionedAttributesOptions {
+  readonly objects: ObjectReader;
   readonly authorizer: Authorizer;
   /** Records calls. */
   readonly tracer?: Tracer;
@@ -104,7 +104,7 @@ export class Webhooks {
   }
 
   /** One after another, each seeing what those before have made of the object. */
-  mutate(attributes: AdmissionAttributes, rounds: Rounds): ReturnType<Admit> {
+  mutate(attributes: AdmissionAttributes, rounds: ReinvocationContext): ReturnType<Admit> {
     const candidates = candidatesFor(this.#mutating, attributes);
     return candidates.length === 0 ? undefined : this.#mutateBy(candidates, attributes, rounds);
   }
@@ -112,20 +112,20 @@ export class Webhooks {
   async #mutateBy(
     candidates: Candidates,
     attributes: AdmissionAttributes,
-    rounds: Rounds,
+    rounds: ReinvocationContext,
   ): Promise<readonly string[]> {
-    const memory = rounds.memory("webhooks");
+    const memory = rounds.stateOf("webhooks");
     if (rounds.round > 0) memory.enter(attributes.object);
     const warnings: string[] = [];
-    const reviewed = new Reviewed(attributes, this.parts);
-    await carrying(warnings, async () => {
+    const reviewed = new VersionedAttributes(attributes, this.parts);
+    await withEarlierWarnings(warnings, async () => {
       for (const candidate of candidates) {
         const { hook } = candidate.entry;
         const due = await this.#due(candidate, reviewed);
         if (due === undefined || (rounds.round > 0 && !memory.isDue(hook))) continue;
         if (await this.#change(due, reviewed, { rounds, warnings })) {
           memory.changed();
-          rounds.repeat();
+          rounds.requestReinvocation();
         }
         if (hook.spec.reinvocationPolicy === "IfNeeded") memory.asked(hook);
       }
@@ -144,7 +144,7 @@ export class Webhooks {
     candidates: Candidates,
     attributes: AdmissionAttributes,
   ): Promise<readonly string[]> {
-    const reviewed = new Reviewed(attributes, this.parts);
+    const reviewed = new VersionedAttributes(attributes, this.parts);
     const due: Due[] = [];
     for (const candidate of candidates) {
       const found = await this.#due(candidate, reviewed);
@@ -159,14 +159,17 @@ export class Webhooks {
     });
     const outcomes = await Promise.allSettled(asked);
     const refused = outcomes.find((outcome) => outcome.status === "rejected");
-    await carrying(warnings, async () => {
+    await withEarlierWarnings(warnings, async () => {
       if (refused !== undefined) throw refused.reason;
     });
     return warnings;
   }
 
   /** Undefined where the webhook has nothing to do with the request. Throws StatusError. */
-  async #due(candidate: Candidates[number], reviewed: Reviewed): Promise<Due | undefined> {
+  async #due(
+    candidate: Candidates[number],
+    reviewed: VersionedAttributes,
+  ): Promise<Due | undefined> {
     const { hook, index } = candidate.entry;
     const as = matchedAs(candidate, reviewed.name);
     if (as === undefined || !objectsSelect(hook.selectors, reviewed)) return undefined;
@@ -174,9 +177,9 @@ export class Webhooks {
     return (await this.#meets(hook, reviewed, as)) ? { hook, index, as } : undefined;
   }
 
-  async #meets(hook: Hook, reviewed: Reviewed, as: Resource): Promise<boolean> {
+  async #meets(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<boolean> {
     if (hook.conditions.length === 0) return true;
-    const inquiry = inquiryOf(reviewed, this.parts.authorizer);
+    const inquiry = authorizationRequest(reviewed, this.parts.authorizer);
     const { api } = this.parts.catalog.domain;
     const bindings = {
       object: (await reviewed.value("object", as)) ?? null,
@@ -195,8 +198,8 @@ export class Webhooks {
   /** Whether the webhook has changed the object. */
   async #change(
     due: Due,
-    reviewed: Reviewed,
-    { rounds, warnings }: { readonly rounds: Rounds; readonly warnings: string[] },
+    reviewed: VersionedAttributes,
+    { rounds, warnings }: { readonly rounds: ReinvocationContext; readonly warnings: string[] },
   ): Promise<boolean> {
     const { hook, index, as } = due;
     const { round } = rounds;
@@ -222,7 +225,7 @@ export class Webhooks {
   /** Does what a webhook's verdict asks for. One that cannot be asked may be let pass. */
   async #asked(
     { hook, index, as }: Due,
-    reviewed: Reviewed,
+    reviewed: VersionedAttributes,
     { type, round }: Asking,
     obey: (verdict: Verdict) => Promise<void>,
   ): Promise<void> {
@@ -259,7 +262,7 @@ function outcomeOf(error: unknown, { failsOpen }: Hook): Outcome {
     const code = unreachable;
     return failsOpen ? { code, failedOpen: true } : { code, refusal: "calling_webhook_error" };
   }
-  if (error instanceof Refusal) return { code: error.code, refusal: "no_error" };
+  if (error instanceof WebhookRejection) return { code: error.code, refusal: "no_error" };
   return { code: 0, refusal: "apiserver_internal_error" };
 }
 
@@ -289,7 +292,7 @@ function candidatesFor(set: HookSet, { operation, target }: AdmissionAttributes)
 
 async function patched(
   hook: Hook,
-  reviewed: Reviewed,
+  reviewed: VersionedAttributes,
   { as, patch }: { readonly as: Resource; readonly patch: readonly object[] },
 ): Promise<boolean> {
   if (patch.length === 0) return false;

@@ -4,11 +4,11 @@ import { kubernetes, StatusError } from "#meta";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import type { Authenticator, PeerCertificate } from "#request";
 import { CertificateAuthorities } from "./certificate-authorities.ts";
-import { ClientCertificates } from "./client-certificates.ts";
-import { publishedTrust } from "./cluster-authentication-info.ts";
-import { FrontProxy } from "./front-proxy.ts";
+import { ClientCertificateAuthenticator } from "./client-certificates.ts";
+import { mergedAuthenticationInfo } from "./cluster-authentication-info.ts";
+import { RequestHeaderAuthenticator } from "./front-proxy.ts";
 import { type Sent, sent } from "../testing.ts";
-import { Union } from "../union.ts";
+import { UnionAuthenticator } from "../union.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 const day = 86_400_000;
@@ -56,7 +56,7 @@ describe("certificates of clients", () => {
     let clients: Authenticator;
     beforeEach(() => {
       trusted = authorities(users.certificate);
-      clients = new ClientCertificates({ authorities: trusted, domain: kubernetes });
+      clients = new ClientCertificateAuthenticator({ authorities: trusted, domain: kubernetes });
     });
     const ask = async (certificate: PeerCertificate) => clients.authenticate(sent({ certificate }));
 
@@ -121,18 +121,18 @@ describe("certificates of clients", () => {
       "x-remote-extra-acme.com%2fteam": ["a", "b"],
       "x-remote-extra-odd%zz": "c",
     };
-    let union: Union;
+    let union: UnionAuthenticator;
     beforeEach(() => {
-      const front = new FrontProxy({
+      const front = new RequestHeaderAuthenticator({
         authorities: authorities(proxies.certificate),
         allowedNames: ["front-proxy"],
         headers,
       });
-      const clients = new ClientCertificates({
+      const clients = new ClientCertificateAuthenticator({
         authorities: authorities(users.certificate),
         domain: kubernetes,
       });
-      union = new Union({ authenticators: [front, clients], anonymous: () => true });
+      union = new UnionAuthenticator({ authenticators: [front, clients], anonymous: () => true });
     });
 
     it("say who the user is", async () => {
@@ -175,23 +175,26 @@ describe("certificates of clients", () => {
     const headers = { username: ["X-User"], uid: [], group: ["X-Group"], extraPrefix: ["X-E-"] };
     const frontProxy = { ca: proxies.certificate, allowedNames: ["p"], headers };
     const trust = { clientCa: users.certificate, frontProxy };
-    const fresh = publishedTrust(trust, {}, start) as Record<string, string>;
+    const fresh = mergedAuthenticationInfo(trust, {}, start) as Record<string, string>;
     assert.equal(fresh["requestheader-username-headers"], '["X-User"]');
     assert.equal(fresh["requestheader-uid-headers"], "[]");
     assert.equal(fresh["requestheader-allowed-names"], '["p"]');
     assert.equal(fresh["client-ca-file"]?.trim(), users.certificate.trim());
-    assert.deepEqual(publishedTrust(trust, fresh, start), fresh);
+    assert.deepEqual(mergedAuthenticationInfo(trust, fresh, start), fresh);
     const theirs = {
       ...fresh,
       "client-ca-file": proxies.certificate,
       "requestheader-allowed-names": "[]",
       "requestheader-group-headers": '["X-Theirs"]',
     };
-    const both = publishedTrust(trust, theirs, start) as Record<string, string>;
+    const both = mergedAuthenticationInfo(trust, theirs, start) as Record<string, string>;
     assert.equal(both["client-ca-file"]?.match(/BEGIN/g)?.length, 2);
     assert.equal(both["requestheader-allowed-names"], "[]");
     assert.equal(both["requestheader-group-headers"], '["X-Theirs","X-Group"]');
-    const later = publishedTrust(trust, theirs, start + 20 * day) as Record<string, string>;
+    const later = mergedAuthenticationInfo(trust, theirs, start + 20 * day) as Record<
+      string,
+      string
+    >;
     assert.equal(later["client-ca-file"], "");
   });
 });

@@ -3,7 +3,7 @@ import { memoize } from "#base";
 import { type Domain, resolve } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
 import type { CertificateAuthorities } from "./certificate-authorities.ts";
-import { badCredentials } from "../unauthorized.ts";
+import { unauthorized } from "../unauthorized.ts";
 
 /** The attribute of a subject that is the user's uid. */
 const uidAttribute = "1.3.6.1.4.1.57683.2";
@@ -39,16 +39,16 @@ export interface ClientCertificateOptions {
  * Users with certificates: the common name is the user, organizations are groups. A certificate of
  * an unknown authority is a wrong credential and never becomes anonymous.
  */
-export class ClientCertificates implements Authenticator {
+export class ClientCertificateAuthenticator implements Authenticator {
   constructor(private readonly options: ClientCertificateOptions) {}
 
   authenticate({ certificate }: Credentials): User | undefined {
     const own = certificate?.chain[0];
     if (certificate === undefined || own === undefined) return undefined;
-    if (!this.options.authorities.vouchFor(certificate)) throw badCredentials();
+    if (!this.options.authorities.vouchFor(certificate)) throw unauthorized();
     const { commonName, organizations, uids, fingerprint } = subjectOf(own);
     if (commonName === "") return undefined;
-    if (uids.length > 1 || uids[0] === "") throw badCredentials();
+    if (uids.length > 1 || uids[0] === "") throw unauthorized();
     const credential = resolve("authentication.{label}/credential-id", this.options.domain);
     return {
       name: commonName,

@@ -1,16 +1,16 @@
 import type { X509Certificate } from "node:crypto";
 import { parseCertificates } from "./certificate-authorities.ts";
-import type { ProxyHeaders } from "./front-proxy.ts";
+import type { RequestHeaderNames } from "./front-proxy.ts";
 
 /** Whom a server trusts to say who a client is. */
-export interface ClusterTrust {
+export interface ClusterAuthenticationInfo {
   /** PEM of the authorities of client certificates. */
   readonly clientCa: string;
   readonly frontProxy:
     | {
         readonly ca: string;
         readonly allowedNames: readonly string[];
-        readonly headers: ProxyHeaders;
+        readonly headers: RequestHeaderNames;
       }
     | undefined;
 }
@@ -24,7 +24,11 @@ type Data = Readonly<Record<string, string>>;
  * @param present what is there now
  * @param now milliseconds since 1970
  */
-export function publishedTrust({ clientCa, frontProxy }: ClusterTrust, present: Data, now: number) {
+export function mergedAuthenticationInfo(
+  { clientCa, frontProxy }: ClusterAuthenticationInfo,
+  present: Data,
+  now: number,
+) {
   const certificates = (key: string, pem: string) => ({
     [key]: joinedCertificates([present[key] ?? "", pem], now),
   });

@@ -1,31 +1,31 @@
 import { type Authenticator, type Credentials, unescapeKey, type User } from "#request";
 import type { CertificateAuthorities } from "./certificate-authorities.ts";
 import { subjectOf } from "./client-certificates.ts";
-import { badCredentials } from "../unauthorized.ts";
+import { unauthorized } from "../unauthorized.ts";
 
 /** Names of the headers in which a proxy in front of the server says who its client is. */
-export interface ProxyHeaders {
+export interface RequestHeaderNames {
   readonly username: readonly string[];
   readonly uid: readonly string[];
   readonly group: readonly string[];
   readonly extraPrefix: readonly string[];
 }
 
-export interface FrontProxyOptions {
+export interface RequestHeaderOptions {
   readonly authorities: CertificateAuthorities;
   /** Common names that the proxy's certificate may have; empty = any. */
   readonly allowedNames: readonly string[];
-  readonly headers: ProxyHeaders;
+  readonly headers: RequestHeaderNames;
 }
 
 /**
  * Users whom a proxy in front of the server has authenticated. The headers count only beside a
  * certificate of the proxy's own authorities; from anybody else they are ignored.
  */
-export class FrontProxy implements Authenticator {
-  private readonly headers: ProxyHeaders;
+export class RequestHeaderAuthenticator implements Authenticator {
+  private readonly headers: RequestHeaderNames;
 
-  constructor(private readonly options: FrontProxyOptions) {
+  constructor(private readonly options: RequestHeaderOptions) {
     const lower = (names: readonly string[]) => names.map((name) => name.toLowerCase());
     const { username, uid, group, extraPrefix } = options.headers;
     this.headers = {
@@ -45,9 +45,9 @@ export class FrontProxy implements Authenticator {
     const own = certificate?.chain[0];
     if (certificate === undefined || own === undefined) return undefined;
     const { authorities, allowedNames } = this.options;
-    if (!authorities.vouchFor(certificate)) throw badCredentials();
+    if (!authorities.vouchFor(certificate)) throw unauthorized();
     const isAllowed = allowedNames.length === 0 || allowedNames.includes(subjectOf(own).commonName);
-    if (!isAllowed) throw badCredentials();
+    if (!isAllowed) throw unauthorized();
     const [name] = valuesOf(credentials, this.headers.username);
     if (name === undefined) return undefined;
     return {

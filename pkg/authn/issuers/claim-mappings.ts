@@ -5,7 +5,7 @@ import { type Domain, goQuote, resolve } from "#meta";
 import type { User } from "#request";
 import type { Claims } from "../jwt/jwt.ts";
 import { userInfoOf } from "../self-subject-review.ts";
-import { TokenFault } from "../tokens/token-authenticator.ts";
+import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 import type { ClaimMapping, JwtIssuerOptions } from "./configuration.ts";
 import { evaluated, type Rule } from "./expressions.ts";
 
@@ -137,6 +137,6 @@ function textClaim(claims: Claims, name: string, what: string): string {
   return value;
 }
 
-function fault(story: string): TokenFault {
-  return new TokenFault(`oidc: ${story}`);
+function fault(story: string): InvalidTokenError {
+  return new InvalidTokenError(`oidc: ${story}`);
 }

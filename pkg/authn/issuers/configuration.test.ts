@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ConfigurationFault, kubernetes } from "#meta";
-import { TokenFault } from "../tokens/token-authenticator.ts";
+import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 import { userOfClaims } from "./claim-mappings.ts";
 import { readAuthenticationConfiguration } from "./configuration.ts";
 
@@ -108,7 +108,7 @@ describe("users from claims", () => {
     assert.throws(
       () => user(claims, changed),
       (error: unknown) => {
-        assert.ok(error instanceof TokenFault);
+        assert.ok(error instanceof InvalidTokenError);
         assert.match(error.message, message);
         return true;
       },

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "#base";
 import type { Claims } from "../jwt/jwt.ts";
-import { TokenFault } from "../tokens/token-authenticator.ts";
+import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 
 /** Where somebody else tells a claim. */
 interface ClaimSource {
@@ -18,16 +18,17 @@ interface ClaimSource {
 export function sourceOf(claims: Claims, claim: string): ClaimSource | undefined {
   if (Object.hasOwn(claims, claim) || claims["_claim_names"] === undefined) return undefined;
   const names = fieldsOf(claims["_claim_names"]);
-  if (names === undefined) throw new TokenFault("oidc: error parsing distributed claim names");
-  if (claims["_claim_sources"] === undefined) throw new TokenFault("oidc: no claim sources");
+  if (names === undefined)
+    throw new InvalidTokenError("oidc: error parsing distributed claim names");
+  if (claims["_claim_sources"] === undefined) throw new InvalidTokenError("oidc: no claim sources");
   const sources = fieldsOf(claims["_claim_sources"]);
-  if (sources === undefined) throw new TokenFault("oidc: could not parse claim sources");
+  if (sources === undefined) throw new InvalidTokenError("oidc: could not parse claim sources");
   const name = Object.hasOwn(names, claim) ? names[claim] : undefined;
   if (typeof name !== "string") return undefined;
   const source = Object.hasOwn(sources, name) ? fieldsOf(sources[name]) : undefined;
   if (source === undefined) {
     const story = `contained a source ${name} missing in _claims_sources`;
-    throw new TokenFault(`oidc: id token _claim_names ${story}`);
+    throw new InvalidTokenError(`oidc: id token _claim_names ${story}`);
   }
   const { endpoint, access_token: accessToken } = source;
   if (typeof endpoint !== "string" || endpoint === "") return undefined;

@@ -12,9 +12,9 @@ import {
   parseSigningKey,
   type SigningKey,
 } from "../jwt/signing-keys.ts";
-import { TokenFault } from "../tokens/token-authenticator.ts";
+import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 import { jwtIssuerOptions } from "./configuration.ts";
-import { JwtIssuers } from "./jwt-issuers.ts";
+import { JwtAuthenticator } from "./jwt-issuers.ts";
 import { webKeys } from "./json-web-keys.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
@@ -32,7 +32,7 @@ describe("tokens of other issuers", () => {
   let documents: Map<string, unknown>;
   let fetched: string[];
   let reported: string[];
-  let issuers: JwtIssuers;
+  let issuers: JwtAuthenticator;
   let life: AbortController;
 
   before(async () => {
@@ -62,7 +62,7 @@ describe("tokens of other issuers", () => {
     url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     documents.set("/.well-known/openid-configuration", { issuer: url, jwks_uri: `${url}/keys` });
     documents.set("/keys", keySet([rsa]));
-    issuers = new JwtIssuers({
+    issuers = new JwtAuthenticator({
       clock: { now: () => now, monotonic: () => now } as any,
       domain: kubernetes,
       signal: life.signal,
@@ -99,10 +99,10 @@ describe("tokens of other issuers", () => {
     return signToken(claims, key);
   }
 
-  const nameOf = async (text: string) => (await issuers.owner(text))?.user.name;
+  const nameOf = async (text: string) => (await issuers.authenticateToken(text))?.user.name;
   const refused = (text: string, message: RegExp) =>
-    assert.rejects(issuers.owner(text), (error: unknown) => {
-      assert.ok(error instanceof TokenFault, String(error));
+    assert.rejects(issuers.authenticateToken(text), (error: unknown) => {
+      assert.ok(error instanceof InvalidTokenError, String(error));
       assert.match(error.message, message);
       return true;
     });
@@ -126,7 +126,7 @@ describe("tokens of other issuers", () => {
     const leaving = (source: object): string =>
       token({ _claim_names: { groups: "s" }, _claim_sources: { s: source } });
     const at = { endpoint: `${url}/groups`, access_token: "secret" };
-    const groupsOf = async (text: string) => (await issuers.owner(text))?.user.groups;
+    const groupsOf = async (text: string) => (await issuers.authenticateToken(text))?.user.groups;
     let told = token({ groups: ["a", "b"] });
     let shown: string | undefined;
     documents.set("/groups", (response: ServerResponse) => {

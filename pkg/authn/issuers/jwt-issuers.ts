@@ -5,8 +5,8 @@ import { issuerOf } from "../service-accounts/service-account-claims.ts";
 import { schemes } from "../jwt/signing-keys.ts";
 import {
   type TokenAuthenticator,
-  TokenFault,
-  type TokenOwner,
+  InvalidTokenError,
+  type TokenIdentity,
 } from "../tokens/token-authenticator.ts";
 import { userOfClaims } from "./claim-mappings.ts";
 import type { JwtIssuerOptions } from "./configuration.ts";
@@ -14,7 +14,7 @@ import { sourceOf } from "./distributed-claims.ts";
 import { fetchJson, fetchText } from "./fetch-json.ts";
 import { IssuerKeys } from "./issuer-keys.ts";
 
-export interface JwtIssuersOptions {
+export interface JwtAuthenticatorOptions {
   readonly clock: Clock;
   readonly domain: Domain;
   /** Ends all fetching. */
@@ -27,45 +27,45 @@ export interface JwtIssuersOptions {
 const notBeforeLeewaySeconds = 300;
 
 /** Tokens that other parties issue: OpenID Connect, and whoever signs JWTs the same way. */
-export class JwtIssuers implements TokenAuthenticator {
-  private issuers: ReadonlyMap<string, JwtIssuer> = new Map();
+export class JwtAuthenticator implements TokenAuthenticator {
+  private issuers: ReadonlyMap<string, IssuerAuthenticator> = new Map();
 
-  constructor(private readonly options: JwtIssuersOptions) {}
+  constructor(private readonly options: JwtAuthenticatorOptions) {}
 
   /** From now on these are the issuers; the keys of those that stay are fetched anew. */
   replace(issuers: readonly JwtIssuerOptions[]): void {
     this.issuers = new Map(
       issuers.map((issuer) => [
         issuer.configuration.issuer.url ?? "",
-        new JwtIssuer(issuer, this.options),
+        new IssuerAuthenticator(issuer, this.options),
       ]),
     );
   }
 
-  async owner(token: string): Promise<TokenOwner | undefined> {
+  async authenticateToken(token: string): Promise<TokenIdentity | undefined> {
     if (this.issuers.size === 0) return undefined;
-    return this.issuers.get(issuerOf(token) ?? "")?.owner(token);
+    return this.issuers.get(issuerOf(token) ?? "")?.authenticateToken(token);
   }
 }
 
 /** Issuers of distributed claims whose keys are kept, of one issuer of tokens. */
 const mostOthers = 10;
 
-class JwtIssuer {
+class IssuerAuthenticator {
   private readonly url: string;
   /** By issuer: its own, and those of others that its tokens have led to. */
   private readonly keys = new Map<string, IssuerKeys>();
 
   constructor(
     private readonly issuer: JwtIssuerOptions,
-    private readonly options: JwtIssuersOptions,
+    private readonly options: JwtAuthenticatorOptions,
   ) {
     const { url = "", discoveryURL = "" } = issuer.configuration.issuer;
     this.url = url;
     this.keys.set(url, this.keysOf(url, discoveryURL));
   }
 
-  async owner(token: string): Promise<TokenOwner> {
+  async authenticateToken(token: string): Promise<TokenIdentity> {
     const claims = await this.trusted(token, this.url);
     const { claim = "" } = this.issuer.configuration.claimMappings.groups;
     const source = claim === "" ? undefined : sourceOf(claims, claim);
@@ -91,16 +91,18 @@ class JwtIssuer {
     const { signal } = this.options;
     const options = { ca: ca || undefined, signal, token: source.accessToken };
     const token = await fetchText(source.url, options).catch((error: Error) => {
-      throw new TokenFault(`oidc: while getting distributed claim "${claim}": ${error.message}`);
+      throw new InvalidTokenError(
+        `oidc: while getting distributed claim "${claim}": ${error.message}`,
+      );
     });
     const issuer = issuerOf(token.trim());
     if (issuer === undefined) {
-      throw new TokenFault(`oidc: endpoint ${source.url} has no token for claim "${claim}"`);
+      throw new InvalidTokenError(`oidc: endpoint ${source.url} has no token for claim "${claim}"`);
     }
     const claims = await this.trusted(token.trim(), issuer);
     if (Object.hasOwn(claims, claim)) return claims[claim];
     const story = `did not contain claim: ${claim}`;
-    throw new TokenFault(
+    throw new InvalidTokenError(
       `oidc: jwt returned by distributed claim endpoint "${source.url}" ${story}`,
     );
   }
@@ -124,20 +126,20 @@ class JwtIssuer {
     if (!this.keys.has(issuer) && others.length >= mostOthers) this.keys.delete(others[0]!);
     this.keys.set(issuer, kept);
     const keys = await kept.known();
-    if (keys === undefined) throw new TokenFault("oidc: authenticator not initialized");
+    if (keys === undefined) throw new InvalidTokenError("oidc: authenticator not initialized");
     const claims = verifyToken(token, keys) ?? verifyToken(token, await kept.renewed());
     if (claims !== undefined) return claims;
-    throw new TokenFault("oidc: verify token: failed to verify id token signature");
+    throw new InvalidTokenError("oidc: verify token: failed to verify id token signature");
   }
 
   private checkTimes({ exp, nbf }: Claims): void {
     const now = this.options.clock.now() / 1000;
     if (typeof exp !== "number" || now >= exp) {
-      throw new TokenFault("oidc: verify token: oidc: token is expired");
+      throw new InvalidTokenError("oidc: verify token: oidc: token is expired");
     }
     if (nbf === undefined) return;
     if (typeof nbf !== "number" || now + notBeforeLeewaySeconds < nbf) {
-      throw new TokenFault("oidc: verify token: oidc: token is not valid yet");
+      throw new InvalidTokenError("oidc: verify token: oidc: token is not valid yet");
     }
   }
 
@@ -146,7 +148,7 @@ class JwtIssuer {
     const named: readonly unknown[] = Array.isArray(aud) ? aud : aud === undefined ? [] : [aud];
     if (wanted.some((audience) => named.includes(audience))) return;
     const quoted = (list: readonly unknown[]) => `[${list.map(String).map(goQuote).join(" ")}]`;
-    throw new TokenFault(
+    throw new InvalidTokenError(
       `oidc: verify token: oidc: expected audience in ${quoted([...wanted].sort())} ` +
         `got ${quoted(named)}`,
     );

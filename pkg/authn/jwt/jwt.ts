@@ -17,7 +17,7 @@ export function signToken(claims: Claims, key: SigningKey): string {
 }
 
 /** The claims of a token without any check, to see whose it would be; undefined = no such token. */
-export function peekClaims(token: string): Claims | undefined {
+export function unverifiedClaims(token: string): Claims | undefined {
   return readParts(token)?.claims;
 }
 

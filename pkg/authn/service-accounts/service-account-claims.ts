@@ -1,6 +1,6 @@
 /** What the tokens of service accounts say. */
 import { isJsonObject } from "#base";
-import { type Claims, peekClaims } from "../jwt/jwt.ts";
+import { type Claims, unverifiedClaims } from "../jwt/jwt.ts";
 
 /** An object that a token names: it lives as long as that. */
 export interface NamedObject {
@@ -33,7 +33,7 @@ export interface LegacyClaims {
 }
 
 export function issuerOf(token: string): string | undefined {
-  const issuer = peekClaims(token)?.["iss"];
+  const issuer = unverifiedClaims(token)?.["iss"];
   return typeof issuer === "string" ? issuer : undefined;
 }
 

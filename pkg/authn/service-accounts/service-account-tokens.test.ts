@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { kubernetes } from "#meta";
 import { signToken } from "../jwt/jwt.ts";
-import { ServiceAccountTokens } from "./service-account-tokens.ts";
+import { ServiceAccountTokenAuthenticator } from "./service-account-tokens.ts";
 import { generateSigningKey, parseSigningKey, type SigningKey } from "../jwt/signing-keys.ts";
-import { TokenFault } from "../tokens/token-authenticator.ts";
+import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 const issuer = "https://issuer.example.org";
@@ -13,7 +13,7 @@ describe("tokens of service accounts", () => {
   let now: number;
   /** `plural namespace/name` -> uid. */
   let stored: Map<string, string>;
-  let tokens: ServiceAccountTokens;
+  let tokens: ServiceAccountTokenAuthenticator;
   let secret: { data: Record<string, string>; labels: Record<string, string> } | undefined;
   let labelled: [string, string][];
 
@@ -29,7 +29,7 @@ describe("tokens of service accounts", () => {
       ["serviceaccounts ns/app", "account-uid"],
       ["pods ns/p", "pod-uid"],
     ]);
-    tokens = new ServiceAccountTokens({
+    tokens = new ServiceAccountTokenAuthenticator({
       issuers: [issuer],
       keys: [signer],
       clock: { now: () => now, sleep: () => new Promise(() => undefined) } as any,
@@ -79,10 +79,10 @@ describe("tokens of service accounts", () => {
     );
   }
 
-  const ask = (text: string) => tokens.owner(text, ["api"]);
+  const ask = (text: string) => tokens.authenticateToken(text, ["api"]);
   const refused = (text: string, message: RegExp) =>
     assert.rejects(ask(text), (error: unknown) => {
-      assert.ok(error instanceof TokenFault);
+      assert.ok(error instanceof InvalidTokenError);
       assert.match(error.message, message);
       return true;
     });

@@ -9,13 +9,13 @@ import {
   readClaims,
   readLegacyClaims,
 } from "./service-account-claims.ts";
-import { isSameSecret } from "../tokens/constant-time-equal.ts";
+import { constantTimeEqual } from "../tokens/constant-time-equal.ts";
 import type { VerifyingKey } from "../jwt/signing-keys.ts";
 import type { LabelSecret, ObjectName, ReadObject } from "../stored-objects.ts";
 import {
   type TokenAuthenticator,
-  TokenFault,
-  type TokenOwner,
+  InvalidTokenError,
+  type TokenIdentity,
 } from "../tokens/token-authenticator.ts";
 
 export interface ServiceAccountTokenOptions {
@@ -35,24 +35,30 @@ const leewayMilliseconds = 60_000;
  * Tokens of service accounts. A token is good while its signature, issuer, audience and times are,
  * and while the account and the object that it is bound to are the ones that it was made for.
  */
-export class ServiceAccountTokens implements TokenAuthenticator {
+export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   constructor(private readonly options: ServiceAccountTokenOptions) {}
 
-  async owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined> {
+  async authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenIdentity | undefined> {
     const issuer = issuerOf(token);
     if (issuer === undefined) return undefined;
     if (issuer === legacyIssuer) return this.legacy(token);
     return this.options.issuers.includes(issuer) ? this.bound(token, audiences) : undefined;
   }
 
-  private async bound(token: string, wanted: readonly string[]): Promise<TokenOwner | undefined> {
+  private async bound(
+    token: string,
+    wanted: readonly string[],
+  ): Promise<TokenIdentity | undefined> {
     const { keys, domain } = this.options;
     const verified = verifyToken(token, keys);
     const claims = verified && readClaims(verified, domain.label);
     if (claims === undefined) return undefined;
     const audiences = wanted.filter((audience) => claims.audiences.includes(audience));
     if (audiences.length === 0) {
-      throw new TokenFault(
+      throw new InvalidTokenError(
         `token audiences ${quoted(claims.audiences)} is invalid ` +
           `for the target audiences ${quoted(wanted)}`,
       );
@@ -65,18 +71,21 @@ export class ServiceAccountTokens implements TokenAuthenticator {
 
   private checkTimes({ expires, notBefore }: AccountClaims): void {
     const now = this.options.clock.now() / 1000;
-    if (now >= expires) throw new TokenFault("service account token has expired");
-    if (now < notBefore) throw new TokenFault("service account token is not valid yet");
+    if (now >= expires) throw new InvalidTokenError("service account token has expired");
+    if (now < notBefore) throw new InvalidTokenError("service account token is not valid yet");
   }
 
   private async checkAccount(namespace: string, account: NamedObject): Promise<void> {
     const { name } = account;
     const object = await this.options.read({ plural: "serviceaccounts", namespace, name });
-    if (object === undefined) throw new TokenFault(`serviceaccounts ${goQuote(name)} not found`);
+    if (object === undefined)
+      throw new InvalidTokenError(`serviceaccounts ${goQuote(name)} not found`);
     this.checkStays(object);
     const { uid } = object.metadata;
     if (uid === account.uid) return;
-    throw new TokenFault(`service account UID (${uid}) does not match claim (${account.uid})`);
+    throw new InvalidTokenError(
+      `service account UID (${uid}) does not match claim (${account.uid})`,
+    );
   }
 
   private async checkBound({ namespace, pod, secret, node }: AccountClaims): Promise<void> {
@@ -100,7 +109,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     this.checkStays(object);
     const { uid } = object.metadata;
     if (uid === wanted.uid) return;
-    throw new TokenFault(
+    throw new InvalidTokenError(
       `${what} UID (${uid}) does not match service account ${what} ref claim (${wanted.uid})`,
     );
   }
@@ -113,7 +122,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   }
 
   /** A token that lies in a Secret is good while it lies there. */
-  private async legacy(token: string): Promise<TokenOwner | undefined> {
+  private async legacy(token: string): Promise<TokenIdentity | undefined> {
     const { keys, domain, read } = this.options;
     const verified = verifyToken(token, keys);
     const claims = verified && readLegacyClaims(verified, domain.label);
@@ -121,7 +130,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const { namespace, account, secretName } = claims;
     const secret = await read({ plural: "secrets", namespace, name: secretName });
     const stored = Buffer.from(secret?.data?.token ?? "", "base64").toString("utf8");
-    if (!isSameSecret(stored, token) || secret.metadata.deletionTimestamp) throw invalidated();
+    if (!constantTimeEqual(stored, token) || secret.metadata.deletionTimestamp) throw invalidated();
     await this.checkAccount(namespace, account);
     this.noteUse(secret);
     this.checkMarked(secret, account);
@@ -143,7 +152,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const { namespace, name, labels } = metadata;
     const key = resolve("{label}/legacy-token-invalid-since", this.options.domain);
     if (!labels?.[key]) return;
-    throw new TokenFault(
+    throw new InvalidTokenError(
       `the token in secret ${namespace}/${name} for service account ` +
         `${namespace}/${account.name} has been marked invalid. Use tokens from the TokenRequest ` +
         `API or manually created secret-based tokens, or remove the '${key}' label from the ` +
@@ -151,7 +160,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     );
   }
 
-  private userOf(claims: AccountClaims): TokenOwner["user"] {
+  private userOf(claims: AccountClaims): TokenIdentity["user"] {
     const { namespace, account, id, pod, node, staleAfter = Infinity } = claims;
     const extra = new Map<string, readonly string[]>();
     const tell = (key: string, value: string | undefined) => {
@@ -176,13 +185,13 @@ function accountUser(
   namespace: string,
   { name, uid }: NamedObject,
   extra: ReadonlyMap<string, readonly string[]>,
-): TokenOwner["user"] {
+): TokenIdentity["user"] {
   const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
   return { name: `system:serviceaccount:${namespace}:${name}`, uid, groups, extra };
 }
 
-function invalidated(): TokenFault {
-  return new TokenFault("service account token has been invalidated");
+function invalidated(): InvalidTokenError {
+  return new InvalidTokenError("service account token has been invalidated");
 }
 
 function quoted(words: readonly string[]): string {

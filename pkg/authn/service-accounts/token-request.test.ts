@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { kubernetes } from "#meta";
-import { peekClaims } from "../jwt/jwt.ts";
-import { ServiceAccountTokens } from "./service-account-tokens.ts";
+import { unverifiedClaims } from "../jwt/jwt.ts";
+import { ServiceAccountTokenAuthenticator } from "./service-account-tokens.ts";
 import { generateSigningKey, parseSigningKey, type SigningKey } from "../jwt/signing-keys.ts";
 import { tokenRequest, type TokenRequestOptions } from "./token-request.ts";
 
@@ -40,7 +40,7 @@ describe("requests for tokens", () => {
       context: { now },
       warn: (text: string) => void warnings.push(text),
     } as any);
-    return { ...answer, claims: peekClaims(answer.status.token) as any };
+    return { ...answer, claims: unverifiedClaims(answer.status.token) as any };
   }
 
   it("are answered with a token that a replica with the same key takes", async () => {
@@ -48,7 +48,7 @@ describe("requests for tokens", () => {
     assert.deepEqual([spec.audiences, claims.aud], [[issuer], [issuer]]);
     assert.deepEqual([claims.exp, claims.nbf], [now / 1000 + 3600, now / 1000]);
     assert.equal(status.expirationTimestamp, "2026-01-01T01:00:00Z");
-    const other = new ServiceAccountTokens({
+    const other = new ServiceAccountTokenAuthenticator({
       issuers: ["https://new.example.org", issuer],
       keys: [parseSigningKey(await generateSigningKey("RS256")), key],
       read,
@@ -56,7 +56,7 @@ describe("requests for tokens", () => {
       clock: { now: () => now } as any,
       domain: kubernetes,
     });
-    const owner = await other.owner(status.token, [issuer]);
+    const owner = await other.authenticateToken(status.token, [issuer]);
     assert.equal(owner?.user.name, "system:serviceaccount:ns:app");
   });
 

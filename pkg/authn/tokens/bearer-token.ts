@@ -1,5 +1,5 @@
 import type { Credentials } from "#request";
-import { badCredentials } from "../unauthorized.ts";
+import { unauthorized } from "../unauthorized.ts";
 
 /**
  * The token of the Authorization header: the word after `Bearer` and one space. Undefined when
@@ -7,7 +7,7 @@ import { badCredentials } from "../unauthorized.ts";
  * @throws StatusError 401 when several Authorization headers came.
  */
 export function bearerToken({ authorization }: Credentials): string | undefined {
-  if (authorization.length > 1) throw badCredentials();
+  if (authorization.length > 1) throw unauthorized();
   const [scheme = "", token = ""] = (authorization[0] ?? "").trim().split(" ");
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }

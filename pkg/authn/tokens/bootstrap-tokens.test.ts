@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { kubernetes } from "#meta";
-import { BootstrapTokens } from "./bootstrap-tokens.ts";
+import { BootstrapTokenAuthenticator } from "./bootstrap-tokens.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const good = {
@@ -20,13 +20,13 @@ function ask(token: string, data: Readonly<Record<string, string>>, type = "toke
     data: Object.fromEntries(encoded),
   };
   const clock = { now: () => now } as any;
-  const tokens = new BootstrapTokens({
+  const tokens = new BootstrapTokenAuthenticator({
     clock,
     domain: kubernetes,
     read: async ({ namespace, name }) =>
       namespace === "kube-system" && name === "bootstrap-token-abcdef" ? secret : undefined,
   });
-  return tokens.owner(token);
+  return tokens.authenticateToken(token);
 }
 
 describe("bootstrap tokens", () => {

@@ -1,8 +1,8 @@
 import type { Clock } from "#base";
 import { type Domain, resolve } from "#meta";
-import { isSameSecret } from "./constant-time-equal.ts";
+import { constantTimeEqual } from "./constant-time-equal.ts";
 import type { ReadObject } from "../stored-objects.ts";
-import type { TokenAuthenticator, TokenOwner } from "./token-authenticator.ts";
+import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts";
 
 export interface BootstrapTokenOptions {
   readonly read: ReadObject;
@@ -15,10 +15,10 @@ const groupShape = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Tokens with which nodes join; each is backed by a Secret of kube-system. */
-export class BootstrapTokens implements TokenAuthenticator {
+export class BootstrapTokenAuthenticator implements TokenAuthenticator {
   constructor(private readonly options: BootstrapTokenOptions) {}
 
-  async owner(token: string): Promise<TokenOwner | undefined> {
+  async authenticateToken(token: string): Promise<TokenIdentity | undefined> {
     const [, id, secret] = shape.exec(token) ?? [];
     if (id === undefined || secret === undefined) return undefined;
     const { read, domain } = this.options;
@@ -27,7 +27,8 @@ export class BootstrapTokens implements TokenAuthenticator {
     if (object === undefined || object.metadata.deletionTimestamp) return undefined;
     if (object.type !== resolve("bootstrap.{label}/token", domain)) return undefined;
     const data = (key: string) => textOf(object.data, key);
-    if (!isSameSecret(data("token-secret"), secret) || data("token-id") !== id) return undefined;
+    if (!constantTimeEqual(data("token-secret"), secret) || data("token-id") !== id)
+      return undefined;
     if (this.isOver(data("expiration"))) return undefined;
     if (data("usage-bootstrap-authentication") !== "true") return undefined;
     const groups = groupsOf(data("auth-extra-groups"));

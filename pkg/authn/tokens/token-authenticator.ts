@@ -2,19 +2,19 @@ import { type Awaitable, firstAnswer, rescued, whenThere } from "#base";
 import type { Domain } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
 import { bearerToken } from "./bearer-token.ts";
-import { badCredentials } from "../unauthorized.ts";
-import { asAuthenticated } from "../authenticated-group.ts";
+import { unauthorized } from "../unauthorized.ts";
+import { withAuthenticatedGroup } from "../authenticated-group.ts";
 import { webSocketToken } from "./websocket-bearer-token.ts";
 
 /** Whose a token is. */
-export interface TokenOwner {
+export interface TokenIdentity {
   readonly user: User;
   /** Those asked for that the token is meant for; absent = whatever the API server stands for. */
   readonly audiences?: readonly string[];
 }
 
 /** A token is of this kind, and no good; the message may be told to reviewers. */
-export class TokenFault extends Error {
+export class InvalidTokenError extends Error {
   override readonly name = "TokenFault";
 }
 
@@ -24,17 +24,20 @@ export interface TokenAuthenticator {
    * @param audiences who is about to take the token
    * @throws TokenFault
    */
-  owner(token: string, audiences: readonly string[]): Awaitable<TokenOwner | undefined>;
+  authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Awaitable<TokenIdentity | undefined>;
 }
 
-export interface TokenReviewed {
+export interface TokenReviewResult {
   readonly owner: { readonly user: User; readonly audiences: readonly string[] } | undefined;
   /** What authenticators found wrong with it. */
   readonly faults: readonly string[];
 }
 
 /** All kinds of bearer tokens, tried in order. */
-export class Tokens implements Authenticator {
+export class UnionTokenAuthenticator implements Authenticator {
   /** `audiences` are those that the API server stands for. */
   constructor(
     private readonly kinds: readonly TokenAuthenticator[],
@@ -46,22 +49,22 @@ export class Tokens implements Authenticator {
     const token = bearerToken(credentials) ?? webSocketToken(credentials, this.domain);
     if (token === undefined) return undefined;
     return whenThere(this.review(token, []), ({ owner }) => {
-      if (owner === undefined) throw badCredentials();
+      if (owner === undefined) throw unauthorized();
       return owner.user;
     });
   }
 
   /** Judges a token for others; no audiences = those of the API server. */
-  review(token: string, wanted: readonly string[]): Awaitable<TokenReviewed> {
+  review(token: string, wanted: readonly string[]): Awaitable<TokenReviewResult> {
     const audiences = wanted.length > 0 ? wanted : this.audiences;
     const faults: string[] = [];
     const note = (error: unknown) => {
-      if (!(error instanceof TokenFault)) throw error;
+      if (!(error instanceof InvalidTokenError)) throw error;
       faults.push(error.message);
       return undefined;
     };
     const ask = (kind: TokenAuthenticator) => {
-      const found = rescued(() => kind.owner(token, audiences), note);
+      const found = rescued(() => kind.authenticateToken(token, audiences), note);
       return whenThere(found, (owner) => owner && this.meant(owner, audiences));
     };
     return whenThere(firstAnswer(this.kinds, ask), (owner) => ({
@@ -71,9 +74,9 @@ export class Tokens implements Authenticator {
   }
 
   /** Undefined = the token is for others than those who ask. */
-  private meant(found: TokenOwner, asking: readonly string[]): TokenReviewed["owner"] {
+  private meant(found: TokenIdentity, asking: readonly string[]): TokenReviewResult["owner"] {
     const audiences = found.audiences ?? asking.filter((each) => this.audiences.includes(each));
     if (audiences.length === 0) return undefined;
-    return { user: asAuthenticated(found.user), audiences };
+    return { user: withAuthenticatedGroup(found.user), audiences };
   }
 }

@@ -34,7 +34,7 @@ export const tokenCacheMetrics: readonly MetricDefinition[] = [
 ];
 
 /** What the caches of tokens tell of themselves, all of a server together. */
-export class TokenCacheFigures {
+export class TokenCacheMetrics {
   private readonly active = { blocked: 0, in_flight: 0 };
   private readonly seconds: Readonly<Record<"hit" | "miss", (value: number) => void>>;
 

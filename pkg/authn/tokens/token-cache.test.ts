@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { kubernetes } from "#meta";
 import { type MetricLabels, noInstruments, type WebhookClient, WebhookFault } from "#request";
-import { CachedTokens } from "./token-cache.ts";
-import { TokenCacheFigures } from "./token-cache-metrics.ts";
-import { TokenWebhook } from "./token-webhook.ts";
-import { TokenFault, type TokenOwner } from "./token-authenticator.ts";
+import { TokenCache } from "./token-cache.ts";
+import { TokenCacheMetrics } from "./token-cache-metrics.ts";
+import { WebhookTokenAuthenticator } from "./token-webhook.ts";
+import { InvalidTokenError, type TokenIdentity } from "./token-authenticator.ts";
 
 describe("remembered tokens", () => {
   let now = 0;
   let asked: string[];
-  let answer: () => Promise<TokenOwner | undefined>;
+  let answer: () => Promise<TokenIdentity | undefined>;
   const clock = { monotonic: () => now } as any;
   const alice = { user: { name: "alice", uid: "", groups: [], extra: new Map() } };
-  let tokens: CachedTokens;
+  let tokens: TokenCache;
   let told: string[];
 
   beforeEach(() => {
     asked = [];
     answer = async () => alice;
     const inner = {
-      owner: (token: string, audiences: readonly string[]) => {
+      authenticateToken: (token: string, audiences: readonly string[]) => {
         asked.push(`${token} ${audiences.join("+")}`);
         return answer();
       },
@@ -28,31 +28,31 @@ describe("remembered tokens", () => {
     const tell = (metric: string, { status }: MetricLabels, value: number) =>
       void told.push(`${metric.replace("authentication_token_cache_", "")} ${status} ${value}`);
     const instruments = { ...noInstruments, add: tell, set: tell };
-    const figures = new TokenCacheFigures(instruments);
-    tokens = new CachedTokens(inner, { clock, figures, goodMs: 1000, badMs: 100 });
+    const figures = new TokenCacheMetrics(instruments);
+    tokens = new TokenCache(inner, { clock, figures, goodMs: 1000, badMs: 100 });
   });
 
   it("are believed for their time, each for its audiences", async () => {
-    await tokens.owner("t", ["a"]);
+    await tokens.authenticateToken("t", ["a"]);
     now += 999;
-    assert.equal(await tokens.owner("t", ["a"]), alice);
+    assert.equal(await tokens.authenticateToken("t", ["a"]), alice);
     assert.deepEqual(asked, ["t a"]);
-    await tokens.owner("t", ["b"]);
+    await tokens.authenticateToken("t", ["b"]);
     now += 1;
-    await tokens.owner("t", ["a"]);
+    await tokens.authenticateToken("t", ["a"]);
     assert.deepEqual(asked, ["t a", "t b", "t a"]);
   });
 
   it("are asked about once by many at a time", async () => {
-    await Promise.all([1, 2, 3].map(() => tokens.owner("t", [])));
+    await Promise.all([1, 2, 3].map(() => tokens.authenticateToken("t", [])));
     assert.equal(asked.length, 1);
   });
 
   it("are counted: who asked, and what it took", async () => {
-    await Promise.all([tokens.owner("t", []), tokens.owner("t", [])]);
-    await tokens.owner("t", []);
-    answer = () => Promise.reject(new TokenFault("expired"));
-    await assert.rejects(async () => tokens.owner("u", []), TokenFault);
+    await Promise.all([tokens.authenticateToken("t", []), tokens.authenticateToken("t", [])]);
+    await tokens.authenticateToken("t", []);
+    answer = () => Promise.reject(new InvalidTokenError("expired"));
+    await assert.rejects(async () => tokens.authenticateToken("u", []), InvalidTokenError);
     const count = (line: string) => told.filter((each) => each === line).length;
     assert.equal(count("request_total miss 1"), 3);
     assert.equal(count("request_total hit 1"), 1);
@@ -66,19 +66,19 @@ describe("remembered tokens", () => {
 
   it("that nobody knows are asked about again sooner", async () => {
     answer = async () => undefined;
-    await tokens.owner("t", []);
+    await tokens.authenticateToken("t", []);
     now += 99;
-    assert.equal(await tokens.owner("t", []), undefined);
+    assert.equal(await tokens.authenticateToken("t", []), undefined);
     assert.equal(asked.length, 1);
     now += 1;
     answer = async () => alice;
-    assert.equal(await tokens.owner("t", []), alice);
+    assert.equal(await tokens.authenticateToken("t", []), alice);
   });
 
   it("are asked about again after a fault", async () => {
-    answer = () => Promise.reject(new TokenFault("expired"));
-    await assert.rejects(async () => tokens.owner("t", []), TokenFault);
-    await assert.rejects(async () => tokens.owner("t", []), TokenFault);
+    answer = () => Promise.reject(new InvalidTokenError("expired"));
+    await assert.rejects(async () => tokens.authenticateToken("t", []), InvalidTokenError);
+    await assert.rejects(async () => tokens.authenticateToken("t", []), InvalidTokenError);
     assert.equal(asked.length, 2);
   });
 });
@@ -104,7 +104,7 @@ describe("the webhook for tokens", () => {
     };
     const report = (error: unknown) => void reported.push(error);
     const options = { client, domain: kubernetes, version: "v1", report } as const;
-    return new TokenWebhook(options).owner("secret", audiences);
+    return new WebhookTokenAuthenticator(options).authenticateToken("secret", audiences);
   }
 
   const user = {
@@ -151,7 +151,7 @@ describe("the webhook for tokens", () => {
   it("may say why not, and may fail", async () => {
     await assert.rejects(ask({ status: { error: "locked out" } }), /^TokenFault: locked out$/);
     assert.equal(reported.length, 0);
-    await assert.rejects(ask(new WebhookFault("Post: no", 500, false)), TokenFault);
+    await assert.rejects(ask(new WebhookFault("Post: no", 500, false)), InvalidTokenError);
     assert.equal(reported.length, 1);
   });
 });

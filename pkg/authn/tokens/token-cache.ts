@@ -1,11 +1,11 @@
 import { hash, randomBytes } from "node:crypto";
 import { type Awaitable, type Clock, setBounded } from "#base";
-import type { TokenCacheFigures } from "./token-cache-metrics.ts";
-import type { TokenAuthenticator, TokenOwner } from "./token-authenticator.ts";
+import type { TokenCacheMetrics } from "./token-cache-metrics.ts";
+import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts";
 
 export interface CacheOptions {
   readonly clock: Clock;
-  readonly figures: TokenCacheFigures;
+  readonly figures: TokenCacheMetrics;
   /** How long a token that was taken is believed, in milliseconds. */
   readonly goodMs: number;
   /** How long one that was none of this kind is not asked about again; default 0. */
@@ -13,12 +13,15 @@ export interface CacheOptions {
 }
 
 /** Who knows tokens, but has to ask for them. */
-interface AskingTokens {
-  owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined>;
+interface RemoteTokenAuthenticator {
+  authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenIdentity | undefined>;
 }
 
 interface Answer {
-  readonly owner: TokenOwner | undefined;
+  readonly owner: TokenIdentity | undefined;
   readonly until: number;
 }
 
@@ -30,18 +33,21 @@ const capacity = 10_000;
  * answer. Faults are not remembered. Tokens are kept as digests under a key of this process, so
  * that its memory does not give them away.
  */
-export class CachedTokens implements TokenAuthenticator {
+export class TokenCache implements TokenAuthenticator {
   private readonly good = new Map<string, Answer>();
   private readonly bad = new Map<string, Answer>();
-  private readonly asked = new Map<string, Promise<TokenOwner | undefined>>();
+  private readonly asked = new Map<string, Promise<TokenIdentity | undefined>>();
   private readonly key = randomBytes(32).toString("base64");
 
   constructor(
-    private readonly inner: AskingTokens,
+    private readonly inner: RemoteTokenAuthenticator,
     private readonly options: CacheOptions,
   ) {}
 
-  owner(token: string, audiences: readonly string[]): Awaitable<TokenOwner | undefined> {
+  authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Awaitable<TokenIdentity | undefined> {
     const { clock, figures } = this.options;
     const begun = clock.monotonic();
     // A list in JSON tells where it ends, so no two questions are written alike.
@@ -65,12 +71,12 @@ export class CachedTokens implements TokenAuthenticator {
     digest: string,
     token: string,
     audiences: readonly string[],
-  ): Promise<TokenOwner | undefined> {
+  ): Promise<TokenIdentity | undefined> {
     this.good.delete(digest);
     this.bad.delete(digest);
     const { clock, figures, goodMs, badMs = 0 } = this.options;
     const asked = clock.monotonic();
-    const owner = await figures.fetched(this.inner.owner(token, audiences));
+    const owner = await figures.fetched(this.inner.authenticateToken(token, audiences));
     const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
     const answer = { owner, until: asked + milliseconds };
     if (milliseconds > 0) setBounded(answers, [digest, answer], capacity);

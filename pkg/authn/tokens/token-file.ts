@@ -1,29 +1,29 @@
-import { asAuthenticated } from "../authenticated-group.ts";
-import type { TokenAuthenticator, TokenOwner } from "./token-authenticator.ts";
+import { withAuthenticatedGroup } from "../authenticated-group.ts";
+import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts";
 
 /**
  * Users by bearer token, from a CSV file of `token,user,uid,"group1,group2"` lines (`--token-auth-
  * file`).
  */
-export class TokenFile implements TokenAuthenticator {
+export class TokenFileAuthenticator implements TokenAuthenticator {
   /**
    * By token, as in kube-apiserver. A map compares a guess with what it holds only where their
    * hashes are the same, which nobody can aim at: V8 seeds them anew in each process. So the time
    * that this takes does not tell how much of a guessed token is right.
    */
-  private readonly owners: ReadonlyMap<string, TokenOwner>;
+  private readonly owners: ReadonlyMap<string, TokenIdentity>;
 
   /** @throws Error naming the line that is malformed. */
   constructor(csv: string) {
     this.owners = new Map(parseCsv(csv).map((record, index) => tokenOwner(record, index + 1)));
   }
 
-  owner(token: string): TokenOwner | undefined {
+  authenticateToken(token: string): TokenIdentity | undefined {
     return this.owners.get(token);
   }
 }
 
-function tokenOwner(record: readonly string[], line: number): readonly [string, TokenOwner] {
+function tokenOwner(record: readonly string[], line: number): readonly [string, TokenIdentity] {
   const [token, name, uid, groups] = record;
   if (!token || !name || uid === undefined) {
     throw new Error(`line ${line} of the token file needs a token, a user name and a uid`);
@@ -32,7 +32,7 @@ function tokenOwner(record: readonly string[], line: number): readonly [string, 
     .split(",")
     .map((group) => group.trim())
     .filter(Boolean);
-  const user = asAuthenticated({ name, uid, groups: listed, extra: new Map() });
+  const user = withAuthenticatedGroup({ name, uid, groups: listed, extra: new Map() });
   return [token, { user }];
 }
 

@@ -1,10 +1,10 @@
 import { badRequest } from "#meta";
 import type { Answerer } from "#registry";
 import { userInfoOf } from "../self-subject-review.ts";
-import type { Tokens } from "./token-authenticator.ts";
+import type { UnionTokenAuthenticator } from "./token-authenticator.ts";
 
 /** TokenReview: whether a token is good, and whose it is. */
-export function tokenReview(tokens: Tokens): Answerer {
+export function tokenReview(tokens: UnionTokenAuthenticator): Answerer {
   return {
     answer: async ({ object }) => {
       const { token = "", audiences = [] } = object.spec;
@@ -15,7 +15,7 @@ export function tokenReview(tokens: Tokens): Answerer {
   };
 }
 
-type Owner = NonNullable<Awaited<ReturnType<Tokens["review"]>>["owner"]>;
+type Owner = NonNullable<Awaited<ReturnType<UnionTokenAuthenticator["review"]>>["owner"]>;
 
 function accepted({ user, audiences }: Owner): object {
   return { authenticated: true, user: userInfoOf(user), audiences };

@@ -1,9 +1,13 @@
 import { isJsonObject, type JsonObject } from "#base";
 import { type Domain, resolve } from "#meta";
 import { type User, type WebhookClient, WebhookFault } from "#request";
-import { type TokenAuthenticator, TokenFault, type TokenOwner } from "./token-authenticator.ts";
+import {
+  type TokenAuthenticator,
+  InvalidTokenError,
+  type TokenIdentity,
+} from "./token-authenticator.ts";
 
-export interface TokenWebhookOptions {
+export interface WebhookTokenOptions {
   readonly client: WebhookClient;
   readonly domain: Domain;
   /** Version of the TokenReview that it is sent. */
@@ -13,14 +17,17 @@ export interface TokenWebhookOptions {
 }
 
 /** Asks another server whose a token is (`--authentication-token-webhook-config-file`). */
-export class TokenWebhook implements TokenAuthenticator {
-  constructor(private readonly options: TokenWebhookOptions) {}
+export class WebhookTokenAuthenticator implements TokenAuthenticator {
+  constructor(private readonly options: WebhookTokenOptions) {}
 
-  async owner(token: string, audiences: readonly string[]): Promise<TokenOwner | undefined> {
+  async authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenIdentity | undefined> {
     const status = await this.review(token, audiences);
     if (status["authenticated"] !== true) {
       const { error } = status;
-      if (typeof error === "string" && error !== "") throw new TokenFault(error);
+      if (typeof error === "string" && error !== "") throw new InvalidTokenError(error);
       return undefined;
     }
     const user = userOf(fields(status["user"]));
@@ -46,7 +53,7 @@ export class TokenWebhook implements TokenAuthenticator {
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       report(error);
-      throw new TokenFault(error.message);
+      throw new InvalidTokenError(error.message);
     }
   }
 }

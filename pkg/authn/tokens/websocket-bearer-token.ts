@@ -1,6 +1,6 @@
 import { type Domain, resolve } from "#meta";
 import type { Credentials } from "#request";
-import { badCredentials } from "../unauthorized.ts";
+import { unauthorized } from "../unauthorized.ts";
 
 /**
  * The token among the subprotocols that a client offers. Browsers can set no header but this one:
@@ -16,14 +16,14 @@ export function webSocketToken({ headersBelow }: Credentials, domain: Domain): s
   const tokens = protocols.filter((each) => each.startsWith(prefix));
   if (tokens.length === 0) return undefined;
   const token = decoded(tokens[0]!.slice(prefix.length));
-  if (tokens.length > 1 || token === undefined) throw badCredentials();
+  if (tokens.length > 1 || token === undefined) throw unauthorized();
   if (token === "") return undefined;
-  if (tokens.length === protocols.length) throw badCredentials();
+  if (tokens.length === protocols.length) throw unauthorized();
   return token;
 }
 
 /** The subprotocols without the token, for those to whom a request is passed on. */
-export function withoutToken(protocols: string, domain: Domain): string {
+export function withoutBearerProtocol(protocols: string, domain: Domain): string {
   const offered = protocols.split(",").map((each) => each.trim());
   return offered.filter((each) => !each.startsWith(prefixOf(domain))).join(", ");
 }

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "#base";
 import { ConfigurationFault, type Domain, resolve } from "#meta";
 import { JsonFault, parseJson } from "#schema";
-import type { Attributes, Authorizer, KnownRules, User } from "#request";
+import type { AuthorizationAttributes, Authorizer, KnownRules, User } from "#request";
 
 /** Empty texts match nothing, `*` everything. */
 interface Policy {
@@ -23,7 +23,7 @@ const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
  * The authorizer of such a file. Empty lines and those that begin with `#` mean nothing.
  * @throws ConfigurationFault that names the line
  */
-export function policiesOfAttributes(text: string, domain: Domain): Authorizer {
+export function abacAuthorizer(text: string, domain: Domain): Authorizer {
   const policies = text.split("\n").flatMap((line, index): readonly Policy[] => {
     const said = line.trim();
     if (said === "" || said.startsWith("#")) return [];
@@ -94,7 +94,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function allows(policy: Policy, { user, request }: Attributes): boolean {
+function allows(policy: Policy, { user, request }: AuthorizationAttributes): boolean {
   if (!isAbout(policy, user)) return false;
   if (policy.isReadonly && !reading.has(request.verb)) return false;
   if (!request.isResource) return matchesPath(policy.nonResourcePath, request.path);

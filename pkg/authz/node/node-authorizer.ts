@@ -1,7 +1,7 @@
 import { type Domain, goQuote, resolve } from "#meta";
 import type {
-  AccessRule,
-  Attributes,
+  PolicyRule,
+  AuthorizationAttributes,
   Authorizer,
   Decision,
   KnownRules,
@@ -9,7 +9,7 @@ import type {
   SelectorTerm,
   User,
 } from "#request";
-import type { Followed } from "../stored-objects.ts";
+import type { FollowedKind } from "../stored-objects.ts";
 import { type NeededKind, NodeGraph } from "./node-graph.ts";
 import { objectKey } from "../rbac/rbac-index.ts";
 import { allowsResource } from "../rbac/policy-rules.ts";
@@ -21,7 +21,7 @@ const owning = ["get", "create", "update", "patch", "delete"];
 export interface NodeAuthorizerOptions {
   readonly domain: Domain;
   /** What every node may do: the rules of `system:node`. */
-  readonly rules: readonly AccessRule[];
+  readonly rules: readonly PolicyRule[];
 }
 
 /**
@@ -33,11 +33,11 @@ export class NodeAuthorizer implements Authorizer {
 
   constructor(private readonly options: NodeAuthorizerOptions) {}
 
-  followed(): readonly Followed[] {
+  followed(): readonly FollowedKind[] {
     return this.graph.followed(this.options.domain);
   }
 
-  authorize(attributes: Attributes): Decision {
+  authorize(attributes: AuthorizationAttributes): Decision {
     const { user } = attributes;
     const node = nodeOf(user);
     if (node === undefined || !attributes.request.isResource) return refused("");
@@ -56,7 +56,7 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   /** Why not; "" = allowed, undefined = as for every node. */
-  private objection(node: string, attributes: Attributes): string | undefined {
+  private objection(node: string, attributes: AuthorizationAttributes): string | undefined {
     const { request } = attributes;
     const { group, resource, subresource } = request;
     const { domain } = this.options;
@@ -130,7 +130,7 @@ export class NodeAuthorizer implements Authorizer {
     return this.needObjection(node, "serviceaccounts", request);
   }
 
-  private podObjection(node: string, attributes: Attributes): string | undefined {
+  private podObjection(node: string, attributes: AuthorizationAttributes): string | undefined {
     const { request, fieldTerms = [] } = attributes;
     if (request.subresource !== "") return undefined;
     if (request.verb === "get") return this.getObjection(node, "pods", request);
@@ -141,7 +141,10 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   /** Whose slice a new one is, and what an update makes of one, is for admission to see. */
-  private sliceObjection(node: string, { request, fieldTerms = [] }: Attributes): string {
+  private sliceObjection(
+    node: string,
+    { request, fieldTerms = [] }: AuthorizationAttributes,
+  ): string {
     const { verb, subresource } = request;
     if (subresource !== "") return "cannot authorize ResourceSlice subresources";
     if (verb === "create") return "";
@@ -157,7 +160,10 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   /** Nodes have rules about these only while their feature gate is on. */
-  private certificateObjection(node: string, attributes: Attributes): string | undefined {
+  private certificateObjection(
+    node: string,
+    attributes: AuthorizationAttributes,
+  ): string | undefined {
     const { request, fieldTerms = [] } = attributes;
     const { verb, subresource } = request;
     if (subresource !== "" || !reading.includes(verb)) return undefined;

@@ -1,5 +1,5 @@
 import { type Domain, resolve } from "#meta";
-import type { Followed } from "../stored-objects.ts";
+import type { FollowedKind } from "../stored-objects.ts";
 import { objectKey } from "../rbac/rbac-index.ts";
 
 /** Kinds that nodes may see as far as their pods need them. */
@@ -64,7 +64,7 @@ export class NodeGraph {
   }
 
   /** What is to be followed to know of changes. */
-  followed(domain: Domain): readonly Followed[] {
+  followed(domain: Domain): readonly FollowedKind[] {
     const group = (template: string) => resolve(template, domain);
     return [
       {
@@ -99,7 +99,7 @@ export class NodeGraph {
   private followedOwn(
     plural: OwnedKind,
     place: { readonly group: string; readonly version: string },
-  ): Followed {
+  ): FollowedKind {
     const nodes = this.nodes[plural];
     const kept = {
       set: (object: any) => nodes.set(keyOf(object), object.spec.nodeName ?? ""),

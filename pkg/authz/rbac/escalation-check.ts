@@ -2,19 +2,19 @@
 import { deepEqual } from "#base";
 import { type Domain, forbidden, goQuote, notFound, resolve, StatusError } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
-import type { AccessRule, Authorizer, RequestInfo, User } from "#request";
-import type { Rbac } from "./rbac-authorizer.ts";
-import { listRules, missingRules, quoteList } from "./policy-rules.ts";
+import type { PolicyRule, Authorizer, RequestInfo, User } from "#request";
+import type { RbacAuthorizer } from "./rbac-authorizer.ts";
+import { listRules, uncoveredRules, quoteList } from "./policy-rules.ts";
 
 export interface EscalationOptions {
-  readonly rbac: Rbac;
+  readonly rbac: RbacAuthorizer;
   /** Asked for the verbs `escalate` and `bind`. */
   readonly authorizer: Authorizer;
   readonly domain: Domain;
 }
 
 /** Everything, as an aggregated role might come to hold. */
-const fullAuthority: readonly AccessRule[] = [
+const fullAuthority: readonly PolicyRule[] = [
   { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
   { verbs: ["*"], nonResourceURLs: ["*"] },
 ];
@@ -23,7 +23,7 @@ const fullAuthority: readonly AccessRule[] = [
  * Refuses roles and bindings through which their author would give more than he has. Runs on the
  * object as the client wants it, before it is validated.
  */
-export function escalationCheck(options: EscalationOptions): Admit {
+export function rbacEscalationCheck(options: EscalationOptions): Admit {
   const group = resolve("rbac.authorization.{api}", options.domain);
   return (attributes) => {
     const { target, operation } = attributes;
@@ -112,15 +112,15 @@ class Check {
     return decision.verdict === "allow";
   }
 
-  private refuse(rules: readonly AccessRule[]): void {
+  private refuse(rules: readonly PolicyRule[]): void {
     const problem = this.problem(rules);
     if (problem !== "") throw this.refusal(problem);
   }
 
   /** Why the user may not give these rules; "" when he may. */
-  private problem(wanted: readonly AccessRule[]): string {
+  private problem(wanted: readonly PolicyRule[]): string {
     const held = this.options.rbac.rules(this.user, this.attributes.target.namespace);
-    const missing = missingRules(held.rules, wanted);
+    const missing = uncoveredRules(held.rules, wanted);
     if (missing.length === 0) return "";
     const { name, groups } = this.user;
     const story =

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { AccessRule } from "#request";
-import { listRules, missingRules } from "./policy-rules.ts";
+import type { PolicyRule } from "#request";
+import { listRules, uncoveredRules } from "./policy-rules.ts";
 
-function rule(verbs: string, groups: string, resources: string, names = ""): AccessRule {
+function rule(verbs: string, groups: string, resources: string, names = ""): PolicyRule {
   const words = (text: string) => text.split(" ").map((word) => (word === "core" ? "" : word));
   const resourceNames = names === "" ? {} : { resourceNames: words(names) };
   return {
@@ -21,7 +21,7 @@ describe("rules that include others", () => {
     rule("update", "apps", "*/scale"),
     { verbs: ["get"], nonResourceURLs: ["/healthz/*"] },
   ];
-  const cases: readonly (readonly [string, AccessRule, string])[] = [
+  const cases: readonly (readonly [string, PolicyRule, string])[] = [
     ["the same", rule("get", "core", "pods"), ""],
     ["a name of two", rule("get", "core", "configmaps", "b"), ""],
     ["any verb", rule("*", "batch", "jobs"), ""],
@@ -55,17 +55,17 @@ describe("rules that include others", () => {
   it("are told apart, however many things a rule names", () => {
     const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join(" ");
     const many = rule(words(1000), words(1000), words(1000));
-    assert.deepEqual(missingRules(held, [many]), [many]);
-    assert.deepEqual(missingRules([...held, rule("*", "*", "*")], [many]), []);
+    assert.deepEqual(uncoveredRules(held, [many]), [many]);
+    assert.deepEqual(uncoveredRules([...held, rule("*", "*", "*")], [many]), []);
     const bare = { ...many, verbs: null as unknown as string[] };
-    assert.deepEqual(missingRules(held, [bare]), []);
+    assert.deepEqual(uncoveredRules(held, [bare]), []);
     const small = rule("list", "core", "pods");
-    assert.deepEqual(missingRules(held, [many, small]), [many]);
+    assert.deepEqual(uncoveredRules(held, [many, small]), [many]);
   });
 
   for (const [what, wanted, missing] of cases) {
     it(missing === "" ? `include ${what}` : `miss ${what}`, () => {
-      assert.equal(listRules(missingRules(held, [wanted])), missing);
+      assert.equal(listRules(uncoveredRules(held, [wanted])), missing);
     });
   }
 });

@@ -1,6 +1,6 @@
 /** What rules allow, and whether some rules include others. */
 import { goQuote } from "#meta";
-import type { AccessRule, RequestInfo } from "#request";
+import type { PolicyRule, RequestInfo } from "#request";
 
 /** What a path must begin with; undefined when it must be the same. */
 export function pathPrefix(pattern: string): string | undefined {
@@ -14,7 +14,7 @@ function pathCovers(pattern: string, path: string): boolean {
 }
 
 /** Whether a rule about resources allows a request about one. */
-export function allowsResource(rule: AccessRule, request: RequestInfo): boolean {
+export function allowsResource(rule: PolicyRule, request: RequestInfo): boolean {
   const { group, resource, subresource, verb, name } = request;
   const whole = subresource === "" ? resource : `${resource}/${subresource}`;
   const names = rule.resourceNames ?? [];
@@ -27,24 +27,24 @@ export function allowsResource(rule: AccessRule, request: RequestInfo): boolean 
 }
 
 /** Whether a rule about paths allows a request for one. */
-export function allowsPath(rule: AccessRule, { path, verb }: RequestInfo): boolean {
+export function allowsPath(rule: PolicyRule, { path, verb }: RequestInfo): boolean {
   const patterns = rule.nonResourceURLs ?? [];
   return holds(rule.verbs, [verb]) && patterns.some((pattern) => pathCovers(pattern, path));
 }
 
 /** A rule as rules of one verb for one thing each. */
-function breakDown(rule: AccessRule): readonly AccessRule[] {
+function breakDown(rule: PolicyRule): readonly PolicyRule[] {
   return (rule.verbs ?? []).flatMap((verb) => atoms(rule, verb));
 }
 
-function atoms(rule: AccessRule, verb: string): readonly AccessRule[] {
+function atoms(rule: PolicyRule, verb: string): readonly PolicyRule[] {
   const paths = (rule.nonResourceURLs ?? []).map((url) => ({
     verbs: [verb],
     nonResourceURLs: [url],
   }));
   const names = rule.resourceNames ?? [];
   const resources = (rule.apiGroups ?? []).flatMap((group) =>
-    (rule.resources ?? []).flatMap((resource): AccessRule[] => {
+    (rule.resources ?? []).flatMap((resource): PolicyRule[] => {
       const atom = { verbs: [verb], apiGroups: [group], resources: [resource] };
       if (names.length === 0) return [atom];
       return names.map((name) => ({ ...atom, resourceNames: [name] }));
@@ -57,11 +57,11 @@ function atoms(rule: AccessRule, verb: string): readonly AccessRule[] {
 const mostAtoms = 10_000;
 
 /** The atoms of `wanted` that `held` does not include. */
-export function missingRules(
-  held: readonly AccessRule[],
-  wanted: readonly AccessRule[],
-): readonly AccessRule[] {
-  const isHeld = (atom: AccessRule) => held.some((rule) => includes(rule, atom));
+export function uncoveredRules(
+  held: readonly PolicyRule[],
+  wanted: readonly PolicyRule[],
+): readonly PolicyRule[] {
+  const isHeld = (atom: PolicyRule) => held.some((rule) => includes(rule, atom));
   const rest = wanted.filter((rule) => !isHeld(rule));
   let room = mostAtoms;
   const parts = rest.flatMap((rule) => {
@@ -72,7 +72,7 @@ export function missingRules(
 }
 
 /** How many atoms a rule comes to. */
-export function ruleSize(rule: AccessRule): number {
+export function ruleSize(rule: PolicyRule): number {
   const lengths = [rule.apiGroups, rule.resources].map((list) => list?.length ?? 0);
   const [groups = 0, resources = 0] = lengths;
   const names = Math.max(rule.resourceNames?.length ?? 0, 1);
@@ -82,7 +82,7 @@ export function ruleSize(rule: AccessRule): number {
 }
 
 /** Whether a rule allows everything that an atom allows. */
-function includes(rule: AccessRule, atom: AccessRule): boolean {
+function includes(rule: PolicyRule, atom: PolicyRule): boolean {
   return (
     holds(rule.verbs, atom.verbs) &&
     holds(rule.apiGroups, atom.apiGroups) &&
@@ -113,8 +113,8 @@ function holdsNames(owned: readonly string[], wanted: readonly string[]): boolea
 }
 
 /** Atoms as Kubernetes lists them: those of one resource together, in order of their text. */
-export function listRules(missing: readonly AccessRule[]): string {
-  const merged = new Map<string, AccessRule>();
+export function listRules(missing: readonly PolicyRule[]): string {
+  const merged = new Map<string, PolicyRule>();
   for (const atom of missing) {
     const key = JSON.stringify({ ...atom, verbs: [], url: atom.nonResourceURLs && atom.verbs });
     const known = merged.get(key);
@@ -124,7 +124,7 @@ export function listRules(missing: readonly AccessRule[]): string {
   return [...merged.values()].map(ruleText).sort().join("\n");
 }
 
-function ruleText(rule: AccessRule): string {
+function ruleText(rule: PolicyRule): string {
   const parts = [
     ["APIGroups", rule.apiGroups],
     ["Resources", rule.resources],

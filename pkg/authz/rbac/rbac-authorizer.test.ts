@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { RequestInfo, User } from "#request";
-import { Rbac } from "./rbac-authorizer.ts";
+import { RbacAuthorizer } from "./rbac-authorizer.ts";
 
 /** `get pods in ns`, `update apps/deployments/scale named x`, `get path /healthz`. */
 function asked(text: string): RequestInfo {
@@ -27,8 +27,8 @@ const rules = [
   { verbs: ["get"], apiGroups: [""], resources: ["secrets"], resourceNames: ["mine"] },
 ];
 
-function bound(): Rbac {
-  const rbac = new Rbac("rbac.example.org");
+function bound(): RbacAuthorizer {
+  const rbac = new RbacAuthorizer("rbac.example.org");
   rbac.set("Role", { metadata: { name: "r", namespace: "ns" }, rules });
   rbac.set("RoleBinding", binding("b", "ns", { kind: "Role", name: "r" }, "User u"));
   const paths = [{ verbs: ["get"], nonResourceURLs: ["/a", "/b/*"] }];
@@ -143,7 +143,7 @@ describe("role-based access control", () => {
   });
 
   it("does not take a group for part of a resource", async () => {
-    const rbac = new Rbac("rbac.example.org");
+    const rbac = new RbacAuthorizer("rbac.example.org");
     const odd = [{ verbs: ["get"], apiGroups: ["apps/deployments"], resources: ["scale"] }];
     rbac.set("ClusterRole", { metadata: { name: "odd" }, rules: odd });
     const role = { kind: "ClusterRole", name: "odd" };
@@ -159,7 +159,7 @@ describe("role-based access control", () => {
   });
 
   it("answers from rules that name a billion things at once", async () => {
-    const rbac = new Rbac("rbac.example.org");
+    const rbac = new RbacAuthorizer("rbac.example.org");
     const words = (letter: string) => Array.from({ length: 1000 }, (_, n) => `${letter}${n}`);
     const wide = { verbs: words("v"), apiGroups: words("g"), resources: words("r") };
     const paths = { verbs: words("v"), nonResourceURLs: [...words("/p"), "/q/**"] };

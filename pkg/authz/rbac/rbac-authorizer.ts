@@ -1,5 +1,12 @@
-import type { AccessRule, Attributes, Authorizer, Decision, KnownRules, User } from "#request";
-import type { Followed } from "../stored-objects.ts";
+import type {
+  PolicyRule,
+  AuthorizationAttributes,
+  Authorizer,
+  Decision,
+  KnownRules,
+  User,
+} from "#request";
+import type { FollowedKind } from "../stored-objects.ts";
 import {
   type Binding,
   type BindingKind,
@@ -13,11 +20,11 @@ export type AccessKind = RoleKind | BindingKind;
 
 interface AccessObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
-  readonly rules?: readonly AccessRule[] | null;
+  readonly rules?: readonly PolicyRule[] | null;
 }
 
 /** Allows what roles and their bindings say; knows them from memory and never reads a store. */
-export class Rbac implements Authorizer {
+export class RbacAuthorizer implements Authorizer {
   private readonly index: RbacIndex;
 
   /** `group` is the resolved API group of roles. */
@@ -37,7 +44,7 @@ export class Rbac implements Authorizer {
   }
 
   /** What is to be followed to know of all changes. */
-  followed(): readonly Followed[] {
+  followed(): readonly FollowedKind[] {
     const kinds: readonly (readonly [string, AccessKind])[] = [
       ["clusterroles", "ClusterRole"],
       ["clusterrolebindings", "ClusterRoleBinding"],
@@ -56,7 +63,7 @@ export class Rbac implements Authorizer {
     }));
   }
 
-  authorize({ user, request }: Attributes): Decision {
+  authorize({ user, request }: AuthorizationAttributes): Decision {
     const found = this.index.find(user, request);
     if ("story" in found) {
       return { verdict: "allow", reason: `RBAC: allowed by ${found.story}` };
@@ -73,7 +80,7 @@ export class Rbac implements Authorizer {
   referred(
     reference: { readonly kind: string; readonly name: string },
     namespace: string,
-  ): readonly AccessRule[] | undefined {
+  ): readonly PolicyRule[] | undefined {
     return this.index.roleRules(roleKey(reference, namespace));
   }
 }

@@ -1,10 +1,10 @@
 import { goQuote } from "#meta";
-import type { AccessRule, RequestInfo, User } from "#request";
+import type { PolicyRule, RequestInfo, User } from "#request";
 import { allowsPath, allowsResource, pathPrefix, ruleSize } from "./policy-rules.ts";
 
 /** A role as the index keeps it. */
 interface Role {
-  readonly rules: readonly AccessRule[];
+  readonly rules: readonly PolicyRule[];
 }
 
 /** A binding of one role, as stored. */
@@ -44,7 +44,7 @@ interface PrefixGrant {
 }
 
 interface WideGrant {
-  readonly rule: AccessRule;
+  readonly rule: PolicyRule;
   readonly grant: Grant;
 }
 
@@ -91,7 +91,7 @@ export class RbacIndex {
   /** `group` is the resolved API group of roles, for messages. */
   constructor(private readonly group: string) {}
 
-  setRole(key: string, rules: readonly AccessRule[] | null | undefined): void {
+  setRole(key: string, rules: readonly PolicyRule[] | null | undefined): void {
     this.roles.set(key, { rules: rules ?? [] });
     this.forgetCompiled(key);
   }
@@ -101,7 +101,7 @@ export class RbacIndex {
     this.forgetCompiled(key);
   }
 
-  roleRules(key: string): readonly AccessRule[] | undefined {
+  roleRules(key: string): readonly PolicyRule[] | undefined {
     return this.roles.get(key)?.rules;
   }
 
@@ -161,8 +161,8 @@ export class RbacIndex {
   rulesOf(
     user: User,
     namespace: string,
-  ): { readonly rules: readonly AccessRule[]; readonly dangling: readonly string[] } {
-    const rules: AccessRule[] = [];
+  ): { readonly rules: readonly PolicyRule[]; readonly dangling: readonly string[] } {
+    const rules: PolicyRule[] = [];
     const dangling: string[] = [];
     const seen = new Set<string>();
     for (const grants of this.grantsFor(user, namespace)) {
@@ -300,7 +300,7 @@ function compile(grants: Grants, roles: ReadonlyMap<string, Role>): Compiled {
   return { resources, paths, prefixes, wide, dangling };
 }
 
-function ruleKeys({ verbs, apiGroups = [], resources = [] }: AccessRule): readonly string[] {
+function ruleKeys({ verbs, apiGroups = [], resources = [] }: PolicyRule): readonly string[] {
   return verbs.flatMap((verb) =>
     apiGroups.flatMap((group) => resources.map((resource) => ruleKey(verb, group, resource))),
   );

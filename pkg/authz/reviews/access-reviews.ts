@@ -1,7 +1,7 @@
 /** Access reviews: what somebody may do, asked and answered without doing it. */
 import { badRequest, type Domain, resolve } from "#meta";
 import type { Answerer, Question } from "#registry";
-import type { Attributes, Authorizer, Decision, RequestInfo, User } from "#request";
+import type { AuthorizationAttributes, Authorizer, Decision, RequestInfo, User } from "#request";
 import { aggregate } from "../rbac/rbac-authorizer.ts";
 import { checkReview } from "./access-review-validation.ts";
 import {
@@ -57,7 +57,7 @@ async function judge(authorizer: Authorizer, user: User, spec: any): Promise<obj
   }
   const field = readFieldSelector(resourceAttributes.fieldSelector);
   const label = readLabelSelector(resourceAttributes.labelSelector);
-  const attributes: Attributes = {
+  const attributes: AuthorizationAttributes = {
     user,
     request: requestOf(resourceAttributes),
     ...(field.terms === undefined ? {} : { fieldTerms: field.terms }),

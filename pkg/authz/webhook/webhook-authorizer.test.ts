@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { systemClock } from "#base";
 import { kubernetes } from "#meta";
-import { type Attributes, type Decision, type RequestInfo, WebhookFault } from "#request";
+import {
+  type AuthorizationAttributes,
+  type Decision,
+  type RequestInfo,
+  WebhookFault,
+} from "#request";
 import { conditionCompiler } from "./match-conditions.ts";
-import { alwaysAllow, firstOpinion } from "../modes.ts";
+import { alwaysAllow, unionAuthorizer } from "../modes.ts";
 import { WebhookAuthorizer, type WebhookAuthorizerOptions } from "./webhook-authorizer.ts";
 
 const request: RequestInfo = {
@@ -55,8 +60,10 @@ describe("the webhook authorizer", () => {
       ...options,
     });
   }
-  const ask = (own: WebhookAuthorizer, more: Partial<Attributes> = {}): Promise<Decision> =>
-    own.authorize({ user, request, ...more });
+  const ask = (
+    own: WebhookAuthorizer,
+    more: Partial<AuthorizationAttributes> = {},
+  ): Promise<Decision> => own.authorize({ user, request, ...more });
 
   it("sends a review of what is asked, selectors taken apart", async () => {
     await ask(authorizer(), { fieldTerms: [term] });
@@ -203,12 +210,12 @@ describe("the webhook authorizer", () => {
     const says = (decision: Decision) => ({ authorize: async () => decision });
     status = new WebhookFault("down", undefined, true);
     const last = says({ verdict: "allow", reason: "last" });
-    const passing = firstOpinion([authorizer(), last]);
+    const passing = unionAuthorizer([authorizer(), last]);
     assert.deepEqual(await passing.authorize({ user, request }), {
       verdict: "allow",
       reason: "last",
     });
-    const nobody = firstOpinion([authorizer(), says({ verdict: "no-opinion", reason: "x" })]);
+    const nobody = unionAuthorizer([authorizer(), says({ verdict: "no-opinion", reason: "x" })]);
     assert.deepEqual(await nobody.authorize({ user, request }), {
       verdict: "no-opinion",
       reason: "x",
@@ -223,9 +230,9 @@ describe("the webhook authorizer", () => {
     const says = (decision: Decision) => ({ authorize: async () => decision });
     status = new WebhookFault("down", undefined, true);
     const refusal: Decision = { verdict: "deny", reason: "never", error: "own" };
-    const row = firstOpinion([authorizer(), says(refusal), alwaysAllow]);
+    const row = unionAuthorizer([authorizer(), says(refusal), alwaysAllow]);
     assert.deepEqual(await row.authorize({ user, request }), refusal);
-    const { rules, incomplete } = firstOpinion([alwaysAllow]).rules!(user, "ns");
+    const { rules, incomplete } = unionAuthorizer([alwaysAllow]).rules!(user, "ns");
     assert.deepEqual([rules.length, incomplete], [2, false]);
   });
 });

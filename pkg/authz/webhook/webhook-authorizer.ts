@@ -3,7 +3,7 @@ import { type Clock, setBounded } from "#base";
 import type { Program } from "#cel";
 import { type Domain, resolve } from "#meta";
 import {
-  type Attributes,
+  type AuthorizationAttributes,
   type Authorizer,
   type Decision,
   type KnownRules,
@@ -50,7 +50,7 @@ export class WebhookAuthorizer implements Authorizer {
 
   constructor(private readonly options: WebhookAuthorizerOptions) {}
 
-  async authorize(attributes: Attributes): Promise<Decision> {
+  async authorize(attributes: AuthorizationAttributes): Promise<Decision> {
     const { conditions } = this.options;
     if (conditions.length > 0) {
       const met = meetsConditions(conditions, completeSpec(attributes));
@@ -107,13 +107,13 @@ export class WebhookAuthorizer implements Authorizer {
 }
 
 /** What the client made up of a question. */
-function lengthOf({ request }: Attributes): number {
+function lengthOf({ request }: AuthorizationAttributes): number {
   const { namespace, verb, group, version, resource, subresource, name, path } = request;
   return [namespace, verb, group, version, resource, subresource, name, path].join("").length;
 }
 
 /** The question as it is sent: what is empty is left out. */
-function specOf(attributes: Attributes): ReviewSpec {
+function specOf(attributes: AuthorizationAttributes): ReviewSpec {
   const { user, request } = attributes;
   const { path, verb } = request;
   const asked = request.isResource
@@ -127,7 +127,7 @@ function specOf(attributes: Attributes): ReviewSpec {
 }
 
 /** The question as conditions see it: texts are there even if they are empty. */
-function completeSpec(attributes: Attributes): ReviewSpec {
+function completeSpec(attributes: AuthorizationAttributes): ReviewSpec {
   const { user, request } = attributes;
   const { path, verb } = request;
   const asked = request.isResource
@@ -137,7 +137,9 @@ function completeSpec(attributes: Attributes): ReviewSpec {
   return { user: name, groups, uid, extra: Object.fromEntries(user.extra), ...asked };
 }
 
-function resourceAttributes(attributes: Attributes): Readonly<Record<string, unknown>> {
+function resourceAttributes(
+  attributes: AuthorizationAttributes,
+): Readonly<Record<string, unknown>> {
   const { request, fieldTerms, labelTerms } = attributes;
   const { namespace, verb, group, version, resource, subresource, name } = request;
   return {

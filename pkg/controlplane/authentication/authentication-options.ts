@@ -1,4 +1,4 @@
-import type { JwtConfiguration, ProxyHeaders } from "#authn";
+import type { JwtConfiguration, RequestHeaderNames } from "#authn";
 import type { Endpoint } from "#request";
 import type { TextSource } from "../files/file-reloader.ts";
 
@@ -8,7 +8,7 @@ export interface FrontProxyOptions {
   readonly ca: TextSource;
   /** Common names that it may have; none = any. */
   readonly allowedNames: readonly string[];
-  readonly headers: ProxyHeaders;
+  readonly headers: RequestHeaderNames;
 }
 
 /** An issuer of ID tokens as flags describe it (`--oidc-*`). */

@@ -1,23 +1,23 @@
 /** Who may come in, as start options say it. */
 import {
   type AnonymousOptions,
-  BootstrapTokens,
-  CachedTokens,
+  BootstrapTokenAuthenticator,
+  TokenCache,
   CertificateAuthorities,
-  ClientCertificates,
-  FrontProxy,
-  JwtIssuers,
+  ClientCertificateAuthenticator,
+  RequestHeaderAuthenticator,
+  JwtAuthenticator,
   jwtIssuerOptions,
   type ReadObject,
   readAuthenticationConfiguration,
   secretLabels,
-  ServiceAccountTokens,
+  ServiceAccountTokenAuthenticator,
   type TokenAuthenticator,
-  type TokenCacheFigures,
-  TokenFile,
-  Tokens,
-  TokenWebhook,
-  Union,
+  type TokenCacheMetrics,
+  TokenFileAuthenticator,
+  UnionTokenAuthenticator,
+  WebhookTokenAuthenticator,
+  UnionAuthenticator,
 } from "#authn";
 import type { Clock } from "#base";
 import { type Catalog, ConfigurationFault } from "#meta";
@@ -42,14 +42,14 @@ export interface AuthenticationParts {
   readonly registry: () => Registry;
   readonly report: (what: string, error: unknown) => void;
   readonly tracer: Tracer;
-  readonly figures: TokenCacheFigures;
+  readonly figures: TokenCacheMetrics;
   /** Aborts when the server ends. */
   readonly life: AbortSignal;
 }
 
 export interface Authentication {
   readonly authenticator: Authenticator;
-  readonly tokens: Tokens;
+  readonly tokens: UnionTokenAuthenticator;
 }
 
 const goodMs = 10_000;
@@ -63,7 +63,7 @@ export function buildAuthentication(parts: AuthenticationParts): Authentication 
   const { options } = parts;
   const flagged: AnonymousOptions = { enabled: options.anonymous ?? true, paths: [] };
   let anonymous = flagged;
-  const issuers = new JwtIssuers({
+  const issuers = new JwtAuthenticator({
     clock: parts.clock,
     domain: parts.catalog.domain,
     signal: parts.life,
@@ -80,7 +80,7 @@ export function buildAuthentication(parts: AuthenticationParts): Authentication 
   const tokens = tokensOf(parts, issuers);
   return {
     tokens,
-    authenticator: new Union({
+    authenticator: new UnionAuthenticator({
       authenticators: [...frontProxy(parts), ...clientCertificates(parts), tokens],
       anonymous: (path) =>
         anonymous.enabled && (anonymous.paths.length === 0 || anonymous.paths.includes(path)),
@@ -106,7 +106,7 @@ function frontProxy({ options, files, clock }: AuthenticationParts): readonly Au
   if (options.frontProxy === undefined) return [];
   const { ca, allowedNames, headers } = options.frontProxy;
   const authorities = followedAuthorities(files, [ca], clock);
-  return [new FrontProxy({ authorities, allowedNames, headers })];
+  return [new RequestHeaderAuthenticator({ authorities, allowedNames, headers })];
 }
 
 function clientCertificates(parts: AuthenticationParts): readonly Authenticator[] {
@@ -114,7 +114,7 @@ function clientCertificates(parts: AuthenticationParts): readonly Authenticator[
   if (ownAuthority === undefined) return [];
   const given = options.clientCa === undefined ? [] : [options.clientCa];
   const authorities = followedAuthorities(files, [ownAuthority, ...given], clock);
-  return [new ClientCertificates({ authorities, domain: catalog.domain })];
+  return [new ClientCertificateAuthenticator({ authorities, domain: catalog.domain })];
 }
 
 function followedAuthorities(
@@ -131,11 +131,11 @@ function followedAuthorities(
  * The generated admin token, the token file, those of service accounts and of joining nodes, those
  * of other issuers, and whatever another server knows.
  */
-function tokensOf(parts: AuthenticationParts, issuers: JwtIssuers): Tokens {
+function tokensOf(parts: AuthenticationParts, issuers: JwtAuthenticator): UnionTokenAuthenticator {
   const { options, adminToken, keys, clock, figures, catalog, read, registry, report } = parts;
   const { domain } = catalog;
   const onLabelFault = (error: unknown) => report("last use of a token in a Secret", error);
-  const accounts = new ServiceAccountTokens({
+  const accounts = new ServiceAccountTokenAuthenticator({
     issuers: keys.issuers,
     keys: keys.accepted,
     read,
@@ -144,18 +144,20 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtIssuers): Tokens {
     domain,
   });
   const kinds: readonly TokenAuthenticator[] = [
-    new TokenFile(`${adminToken},admin,admin,"system:masters"`),
+    new TokenFileAuthenticator(`${adminToken},admin,admin,"system:masters"`),
     ...tokenFile(options),
-    new CachedTokens(accounts, { clock, figures, goodMs: accountGoodMs }),
-    ...(options.bootstrapTokens ? [new BootstrapTokens({ read, clock, domain })] : []),
-    ...(hasIssuers(options) ? [new CachedTokens(issuers, { clock, figures, goodMs })] : []),
+    new TokenCache(accounts, { clock, figures, goodMs: accountGoodMs }),
+    ...(options.bootstrapTokens ? [new BootstrapTokenAuthenticator({ read, clock, domain })] : []),
+    ...(hasIssuers(options) ? [new TokenCache(issuers, { clock, figures, goodMs })] : []),
     ...tokenWebhook(parts),
   ];
-  return new Tokens(kinds, keys.audiences, domain);
+  return new UnionTokenAuthenticator(kinds, keys.audiences, domain);
 }
 
 function tokenFile({ tokens }: StartOptions): readonly TokenAuthenticator[] {
-  return tokens === undefined ? [] : [fromFlag("token-auth-file", () => new TokenFile(tokens))];
+  return tokens === undefined
+    ? []
+    : [fromFlag("token-auth-file", () => new TokenFileAuthenticator(tokens))];
 }
 
 function hasIssuers({ oidc, authentication }: StartOptions): boolean {
@@ -168,11 +170,11 @@ function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[]
   const { endpoint, cacheMs = webhookCacheMs, version = "v1beta1" } = options.tokenWebhook;
   const client = webhookClient({ endpoint, timeoutMs: webhookTimeoutMs, clock, tracer });
   life.addEventListener("abort", () => client.close(), { once: true });
-  const webhook = new TokenWebhook({
+  const webhook = new WebhookTokenAuthenticator({
     client,
     domain: catalog.domain,
     version,
     report: (error) => report("token webhook", error),
   });
-  return [new CachedTokens(webhook, { clock, figures, goodMs: cacheMs, badMs: cacheMs })];
+  return [new TokenCache(webhook, { clock, figures, goodMs: cacheMs, badMs: cacheMs })];
 }

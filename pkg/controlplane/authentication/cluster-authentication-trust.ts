@@ -1,4 +1,4 @@
-import { type ClusterTrust, publishedTrust } from "#authn";
+import { type ClusterAuthenticationInfo, mergedAuthenticationInfo } from "#authn";
 import { type Clock, deepEqual } from "#base";
 import { type Catalog, ignoreNotFound, isConflict } from "#meta";
 import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
@@ -42,9 +42,12 @@ export async function publishClusterAuthenticationTrust(
   }
 }
 
-function followedTrust({ options, files }: TrustParts, ownAuthority: string): () => ClusterTrust {
+function followedTrust(
+  { options, files }: TrustParts,
+  ownAuthority: string,
+): () => ClusterAuthenticationInfo {
   const { clientCa = "", frontProxy } = options;
-  let trust: ClusterTrust | undefined;
+  let trust: ClusterAuthenticationInfo | undefined;
   files.use([clientCa, frontProxy?.ca ?? ""], (more = "", ca = "") => {
     trust = {
       clientCa: [ownAuthority, more].join("\n"),
@@ -56,7 +59,7 @@ function followedTrust({ options, files }: TrustParts, ownAuthority: string): ()
 
 async function write(
   { registry, catalog, clock }: TrustParts,
-  trust: ClusterTrust,
+  trust: ClusterAuthenticationInfo,
   signal: AbortSignal,
 ): Promise<void> {
   const resource = catalog.find("", "v1", "configmaps");
@@ -65,7 +68,7 @@ async function write(
   const present = await registry
     .get(target, { resourceVersion: "", own: true })
     .catch(ignoreNotFound);
-  const data = publishedTrust(trust, present?.object.data ?? {}, clock.now());
+  const data = mergedAuthenticationInfo(trust, present?.object.data ?? {}, clock.now());
   if (present === undefined) {
     const made = { metadata: { name, namespace }, data };
     await registry.create({ ...target, name: "" }, bodyOf(resource, made), plainWrite);

@@ -1,14 +1,20 @@
 /** Who may come in and what they may do, as start options say it. */
 import { accessDefaults } from "#api";
-import { selfReview, storedObjects, TokenCacheFigures, tokenRequest, tokenReview } from "#authn";
+import {
+  selfSubjectReview,
+  storedObjects,
+  TokenCacheMetrics,
+  tokenRequest,
+  tokenReview,
+} from "#authn";
 import {
   type AccessKind,
   accessReviews,
-  createRight,
-  escalationCheck,
-  type Followed,
+  authorizeCreateByUpdate,
+  rbacEscalationCheck,
+  type FollowedKind,
   NodeAuthorizer,
-  Rbac,
+  RbacAuthorizer,
 } from "#authz";
 import type { Clock } from "#base";
 import { type Catalog, type Domain, resolve } from "#meta";
@@ -26,7 +32,7 @@ export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   /** What authorizers must know of; to be fed to them. */
-  readonly followed: readonly Followed[];
+  readonly followed: readonly FollowedKind[];
   readonly mutating: readonly Admit[];
   readonly answerers: ReadonlyMap<string, Answerer>;
   readonly documents: ReadonlyMap<string, ServerDocument>;
@@ -62,16 +68,19 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
   const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
   const keys = serviceAccountKeys(options.serviceAccounts);
   const read = storedObjects(from.registry, catalog);
-  const figures = new TokenCacheFigures(from.instruments);
+  const figures = new TokenCacheMetrics(from.instruments);
   const { authenticator, tokens } = buildAuthentication({ ...from, keys, read, figures });
   return {
     authenticator,
     authorizer,
     followed: [...rbac.followed(), ...ofNodes],
-    mutating: [createRight(authorizer), escalationCheck({ rbac, authorizer, domain })],
+    mutating: [
+      authorizeCreateByUpdate(authorizer),
+      rbacEscalationCheck({ rbac, authorizer, domain }),
+    ],
     answerers: new Map<string, Answerer>([
       ...accessReviews(authorizer, domain),
-      ["/selfsubjectreviews/", selfReview],
+      ["/selfsubjectreviews/", selfSubjectReview],
       ["/tokenreviews/", tokenReview(tokens)],
       ["/serviceaccounts/token", tokenRequest({ ...keys, read, domain })],
     ]),
@@ -80,22 +89,22 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
 }
 
 /** The defaults are in force before they are stored, and before the store has been read. */
-function rbacWithDefaults(domain: Domain, gate: (name: string) => boolean): Rbac {
-  const rbac = new Rbac(resolve("rbac.authorization.{api}", domain));
+function rbacWithDefaults(domain: Domain, gate: (name: string) => boolean): RbacAuthorizer {
+  const rbac = new RbacAuthorizer(resolve("rbac.authorization.{api}", domain));
   for (const { kind, object } of accessDefaults({ domain, gate })) {
     rbac.set(kind.kind as AccessKind, object);
   }
   return rbac;
 }
 
-function nodeAuthorizer(rbac: Rbac, domain: Domain): NodeAuthorizer {
+function nodeAuthorizer(rbac: RbacAuthorizer, domain: Domain): NodeAuthorizer {
   const role = { kind: "ClusterRole", name: "system:node" };
   return new NodeAuthorizer({ domain, rules: rbac.referred(role, "") ?? [] });
 }
 
 function authorizersOf(
   { options, clock, catalog, report, files, life, tracer }: AccessControlOptions,
-  { rbac, nodes }: { readonly rbac: Rbac; readonly nodes: NodeAuthorizer },
+  { rbac, nodes }: { readonly rbac: RbacAuthorizer; readonly nodes: NodeAuthorizer },
 ): ConfiguredAuthorizers {
   const { authorization, authorizationPolicies: policies } = options;
   const { authorizationWebhook, authorizationConfiguration } = options;

@@ -6,16 +6,16 @@ import {
   alwaysDeny,
   type AuthorizationMode,
   type ConfiguredAuthorizer,
-  firstOpinion,
-  masters,
+  unionAuthorizer,
+  superuserAuthorizer,
   parseAuthorizationConfiguration,
-  policiesOfAttributes,
+  abacAuthorizer,
   WebhookAuthorizer,
 } from "#authz";
 import type { Clock } from "#base";
 import { ConfigurationFault, type Domain } from "#meta";
 import {
-  type Attributes,
+  type AuthorizationAttributes,
   type Authorizer,
   KubeconfigFault,
   parseKubeconfig,
@@ -81,7 +81,7 @@ export class ConfiguredAuthorizers implements Authorizer {
   ) {
     const { configuration, policies } = options;
     if (policies !== undefined) {
-      const made = () => policiesOfAttributes(policies, parts.domain);
+      const made = () => abacAuthorizer(policies, parts.domain);
       this.policies = fromFlag("authorization-policy-file", made);
     }
     if (configuration === undefined) this.take(flagged(options));
@@ -94,7 +94,7 @@ export class ConfiguredAuthorizers implements Authorizer {
     return this.known ?? new Set();
   }
 
-  authorize(attributes: Attributes): ReturnType<Authorizer["authorize"]> {
+  authorize(attributes: AuthorizationAttributes): ReturnType<Authorizer["authorize"]> {
     return this.inForce.authorize(attributes);
   }
 
@@ -147,7 +147,7 @@ export class ConfiguredAuthorizers implements Authorizer {
       }
     });
     this.clients = clients;
-    return firstOpinion([masters, ...authorizers]);
+    return unionAuthorizer([superuserAuthorizer, ...authorizers]);
   }
 
   private ofAttributes(): Authorizer {

@@ -1,5 +1,5 @@
 import { accessDefaults } from "#api";
-import { missingRules } from "#authz";
+import { uncoveredRules } from "#authz";
 import { deepEqual } from "#base";
 import {
   type Catalog,
@@ -159,7 +159,7 @@ function merge(wanted: any, present: any): any {
     const aggregationRule = { clusterRoleSelectors: [...selectors, ...more] };
     return { ...present, metadata, aggregationRule };
   }
-  const more = missingRules(present.rules ?? [], wanted.rules);
+  const more = uncoveredRules(present.rules ?? [], wanted.rules);
   return more.length === 0
     ? { ...present, metadata }
     : { ...present, metadata, rules: [...(present.rules ?? []), ...more] };

@@ -1,5 +1,5 @@
 /** What a server does once at its start, in order; its health says how far it has come. */
-import { feed } from "#authz";
+import { followKinds } from "#authz";
 import { ensureKubernetesService, ensureServerObjects } from "#controllers";
 import {
   recordTokenTrackingDate,
@@ -30,7 +30,7 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
   await postStartHooks.run(["poststarthook/start-legacy-token-tracking-controller"], noteTracking);
   const objects = () => ensureServerObjects(assembly);
   await postStartHooks.run(["poststarthook/priority-and-fairness-config-producer"], objects);
-  const followed = [feed(access.followed, assembly), admission.follow(assembly)];
+  const followed = [followKinds(access.followed, assembly), admission.follow(assembly)];
   await postStartHooks.run(["informer-sync"], () => Promise.all(followed));
   await postStartHooks.run(
     ["poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced"],

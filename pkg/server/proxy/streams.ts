@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex, Readable } from "node:stream";
-import { withoutToken } from "#authn";
+import { withoutBearerProtocol } from "#authn";
 import {
   badRequest,
   type Catalog,
@@ -154,7 +154,7 @@ function forwarded(
   }
   const protocols = headers["sec-websocket-protocol"];
   if (protocols !== undefined) {
-    headers["sec-websocket-protocol"] = withoutToken([protocols].flat().join(","), domain);
+    headers["sec-websocket-protocol"] = withoutBearerProtocol([protocols].flat().join(","), domain);
   }
   if (exchange.upgrade !== undefined) {
     headers["connection"] = "Upgrade";

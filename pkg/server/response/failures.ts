@@ -8,7 +8,7 @@ import {
   timeout,
   tooManyRequests,
 } from "#meta";
-import type { Attributes, RequestInfo } from "#request";
+import type { AuthorizationAttributes, RequestInfo } from "#request";
 
 /** The route knows no representation that the Accept header names. */
 export function notRepresentable(available: readonly string[]): StatusError {
@@ -39,7 +39,7 @@ export function deadlineExceeded(): StatusError {
 }
 
 /** 403 with the words of Kubernetes; `reason` is what the authorizers said. */
-export function forbidden({ user, request }: Attributes, reason: string): StatusError {
+export function forbidden({ user, request }: AuthorizationAttributes, reason: string): StatusError {
   const said = `User ${goQuote(user.name)} cannot ${deed(request)}`;
   return forbiddenStatus(
     { group: request.group, plural: request.resource },

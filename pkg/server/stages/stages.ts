@@ -9,7 +9,7 @@ import {
   unauthorized,
 } from "#meta";
 import {
-  type Attributes,
+  type AuthorizationAttributes,
   type Auditor,
   type AuditTrail,
   type Authenticator,
@@ -310,7 +310,7 @@ function authorize({
 function selectorsOf(
   { isResource, verb }: RequestInfo,
   query: Query,
-): Pick<Attributes, "fieldTerms" | "labelTerms"> {
+): Pick<AuthorizationAttributes, "fieldTerms" | "labelTerms"> {
   if (!isResource || !["list", "watch", "deletecollection"].includes(verb)) return {};
   const fields = query.get("fieldSelector");
   const labels = query.get("labelSelector");

@@ -1,4 +1,4 @@
-import { withoutToken } from "#authn";
+import { withoutBearerProtocol } from "#authn";
 import { badRequest, type Catalog, type Domain, printYaml, StatusError } from "#meta";
 import type {
   Body,
@@ -224,7 +224,7 @@ class VerbRun {
     const upgrade = webSocketOf(exchange);
     if (upgrade === undefined) return exchange.response;
     const offered = exchange.header("sec-websocket-protocol") ?? "";
-    const protocols = withoutToken(offered, this.domain);
+    const protocols = withoutBearerProtocol(offered, this.domain);
     return new WebSocketResponseStream(exchange, upgrade, { format, protocols });
   }
 

@@ -1,9 +1,9 @@
 import { ignoreConflict } from "#meta";
 import { type Admit, bodyOf, plainWrite, serverTarget } from "#registry";
-import type { AdmissionParts, Objects } from "../../objects.ts";
+import type { ObjectReaderOptions, ObjectReader } from "../../objects.ts";
 
 /** Makes the namespace that something is created in (NamespaceAutoProvision). */
-export function provideNamespace(objects: Objects, parts: AdmissionParts): Admit {
+export function provideNamespace(objects: ObjectReader, parts: ObjectReaderOptions): Admit {
   return async ({ target, operation, dryRun }) => {
     const { namespace: name, life, resource } = target;
     const isNamespace = resource.keyPrefix === "/namespaces/";

@@ -4,7 +4,7 @@ import { Catalog, domainOf, StatusError } from "#meta";
 import type { AdmissionAttributes, Registry } from "#registry";
 import type { Authorizer } from "#request";
 import { nodeRestriction } from "./node-restriction.ts";
-import { Objects } from "../../objects.ts";
+import { ObjectReader } from "../../objects.ts";
 import { AdmissionPluginError, enabledPlugins } from "../../enabled-plugins.ts";
 
 const catalog = new Catalog(builtinKinds, domainOf(), () => true);
@@ -60,7 +60,7 @@ async function objection(text: string, { object, old, user }: Write = {}): Promi
   const [namespace = "", name = ""] = place.includes("/") ? place.split("/") : ["", place];
   const parts = { catalog, registry: () => registry, gates: () => true };
   const gates = (gate: string) => gate === "ServiceAccountNodeAudienceRestriction";
-  const objects = new Objects(parts);
+  const objects = new ObjectReader(parts);
   const admit = nodeRestriction({ objects, domain: catalog.domain, authorizer, gates });
   const attributes = {
     target: {

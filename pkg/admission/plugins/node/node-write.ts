@@ -1,10 +1,10 @@
 import type { Domain } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import type { Authorizer } from "#request";
-import type { Objects } from "../../objects.ts";
+import type { ObjectReader } from "../../objects.ts";
 
 export interface NodeRestrictionParts {
-  readonly objects: Objects;
+  readonly objects: ObjectReader;
   readonly domain: Domain;
   /** Asked whether a node may have tokens for audiences that none of its pods names. */
   readonly authorizer: Authorizer;

@@ -4,7 +4,7 @@ import { checkLabels, forbidden, plainFailure } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import { Path, Problems } from "#schema";
 import { known, recordOf } from "../../configuration/fields.ts";
-import { isFor, type Objects } from "../../objects.ts";
+import { isFor, type ObjectReader } from "../../objects.ts";
 
 /** By namespace, what its pods may select; `clusterDefaultNodeSelector` is for all others. */
 export type NodeSelectors = ReadonlyMap<string, string>;
@@ -23,7 +23,7 @@ export function nodeSelectorsIn(value: unknown): NodeSelectors {
 }
 
 export interface NodeSelectorParts {
-  readonly objects: Objects;
+  readonly objects: ObjectReader;
   readonly selectors: NodeSelectors;
 }
 

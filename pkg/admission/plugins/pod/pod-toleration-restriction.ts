@@ -3,7 +3,7 @@ import { qualityClassOf } from "#api";
 import { type Domain, plainFailure, resolve } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import { known, listIn, recordOf, typed } from "../../configuration/fields.ts";
-import { isFor, type Objects } from "../../objects.ts";
+import { isFor, type ObjectReader } from "../../objects.ts";
 import { Coverage, mergeTolerations, type Toleration } from "./default-toleration-seconds.ts";
 
 /** For namespaces that do not say it themselves. */
@@ -24,7 +24,7 @@ export function podTolerationsIn(value: unknown, domain: Domain): PodTolerations
 }
 
 export interface PodTolerationParts {
-  readonly objects: Objects;
+  readonly objects: ObjectReader;
   readonly domain: Domain;
   readonly configured: PodTolerations;
 }

@@ -1,5 +1,5 @@
 import type { AdmissionAttributes, Admit, RequestLife } from "#registry";
-import { isFor, type Objects, refuse } from "../../objects.ts";
+import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 
 /** Pods get the number that their priority class stands for. */
 
@@ -8,7 +8,7 @@ const classes = { group, plural: "priorityclasses" };
 const usualPolicy = "PreemptLowerPriority";
 const systemClasses = ["system-cluster-critical", "system-node-critical"];
 
-export function priorityOfPods(objects: Objects): Admit {
+export function priorityOfPods(objects: ObjectReader): Admit {
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation === "delete") return [];
     if (attributes.operation === "update") keepPriority(attributes);
@@ -25,7 +25,7 @@ function keepPriority({ object, old }: AdmissionAttributes): void {
   }
 }
 
-async function givePriority(objects: Objects, attributes: AdmissionAttributes): Promise<void> {
+async function givePriority(objects: ObjectReader, attributes: AdmissionAttributes): Promise<void> {
   const { spec } = attributes.object;
   const found = await classOf(objects, attributes);
   if (found !== undefined) spec.priorityClassName = found.metadata.name;
@@ -45,7 +45,7 @@ async function givePriority(objects: Objects, attributes: AdmissionAttributes): 
 }
 
 /** The class that the pod names, or the default one; undefined where there is no default. */
-async function classOf(objects: Objects, attributes: AdmissionAttributes): Promise<any> {
+async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<any> {
   const { target, object } = attributes;
   const name: string = object.spec.priorityClassName ?? "";
   if (name === "") return defaultClass(objects, target.life);
@@ -55,7 +55,7 @@ async function classOf(objects: Objects, attributes: AdmissionAttributes): Promi
 }
 
 /** Should there be several, the lowest counts. */
-async function defaultClass(objects: Objects, life: RequestLife): Promise<any> {
+async function defaultClass(objects: ObjectReader, life: RequestLife): Promise<any> {
   const all = await objects.list(classes, life);
   const [lowest] = all
     .filter(({ globalDefault }) => globalDefault)
@@ -64,7 +64,7 @@ async function defaultClass(objects: Objects, life: RequestLife): Promise<any> {
 }
 
 /** One class at most is the default, and the built-in ones stay. */
-export function onePriorityDefault(objects: Objects): Admit {
+export function onePriorityDefault(objects: ObjectReader): Admit {
   return async (attributes) => {
     const { target, object, operation } = attributes;
     if (!isFor(attributes, group, "priorityclasses")) return [];

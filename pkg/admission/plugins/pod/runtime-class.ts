@@ -1,6 +1,6 @@
 import { Quantity } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
-import { isFor, type Objects, refuse } from "../../objects.ts";
+import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 import { mergeTolerations } from "./default-toleration-seconds.ts";
 
 /** Pods get the overhead of their runtime class, and go where it is at home. */
@@ -10,7 +10,7 @@ type Amounts = Readonly<Record<string, string>>;
 const classes = { group: "node.{api}", plural: "runtimeclasses" };
 const mismatch = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
-export function runtimeClassOfPods(objects: Objects): Admit {
+export function runtimeClassOfPods(objects: ObjectReader): Admit {
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
     const found = await classOf(objects, attributes);
@@ -22,7 +22,7 @@ export function runtimeClassOfPods(objects: Objects): Admit {
 }
 
 /** The overhead that a pod has is that of its class, whatever other plugins did to it. */
-export function runtimeOverhead(objects: Objects): Admit {
+export function runtimeOverhead(objects: ObjectReader): Admit {
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
     const { overhead } = attributes.object.spec;
@@ -38,7 +38,7 @@ export function runtimeOverhead(objects: Objects): Admit {
   };
 }
 
-async function classOf(objects: Objects, attributes: AdmissionAttributes): Promise<any> {
+async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<any> {
   const { target, object } = attributes;
   const name: string | undefined = object.spec.runtimeClassName;
   if (name === undefined) return undefined;

@@ -2,7 +2,7 @@ import { cryptoRandom, randomText } from "#base";
 import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes, Admit } from "#registry";
 import { annotation } from "../default-class.ts";
-import { isFor, type Objects, refuse } from "../../objects.ts";
+import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 import { checkSecretUse, usesSecrets } from "../secret-references.ts";
 
 /**
@@ -25,7 +25,7 @@ const fileMode = 0o644;
 const tokenSeconds = 3607;
 
 export interface ServiceAccountParts {
-  readonly objects: Objects;
+  readonly objects: ObjectReader;
   readonly domain: Domain;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }

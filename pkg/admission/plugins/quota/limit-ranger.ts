@@ -1,7 +1,7 @@
 import { resolve, type Domain } from "#meta";
 import { type Amounts, podTotal } from "#quota";
 import type { AdmissionAttributes, Admit } from "#registry";
-import { isFor, type Objects, refuse } from "../../objects.ts";
+import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 import { checkLimits } from "./limit-range-checks.ts";
 
 /**
@@ -15,7 +15,7 @@ interface Limit {
 }
 
 /** Gives containers the defaults of all limit ranges, and notes on the pod what it got. */
-export function limitDefaults(objects: Objects, domain: Domain): Admit {
+export function limitDefaults(objects: ObjectReader, domain: Domain): Admit {
   const note = resolve("{label}/limit-ranger", domain);
   return async (attributes) => {
     const isNewPod = isFor(attributes, "", "pods") && attributes.operation === "create";
@@ -32,7 +32,7 @@ export function limitDefaults(objects: Objects, domain: Domain): Admit {
   };
 }
 
-export function limitChecks(objects: Objects): Admit {
+export function limitChecks(objects: ObjectReader): Admit {
   return async (attributes) => {
     const { operation, object } = attributes;
     const isPod = isFor(attributes, "", "pods") && operation === "create";
@@ -54,7 +54,7 @@ function isResize({ target, operation }: AdmissionAttributes): boolean {
   return resource.keyPrefix === "/pods/" && subresource === "resize" && operation === "update";
 }
 
-function rangesOf(objects: Objects, { target }: AdmissionAttributes): Promise<readonly any[]> {
+function rangesOf(objects: ObjectReader, { target }: AdmissionAttributes): Promise<readonly any[]> {
   const { namespace, life } = target;
   return objects.list({ group: "", plural: "limitranges", namespace }, life);
 }

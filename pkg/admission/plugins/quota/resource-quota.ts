@@ -11,7 +11,12 @@ import {
   plainWrite,
   type Target,
 } from "#registry";
-import { type AdmissionParts, type Collection, type Objects, refuse } from "../../objects.ts";
+import {
+  type ObjectReaderOptions,
+  type Collection,
+  type ObjectReader,
+  refuse,
+} from "../../objects.ts";
 
 /**
  * Quotas: what is written must fit into what all quotas of its namespace still allow, and is then
@@ -19,8 +24,8 @@ import { type AdmissionParts, type Collection, type Objects, refuse } from "../.
  * deletions.
  */
 
-export interface QuotaParts extends AdmissionParts {
-  readonly objects: Objects;
+export interface QuotaParts extends ObjectReaderOptions {
+  readonly objects: ObjectReader;
   readonly clock: Clock;
 }
 
