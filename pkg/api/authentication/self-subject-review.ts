@@ -5,13 +5,13 @@ import { userInfo } from "./user-info.ts";
 
 const v1 = structs("api/authentication/v1");
 
-const selfSubjectReviewStatus = v1("SelfSubjectReviewStatus", "Who the client is.", {
-  userInfo: value(1, userInfo, "Who the client is."),
+const selfSubjectReviewStatus = v1("SelfSubjectReviewStatus", "Identity of the client as the API server sees it.", {
+  userInfo: value(1, userInfo, "Attributes of the authenticated user, after impersonation."),
 });
 
-const selfSubjectReviewV1 = v1("SelfSubjectReview", "Asks who the client itself is.", {
+const selfSubjectReviewV1 = v1("SelfSubjectReview", "SelfSubjectReview returns the user that the request is authenticated as. It is not stored.", {
   metadata: value(1, objectMeta, "Standard object metadata."),
-  status: value(2, selfSubjectReviewStatus, "Who the client is; filled in by the server."),
+  status: value(2, selfSubjectReviewStatus, "Result of the review. Filled in by the server."),
 });
 
 /** Never stored. */

@@ -4,38 +4,41 @@ import { objectMeta, time } from "#meta";
 
 const v1 = structs("api/authentication/v1");
 
-const boundObjectReference = v1("BoundObjectReference", "The object that a token lives with.", {
+const boundObjectReference = v1("BoundObjectReference", "Object whose deletion invalidates a token.", {
   kind: value(1, string, "Kind of the object: Pod, Secret or Node."),
-  apiVersion: value(2, string, "Its group and version."),
-  name: value(3, string, "Its name."),
-  uid: value(4, string, "Its UID.", { protoName: "uID" }),
+  apiVersion: value(2, string, "API version of the object: v1 for all supported kinds."),
+  name: value(3, string, "Name of the referenced object."),
+  uid: value(4, string, "UID of the object. When absent, the server fills in the current one.", { protoName: "uID" }),
 });
 
-const tokenRequestSpec = v1("TokenRequestSpec", "What the token is to be.", {
-  audiences: required(1, list(string), "Who shall take it; empty means the API server.", {
+const tokenRequestSpec = v1("TokenRequestSpec", "Desired properties of a service account token.", {
+  audiences: required(1, list(string), "Intended recipients of the token, each of which must verify that it is named. Empty " +
+"for the audiences of the API server.", {
     listType: "atomic",
   }),
-  expirationSeconds: nullablePointer(4, int64, "Its life in seconds, an hour by default.", {
+  expirationSeconds: nullablePointer(4, int64, "Requested lifetime, in seconds: 600 to 4294967296. The server may grant another one. " +
+"Defaults to 3600.", {
     required: false,
     default: 3600,
   }),
   boundObjectRef: nullablePointer(
     3,
     boundObjectReference,
-    "The object with which the token ends.",
+    "Pod, Secret or Node to bind the token to: it becomes invalid when the object is deleted.",
     {
       required: false,
     },
   ),
 });
 
-const tokenRequestStatus = v1("TokenRequestStatus", "The token.", {
-  token: required(1, string, "The token."),
-  expirationTimestamp: required(2, time, "When it ends."),
+const tokenRequestStatus = v1("TokenRequestStatus", "Issued service account token.", {
+  token: required(1, string, "Token in JWT form, to be sent as a bearer token."),
+  expirationTimestamp: required(2, time, "Time at which the token expires."),
 });
 
-export const tokenRequestV1 = v1("TokenRequest", "Asks for a token of a service account.", {
+export const tokenRequestV1 = v1("TokenRequest", "TokenRequest issues a token for a service account, through the subresource `token`. " +
+"It is not stored.", {
   metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: required(2, tokenRequestSpec, "What the token is to be."),
-  status: value(3, tokenRequestStatus, "The token; filled in by the server."),
+  spec: required(2, tokenRequestSpec, "Audiences, lifetime and binding of the token."),
+  status: value(3, tokenRequestStatus, "Token that was issued. Filled in by the server."),
 });

@@ -3,13 +3,13 @@ import { boxedList, list, map, value, string, structs } from "#schema";
 const v1 = structs("api/authentication/v1");
 
 /** Who someone is, as authentication has it. */
-export const userInfo = v1("UserInfo", "Who someone is.", {
-  username: value(1, string, "Name of the user."),
-  uid: value(2, string, "Identifies the user even when names are used again."),
-  groups: value(3, list(string), "Groups that the user belongs to.", { listType: "atomic" }),
+export const userInfo = v1("UserInfo", "Attributes of a user, as needed for authorization.", {
+  username: value(1, string, "Unique name of the user among all active users."),
+  uid: value(2, string, "Identifier that stays unique even when a username is reused."),
+  groups: value(3, list(string), "Groups that the user is a member of.", { listType: "atomic" }),
   extra: value(
     4,
     map(boxedList("api/authentication/v1", "ExtraValue", string)),
-    "What else the authenticator knows.",
+    "Further attributes that the authenticator supplies, by lowercase key.",
   ),
 });

@@ -6,59 +6,63 @@ import { nonResourceAttributes, resourceAttributes } from "./attributes.ts";
 const v1 = structs("api/authorization/v1");
 const metadata = value(1, objectMeta, "Standard object metadata.");
 
-const subjectAccessReviewSpec = v1("SubjectAccessReviewSpec", "Who would do what.", {
-  resourceAttributes: pointer(1, resourceAttributes, "A request on a resource."),
-  nonResourceAttributes: pointer(2, nonResourceAttributes, "A request on another path."),
-  user: value(3, string, "Name of the user."),
-  groups: value(4, list(string), "Groups of the user.", { listType: "atomic" }),
+const subjectAccessReviewSpec = v1("SubjectAccessReviewSpec", "User and request to check. Exactly one of resourceAttributes and " +
+"nonResourceAttributes must be set.", {
+  resourceAttributes: pointer(1, resourceAttributes, "Request for a resource of the API. Excludes nonResourceAttributes."),
+  nonResourceAttributes: pointer(2, nonResourceAttributes, "Request for a path outside the resource API. Excludes resourceAttributes."),
+  user: value(3, string, "Name of the user to check. User or groups must be set."),
+  groups: value(4, list(string), "Groups of the user to check.", { listType: "atomic" }),
   extra: value(
     5,
     map(boxedList("api/authorization/v1", "ExtraValue", string)),
-    "What else the authenticator knows of the user.",
+    "Further attributes of the user, as its authenticator supplies them.",
   ),
-  uid: value(6, string, "UID of the user."),
+  uid: value(6, string, "UID of the user to check."),
 });
 
-const subjectAccessReviewStatus = v1("SubjectAccessReviewStatus", "Whether it is allowed.", {
-  allowed: required(1, bool, "True = it is allowed."),
-  denied: value(4, bool, "True = it is refused, whatever others say."),
-  reason: value(2, string, "Why."),
-  evaluationError: value(3, string, "What went wrong while finding out."),
+const subjectAccessReviewStatus = v1("SubjectAccessReviewStatus", "Decision of the authorizers.", {
+  allowed: required(1, bool, "Whether the request is allowed."),
+  denied: value(4, bool, "Whether an authorizer explicitly denied the request. False together with allowed " +
+"false means that no authorizer had an opinion."),
+  reason: value(2, string, "Human-readable reason for the decision, possibly empty."),
+  evaluationError: value(3, string, "Error met during the check. A decision may still have been reached without the failing part."),
 });
 
 const status = value(
   3,
   subjectAccessReviewStatus,
-  "Whether it is allowed; filled in by the server.",
+  "Result of the review. Filled in by the server.",
 );
 
 const selfSubjectAccessReviewSpec = v1(
   "SelfSubjectAccessReviewSpec",
-  "What the client itself would do.",
+  "Request to check for the calling user. Exactly one of the two fields must be set.",
   {
-    resourceAttributes: pointer(1, resourceAttributes, "A request on a resource."),
-    nonResourceAttributes: pointer(2, nonResourceAttributes, "A request on another path."),
+    resourceAttributes: pointer(1, resourceAttributes, "Request for a resource of the API. Excludes nonResourceAttributes."),
+    nonResourceAttributes: pointer(2, nonResourceAttributes, "Request for a path outside the resource API. Excludes resourceAttributes."),
   },
 );
 
-const subjectAccessReviewV1 = v1("SubjectAccessReview", "Asks whether someone may do something.", {
+const subjectAccessReviewV1 = v1("SubjectAccessReview", "SubjectAccessReview checks whether a user may perform a request. It is not stored.", {
   metadata,
-  spec: required(2, subjectAccessReviewSpec, "Who would do what."),
+  spec: required(2, subjectAccessReviewSpec, "User and request to evaluate."),
   status,
 });
 
 const localSubjectAccessReviewV1 = v1(
   "LocalSubjectAccessReview",
-  "Asks whether someone may do something in this namespace.",
-  { metadata, spec: required(2, subjectAccessReviewSpec, "Who would do what."), status },
+  "LocalSubjectAccessReview checks whether a user may perform a request within one " +
+"namespace. It is not stored.",
+  { metadata, spec: required(2, subjectAccessReviewSpec, "User and request to evaluate. resourceAttributes.namespace must be that of the review."), status },
 );
 
 const selfSubjectAccessReviewV1 = v1(
   "SelfSubjectAccessReview",
-  "Asks whether the client itself may do something.",
+  "SelfSubjectAccessReview checks whether the calling user may perform a request. It is " +
+"not stored.",
   {
     metadata,
-    spec: required(2, selfSubjectAccessReviewSpec, "What the client itself would do."),
+    spec: required(2, selfSubjectAccessReviewSpec, "Request to evaluate for the caller."),
     status,
   },
 );

@@ -18,167 +18,180 @@ const atomic = { listType: "atomic" } as const;
 const sourceTypes = ["Object", "Pods", "Resource", "ContainerResource", "External"];
 const sourceType = named("v2.MetricSourceType", ...sourceTypes);
 
-const metricTarget = v2("MetricTarget", "What a metric should be.", {
+const metricTarget = v2("MetricTarget", "Value that the autoscaler tries to keep a metric at.", {
   type: required(
     1,
     named("v2.MetricTargetType", "Utilization", "Value", "AverageValue"),
-    "Utilization, Value or AverageValue: which of the others counts.",
+    "Which field holds the target. One of Utilization (averageUtilization), Value (value), " +
+"AverageValue (averageValue).",
   ),
-  value: pointer(2, quantity, "The whole, for everything together."),
-  averageValue: pointer(3, quantity, "The average over all pods."),
-  averageUtilization: pointer(4, int32, "The average as a percentage of what pods request."),
+  value: pointer(2, quantity, "Target of the metric as a whole. Must be positive."),
+  averageValue: pointer(3, quantity, "Target for the average over all pods. Must be positive."),
+  averageUtilization: pointer(4, int32, "Target for the average over all pods, in percent of the resource requests. Only for " +
+"resource metrics. Must be positive."),
 });
 
-const metricValueStatus = v2("MetricValueStatus", "What a metric is.", {
-  value: pointer(1, quantity, "The whole, for everything together."),
-  averageValue: pointer(2, quantity, "The average over all pods."),
-  averageUtilization: pointer(3, int32, "The average as a percentage of what pods request."),
+const metricValueStatus = v2("MetricValueStatus", "Value of a metric when it was last read.", {
+  value: pointer(1, quantity, "Value of the metric as a whole."),
+  averageValue: pointer(2, quantity, "Average over all pods, as an amount."),
+  averageUtilization: pointer(3, int32, "Average over all pods, in percent of the resource requests."),
 });
 
 const crossVersionObjectReference = v2(
   "CrossVersionObjectReference",
-  "Points to an object in the same namespace.",
+  "Reference to an object in the same namespace.",
   {
-    kind: required(1, string, "Kind of the object."),
-    name: required(2, string, "Name of the object."),
-    apiVersion: value(3, string, "Its group and version."),
+    kind: required(1, string, "Kind of the object, Deployment for example."),
+    name: required(2, string, "Name of the referenced object."),
+    apiVersion: value(3, string, "API group and version of the object, apps/v1 for example."),
   },
 );
 
-const metricIdentifier = v2("MetricIdentifier", "Which metric is meant.", {
-  name: required(1, string, "Name of the metric."),
-  selector: pointer(2, labelSelector, "Selects among series of that name."),
+const metricIdentifier = v2("MetricIdentifier", "Name of a metric and, optionally, which of its series to use.", {
+  name: required(1, string, "Name of the metric in the metrics API."),
+  selector: pointer(2, labelSelector, "Label selector passed to the metrics API to narrow down the series. When absent, the " +
+"name alone decides."),
 });
 
-const target = (number: number) => required(number, metricTarget, "What it should be.");
-const current = (number: number) => required(number, metricValueStatus, "What it is.");
-const metric = (number: number) => required(number, metricIdentifier, "Which metric is meant.");
+const target = (number: number) => required(number, metricTarget, "Value to scale towards.");
+const current = (number: number) => required(number, metricValueStatus, "Most recent value of the metric.");
+const metric = (number: number) => required(number, metricIdentifier, "Metric to read.");
 const described = (number: number) =>
-  required(number, crossVersionObjectReference, "The object that the metric is of.");
-const resourceName = required(1, string, "Name of the resource, as in cpu.");
-const container = required(3, string, "Name of the container.");
+  required(number, crossVersionObjectReference, "Object that the metric describes.");
+const resourceName = required(1, string, "Name of the resource: cpu, memory or an extended resource.");
+const container = required(3, string, "Name of the container in the pods of the target.");
 
-const objectMetricSource = v2("ObjectMetricSource", "A metric of another object.", {
+const objectMetricSource = v2("ObjectMetricSource", "Metric that describes one Kubernetes object, hits per second of an Ingress for example.", {
   describedObject: described(1),
   target: target(2),
   metric: metric(3),
 });
 
-const podsMetricSource = v2("PodsMetricSource", "A metric of each pod.", {
+const podsMetricSource = v2("PodsMetricSource", "Metric that every pod of the target reports, averaged before it is compared. The " +
+"target type must be AverageValue.", {
   metric: metric(1),
   target: target(2),
 });
 
-const resourceMetricSource = v2("ResourceMetricSource", "Use of a resource by the pods.", {
+const resourceMetricSource = v2("ResourceMetricSource", "Usage of a compute resource by the pods, relative to their requests or absolute.", {
   name: resourceName,
   target: target(2),
 });
 
 const containerResourceMetricSource = v2(
   "ContainerResourceMetricSource",
-  "Use of a resource by one container of each pod.",
+  "Usage of a compute resource by one container in each pod.",
   { name: resourceName, target: target(2), container },
 );
 
-const externalMetricSource = v2("ExternalMetricSource", "A metric from outside of the cluster.", {
+const externalMetricSource = v2("ExternalMetricSource", "Metric from outside the cluster, the length of a cloud queue for example.", {
   metric: metric(1),
   target: target(2),
 });
 
-const metricSpec = v2("MetricSpec", "A metric, and what it should be.", {
-  type: required(1, sourceType, "Which of the others is set."),
-  object: pointer(2, objectMetricSource, "A metric of another object."),
-  pods: pointer(3, podsMetricSource, "A metric of each pod."),
-  resource: pointer(4, resourceMetricSource, "Use of a resource by the pods."),
+const metricSpec = v2("MetricSpec", "One metric to scale on, with its target.", {
+  type: required(1, sourceType, "Source of the metric: one of Object, Pods, Resource, ContainerResource, External. The " +
+"field of the same name must be set."),
+  object: pointer(2, objectMetricSource, "Metric of a single object in the namespace, for type Object."),
+  pods: pointer(3, podsMetricSource, "Metric reported by each pod of the target, for type Pods."),
+  resource: pointer(4, resourceMetricSource, "CPU, memory or another resource used by the pods of the target, for type Resource."),
   containerResource: pointer(
     7,
     containerResourceMetricSource,
-    "Use of a resource by one container of each pod.",
+    "Resource used by one named container of each pod, for type ContainerResource.",
   ),
-  external: pointer(5, externalMetricSource, "A metric from outside of the cluster."),
+  external: pointer(5, externalMetricSource, "Metric that does not belong to any Kubernetes object, for type External."),
 });
 
-const objectMetricStatus = v2("ObjectMetricStatus", "A metric of another object.", {
+const objectMetricStatus = v2("ObjectMetricStatus", "Last reading of a metric that describes one Kubernetes object.", {
   metric: metric(1),
   current: current(2),
   describedObject: described(3),
 });
 
-const podsMetricStatus = v2("PodsMetricStatus", "A metric of each pod.", {
+const podsMetricStatus = v2("PodsMetricStatus", "Last reading of a metric that every pod reports.", {
   metric: metric(1),
   current: current(2),
 });
 
-const resourceMetricStatus = v2("ResourceMetricStatus", "Use of a resource by the pods.", {
+const resourceMetricStatus = v2("ResourceMetricStatus", "Last reading of the resource usage of the pods.", {
   name: resourceName,
   current: current(2),
 });
 
 const containerResourceMetricStatus = v2(
   "ContainerResourceMetricStatus",
-  "Use of a resource by one container of each pod.",
+  "Last reading of the resource usage of one container in each pod.",
   { name: resourceName, current: current(2), container },
 );
 
-const externalMetricStatus = v2("ExternalMetricStatus", "A metric from outside of the cluster.", {
+const externalMetricStatus = v2("ExternalMetricStatus", "Last reading of a metric from outside the cluster.", {
   metric: metric(1),
   current: current(2),
 });
 
-const metricStatus = v2("MetricStatus", "A metric, and what it is.", {
-  type: required(1, sourceType, "Which of the others is set."),
-  object: pointer(2, objectMetricStatus, "A metric of another object."),
-  pods: pointer(3, podsMetricStatus, "A metric of each pod."),
-  resource: pointer(4, resourceMetricStatus, "Use of a resource by the pods."),
+const metricStatus = v2("MetricStatus", "One metric as the autoscaler last read it.", {
+  type: required(1, sourceType, "Source of the metric: one of Object, Pods, Resource, ContainerResource, External."),
+  object: pointer(2, objectMetricStatus, "Reading of a metric of a single object, for type Object."),
+  pods: pointer(3, podsMetricStatus, "Reading of a metric reported by each pod, for type Pods."),
+  resource: pointer(4, resourceMetricStatus, "Reading of the resource usage of whole pods, for type Resource."),
   containerResource: pointer(
     7,
     containerResourceMetricStatus,
-    "Use of a resource by one container of each pod.",
+    "Reading of the resource usage of one container of each pod, for type ContainerResource.",
   ),
-  external: pointer(5, externalMetricStatus, "A metric from outside of the cluster."),
+  external: pointer(5, externalMetricStatus, "Reading of a metric from outside the cluster, for type External."),
 });
 
-const scalingPolicy = v2("HPAScalingPolicy", "How fast it may go.", {
+const scalingPolicy = v2("HPAScalingPolicy", "Limit on how much the replica count may change within a period.", {
   type: required(
     1,
     named("v2.HPAScalingPolicyType", "Pods", "Percent"),
-    "Whether the value is a number of pods or a percentage.",
+    "Unit of value: one of Pods, Percent (of the replicas at the start of the period).",
   ),
-  value: required(2, int32, "Greatest change within the period."),
-  periodSeconds: required(3, int32, "The period, at most 1800 seconds."),
+  value: required(2, int32, "Largest change allowed within the period. Must be greater than 0."),
+  periodSeconds: required(3, int32, "Length of the period, in seconds: 1 to 1800."),
 });
 
-const scalingRules = v2("HPAScalingRules", "How to scale in one direction.", {
+const scalingRules = v2("HPAScalingRules", "Pace of scaling in one direction.", {
   stabilizationWindowSeconds: pointer(
     3,
     int32,
-    "Seconds of past recommendations to take into account, at most 3600.",
+    "Seconds of past recommendations to consider: the most conservative one in the window " +
+"is applied. 0 to 3600. Defaults to 0 for scaling up and to 300 for scaling down.",
   ),
   selectPolicy: pointer(
     1,
     named("v2.ScalingPolicySelect", "Max", "Min", "Disabled"),
-    "Which policy counts: the one of greatest change (Max), of least (Min), or Disabled.",
+    "Which policy applies. One of Max (allows the largest change), Min (the smallest), " +
+"Disabled (no scaling in this direction). Defaults to Max.",
   ),
-  policies: value(2, list(scalingPolicy), "How fast it may go.", { ...atomic, seesEmpty: true }),
-  tolerance: pointer(4, quantity, "Deviations up to this share change nothing, as in 0.1.", {
+  policies: value(2, list(scalingPolicy), "Limits of the pace. Defaults to 100 percent per 15 seconds, and for scaling up also " +
+"to 4 pods per 15 seconds.", { ...atomic, seesEmpty: true }),
+  tolerance: pointer(4, quantity, "Relative difference between metric and target, 0.1 for 10%, up to which no scaling " +
+"happens. Defaults to the tolerance of kube-controller-manager, 10%. Alpha: requires " +
+"the feature gate HPAConfigurableTolerance.", {
     gate: "HPAConfigurableTolerance",
   }),
 });
 
-const behavior = v2("HorizontalPodAutoscalerBehavior", "How to scale.", {
-  scaleUp: pointer(1, scalingRules, "How to scale up."),
-  scaleDown: pointer(2, scalingRules, "How to scale down."),
+const behavior = v2("HorizontalPodAutoscalerBehavior", "Pace of scaling, separately for each direction.", {
+  scaleUp: pointer(1, scalingRules, "Rules for adding replicas. By default without stabilization, and with at most 4 pods " +
+"or 100 percent more per 15 seconds."),
+  scaleDown: pointer(2, scalingRules, "Rules for removing replicas. By default with a stabilization window of 300 seconds."),
 });
 
-const spec = v2("HorizontalPodAutoscalerSpec", "What to scale, by what, and how far.", {
-  scaleTargetRef: required(1, crossVersionObjectReference, "The object to scale."),
-  minReplicas: pointer(2, int32, "Fewest replicas.", { default: 1 }),
-  maxReplicas: required(3, int32, "Most replicas."),
-  metrics: value(4, list(metricSpec), "What decides; the greatest result counts.", atomic),
-  behavior: pointer(5, behavior, "How to scale."),
+const spec = v2("HorizontalPodAutoscalerSpec", "Desired behavior of a HorizontalPodAutoscaler.", {
+  scaleTargetRef: required(1, crossVersionObjectReference, "Object to scale, in the same namespace. It must serve the scale subresource."),
+  minReplicas: pointer(2, int32, "Lower bound of the replica count. 0 requires the feature gate HPAScaleToZero and an " +
+"Object or External metric. Defaults to 1.", { default: 1 }),
+  maxReplicas: required(3, int32, "Upper bound of the replica count. Must not be less than minReplicas."),
+  metrics: value(4, list(metricSpec), "Metrics to scale on; the highest replica count that any of them demands wins. " +
+"Defaults to 80% average CPU utilization.", atomic),
+  behavior: pointer(5, behavior, "How fast the replica count may grow and shrink."),
 });
 
-const condition = v2("HorizontalPodAutoscalerCondition", "One thing that holds or does not.", {
+const condition = v2("HorizontalPodAutoscalerCondition", "One observed aspect of a HorizontalPodAutoscaler.", {
   type: required(
     1,
     named(
@@ -187,24 +200,25 @@ const condition = v2("HorizontalPodAutoscalerCondition", "One thing that holds o
       "AbleToScale",
       "ScalingLimited",
     ),
-    "What it is about, as in AbleToScale.",
+    "One of ScalingActive (metrics can be read), AbleToScale (the target can be scaled), " +
+"ScalingLimited (minReplicas or maxReplicas holds the count).",
   ),
-  status: required(2, string, "True, False or Unknown."),
-  lastTransitionTime: value(3, time, "When the status last changed."),
-  reason: value(4, string, "Why, in one word for machines."),
-  message: value(5, string, "Why, in words."),
+  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+  reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(5, string, "Human-readable details about the last transition."),
 });
 
-const status = v2("HorizontalPodAutoscalerStatus", "What was observed.", {
-  observedGeneration: pointer(1, int64, "Generation that this is about."),
-  lastScaleTime: pointer(2, time, "When the size last changed."),
-  currentReplicas: value(3, int32, "Replicas when last looked."),
-  desiredReplicas: required(4, int32, "Replicas that were found right."),
-  currentMetrics: required(5, list(metricStatus), "What the metrics were.", {
+const status = v2("HorizontalPodAutoscalerStatus", "Observed state of a HorizontalPodAutoscaler.", {
+  observedGeneration: pointer(1, int64, "Value of metadata.generation that this status describes."),
+  lastScaleTime: pointer(2, time, "Time at which the autoscaler last changed the replica count."),
+  currentReplicas: value(3, int32, "Replicas of the target when the autoscaler last looked."),
+  desiredReplicas: required(4, int32, "Replicas that the autoscaler last computed."),
+  currentMetrics: required(5, list(metricStatus), "Last readings of the metrics.", {
     ...atomic,
     required: false,
   }),
-  conditions: value(6, list(condition), "What holds.", {
+  conditions: value(6, list(condition), "Latest observations, one entry per condition type.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
@@ -214,11 +228,11 @@ const status = v2("HorizontalPodAutoscalerStatus", "What was observed.", {
 
 export const horizontalPodAutoscalerV2 = v2(
   "HorizontalPodAutoscaler",
-  "Scales an object up and down as metrics demand.",
+  "HorizontalPodAutoscaler adjusts the replica count of a workload to the metrics it observes.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "What to scale, by what, and how far."),
-    status: value(3, status, "What was observed."),
+    spec: value(2, spec, "Target, replica bounds, metrics and pace of scaling."),
+    status: value(3, status, "Last computed replica count and metric readings. Read-only for clients."),
   },
 );
 

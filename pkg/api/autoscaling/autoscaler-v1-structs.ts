@@ -18,91 +18,92 @@ const sourceType = named("v1.MetricSourceType", ...sourceTypes);
 
 const crossVersionObjectReference = v1(
   "CrossVersionObjectReference",
-  "Points to an object in the same namespace.",
+  "Reference to an object in the same namespace.",
   {
-    kind: required(1, string, "Kind of the object."),
-    name: required(2, string, "Name of the object."),
-    apiVersion: value(3, string, "Its group and version."),
+    kind: required(1, string, "Kind of the object, Deployment for example."),
+    name: required(2, string, "Name of the referenced object."),
+    apiVersion: value(3, string, "API group and version of the object, apps/v1 for example."),
   },
   { atomic: true },
 );
 
-const metricName = (number: number) => required(number, string, "Name of the metric.");
+const metricName = (number: number) => required(number, string, "Name of the metric in the metrics API.");
 const selector = (number: number) =>
-  pointer(number, labelSelector, "Selects among series of that name.");
-const described = required(1, crossVersionObjectReference, "The object that the metric is of.");
-const resourceName = required(1, string, "Name of the resource, as in cpu.");
+  pointer(number, labelSelector, "Label selector that narrows down the series of the metric.");
+const described = required(1, crossVersionObjectReference, "Object that the metric describes.");
+const resourceName = required(1, string, "Name of the resource: cpu, memory or an extended resource.");
 
-const objectMetricSource = v1("ObjectMetricSource", "A metric of another object.", {
+const objectMetricSource = v1("ObjectMetricSource", "Metric that describes one Kubernetes object, hits per second of an Ingress for example.", {
   target: described,
   metricName: metricName(2),
-  targetValue: required(3, quantity, "What it should be."),
+  targetValue: required(3, quantity, "Target of the metric as a whole."),
   selector: selector(4),
-  averageValue: pointer(5, quantity, "What it should be on average over all pods."),
+  averageValue: pointer(5, quantity, "Target for the metric divided by the number of pods."),
 });
 
-const podsMetricSource = v1("PodsMetricSource", "A metric of each pod.", {
+const podsMetricSource = v1("PodsMetricSource", "Metric that every pod of the target reports, averaged before it is compared.", {
   metricName: metricName(1),
-  targetAverageValue: required(2, quantity, "What it should be on average over all pods."),
+  targetAverageValue: required(2, quantity, "Target for the average over all pods, as an amount."),
   selector: selector(3),
 });
 
-const resourceMetricSource = v1("ResourceMetricSource", "Use of a resource by the pods.", {
+const resourceMetricSource = v1("ResourceMetricSource", "Usage of a compute resource by the pods, relative to their requests or absolute.", {
   name: resourceName,
-  targetAverageUtilization: pointer(2, int32, "What it should be, in percent of the requests."),
-  targetAverageValue: pointer(3, quantity, "What it should be on average over all pods."),
+  targetAverageUtilization: pointer(2, int32, "Target for the average over all pods, in percent of the resource requests."),
+  targetAverageValue: pointer(3, quantity, "Target for the average over all pods, as an amount."),
 });
 
 const containerResourceMetricSource = v1(
   "ContainerResourceMetricSource",
-  "Use of a resource by one container of each pod.",
+  "Usage of a compute resource by one container in each pod.",
   {
     name: resourceName,
-    targetAverageUtilization: pointer(2, int32, "What it should be, in percent of the requests."),
-    targetAverageValue: pointer(3, quantity, "What it should be on average over all pods."),
-    container: required(5, string, "Name of the container."),
+    targetAverageUtilization: pointer(2, int32, "Target for the average over all pods, in percent of the resource requests."),
+    targetAverageValue: pointer(3, quantity, "Target for the average over all pods, as an amount."),
+    container: required(5, string, "Name of the container in the pods of the target."),
   },
 );
 
-const externalMetricSource = v1("ExternalMetricSource", "A metric from outside of the cluster.", {
+const externalMetricSource = v1("ExternalMetricSource", "Metric from outside the cluster, the length of a cloud queue for example.", {
   metricName: metricName(1),
   metricSelector: selector(2),
-  targetValue: pointer(3, quantity, "What it should be."),
-  targetAverageValue: pointer(4, quantity, "What it should be on average over all pods."),
+  targetValue: pointer(3, quantity, "Target of the metric as a whole. Excludes targetAverageValue."),
+  targetAverageValue: pointer(4, quantity, "Target for the metric divided by the number of pods. Excludes targetValue."),
 });
 
-export const metricSpecV1 = v1("MetricSpec", "A metric, and what it should be.", {
-  type: required(1, sourceType, "Which of the others is set."),
-  object: pointer(2, objectMetricSource, "A metric of another object."),
-  pods: pointer(3, podsMetricSource, "A metric of each pod."),
-  resource: pointer(4, resourceMetricSource, "Use of a resource by the pods."),
+export const metricSpecV1 = v1("MetricSpec", "One metric to scale on, with its target.", {
+  type: required(1, sourceType, "Source of the metric: one of Object, Pods, Resource, ContainerResource, External. The " +
+"field of the same name must be set."),
+  object: pointer(2, objectMetricSource, "Metric of a single object in the namespace, for type Object."),
+  pods: pointer(3, podsMetricSource, "Metric reported by each pod of the target, for type Pods."),
+  resource: pointer(4, resourceMetricSource, "CPU, memory or another resource used by the pods of the target, for type Resource."),
   containerResource: pointer(
     7,
     containerResourceMetricSource,
-    "Use of a resource by one container of each pod.",
+    "Resource used by one named container of each pod, for type ContainerResource.",
   ),
-  external: pointer(5, externalMetricSource, "A metric from outside of the cluster."),
+  external: pointer(5, externalMetricSource, "Metric that does not belong to any Kubernetes object, for type External."),
 });
 
 const currentAverage = (number: number) =>
-  required(number, quantity, "What it is on average over all pods.");
-const utilization = pointer(2, int32, "What it is, in percent of the requests.");
+  required(number, quantity, "Current average over all pods, as an amount.");
+const utilization = pointer(2, int32, "Current average over all pods, in percent of the resource requests.");
 
-const objectMetricStatus = v1("ObjectMetricStatus", "A metric of another object.", {
+const objectMetricStatus = v1("ObjectMetricStatus", "Last reading of a metric that describes one Kubernetes object.", {
   target: described,
   metricName: metricName(2),
-  currentValue: required(3, quantity, "What it is."),
+  currentValue: required(3, quantity, "Current value of the metric as a whole."),
   selector: selector(4),
-  averageValue: pointer(5, quantity, "What it is on average over all pods."),
+  averageValue: pointer(5, quantity, "Current value divided by the number of pods."),
 });
 
-const podsMetricStatus = v1("PodsMetricStatus", "A metric of each pod.", {
+const podsMetricStatus = v1("PodsMetricStatus", "Last reading of a metric that every pod reports.", {
   metricName: metricName(1),
   currentAverageValue: currentAverage(2),
   selector: selector(3),
 });
 
-const resourceMetricStatus = v1("ResourceMetricStatus", "Use of a resource by the pods.", {
+const resourceMetricStatus = v1("ResourceMetricStatus", "Last reading of the resource usage of the pods.", {
   name: resourceName,
   currentAverageUtilization: utilization,
   currentAverageValue: currentAverage(3),
@@ -110,38 +111,38 @@ const resourceMetricStatus = v1("ResourceMetricStatus", "Use of a resource by th
 
 const containerResourceMetricStatus = v1(
   "ContainerResourceMetricStatus",
-  "Use of a resource by one container of each pod.",
+  "Last reading of the resource usage of one container in each pod.",
   {
     name: resourceName,
     currentAverageUtilization: utilization,
     currentAverageValue: currentAverage(3),
-    container: required(4, string, "Name of the container."),
+    container: required(4, string, "Name of the container in the pods of the target."),
   },
 );
 
-const externalMetricStatus = v1("ExternalMetricStatus", "A metric from outside of the cluster.", {
+const externalMetricStatus = v1("ExternalMetricStatus", "Last reading of a metric from outside the cluster.", {
   metricName: metricName(1),
   metricSelector: selector(2),
-  currentValue: required(3, quantity, "What it is."),
-  currentAverageValue: pointer(4, quantity, "What it is on average over all pods."),
+  currentValue: required(3, quantity, "Current value of the metric as a whole."),
+  currentAverageValue: pointer(4, quantity, "Current value divided by the number of pods."),
 });
 
-export const metricStatusV1 = v1("MetricStatus", "A metric, and what it is.", {
-  type: required(1, sourceType, "Which of the others is set."),
-  object: pointer(2, objectMetricStatus, "A metric of another object."),
-  pods: pointer(3, podsMetricStatus, "A metric of each pod."),
-  resource: pointer(4, resourceMetricStatus, "Use of a resource by the pods."),
+export const metricStatusV1 = v1("MetricStatus", "One metric as the autoscaler last read it.", {
+  type: required(1, sourceType, "Source of the metric: one of Object, Pods, Resource, ContainerResource, External."),
+  object: pointer(2, objectMetricStatus, "Reading of a metric of a single object, for type Object."),
+  pods: pointer(3, podsMetricStatus, "Reading of a metric reported by each pod, for type Pods."),
+  resource: pointer(4, resourceMetricStatus, "Reading of the resource usage of whole pods, for type Resource."),
   containerResource: pointer(
     7,
     containerResourceMetricStatus,
-    "Use of a resource by one container of each pod.",
+    "Reading of the resource usage of one container of each pod, for type ContainerResource.",
   ),
-  external: pointer(5, externalMetricStatus, "A metric from outside of the cluster."),
+  external: pointer(5, externalMetricStatus, "Reading of a metric from outside the cluster, for type External."),
 });
 
 export const conditionV1 = v1(
   "HorizontalPodAutoscalerCondition",
-  "One thing that holds or does not.",
+  "One observed aspect of a HorizontalPodAutoscaler.",
   {
     type: required(
       1,
@@ -151,45 +152,48 @@ export const conditionV1 = v1(
         "AbleToScale",
         "ScalingLimited",
       ),
-      "What it is about, as in AbleToScale.",
+      "One of ScalingActive (metrics can be read), AbleToScale (the target can be scaled), " +
+"ScalingLimited (minReplicas or maxReplicas holds the count).",
     ),
-    status: required(2, string, "True, False or Unknown."),
-    lastTransitionTime: value(3, time, "When the status last changed."),
-    reason: value(4, string, "Why, in one word for machines."),
-    message: value(5, string, "Why, in words."),
+    status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+    lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+    reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+    message: value(5, string, "Human-readable details about the last transition."),
   },
 );
 
-const spec = v1("HorizontalPodAutoscalerSpec", "What to scale, and how far.", {
-  scaleTargetRef: required(1, crossVersionObjectReference, "The object to scale."),
-  minReplicas: pointer(2, int32, "Fewest replicas.", { default: 1 }),
-  maxReplicas: required(3, int32, "Most replicas."),
+const spec = v1("HorizontalPodAutoscalerSpec", "Desired behavior of a HorizontalPodAutoscaler.", {
+  scaleTargetRef: required(1, crossVersionObjectReference, "Object to scale, in the same namespace. It must serve the scale subresource."),
+  minReplicas: pointer(2, int32, "Lower bound of the replica count. 0 requires the feature gate HPAScaleToZero. Defaults to 1.", { default: 1 }),
+  maxReplicas: required(3, int32, "Upper bound of the replica count. Must not be less than minReplicas."),
   targetCPUUtilizationPercentage: pointer(
     4,
     int32,
-    "Average use of CPU to aim at, in percent of what pods request.",
+    "Target for the average CPU usage of the pods, in percent of their requests. Defaults " +
+"to 80 when no other metric is set. Other metrics need autoscaling/v2.",
   ),
 });
 
-const status = v1("HorizontalPodAutoscalerStatus", "What was observed.", {
-  observedGeneration: pointer(1, int64, "Generation that this is about."),
-  lastScaleTime: pointer(2, time, "When the size last changed."),
-  currentReplicas: required(3, int32, "Replicas when last looked."),
-  desiredReplicas: required(4, int32, "Replicas that were found right."),
+const status = v1("HorizontalPodAutoscalerStatus", "Observed state of a HorizontalPodAutoscaler.", {
+  observedGeneration: pointer(1, int64, "Value of metadata.generation that this status describes."),
+  lastScaleTime: pointer(2, time, "Time at which the autoscaler last changed the replica count."),
+  currentReplicas: required(3, int32, "Replicas of the target when the autoscaler last looked."),
+  desiredReplicas: required(4, int32, "Replicas that the autoscaler last computed."),
   currentCPUUtilizationPercentage: pointer(
     5,
     int32,
-    "Average use of CPU, in percent of what pods request.",
+    "Current average CPU usage of the pods, in percent of their requests.",
   ),
 });
 
 export const horizontalPodAutoscalerV1 = v1(
   "HorizontalPodAutoscaler",
-  "Scales an object up and down as its use of CPU demands.",
+  "HorizontalPodAutoscaler adjusts the replica count of a workload to its CPU usage. " +
+"Version v2 supports more metrics.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "What to scale, and how far."),
-    status: value(3, status, "What was observed."),
+    spec: value(2, spec, "Target, replica bounds and CPU utilization to keep."),
+    status: value(3, status, "Last computed replica count and CPU reading. Read-only for clients."),
   },
 );
 

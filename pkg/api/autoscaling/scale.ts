@@ -5,19 +5,22 @@ import { ageColumn, ageOf, column, nameOf } from "../printing.ts";
 
 const v1 = structs("api/autoscaling/v1");
 
-const scaleSpec = v1("ScaleSpec", "How many there should be.", {
-  replicas: value(1, int32, "Number of replicas wanted."),
+const scaleSpec = v1("ScaleSpec", "Desired size of a scalable object.", {
+  replicas: value(1, int32, "Desired number of replicas. Must not be negative."),
 });
 
-const scaleStatus = v1("ScaleStatus", "How many there are.", {
-  replicas: required(1, int32, "Number of replicas observed."),
-  selector: value(2, string, "Label selector of the pods as text, as queries have it."),
+const scaleStatus = v1("ScaleStatus", "Observed size of a scalable object.", {
+  replicas: required(1, int32, "Replicas that currently exist."),
+  selector: value(2, string, "Label selector of the pods in its string form, `app=web,tier=front` for example. " +
+"Autoscalers use it to find the pods."),
 });
 
-export const scaleV1 = v1("Scale", "The size of an object that consists of replicas.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, scaleSpec, "How many there should be."),
-  status: value(3, scaleStatus, "How many there are."),
+export const scaleV1 = v1("Scale", "Scale is the body of the scale subresource: it reads and sets the replica count of " +
+"any scalable object.", {
+  metadata: value(1, objectMeta, "Standard object metadata. Name, namespace, UID and resourceVersion are those of the " +
+"scaled object."),
+  spec: value(2, scaleSpec, "Replica count to set."),
+  status: value(3, scaleStatus, "Replica count found. Read-only for clients."),
 });
 
 type Scale = Infer<typeof scaleV1>;

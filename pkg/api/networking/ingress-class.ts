@@ -17,37 +17,40 @@ const v1 = structs("api/networking/v1");
 
 const ingressClassParametersReference = v1(
   "IngressClassParametersReference",
-  "Points to the parameters of a class.",
+  "Reference to the object with the controller-specific settings of an IngressClass.",
   {
-    apiGroup: pointer(1, string, "Group of the object; absent means core.", {
+    apiGroup: pointer(1, string, "API group of the object. Absent for the core group.", {
       protoName: "aPIGroup",
     }),
-    kind: required(2, string, "Kind of the object."),
-    name: required(3, string, "Name of the object."),
+    kind: required(2, string, "Kind of the object in that group."),
+    name: required(3, string, "Name of the referenced object."),
     scope: nullablePointer(
       4,
       string,
-      "Whether the object lives in a namespace: Cluster or Namespace.",
+      "Where the object lives: one of Cluster, Namespace. Defaults to Cluster.",
       {
         default: "Cluster",
       },
     ),
-    namespace: pointer(5, string, "Namespace of the object, for the scope Namespace."),
+    namespace: pointer(5, string, "Namespace of the object. Required when scope is Namespace; must be absent when it is " +
+"Cluster."),
   },
 );
 
-const ingressClassSpec = v1("IngressClassSpec", "Who serves the class.", {
-  controller: value(1, string, "Controller that serves it, as in `example.com/controller`; fixed."),
+const ingressClassSpec = v1("IngressClassSpec", "Controller of an IngressClass and its settings.", {
+  controller: value(1, string, "Controller that serves Ingresses of this class, as a domain-prefixed path of at most " +
+"250 characters: `example.com/controller`. Immutable."),
   parameters: pointer(
     2,
     ingressClassParametersReference,
-    "More configuration for that controller.",
+    "Object with further settings for the controller. The controller defines which kinds " +
+"it accepts.",
   ),
 });
 
-const ingressClassV1 = v1("IngressClass", "A way to serve Ingresses.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, ingressClassSpec, "Who serves the class."),
+const ingressClassV1 = v1("IngressClass", "IngressClass names an Ingress controller that Ingresses select in ingressClassName.", {
+  metadata: value(1, objectMeta, "Standard object metadata. An annotation marks the default class of the cluster."),
+  spec: value(2, ingressClassSpec, "Controller of the class."),
 });
 
 type IngressClass = Infer<typeof ingressClassV1>;

@@ -9,42 +9,43 @@ import { type Ingress, ingressStatus, ingressTLS, pathType } from "./ingress-str
 
 const v1beta1 = structs("api/networking/v1beta1");
 
-const backend = v1beta1("IngressBackend", "Where requests go.", {
-  serviceName: value(1, string, "Name of a service, in the same namespace."),
-  servicePort: value(2, intOrString, "Its port, by name or number."),
-  resource: pointer(3, typedLocalObjectReference, "Another object of the same namespace."),
+const backend = v1beta1("IngressBackend", "Destination of requests: either a Service or a resource.", {
+  serviceName: value(1, string, "Name of the Service in the namespace of the Ingress."),
+  servicePort: value(2, intOrString, "Port of the Service, by name or number."),
+  resource: pointer(3, typedLocalObjectReference, "Object in the namespace of the Ingress that the controller routes to. Excludes serviceName."),
 });
 
-const httpPath = v1beta1("HTTPIngressPath", "A path and where its requests go.", {
-  path: value(1, string, "The path; begins with a slash."),
+const httpPath = v1beta1("HTTPIngressPath", "Path of a rule, and the backend for it.", {
+  path: value(1, string, "Path to match against the request, beginning with `/`."),
   pathType,
-  backend: required(2, backend, "Where the requests go."),
+  backend: required(2, backend, "Backend that receives the matching requests."),
 });
 
-const http = v1beta1("HTTPIngressRuleValue", "Rules for HTTP.", {
-  paths: required(1, list(httpPath), "Paths and where their requests go."),
+const http = v1beta1("HTTPIngressRuleValue", "HTTP routes of one host.", {
+  paths: required(1, list(httpPath), "Paths to match and the backends of each."),
 });
 
-const ruleValue = v1beta1("IngressRuleValue", "Rules for one protocol.", {
-  http: pointer(1, http, "Rules for HTTP."),
+const ruleValue = v1beta1("IngressRuleValue", "Routes of a rule, by protocol.", {
+  http: pointer(1, http, "Routes for HTTP and HTTPS requests."),
 });
 
-const rule = v1beta1("IngressRule", "Rules for one host.", {
-  host: value(1, string, "The host; empty means all."),
-  ingressRuleValue: inline(2, ruleValue, "Rules for one protocol."),
+const rule = v1beta1("IngressRule", "Routes for requests to one host.", {
+  host: value(1, string, "Host to match. Empty matches every host."),
+  ingressRuleValue: inline(2, ruleValue, "Routes for the requests that match host."),
 });
 
-const spec = v1beta1("IngressSpec", "Which requests go where.", {
-  ingressClassName: pointer(4, string, "Class of who serves it."),
-  backend: pointer(1, backend, "Where requests go that no rule is for."),
-  tls: value(2, list(ingressTLS), "Hosts served over TLS."),
-  rules: value(3, list(rule), "Rules by host."),
+const spec = v1beta1("IngressSpec", "Desired routing of an Ingress.", {
+  ingressClassName: pointer(4, string, "Name of the IngressClass whose controller serves this Ingress."),
+  backend: pointer(1, backend, "Backend for requests that match no rule."),
+  tls: value(2, list(ingressTLS), "TLS settings of the hosts."),
+  rules: value(3, list(rule), "Routes by host. When empty, all requests go to backend."),
 });
 
-export const ingressV1beta1 = v1beta1("Ingress", "Leads requests from outside to services.", {
+export const ingressV1beta1 = v1beta1("Ingress", "Ingress routes HTTP and HTTPS requests from outside the cluster to Services, by host " +
+"and path.", {
   metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, spec, "Which requests go where."),
-  status: value(3, ingressStatus, "State of the Ingress."),
+  spec: value(2, spec, "Rules, default backend and TLS settings."),
+  status: value(3, ingressStatus, "Addresses reported by the Ingress controller. Read-only for clients."),
 });
 
 type Old = Infer<typeof ingressV1beta1>;

@@ -7,47 +7,49 @@ import { checkAddress } from "./ip.ts";
 const v1 = structs("api/networking/v1");
 const v1beta1 = structs("api/networking/v1beta1");
 
-const parentReferenceV1 = v1("ParentReference", "The object that an address belongs to.", {
-  group: value(1, string, "Group of the object; empty for core."),
-  resource: value(2, string, "Resource of the object."),
-  namespace: value(3, string, "Namespace of the object, if it has one."),
-  name: value(4, string, "Name of the object."),
+const parentReferenceV1 = v1("ParentReference", "Reference to the object that owns an IP address.", {
+  group: value(1, string, "API group of the object. Empty for the core group."),
+  resource: value(2, string, "Resource of the object in plural, `services` for example. Required."),
+  namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
+  name: value(4, string, "Name of the referenced object. Required."),
 });
 
-const ipAddressSpecV1 = v1("IPAddressSpec", "What the address is used for.", {
-  parentRef: pointer(1, parentReferenceV1, "The object that the address belongs to."),
+const ipAddressSpecV1 = v1("IPAddressSpec", "Owner of an allocated IP address.", {
+  parentRef: pointer(1, parentReferenceV1, "Object that the address is allocated to. Required. Immutable."),
 });
 
 const ipAddressV1 = v1(
   "IPAddress",
-  "An address in use; its name is the address in canonical form.",
+  "IPAddress records one allocated cluster IP. The API server creates it together with " +
+"the Service.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, ipAddressSpecV1, "What the address is used for."),
+    metadata: value(1, objectMeta, "Standard object metadata. The name is the address in canonical form."),
+    spec: value(2, ipAddressSpecV1, "Object that uses the address."),
   },
 );
 
 const parentReferenceV1beta1 = v1beta1(
   "ParentReference",
-  "The object that an address belongs to.",
+  "Reference to the object that owns an IP address.",
   {
-    group: value(1, string, "Group of the object; empty for core."),
-    resource: value(2, string, "Resource of the object."),
-    namespace: value(3, string, "Namespace of the object, if it has one."),
-    name: value(4, string, "Name of the object."),
+    group: value(1, string, "API group of the object. Empty for the core group."),
+    resource: value(2, string, "Resource of the object in plural, `services` for example. Required."),
+    namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
+    name: value(4, string, "Name of the referenced object. Required."),
   },
 );
 
-const ipAddressSpecV1beta1 = v1beta1("IPAddressSpec", "What the address is used for.", {
-  parentRef: pointer(1, parentReferenceV1beta1, "The object that the address belongs to."),
+const ipAddressSpecV1beta1 = v1beta1("IPAddressSpec", "Owner of an allocated IP address.", {
+  parentRef: pointer(1, parentReferenceV1beta1, "Object that the address is allocated to. Required. Immutable."),
 });
 
 const ipAddressV1beta1 = v1beta1(
   "IPAddress",
-  "An address in use; its name is the address in canonical form.",
+  "IPAddress records one allocated cluster IP. The API server creates it together with " +
+"the Service.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, ipAddressSpecV1beta1, "What the address is used for."),
+    metadata: value(1, objectMeta, "Standard object metadata. The name is the address in canonical form."),
+    spec: value(2, ipAddressSpecV1beta1, "Object that uses the address."),
   },
 );
 

@@ -19,77 +19,85 @@ import { isStrictSubset, networkWarning, NOT_A_NETWORK, parseNetwork } from "./i
 
 const v1 = structs("api/networking/v1");
 
-const ipBlock = v1("IPBlock", "A network, with exceptions.", {
-  cidr: required(1, string, "The network, as in `192.168.1.0/24` or `2001:db8::/64`."),
-  except: value(2, list(string), "Networks within it that do not count.", { listType: "atomic" }),
+const ipBlock = v1("IPBlock", "Range of IP addresses, minus exceptions.", {
+  cidr: required(1, string, "Range in CIDR notation, `192.168.1.0/24` or `2001:db8::/64` for example."),
+  except: value(2, list(string), "Ranges within cidr to leave out, in CIDR notation. Each must be strictly smaller than cidr.", { listType: "atomic" }),
 });
 
-const networkPolicyPort = v1("NetworkPolicyPort", "A port or range of ports.", {
+const networkPolicyPort = v1("NetworkPolicyPort", "Port or range of ports that traffic may use.", {
   protocol: pointer(
     1,
     named("v1.Protocol", "TCP", "UDP", "SCTP"),
-    "TCP, UDP or SCTP; TCP unless set.",
+    "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.",
     { default: "TCP" },
   ),
-  port: pointer(2, intOrString, "Number or name of the port; absent means all."),
-  endPort: pointer(3, int32, "Last port of a range that begins with the number in `port`."),
+  port: pointer(2, intOrString, "Port number, or name of a container port. When absent, every port of the protocol matches."),
+  endPort: pointer(3, int32, "Last port of a range that starts at port. Requires a numeric port that is not greater."),
 });
 
-const networkPolicyPeer = v1("NetworkPolicyPeer", "Who may be on the other side.", {
+const networkPolicyPeer = v1("NetworkPolicyPeer", "Other side of a connection: pods, namespaces or an IP range. ipBlock excludes the selectors.", {
   podSelector: pointer(
     1,
     labelSelector,
-    "Pods, in the namespaces selected or else in that of the policy.",
+    "Selects pods; {} selects all. Combined with namespaceSelector it applies to the " +
+"selected namespaces, alone to the namespace of the policy.",
   ),
   namespaceSelector: pointer(
     2,
     labelSelector,
-    "Namespaces; with podSelector only the selected pods in them.",
+    "Selects namespaces by label; {} selects all. Alone it allows every pod in them, with " +
+"podSelector only the pods that both select.",
   ),
-  ipBlock: pointer(3, ipBlock, "Addresses; alone only."),
+  ipBlock: pointer(3, ipBlock, "Range of addresses, mainly for peers outside the cluster. Excludes both selectors."),
 });
 
-const networkPolicyIngressRule = v1("NetworkPolicyIngressRule", "Traffic that may come in.", {
-  ports: value(1, list(networkPolicyPort), "To these ports; empty means all.", {
+const networkPolicyIngressRule = v1("NetworkPolicyIngressRule", "Incoming traffic to allow: it must match both ports and from.", {
+  ports: value(1, list(networkPolicyPort), "Ports of the selected pods that may be reached. Absent or empty allows all ports.", {
     listType: "atomic",
   }),
-  from: value(2, list(networkPolicyPeer), "From these peers; empty means all.", {
-    listType: "atomic",
-  }),
-});
-
-const networkPolicyEgressRule = v1("NetworkPolicyEgressRule", "Traffic that may go out.", {
-  ports: value(1, list(networkPolicyPort), "To these ports; empty means all.", {
-    listType: "atomic",
-  }),
-  to: value(2, list(networkPolicyPeer), "To these peers; empty means all.", {
+  from: value(2, list(networkPolicyPeer), "Sources that may connect. Absent or empty allows all sources.", {
     listType: "atomic",
   }),
 });
 
-const networkPolicySpec = v1("NetworkPolicySpec", "Which pods may talk to whom.", {
+const networkPolicyEgressRule = v1("NetworkPolicyEgressRule", "Outgoing traffic to allow: it must match both ports and to.", {
+  ports: value(1, list(networkPolicyPort), "Destination ports that may be used. Absent or empty allows all ports.", {
+    listType: "atomic",
+  }),
+  to: value(2, list(networkPolicyPeer), "Destinations that may be reached. Absent or empty allows all destinations.", {
+    listType: "atomic",
+  }),
+});
+
+const networkPolicySpec = v1("NetworkPolicySpec", "Desired traffic rules for a set of pods.", {
   podSelector: required(
     1,
     labelSelector,
-    "The pods that the policy is for; empty selects all of the namespace.",
+    "Pods in the namespace that the policy isolates; {} selects all of them. Policies that " +
+"select the same pod add up.",
   ),
-  ingress: value(2, list(networkPolicyIngressRule), "What may come in; nothing else may.", {
+  ingress: value(2, list(networkPolicyIngressRule), "Incoming traffic to allow. Empty allows none, unless another policy does. Only " +
+"effective when policyTypes includes Ingress.", {
     listType: "atomic",
   }),
-  egress: value(3, list(networkPolicyEgressRule), "What may go out; nothing else may.", {
+  egress: value(3, list(networkPolicyEgressRule), "Outgoing traffic to allow. Empty allows none, unless another policy does. Only " +
+"effective when policyTypes includes Egress.", {
     listType: "atomic",
   }),
   policyTypes: value(
     4,
     list(named("v1.PolicyType", "Ingress", "Egress")),
-    "Directions that the policy is about: Ingress, Egress.",
+    "Directions that the policy restricts: Ingress, Egress. Defaults to Ingress, plus " +
+"Egress when egress has rules. To deny all outgoing traffic, list Egress explicitly " +
+"and leave egress empty.",
     { listType: "atomic" },
   ),
 });
 
-const networkPolicyV1 = v1("NetworkPolicy", "What traffic pods may send and receive.", {
+const networkPolicyV1 = v1("NetworkPolicy", "NetworkPolicy restricts which network traffic pods may receive and send. It takes " +
+"effect only if the network plugin supports it.", {
   metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, networkPolicySpec, "Which pods may talk to whom."),
+  spec: value(2, networkPolicySpec, "Selected pods and the traffic allowed for them."),
 });
 
 type NetworkPolicy = Infer<typeof networkPolicyV1>;

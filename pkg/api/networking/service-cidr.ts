@@ -7,23 +7,24 @@ import { checkNetwork, parseNetwork } from "./ip.ts";
 /** All versions look alike. */
 function structOf(version: string) {
   const declare = structs(`api/networking/${version}`);
-  const spec = declare("ServiceCIDRSpec", "The networks.", {
-    cidrs: value(1, list(string), "The networks, at most one of each family; fixed.", {
+  const spec = declare("ServiceCIDRSpec", "Ranges of a ServiceCIDR.", {
+    cidrs: value(1, list(string), "One IPv4 range, one IPv6 range, or one of each, in CIDR notation. Immutable, except " +
+"that a second family may be added.", {
       listType: "atomic",
     }),
   });
-  const status = declare("ServiceCIDRStatus", "State of the networks.", {
-    conditions: value(1, list(condition), "Whether addresses can be taken from them.", {
+  const status = declare("ServiceCIDRStatus", "Observed state of a ServiceCIDR.", {
+    conditions: value(1, list(condition), "Latest observations. Ready tells whether addresses can be allocated from the ranges.", {
       listType: "map",
       listMapKeys: ["type"],
       patchStrategy: ["merge"],
       patchMergeKey: "type",
     }),
   });
-  return declare("ServiceCIDR", "Networks that cluster IPs of services are taken from.", {
+  return declare("ServiceCIDR", "ServiceCIDR adds IP ranges from which the cluster IPs of Services are allocated.", {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "The networks."),
-    status: value(3, status, "State of the networks."),
+    spec: value(2, spec, "IP ranges to allocate from."),
+    status: value(3, status, "Readiness reported by the ServiceCIDR controller. Read-only for clients."),
   });
 }
 

@@ -12,23 +12,24 @@ export const RBAC_GROUP = "rbac.authorization.{api}";
 
 export const subject = v1(
   "Subject",
-  "Who gets the permissions.",
+  "User, group or service account that receives the permissions of a role.",
   {
-    kind: required(1, string, "User, Group or ServiceAccount."),
-    apiGroup: value(2, string, "Group of the kind; follows from the kind if empty."),
+    kind: required(1, string, "Kind of the subject: one of User, Group, ServiceAccount."),
+    apiGroup: value(2, string, "API group of the kind. Defaults to \"\" for ServiceAccount and to the RBAC API group " +
+"for User and Group."),
     name: required(3, string, "Name of the user, group or service account."),
-    namespace: value(4, string, "Namespace of a service account."),
+    namespace: value(4, string, "Namespace of a ServiceAccount. Must be empty for User and Group."),
   },
   { atomic: true },
 );
 
 export const roleRef = v1(
   "RoleRef",
-  "The role that is bound.",
+  "Reference to the role whose permissions a binding grants.",
   {
-    apiGroup: required(1, string, "Group of the role."),
-    kind: required(2, string, "Role or ClusterRole."),
-    name: required(3, string, "Name of the role."),
+    apiGroup: required(1, string, "API group of the role: always that of RBAC."),
+    kind: required(2, string, "Kind of the role: one of Role, ClusterRole. A ClusterRoleBinding accepts ClusterRole only."),
+    name: required(3, string, "Name of the referenced role."),
   },
   { atomic: true },
 );

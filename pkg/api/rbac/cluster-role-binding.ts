@@ -13,11 +13,12 @@ const v1 = structs("api/rbac/v1");
 
 const clusterRoleBindingV1 = v1(
   "ClusterRoleBinding",
-  "Gives the permissions of a role in the whole cluster.",
+  "ClusterRoleBinding grants the permissions of a ClusterRole in the whole cluster.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    subjects: value(2, list(subject), "Who gets the permissions.", { listType: "atomic" }),
-    roleRef: required(3, roleRef, "The role that is bound; fixed."),
+    subjects: value(2, list(subject), "Users, groups and service accounts that receive the permissions.", { listType: "atomic" }),
+    roleRef: required(3, roleRef, "ClusterRole to grant. Creating the binding needs its permissions, or the verb `bind`. " +
+"Immutable."),
   },
 );
 
