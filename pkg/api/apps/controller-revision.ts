@@ -8,13 +8,13 @@ const v1 = structs("api/apps/v1");
 const controllerRevisionV1 = v1(
   "ControllerRevision",
   "Immutable snapshot of the state of a DaemonSet or StatefulSet, kept for rolling " +
-"updates and rollbacks.",
+    "updates and rollbacks.",
   {
     metadata: value(
       1,
       objectMeta,
       "Standard object metadata. The owner reference names the controller that the snapshot " +
-"belongs to.",
+        "belongs to.",
     ),
     data: value(
       2,

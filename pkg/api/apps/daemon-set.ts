@@ -45,20 +45,20 @@ const v1 = structs("api/apps/v1");
 const rollingUpdate = v1(
   "RollingUpdateDaemonSet",
   "Pace of a DaemonSet rolling update. Exactly one of maxUnavailable and maxSurge must " +
-"be non-zero.",
+    "be non-zero.",
   {
     maxUnavailable: pointer(
       1,
       intOrString,
       "Nodes whose pod may be unavailable during the update, as a number or a percentage of " +
-"the desired nodes, rounded up. Must not be 0 while maxSurge is 0. Defaults to 1.",
+        "the desired nodes, rounded up. Must not be 0 while maxSurge is 0. Defaults to 1.",
     ),
     maxSurge: pointer(
       2,
       intOrString,
       "Nodes that may run an old and a new pod at the same time, as a number or a percentage " +
-"of the desired nodes, rounded up. Must be 0 while maxUnavailable is not, and pods " +
-"with a host port cannot surge. Defaults to 0.",
+        "of the desired nodes, rounded up. Must be 0 while maxUnavailable is not, and pods " +
+        "with a host port cannot surge. Defaults to 0.",
     ),
   },
 );
@@ -68,7 +68,7 @@ const updateStrategy = v1("DaemonSetUpdateStrategy", "Update strategy of a Daemo
     1,
     named("v1.DaemonSetUpdateStrategyType", "RollingUpdate", "OnDelete"),
     "One of RollingUpdate (the controller replaces pods node by node), OnDelete (a pod is " +
-"replaced only after it was deleted manually). Defaults to RollingUpdate.",
+      "replaced only after it was deleted manually). Defaults to RollingUpdate.",
     { default: "RollingUpdate" },
   ),
   rollingUpdate: pointer(
@@ -83,13 +83,13 @@ const spec = v1("DaemonSetSpec", "Desired state of a DaemonSet.", {
     1,
     labelSelector,
     "Label selector of the pods that the DaemonSet owns. Required, must match the labels " +
-"of the template, and must not be empty. Immutable.",
+      "of the template, and must not be empty. Immutable.",
   ),
   template: required(
     2,
     podTemplateSpec,
     "Template of the pod that runs on each node. Its nodeSelector, affinity and " +
-"tolerations decide which nodes qualify; its restartPolicy must be Always.",
+      "tolerations decide which nodes qualify; its restartPolicy must be Always.",
   ),
   updateStrategy: value(
     3,

@@ -54,15 +54,15 @@ const rollingUpdate = v1(
       1,
       intOrString,
       "Pods that may be unavailable during the update, as a number or a percentage of " +
-"replicas, rounded down. At most 100%. If maxSurge rounds to 0 as well, the controller " +
-"uses 1. Defaults to 25%.",
+        "replicas, rounded down. At most 100%. If maxSurge rounds to 0 as well, the controller " +
+        "uses 1. Defaults to 25%.",
     ),
     maxSurge: pointer(
       2,
       intOrString,
       "Pods that may exist beyond replicas during the update, as a number or a percentage of " +
-"replicas, rounded up. With 0, an old pod must go before its successor is created. " +
-"Defaults to 25%.",
+        "replicas, rounded up. With 0, an old pod must go before its successor is created. " +
+        "Defaults to 25%.",
     ),
   },
 );
@@ -72,7 +72,7 @@ const strategy = v1("DeploymentStrategy", "Update strategy of a Deployment.", {
     1,
     named("v1.DeploymentStrategyType", "Recreate", "RollingUpdate"),
     "One of RollingUpdate (new and old pods overlap), Recreate (all old pods end before " +
-"new ones are created). Defaults to RollingUpdate.",
+      "new ones are created). Defaults to RollingUpdate.",
     { default: "RollingUpdate" },
   ),
   rollingUpdate: pointer(
@@ -87,14 +87,14 @@ const spec = v1("DeploymentSpec", "Desired state of a Deployment.", {
     1,
     int32,
     "Desired number of pods. Leave it unset when a HorizontalPodAutoscaler manages it. " +
-"Defaults to 1.",
+      "Defaults to 1.",
     { default: 1 },
   ),
   selector: nullablePointer(
     2,
     labelSelector,
     "Label selector of the pods that the Deployment owns. Required, must match the labels " +
-"of the template, and must not overlap with another controller. Immutable.",
+      "of the template, and must not overlap with another controller. Immutable.",
   ),
   template: required(
     3,
@@ -108,13 +108,13 @@ const spec = v1("DeploymentSpec", "Desired state of a Deployment.", {
     5,
     int32,
     "Seconds for which a new pod must stay ready before it counts as available. Must be " +
-"less than progressDeadlineSeconds. Defaults to 0.",
+      "less than progressDeadlineSeconds. Defaults to 0.",
   ),
   revisionHistoryLimit: pointer(
     6,
     int32,
     "Number of old ReplicaSets to keep for rollbacks; 0 keeps none and makes rollbacks " +
-"impossible. Defaults to 10.",
+      "impossible. Defaults to 10.",
     {
       default: 10,
     },
@@ -123,14 +123,14 @@ const spec = v1("DeploymentSpec", "Desired state of a Deployment.", {
     7,
     bool,
     "Whether rollouts are paused: template changes are then stored but not acted upon, " +
-"while scaling still works. Defaults to false.",
+      "while scaling still works. Defaults to false.",
   ),
   progressDeadlineSeconds: pointer(
     9,
     int32,
     "Seconds without progress after which condition Progressing becomes False with reason " +
-"ProgressDeadlineExceeded. Must be greater than minReadySeconds; not counted while " +
-"paused. Defaults to 600.",
+      "ProgressDeadlineExceeded. Must be greater than minReadySeconds; not counted while " +
+      "paused. Defaults to 600.",
     { default: 600 },
   ),
 });
@@ -140,7 +140,7 @@ const condition = v1("DeploymentCondition", "One observed aspect of a Deployment
     1,
     named("v1.DeploymentConditionType", "Available", "Progressing", "ReplicaFailure"),
     "One of Available (enough pods are available), Progressing (the rollout advances or is " +
-"complete), ReplicaFailure (pods cannot be created or deleted).",
+      "complete), ReplicaFailure (pods cannot be created or deleted).",
   ),
   status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
   lastUpdateTime: value(6, time, "Time at which the condition was last written."),
@@ -163,13 +163,13 @@ const status = v1("DeploymentStatus", "Observed state of a Deployment.", {
     5,
     int32,
     "Pods still missing for full availability, whether they are not created yet or not " +
-"available yet.",
+      "available yet.",
   ),
   terminatingReplicas: pointer(
     9,
     int32,
     "Pods that have a deletion timestamp and are not yet Succeeded or Failed. Alpha: " +
-"requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
+      "requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
     {
       gate: "DeploymentReplicaSetTerminatingReplicas",
     },
@@ -190,7 +190,7 @@ const status = v1("DeploymentStatus", "Observed state of a Deployment.", {
 const deploymentV1 = v1(
   "Deployment",
   "Deployment manages replicated pods through ReplicaSets and rolls out changes of their " +
-"template.",
+    "template.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Replica count, pod template and rollout strategy."),
@@ -198,7 +198,7 @@ const deploymentV1 = v1(
       3,
       status,
       "Pod counts and rollout progress reported by the Deployment controller. Read-only for " +
-"clients.",
+        "clients.",
     ),
   },
 );

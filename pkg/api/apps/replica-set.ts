@@ -51,13 +51,13 @@ const spec = v1("ReplicaSetSpec", "Desired state of a ReplicaSet.", {
     2,
     labelSelector,
     "Label selector of the pods that the ReplicaSet owns. Required, and must match the " +
-"labels of the template. Immutable.",
+      "labels of the template. Immutable.",
   ),
   template: value(
     3,
     podTemplateSpec,
     "Template of new pods. Changes do not affect pods that already exist; its " +
-"restartPolicy must be Always.",
+      "restartPolicy must be Always.",
   ),
 });
 
@@ -90,7 +90,7 @@ const status = v1("ReplicaSetStatus", "Observed state of a ReplicaSet.", {
     7,
     int32,
     "Pods that have a deletion timestamp and are not yet Succeeded or Failed. Alpha: " +
-"requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
+      "requires the feature gate DeploymentReplicaSetTerminatingReplicas.",
     {
       gate: "DeploymentReplicaSetTerminatingReplicas",
     },

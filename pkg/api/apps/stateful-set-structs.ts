@@ -32,14 +32,14 @@ const rollingUpdate = v1(
       1,
       int32,
       "Lowest ordinal that is updated: pods below it keep the old revision, even when " +
-"recreated. Useful for canaries. Defaults to 0.",
+        "recreated. Useful for canaries. Defaults to 0.",
     ),
     maxUnavailable: pointer(
       2,
       intOrString,
       "Pods that may be unavailable during the update, as a number or a percentage of " +
-"replicas, rounded up. Must not be 0. Defaults to 1. Alpha: requires the feature gate " +
-"MaxUnavailableStatefulSet.",
+        "replicas, rounded up. Must not be 0. Defaults to 1. Alpha: requires the feature gate " +
+        "MaxUnavailableStatefulSet.",
       { gate: "MaxUnavailableStatefulSet" },
     ),
   },
@@ -50,8 +50,8 @@ const updateStrategy = v1("StatefulSetUpdateStrategy", "Update strategy of a Sta
     1,
     named("v1.StatefulSetUpdateStrategyType", "RollingUpdate", "OnDelete"),
     "One of RollingUpdate (the controller replaces pods from the highest ordinal down), " +
-"OnDelete (a pod is replaced only after it was deleted manually). Defaults to " +
-"RollingUpdate.",
+      "OnDelete (a pod is replaced only after it was deleted manually). Defaults to " +
+      "RollingUpdate.",
   ),
   rollingUpdate: pointer(
     2,
@@ -70,13 +70,13 @@ const retentionPolicy = v1(
       1,
       retention,
       "What happens to the claims when the StatefulSet is deleted: one of Retain, Delete. " +
-"Defaults to Retain.",
+        "Defaults to Retain.",
     ),
     whenScaled: value(
       2,
       retention,
       "What happens to the claims of pods that scaling down removes: one of Retain, Delete. " +
-"Defaults to Retain.",
+        "Defaults to Retain.",
     ),
   },
 );
@@ -86,7 +86,7 @@ const ordinals = v1("StatefulSetOrdinals", "Numbering of the pods of a StatefulS
     1,
     int32,
     "Ordinal of the first pod; the others follow up to start + replicas - 1. Must not be " +
-"negative. Defaults to 0.",
+      "negative. Defaults to 0.",
     { required: false },
   ),
 });
@@ -97,19 +97,19 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
     2,
     labelSelector,
     "Label selector of the pods that the StatefulSet owns. Required, and must match the " +
-"labels of the template. Immutable.",
+      "labels of the template. Immutable.",
   ),
   template: required(
     3,
     podTemplateSpec,
     "Template of the pods. Each pod is named <StatefulSet>-<ordinal>; restartPolicy must " +
-"be Always.",
+      "be Always.",
   ),
   volumeClaimTemplates: value(
     4,
     list(claimTemplate),
     "Claims to create for each pod, named <template>-<pod>. A claim replaces a volume of " +
-"the same name in the pod template. Immutable.",
+      "the same name in the pod template. Immutable.",
     {
       listType: "atomic",
     },
@@ -126,7 +126,7 @@ const spec = v1("StatefulSetSpec", "Desired state of a StatefulSet.", {
     6,
     named("v1.PodManagementPolicyType", "OrderedReady", "Parallel"),
     "One of OrderedReady (pods start and stop one at a time, in order of their ordinals), " +
-"Parallel (all at once). Does not affect updates. Defaults to OrderedReady. Immutable.",
+      "Parallel (all at once). Does not affect updates. Defaults to OrderedReady. Immutable.",
     { default: "OrderedReady" },
   ),
   updateStrategy: value(
@@ -177,7 +177,7 @@ const status = v1("StatefulSetStatus", "Observed state of a StatefulSet.", {
     6,
     string,
     "ControllerRevision that pods had before the rollout; equal to updateRevision when it " +
-"is complete.",
+      "is complete.",
   ),
   updateRevision: value(
     7,

@@ -8,23 +8,37 @@ const atomic = { listType: "atomic" } as const;
 
 const tokenReviewSpec = v1("TokenReviewSpec", "Token to verify.", {
   token: value(1, string, "Bearer token to authenticate, without the prefix `Bearer`."),
-  audiences: value(2, list(string), "Audiences of the caller: the token must be valid for at least one of them. Defaults " +
-"to the audiences of the API server.", atomic),
+  audiences: value(
+    2,
+    list(string),
+    "Audiences of the caller: the token must be valid for at least one of them. Defaults " +
+      "to the audiences of the API server.",
+    atomic,
+  ),
 });
 
 const tokenReviewStatus = v1("TokenReviewStatus", "Result of verifying a token.", {
   authenticated: value(1, bool, "Whether the token is valid and belongs to a known user."),
   user: value(2, userInfo, "User that the token belongs to. Unset when authenticated is false."),
-  audiences: value(4, list(string), "Requested audiences that the token is valid for. Clients that sent audiences must " +
-"check that theirs is listed.", atomic),
+  audiences: value(
+    4,
+    list(string),
+    "Requested audiences that the token is valid for. Clients that sent audiences must " +
+      "check that theirs is listed.",
+    atomic,
+  ),
   error: value(3, string, "Reason why the token could not be verified."),
 });
 
-const tokenReviewV1 = v1("TokenReview", "TokenReview verifies a bearer token and returns its user. It is not stored.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: required(2, tokenReviewSpec, "Token and the audiences that it must be valid for."),
-  status: value(3, tokenReviewStatus, "Result of the review. Filled in by the server."),
-});
+const tokenReviewV1 = v1(
+  "TokenReview",
+  "TokenReview verifies a bearer token and returns its user. It is not stored.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, tokenReviewSpec, "Token and the audiences that it must be valid for."),
+    status: value(3, tokenReviewStatus, "Result of the review. Filled in by the server."),
+  },
+);
 
 /** Never stored. */
 export const tokenReview = kind(tokenReviewV1, {

@@ -6,26 +6,46 @@ import { nonResourceAttributes, resourceAttributes } from "./attributes.ts";
 const v1 = structs("api/authorization/v1");
 const metadata = value(1, objectMeta, "Standard object metadata.");
 
-const subjectAccessReviewSpec = v1("SubjectAccessReviewSpec", "User and request to check. Exactly one of resourceAttributes and " +
-"nonResourceAttributes must be set.", {
-  resourceAttributes: pointer(1, resourceAttributes, "Request for a resource of the API. Excludes nonResourceAttributes."),
-  nonResourceAttributes: pointer(2, nonResourceAttributes, "Request for a path outside the resource API. Excludes resourceAttributes."),
-  user: value(3, string, "Name of the user to check. User or groups must be set."),
-  groups: value(4, list(string), "Groups of the user to check.", { listType: "atomic" }),
-  extra: value(
-    5,
-    map(boxedList("api/authorization/v1", "ExtraValue", string)),
-    "Further attributes of the user, as its authenticator supplies them.",
-  ),
-  uid: value(6, string, "UID of the user to check."),
-});
+const subjectAccessReviewSpec = v1(
+  "SubjectAccessReviewSpec",
+  "User and request to check. Exactly one of resourceAttributes and " +
+    "nonResourceAttributes must be set.",
+  {
+    resourceAttributes: pointer(
+      1,
+      resourceAttributes,
+      "Request for a resource of the API. Excludes nonResourceAttributes.",
+    ),
+    nonResourceAttributes: pointer(
+      2,
+      nonResourceAttributes,
+      "Request for a path outside the resource API. Excludes resourceAttributes.",
+    ),
+    user: value(3, string, "Name of the user to check. User or groups must be set."),
+    groups: value(4, list(string), "Groups of the user to check.", { listType: "atomic" }),
+    extra: value(
+      5,
+      map(boxedList("api/authorization/v1", "ExtraValue", string)),
+      "Further attributes of the user, as its authenticator supplies them.",
+    ),
+    uid: value(6, string, "UID of the user to check."),
+  },
+);
 
 const subjectAccessReviewStatus = v1("SubjectAccessReviewStatus", "Decision of the authorizers.", {
   allowed: required(1, bool, "Whether the request is allowed."),
-  denied: value(4, bool, "Whether an authorizer explicitly denied the request. False together with allowed " +
-"false means that no authorizer had an opinion."),
+  denied: value(
+    4,
+    bool,
+    "Whether an authorizer explicitly denied the request. False together with allowed " +
+      "false means that no authorizer had an opinion.",
+  ),
   reason: value(2, string, "Human-readable reason for the decision, possibly empty."),
-  evaluationError: value(3, string, "Error met during the check. A decision may still have been reached without the failing part."),
+  evaluationError: value(
+    3,
+    string,
+    "Error met during the check. A decision may still have been reached without the failing part.",
+  ),
 });
 
 const status = value(
@@ -38,28 +58,48 @@ const selfSubjectAccessReviewSpec = v1(
   "SelfSubjectAccessReviewSpec",
   "Request to check for the calling user. Exactly one of the two fields must be set.",
   {
-    resourceAttributes: pointer(1, resourceAttributes, "Request for a resource of the API. Excludes nonResourceAttributes."),
-    nonResourceAttributes: pointer(2, nonResourceAttributes, "Request for a path outside the resource API. Excludes resourceAttributes."),
+    resourceAttributes: pointer(
+      1,
+      resourceAttributes,
+      "Request for a resource of the API. Excludes nonResourceAttributes.",
+    ),
+    nonResourceAttributes: pointer(
+      2,
+      nonResourceAttributes,
+      "Request for a path outside the resource API. Excludes resourceAttributes.",
+    ),
   },
 );
 
-const subjectAccessReviewV1 = v1("SubjectAccessReview", "SubjectAccessReview checks whether a user may perform a request. It is not stored.", {
-  metadata,
-  spec: required(2, subjectAccessReviewSpec, "User and request to evaluate."),
-  status,
-});
+const subjectAccessReviewV1 = v1(
+  "SubjectAccessReview",
+  "SubjectAccessReview checks whether a user may perform a request. It is not stored.",
+  {
+    metadata,
+    spec: required(2, subjectAccessReviewSpec, "User and request to evaluate."),
+    status,
+  },
+);
 
 const localSubjectAccessReviewV1 = v1(
   "LocalSubjectAccessReview",
   "LocalSubjectAccessReview checks whether a user may perform a request within one " +
-"namespace. It is not stored.",
-  { metadata, spec: required(2, subjectAccessReviewSpec, "User and request to evaluate. resourceAttributes.namespace must be that of the review."), status },
+    "namespace. It is not stored.",
+  {
+    metadata,
+    spec: required(
+      2,
+      subjectAccessReviewSpec,
+      "User and request to evaluate. resourceAttributes.namespace must be that of the review.",
+    ),
+    status,
+  },
 );
 
 const selfSubjectAccessReviewV1 = v1(
   "SelfSubjectAccessReview",
   "SelfSubjectAccessReview checks whether the calling user may perform a request. It is " +
-"not stored.",
+    "not stored.",
   {
     metadata,
     spec: required(2, selfSubjectAccessReviewSpec, "Request to evaluate for the caller."),

@@ -8,46 +8,97 @@ const atomic = { listType: "atomic" } as const;
 const meta = structs("apimachinery/pkg/apis/meta/v1");
 const operators = ["In", "NotIn", "Exists", "DoesNotExist"];
 
-const fieldSelectorRequirement = meta("FieldSelectorRequirement", "One condition of a field selector.", {
-  key: required(1, string, "Path of the field, `spec.nodeName` for example."),
-  operator: required(
-    2,
-    named("v1.FieldSelectorOperator", ...operators),
-    "Relation between field and values: one of In, NotIn, Exists, DoesNotExist.",
-  ),
-  values: value(3, list(string), "Values to compare with. Required for In and NotIn; must be empty for Exists and " +
-"DoesNotExist.", atomic),
-});
+const fieldSelectorRequirement = meta(
+  "FieldSelectorRequirement",
+  "One condition of a field selector.",
+  {
+    key: required(1, string, "Path of the field, `spec.nodeName` for example."),
+    operator: required(
+      2,
+      named("v1.FieldSelectorOperator", ...operators),
+      "Relation between field and values: one of In, NotIn, Exists, DoesNotExist.",
+    ),
+    values: value(
+      3,
+      list(string),
+      "Values to compare with. Required for In and NotIn; must be empty for Exists and " +
+        "DoesNotExist.",
+      atomic,
+    ),
+  },
+);
 
-const fieldSelectorAttributes = v1("FieldSelectorAttributes", "Field selector of a list, watch or deletecollection request. Authorizers may use it " +
-"to narrow down access.", {
-  rawSelector: value(1, string, "Selector in the form of the query parameter. Excludes requirements. Webhook " +
-"authorizers should ignore it."),
-  requirements: value(2, list(fieldSelectorRequirement), "Parsed selector; all conditions must hold. Excludes rawSelector.", atomic),
-});
+const fieldSelectorAttributes = v1(
+  "FieldSelectorAttributes",
+  "Field selector of a list, watch or deletecollection request. Authorizers may use it " +
+    "to narrow down access.",
+  {
+    rawSelector: value(
+      1,
+      string,
+      "Selector in the form of the query parameter. Excludes requirements. Webhook " +
+        "authorizers should ignore it.",
+    ),
+    requirements: value(
+      2,
+      list(fieldSelectorRequirement),
+      "Parsed selector; all conditions must hold. Excludes rawSelector.",
+      atomic,
+    ),
+  },
+);
 
-const labelSelectorAttributes = v1("LabelSelectorAttributes", "Label selector of a list, watch or deletecollection request. Authorizers may use it " +
-"to narrow down access.", {
-  rawSelector: value(1, string, "Selector in the form of the query parameter. Excludes requirements. Webhook " +
-"authorizers should ignore it."),
-  requirements: value(2, labelSelector.fields.matchExpressions.type, "Parsed selector; all conditions must hold. Excludes rawSelector.", atomic),
-});
+const labelSelectorAttributes = v1(
+  "LabelSelectorAttributes",
+  "Label selector of a list, watch or deletecollection request. Authorizers may use it " +
+    "to narrow down access.",
+  {
+    rawSelector: value(
+      1,
+      string,
+      "Selector in the form of the query parameter. Excludes requirements. Webhook " +
+        "authorizers should ignore it.",
+    ),
+    requirements: value(
+      2,
+      labelSelector.fields.matchExpressions.type,
+      "Parsed selector; all conditions must hold. Excludes rawSelector.",
+      atomic,
+    ),
+  },
+);
 
-export const resourceAttributes = v1("ResourceAttributes", "Attributes of a request for a resource.", {
-  namespace: value(1, string, "Namespace of the request. Empty for cluster-scoped resources, and for requests across " +
-"all namespaces."),
-  verb: value(2, string, "Verb of the request: get, list, watch, create, update, patch, delete, " +
-"deletecollection, or `*` for all."),
-  group: value(3, string, "API group of the resource. `*` means all groups."),
-  version: value(4, string, "API version of the resource. `*` means all versions."),
-  resource: value(5, string, "Resource in plural. `*` means all resources."),
-  subresource: value(6, string, "Subresource of the request. Empty for the resource itself."),
-  name: value(7, string, "Name of the object. Empty for all names, as in list and create."),
-  fieldSelector: pointer(8, fieldSelectorAttributes, "Field selector that limits the request."),
-  labelSelector: pointer(9, labelSelectorAttributes, "Label selector that limits the request."),
-});
+export const resourceAttributes = v1(
+  "ResourceAttributes",
+  "Attributes of a request for a resource.",
+  {
+    namespace: value(
+      1,
+      string,
+      "Namespace of the request. Empty for cluster-scoped resources, and for requests across " +
+        "all namespaces.",
+    ),
+    verb: value(
+      2,
+      string,
+      "Verb of the request: get, list, watch, create, update, patch, delete, " +
+        "deletecollection, or `*` for all.",
+    ),
+    group: value(3, string, "API group of the resource. `*` means all groups."),
+    version: value(4, string, "API version of the resource. `*` means all versions."),
+    resource: value(5, string, "Resource in plural. `*` means all resources."),
+    subresource: value(6, string, "Subresource of the request. Empty for the resource itself."),
+    name: value(7, string, "Name of the object. Empty for all names, as in list and create."),
+    fieldSelector: pointer(8, fieldSelectorAttributes, "Field selector that limits the request."),
+    labelSelector: pointer(9, labelSelectorAttributes, "Label selector that limits the request."),
+  },
+);
 
-export const nonResourceAttributes = v1("NonResourceAttributes", "Attributes of a request for a path outside the resource API.", {
-  path: value(1, string, "URL path of the request, `/healthz` for example."),
-  verb: value(2, string, "HTTP method of the request in lower case, `get` for example."),
-});
+export const nonResourceAttributes = v1(
+  "NonResourceAttributes",
+  "Attributes of a request for a path outside the resource API.",
+  {
+    path: value(1, string, "URL path of the request, `/healthz` for example."),
+    verb: value(2, string, "HTTP method of the request in lower case, `get` for example."),
+  },
+);

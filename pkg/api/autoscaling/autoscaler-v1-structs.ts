@@ -27,87 +27,160 @@ const crossVersionObjectReference = v1(
   { atomic: true },
 );
 
-const metricName = (number: number) => required(number, string, "Name of the metric in the metrics API.");
+const metricName = (number: number) =>
+  required(number, string, "Name of the metric in the metrics API.");
 const selector = (number: number) =>
   pointer(number, labelSelector, "Label selector that narrows down the series of the metric.");
 const described = required(1, crossVersionObjectReference, "Object that the metric describes.");
-const resourceName = required(1, string, "Name of the resource: cpu, memory or an extended resource.");
+const resourceName = required(
+  1,
+  string,
+  "Name of the resource: cpu, memory or an extended resource.",
+);
 
-const objectMetricSource = v1("ObjectMetricSource", "Metric that describes one Kubernetes object, hits per second of an Ingress for example.", {
-  target: described,
-  metricName: metricName(2),
-  targetValue: required(3, quantity, "Target of the metric as a whole."),
-  selector: selector(4),
-  averageValue: pointer(5, quantity, "Target for the metric divided by the number of pods."),
-});
+const objectMetricSource = v1(
+  "ObjectMetricSource",
+  "Metric that describes one Kubernetes object, hits per second of an Ingress for example.",
+  {
+    target: described,
+    metricName: metricName(2),
+    targetValue: required(3, quantity, "Target of the metric as a whole."),
+    selector: selector(4),
+    averageValue: pointer(5, quantity, "Target for the metric divided by the number of pods."),
+  },
+);
 
-const podsMetricSource = v1("PodsMetricSource", "Metric that every pod of the target reports, averaged before it is compared.", {
-  metricName: metricName(1),
-  targetAverageValue: required(2, quantity, "Target for the average over all pods, as an amount."),
-  selector: selector(3),
-});
+const podsMetricSource = v1(
+  "PodsMetricSource",
+  "Metric that every pod of the target reports, averaged before it is compared.",
+  {
+    metricName: metricName(1),
+    targetAverageValue: required(
+      2,
+      quantity,
+      "Target for the average over all pods, as an amount.",
+    ),
+    selector: selector(3),
+  },
+);
 
-const resourceMetricSource = v1("ResourceMetricSource", "Usage of a compute resource by the pods, relative to their requests or absolute.", {
-  name: resourceName,
-  targetAverageUtilization: pointer(2, int32, "Target for the average over all pods, in percent of the resource requests."),
-  targetAverageValue: pointer(3, quantity, "Target for the average over all pods, as an amount."),
-});
+const resourceMetricSource = v1(
+  "ResourceMetricSource",
+  "Usage of a compute resource by the pods, relative to their requests or absolute.",
+  {
+    name: resourceName,
+    targetAverageUtilization: pointer(
+      2,
+      int32,
+      "Target for the average over all pods, in percent of the resource requests.",
+    ),
+    targetAverageValue: pointer(3, quantity, "Target for the average over all pods, as an amount."),
+  },
+);
 
 const containerResourceMetricSource = v1(
   "ContainerResourceMetricSource",
   "Usage of a compute resource by one container in each pod.",
   {
     name: resourceName,
-    targetAverageUtilization: pointer(2, int32, "Target for the average over all pods, in percent of the resource requests."),
+    targetAverageUtilization: pointer(
+      2,
+      int32,
+      "Target for the average over all pods, in percent of the resource requests.",
+    ),
     targetAverageValue: pointer(3, quantity, "Target for the average over all pods, as an amount."),
     container: required(5, string, "Name of the container in the pods of the target."),
   },
 );
 
-const externalMetricSource = v1("ExternalMetricSource", "Metric from outside the cluster, the length of a cloud queue for example.", {
-  metricName: metricName(1),
-  metricSelector: selector(2),
-  targetValue: pointer(3, quantity, "Target of the metric as a whole. Excludes targetAverageValue."),
-  targetAverageValue: pointer(4, quantity, "Target for the metric divided by the number of pods. Excludes targetValue."),
-});
+const externalMetricSource = v1(
+  "ExternalMetricSource",
+  "Metric from outside the cluster, the length of a cloud queue for example.",
+  {
+    metricName: metricName(1),
+    metricSelector: selector(2),
+    targetValue: pointer(
+      3,
+      quantity,
+      "Target of the metric as a whole. Excludes targetAverageValue.",
+    ),
+    targetAverageValue: pointer(
+      4,
+      quantity,
+      "Target for the metric divided by the number of pods. Excludes targetValue.",
+    ),
+  },
+);
 
 export const metricSpecV1 = v1("MetricSpec", "One metric to scale on, with its target.", {
-  type: required(1, sourceType, "Source of the metric: one of Object, Pods, Resource, ContainerResource, External. The " +
-"field of the same name must be set."),
-  object: pointer(2, objectMetricSource, "Metric of a single object in the namespace, for type Object."),
+  type: required(
+    1,
+    sourceType,
+    "Source of the metric: one of Object, Pods, Resource, ContainerResource, External. The " +
+      "field of the same name must be set.",
+  ),
+  object: pointer(
+    2,
+    objectMetricSource,
+    "Metric of a single object in the namespace, for type Object.",
+  ),
   pods: pointer(3, podsMetricSource, "Metric reported by each pod of the target, for type Pods."),
-  resource: pointer(4, resourceMetricSource, "CPU, memory or another resource used by the pods of the target, for type Resource."),
+  resource: pointer(
+    4,
+    resourceMetricSource,
+    "CPU, memory or another resource used by the pods of the target, for type Resource.",
+  ),
   containerResource: pointer(
     7,
     containerResourceMetricSource,
     "Resource used by one named container of each pod, for type ContainerResource.",
   ),
-  external: pointer(5, externalMetricSource, "Metric that does not belong to any Kubernetes object, for type External."),
+  external: pointer(
+    5,
+    externalMetricSource,
+    "Metric that does not belong to any Kubernetes object, for type External.",
+  ),
 });
 
 const currentAverage = (number: number) =>
   required(number, quantity, "Current average over all pods, as an amount.");
-const utilization = pointer(2, int32, "Current average over all pods, in percent of the resource requests.");
+const utilization = pointer(
+  2,
+  int32,
+  "Current average over all pods, in percent of the resource requests.",
+);
 
-const objectMetricStatus = v1("ObjectMetricStatus", "Last reading of a metric that describes one Kubernetes object.", {
-  target: described,
-  metricName: metricName(2),
-  currentValue: required(3, quantity, "Current value of the metric as a whole."),
-  selector: selector(4),
-  averageValue: pointer(5, quantity, "Current value divided by the number of pods."),
-});
+const objectMetricStatus = v1(
+  "ObjectMetricStatus",
+  "Last reading of a metric that describes one Kubernetes object.",
+  {
+    target: described,
+    metricName: metricName(2),
+    currentValue: required(3, quantity, "Current value of the metric as a whole."),
+    selector: selector(4),
+    averageValue: pointer(5, quantity, "Current value divided by the number of pods."),
+  },
+);
 
-const podsMetricStatus = v1("PodsMetricStatus", "Last reading of a metric that every pod reports.", {
-  metricName: metricName(1),
-  currentAverageValue: currentAverage(2),
-  selector: selector(3),
-});
+const podsMetricStatus = v1(
+  "PodsMetricStatus",
+  "Last reading of a metric that every pod reports.",
+  {
+    metricName: metricName(1),
+    currentAverageValue: currentAverage(2),
+    selector: selector(3),
+  },
+);
 
-const resourceMetricStatus = v1("ResourceMetricStatus", "Last reading of the resource usage of the pods.", {
-  name: resourceName,
-  currentAverageUtilization: utilization,
-  currentAverageValue: currentAverage(3),
-});
+const resourceMetricStatus = v1(
+  "ResourceMetricStatus",
+  "Last reading of the resource usage of the pods.",
+  {
+    name: resourceName,
+    currentAverageUtilization: utilization,
+    currentAverageValue: currentAverage(3),
+  },
+);
 
 const containerResourceMetricStatus = v1(
   "ContainerResourceMetricStatus",
@@ -120,24 +193,44 @@ const containerResourceMetricStatus = v1(
   },
 );
 
-const externalMetricStatus = v1("ExternalMetricStatus", "Last reading of a metric from outside the cluster.", {
-  metricName: metricName(1),
-  metricSelector: selector(2),
-  currentValue: required(3, quantity, "Current value of the metric as a whole."),
-  currentAverageValue: pointer(4, quantity, "Current value divided by the number of pods."),
-});
+const externalMetricStatus = v1(
+  "ExternalMetricStatus",
+  "Last reading of a metric from outside the cluster.",
+  {
+    metricName: metricName(1),
+    metricSelector: selector(2),
+    currentValue: required(3, quantity, "Current value of the metric as a whole."),
+    currentAverageValue: pointer(4, quantity, "Current value divided by the number of pods."),
+  },
+);
 
 export const metricStatusV1 = v1("MetricStatus", "One metric as the autoscaler last read it.", {
-  type: required(1, sourceType, "Source of the metric: one of Object, Pods, Resource, ContainerResource, External."),
-  object: pointer(2, objectMetricStatus, "Reading of a metric of a single object, for type Object."),
+  type: required(
+    1,
+    sourceType,
+    "Source of the metric: one of Object, Pods, Resource, ContainerResource, External.",
+  ),
+  object: pointer(
+    2,
+    objectMetricStatus,
+    "Reading of a metric of a single object, for type Object.",
+  ),
   pods: pointer(3, podsMetricStatus, "Reading of a metric reported by each pod, for type Pods."),
-  resource: pointer(4, resourceMetricStatus, "Reading of the resource usage of whole pods, for type Resource."),
+  resource: pointer(
+    4,
+    resourceMetricStatus,
+    "Reading of the resource usage of whole pods, for type Resource.",
+  ),
   containerResource: pointer(
     7,
     containerResourceMetricStatus,
     "Reading of the resource usage of one container of each pod, for type ContainerResource.",
   ),
-  external: pointer(5, externalMetricStatus, "Reading of a metric from outside the cluster, for type External."),
+  external: pointer(
+    5,
+    externalMetricStatus,
+    "Reading of a metric from outside the cluster, for type External.",
+  ),
 });
 
 export const conditionV1 = v1(
@@ -153,7 +246,7 @@ export const conditionV1 = v1(
         "ScalingLimited",
       ),
       "One of ScalingActive (metrics can be read), AbleToScale (the target can be scaled), " +
-"ScalingLimited (minReplicas or maxReplicas holds the count).",
+        "ScalingLimited (minReplicas or maxReplicas holds the count).",
     ),
     status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
@@ -163,14 +256,27 @@ export const conditionV1 = v1(
 );
 
 const spec = v1("HorizontalPodAutoscalerSpec", "Desired behavior of a HorizontalPodAutoscaler.", {
-  scaleTargetRef: required(1, crossVersionObjectReference, "Object to scale, in the same namespace. It must serve the scale subresource."),
-  minReplicas: pointer(2, int32, "Lower bound of the replica count. 0 requires the feature gate HPAScaleToZero. Defaults to 1.", { default: 1 }),
-  maxReplicas: required(3, int32, "Upper bound of the replica count. Must not be less than minReplicas."),
+  scaleTargetRef: required(
+    1,
+    crossVersionObjectReference,
+    "Object to scale, in the same namespace. It must serve the scale subresource.",
+  ),
+  minReplicas: pointer(
+    2,
+    int32,
+    "Lower bound of the replica count. 0 requires the feature gate HPAScaleToZero. Defaults to 1.",
+    { default: 1 },
+  ),
+  maxReplicas: required(
+    3,
+    int32,
+    "Upper bound of the replica count. Must not be less than minReplicas.",
+  ),
   targetCPUUtilizationPercentage: pointer(
     4,
     int32,
     "Target for the average CPU usage of the pods, in percent of their requests. Defaults " +
-"to 80 when no other metric is set. Other metrics need autoscaling/v2.",
+      "to 80 when no other metric is set. Other metrics need autoscaling/v2.",
   ),
 });
 
@@ -189,7 +295,7 @@ const status = v1("HorizontalPodAutoscalerStatus", "Observed state of a Horizont
 export const horizontalPodAutoscalerV1 = v1(
   "HorizontalPodAutoscaler",
   "HorizontalPodAutoscaler adjusts the replica count of a workload to its CPU usage. " +
-"Version v2 supports more metrics.",
+    "Version v2 supports more metrics.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, spec, "Target, replica bounds and CPU utilization to keep."),

@@ -11,17 +11,29 @@ const scaleSpec = v1("ScaleSpec", "Desired size of a scalable object.", {
 
 const scaleStatus = v1("ScaleStatus", "Observed size of a scalable object.", {
   replicas: required(1, int32, "Replicas that currently exist."),
-  selector: value(2, string, "Label selector of the pods in its string form, `app=web,tier=front` for example. " +
-"Autoscalers use it to find the pods."),
+  selector: value(
+    2,
+    string,
+    "Label selector of the pods in its string form, `app=web,tier=front` for example. " +
+      "Autoscalers use it to find the pods.",
+  ),
 });
 
-export const scaleV1 = v1("Scale", "Scale is the body of the scale subresource: it reads and sets the replica count of " +
-"any scalable object.", {
-  metadata: value(1, objectMeta, "Standard object metadata. Name, namespace, UID and resourceVersion are those of the " +
-"scaled object."),
-  spec: value(2, scaleSpec, "Replica count to set."),
-  status: value(3, scaleStatus, "Replica count found. Read-only for clients."),
-});
+export const scaleV1 = v1(
+  "Scale",
+  "Scale is the body of the scale subresource: it reads and sets the replica count of " +
+    "any scalable object.",
+  {
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. Name, namespace, UID and resourceVersion are those of the " +
+        "scaled object.",
+    ),
+    spec: value(2, scaleSpec, "Replica count to set."),
+    status: value(3, scaleStatus, "Replica count found. Read-only for clients."),
+  },
+);
 
 type Scale = Infer<typeof scaleV1>;
 

@@ -41,26 +41,26 @@ const cronJobSpec = v1("CronJobSpec", "Desired state of a CronJob.", {
     1,
     string,
     "Schedule in cron format, `0 4 * * MON-FRI` for example, or a macro such as `@daily`. " +
-"Set the time zone in timeZone, not with TZ or CRON_TZ here.",
+      "Set the time zone in timeZone, not with TZ or CRON_TZ here.",
   ),
   timeZone: pointer(
     8,
     string,
     "Time zone of the schedule by its tz database name, Europe/Berlin for example. " +
-"Defaults to the time zone of kube-controller-manager.",
+      "Defaults to the time zone of kube-controller-manager.",
   ),
   startingDeadlineSeconds: pointer(
     2,
     int64,
     "Seconds after its scheduled time within which a Job may still start; later ones count " +
-"as missed. Values below 10 may prevent Jobs from ever starting. No deadline by " +
-"default.",
+      "as missed. Values below 10 may prevent Jobs from ever starting. No deadline by " +
+      "default.",
   ),
   concurrencyPolicy: value(
     3,
     named("v1.ConcurrencyPolicy", "Allow", "Forbid", "Replace"),
     "What to do when the previous Job is still running. One of Allow (run both), Forbid " +
-"(skip the new one), Replace (cancel the previous one). Defaults to Allow.",
+      "(skip the new one), Replace (cancel the previous one). Defaults to Allow.",
     { default: "Allow" },
   ),
   suspend: pointer(
@@ -96,7 +96,7 @@ const cronJobV1 = v1("CronJob", "CronJob creates Jobs on a repeating schedule.",
     1,
     objectMeta,
     "Standard object metadata. The name is limited to 52 characters because Jobs append a " +
-"suffix to it.",
+      "suffix to it.",
   ),
   spec: value(2, cronJobSpec, "Schedule, concurrency policy and Job template."),
   status: value(

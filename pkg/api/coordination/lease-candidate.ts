@@ -30,13 +30,13 @@ const specV1BETA1 = v1beta1(
       2,
       microTime,
       "Time at which the election controller last asked the candidate to renew. The request " +
-"is pending while it is later than renewTime.",
+        "is pending while it is later than renewTime.",
     ),
     renewTime: pointer(
       3,
       microTime,
       "Time at which the candidate last confirmed that it is alive. Expired candidates are " +
-"garbage-collected.",
+        "garbage-collected.",
     ),
     binaryVersion: required(
       4,
@@ -47,13 +47,13 @@ const specV1BETA1 = v1beta1(
       5,
       string,
       "Version that the candidate emulates, without a leading `v`; not later than " +
-"binaryVersion. Required for strategy OldestEmulationVersion.",
+        "binaryVersion. Required for strategy OldestEmulationVersion.",
     ),
     strategy: value(
       6,
       string,
       "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
-"one Lease that disagree follow the one with the latest binaryVersion.",
+        "one Lease that disagree follow the one with the latest binaryVersion.",
     ),
   },
 );
@@ -80,13 +80,13 @@ const specV1ALPHA2 = v1alpha2(
       2,
       microTime,
       "Time at which the election controller last asked the candidate to renew. The request " +
-"is pending while it is later than renewTime.",
+        "is pending while it is later than renewTime.",
     ),
     renewTime: pointer(
       3,
       microTime,
       "Time at which the candidate last confirmed that it is alive. Expired candidates are " +
-"garbage-collected.",
+        "garbage-collected.",
     ),
     binaryVersion: required(
       4,
@@ -97,13 +97,13 @@ const specV1ALPHA2 = v1alpha2(
       5,
       string,
       "Version that the candidate emulates, without a leading `v`; not later than " +
-"binaryVersion. Required for strategy OldestEmulationVersion.",
+        "binaryVersion. Required for strategy OldestEmulationVersion.",
     ),
     strategy: value(
       6,
       string,
       "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
-"one Lease that disagree follow the one with the latest binaryVersion.",
+        "one Lease that disagree follow the one with the latest binaryVersion.",
     ),
   },
 );

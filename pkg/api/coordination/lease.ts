@@ -20,13 +20,13 @@ const leaseSpec = v1("LeaseSpec", "Holder of a Lease, and how long it may count 
     1,
     string,
     "Identity of the current holder. Absent or empty when the Lease is free. Under " +
-"coordinated election it must be the name of the chosen LeaseCandidate.",
+      "coordinated election it must be the name of the chosen LeaseCandidate.",
   ),
   leaseDurationSeconds: pointer(
     2,
     int32,
     "Seconds after renewTime that other candidates wait before they take the Lease over. " +
-"Must be positive.",
+      "Must be positive.",
   ),
   acquireTime: pointer(3, microTime, "Time at which the current holder acquired the Lease."),
   renewTime: pointer(4, microTime, "Time at which the current holder last renewed the Lease."),
@@ -39,14 +39,14 @@ const leaseSpec = v1("LeaseSpec", "Holder of a Lease, and how long it may count 
     6,
     named("v1.CoordinatedLeaseStrategy"),
     "How coordinated election picks the holder, OldestEmulationVersion for example. Beta, " +
-"off by default: requires the feature gate CoordinatedLeaderElection.",
+      "off by default: requires the feature gate CoordinatedLeaderElection.",
     { gate: "CoordinatedLeaderElection" },
   ),
   preferredHolder: pointer(
     7,
     string,
     "Candidate that the current holder should yield to. Requires strategy. Beta, off by " +
-"default: requires the feature gate CoordinatedLeaderElection.",
+      "default: requires the feature gate CoordinatedLeaderElection.",
     {
       gate: "CoordinatedLeaderElection",
     },
@@ -56,7 +56,7 @@ const leaseSpec = v1("LeaseSpec", "Holder of a Lease, and how long it may count 
 const leaseV1 = v1(
   "Lease",
   "Lease is a lock that one process holds at a time, used for leader election and node " +
-"heartbeats.",
+    "heartbeats.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, leaseSpec, "Current holder and renewal times."),

@@ -35,12 +35,24 @@ import { invalidEach, memberOf, mustNotChange, repeatedPlaces } from "../strateg
 
 const v1 = structs("api/discovery/v1");
 
-const endpointConditions = v1("EndpointConditions", "State of one endpoint. Consumers treat an absent value as the documented one.", {
-  ready: pointer(1, bool, "Whether the endpoint accepts traffic: it serves and is not terminating. Absent means true."),
-  serving: pointer(2, bool, "Whether the endpoint can serve traffic, even while it terminates. Absent means the " +
-"same as ready."),
-  terminating: pointer(3, bool, "Whether the endpoint is being shut down. Absent means false."),
-});
+const endpointConditions = v1(
+  "EndpointConditions",
+  "State of one endpoint. Consumers treat an absent value as the documented one.",
+  {
+    ready: pointer(
+      1,
+      bool,
+      "Whether the endpoint accepts traffic: it serves and is not terminating. Absent means true.",
+    ),
+    serving: pointer(
+      2,
+      bool,
+      "Whether the endpoint can serve traffic, even while it terminates. Absent means the " +
+        "same as ready.",
+    ),
+    terminating: pointer(3, bool, "Whether the endpoint is being shut down. Absent means false."),
+  },
+);
 
 const forZone = v1("ForZone", "Zone whose clients should use an endpoint.", {
   name: required(1, string, "Name of the zone, as in the topology label of nodes."),
@@ -50,60 +62,114 @@ const forNode = v1("ForNode", "Node whose clients should use an endpoint.", {
   name: required(1, string, "Name of the node, as in its metadata."),
 });
 
-const endpointHints = v1("EndpointHints", "Clients that an endpoint should preferably serve, for topology-aware routing.", {
-  forZones: value(1, list(forZone), "Zones whose clients should use the endpoint, at most 8.", { listType: "atomic" }),
-  forNodes: value(2, list(forNode), "Nodes whose clients should use the endpoint, at most 8. Takes precedence over " +
-"forZones. Beta: feature gate PreferSameTrafficDistribution.", { listType: "atomic" }),
-});
+const endpointHints = v1(
+  "EndpointHints",
+  "Clients that an endpoint should preferably serve, for topology-aware routing.",
+  {
+    forZones: value(1, list(forZone), "Zones whose clients should use the endpoint, at most 8.", {
+      listType: "atomic",
+    }),
+    forNodes: value(
+      2,
+      list(forNode),
+      "Nodes whose clients should use the endpoint, at most 8. Takes precedence over " +
+        "forZones. Beta: feature gate PreferSameTrafficDistribution.",
+      { listType: "atomic" },
+    ),
+  },
+);
 
 const endpoint = v1("Endpoint", "One network endpoint behind a Service, usually a pod.", {
-  addresses: required(1, list(string), "1 to 100 interchangeable addresses of the type in addressType. kube-proxy uses the " +
-"first one only.", {
-    listType: "set",
-  }),
+  addresses: required(
+    1,
+    list(string),
+    "1 to 100 interchangeable addresses of the type in addressType. kube-proxy uses the " +
+      "first one only.",
+    {
+      listType: "set",
+    },
+  ),
   conditions: value(2, endpointConditions, "Readiness of the endpoint."),
   hostname: pointer(3, string, "Host name of the endpoint, a DNS label, used for its DNS record."),
   targetRef: pointer(4, objectReference, "Object that the endpoint stands for, usually a pod."),
-  deprecatedTopology: value(5, map(string), "Topology labels carried over from discovery v1beta1. Read-only; zone and nodeName " +
-"replace it."),
-  nodeName: pointer(6, string, "Node that hosts the endpoint. Needed for traffic policies that stay on a node."),
+  deprecatedTopology: value(
+    5,
+    map(string),
+    "Topology labels carried over from discovery v1beta1. Read-only; zone and nodeName " +
+      "replace it.",
+  ),
+  nodeName: pointer(
+    6,
+    string,
+    "Node that hosts the endpoint. Needed for traffic policies that stay on a node.",
+  ),
   zone: pointer(7, string, "Zone of the endpoint, as in the topology label of its node."),
-  hints: pointer(8, endpointHints, "Suggested clients of the endpoint, set by the EndpointSlice controller."),
+  hints: pointer(
+    8,
+    endpointHints,
+    "Suggested clients of the endpoint, set by the EndpointSlice controller.",
+  ),
 });
 
 const endpointPort = v1(
   "EndpointPort",
   "Port that all endpoints of a slice expose.",
   {
-    name: pointer(1, string, "Name of the port: a DNS label, unique within the slice. Corresponds to the port name " +
-"of the Service. Defaults to \"\".", { default: "" }),
+    name: pointer(
+      1,
+      string,
+      "Name of the port: a DNS label, unique within the slice. Corresponds to the port name " +
+        'of the Service. Defaults to "".',
+      { default: "" },
+    ),
     protocol: pointer(
       2,
       named("v1.Protocol", "TCP", "UDP", "SCTP"),
       "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.",
       { default: "TCP" },
     ),
-    port: pointer(3, int32, "Port number. When absent, consumers interpret it as all ports, or as their context defines."),
-    appProtocol: pointer(4, string, "Application protocol hint: an IANA service name such as `http`, or a domain-prefixed " +
-"name such as `example.com/own`."),
+    port: pointer(
+      3,
+      int32,
+      "Port number. When absent, consumers interpret it as all ports, or as their context defines.",
+    ),
+    appProtocol: pointer(
+      4,
+      string,
+      "Application protocol hint: an IANA service name such as `http`, or a domain-prefixed " +
+        "name such as `example.com/own`.",
+    ),
   },
   { atomic: true },
 );
 
-const endpointSliceV1 = v1("EndpointSlice", "EndpointSlice holds a subset of the endpoints of a Service. Large Services have " +
-"several slices.", {
-  metadata: value(1, objectMeta, "Standard object metadata. A label connects the slice with its Service."),
-  addressType: required(
-    4,
-    named("v1.AddressType", "IPv4", "IPv6", "FQDN"),
-    "Type of all addresses in the slice: one of IPv4, IPv6, FQDN. Immutable.",
-  ),
-  endpoints: required(2, list(endpoint), "Endpoints of the slice, at most 1000.", {
-    listType: "atomic",
-  }),
-  ports: required(3, list(endpointPort), "Ports that every endpoint exposes. An empty list means no ports; the name may be " +
-"empty for a single port.", { listType: "atomic" }),
-});
+const endpointSliceV1 = v1(
+  "EndpointSlice",
+  "EndpointSlice holds a subset of the endpoints of a Service. Large Services have " +
+    "several slices.",
+  {
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. A label connects the slice with its Service.",
+    ),
+    addressType: required(
+      4,
+      named("v1.AddressType", "IPv4", "IPv6", "FQDN"),
+      "Type of all addresses in the slice: one of IPv4, IPv6, FQDN. Immutable.",
+    ),
+    endpoints: required(2, list(endpoint), "Endpoints of the slice, at most 1000.", {
+      listType: "atomic",
+    }),
+    ports: required(
+      3,
+      list(endpointPort),
+      "Ports that every endpoint exposes. An empty list means no ports; the name may be " +
+        "empty for a single port.",
+      { listType: "atomic" },
+    ),
+  },
+);
 
 type EndpointSlice = Infer<typeof endpointSliceV1>;
 type Endpoint = Infer<typeof endpoint>;

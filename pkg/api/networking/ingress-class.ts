@@ -32,26 +32,42 @@ const ingressClassParametersReference = v1(
         default: "Cluster",
       },
     ),
-    namespace: pointer(5, string, "Namespace of the object. Required when scope is Namespace; must be absent when it is " +
-"Cluster."),
+    namespace: pointer(
+      5,
+      string,
+      "Namespace of the object. Required when scope is Namespace; must be absent when it is " +
+        "Cluster.",
+    ),
   },
 );
 
 const ingressClassSpec = v1("IngressClassSpec", "Controller of an IngressClass and its settings.", {
-  controller: value(1, string, "Controller that serves Ingresses of this class, as a domain-prefixed path of at most " +
-"250 characters: `example.com/controller`. Immutable."),
+  controller: value(
+    1,
+    string,
+    "Controller that serves Ingresses of this class, as a domain-prefixed path of at most " +
+      "250 characters: `example.com/controller`. Immutable.",
+  ),
   parameters: pointer(
     2,
     ingressClassParametersReference,
     "Object with further settings for the controller. The controller defines which kinds " +
-"it accepts.",
+      "it accepts.",
   ),
 });
 
-const ingressClassV1 = v1("IngressClass", "IngressClass names an Ingress controller that Ingresses select in ingressClassName.", {
-  metadata: value(1, objectMeta, "Standard object metadata. An annotation marks the default class of the cluster."),
-  spec: value(2, ingressClassSpec, "Controller of the class."),
-});
+const ingressClassV1 = v1(
+  "IngressClass",
+  "IngressClass names an Ingress controller that Ingresses select in ingressClassName.",
+  {
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. An annotation marks the default class of the cluster.",
+    ),
+    spec: value(2, ingressClassSpec, "Controller of the class."),
+  },
+);
 
 type IngressClass = Infer<typeof ingressClassV1>;
 type Parameters = NonNullable<IngressClass["spec"]["parameters"]>;

@@ -26,22 +26,47 @@ const serviceBackendPort = v1(
   { atomic: true },
 );
 
-const ingressServiceBackend = v1("IngressServiceBackend", "Service and port that receive requests.", {
-  name: required(1, string, "Name of the Service in the namespace of the Ingress."),
-  port: value(2, serviceBackendPort, "Port of the Service to forward to."),
-});
+const ingressServiceBackend = v1(
+  "IngressServiceBackend",
+  "Service and port that receive requests.",
+  {
+    name: required(1, string, "Name of the Service in the namespace of the Ingress."),
+    port: value(2, serviceBackendPort, "Port of the Service to forward to."),
+  },
+);
 
-const ingressBackend = v1("IngressBackend", "Destination of requests: exactly one of service and resource.", {
-  service: pointer(4, ingressServiceBackend, "Service that receives the requests. Excludes resource."),
-  resource: pointer(3, typedLocalObjectReference, "Object in the namespace of the Ingress that the controller routes to, a storage " +
-"bucket for example. Excludes service."),
-});
+const ingressBackend = v1(
+  "IngressBackend",
+  "Destination of requests: exactly one of service and resource.",
+  {
+    service: pointer(
+      4,
+      ingressServiceBackend,
+      "Service that receives the requests. Excludes resource.",
+    ),
+    resource: pointer(
+      3,
+      typedLocalObjectReference,
+      "Object in the namespace of the Ingress that the controller routes to, a storage " +
+        "bucket for example. Excludes service.",
+    ),
+  },
+);
 
 export const ingressTLS = v1("IngressTLS", "TLS termination for a set of hosts.", {
-  hosts: value(1, list(string), "Hosts that the certificate covers. When absent, the certificate applies to all hosts " +
-"of the Ingress, as the controller decides.", { listType: "atomic" }),
-  secretName: value(2, string, "Secret with certificate and key in `tls.crt` and `tls.key`, in the namespace of the " +
-"Ingress. Controllers may serve SNI by several entries on port 443."),
+  hosts: value(
+    1,
+    list(string),
+    "Hosts that the certificate covers. When absent, the certificate applies to all hosts " +
+      "of the Ingress, as the controller decides.",
+    { listType: "atomic" },
+  ),
+  secretName: value(
+    2,
+    string,
+    "Secret with certificate and key in `tls.crt` and `tls.key`, in the namespace of the " +
+      "Ingress. Controllers may serve SNI by several entries on port 443.",
+  ),
 });
 
 /** How a rule's path is compared with a request's. */
@@ -49,58 +74,124 @@ export const pathType = nullablePointer(
   3,
   named("v1.PathType", "Exact", "Prefix", "ImplementationSpecific"),
   "How path matches the request. One of Exact (the whole path, case-sensitive), Prefix " +
-"(whole segments separated by `/`), ImplementationSpecific (as the controller " +
-"defines). Required.",
+    "(whole segments separated by `/`), ImplementationSpecific (as the controller " +
+    "defines). Required.",
 );
 
 const httpIngressPath = v1("HTTPIngressPath", "Path of a rule, and the backend for it.", {
-  path: value(1, string, "Path to match against the request, beginning with `/`. Required for pathType Exact " +
-"and Prefix. Several matches: the longest path wins."),
+  path: value(
+    1,
+    string,
+    "Path to match against the request, beginning with `/`. Required for pathType Exact " +
+      "and Prefix. Several matches: the longest path wins.",
+  ),
   pathType,
   backend: required(2, ingressBackend, "Backend that receives the matching requests."),
 });
 
 const httpIngressRuleValue = v1("HTTPIngressRuleValue", "HTTP routes of one host.", {
-  paths: required(1, list(httpIngressPath), "Paths to match and the backends of each. At least one is required.", {
-    listType: "atomic",
-  }),
+  paths: required(
+    1,
+    list(httpIngressPath),
+    "Paths to match and the backends of each. At least one is required.",
+    {
+      listType: "atomic",
+    },
+  ),
 });
 
 const ingressRuleValue = v1("IngressRuleValue", "Routes of a rule, by protocol.", {
-  http: pointer(1, httpIngressRuleValue, "Routes for HTTP and HTTPS requests. When absent, the default backend receives all " +
-"requests of the host."),
+  http: pointer(
+    1,
+    httpIngressRuleValue,
+    "Routes for HTTP and HTTPS requests. When absent, the default backend receives all " +
+      "requests of the host.",
+  ),
 });
 
 const ingressRule = v1("IngressRule", "Routes for requests to one host.", {
-  host: value(1, string, "Host to match, without port: a DNS name, or a wildcard such as `*.example.com` that " +
-"covers exactly one label. Empty matches every host."),
+  host: value(
+    1,
+    string,
+    "Host to match, without port: a DNS name, or a wildcard such as `*.example.com` that " +
+      "covers exactly one label. Empty matches every host.",
+  ),
   ingressRuleValue: inline(2, ingressRuleValue, "Routes for the requests that match host."),
 });
 
 const ingressSpec = v1("IngressSpec", "Desired routing of an Ingress.", {
-  ingressClassName: pointer(4, string, "Name of the IngressClass whose controller serves this Ingress. Without it, admission " +
-"fills in the default class, if there is one."),
-  defaultBackend: pointer(1, ingressBackend, "Backend for requests that match no rule. Required when rules is empty."),
-  tls: value(2, list(ingressTLS), "TLS settings. Entries with different certificates share port 443 and are told apart by SNI.", { listType: "atomic" }),
-  rules: value(3, list(ingressRule), "Routes by host. When empty, all requests go to defaultBackend.", { listType: "atomic" }),
+  ingressClassName: pointer(
+    4,
+    string,
+    "Name of the IngressClass whose controller serves this Ingress. Without it, admission " +
+      "fills in the default class, if there is one.",
+  ),
+  defaultBackend: pointer(
+    1,
+    ingressBackend,
+    "Backend for requests that match no rule. Required when rules is empty.",
+  ),
+  tls: value(
+    2,
+    list(ingressTLS),
+    "TLS settings. Entries with different certificates share port 443 and are told apart by SNI.",
+    { listType: "atomic" },
+  ),
+  rules: value(
+    3,
+    list(ingressRule),
+    "Routes by host. When empty, all requests go to defaultBackend.",
+    { listType: "atomic" },
+  ),
 });
 
 const ingressPortStatus = v1("IngressPortStatus", "State of one port of a load balancer.", {
   port: required(1, int32, "Port number of the load balancer."),
-  protocol: required(2, named("v1.Protocol", "TCP", "UDP", "SCTP"), "Transport protocol of the port: one of TCP, UDP, SCTP."),
-  error: pointer(3, string, "CamelCase reason why the port does not work, prefixed with a domain when specific to " +
-"a cloud provider. Absent when the port works."),
+  protocol: required(
+    2,
+    named("v1.Protocol", "TCP", "UDP", "SCTP"),
+    "Transport protocol of the port: one of TCP, UDP, SCTP.",
+  ),
+  error: pointer(
+    3,
+    string,
+    "CamelCase reason why the port does not work, prefixed with a domain when specific to " +
+      "a cloud provider. Absent when the port works.",
+  ),
 });
 
-const ingressLoadBalancerIngress = v1("IngressLoadBalancerIngress", "One address under which the load balancer accepts traffic.", {
-  ip: value(1, string, "IP address of the load balancer, set by providers that assign addresses."),
-  hostname: value(2, string, "DNS name of the load balancer, set by providers that assign names."),
-  ports: value(4, list(ingressPortStatus), "State of the ports that the load balancer exposes.", { listType: "atomic" }),
-});
+const ingressLoadBalancerIngress = v1(
+  "IngressLoadBalancerIngress",
+  "One address under which the load balancer accepts traffic.",
+  {
+    ip: value(
+      1,
+      string,
+      "IP address of the load balancer, set by providers that assign addresses.",
+    ),
+    hostname: value(
+      2,
+      string,
+      "DNS name of the load balancer, set by providers that assign names.",
+    ),
+    ports: value(4, list(ingressPortStatus), "State of the ports that the load balancer exposes.", {
+      listType: "atomic",
+    }),
+  },
+);
 
-const ingressLoadBalancerStatus = v1("IngressLoadBalancerStatus", "State of the load balancer in front of an Ingress.", {
-  ingress: value(1, list(ingressLoadBalancerIngress), "Addresses under which the Ingress can be reached.", { listType: "atomic" }),
-});
+const ingressLoadBalancerStatus = v1(
+  "IngressLoadBalancerStatus",
+  "State of the load balancer in front of an Ingress.",
+  {
+    ingress: value(
+      1,
+      list(ingressLoadBalancerIngress),
+      "Addresses under which the Ingress can be reached.",
+      { listType: "atomic" },
+    ),
+  },
+);
 
 export const ingressStatus = v1("IngressStatus", "Observed state of an Ingress.", {
   loadBalancer: value(1, ingressLoadBalancerStatus, "Load balancer that serves the Ingress."),
@@ -109,11 +200,15 @@ export const ingressStatus = v1("IngressStatus", "Observed state of an Ingress."
 export const ingressV1 = v1(
   "Ingress",
   "Ingress routes HTTP and HTTPS requests from outside the cluster to Services, by host " +
-"and path.",
+    "and path.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, ingressSpec, "Rules, default backend and TLS settings."),
-    status: value(3, ingressStatus, "Addresses reported by the Ingress controller. Read-only for clients."),
+    status: value(
+      3,
+      ingressStatus,
+      "Addresses reported by the Ingress controller. Read-only for clients.",
+    ),
   },
 );
 

@@ -9,11 +9,19 @@ import { type Ingress, ingressStatus, ingressTLS, pathType } from "./ingress-str
 
 const v1beta1 = structs("api/networking/v1beta1");
 
-const backend = v1beta1("IngressBackend", "Destination of requests: either a Service or a resource.", {
-  serviceName: value(1, string, "Name of the Service in the namespace of the Ingress."),
-  servicePort: value(2, intOrString, "Port of the Service, by name or number."),
-  resource: pointer(3, typedLocalObjectReference, "Object in the namespace of the Ingress that the controller routes to. Excludes serviceName."),
-});
+const backend = v1beta1(
+  "IngressBackend",
+  "Destination of requests: either a Service or a resource.",
+  {
+    serviceName: value(1, string, "Name of the Service in the namespace of the Ingress."),
+    servicePort: value(2, intOrString, "Port of the Service, by name or number."),
+    resource: pointer(
+      3,
+      typedLocalObjectReference,
+      "Object in the namespace of the Ingress that the controller routes to. Excludes serviceName.",
+    ),
+  },
+);
 
 const httpPath = v1beta1("HTTPIngressPath", "Path of a rule, and the backend for it.", {
   path: value(1, string, "Path to match against the request, beginning with `/`."),
@@ -35,18 +43,30 @@ const rule = v1beta1("IngressRule", "Routes for requests to one host.", {
 });
 
 const spec = v1beta1("IngressSpec", "Desired routing of an Ingress.", {
-  ingressClassName: pointer(4, string, "Name of the IngressClass whose controller serves this Ingress."),
+  ingressClassName: pointer(
+    4,
+    string,
+    "Name of the IngressClass whose controller serves this Ingress.",
+  ),
   backend: pointer(1, backend, "Backend for requests that match no rule."),
   tls: value(2, list(ingressTLS), "TLS settings of the hosts."),
   rules: value(3, list(rule), "Routes by host. When empty, all requests go to backend."),
 });
 
-export const ingressV1beta1 = v1beta1("Ingress", "Ingress routes HTTP and HTTPS requests from outside the cluster to Services, by host " +
-"and path.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, spec, "Rules, default backend and TLS settings."),
-  status: value(3, ingressStatus, "Addresses reported by the Ingress controller. Read-only for clients."),
-});
+export const ingressV1beta1 = v1beta1(
+  "Ingress",
+  "Ingress routes HTTP and HTTPS requests from outside the cluster to Services, by host " +
+    "and path.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, spec, "Rules, default backend and TLS settings."),
+    status: value(
+      3,
+      ingressStatus,
+      "Addresses reported by the Ingress controller. Read-only for clients.",
+    ),
+  },
+);
 
 type Old = Infer<typeof ingressV1beta1>;
 type OldBackend = NonNullable<Old["spec"]["backend"]>;

@@ -7,23 +7,39 @@ import { checkAddress } from "./ip.ts";
 const v1 = structs("api/networking/v1");
 const v1beta1 = structs("api/networking/v1beta1");
 
-const parentReferenceV1 = v1("ParentReference", "Reference to the object that owns an IP address.", {
-  group: value(1, string, "API group of the object. Empty for the core group."),
-  resource: value(2, string, "Resource of the object in plural, `services` for example. Required."),
-  namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
-  name: value(4, string, "Name of the referenced object. Required."),
-});
+const parentReferenceV1 = v1(
+  "ParentReference",
+  "Reference to the object that owns an IP address.",
+  {
+    group: value(1, string, "API group of the object. Empty for the core group."),
+    resource: value(
+      2,
+      string,
+      "Resource of the object in plural, `services` for example. Required.",
+    ),
+    namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
+    name: value(4, string, "Name of the referenced object. Required."),
+  },
+);
 
 const ipAddressSpecV1 = v1("IPAddressSpec", "Owner of an allocated IP address.", {
-  parentRef: pointer(1, parentReferenceV1, "Object that the address is allocated to. Required. Immutable."),
+  parentRef: pointer(
+    1,
+    parentReferenceV1,
+    "Object that the address is allocated to. Required. Immutable.",
+  ),
 });
 
 const ipAddressV1 = v1(
   "IPAddress",
   "IPAddress records one allocated cluster IP. The API server creates it together with " +
-"the Service.",
+    "the Service.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata. The name is the address in canonical form."),
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. The name is the address in canonical form.",
+    ),
     spec: value(2, ipAddressSpecV1, "Object that uses the address."),
   },
 );
@@ -33,22 +49,34 @@ const parentReferenceV1beta1 = v1beta1(
   "Reference to the object that owns an IP address.",
   {
     group: value(1, string, "API group of the object. Empty for the core group."),
-    resource: value(2, string, "Resource of the object in plural, `services` for example. Required."),
+    resource: value(
+      2,
+      string,
+      "Resource of the object in plural, `services` for example. Required.",
+    ),
     namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
     name: value(4, string, "Name of the referenced object. Required."),
   },
 );
 
 const ipAddressSpecV1beta1 = v1beta1("IPAddressSpec", "Owner of an allocated IP address.", {
-  parentRef: pointer(1, parentReferenceV1beta1, "Object that the address is allocated to. Required. Immutable."),
+  parentRef: pointer(
+    1,
+    parentReferenceV1beta1,
+    "Object that the address is allocated to. Required. Immutable.",
+  ),
 });
 
 const ipAddressV1beta1 = v1beta1(
   "IPAddress",
   "IPAddress records one allocated cluster IP. The API server creates it together with " +
-"the Service.",
+    "the Service.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata. The name is the address in canonical form."),
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. The name is the address in canonical form.",
+    ),
     spec: value(2, ipAddressSpecV1beta1, "Object that uses the address."),
   },
 );

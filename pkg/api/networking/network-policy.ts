@@ -20,8 +20,17 @@ import { isStrictSubset, networkWarning, NOT_A_NETWORK, parseNetwork } from "./i
 const v1 = structs("api/networking/v1");
 
 const ipBlock = v1("IPBlock", "Range of IP addresses, minus exceptions.", {
-  cidr: required(1, string, "Range in CIDR notation, `192.168.1.0/24` or `2001:db8::/64` for example."),
-  except: value(2, list(string), "Ranges within cidr to leave out, in CIDR notation. Each must be strictly smaller than cidr.", { listType: "atomic" }),
+  cidr: required(
+    1,
+    string,
+    "Range in CIDR notation, `192.168.1.0/24` or `2001:db8::/64` for example.",
+  ),
+  except: value(
+    2,
+    list(string),
+    "Ranges within cidr to leave out, in CIDR notation. Each must be strictly smaller than cidr.",
+    { listType: "atomic" },
+  ),
 });
 
 const networkPolicyPort = v1("NetworkPolicyPort", "Port or range of ports that traffic may use.", {
@@ -31,74 +40,132 @@ const networkPolicyPort = v1("NetworkPolicyPort", "Port or range of ports that t
     "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.",
     { default: "TCP" },
   ),
-  port: pointer(2, intOrString, "Port number, or name of a container port. When absent, every port of the protocol matches."),
-  endPort: pointer(3, int32, "Last port of a range that starts at port. Requires a numeric port that is not greater."),
-});
-
-const networkPolicyPeer = v1("NetworkPolicyPeer", "Other side of a connection: pods, namespaces or an IP range. ipBlock excludes the selectors.", {
-  podSelector: pointer(
-    1,
-    labelSelector,
-    "Selects pods; {} selects all. Combined with namespaceSelector it applies to the " +
-"selected namespaces, alone to the namespace of the policy.",
-  ),
-  namespaceSelector: pointer(
+  port: pointer(
     2,
-    labelSelector,
-    "Selects namespaces by label; {} selects all. Alone it allows every pod in them, with " +
-"podSelector only the pods that both select.",
+    intOrString,
+    "Port number, or name of a container port. When absent, every port of the protocol matches.",
   ),
-  ipBlock: pointer(3, ipBlock, "Range of addresses, mainly for peers outside the cluster. Excludes both selectors."),
+  endPort: pointer(
+    3,
+    int32,
+    "Last port of a range that starts at port. Requires a numeric port that is not greater.",
+  ),
 });
 
-const networkPolicyIngressRule = v1("NetworkPolicyIngressRule", "Incoming traffic to allow: it must match both ports and from.", {
-  ports: value(1, list(networkPolicyPort), "Ports of the selected pods that may be reached. Absent or empty allows all ports.", {
-    listType: "atomic",
-  }),
-  from: value(2, list(networkPolicyPeer), "Sources that may connect. Absent or empty allows all sources.", {
-    listType: "atomic",
-  }),
-});
+const networkPolicyPeer = v1(
+  "NetworkPolicyPeer",
+  "Other side of a connection: pods, namespaces or an IP range. ipBlock excludes the selectors.",
+  {
+    podSelector: pointer(
+      1,
+      labelSelector,
+      "Selects pods; {} selects all. Combined with namespaceSelector it applies to the " +
+        "selected namespaces, alone to the namespace of the policy.",
+    ),
+    namespaceSelector: pointer(
+      2,
+      labelSelector,
+      "Selects namespaces by label; {} selects all. Alone it allows every pod in them, with " +
+        "podSelector only the pods that both select.",
+    ),
+    ipBlock: pointer(
+      3,
+      ipBlock,
+      "Range of addresses, mainly for peers outside the cluster. Excludes both selectors.",
+    ),
+  },
+);
 
-const networkPolicyEgressRule = v1("NetworkPolicyEgressRule", "Outgoing traffic to allow: it must match both ports and to.", {
-  ports: value(1, list(networkPolicyPort), "Destination ports that may be used. Absent or empty allows all ports.", {
-    listType: "atomic",
-  }),
-  to: value(2, list(networkPolicyPeer), "Destinations that may be reached. Absent or empty allows all destinations.", {
-    listType: "atomic",
-  }),
-});
+const networkPolicyIngressRule = v1(
+  "NetworkPolicyIngressRule",
+  "Incoming traffic to allow: it must match both ports and from.",
+  {
+    ports: value(
+      1,
+      list(networkPolicyPort),
+      "Ports of the selected pods that may be reached. Absent or empty allows all ports.",
+      {
+        listType: "atomic",
+      },
+    ),
+    from: value(
+      2,
+      list(networkPolicyPeer),
+      "Sources that may connect. Absent or empty allows all sources.",
+      {
+        listType: "atomic",
+      },
+    ),
+  },
+);
+
+const networkPolicyEgressRule = v1(
+  "NetworkPolicyEgressRule",
+  "Outgoing traffic to allow: it must match both ports and to.",
+  {
+    ports: value(
+      1,
+      list(networkPolicyPort),
+      "Destination ports that may be used. Absent or empty allows all ports.",
+      {
+        listType: "atomic",
+      },
+    ),
+    to: value(
+      2,
+      list(networkPolicyPeer),
+      "Destinations that may be reached. Absent or empty allows all destinations.",
+      {
+        listType: "atomic",
+      },
+    ),
+  },
+);
 
 const networkPolicySpec = v1("NetworkPolicySpec", "Desired traffic rules for a set of pods.", {
   podSelector: required(
     1,
     labelSelector,
     "Pods in the namespace that the policy isolates; {} selects all of them. Policies that " +
-"select the same pod add up.",
+      "select the same pod add up.",
   ),
-  ingress: value(2, list(networkPolicyIngressRule), "Incoming traffic to allow. Empty allows none, unless another policy does. Only " +
-"effective when policyTypes includes Ingress.", {
-    listType: "atomic",
-  }),
-  egress: value(3, list(networkPolicyEgressRule), "Outgoing traffic to allow. Empty allows none, unless another policy does. Only " +
-"effective when policyTypes includes Egress.", {
-    listType: "atomic",
-  }),
+  ingress: value(
+    2,
+    list(networkPolicyIngressRule),
+    "Incoming traffic to allow. Empty allows none, unless another policy does. Only " +
+      "effective when policyTypes includes Ingress.",
+    {
+      listType: "atomic",
+    },
+  ),
+  egress: value(
+    3,
+    list(networkPolicyEgressRule),
+    "Outgoing traffic to allow. Empty allows none, unless another policy does. Only " +
+      "effective when policyTypes includes Egress.",
+    {
+      listType: "atomic",
+    },
+  ),
   policyTypes: value(
     4,
     list(named("v1.PolicyType", "Ingress", "Egress")),
     "Directions that the policy restricts: Ingress, Egress. Defaults to Ingress, plus " +
-"Egress when egress has rules. To deny all outgoing traffic, list Egress explicitly " +
-"and leave egress empty.",
+      "Egress when egress has rules. To deny all outgoing traffic, list Egress explicitly " +
+      "and leave egress empty.",
     { listType: "atomic" },
   ),
 });
 
-const networkPolicyV1 = v1("NetworkPolicy", "NetworkPolicy restricts which network traffic pods may receive and send. It takes " +
-"effect only if the network plugin supports it.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, networkPolicySpec, "Selected pods and the traffic allowed for them."),
-});
+const networkPolicyV1 = v1(
+  "NetworkPolicy",
+  "NetworkPolicy restricts which network traffic pods may receive and send. It takes " +
+    "effect only if the network plugin supports it.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, networkPolicySpec, "Selected pods and the traffic allowed for them."),
+  },
+);
 
 type NetworkPolicy = Infer<typeof networkPolicyV1>;
 type Spec = NetworkPolicy["spec"];

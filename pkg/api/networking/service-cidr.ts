@@ -8,24 +8,42 @@ import { checkNetwork, parseNetwork } from "./ip.ts";
 function structOf(version: string) {
   const declare = structs(`api/networking/${version}`);
   const spec = declare("ServiceCIDRSpec", "Ranges of a ServiceCIDR.", {
-    cidrs: value(1, list(string), "One IPv4 range, one IPv6 range, or one of each, in CIDR notation. Immutable, except " +
-"that a second family may be added.", {
-      listType: "atomic",
-    }),
+    cidrs: value(
+      1,
+      list(string),
+      "One IPv4 range, one IPv6 range, or one of each, in CIDR notation. Immutable, except " +
+        "that a second family may be added.",
+      {
+        listType: "atomic",
+      },
+    ),
   });
   const status = declare("ServiceCIDRStatus", "Observed state of a ServiceCIDR.", {
-    conditions: value(1, list(condition), "Latest observations. Ready tells whether addresses can be allocated from the ranges.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    }),
+    conditions: value(
+      1,
+      list(condition),
+      "Latest observations. Ready tells whether addresses can be allocated from the ranges.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "type",
+      },
+    ),
   });
-  return declare("ServiceCIDR", "ServiceCIDR adds IP ranges from which the cluster IPs of Services are allocated.", {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "IP ranges to allocate from."),
-    status: value(3, status, "Readiness reported by the ServiceCIDR controller. Read-only for clients."),
-  });
+  return declare(
+    "ServiceCIDR",
+    "ServiceCIDR adds IP ranges from which the cluster IPs of Services are allocated.",
+    {
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      spec: value(2, spec, "IP ranges to allocate from."),
+      status: value(
+        3,
+        status,
+        "Readiness reported by the ServiceCIDR controller. Read-only for clients.",
+      ),
+    },
+  );
 }
 
 const serviceCidrV1 = structOf("v1");

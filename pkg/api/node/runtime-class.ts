@@ -41,7 +41,7 @@ const scheduling = v1(
       1,
       map(string),
       "Labels that a node needs for this RuntimeClass. Merged into the pod's nodeSelector; a " +
-"conflict rejects the pod.",
+        "conflict rejects the pod.",
       { mapType: "atomic" },
     ),
     tolerations: value(
@@ -64,7 +64,7 @@ const runtimeClassV1 = v1(
       2,
       string,
       "Handler of the CRI configuration on the nodes, `runc` or `kata` for example. A " +
-"lowercase DNS label. Immutable.",
+        "lowercase DNS label. Immutable.",
     ),
     overhead: pointer(
       3,

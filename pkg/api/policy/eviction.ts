@@ -9,7 +9,7 @@ function evictionOf(version: "v1" | "v1beta1") {
   return structs(`api/policy/${version}`)(
     "Eviction",
     "Eviction deletes a pod through its subresource `eviction`, provided that its " +
-"PodDisruptionBudgets allow it. Otherwise the server responds 429.",
+      "PodDisruptionBudgets allow it. Otherwise the server responds 429.",
     {
       metadata: value(1, objectMeta, "Name and namespace of the pod to evict."),
       deleteOptions: pointer(

@@ -37,27 +37,27 @@ const podDisruptionBudgetSpec = v1(
       1,
       intOrString,
       "Pods that must stay available during an eviction, as a number or a percentage of the " +
-"expected pods, rounded up. 100% forbids every voluntary eviction.",
+        "expected pods, rounded up. 100% forbids every voluntary eviction.",
     ),
     selector: pointer(
       2,
       labelSelector,
       "Label selector of the protected pods. {} selects every pod of the namespace; absent " +
-"selects none.",
+        "selects none.",
       { patchStrategy: ["replace"] },
     ),
     maxUnavailable: pointer(
       3,
       intOrString,
       "Pods that may be unavailable after an eviction, as a number or a percentage of the " +
-"expected pods, rounded up. 0 forbids every voluntary eviction.",
+        "expected pods, rounded up. 0 forbids every voluntary eviction.",
     ),
     unhealthyPodEvictionPolicy: pointer(
       4,
       named("v1.UnhealthyPodEvictionPolicyType", "IfHealthyBudget", "AlwaysAllow"),
       "Which running pods that are not ready may be evicted. One of IfHealthyBudget (only " +
-"while the application keeps desiredHealthy pods), AlwaysAllow (always). Behaves as " +
-"IfHealthyBudget when absent.",
+        "while the application keeps desiredHealthy pods), AlwaysAllow (always). Behaves as " +
+        "IfHealthyBudget when absent.",
     ),
   },
 );
@@ -65,14 +65,14 @@ const podDisruptionBudgetSpec = v1(
 const podDisruptionBudgetStatus = v1(
   "PodDisruptionBudgetStatus",
   "Observed state of a PodDisruptionBudget. Evictions are refused until " +
-"observedGeneration has caught up.",
+    "observedGeneration has caught up.",
   {
     observedGeneration: value(1, int64, "Value of metadata.generation that this status describes."),
     disruptedPods: value(
       2,
       map(time),
       "Evicted pods that the disruption controller has not yet seen deleted: pod name to " +
-"eviction time. Entries expire after two minutes.",
+        "eviction time. Entries expire after two minutes.",
     ),
     disruptionsAllowed: required(3, int32, "Number of evictions that are allowed right now."),
     currentHealthy: required(4, int32, "Pods that are healthy at the moment."),
@@ -99,7 +99,7 @@ const podDisruptionBudgetStatus = v1(
 const podDisruptionBudgetV1 = v1(
   "PodDisruptionBudget",
   "PodDisruptionBudget limits how many pods of an application voluntary evictions may " +
-"take down at the same time.",
+    "take down at the same time.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
     spec: value(2, podDisruptionBudgetSpec, "Protected pods and the number that must stay up."),

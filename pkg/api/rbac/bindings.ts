@@ -15,8 +15,12 @@ export const subject = v1(
   "User, group or service account that receives the permissions of a role.",
   {
     kind: required(1, string, "Kind of the subject: one of User, Group, ServiceAccount."),
-    apiGroup: value(2, string, "API group of the kind. Defaults to \"\" for ServiceAccount and to the RBAC API group " +
-"for User and Group."),
+    apiGroup: value(
+      2,
+      string,
+      'API group of the kind. Defaults to "" for ServiceAccount and to the RBAC API group ' +
+        "for User and Group.",
+    ),
     name: required(3, string, "Name of the user, group or service account."),
     namespace: value(4, string, "Namespace of a ServiceAccount. Must be empty for User and Group."),
   },
@@ -28,7 +32,11 @@ export const roleRef = v1(
   "Reference to the role whose permissions a binding grants.",
   {
     apiGroup: required(1, string, "API group of the role: always that of RBAC."),
-    kind: required(2, string, "Kind of the role: one of Role, ClusterRole. A ClusterRoleBinding accepts ClusterRole only."),
+    kind: required(
+      2,
+      string,
+      "Kind of the role: one of Role, ClusterRole. A ClusterRoleBinding accepts ClusterRole only.",
+    ),
     name: required(3, string, "Name of the referenced role."),
   },
   { atomic: true },

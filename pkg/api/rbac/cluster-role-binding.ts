@@ -16,9 +16,18 @@ const clusterRoleBindingV1 = v1(
   "ClusterRoleBinding grants the permissions of a ClusterRole in the whole cluster.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    subjects: value(2, list(subject), "Users, groups and service accounts that receive the permissions.", { listType: "atomic" }),
-    roleRef: required(3, roleRef, "ClusterRole to grant. Creating the binding needs its permissions, or the verb `bind`. " +
-"Immutable."),
+    subjects: value(
+      2,
+      list(subject),
+      "Users, groups and service accounts that receive the permissions.",
+      { listType: "atomic" },
+    ),
+    roleRef: required(
+      3,
+      roleRef,
+      "ClusterRole to grant. Creating the binding needs its permissions, or the verb `bind`. " +
+        "Immutable.",
+    ),
   },
 );
 

@@ -6,22 +6,39 @@ import { checkPolicyRules, policyRule } from "./rules.ts";
 
 const v1 = structs("api/rbac/v1");
 
-const aggregationRule = v1("AggregationRule", "Label selectors that compose a ClusterRole from other ClusterRoles.", {
-  clusterRoleSelectors: value(
-    1,
-    list(labelSelector),
-    "Selectors of ClusterRoles; the rules of every ClusterRole that matches any of them " +
-"are included.",
-    { listType: "atomic" },
-  ),
-});
+const aggregationRule = v1(
+  "AggregationRule",
+  "Label selectors that compose a ClusterRole from other ClusterRoles.",
+  {
+    clusterRoleSelectors: value(
+      1,
+      list(labelSelector),
+      "Selectors of ClusterRoles; the rules of every ClusterRole that matches any of them " +
+        "are included.",
+      { listType: "atomic" },
+    ),
+  },
+);
 
-const clusterRoleV1 = v1("ClusterRole", "ClusterRole is a set of permissions that can be granted in a namespace or in the " +
-"whole cluster.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  rules: required(2, list(policyRule), "Permissions of the role. Overwritten by the controller when aggregationRule is set.", { listType: "atomic" }),
-  aggregationRule: pointer(3, aggregationRule, "ClusterRoles to take the rules from. When set, direct changes of rules are overwritten."),
-});
+const clusterRoleV1 = v1(
+  "ClusterRole",
+  "ClusterRole is a set of permissions that can be granted in a namespace or in the " +
+    "whole cluster.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    rules: required(
+      2,
+      list(policyRule),
+      "Permissions of the role. Overwritten by the controller when aggregationRule is set.",
+      { listType: "atomic" },
+    ),
+    aggregationRule: pointer(
+      3,
+      aggregationRule,
+      "ClusterRoles to take the rules from. When set, direct changes of rules are overwritten.",
+    ),
+  },
+);
 
 type ClusterRole = Infer<typeof clusterRoleV1>;
 

@@ -11,12 +11,25 @@ import {
 
 const v1 = structs("api/rbac/v1");
 
-const roleBindingV1 = v1("RoleBinding", "RoleBinding grants the permissions of a Role or ClusterRole within its namespace.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  subjects: value(2, list(subject), "Users, groups and service accounts that receive the permissions.", { listType: "atomic" }),
-  roleRef: required(3, roleRef, "Role of the same namespace, or ClusterRole, to grant. Creating the binding needs its " +
-"permissions, or the verb `bind`. Immutable."),
-});
+const roleBindingV1 = v1(
+  "RoleBinding",
+  "RoleBinding grants the permissions of a Role or ClusterRole within its namespace.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    subjects: value(
+      2,
+      list(subject),
+      "Users, groups and service accounts that receive the permissions.",
+      { listType: "atomic" },
+    ),
+    roleRef: required(
+      3,
+      roleRef,
+      "Role of the same namespace, or ClusterRole, to grant. Creating the binding needs its " +
+        "permissions, or the verb `bind`. Immutable.",
+    ),
+  },
+);
 
 export const roleBinding = kind(roleBindingV1, {
   group: RBAC_GROUP,

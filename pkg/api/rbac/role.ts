@@ -7,8 +7,13 @@ const v1 = structs("api/rbac/v1");
 
 const roleV1 = v1("Role", "Role is a set of permissions within its namespace.", {
   metadata: value(1, objectMeta, "Standard object metadata."),
-  rules: required(2, list(policyRule), "Permissions of the role. A client can grant only permissions that it holds, unless it " +
-"has the verb `escalate`.", { listType: "atomic" }),
+  rules: required(
+    2,
+    list(policyRule),
+    "Permissions of the role. A client can grant only permissions that it holds, unless it " +
+      "has the verb `escalate`.",
+    { listType: "atomic" },
+  ),
 });
 
 function validate({ rules }: Infer<typeof roleV1>, problems: Problems): void {

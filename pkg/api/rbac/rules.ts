@@ -3,28 +3,52 @@ import { required, type Infer, list, Path, value, type Problems, string, structs
 
 const v1 = structs("api/rbac/v1");
 
-export const policyRule = v1("PolicyRule", "One permission: the verbs that are allowed on the listed resources or URLs. A rule " +
-"covers either resources or URLs.", {
-  verbs: required(1, list(string), "Verbs to allow, `get` or `create` for example. `*` allows every verb.", { listType: "atomic" }),
-  apiGroups: value(2, list(string), "API groups of the resources. \"\" is the core group; `*` covers all groups.", {
-    listType: "atomic",
-  }),
-  resources: value(3, list(string), "Resources in plural, `pods` or `pods/log` for example. `*` covers all resources, " +
-"`*/scale` one subresource of all.", {
-    listType: "atomic",
-  }),
-  resourceNames: value(4, list(string), "Names of the objects to which the rule is limited. Empty allows all names. Cannot " +
-"limit create or deletecollection.", {
-    listType: "atomic",
-  }),
-  nonResourceURLs: value(
-    5,
-    list(string),
-    "Paths outside the resource API, `/healthz` for example; a trailing `*` matches any " +
-"suffix. Only effective in a ClusterRole that a ClusterRoleBinding grants.",
-    { listType: "atomic" },
-  ),
-});
+export const policyRule = v1(
+  "PolicyRule",
+  "One permission: the verbs that are allowed on the listed resources or URLs. A rule " +
+    "covers either resources or URLs.",
+  {
+    verbs: required(
+      1,
+      list(string),
+      "Verbs to allow, `get` or `create` for example. `*` allows every verb.",
+      { listType: "atomic" },
+    ),
+    apiGroups: value(
+      2,
+      list(string),
+      'API groups of the resources. "" is the core group; `*` covers all groups.',
+      {
+        listType: "atomic",
+      },
+    ),
+    resources: value(
+      3,
+      list(string),
+      "Resources in plural, `pods` or `pods/log` for example. `*` covers all resources, " +
+        "`*/scale` one subresource of all.",
+      {
+        listType: "atomic",
+      },
+    ),
+    resourceNames: value(
+      4,
+      list(string),
+      "Names of the objects to which the rule is limited. Empty allows all names. Cannot " +
+        "limit create or deletecollection.",
+      {
+        listType: "atomic",
+      },
+    ),
+    nonResourceURLs: value(
+      5,
+      list(string),
+      "Paths outside the resource API, `/healthz` for example; a trailing `*` matches any " +
+        "suffix. Only effective in a ClusterRole that a ClusterRoleBinding grants.",
+      { listType: "atomic" },
+    ),
+  },
+);
 
 type PolicyRule = Infer<typeof policyRule>;
 

@@ -32,20 +32,20 @@ const priorityClassV1 = v1(
       2,
       int32,
       "Priority of the pods: higher values are scheduled first and may preempt lower ones. " +
-"At most 1000000000 for classes other than the built-in ones. Immutable.",
+        "At most 1000000000 for classes other than the built-in ones. Immutable.",
     ),
     globalDefault: value(
       3,
       bool,
       "Whether pods without priorityClassName get this class. Only one class should set it; " +
-"without any, the priority of such pods is 0. Defaults to false.",
+        "without any, the priority of such pods is 0. Defaults to false.",
     ),
     description: value(4, string, "Human-readable guidance on when to use the class."),
     preemptionPolicy: pointer(
       5,
       preemptionPolicy,
       "Whether pods of this class may evict pods of lower priority: one of " +
-"PreemptLowerPriority, Never. Defaults to PreemptLowerPriority. Immutable.",
+        "PreemptLowerPriority, Never. Defaults to PreemptLowerPriority. Immutable.",
       { default: "PreemptLowerPriority" },
     ),
   },
