@@ -1,9 +1,9 @@
 import { expired, type Status } from "#meta";
 import { StoreFault } from "#storage";
-import type { Audience } from "./dispatcher.ts";
+import type { WatchDispatcher } from "./dispatcher.ts";
 import type { EventBatch, ItemEvent } from "../contract.ts";
 import { faultError } from "../codec/faults.ts";
-import type { Group } from "./watcher-set.ts";
+import type { WatcherSet } from "./watcher-set.ts";
 
 type Step = IteratorResult<EventBatch, undefined>;
 
@@ -11,8 +11,8 @@ const done: Step = { done: true, value: undefined };
 /** Changes that one who lags is given at a time, about. */
 const mostMissed = 1000;
 
-interface FollowerOptions {
-  readonly group: Group;
+interface CacheWatcherOptions {
+  readonly group: WatcherSet;
   /** Everything up to here has been seen. */
   readonly position: number;
   readonly bookmarks: Bookmarks | undefined;
@@ -24,10 +24,10 @@ export interface Bookmarks {
 }
 
 /** One watch, from the moment on when it has seen the past that it asked for. */
-export class Follower {
-  readonly group: Group;
+export class CacheWatcher {
+  readonly group: WatcherSet;
   readonly bookmarks: boolean;
-  readonly #audience: Audience;
+  readonly #audience: WatchDispatcher;
   readonly #bookmarks: Bookmarks | undefined;
   #position: number;
   #bookmarkAt: number;
@@ -35,14 +35,14 @@ export class Follower {
   #fault: Status | undefined;
   #ended = false;
 
-  constructor(audience: Audience, options: FollowerOptions, now: number) {
+  constructor(audience: WatchDispatcher, options: CacheWatcherOptions, now: number) {
     this.#audience = audience;
     this.group = options.group;
     this.#position = options.position;
     this.#bookmarks = options.bookmarks;
     this.bookmarks = options.bookmarks !== undefined;
     this.#bookmarkAt = options.bookmarks?.next(now) ?? 0;
-    if (audience.join(this, this.#position)) return;
+    if (audience.add(this, this.#position)) return;
     this.#fault = expired("too old resource version: the cache began anew").status;
   }
 
@@ -57,7 +57,7 @@ export class Follower {
   }
 
   /** What happened after one revision and up to another, as the group sees it. */
-  hand(batch: EventBatch, after: number, to: number): void {
+  deliver(batch: EventBatch, after: number, to: number): void {
     const waiting = this.#waiting;
     // Who is busy asks for it; who has joined meanwhile has seen it.
     if (waiting === undefined || this.#position >= to) return;
@@ -86,7 +86,7 @@ export class Follower {
 
   /** Ends the watch with an error. */
   fail(status: Status): void {
-    this.#audience.leave(this);
+    this.#audience.remove(this);
     if (this.#ended || this.#fault !== undefined) return;
     this.#fault = status;
     const waiting = this.#waiting;
@@ -95,7 +95,7 @@ export class Follower {
   }
 
   end(): void {
-    this.#audience.leave(this);
+    this.#audience.remove(this);
     this.#ended = true;
     this.#fault = undefined;
     const waiting = this.#waiting;
@@ -118,7 +118,7 @@ export class Follower {
         if (events.length > 0) return alone(events);
       } catch (fault) {
         if (!(fault instanceof StoreFault)) throw fault;
-        this.#audience.leave(this);
+        this.#audience.remove(this);
         return this.#lastWords(faultError(fault).status);
       }
     }

@@ -4,8 +4,8 @@ import { type Change, type Collection, StoreFault, type Subscriber } from "#stor
 import type { EventBatch, ItemEvent } from "../contract.ts";
 import type { Environment } from "../context.ts";
 import { selectedEvent } from "./events.ts";
-import type { Follower } from "./cache-watcher.ts";
-import { type Group, Groups } from "./watcher-set.ts";
+import type { CacheWatcher } from "./cache-watcher.ts";
+import { type WatcherSet, WatcherIndex } from "./watcher-set.ts";
 import { isReadable, StoredItem } from "../codec/stored.ts";
 
 /** Followers that are told in one go; then others get a turn. */
@@ -16,7 +16,7 @@ const tickMilliseconds = 1000;
 /** A batch on its way to the followers of a group. */
 interface Delivery {
   readonly batch: EventBatch;
-  readonly followers: Iterator<Follower>;
+  readonly followers: Iterator<CacheWatcher>;
   /** The batch is what happened after this revision and up to that one. */
   readonly after: number;
   readonly to: number;
@@ -30,14 +30,14 @@ interface Missed {
 }
 
 /** The audiences of an environment, by the key prefix of the resource. */
-const audiencesOf = memoize((_environment: Environment) => new Map<string, Audience>());
+const audiencesOf = memoize((_environment: Environment) => new Map<string, WatchDispatcher>());
 
 /** Everyone who watches the resource, in whatever version. */
-export function audienceOf(environment: Environment, { keyPrefix }: Resource): Audience {
+export function dispatcherFor(environment: Environment, { keyPrefix }: Resource): WatchDispatcher {
   const audiences = audiencesOf(environment);
   let audience = audiences.get(keyPrefix);
   if (audience === undefined) {
-    audience = new Audience(environment, environment.store.collection(keyPrefix));
+    audience = new WatchDispatcher(environment, environment.store.collection(keyPrefix));
     audiences.set(keyPrefix, audience);
   }
   return audience;
@@ -52,8 +52,8 @@ export function audienceOf(environment: Environment, { keyPrefix }: Resource): A
  *     follower A   waits        is handed the changes after 9 when they come, with its group
  *     follower B   busy, at 7   asks again, is given 8 and 9 alone, and then waits
  */
-export class Audience implements Subscriber {
-  readonly groups = new Groups();
+export class WatchDispatcher implements Subscriber {
+  readonly groups = new WatcherIndex();
   readonly #environment: Environment;
   readonly #collection: Collection;
   /** What the followers who wait have seen. */
@@ -62,7 +62,7 @@ export class Audience implements Subscriber {
   #changedMeanwhile = false;
   #unsubscribe: (() => void) | undefined;
   /** Followers that want bookmarks. */
-  readonly #bookmarked = new Set<Follower>();
+  readonly #bookmarked = new Set<CacheWatcher>();
   #ticking: AbortController | undefined;
 
   constructor(environment: Environment, collection: Collection) {
@@ -78,7 +78,7 @@ export class Audience implements Subscriber {
    * From now on the follower is handed what happens after its position; false when the collection
    * does not know that any more.
    */
-  join(follower: Follower, position: number): boolean {
+  add(follower: CacheWatcher, position: number): boolean {
     const { span } = this.#collection;
     if (span === undefined || position < span.from) return false;
     if (this.#unsubscribe === undefined) {
@@ -86,19 +86,19 @@ export class Audience implements Subscriber {
       this.#cursor = span.to;
     }
     const { group, bookmarks } = follower;
-    if (group.followers.size === 0) this.groups.add(group);
-    group.followers.add(follower);
+    if (group.watchers.size === 0) this.groups.add(group);
+    group.watchers.add(follower);
     if (!bookmarks) return true;
     this.#bookmarked.add(follower);
     if (this.#ticking === undefined) void this.#tick();
     return true;
   }
 
-  leave(follower: Follower): void {
+  remove(follower: CacheWatcher): void {
     const { group } = follower;
     this.#bookmarked.delete(follower);
     if (this.#bookmarked.size === 0) this.#ticking?.abort();
-    if (!group.followers.delete(follower) || group.followers.size > 0) return;
+    if (!group.watchers.delete(follower) || group.watchers.size > 0) return;
     this.groups.remove(group);
     if (this.groups.empty) this.#end();
   }
@@ -115,7 +115,7 @@ export class Audience implements Subscriber {
     if (after < span.from) return this.#failAll(tooSlow());
     for (const [group, events] of this.#distributed(this.#collection.changesAfter(after))) {
       const batch = { events, encoded: new Map() };
-      this.#deliveries.push({ batch, followers: group.followers.values(), after, to: span.to });
+      this.#deliveries.push({ batch, followers: group.watchers.values(), after, to: span.to });
     }
     this.#deliver();
   }
@@ -129,7 +129,7 @@ export class Audience implements Subscriber {
    * The events of a group after a position, of at most about `most` changes. Throws StoreFault
    * `too-slow` when they are forgotten.
    */
-  missed(group: Group, position: number, most: number): Missed {
+  missed(group: WatcherSet, position: number, most: number): Missed {
     const { span } = this.#collection;
     if (span === undefined || position < span.from) throw new StoreFault({ kind: "too-slow" });
     const changes = this.#collection.changesAfter(position, most);
@@ -152,7 +152,7 @@ export class Audience implements Subscriber {
   }
 
   #failAll(status: Status): void {
-    for (const { followers } of this.groups.all()) for (const each of followers) each.fail(status);
+    for (const { watchers } of this.groups.all()) for (const each of watchers) each.fail(status);
   }
 
   /** Hands batches out in order, a slice at a time. */
@@ -161,7 +161,7 @@ export class Audience implements Subscriber {
     for (let next = this.#deliveries[0]; next !== undefined; next = this.#deliveries[0]) {
       const { followers, batch, after, to } = next;
       for (let step = followers.next(); !step.done; step = followers.next()) {
-        step.value.hand(batch, after, to);
+        step.value.deliver(batch, after, to);
         told += 1;
         if (told < slice) continue;
         setImmediate(() => this.#deliver());
@@ -174,8 +174,8 @@ export class Audience implements Subscriber {
     this.changed();
   }
 
-  #distributed(changes: readonly Change[]): Map<Group, ItemEvent[]> {
-    const found = new Map<Group, ItemEvent[]>();
+  #distributed(changes: readonly Change[]): Map<WatcherSet, ItemEvent[]> {
+    const found = new Map<WatcherSet, ItemEvent[]>();
     for (const change of changes) {
       this.groups.concerned(
         change,
@@ -195,7 +195,7 @@ export class Audience implements Subscriber {
     return found;
   }
 
-  #eventOf(group: Group, change: Change): ItemEvent | undefined {
+  #eventOf(group: WatcherSet, change: Change): ItemEvent | undefined {
     if (!change.key.startsWith(group.prefix)) return undefined;
     return selectedEvent(this.#environment, group, change);
   }

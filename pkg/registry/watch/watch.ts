@@ -1,10 +1,10 @@
 import { plainFailure, StatusError, tooLargeResourceVersion } from "#meta";
 import { StoreFault } from "#storage";
-import { audienceOf } from "./dispatcher.ts";
+import { dispatcherFor } from "./dispatcher.ts";
 import type { EventBatch, ItemEvent, Target, WatchOptions } from "../contract.ts";
 import type { Environment } from "../context.ts";
 import { endOf, selectedEvent } from "./events.ts";
-import { alone, type Bookmarks, Follower } from "./cache-watcher.ts";
+import { alone, type Bookmarks, CacheWatcher } from "./cache-watcher.ts";
 import { checkWatchOptions } from "../read/list-options.ts";
 import { malformedVersion } from "../read/get.ts";
 import { type Selection, selectionOf } from "../read/selection.ts";
@@ -71,7 +71,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   /** Ends the watch, whoever wants it to. */
   readonly #life = new AbortController();
   #past: AsyncGenerator<EventBatch, number, undefined> | undefined;
-  #follower: Follower | undefined;
+  #follower: CacheWatcher | undefined;
   #deadline = 0;
   /** Stops asking whether the resource is still served. */
   #stay: () => void = () => undefined;
@@ -133,11 +133,11 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   #follow(position: number): void {
     const { environment, target, options, selection, prefix } = this.#parts;
-    const audience = audienceOf(environment, target.resource);
+    const audience = dispatcherFor(environment, target.resource);
     const group = audience.groups.find(target.resource, prefix, selection);
     const bookmarks = options.allowBookmarks ? bookmarksUntil(this.#deadline) : undefined;
     const now = environment.clock.monotonic();
-    this.#follower = new Follower(audience, { group, position, bookmarks }, now);
+    this.#follower = new CacheWatcher(audience, { group, position, bookmarks }, now);
   }
 
   /** What was there at the start or happened up to now; answers how far it came. */

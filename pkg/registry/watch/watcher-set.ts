@@ -1,20 +1,20 @@
 import type { Resource } from "#meta";
 import type { Change } from "#storage";
-import type { Follower } from "./cache-watcher.ts";
+import type { CacheWatcher } from "./cache-watcher.ts";
 import type { Selection, Trigger } from "../read/selection.ts";
 
 /** Watches that see the same: everything is worked out once for all of them. */
-export interface Group {
+export interface WatcherSet {
   readonly id: string;
   readonly resource: Resource;
   readonly prefix: string;
   readonly selection: Selection;
-  readonly followers: Set<Follower>;
+  readonly watchers: Set<CacheWatcher>;
 }
 
 /** The groups that watch keys with one prefix. */
 interface Place {
-  readonly plain: Set<Group>;
+  readonly plain: Set<WatcherSet>;
   /** Groups that want one value of a field, by field: most changes concern few of them. */
   readonly triggered: Map<string, Triggered>;
 }
@@ -22,7 +22,7 @@ interface Place {
 interface Triggered {
   readonly resource: Resource;
   readonly valueOf: Trigger["valueOf"];
-  readonly byValue: Map<string, Set<Group>>;
+  readonly byValue: Map<string, Set<WatcherSet>>;
 }
 
 type ValueOf = (triggered: Triggered, entry: NonNullable<Change["entry"]>) => string;
@@ -31,28 +31,28 @@ type ValueOf = (triggered: Triggered, entry: NonNullable<Change["entry"]>) => st
  * Finds the groups that a change may concern without asking each: those of its namespace and those
  * of all namespaces, and among these the ones whose field has the value that the object has or had.
  */
-export class Groups {
-  readonly #byId = new Map<string, Group>();
+export class WatcherIndex {
+  readonly #byId = new Map<string, WatcherSet>();
   readonly #places = new Map<string, Place>();
 
   get empty(): boolean {
     return this.#byId.size === 0;
   }
 
-  all(): Iterable<Group> {
+  all(): Iterable<WatcherSet> {
     return this.#byId.values();
   }
 
   /** The group that is there, or a new one, which is not added yet. */
-  find(resource: Resource, prefix: string, selection: Selection): Group {
+  find(resource: Resource, prefix: string, selection: Selection): WatcherSet {
     const id = `${resource.groupVersion} ${prefix} ${selection.id}`;
     const known = this.#byId.get(id);
     // A kind can be replaced by one of the same name.
     if (known !== undefined && known.resource === resource) return known;
-    return { id, resource, prefix, selection, followers: new Set() };
+    return { id, resource, prefix, selection, watchers: new Set() };
   }
 
-  add(group: Group): void {
+  add(group: WatcherSet): void {
     this.#byId.set(group.id, group);
     const place = found(this.#places, group.prefix, () => ({
       plain: new Set(),
@@ -68,12 +68,12 @@ export class Groups {
     const triggered = found(place.triggered, triggerName(group, trigger), () => ({
       resource,
       valueOf,
-      byValue: new Map<string, Set<Group>>(),
+      byValue: new Map<string, Set<WatcherSet>>(),
     }));
-    found(triggered.byValue, value, () => new Set<Group>()).add(group);
+    found(triggered.byValue, value, () => new Set<WatcherSet>()).add(group);
   }
 
-  remove(group: Group): void {
+  remove(group: WatcherSet): void {
     if (this.#byId.get(group.id) === group) this.#byId.delete(group.id);
     const place = this.#places.get(group.prefix);
     if (place === undefined) return;
@@ -91,7 +91,7 @@ export class Groups {
   }
 
   /** Calls `look` with each group that the change may concern, once. */
-  concerned(change: Change, valueOf: ValueOf, look: (group: Group) => void): void {
+  concerned(change: Change, valueOf: ValueOf, look: (group: WatcherSet) => void): void {
     const { key } = change;
     // `/pods/` and `/pods/default/`: prefixes end with a slash, and a key has few of those.
     for (let end = key.indexOf("/", 1); end > 0; end = key.indexOf("/", end + 1)) {
@@ -110,7 +110,7 @@ export class Groups {
 }
 
 /** Versions may read a field of the same name differently. */
-function triggerName({ resource }: Group, { field }: Trigger): string {
+function triggerName({ resource }: WatcherSet, { field }: Trigger): string {
   return `${resource.groupVersion} ${field}`;
 }
 

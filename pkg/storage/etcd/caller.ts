@@ -1,42 +1,42 @@
 import type { Clock } from "#base";
 import { StoreFault } from "../backend.ts";
-import type { CallOptions } from "./grpc/channel.ts";
+import type { EndpointPool, EtcdConnection } from "./endpoint-pool.ts";
 import type { EtcdClient } from "./etcd-client.ts";
+import type { CallOptions } from "./grpc/channel.ts";
 import { failureOf, faultOf, isConnectionTrouble, type Failure } from "./grpc/failures.ts";
-import type { Link, Links } from "./endpoint-pool.ts";
 
 interface CallerOptions {
-  readonly links: Links;
+  readonly endpoints: EndpointPool;
   readonly clock: Clock;
   readonly random: () => number;
-  /** A member that has not answered yet is given so long to. */
+  /** Timeout of the first call on a connection, in ms. */
   readonly dialTimeoutMs: number;
-  /** A read is tried elsewhere after so long. */
+  /** Timeout of one attempt of a read, in ms; the next attempt goes to another member. */
   readonly readAttemptMs: number;
-  /** A call as a whole, with its waiting and its retries. */
+  /** Timeout of a call with its queueing and retries, in ms. */
   readonly requestTimeoutMs: number;
-  /** Calls on the wire at a time; the others wait in order. */
+  /** Concurrent calls; further calls are queued in order. */
   readonly maxInFlight: number;
-  /** Calls that may wait; more are refused at once. */
+  /** Queued calls; further calls are refused at once. */
   readonly maxWaiting: number;
 }
 
 export interface Call<T> {
-  /** A write is repeated only when it is certain that it was not applied. */
+  /** A write is retried only when it was certainly not applied. */
   readonly write: boolean;
   readonly signal: AbortSignal | undefined;
-  readonly send: (etcd: EtcdClient, options: CallOptions) => Promise<T>;
+  readonly send: (client: EtcdClient, options: CallOptions) => Promise<T>;
 }
 
-/** A failure that the backend itself knows how to go on from; everything else is a StoreFault. */
-export class CallFailure extends Error {
-  override readonly name = "CallFailure";
+/** A failed call that the backend itself handles; every other failure is a StoreFault. */
+export class EtcdCallError extends Error {
+  override readonly name = "EtcdCallError";
   constructor(readonly failure: Failure) {
     super(failure.message);
   }
 }
 
-/** Unary calls: a bounded number at a time, each with a deadline, retried where that is safe. */
+/** Makes unary calls: bounded concurrency, a deadline for each, retries where they are safe. */
 export class Caller {
   #inFlight = 0;
   #closed = false;
@@ -61,34 +61,34 @@ export class Caller {
 
   async #wait(): Promise<void> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
-      const message = `${this.#waiting.length} calls wait for etcd already`;
+      const message = `too many calls to etcd are queued (${this.#waiting.length})`;
       throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   async #attempts<T>(call: Call<T>, deadline: number): Promise<T> {
-    const { links, clock } = this.#options;
+    const { endpoints, clock } = this.#options;
     const { signal } = call;
-    let telling: Failure | undefined;
+    let cause: Failure | undefined;
     this.#inFlight += 1;
     try {
       for (let attempt = 0; ; attempt += 1) {
         if (this.#closed) throw new StoreFault({ kind: "closed" });
         signal?.throwIfAborted();
-        const link = links.current();
-        const timeoutMs = this.#until(call, link, deadline - clock.monotonic());
+        const connection = endpoints.current();
+        const timeoutMs = this.#attemptTimeout(call, connection, deadline - clock.monotonic());
         try {
-          const answer = await call.send(link.etcd, { timeoutMs, signal });
-          link.proven = true;
-          return answer;
+          const response = await call.send(connection.client, { timeoutMs, signal });
+          connection.verified = true;
+          return response;
         } catch (error) {
           signal?.throwIfAborted();
-          telling = moreTelling(failureOf(error), telling);
-          if (isConnectionTrouble(telling)) links.suspect(link);
-          const pause = this.#pause(attempt);
-          this.#giveUp(call, telling, deadline - pause);
-          await clock.sleep(pause, signal);
+          cause = moreSpecific(failureOf(error), cause);
+          if (isConnectionTrouble(cause)) endpoints.markUnhealthy(connection);
+          const delay = this.#retryDelay(attempt);
+          this.#throwUnlessRetryable(call, cause, deadline - delay);
+          await clock.sleep(delay, signal);
         }
       }
     } finally {
@@ -97,38 +97,41 @@ export class Caller {
     }
   }
 
-  /** Throws unless the call may be tried again, which would be after `deadline` otherwise. */
-  #giveUp({ write }: Call<unknown>, failure: Failure, deadline: number): void {
+  /** `latest` is the last moment at which a retry may still be scheduled. */
+  #throwUnlessRetryable({ write }: Call<unknown>, failure: Failure, latest: number): void {
     if (this.#closed && !write) throw new StoreFault({ kind: "closed" });
-    if (repeatable(failure, write) && this.#options.clock.monotonic() < deadline) return;
-    throw numbered(failure) ? new CallFailure(failure) : faultOf(failure, write);
+    if (isRetryable(failure, write) && this.#options.clock.monotonic() < latest) return;
+    throw isHandledByBackend(failure) ? new EtcdCallError(failure) : faultOf(failure, write);
   }
 
-  /** How long one attempt may take, in milliseconds from now. */
-  #until(call: Call<unknown>, link: Link, left: number): number {
+  /** Timeout of one attempt in ms; `left` is what remains of the request's timeout. */
+  #attemptTimeout(call: Call<unknown>, connection: EtcdConnection, left: number): number {
     const { dialTimeoutMs, readAttemptMs } = this.#options;
-    if (!link.proven) return Math.min(left, dialTimeoutMs);
+    if (!connection.verified) return Math.min(left, dialTimeoutMs);
     return call.write ? left : Math.min(left, readAttemptMs);
   }
 
-  /** The first tries follow at once while there are members left; then 20 ms doubling to 1 s. */
-  #pause(attempt: number): number {
-    const { links, random } = this.#options;
-    const round = attempt - links.count + 2;
+  /** No delay until every member was tried once; then 20 ms doubling to 1 s, with jitter. */
+  #retryDelay(attempt: number): number {
+    const { endpoints, random } = this.#options;
+    const round = attempt - endpoints.count + 2;
     return round <= 0 ? 0 : Math.min(1_000, 10 * 2 ** round) * (0.5 + random() / 2);
   }
 }
 
-/** A last try that had no time left says less than the one before it, if they mean the same. */
-function moreTelling(failure: Failure, before: Failure | undefined): Failure {
+/**
+ * The failure to report of an attempt and the one before it: an attempt that had no time left says
+ * less than the one before it, if both mean the same.
+ */
+function moreSpecific(failure: Failure, before: Failure | undefined): Failure {
   const ranOut = failure.message.startsWith("Deadline exceeded");
   return ranOut && before?.what === failure.what ? before : failure;
 }
 
-function repeatable({ what }: Failure, write: boolean): boolean {
+function isRetryable({ what }: Failure, write: boolean): boolean {
   return what === "not-applied" || (!write && (what === "lost" || what === "late"));
 }
 
-function numbered({ what }: Failure): boolean {
+function isHandledByBackend({ what }: Failure): boolean {
   return what === "compacted" || what === "future-revision" || what === "lease-gone";
 }

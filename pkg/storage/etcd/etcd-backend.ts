@@ -11,54 +11,54 @@ import {
   type WatchOptions,
   type WriteOperation,
 } from "../backend.ts";
-import { Caller, CallFailure, type Call } from "./caller.ts";
+import { Caller, EtcdCallError, type Call } from "./caller.ts";
 import type { EtcdTls } from "./grpc/channel.ts";
 import { faultOf } from "./grpc/failures.ts";
-import { Follower } from "./watch/etcd-watcher.ts";
-import { GroupRead } from "./coalesced-read.ts";
-import { Leases } from "./leases.ts";
-import { Links } from "./endpoint-pool.ts";
-import { LogCompacted, readLog } from "./watch/watch-stream.ts";
+import { EtcdWatcher } from "./watch/etcd-watcher.ts";
+import { CoalescedRead } from "./coalesced-read.ts";
+import { LeasePool } from "./leases.ts";
+import { EndpointPool } from "./endpoint-pool.ts";
+import { WatchCompacted, readEvents } from "./watch/watch-stream.ts";
 
 export interface EtcdBackendOptions {
   /** `http://host:port`, `https://host:port` or `host:port` of the members of one cluster. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;
-  /** For a connection to a member to come about. Default 2 s. */
+  /** Timeout of the first call on a connection, in ms. Default 2 s. */
   readonly dialTimeoutMs?: number;
-  /** For a read to be answered before it is tried on another member. Default 3 s. */
+  /** Timeout of a read on one member before it is retried on another, in ms. Default 3 s. */
   readonly readAttemptMs?: number;
-  /** For a call as a whole, with all its retries. Default 10 s. */
+  /** Timeout of a call with all its retries, in ms. Default 10 s. */
   readonly requestTimeoutMs?: number;
-  /** A silent connection is probed after so long; etcd refuses less than 5 s. Default 10 s. */
+  /** Interval of keepalive pings in ms; etcd rejects less than 5 s. Default 10 s. */
   readonly keepAliveMs?: number;
-  /** Calls on the wire at a time; others wait, up to `maxWaiting`. Default 256 and 20,000. */
+  /** Concurrent calls; further calls are queued, up to `maxWaiting`. Default 256 and 20,000. */
   readonly maxInFlight?: number;
   readonly maxWaiting?: number;
-  /** Recent events kept for watches that start a moment ago. Default 2 MiB. */
+  /** Recent events buffered for watches that start at a recent revision. Default 2 MiB. */
   readonly historyBytes?: number;
-  /** How far a watcher may lag before it is cut off with `too-slow`. Default 64 MiB. */
+  /** Events buffered for a slow watcher before it fails with `too-slow`. Default 64 MiB. */
   readonly lagBytes?: number;
-  /** Events in one batch, about. Default 1,000. */
+  /** Approximate number of events in a batch. Default 1,000. */
   readonly batchEvents?: number;
-  /** Watchers hear of progress this often. Default 2 s. */
+  /** Interval of progress notifications in ms. Default 2 s. */
   readonly progressMs?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
 }
 
-/** A backend over an etcd cluster, 3.4 or newer. Connects at the first call. */
+/** A backend over an etcd cluster, version 3.4 or newer. Connects on the first call. */
 export function etcdBackend(options: EtcdBackendOptions): Backend {
   return new EtcdBackend(options);
 }
 
 class EtcdBackend implements Backend {
-  readonly #links: Links;
+  readonly #endpoints: EndpointPool;
   readonly #caller: Caller;
-  readonly #leases: Leases;
-  readonly #follower: Follower;
-  readonly #newest: GroupRead<number>;
-  /** Watches "from now on" that do not know yet where that is; writes wait for them. */
+  readonly #leases: LeasePool;
+  readonly #watcher: EtcdWatcher;
+  readonly #newest: CoalescedRead<number>;
+  /** Watches without a start revision that are still reading the current one; writes wait. */
   readonly #starting = new Set<Promise<unknown>>();
   #oldest = 0;
   #closed = false;
@@ -66,9 +66,9 @@ class EtcdBackend implements Backend {
   constructor(options: EtcdBackendOptions) {
     const { clock = systemClock, random = Math.random, requestTimeoutMs = 10_000 } = options;
     const { endpoints, tls, keepAliveMs = 10_000, readAttemptMs = 3_000 } = options;
-    this.#links = new Links({ endpoints, keepAliveMs, ...(tls && { tls }) }, random);
+    this.#endpoints = new EndpointPool({ endpoints, keepAliveMs, ...(tls && { tls }) }, random);
     this.#caller = new Caller({
-      links: this.#links,
+      endpoints: this.#endpoints,
       clock,
       random,
       dialTimeoutMs: options.dialTimeoutMs ?? 2_000,
@@ -77,10 +77,10 @@ class EtcdBackend implements Backend {
       maxInFlight: options.maxInFlight ?? 256,
       maxWaiting: options.maxWaiting ?? 20_000,
     });
-    this.#leases = new Leases((seconds) => this.#grant(seconds), clock);
-    this.#newest = new GroupRead(() => this.#readRevision());
-    this.#follower = new Follower({
-      links: this.#links,
+    this.#leases = new LeasePool((seconds) => this.#grant(seconds), clock);
+    this.#newest = new CoalescedRead(() => this.#readRevision());
+    this.#watcher = new EtcdWatcher({
+      endpoints: this.#endpoints,
       clock,
       random,
       limits: {
@@ -88,7 +88,7 @@ class EtcdBackend implements Backend {
         lagBytes: options.lagBytes ?? 64 * 2 ** 20,
         batchEvents: options.batchEvents ?? 1_000,
       },
-      revision: () => this.#newest.ask(),
+      revision: () => this.#newest.read(),
       progressMs: options.progressMs ?? 2_000,
       stallMs: readAttemptMs,
     });
@@ -98,8 +98,8 @@ class EtcdBackend implements Backend {
     if (this.#closed) return;
     this.#closed = true;
     this.#caller.close();
-    const stopped = this.#follower[Symbol.asyncDispose]();
-    this.#links.close();
+    const stopped = this.#watcher[Symbol.asyncDispose]();
+    this.#endpoints.close();
     await stopped;
   }
 
@@ -116,20 +116,20 @@ class EtcdBackend implements Backend {
     return this.#call({
       write: false,
       signal,
-      send: (etcd, callOptions) => etcd.range(options, callOptions),
+      send: (client, callOptions) => client.range(options, callOptions),
     });
   }
 
   async txn(transaction: Transaction): Promise<TransactionResult> {
     while (this.#starting.size > 0) await Promise.allSettled(this.#starting);
-    if (!transaction.then.some(expires)) return this.#transact(transaction, []);
+    if (!transaction.then.some(hasTtl)) return this.#transact(transaction, []);
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await this.#transact(transaction, await this.#leasesOf(transaction));
       } catch (error) {
-        // The lease ended between its last use and this one; nothing was applied.
-        if (!(error instanceof CallFailure)) throw error;
-        this.#leases.forgetAll();
+        // The lease expired since it was last used; nothing was applied.
+        if (!(error instanceof EtcdCallError)) throw error;
+        this.#leases.clear();
         if (attempt > 0) throw faultOf(error.failure, true);
       }
     }
@@ -137,27 +137,27 @@ class EtcdBackend implements Backend {
 
   watch(options: WatchOptions): AsyncIterable<WatchBatch> {
     const { fromRevision, signal } = options;
-    const start = fromRevision ?? this.#now();
+    const start = fromRevision ?? this.#nextRevision();
     return this.#watch(options, start, signal);
   }
 
   requestProgress(): void {
-    this.#follower.requestProgress();
+    this.#watcher.requestProgress();
   }
 
   async compact(revision: number): Promise<void> {
     try {
       await this.#call({
-        // Twice is as good as once, so it may be repeated like a read.
+        // Idempotent, so it is retried like a read.
         write: false,
         signal: undefined,
-        send: (etcd, callOptions) => etcd.compact(revision, callOptions),
+        send: (client, callOptions) => client.compact(revision, callOptions),
       });
     } catch (error) {
       if (!(error instanceof StoreFault) || error.detail.kind !== "compacted") throw error;
     }
     this.#oldest = Math.max(this.#oldest, revision);
-    this.#follower.forget(revision);
+    this.#watcher.noteCompaction(revision);
   }
 
   get oldest(): number {
@@ -165,7 +165,7 @@ class EtcdBackend implements Backend {
   }
 
   revision(signal?: AbortSignal): Promise<number> {
-    return withSignal(this.#newest.ask(), signal);
+    return withSignal(this.#newest.read(), signal);
   }
 
   async *#watch(
@@ -175,7 +175,7 @@ class EtcdBackend implements Backend {
   ): AsyncGenerator<WatchBatch, void, undefined> {
     const { from, to, withPrevious = true } = options;
     try {
-      for await (const batch of this.#follower.watch({ from, to }, await start, signal)) {
+      for await (const batch of this.#watcher.watch({ from, to }, await start, signal)) {
         yield withPrevious ? batch : withoutPrevious(batch);
       }
     } catch (error) {
@@ -184,8 +184,8 @@ class EtcdBackend implements Backend {
   }
 
   /** The first revision after this call; writes of this process wait until it is known. */
-  #now(): Promise<number> {
-    const start = this.#follower.next();
+  #nextRevision(): Promise<number> {
+    const start = this.#watcher.nextRevision();
     const settled = start.catch(() => {}).finally(() => this.#starting.delete(settled));
     this.#starting.add(settled);
     return start;
@@ -195,41 +195,41 @@ class EtcdBackend implements Backend {
     return this.#call({
       write: false,
       signal: undefined,
-      send: (etcd, callOptions) => etcd.revision(callOptions),
+      send: (client, callOptions) => client.revision(callOptions),
     });
   }
 
   async #grant(seconds: number): Promise<string> {
     return this.#call({
-      // A lease that nobody knows of goes away by itself.
+      // A lease without keys expires by itself, so the call is retried like a read.
       write: false,
       signal: undefined,
-      send: (etcd, callOptions) => etcd.grantLease(seconds, callOptions),
+      send: (client, callOptions) => client.grantLease(seconds, callOptions),
     });
   }
 
-  /** As the caller's, with the faults that carry a number completed; `lease-gone` passes. */
+  /** Completes the faults that carry a revision; an EtcdCallError is only `lease-gone`. */
   #call<T>(call: Call<T>): Promise<T> {
     return this.#caller.call(call).catch(async (error: unknown) => {
-      const what = error instanceof CallFailure ? error.failure.what : undefined;
+      const what = error instanceof EtcdCallError ? error.failure.what : undefined;
       if (what === "compacted") {
-        throw new StoreFault({ kind: what, oldest: await this.#askOldest() });
+        throw new StoreFault({ kind: what, oldest: await this.#readOldest() });
       }
       if (what === "future-revision") {
-        throw new StoreFault({ kind: what, current: await this.#newest.ask() });
+        throw new StoreFault({ kind: what, current: await this.#newest.read() });
       }
       throw error;
     });
   }
 
-  /** etcd tells the compaction revision only to a watch that starts before it. */
-  async #askOldest(): Promise<number> {
-    const link = this.#links.current();
+  /** etcd reports the compaction revision only to a watch that starts before it. */
+  async #readOldest(): Promise<number> {
+    const connection = this.#endpoints.current();
     const deadline = AbortSignal.timeout(1_000);
     try {
-      for await (const _chunk of readLog(link, 1, deadline)) return 1;
+      for await (const _chunk of readEvents(connection, 1, deadline)) return 1;
     } catch (error) {
-      if (error instanceof LogCompacted) return error.oldest;
+      if (error instanceof WatchCompacted) return error.oldest;
     }
     return 1;
   }
@@ -241,11 +241,11 @@ class EtcdBackend implements Backend {
     return this.#call({
       write: transaction.then.length > 0,
       signal: transaction.signal,
-      send: (etcd, callOptions) => etcd.txn(transaction, leases, callOptions),
+      send: (client, callOptions) => client.txn(transaction, leases, callOptions),
     });
   }
 
-  /** By the place of the put that asks for one. */
+  /** For each operation, the id of a lease if it is a put with a TTL. */
   #leasesOf({ then }: Transaction): Promise<readonly (string | undefined)[]> {
     return Promise.all(
       then.map((operation) => {
@@ -256,7 +256,7 @@ class EtcdBackend implements Backend {
   }
 }
 
-function expires(operation: WriteOperation): boolean {
+function hasTtl(operation: WriteOperation): boolean {
   return "put" in operation && Boolean(operation.ttlSeconds);
 }
 
@@ -264,7 +264,7 @@ function withoutPrevious({ events, revision }: WatchBatch): WatchBatch {
   return { events: events.map((event) => ({ ...event, previous: undefined })), revision };
 }
 
-/** Rejects with the signal's reason when it aborts; the shared work goes on for the others. */
+/** Rejects with the signal's reason when it aborts; the shared work continues. */
 function withSignal<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {

@@ -18,15 +18,18 @@ const paths = {
   watch: "/etcdserverpb.Watch/Watch",
 } as const;
 
-/** The calls of etcd's API that the backend makes to one member. */
+/**
+ * The etcd API of one member. Range, Txn and Watch, which every request needs, use our own channel;
+ * leases and compaction use etcd3 (docs/decisions/003-etcd-transport.md).
+ */
 export class EtcdClient {
   readonly #channel: Channel;
-  readonly #library: () => Promise<Etcd3>;
+  readonly #etcd3: () => Promise<Etcd3>;
 
-  /** `library` makes the calls that are rare; it costs a fifth of a second and 15 MB to load. */
-  constructor(channel: Channel, library: () => Promise<Etcd3>) {
+  /** `etcd3` is loaded on first use: loading takes 0.2 s and 15 MB. */
+  constructor(channel: Channel, etcd3: () => Promise<Etcd3>) {
     this.#channel = channel;
-    this.#library = library;
+    this.#etcd3 = etcd3;
   }
 
   range(request: RangeRequest, options: CallOptions): Promise<RangeResult> {
@@ -38,7 +41,7 @@ export class EtcdClient {
     return this.#channel.call(paths.range, encodeRevisionRequest(), options).then(decodeRevision);
   }
 
-  /** `leases` by the place of the put in `then`. */
+  /** `leases` has a lease id, or undefined, for each operation of `then`. */
   txn(
     transaction: Transaction,
     leases: readonly (string | undefined)[],
@@ -49,13 +52,13 @@ export class EtcdClient {
   }
 
   async compact(revision: number, { timeoutMs }: CallOptions): Promise<void> {
-    const { kv } = await this.#library();
+    const { kv } = await this.#etcd3();
     await kv.compact({ revision }, { deadline: Date.now() + timeoutMs });
   }
 
-  /** The id of a new lease, a 64-bit number in decimal. */
+  /** Returns the id of a new lease: a 64-bit number in decimal. */
   async grantLease(seconds: number, { timeoutMs }: CallOptions): Promise<string> {
-    const { leaseClient } = await this.#library();
+    const { leaseClient } = await this.#etcd3();
     const { ID } = await leaseClient.leaseGrant(
       { TTL: seconds },
       { deadline: Date.now() + timeoutMs },
@@ -63,7 +66,7 @@ export class EtcdClient {
     return ID;
   }
 
-  /** Watches all keys. The messages are those that `decodeWatch` reads. */
+  /** Watches all keys. `decodeWatch` decodes the messages. */
   watch(fromRevision: number): RawStream {
     const stream = this.#channel.stream(paths.watch);
     stream.write(encodeWatch(fromRevision));

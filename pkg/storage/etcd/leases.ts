@@ -1,65 +1,58 @@
-import type { Clock } from "#base";
+import { type Clock, setBounded } from "#base";
 
-/** A key's time to live is lengthened by at most so long, so that keys can share a lease. */
+/** Upper bound of what sharing a lease adds to a key's TTL, in seconds and as a share of it. */
 const reuseSeconds = 60;
 const reuseShare = 0.05;
-/** Keys on one lease: its end deletes them all in one go. */
+/** A lease that expires deletes all its keys in one transaction. */
 const keysPerLease = 1_000;
-/** Leases remembered, one per time to live in use. */
-const remembered = 64;
+/** One current lease per distinct TTL. */
+const mostLeases = 64;
 
-interface Shared {
+interface SharedLease {
   readonly id: Promise<string>;
-  /** Not used for new keys after this moment, in milliseconds. */
+  /** Monotonic time in ms after which the lease takes no more keys. */
   readonly until: number;
   keys: number;
 }
 
 /**
- * Leases shared by keys of the same time to live written close together: a lease lives for the
- * time to live plus min(60 s, 5 %) and takes new keys during that addition, so that each key lives
- * at least as long as asked for.
+ * Leases shared by keys with the same TTL that are written close together. A lease lives for
+ * TTL + min(60 s, 5 %) and takes new keys during that addition, so a key never expires before its
+ * TTL.
  */
-export class Leases {
-  readonly #shared = new Map<number, Shared>();
+export class LeasePool {
+  readonly #leases = new Map<number, SharedLease>();
   readonly #grant: (seconds: number) => Promise<string>;
   readonly #clock: Clock;
 
-  /** `grant` makes a lease and answers its id. */
+  /** `grant` creates a lease and returns its id. */
   constructor(grant: (seconds: number) => Promise<string>, clock: Clock) {
     this.#grant = grant;
     this.#clock = clock;
   }
 
-  /** The id of a lease that ends after at least `ttlSeconds`, for one key. */
+  /** The id of a lease for one key that expires after at least `ttlSeconds`. */
   async idFor(ttlSeconds: number): Promise<string> {
     const now = this.#clock.monotonic();
-    const known = this.#shared.get(ttlSeconds);
+    const known = this.#leases.get(ttlSeconds);
     if (known !== undefined && now < known.until && known.keys < keysPerLease) {
       known.keys += 1;
       return known.id;
     }
     const addition = Math.min(reuseSeconds, ttlSeconds * reuseShare);
     const id = this.#grant(Math.ceil(ttlSeconds + addition));
-    const shared: Shared = { id, until: now + addition * 1_000, keys: 1 };
-    this.#remember(ttlSeconds, shared);
+    const lease: SharedLease = { id, until: now + addition * 1_000, keys: 1 };
+    setBounded(this.#leases, [ttlSeconds, lease], mostLeases);
     try {
       return await id;
     } catch (error) {
-      if (this.#shared.get(ttlSeconds) === shared) this.#shared.delete(ttlSeconds);
+      if (this.#leases.get(ttlSeconds) === lease) this.#leases.delete(ttlSeconds);
       throw error;
     }
   }
 
-  /** After etcd said that a lease is gone. */
-  forgetAll(): void {
-    this.#shared.clear();
-  }
-
-  #remember(ttlSeconds: number, shared: Shared): void {
-    this.#shared.delete(ttlSeconds);
-    this.#shared.set(ttlSeconds, shared);
-    const [oldest] = this.#shared.keys();
-    if (this.#shared.size > remembered && oldest !== undefined) this.#shared.delete(oldest);
+  /** Called when etcd reports that a lease is gone: new keys get new leases. */
+  clear(): void {
+    this.#leases.clear();
   }
 }

@@ -11,7 +11,7 @@ import {
   encodeTransaction,
   encodeWatch,
 } from "./messages.ts";
-import { WireFault, WireReader, WireWriter } from "./grpc/wire.ts";
+import { WireError, WireReader, WireWriter } from "./grpc/wire.ts";
 
 /** etcd's own definitions, read by another implementation. */
 const folder = path.join(
@@ -153,13 +153,13 @@ describe("etcd messages", () => {
       try {
         decodeRange(whole.subarray(0, length));
       } catch (error) {
-        assert.ok(error instanceof WireFault, String(error));
+        assert.ok(error instanceof WireError, String(error));
         faults += 1;
       }
     }
     assert.ok(faults > whole.length - 10, "nearly every cut is noticed");
-    assert.throws(() => decodeRange(Buffer.from([0x0b])), WireFault);
-    assert.throws(() => decodeRange(Buffer.from([0x08, 1])), WireFault);
+    assert.throws(() => decodeRange(Buffer.from([0x0b])), WireError);
+    assert.throws(() => decodeRange(Buffer.from([0x08, 1])), WireError);
   });
 
   it("hold numbers of every size", () => {

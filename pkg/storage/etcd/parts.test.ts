@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { systemClock, type Clock } from "#base";
 import { failureOf, faultOf, isConnectionTrouble } from "./grpc/failures.ts";
-import { GroupRead } from "./coalesced-read.ts";
-import { Leases } from "./leases.ts";
+import { CoalescedRead } from "./coalesced-read.ts";
+import { LeasePool } from "./leases.ts";
 
 describe("etcd group read", () => {
   it("shares a read only among those who asked before it started", async () => {
     const answers: ((value: number) => void)[] = [];
-    const group = new GroupRead(() => new Promise<number>((resolve) => answers.push(resolve)));
-    const [a, b] = [group.ask(), group.ask()];
+    const group = new CoalescedRead(() => new Promise<number>((resolve) => answers.push(resolve)));
+    const [a, b] = [group.read(), group.read()];
     await turn();
     assert.equal(answers.length, 1);
-    const late = [group.ask(), group.ask()];
+    const late = [group.read(), group.read()];
     await turn();
     assert.equal(answers.length, 1, "the second read waits for the first");
     answers[0]?.(1);
@@ -24,22 +24,22 @@ describe("etcd group read", () => {
 
   it("goes on after a read that failed", async () => {
     let reads = 0;
-    const group = new GroupRead(async () => {
+    const group = new CoalescedRead(async () => {
       reads += 1;
       if (reads === 1) throw new Error("no");
       return reads;
     });
-    await assert.rejects(group.ask(), /no/);
-    assert.equal(await group.ask(), 2);
+    await assert.rejects(group.read(), /no/);
+    assert.equal(await group.read(), 2);
   });
 });
 
 describe("etcd leases", () => {
-  const leases = (): { now: number; granted: number[]; leases: Leases } => {
-    const made = { now: 0, granted: [] as number[], leases: undefined as unknown as Leases };
+  const leases = (): { now: number; granted: number[]; leases: LeasePool } => {
+    const made = { now: 0, granted: [] as number[], leases: undefined as unknown as LeasePool };
     const clock: Clock = { ...systemClock, monotonic: () => made.now };
     const grant = async (seconds: number): Promise<string> => String(made.granted.push(seconds));
-    made.leases = new Leases(grant, clock);
+    made.leases = new LeasePool(grant, clock);
     return made;
   };
 
@@ -67,7 +67,7 @@ describe("etcd leases", () => {
       if (tries === 1) throw new Error("no");
       return "7";
     };
-    const shared = new Leases(grant, systemClock);
+    const shared = new LeasePool(grant, systemClock);
     await assert.rejects(shared.idFor(10), /no/);
     assert.equal(await shared.idFor(10), "7");
   });

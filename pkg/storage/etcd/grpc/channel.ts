@@ -2,7 +2,7 @@ import { connect, type ClientHttp2Session, type ClientHttp2Stream, constants } f
 import { connect as connectSocket, isIP, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
-import { GrpcFault, grpcStatus } from "./failures.ts";
+import { GrpcError, grpcStatus } from "./failures.ts";
 import { frameOf, Frames, onlyMessage } from "./frames.ts";
 
 /** Bounds of one call. */
@@ -97,7 +97,7 @@ export class Channel {
       const stream = this.#open(path);
       const answer = this.#read(stream);
       const chunks: Buffer[] = [];
-      const giveUp = (fault: GrpcFault): void => {
+      const giveUp = (fault: GrpcError): void => {
         reject(fault);
         stream.close(constants.NGHTTP2_CANCEL);
       };
@@ -162,14 +162,14 @@ export class Channel {
   }
 
   /** What it means that a call has ended without a status. */
-  #dropped(stream: ClientHttp2Stream, error: Error | undefined): GrpcFault {
+  #dropped(stream: ClientHttp2Stream, error: Error | undefined): GrpcError {
     if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return this.#unconnected();
-    return new GrpcFault(grpcStatus.unavailable, `Connection dropped: ${error ?? this.#last}`);
+    return new GrpcError(grpcStatus.unavailable, `Connection dropped: ${error ?? this.#last}`);
   }
 
-  #unconnected(): GrpcFault {
+  #unconnected(): GrpcError {
     const text = `No connection established. Last error: ${this.#last}`;
-    return new GrpcFault(grpcStatus.unavailable, text);
+    return new GrpcError(grpcStatus.unavailable, text);
   }
 
   async #greeted(timeoutMs: number): Promise<void> {
@@ -208,13 +208,13 @@ export class Channel {
   }
 }
 
-function late(timeoutMs: number): GrpcFault {
+function late(timeoutMs: number): GrpcError {
   const text = `Deadline exceeded after ${Math.round(timeoutMs)} ms`;
-  return new GrpcFault(grpcStatus.deadlineExceeded, text);
+  return new GrpcError(grpcStatus.deadlineExceeded, text);
 }
 
-function cancelled(): GrpcFault {
-  return new GrpcFault(grpcStatus.cancelled, "Cancelled on client");
+function cancelled(): GrpcError {
+  return new GrpcError(grpcStatus.cancelled, "Cancelled on client");
 }
 
 function urlOf(endpoint: string, tls: EtcdTls): URL {
@@ -237,10 +237,10 @@ class Answer {
   #headers: Headers | undefined;
   #trailers: Headers | undefined;
   #error: Error | undefined;
-  readonly #dropped: (error: Error | undefined) => GrpcFault;
+  readonly #dropped: (error: Error | undefined) => GrpcError;
 
   /** `dropped` tells what it means that there is no status. */
-  constructor(stream: ClientHttp2Stream, dropped: (error: Error | undefined) => GrpcFault) {
+  constructor(stream: ClientHttp2Stream, dropped: (error: Error | undefined) => GrpcError) {
     this.#dropped = dropped;
     stream.on("response", (headers) => (this.#headers = headers));
     stream.on("trailers", (headers) => (this.#trailers = headers));
@@ -252,7 +252,7 @@ class Answer {
     const { "grpc-status": code, "grpc-message": details } = this.#trailers ?? this.#headers ?? {};
     if (code === "0") return;
     if (code === undefined) throw this.#dropped(this.#error);
-    throw new GrpcFault(Number(code), plain(String(details ?? "")));
+    throw new GrpcError(Number(code), plain(String(details ?? "")));
   }
 }
 

@@ -15,7 +15,7 @@ const statusNames: readonly string[] = (
 ).split(" ");
 
 /** A call that ended with another status than OK. */
-export class GrpcFault extends Error {
+export class GrpcError extends Error {
   override readonly name: string;
   constructor(code: number, details: string) {
     super(details === "" ? "etcd gave no answer" : details);
@@ -61,7 +61,7 @@ const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   [/etcdserver: no leader/, "not-applied"],
   [/No connection established|Waiting for LB pick|Name resolution failed/, "not-applied"],
   [/ClientClosedError|client was already closed/, "not-applied"],
-  [/corrupt|^(GRPC)?DataLoss|WireFault/i, "corrupt"],
+  [/corrupt|^(GRPC)?DataLoss|WireError/i, "corrupt"],
   [/PermissionDenied|Unauthenticated|AuthenticationFailed|InvalidAuthToken/, "refused"],
   [/^(GRPC)?DeadlineExceeded|etcdserver: request timed out/, "late"],
   [/^(GRPC)?(Unavailable|Cancelled|Internal|Aborted|Unknown)/, "lost"],
@@ -76,7 +76,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 function nameOf(error: Error): string {
-  return error instanceof GrpcFault ? error.name : error.constructor.name;
+  return error instanceof GrpcError ? error.name : error.constructor.name;
 }
 
 /** Whether another member, or a new connection, has a chance where this one failed. */

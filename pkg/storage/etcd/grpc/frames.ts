@@ -1,4 +1,4 @@
-import { GrpcFault, grpcStatus } from "./failures.ts";
+import { GrpcError, grpcStatus } from "./failures.ts";
 
 /** Before each message: one byte that says whether it is compressed, four for its length. */
 const prefixBytes = 5;
@@ -57,6 +57,6 @@ function lengthOf(bytes: Buffer): number {
   return bytes.readUInt32BE(1);
 }
 
-function damaged(wanted: string): GrpcFault {
-  return new GrpcFault(grpcStatus.internal, `The answer is not ${wanted}`);
+function damaged(wanted: string): GrpcError {
+  return new GrpcError(grpcStatus.internal, `The answer is not ${wanted}`);
 }

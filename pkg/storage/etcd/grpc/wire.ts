@@ -102,7 +102,7 @@ export class WireWriter {
   }
 }
 
-/** Walks over the fields of one message. Throws WireFault for bytes that are none. */
+/** Walks over the fields of one message. Throws WireError for bytes that are none. */
 export class WireReader {
   /** The field that `next` found. */
   field = 0;
@@ -154,7 +154,7 @@ export class WireReader {
     else if (this.#type === DELIMITED) this.#delimited();
     else if (this.#type === FIXED64) this.#at += 8;
     else if (this.#type === FIXED32) this.#at += 4;
-    else throw new WireFault();
+    else throw new WireError();
   }
 
   /** Goes behind a value with a length; answers where it starts. */
@@ -162,13 +162,13 @@ export class WireReader {
     this.#expect(DELIMITED);
     const length = this.#varint();
     const start = this.#at;
-    if (start + length > this.#end) throw new WireFault();
+    if (start + length > this.#end) throw new WireError();
     this.#at = start + length;
     return start;
   }
 
   #expect(type: number): void {
-    if (this.#type !== type) throw new WireFault();
+    if (this.#type !== type) throw new WireError();
   }
 
   #varint(): number {
@@ -181,14 +181,14 @@ export class WireReader {
   }
 
   #byte(): number {
-    if (this.#at >= this.#end) throw new WireFault();
+    if (this.#at >= this.#end) throw new WireError();
     return this.#bytes[this.#at++]!;
   }
 }
 
 /** Bytes that are no message. */
-export class WireFault extends Error {
-  override readonly name = "WireFault";
+export class WireError extends Error {
+  override readonly name = "WireError";
   constructor() {
     super("etcd answered with bytes that are no message");
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { StoreFault, type StoreEvent } from "../../backend.ts";
-import { EventLog, inRange, type Batch } from "./event-buffer.ts";
-import type { LogChunk } from "./watch-stream.ts";
+import { EventBuffer, inRange, type Batch } from "./event-buffer.ts";
+import type { EventChunk } from "./watch-stream.ts";
 
 const limits = { historyBytes: 100, lagBytes: 300, batchEvents: 1_000 };
 
@@ -12,7 +12,7 @@ function put(key: string, revision: number): StoreEvent {
 }
 
 /** `a5 b5 a7` = puts of /a and /b at 5 and of /a at 7, as one chunk of 10 bytes per event. */
-function chunk(text: string): LogChunk {
+function chunk(text: string): EventChunk {
   const events = text.split(" ").map((word) => put(`/${word[0]}`, Number(word.slice(1))));
   const last = Number(text.slice(text.lastIndexOf(" ") + 2));
   return { events, revision: last, bytes: 10 * events.length };
@@ -38,7 +38,7 @@ describe("etcd event log", () => {
   setMaxListeners(0, never);
 
   it("gives each reader its range from its start, in whole revisions", async () => {
-    const log = new EventLog(4, limits);
+    const log = new EventBuffer(4, limits);
     log.append(chunk("a5 b5 a7"));
     log.append(chunk("b8"));
     assert.equal(await next(log.read(onlyA, 5, never)), "a5 a7@8");
@@ -47,7 +47,7 @@ describe("etcd event log", () => {
   });
 
   it("wakes a waiting reader for its range only, and with all that came meanwhile", async () => {
-    const log = new EventLog(4, limits);
+    const log = new EventBuffer(4, limits);
     const reader = log.read(onlyA, 5, never);
     const first = next(reader);
     log.append(chunk("b5"));
@@ -57,14 +57,14 @@ describe("etcd event log", () => {
   });
 
   it("drops what it has already", async () => {
-    const log = new EventLog(4, limits);
+    const log = new EventBuffer(4, limits);
     log.append(chunk("a5"));
     log.append(chunk("a5"));
     assert.equal(await next(log.read(all, 5, never)), "a5@5");
   });
 
   it("does not give a reader what is before its start", async () => {
-    const log = new EventLog(4, limits);
+    const log = new EventBuffer(4, limits);
     const first = next(log.read(all, 7, never));
     log.append(chunk("a5 a6"));
     log.append(chunk("a7"));
@@ -72,11 +72,11 @@ describe("etcd event log", () => {
   });
 
   it("tells progress to waiting readers, who then go on after it", async () => {
-    const log = new EventLog(4, limits);
+    const log = new EventBuffer(4, limits);
     const reader = log.read(onlyA, 5, never);
     const first = next(reader);
     log.append(chunk("b5"));
-    log.progress();
+    log.notifyProgress();
     assert.equal(await first, "@5");
     const second = next(reader);
     log.append(chunk("a6"));
@@ -84,7 +84,7 @@ describe("etcd event log", () => {
   });
 
   it("limits a batch to whole chunks", async () => {
-    const log = new EventLog(4, { ...limits, batchEvents: 2 });
+    const log = new EventBuffer(4, { ...limits, batchEvents: 2 });
     for (const text of ["a5", "a6", "a7"]) log.append(chunk(text));
     const reader = log.read(all, 5, never);
     assert.equal(await next(reader), "a5 a6@6");
@@ -92,7 +92,7 @@ describe("etcd event log", () => {
   });
 
   it("keeps history beyond its size only for a reader that lags, up to a limit", async () => {
-    const log = new EventLog(0, limits);
+    const log = new EventBuffer(0, limits);
     for (let revision = 1; revision <= 50; revision += 1) log.append(chunk(`a${revision}`));
     assert.equal(log.oldest, 41);
     const reader = log.read(all, 45, never);
@@ -105,7 +105,7 @@ describe("etcd event log", () => {
   });
 
   it("ends readers by their signal, and with a fault", async () => {
-    const log = new EventLog(4, limits);
+    const log = new EventBuffer(4, limits);
     const abort = new AbortController();
     const ended = next(log.read(all, 5, abort.signal));
     abort.abort();

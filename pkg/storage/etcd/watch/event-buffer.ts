@@ -1,9 +1,9 @@
 import { assert } from "#base";
 import { StoreFault, type StoreEvent } from "../../backend.ts";
 import { keyOfEvent, revisionOfEvent } from "./store-event.ts";
-import type { LogChunk } from "./watch-stream.ts";
+import type { EventChunk } from "./watch-stream.ts";
 
-export interface EventLogLimits {
+export interface EventBufferLimits {
   /** Kept always, so that a watch from a moment ago needs nothing from etcd; bytes. */
   readonly historyBytes: number;
   /** Kept while a reader lags; one that lags more is cut off with `too-slow`; bytes. */
@@ -12,7 +12,7 @@ export interface EventLogLimits {
   readonly batchEvents: number;
 }
 
-export interface Range {
+export interface KeyRange {
   readonly from: string;
   readonly to: string;
 }
@@ -27,7 +27,7 @@ const LEEWAY = 17 / 16;
 
 /** A place in the log that moves only by `next`. */
 interface Reader {
-  readonly range: Range;
+  readonly range: KeyRange;
   readonly wants: (event: StoreEvent) => boolean;
   /** First revision not delivered yet. */
   cursor: number;
@@ -37,7 +37,7 @@ interface Reader {
 }
 
 /** The waiting readers of one range. */
-interface Group {
+interface WaitingReaders {
   readonly wants: (event: StoreEvent) => boolean;
   readonly readers: Set<Reader>;
 }
@@ -47,7 +47,7 @@ interface Waiting {
   readonly reject: (fault: StoreFault) => void;
 }
 
-interface HeldChunk extends LogChunk {
+interface BufferedChunk extends EventChunk {
   /** Of the first event. */
   readonly first: number;
 }
@@ -63,12 +63,12 @@ interface HeldChunk extends LogChunk {
  *
  * A waiting reader has seen everything, so its cursor is not kept up to date until it is woken.
  */
-export class EventLog {
-  readonly #limits: EventLogLimits;
+export class EventBuffer {
+  readonly #limits: EventBufferLimits;
   readonly #readers = new Set<Reader>();
   /** Waiting readers by range: one comparison per event and range, not per reader. */
-  readonly #waiting = new Map<string, Group>();
-  #chunks: HeldChunk[] = [];
+  readonly #waiting = new Map<string, WaitingReaders>();
+  #chunks: BufferedChunk[] = [];
   #bytes = 0;
   #oldest: number;
   #position: number;
@@ -77,14 +77,14 @@ export class EventLog {
   #onMove: (() => void)[] = [];
 
   /** Empty, with everything up to `position` in the past. */
-  constructor(position: number, limits: EventLogLimits) {
+  constructor(position: number, limits: EventBufferLimits) {
     this.#limits = limits;
     this.#position = position;
     this.#oldest = position + 1;
   }
 
   /** The history is complete up to here. */
-  get position(): number {
+  get revision(): number {
     return this.#position;
   }
 
@@ -94,7 +94,7 @@ export class EventLog {
   }
 
   /** New readers start at `revision` or later; those there are go on. */
-  forget(revision: number): void {
+  noteCompaction(revision: number): void {
     this.#forgotten = Math.max(this.#forgotten, revision);
   }
 
@@ -112,7 +112,7 @@ export class EventLog {
     return new Promise((resolve) => this.#onMove.push(resolve));
   }
 
-  append(chunk: LogChunk): void {
+  append(chunk: EventChunk): void {
     if (chunk.revision <= this.#position) return;
     this.#position = chunk.revision;
     this.#tellMoved();
@@ -126,7 +126,7 @@ export class EventLog {
   }
 
   /** Tells every waiting reader how far the history is complete. */
-  progress(): void {
+  notifyProgress(): void {
     for (const { readers } of this.#waiting.values()) {
       for (const reader of readers) {
         const { waiting } = reader;
@@ -152,7 +152,7 @@ export class EventLog {
 
   /** Batches of the range from `fromRevision` (at least `oldest`) until the signal aborts. */
   async *read(
-    range: Range,
+    range: KeyRange,
     fromRevision: number,
     signal: AbortSignal,
   ): AsyncGenerator<Batch, void, undefined> {
@@ -184,7 +184,7 @@ export class EventLog {
     const events: StoreEvent[] = [];
     let through = this.#position;
     for (let index = this.#indexOf(cursor); index < this.#chunks.length; index += 1) {
-      const chunk = this.#chunks[index] as HeldChunk;
+      const chunk = this.#chunks[index] as BufferedChunk;
       for (const event of chunk.events) {
         if (wants(event) && revisionOfEvent(event) >= cursor) events.push(event);
       }
@@ -242,7 +242,7 @@ export class EventLog {
     const needed = this.#slowest();
     let gone = 0;
     while (gone < this.#chunks.length - 1) {
-      const chunk = this.#chunks[gone] as HeldChunk;
+      const chunk = this.#chunks[gone] as BufferedChunk;
       const wanted = chunk.revision >= needed;
       if (this.#bytes <= (wanted ? lagBytes : historyBytes)) break;
       this.#bytes -= chunk.bytes;
@@ -269,7 +269,7 @@ export class EventLog {
     let low = (this.#chunks.at(-2)?.revision ?? Infinity) < revision ? high - 1 : 0;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#chunks[middle] as HeldChunk).revision < revision) low = middle + 1;
+      if ((this.#chunks[middle] as BufferedChunk).revision < revision) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -280,7 +280,7 @@ export class EventLog {
  * Whether an event's key is in the range, by UTF-8 order. The order of strings is that of UTF-16,
  * which is the same as long as one side is ASCII.
  */
-export function inRange({ from, to }: Range): (event: StoreEvent) => boolean {
+export function inRange({ from, to }: KeyRange): (event: StoreEvent) => boolean {
   if (isAscii(from) && isAscii(to)) {
     return (event) => {
       const key = keyOfEvent(event);

@@ -1,13 +1,13 @@
 import type { StoreEvent } from "../../backend.ts";
-import { CallFailure } from "../caller.ts";
+import { EtcdCallError } from "../caller.ts";
 import type { RawStream } from "../grpc/channel.ts";
 import { revisionOfEvent } from "./store-event.ts";
 import { failureOf } from "../grpc/failures.ts";
-import type { Link } from "../endpoint-pool.ts";
+import type { EtcdConnection } from "../endpoint-pool.ts";
 import { decodeWatch, type WatchResponse } from "../messages.ts";
 
 /** A stretch of the store's history: whole revisions, in order. */
-export interface LogChunk {
+export interface EventChunk {
   /** All events after the chunk before, up to and including `revision`; none = only progress. */
   readonly events: readonly StoreEvent[];
   readonly revision: number;
@@ -16,8 +16,8 @@ export interface LogChunk {
 }
 
 /** The place to read from is gone; `oldest` is the first revision that is left. */
-export class LogCompacted extends Error {
-  override readonly name = "LogCompacted";
+export class WatchCompacted extends Error {
+  override readonly name = "WatchCompacted";
   constructor(readonly oldest: number) {
     super(`compacted up to ${oldest}`);
   }
@@ -30,17 +30,17 @@ export class LogCompacted extends Error {
  * a watch of a part of the keys could not tell that (etcd before 3.4.25 and 3.5.8 reports progress
  * too early).
  */
-export async function* readLog(
-  link: Link,
+export async function* readEvents(
+  link: EtcdConnection,
   fromRevision: number,
   signal: AbortSignal,
-): AsyncGenerator<LogChunk, void, undefined> {
+): AsyncGenerator<EventChunk, void, undefined> {
   if (signal.aborted) return;
   const stream = opened(link, fromRevision);
   const cancel = (): void => stream.cancel();
-  if (signal.aborted || link.dropped.aborted) cancel();
+  if (signal.aborted || link.closed.aborted) cancel();
   signal.addEventListener("abort", cancel, { once: true });
-  link.dropped.addEventListener("abort", cancel, { once: true });
+  link.closed.addEventListener("abort", cancel, { once: true });
   try {
     const assembly = new Assembly(fromRevision - 1);
     for await (const message of stream) {
@@ -50,19 +50,19 @@ export async function* readLog(
     throw new Error("the watch stream ended");
   } catch (error) {
     if (signal.aborted) return;
-    throw error instanceof LogCompacted ? error : new CallFailure(failureOf(error));
+    throw error instanceof WatchCompacted ? error : new EtcdCallError(failureOf(error));
   } finally {
     signal.removeEventListener("abort", cancel);
-    link.dropped.removeEventListener("abort", cancel);
+    link.closed.removeEventListener("abort", cancel);
     stream.cancel();
   }
 }
 
-function opened(link: Link, fromRevision: number): RawStream {
+function opened(link: EtcdConnection, fromRevision: number): RawStream {
   try {
-    return link.etcd.watch(fromRevision);
+    return link.client.watch(fromRevision);
   } catch (error) {
-    throw new CallFailure(failureOf(error));
+    throw new EtcdCallError(failureOf(error));
   }
 }
 
@@ -77,7 +77,7 @@ class Assembly {
   }
 
   /** Undefined when nothing new is complete. Throws LogCompacted when the watch cannot be. */
-  take(response: WatchResponse): LogChunk | undefined {
+  take(response: WatchResponse): EventChunk | undefined {
     if (response.canceled) throw canceled(response);
     if (response.created) return undefined;
     if (response.events.length === 0) {
@@ -96,12 +96,12 @@ class Assembly {
 }
 
 function canceled({ compactRevision, cancelReason }: WatchResponse): Error {
-  if (compactRevision > 0) return new LogCompacted(compactRevision);
+  if (compactRevision > 0) return new WatchCompacted(compactRevision);
   return new Error(`watch canceled: ${cancelReason}`);
 }
 
 /** Undefined when all of it was seen before. */
-function chunkOf(events: readonly StoreEvent[], through: number): LogChunk | undefined {
+function chunkOf(events: readonly StoreEvent[], through: number): EventChunk | undefined {
   const fresh: StoreEvent[] = [];
   let bytes = 0;
   for (const event of events) {

@@ -1,0 +1,44 @@
+import type { Etcd3 } from "etcd3";
+import type { EtcdTls } from "./grpc/channel.ts";
+
+export interface Etcd3ClientOptions {
+  /** Unique name of the connection in this process. */
+  readonly connection: string;
+  readonly endpoint: string;
+  readonly tls: EtcdTls | undefined;
+  readonly keepAliveMs: number;
+}
+
+/**
+ * An etcd3 client of one member, with a connection of its own. It makes the rare calls: leases,
+ * compaction, and what concerns the cluster as a whole.
+ */
+export async function openEtcd3Client(options: Etcd3ClientOptions): Promise<Etcd3> {
+  const { connection, endpoint, tls, keepAliveMs } = options;
+  const [etcd3, { noop }] = await Promise.all([import("etcd3"), import("cockatiel")]);
+  return new etcd3.Etcd3({
+    hosts: endpoint,
+    // The default policies of etcd3 repeat writes and reject all calls after one failure.
+    faultHandling: { host: () => noop, global: noop },
+    ...(tls === undefined ? {} : { credentials: credentials(tls) }),
+    grpcOptions: {
+      "grpc.keepalive_time_ms": keepAliveMs,
+      "grpc.keepalive_timeout_ms": Math.ceil(keepAliveMs / 2),
+      // gRPC channels with equal options share a TCP connection; a new connection must not.
+      "keelson.connection": connection,
+    },
+  });
+}
+
+function credentials({ ca, cert, key }: EtcdTls): {
+  rootCertificate: Buffer;
+  privateKey?: Buffer;
+  certChain?: Buffer;
+} {
+  return {
+    // The type requires a root certificate; gRPC takes undefined for the system's roots.
+    rootCertificate: ca as Buffer,
+    ...(key === undefined ? {} : { privateKey: key }),
+    ...(cert === undefined ? {} : { certChain: cert }),
+  };
+}
