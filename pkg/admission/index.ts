@@ -1,6 +1,6 @@
 /** admission: what the server itself does to writes, and which of them it refuses. */
 import type { Clock } from "#base";
-import type { Admit, ServerAccess } from "#registry";
+import type { AdmissionHandler, ServerAccess } from "#registry";
 import { type Authorizer, type Instruments, noInstruments, type Tracer } from "#request";
 import {
   certificateApproval,
@@ -62,13 +62,13 @@ export { timedPhase } from "./timing.ts";
 
 export interface DefaultAdmission {
   /** Comes before the namespace of an object is looked for. */
-  readonly provide: Admit | undefined;
+  readonly provide: AdmissionHandler | undefined;
   /** Everything that changes objects: built-in plugins, then policies, then webhooks. */
-  readonly mutating: Admit;
+  readonly mutating: AdmissionHandler;
   /** In the same order. */
-  readonly validating: readonly Admit[];
+  readonly validating: readonly AdmissionHandler[];
   /** Comes last of all: what is refused for another reason uses up no quota. */
-  readonly quota: Admit;
+  readonly quota: AdmissionHandler;
   /** Follows what is configured; resolves once what is stored now is in force. */
   readonly follow: (options: Pick<ServerAccess, "signal" | "report">) => Promise<void>;
 }
@@ -77,7 +77,7 @@ export interface DefaultAdmission {
 interface Plugin {
   readonly name: string;
   readonly mutate?: MutationHandler;
-  readonly validate?: Admit;
+  readonly validate?: AdmissionHandler;
 }
 
 export interface AdmissionOptions extends ObjectReaderOptions {
@@ -102,7 +102,7 @@ export function defaultAdmission(options: AdmissionOptions): DefaultAdmission {
     const step = timedPlugin(mutate, { name, type: "admit" }, instruments);
     return [{ about: subjects[name], step }];
   };
-  const validation = ({ name, validate }: Plugin): readonly ResourceHandler<Admit>[] => {
+  const validation = ({ name, validate }: Plugin): readonly ResourceHandler<AdmissionHandler>[] => {
     if (validate === undefined) return [];
     const step = timedPlugin(validate, { name, type: "validate" }, instruments);
     return [{ about: subjects[name], step }];

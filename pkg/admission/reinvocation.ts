@@ -1,12 +1,12 @@
 import { deepClone, deepEqual } from "#base";
 import { StatusError } from "#meta";
-import { type AdmissionAttributes, type Admit, admitBy, oneAfterAnother } from "#registry";
+import { type AdmissionAttributes, type AdmissionHandler, runHandlers, runEach } from "#registry";
 
 /** A step that may change the object, and may be asked again when others have changed it since. */
 export type MutationHandler = (
   attributes: AdmissionAttributes,
   rounds: ReinvocationContext,
-) => ReturnType<Admit>;
+) => ReturnType<AdmissionHandler>;
 
 /** The walk of one request through all that may change it, once or twice. */
 export class ReinvocationContext {
@@ -75,12 +75,12 @@ class PluginReinvocation {
 type StepsOf<Step> = (plural: string) => readonly Step[];
 
 /** All the steps in order, and all of them once more where one asks for it. */
-export function runWithReinvocation(stepsOf: StepsOf<MutationHandler>): Admit {
+export function runWithReinvocation(stepsOf: StepsOf<MutationHandler>): AdmissionHandler {
   return (attributes) => {
     const rounds = new ReinvocationContext();
     const warnings: string[] = [];
     const steps = stepsOf(attributes.target.resource.plural);
-    const round = () => oneAfterAnother(steps, (step) => step(attributes, rounds), warnings);
+    const round = () => runEach(steps, (step) => step(attributes, rounds), warnings);
     const first = round();
     // Where nobody had anything to do, nobody asks for more.
     if (first === undefined) return undefined;
@@ -93,11 +93,11 @@ export function runWithReinvocation(stepsOf: StepsOf<MutationHandler>): Admit {
 }
 
 /** All the steps in order. */
-export function runInOrder(stepsOf: StepsOf<Admit>): Admit {
+export function runInOrder(stepsOf: StepsOf<AdmissionHandler>): AdmissionHandler {
   return (attributes) => {
     const warnings: string[] = [];
     const steps = stepsOf(attributes.target.resource.plural);
-    const work = admitBy(steps, attributes, warnings);
+    const work = runHandlers(steps, attributes, warnings);
     return work && withEarlierWarnings(warnings, () => work).then(() => warnings);
   };
 }

@@ -1,4 +1,4 @@
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import type { Instruments } from "#request";
 import { pluginSeconds, type AdmissionType, stepSeconds } from "./metrics.ts";
 import { runInOrder } from "./reinvocation.ts";
@@ -6,9 +6,9 @@ import { runInOrder } from "./reinvocation.ts";
 /** All of the steps as one, timed. */
 export function timedPhase(
   type: AdmissionType,
-  steps: readonly Admit[],
+  steps: readonly AdmissionHandler[],
   instruments: Instruments,
-): Admit {
+): AdmissionHandler {
   return timed(
     runInOrder(() => steps),
     (operation, rejected) => instruments.observer(stepSeconds.name, { type, operation, rejected }),
@@ -29,7 +29,7 @@ export function timedPlugin<Rest extends readonly unknown[]>(
 type Step<Rest extends readonly unknown[]> = (
   attributes: AdmissionAttributes,
   ...rest: Rest
-) => ReturnType<Admit>;
+) => ReturnType<AdmissionHandler>;
 type Observer = (seconds: number) => void;
 type Outcome = "true" | "false";
 type Observers = Readonly<Record<Outcome, Observer>>;

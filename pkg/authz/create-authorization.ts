@@ -1,9 +1,9 @@
 import { forbidden } from "#meta";
-import type { Admit, Target } from "#registry";
+import type { AdmissionHandler, Target } from "#registry";
 import type { Authorizer, RequestInfo } from "#request";
 
 /** A PUT or an apply that creates needs the right to create, besides that of its own verb. */
-export function authorizeCreateByUpdate(authorizer: Authorizer): Admit {
+export function authorizeCreateByUpdate(authorizer: Authorizer): AdmissionHandler {
   return ({ target, operation }) => {
     // The path of a POST names no object.
     const isOther = operation === "create" && target.name !== "" && target.subresource === "";

@@ -10,7 +10,7 @@ import {
 } from "#admission";
 import type { Clock } from "#base";
 import type { Catalog, Domain } from "#meta";
-import type { Admit, Registry } from "#registry";
+import type { AdmissionHandler, Registry } from "#registry";
 import type { Instruments, Tracer } from "#request";
 import type { AccessControl } from "./authorization/access-control.ts";
 import { fromFlag } from "./files/file-reloader.ts";
@@ -18,8 +18,8 @@ import type { StartOptions } from "./options.ts";
 
 export interface Admission {
   readonly provide: DefaultAdmission["provide"];
-  readonly mutating: readonly Admit[];
-  readonly validating: readonly Admit[];
+  readonly mutating: readonly AdmissionHandler[];
+  readonly validating: readonly AdmissionHandler[];
   readonly follow: DefaultAdmission["follow"];
 }
 

@@ -1,7 +1,14 @@
 import type { Clock, KeyedMutex, Random } from "#base";
 import type { Catalog, HookContext } from "#meta";
 import type { ObjectStore } from "#storage";
-import type { Target, Admit, Allocator, InVersion, Answerer, ServiceNetwork } from "./contract.ts";
+import type {
+  Target,
+  AdmissionHandler,
+  Allocator,
+  InVersion,
+  Answerer,
+  ServiceNetwork,
+} from "./contract.ts";
 import type { Identities } from "./write/identities.ts";
 import type { NamespaceCache } from "./admission/namespace-cache.ts";
 
@@ -24,11 +31,11 @@ export interface RegistryOptions {
   /** The store's root as messages show it, default `/registry`. */
   readonly storageRoot?: string;
   /** Comes before all other admission, before the namespace of the object is looked for. */
-  readonly provide?: Admit | undefined;
+  readonly provide?: AdmissionHandler | undefined;
   /** May change what is written; runs in order, after the built-in NamespaceLifecycle. */
-  readonly mutating?: readonly Admit[];
+  readonly mutating?: readonly AdmissionHandler[];
   /** May refuse what is written; sees the object as it would be stored. */
-  readonly validating?: readonly Admit[];
+  readonly validating?: readonly AdmissionHandler[];
   /** Where services get their addresses and node ports from; absent = nowhere. */
   readonly serviceNetwork?: ServiceNetwork;
   /** By the key prefix of the kind, with the name of the subresource: who answers questions. */
@@ -54,8 +61,8 @@ export interface Environment {
   /** Serializes concurrent writers of one key. */
   readonly mutex: KeyedMutex;
   /** Begins with what was to come before, and NamespaceLifecycle. */
-  readonly mutating: readonly Admit[];
-  readonly validating: readonly Admit[];
+  readonly mutating: readonly AdmissionHandler[];
+  readonly validating: readonly AdmissionHandler[];
   /** By the key prefix of the kind: what hands out addresses and ports to its objects. */
   readonly allocators: ReadonlyMap<string, Allocator>;
   /** Families of the addresses of services, the preferred one first. */

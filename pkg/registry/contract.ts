@@ -209,7 +209,9 @@ export interface AskedOptions {
  * A step of admission: answers warnings for the client, or rejects with a StatusError to refuse.
  * Most steps have nothing to do with most writes, and say so at once: undefined.
  */
-export type Admit = (attributes: AdmissionAttributes) => Promise<readonly string[]> | undefined;
+export type AdmissionHandler = (
+  attributes: AdmissionAttributes,
+) => Promise<readonly string[]> | undefined;
 
 /** What a write took outside its object (addresses, ports) while its end is not known. */
 export interface Reservation {

@@ -1,12 +1,12 @@
 import { type Domain, invalid, resolve } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import { Path, Problems } from "#schema";
 import type { ObjectReader } from "../objects.ts";
 
 const namespaces = { group: "", plural: "namespaces" };
 
 /** Claims may reach for devices that others use only in namespaces that are marked for it. */
-export function deviceAccess(objects: ObjectReader, domain: Domain): Admit {
+export function deviceAccess(objects: ObjectReader, domain: Domain): AdmissionHandler {
   const label = resolve("resource.{label}/admin-access", domain);
   const checked = async ({ target, object }: AdmissionAttributes, requests: readonly any[]) => {
     const { resource, life } = target;

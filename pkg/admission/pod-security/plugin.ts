@@ -1,7 +1,7 @@
 /** Pods conform to the standards that their namespaces name in labels (PodSecurity). */
 import { deepEqual } from "#base";
 import { type Domain, invalid, resolve } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import { Path, Problems } from "#schema";
 import { isFor, type ObjectReader, refuse } from "../objects.ts";
 import { baseline, type CheckedPod } from "./baseline.ts";
@@ -52,7 +52,7 @@ const templates: Readonly<Record<string, (object: any) => Template | undefined>>
 
 const podEndpoints = ["", "ephemeralcontainers"];
 
-export function podSecurity(parts: PodSecurityParts): Admit {
+export function podSecurity(parts: PodSecurityParts): AdmissionHandler {
   return (attributes) => {
     const { target, operation, object } = attributes;
     if (operation !== "create" && operation !== "update") return undefined;

@@ -9,7 +9,7 @@ import {
 import { deepEqual, memoize } from "#base";
 import { CelFault, plainJson } from "#cel";
 import { jsonPatch, PatchFault, type Resource } from "#meta";
-import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler, ServerAccess } from "#registry";
 import { noInstruments } from "#request";
 import { DecodeFault } from "#schema";
 import { CostBudgetError, type Expression, expressionOf, type Json } from "../dynamic/index.ts";
@@ -74,7 +74,10 @@ export class MutatingPolicies {
   }
 
   /** One after another, each seeing what those before have made of the object. */
-  mutate(attributes: AdmissionAttributes, rounds: ReinvocationContext): ReturnType<Admit> {
+  mutate(
+    attributes: AdmissionAttributes,
+    rounds: ReinvocationContext,
+  ): ReturnType<AdmissionHandler> {
     const { operation } = attributes;
     if (operation !== "create" && operation !== "update") return undefined;
     const candidates = this.#set.candidates(attributes);

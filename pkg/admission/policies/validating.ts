@@ -1,5 +1,5 @@
 /** Policies in CEL that refuse requests (ValidatingAdmissionPolicy). */
-import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler, ServerAccess } from "#registry";
 import { type Instruments, noInstruments } from "#request";
 import { countPolicy } from "../metrics.ts";
 import { withEarlierWarnings } from "../reinvocation.ts";
@@ -30,7 +30,7 @@ export class ValidatingPolicies {
   }
 
   /** All of them have their say; of several denials the first is told. */
-  validate(attributes: AdmissionAttributes): ReturnType<Admit> {
+  validate(attributes: AdmissionAttributes): ReturnType<AdmissionHandler> {
     const candidates = this.#set.candidates(attributes);
     return candidates.length === 0 ? undefined : this.#validateBy(candidates, attributes);
   }

@@ -10,7 +10,7 @@ import {
   PatchFault,
   type Resource,
 } from "#meta";
-import type { AdmissionAttributes, Admit, ServerAccess } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler, ServerAccess } from "#registry";
 import { type Authorizer, type Instruments, noInstruments, type Tracer } from "#request";
 import { DecodeFault } from "#schema";
 import {
@@ -104,7 +104,10 @@ export class Webhooks {
   }
 
   /** One after another, each seeing what those before have made of the object. */
-  mutate(attributes: AdmissionAttributes, rounds: ReinvocationContext): ReturnType<Admit> {
+  mutate(
+    attributes: AdmissionAttributes,
+    rounds: ReinvocationContext,
+  ): ReturnType<AdmissionHandler> {
     const candidates = candidatesFor(this.#mutating, attributes);
     return candidates.length === 0 ? undefined : this.#mutateBy(candidates, attributes, rounds);
   }
@@ -135,7 +138,7 @@ export class Webhooks {
   }
 
   /** All at once; of several refusals, that of the first webhook is told. */
-  validate(attributes: AdmissionAttributes): ReturnType<Admit> {
+  validate(attributes: AdmissionAttributes): ReturnType<AdmissionHandler> {
     const candidates = candidatesFor(this.#validating, attributes);
     return candidates.length === 0 ? undefined : this.#validateBy(candidates, attributes);
   }

@@ -1,7 +1,7 @@
 /** Nobody gives away permissions that he does not hold himself. */
 import { deepEqual } from "#base";
 import { type Domain, forbidden, goQuote, notFound, resolve, StatusError } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import type { PolicyRule, Authorizer, RequestInfo, User } from "#request";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import { listRules, uncoveredRules, quoteList } from "./policy-rules.ts";
@@ -23,7 +23,7 @@ const fullAuthority: readonly PolicyRule[] = [
  * Refuses roles and bindings through which their author would give more than he has. Runs on the
  * object as the client wants it, before it is validated.
  */
-export function rbacEscalationCheck(options: EscalationOptions): Admit {
+export function rbacEscalationCheck(options: EscalationOptions): AdmissionHandler {
   const group = resolve("rbac.authorization.{api}", options.domain);
   return (attributes) => {
     const { target, operation } = attributes;

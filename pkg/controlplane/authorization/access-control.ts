@@ -18,7 +18,7 @@ import {
 } from "#authz";
 import type { Clock } from "#base";
 import { type Catalog, type Domain, resolve } from "#meta";
-import type { Admit, Answerer, Registry } from "#registry";
+import type { AdmissionHandler, Answerer, Registry } from "#registry";
 import type { Authenticator, Authorizer, Instruments, Tracer } from "#request";
 import type { ServerDocument } from "#server";
 import { buildAuthentication } from "../authentication/authentication.ts";
@@ -33,7 +33,7 @@ export interface AccessControl {
   readonly authorizer: Authorizer;
   /** What authorizers must know of; to be fed to them. */
   readonly followed: readonly FollowedKind[];
-  readonly mutating: readonly Admit[];
+  readonly mutating: readonly AdmissionHandler[];
   readonly answerers: ReadonlyMap<string, Answerer>;
   readonly documents: ReadonlyMap<string, ServerDocument>;
 }

@@ -1,22 +1,22 @@
 import { append } from "#base";
-import type { AdmissionAttributes, Admit } from "../contract.ts";
+import type { AdmissionAttributes, AdmissionHandler } from "../contract.ts";
 
 /**
  * Asks one step after another; what they warn of is added to `warnings`. Undefined when none had
  * anything to do.
  */
-export function admitBy(
-  steps: readonly Admit[],
+export function runHandlers(
+  steps: readonly AdmissionHandler[],
   attributes: AdmissionAttributes,
   warnings: string[],
 ): Promise<void> | undefined {
-  return oneAfterAnother(steps, (step) => step(attributes), warnings);
+  return runEach(steps, (step) => step(attributes), warnings);
 }
 
 /** As `admitBy`, for steps that are asked in another way. */
-export function oneAfterAnother<Step>(
+export function runEach<Step>(
   steps: readonly Step[],
-  ask: (step: Step) => ReturnType<Admit>,
+  ask: (step: Step) => ReturnType<AdmissionHandler>,
   warnings: string[],
 ): Promise<void> | undefined {
   for (let index = 0; index < steps.length; index++) {
@@ -24,7 +24,7 @@ export function oneAfterAnother<Step>(
     if (answer === undefined) continue;
     return answer.then((told) => {
       append(warnings, told);
-      return oneAfterAnother(steps.slice(index + 1), ask, warnings);
+      return runEach(steps.slice(index + 1), ask, warnings);
     });
   }
   return undefined;

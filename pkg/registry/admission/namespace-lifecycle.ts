@@ -1,7 +1,7 @@
 import { forbidden, namespaceTerminating, notFound, type Resource } from "#meta";
 import type { Environment } from "../context.ts";
 import type { NamespaceState } from "./namespace-cache.ts";
-import type { AdmissionAttributes, Admit } from "../contract.ts";
+import type { AdmissionAttributes, AdmissionHandler } from "../contract.ts";
 
 /** Namespaces that every cluster needs. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
@@ -13,7 +13,7 @@ const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-p
 export function namespaceLifecycle(
   environment: Pick<Environment, "namespaces">,
   attributes: AdmissionAttributes,
-): ReturnType<Admit> {
+): ReturnType<AdmissionHandler> {
   const { resource, namespace, name } = attributes.target;
   if (attributes.operation === "delete") {
     if (!isNamespace(resource) || !immortal.has(name)) return undefined;

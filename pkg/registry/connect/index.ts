@@ -1,6 +1,6 @@
 /** connect: subresources that are streams to somewhere else. */
 import type { Resource } from "#meta";
-import { admitBy } from "../admission/handler.ts";
+import { runHandlers } from "../admission/handler.ts";
 import type { Target } from "../contract.ts";
 import type { Environment } from "../context.ts";
 import { askedOf } from "./asked-of.ts";
@@ -56,7 +56,7 @@ export async function connect(
     const object = askedOf(target, request);
     const attributes = { target, operation: "connect", dryRun: false, object } as const;
     const steps = [...environment.mutating, ...environment.validating];
-    await admitBy(steps, { ...attributes, old: undefined }, []);
+    await runHandlers(steps, { ...attributes, old: undefined }, []);
   }
   return stream?.find(environment, target, request);
 }

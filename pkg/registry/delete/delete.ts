@@ -2,7 +2,7 @@ import { deepClone } from "#base";
 import { conflict, invalid, notFound, type Resource, type Status } from "#meta";
 import { Path, Problems } from "#schema";
 import type { Entry } from "#storage";
-import { admitBy } from "../admission/handler.ts";
+import { runHandlers } from "../admission/handler.ts";
 import { deleteOptionsAsked } from "../admission/options.ts";
 import type { DeleteAnswer, DeleteOptions, Target } from "../contract.ts";
 import type { Environment } from "../context.ts";
@@ -51,7 +51,7 @@ export async function remove(
     }
     const warnings: string[] = [];
     const steps = [...environment.mutating, ...environment.validating];
-    await admitBy(steps, { ...attributes, old: current.object }, warnings);
+    await runHandlers(steps, { ...attributes, old: current.object }, warnings);
     checkPreconditions(target, current, options);
     const outcome = await removeOnce(environment, target, { options, entry, current });
     return "answer" in outcome ? { answer: { ...outcome.answer, warnings } } : outcome;

@@ -8,7 +8,7 @@ import {
   StatusError,
 } from "#meta";
 import type { Entry, WriteOutcome } from "#storage";
-import { admitBy } from "../admission/handler.ts";
+import { runHandlers } from "../admission/handler.ts";
 import { writeOptionsAsked } from "../admission/options.ts";
 import { decodeBody, type Decoded } from "./decode-body.ts";
 import type {
@@ -147,7 +147,7 @@ async function prepareCreation(
   await validateCreate(target.resource, object, context);
   append(warnings, kind.hooks.warnings?.(object, undefined, context) ?? []);
   await turn();
-  await admitBy(environment.validating, attributes, warnings);
+  await runHandlers(environment.validating, attributes, warnings);
 }
 
 /** Undefined when the name is taken. */
@@ -373,7 +373,7 @@ async function prepareReplacement(
   await validateUpdate(resource, object, { old, context });
   append(warnings, hooks.warnings?.(object, old, context) ?? []);
   await turn();
-  await admitBy(environment.validating, attributes, warnings);
+  await runHandlers(environment.validating, attributes, warnings);
 }
 
 interface Swap extends Creation {
@@ -429,7 +429,7 @@ export async function admitAll(
   warnings: string[],
 ): Promise<void> {
   await mutate(environment, attributes, warnings);
-  await admitBy(environment.validating, attributes, warnings);
+  await runHandlers(environment.validating, attributes, warnings);
 }
 
 /** What admission made of an object must still be at home where it will be stored. */
@@ -444,7 +444,7 @@ function mutate(
   warnings: string[],
 ): Promise<void> | undefined {
   const owners = ownersOf(attributes);
-  return admitBy(environment.mutating, attributes, warnings)?.then(() => {
+  return runHandlers(environment.mutating, attributes, warnings)?.then(() => {
     warnings.push(...restoreOwners(attributes, owners));
   });
 }

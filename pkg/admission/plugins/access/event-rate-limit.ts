@@ -2,7 +2,7 @@
 import { type Clock, setBounded } from "#base";
 import { TokenBucket } from "#client";
 import { type Domain, tooManyRequests } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import {
   AdmissionConfigurationFault,
   known,
@@ -68,7 +68,7 @@ function limitIn(value: unknown): EventLimit {
 }
 
 /** Every limit counts every event, whichever of them refuses it. */
-export function eventRates(limits: readonly EventLimit[], clock: Clock): Admit {
+export function eventRates(limits: readonly EventLimit[], clock: Clock): AdmissionHandler {
   const all = limits.map((limit) => new Limit(limit, clock));
   return async (attributes) => {
     const { target, operation, dryRun } = attributes;

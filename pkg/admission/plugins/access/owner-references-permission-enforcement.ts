@@ -1,7 +1,7 @@
 /** Who may say that an object belongs to another (OwnerReferencesPermissionEnforcement). */
 import { deepEqual } from "#base";
 import type { Catalog } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import type { Authorizer, RequestInfo } from "#request";
 import { refuse } from "../../objects.ts";
 
@@ -22,7 +22,7 @@ interface Owner {
  * Giving an object an owner can get it deleted, so it takes the right to delete it; holding an
  * owner's deletion up takes the right to set the owner's finalizers.
  */
-export function ownerPermissions(parts: OwnerPermissionParts): Admit {
+export function ownerPermissions(parts: OwnerPermissionParts): AdmissionHandler {
   return async (attributes) => {
     const { target, operation, object, old } = attributes;
     const isPodStatus = target.resource.keyPrefix === "/pods/" && target.subresource === "status";

@@ -1,7 +1,7 @@
 import { parseRequest } from "#api";
 import { deepEqual } from "#base";
 import { type Domain, resolve } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import type { Authorizer, RequestInfo, User } from "#request";
 import { isFor, refuse } from "../../objects.ts";
 
@@ -11,7 +11,7 @@ const group = "certificates.{api}";
 const everythingGroup = "system:masters";
 
 /** Nobody becomes an administrator by a certificate for clients of this API. */
-export function certificateSubjects(domain: Domain): Admit {
+export function certificateSubjects(domain: Domain): AdmissionHandler {
   const signer = resolve("{label}/kube-apiserver-client", domain);
   return async (attributes) => {
     const isNew = attributes.operation === "create";
@@ -32,7 +32,7 @@ export interface SignerParts {
 }
 
 /** Approving and denying takes the right to `approve` for the signer. */
-export function certificateApproval(parts: SignerParts): Admit {
+export function certificateApproval(parts: SignerParts): AdmissionHandler {
   return async (attributes) => {
     if (!isPart(attributes, "approval")) return [];
     const { signerName } = attributes.old.spec;
@@ -42,7 +42,7 @@ export function certificateApproval(parts: SignerParts): Admit {
 }
 
 /** Handing a certificate out takes the right to `sign` for the signer, and so does failing to. */
-export function certificateSigning(parts: SignerParts): Admit {
+export function certificateSigning(parts: SignerParts): AdmissionHandler {
   return async (attributes) => {
     if (!isPart(attributes, "status")) return [];
     const { object, old } = attributes;
@@ -54,7 +54,7 @@ export function certificateSigning(parts: SignerParts): Admit {
 }
 
 /** Publishing trust in a signer takes the right to `attest` for it. */
-export function trustBundles(parts: SignerParts): Admit {
+export function trustBundles(parts: SignerParts): AdmissionHandler {
   return async (attributes) => {
     const { object, old, operation } = attributes;
     if (operation === "delete" || !isFor(attributes, group, "clustertrustbundles")) return [];

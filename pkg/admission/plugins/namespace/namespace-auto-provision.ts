@@ -1,9 +1,12 @@
 import { ignoreConflict } from "#meta";
-import { type Admit, bodyOf, plainWrite, serverTarget } from "#registry";
+import { type AdmissionHandler, bodyOf, plainWrite, serverTarget } from "#registry";
 import type { ObjectReaderOptions, ObjectReader } from "../../objects.ts";
 
 /** Makes the namespace that something is created in (NamespaceAutoProvision). */
-export function provideNamespace(objects: ObjectReader, parts: ObjectReaderOptions): Admit {
+export function provideNamespace(
+  objects: ObjectReader,
+  parts: ObjectReaderOptions,
+): AdmissionHandler {
   return async ({ target, operation, dryRun }) => {
     const { namespace: name, life, resource } = target;
     const isNamespace = resource.keyPrefix === "/namespaces/";

@@ -1,12 +1,12 @@
 import { type Domain, resolve } from "#meta";
-import type { Admit } from "#registry";
+import type { AdmissionHandler } from "#registry";
 import { annotation, defaultAmong } from "../default-class.ts";
 import { isFor, type ObjectReader } from "../../objects.ts";
 
 const group = "networking.{api}";
 
 /** Ingresses that name no class get the default one, if there is one. */
-export function defaultIngressClass(objects: ObjectReader, domain: Domain): Admit {
+export function defaultIngressClass(objects: ObjectReader, domain: Domain): AdmissionHandler {
   const old = resolve("{label}/ingress.class", domain);
   const mark = resolve("ingressclass.{label}/is-default-class", domain);
   return async (attributes) => {

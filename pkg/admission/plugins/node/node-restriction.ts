@@ -2,7 +2,7 @@
 import { parseRequest } from "#api";
 import { deepEqual } from "#base";
 import { goQuote, notFound, resolve } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import type { User } from "#request";
 import { refuse } from "../../objects.ts";
 import { changedLabels, forbiddenNodeLabels } from "./node-labels.ts";
@@ -27,7 +27,7 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["certificates.{api}/podcertificaterequests", checkPodCertificate],
 ]);
 
-export function nodeRestriction(parts: NodeRestrictionParts): Admit {
+export function nodeRestriction(parts: NodeRestrictionParts): AdmissionHandler {
   return (attributes) => {
     const node = nodeNameOf(attributes.target.user);
     return node === undefined ? undefined : checked({ attributes, node, parts });

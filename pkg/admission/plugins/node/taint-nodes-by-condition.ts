@@ -1,9 +1,9 @@
 import { type Domain, resolve } from "#meta";
-import type { Admit } from "#registry";
+import type { AdmissionHandler } from "#registry";
 import { isFor } from "../../objects.ts";
 
 /** A new node takes no pods until the node controller has seen that it is ready. */
-export function notReadyTaint(domain: Domain): Admit {
+export function notReadyTaint(domain: Domain): AdmissionHandler {
   const key = resolve("node.{label}/not-ready", domain);
   const effect = "NoSchedule";
   return async (attributes) => {

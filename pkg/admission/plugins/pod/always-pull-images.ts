@@ -1,10 +1,10 @@
 /** Small plugins that are off unless they are switched on. */
 import { type Domain, resolve } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import { isFor, refuse } from "../../objects.ts";
 
 /** Lets services keep the external addresses they have, and get no new ones. */
-export const denyExternalAddresses: Admit = async (attributes) => {
+export const denyExternalAddresses: AdmissionHandler = async (attributes) => {
   if (!isFor(attributes, "", "services") || attributes.operation === "delete") return [];
   const [wanted, held] = [attributes.object, attributes.old].map(
     (service): readonly string[] => service?.spec.externalIPs ?? [],
@@ -29,7 +29,7 @@ function bringsImages(attributes: AdmissionAttributes): boolean {
 }
 
 /** Images are pulled with the credentials of each pod, never found on a node by chance. */
-export const alwaysPull: Admit = async (attributes) => {
+export const alwaysPull: AdmissionHandler = async (attributes) => {
   if (!bringsImages(attributes)) return [];
   const { object: pod } = attributes;
   for (const container of containersOf(pod)) container.imagePullPolicy = "Always";
@@ -38,7 +38,7 @@ export const alwaysPull: Admit = async (attributes) => {
 };
 
 /** Once more when all others have had their say. */
-export const alwaysPullCheck: Admit = async (attributes) => {
+export const alwaysPullCheck: AdmissionHandler = async (attributes) => {
   if (!bringsImages(attributes)) return [];
   for (const list of lists) {
     const containers: readonly any[] = attributes.object.spec[list] ?? [];
@@ -53,7 +53,7 @@ export const alwaysPullCheck: Admit = async (attributes) => {
 };
 
 /** Pods may not keep others away from more than a node. */
-export function hostAntiAffinity(domain: Domain): Admit {
+export function hostAntiAffinity(domain: Domain): AdmissionHandler {
   const allowed = resolve("{label}/hostname", domain);
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
@@ -69,7 +69,7 @@ export function hostAntiAffinity(domain: Domain): Admit {
 }
 
 /** Pods that ask for devices tolerate the taints that keep others off the nodes with them. */
-export function deviceTolerations(domain: Domain): Admit {
+export function deviceTolerations(domain: Domain): AdmissionHandler {
   return async (attributes) => {
     const { object: pod, operation, target } = attributes;
     const isPod = target.resource.keyPrefix === "/pods/" && target.subresource === "";

@@ -1,6 +1,6 @@
 import { identity } from "#base";
 import { type Domain, resolve } from "#meta";
-import type { Admit } from "#registry";
+import type { AdmissionHandler } from "#registry";
 import { isFor } from "../../objects.ts";
 
 export interface Toleration {
@@ -14,7 +14,7 @@ export interface Toleration {
 const defaultSeconds = 300;
 
 /** Pods stay for a while on a node that fails or cannot be reached, unless they say otherwise. */
-export function defaultTolerations(domain: Domain): Admit {
+export function defaultTolerations(domain: Domain): AdmissionHandler {
   const keys = ["not-ready", "unreachable"].map((key) => resolve(`node.{label}/${key}`, domain));
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation === "delete") return [];

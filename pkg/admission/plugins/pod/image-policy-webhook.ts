@@ -1,7 +1,7 @@
 /** Asks a webhook whether the images of a pod may be used (ImagePolicyWebhook). */
 import { type Clock, isJsonObject, type JsonObject, setBounded } from "#base";
 import { type Domain, resolve } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import {
   type Endpoint,
   KubeconfigFault,
@@ -92,7 +92,7 @@ interface Kept {
 const capacity = 1024;
 const timeoutMs = 30_000;
 
-export function imagePolicy(parts: ImagePolicyParts): Admit {
+export function imagePolicy(parts: ImagePolicyParts): AdmissionHandler {
   const reviews = new ImageReviews(parts);
   return async (attributes) => {
     const { target, operation, object: pod } = attributes;

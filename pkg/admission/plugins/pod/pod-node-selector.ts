@@ -1,7 +1,7 @@
 /** Pods of a namespace run on the nodes that are meant for it (PodNodeSelector). */
 import { assign } from "#base";
 import { checkLabels, forbidden, plainFailure } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import { Path, Problems } from "#schema";
 import { known, recordOf } from "../../configuration/fields.ts";
 import { isFor, type ObjectReader } from "../../objects.ts";
@@ -28,7 +28,7 @@ export interface NodeSelectorParts {
 }
 
 /** What the namespace asks for is added to what the pod asks for. */
-export function selectNodes(parts: NodeSelectorParts): Admit {
+export function selectNodes(parts: NodeSelectorParts): AdmissionHandler {
   return async (attributes) => {
     if (!isNewPod(attributes)) return [];
     const { spec } = attributes.object;
@@ -44,7 +44,7 @@ export function selectNodes(parts: NodeSelectorParts): Admit {
 }
 
 /** The same once all others have had their say. */
-export function selectedNodes(parts: NodeSelectorParts): Admit {
+export function selectedNodes(parts: NodeSelectorParts): AdmissionHandler {
   return async (attributes) => {
     if (!isNewPod(attributes)) return [];
     await agreed(parts, attributes);

@@ -1,7 +1,7 @@
 /** Which taints the pods of a namespace tolerate, and may (PodTolerationRestriction). */
 import { qualityClassOf } from "#api";
 import { type Domain, plainFailure, resolve } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import { known, listIn, recordOf, typed } from "../../configuration/fields.ts";
 import { isFor, type ObjectReader } from "../../objects.ts";
 import { Coverage, mergeTolerations, type Toleration } from "./default-toleration-seconds.ts";
@@ -29,7 +29,7 @@ export interface PodTolerationParts {
   readonly configured: PodTolerations;
 }
 
-export function giveTolerations(parts: PodTolerationParts): Admit {
+export function giveTolerations(parts: PodTolerationParts): AdmissionHandler {
   return async (attributes) => {
     if (!isWrittenPod(attributes)) return [];
     const { spec, status } = attributes.object;
@@ -47,7 +47,7 @@ export function giveTolerations(parts: PodTolerationParts): Admit {
 }
 
 /** Once more when all others have had their say. */
-export function allowedTolerations(parts: PodTolerationParts): Admit {
+export function allowedTolerations(parts: PodTolerationParts): AdmissionHandler {
   return async (attributes) => {
     if (isWrittenPod(attributes)) await refuseOthers(parts, attributes);
     return [];

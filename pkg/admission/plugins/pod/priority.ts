@@ -1,4 +1,4 @@
-import type { AdmissionAttributes, Admit, RequestLife } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler, RequestLife } from "#registry";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 
 /** Pods get the number that their priority class stands for. */
@@ -8,7 +8,7 @@ const classes = { group, plural: "priorityclasses" };
 const usualPolicy = "PreemptLowerPriority";
 const systemClasses = ["system-cluster-critical", "system-node-critical"];
 
-export function priorityOfPods(objects: ObjectReader): Admit {
+export function priorityOfPods(objects: ObjectReader): AdmissionHandler {
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation === "delete") return [];
     if (attributes.operation === "update") keepPriority(attributes);
@@ -64,7 +64,7 @@ async function defaultClass(objects: ObjectReader, life: RequestLife): Promise<a
 }
 
 /** One class at most is the default, and the built-in ones stay. */
-export function onePriorityDefault(objects: ObjectReader): Admit {
+export function onePriorityDefault(objects: ObjectReader): AdmissionHandler {
   return async (attributes) => {
     const { target, object, operation } = attributes;
     if (!isFor(attributes, group, "priorityclasses")) return [];

@@ -1,5 +1,5 @@
 import { Quantity } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 import { mergeTolerations } from "./default-toleration-seconds.ts";
 
@@ -10,7 +10,7 @@ type Amounts = Readonly<Record<string, string>>;
 const classes = { group: "node.{api}", plural: "runtimeclasses" };
 const mismatch = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
-export function runtimeClassOfPods(objects: ObjectReader): Admit {
+export function runtimeClassOfPods(objects: ObjectReader): AdmissionHandler {
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
     const found = await classOf(objects, attributes);
@@ -22,7 +22,7 @@ export function runtimeClassOfPods(objects: ObjectReader): Admit {
 }
 
 /** The overhead that a pod has is that of its class, whatever other plugins did to it. */
-export function runtimeOverhead(objects: ObjectReader): Admit {
+export function runtimeOverhead(objects: ObjectReader): AdmissionHandler {
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
     const { overhead } = attributes.object.spec;

@@ -1,6 +1,6 @@
 import { cryptoRandom, randomText } from "#base";
 import { type Domain, resolve } from "#meta";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import { annotation } from "../default-class.ts";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 import { checkSecretUse, usesSecrets } from "../secret-references.ts";
@@ -30,7 +30,7 @@ export interface ServiceAccountParts {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-export function serviceAccountOfPods(parts: ServiceAccountParts): Admit {
+export function serviceAccountOfPods(parts: ServiceAccountParts): AdmissionHandler {
   const path = resolve(mountPath, parts.domain);
   return async (attributes) => {
     if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
@@ -50,7 +50,7 @@ export function serviceAccountOfPods(parts: ServiceAccountParts): Admit {
 }
 
 /** Once more when all others have had their say. */
-export function serviceAccountUse(parts: ServiceAccountParts): Admit {
+export function serviceAccountUse(parts: ServiceAccountParts): AdmissionHandler {
   return async (attributes) => {
     const { target, operation } = attributes;
     const debugs = target.resource.keyPrefix === "/pods/" && operation === "update";

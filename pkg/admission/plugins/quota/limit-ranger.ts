@@ -1,6 +1,6 @@
 import { resolve, type Domain } from "#meta";
 import { type Amounts, podTotal } from "#quota";
-import type { AdmissionAttributes, Admit } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 import { checkLimits } from "./limit-range-checks.ts";
 
@@ -15,7 +15,7 @@ interface Limit {
 }
 
 /** Gives containers the defaults of all limit ranges, and notes on the pod what it got. */
-export function limitDefaults(objects: ObjectReader, domain: Domain): Admit {
+export function limitDefaults(objects: ObjectReader, domain: Domain): AdmissionHandler {
   const note = resolve("{label}/limit-ranger", domain);
   return async (attributes) => {
     const isNewPod = isFor(attributes, "", "pods") && attributes.operation === "create";
@@ -32,7 +32,7 @@ export function limitDefaults(objects: ObjectReader, domain: Domain): Admit {
   };
 }
 
-export function limitChecks(objects: ObjectReader): Admit {
+export function limitChecks(objects: ObjectReader): AdmissionHandler {
   return async (attributes) => {
     const { operation, object } = attributes;
     const isPod = isFor(attributes, "", "pods") && operation === "create";

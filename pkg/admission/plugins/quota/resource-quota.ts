@@ -3,7 +3,7 @@ import { isConflict, isNotFound, Quantity } from "#meta";
 import { amountOf, type Amounts, inScopes, masked, type Meter, meterOf, minus, plus } from "#quota";
 import {
   type AdmissionAttributes,
-  type Admit,
+  type AdmissionHandler,
   apiserver,
   apiserverAgent,
   jsonBody,
@@ -32,7 +32,7 @@ export interface QuotaParts extends ObjectReaderOptions {
 /** How often the usage is worked out anew when others change the same quotas. */
 const attempts = 10;
 
-export function resourceQuota(parts: QuotaParts): Admit {
+export function resourceQuota(parts: QuotaParts): AdmissionHandler {
   const { domain } = parts.catalog;
   // Charges of one namespace run one after another, which avoids conflicts in the store.
   const mutex = new KeyedMutex();

@@ -1,12 +1,12 @@
 import { type Domain, Quantity, resolve } from "#meta";
-import type { Admit } from "#registry";
+import type { AdmissionHandler } from "#registry";
 import { annotation, defaultAmong } from "../default-class.ts";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 
 const classes = { group: "storage.{api}", plural: "storageclasses" };
 
 /** Claims that name no class get the default one, if there is one. */
-export function defaultStorageClass(objects: ObjectReader, domain: Domain): Admit {
+export function defaultStorageClass(objects: ObjectReader, domain: Domain): AdmissionHandler {
   const old = resolve("volume.beta.{label}/storage-class", domain);
   const marks = ["storageclass.{label}", "storageclass.beta.{label}"].map((prefix) =>
     resolve(`${prefix}/is-default-class`, domain),
@@ -23,7 +23,7 @@ export function defaultStorageClass(objects: ObjectReader, domain: Domain): Admi
 }
 
 /** What is in use cannot go: a controller takes the finalizer away when nobody uses it. */
-export function storageProtection(domain: Domain): Admit {
+export function storageProtection(domain: Domain): AdmissionHandler {
   const protectors = [
     { group: "", plural: "persistentvolumeclaims", finalizer: "{label}/pvc-protection" },
     { group: "", plural: "persistentvolumes", finalizer: "{label}/pv-protection" },
@@ -45,7 +45,7 @@ export function storageProtection(domain: Domain): Admit {
 }
 
 /** A claim grows only where its class allows it. */
-export function claimResize(objects: ObjectReader, domain: Domain): Admit {
+export function claimResize(objects: ObjectReader, domain: Domain): AdmissionHandler {
   const oldAnnotation = resolve("volume.beta.{label}/storage-class", domain);
   return async (attributes) => {
     const { target, object, old, operation } = attributes;
