@@ -1,47 +1,53 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { type RunningServer, type StartOptions, startServer } from "../../../cmd/keelson/index.ts";
+import {
+  type RunningServer,
+  type StartOptions,
+  startServer,
+} from "../../../pkg/controlplane/index.ts";
 
-/** A step that a server does not answer as recorded. */
+/** A step that Keelson does not answer as recorded. */
 export interface Difference {
   readonly file: string;
   readonly step: string;
   readonly diffs: readonly string[];
 }
 
-/** Files for one client, where they do not sleep. */
+/** Stories that one process of the player replays, if they do not sleep. */
 const BATCH = 6;
 
-interface ReplayServers {
+export interface PoolOptions {
   readonly servers: number;
-  readonly settings: Pick<StartOptions, "runtimeConfig" | "featureGates">;
-  /** Gives the server that is asked, from one that has just started. */
+  readonly settings: Partial<StartOptions>;
+  /** Returns the server to use, given one that has just started. */
   readonly prepare?: (server: RunningServer) => Promise<RunningServer>;
 }
 
-/** Servers with equal settings and nothing in common, and the files that they are asked. */
+/** Where stories and their player are: `stories` may hold rewritten copies of files of `folder`. */
+export interface Recordings {
+  readonly folder: string;
+  readonly stories: string;
+}
+
+/** Servers with equal settings and separate stores, and the stories that they replay. */
 export class ReplayPool {
   private readonly outcomes = new Map<string, PromiseWithResolvers>();
   private servers: readonly Promise<RunningServer>[] = [];
   private lanes: readonly Promise<void>[] = [];
 
   constructor(
-    private readonly folder: string,
+    private readonly recordings: Recordings,
     readonly files: readonly string[],
-    private readonly of: ReplayServers,
+    private readonly options: PoolOptions,
   ) {
     for (const file of files) this.outcomes.set(file, withResolvers());
   }
 
   start(): void {
-    const tokens = readFileSync(path.join(this.folder, "tokens.csv"), "utf8");
-    const common = { port: 0, controllers: false, bootstrapTokens: true, tokens } as const;
-    const authorization = ["Node", "RBAC"] as const;
     const jobs = this.jobs();
-    const { settings, prepare = (server) => Promise.resolve(server) } = this.of;
-    const start = async () => prepare(await startServer({ ...common, authorization, ...settings }));
-    this.servers = Array.from({ length: this.of.servers }, start);
+    const servers = Math.min(this.options.servers, jobs.length);
+    this.servers = Array.from({ length: servers }, () => this.startServer());
     this.lanes = this.servers.map((server) => this.lane(server, jobs));
   }
 
@@ -49,9 +55,14 @@ export class ReplayPool {
     return this.outcomes.get(file)!.promise;
   }
 
+  /** Replays one story on a server of its own. */
   async again(file: string): Promise<readonly Difference[]> {
-    const [server] = this.servers;
-    return this.replay((await server!).url, [file]);
+    const server = await this.startServer();
+    try {
+      return await this.replay(server.url, [file]);
+    } finally {
+      await server.close();
+    }
   }
 
   async close(): Promise<void> {
@@ -59,7 +70,20 @@ export class ReplayPool {
     await Promise.all(this.servers.map(async (server) => (await server).close()));
   }
 
-  /** Takes one job after the other. */
+  private async startServer(): Promise<RunningServer> {
+    const tokens = readFileSync(path.join(this.recordings.folder, "tokens.csv"), "utf8");
+    const server = await startServer({
+      port: 0,
+      controllers: false,
+      bootstrapTokens: true,
+      tokens,
+      authorization: ["Node", "RBAC"],
+      ...this.options.settings,
+    });
+    return this.options.prepare?.(server) ?? server;
+  }
+
+  /** Runs jobs on one server until none are left. */
   private async lane(server: Promise<RunningServer>, jobs: string[][]): Promise<void> {
     for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
       const outcomes = job.map((file) => this.outcomes.get(file)!);
@@ -74,7 +98,7 @@ export class ReplayPool {
     }
   }
 
-  /** Those that sleep first, the longest before all, each on its own; the others in batches. */
+  /** Stories that sleep come first, longest sleep first, one per job; the others in batches. */
   private jobs(): string[][] {
     const { files } = this;
     const sleeps = new Map(files.map((file) => [file, this.sleepOf(file)]));
@@ -88,14 +112,15 @@ export class ReplayPool {
 
   /** Milliseconds. */
   private sleepOf(file: string): number {
-    const { steps } = JSON.parse(readFileSync(path.join(this.folder, file), "utf8"));
+    const { steps } = JSON.parse(readFileSync(path.join(this.recordings.stories, file), "utf8"));
     return steps.reduce((sum: number, { sleepMs = 0 }) => sum + sleepMs, 0);
   }
 
   private replay(url: string, files: readonly string[]): Promise<readonly Difference[]> {
-    const paths = files.map((file) => path.join(this.folder, file));
-    const words = [path.join(this.folder, "replay.mjs"), "check", url, ...paths, "--json"];
-    const options = { maxBuffer: 1 << 28, timeout: 110_000 };
+    const { folder, stories } = this.recordings;
+    const paths = files.map((file) => path.join(stories, file));
+    const words = [path.join(folder, "replay.mjs"), "check", url, ...paths, "--json"];
+    const options = { maxBuffer: 1 << 28, timeout: 170_000 };
     return new Promise((resolve, reject) => {
       execFile(process.execPath, words, options, (error, stdout, stderr) => {
         if (stdout.trim() === "") return reject(error ?? new Error(stderr));

@@ -1,0 +1,88 @@
+/**
+ * The webhook and the aggregated API server that some stories call. The recordings name fixed ports of
+ * 127.0.0.1; here both listen on free ports, and copies of the stories name those, so that several
+ * runs of the tests can share one machine.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+const RECORDED = { webhook: 18443, closed: 18444, aggregated: 18445 } as const;
+const startTimeoutMs = 20_000;
+
+export class RecordedPeers {
+  private constructor(
+    /** Folder with the rewritten stories. */
+    readonly stories: string,
+    private readonly child: ChildProcess,
+  ) {}
+
+  static async start(folder: string, files: readonly string[]): Promise<RecordedPeers> {
+    const first = await threeFreePorts();
+    const child = spawn(process.execPath, [path.join(folder, "webhook-server.mjs"), `${first}`], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const stories = mkdtempSync(path.join(tmpdir(), "keelson-stories-"));
+    const peers = new RecordedPeers(stories, child);
+    try {
+      await listening(child);
+    } catch (error) {
+      peers.close();
+      throw error;
+    }
+    for (const file of files) {
+      const text = readFileSync(path.join(folder, file), "utf8");
+      writeFileSync(path.join(stories, file), withPorts(text, first));
+    }
+    return peers;
+  }
+
+  close(): void {
+    this.child.kill();
+    rmSync(this.stories, { recursive: true, force: true });
+  }
+}
+
+function withPorts(story: string, first: number): string {
+  const { webhook, closed, aggregated } = RECORDED;
+  return [webhook, closed, aggregated].reduce(
+    (text, port) => text.replaceAll(`${port}`, `${first + port - webhook}`),
+    story,
+  );
+}
+
+/** Resolves when both servers have said that they listen. */
+function listening(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const fail = (why: string) => reject(new Error(`webhook-server.mjs ${why}: ${said}`));
+    const late = setTimeout(() => fail("does not listen"), startTimeoutMs);
+    child.once("exit", (code) => fail(`ended with ${code}`));
+    child.stdout!.on("data", (chunk) => {
+      said += chunk;
+      if (said.split("https://").length < 3) return;
+      clearTimeout(late);
+      resolve();
+    });
+  });
+}
+
+/** The first of three neighbouring ports of 127.0.0.1 on which nothing listens. */
+async function threeFreePorts(): Promise<number> {
+  const from = 20_000 + Math.floor(Math.random() * 10_000);
+  for (let first = from; first < from + 300; first += 3) {
+    const free = await Promise.all([first, first + 1, first + 2].map(isFree));
+    if (free.every(Boolean)) return first;
+  }
+  throw new Error("no three free ports");
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
+}
