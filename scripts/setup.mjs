@@ -1,4 +1,4 @@
-// What both commands need first: dependencies installed, sources bundled. Plain Node, no packages.
+// Shared by `npm start` and `npm test`: installs dependencies and bundles the sources. Uses only Node's own modules.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-/** Runs a command in the project's folder and shows its output; ends the process when it fails. */
+/** Runs a command in the project's root with inherited output; exits when the command fails. */
 export function run(command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, stdio: "inherit", ...options });
   if (result.error) {
@@ -16,13 +16,13 @@ export function run(command, args, options = {}) {
   if (result.status !== 0) process.exit(result.status ?? 1);
 }
 
-/** Installs exactly what package-lock.json says, unless that is what node_modules already holds. */
+/** Installs what package-lock.json pins, unless node_modules was installed from the same lock file. */
 export function ensureInstalled() {
   const lock = path.join(root, "package-lock.json");
   const stamp = path.join(root, "node_modules", ".keelson-lock");
   const wanted = readFileSync(lock, "utf8");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  console.error("keelson: installing dependencies");
+  console.error("keelson: installing dependencies into node_modules (npm ci)");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   run(npm, ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     stdio: ["ignore", "ignore", "inherit"],

@@ -1,4 +1,4 @@
-// `npm test`: installs, builds, finds etcd, checks types, runs every test; says how many passed.
+// `npm test`: installs dependencies, builds, finds etcd, checks types, then runs every test, or those in the files named.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -10,43 +10,47 @@ await ensureBuilt();
 ensureEtcd();
 run(path.join(root, "node_modules", ".bin", "tsc"), ["--noEmit"]);
 const named = process.argv.slice(2);
-// What takes long comes first, so that no core is left without work at the end.
+// Slow levels first, so that all cores stay busy until the end.
 const every = ["test/**/*.test.ts", "cmd/**/*.test.ts", "pkg/**/*.test.ts"];
 runTests(named.length > 0 ? named : every);
 
-/** Several files at a time, each in a process that runs nothing else meanwhile. */
+/** Runs several test files at a time, each in a process of its own. */
 function runTests(files) {
   const mocha = path.join(root, "node_modules", "mocha", "bin", "mocha.js");
-  // Tests wait half of their time, so two may share a core; what takes longest keeps few busy.
+  // Two test files per core on a small machine: tests wait for half of their time.
   const jobs = Math.min(Math.max(availableParallelism(), 2), 8);
   const words = [mocha, "--parallel", `--jobs=${jobs}`, ...files];
-  // A group of processes of its own, which ends as one, whatever a test has started.
+  // A process group of its own, so that a signal also reaches what the tests started.
   const options = { cwd: root, stdio: "inherit", detached: true };
   const running = spawn(process.execPath, words, options);
-  let isCutShort = false;
+  let isInterrupted = false;
   const end = (signal) => {
-    isCutShort = true;
+    isInterrupted = true;
     process.kill(-running.pid, signal);
   };
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, end);
-  // Several times of what they take; a run that hangs must say so to whoever waits for it.
-  const patience = setTimeout(() => end("SIGKILL"), 40 * 60_000);
+  // Several times the normal duration; a hung run must end with a failure.
+  const timeout = setTimeout(() => end("SIGKILL"), 40 * 60_000);
   running.once("close", (code) => {
-    clearTimeout(patience);
-    // Mocha takes an interrupted run for a good one.
-    process.exit(isCutShort ? 1 : (code ?? 1));
+    clearTimeout(timeout);
+    // Mocha exits with 0 when it is interrupted.
+    process.exit(isInterrupted ? 1 : (code ?? 1));
   });
 }
 
-/** The storage tests run against a real etcd: the one on PATH, else Debian's package where it may be installed. */
+/**
+ * The storage tests need a real etcd. Without one on PATH, root on Debian gets the distribution's package,
+ * announced first; KEELSON_NO_INSTALL=1 refuses that.
+ */
 function ensureEtcd() {
   if (onPath("etcd")) return;
-  const mayInstall = process.getuid?.() === 0 && onPath("apt-get");
-  if (mayInstall) {
-    console.error("keelson: installing etcd-server from the distribution");
-    const quiet = { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-    spawnSync("apt-get", ["update", "-qq"], quiet);
-    spawnSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "etcd-server"], quiet);
+  const isRefused = (process.env.KEELSON_NO_INSTALL ?? "") !== "";
+  if (!isRefused && process.getuid?.() === 0 && onPath("apt-get")) {
+    console.error(
+      "keelson: etcd is not on PATH: installing the package etcd-server with apt-get, as root " +
+        "(KEELSON_NO_INSTALL=1 refuses this)",
+    );
+    installEtcd();
     if (onPath("etcd")) return;
   }
   console.error(
@@ -54,6 +58,13 @@ function ensureEtcd() {
       "for example with `apt-get install etcd-server`, and run `npm test` again.",
   );
   process.exit(1);
+}
+
+function installEtcd() {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const options = { stdio: ["ignore", "ignore", "inherit"], env };
+  spawnSync("apt-get", ["update", "-qq"], options);
+  spawnSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "etcd-server"], options);
 }
 
 function onPath(name) {
