@@ -3,9 +3,9 @@ import {
   type AdmissionAttributes,
   everything,
   type Registry,
-  type RequestLife,
-  serverTarget,
-  type Target,
+  type RequestContext,
+  loopbackRequest,
+  type ResourceRequest,
 } from "#registry";
 
 /** What plugins are given. */
@@ -38,7 +38,7 @@ export class ObjectReader {
   constructor(private readonly parts: ObjectReaderOptions) {}
 
   /** Undefined when there is none, or no such kind. */
-  async find(where: Collection, name: string, life: RequestLife): Promise<any> {
+  async find(where: Collection, name: string, life: RequestContext): Promise<any> {
     const target = this.target(where, life, name);
     if (target === undefined) return undefined;
     const found = await this.parts.registry().get(target, asWritten).catch(ignoreNotFound);
@@ -55,7 +55,7 @@ export class ObjectReader {
     return resource === undefined || registry().isKnownEmpty({ resource, namespace });
   }
 
-  async list(where: Collection, life: RequestLife): Promise<readonly any[]> {
+  async list(where: Collection, life: RequestContext): Promise<readonly any[]> {
     const target = this.target(where, life, "");
     if (target === undefined) return [];
     const labelSelector = resolve(where.labelSelector ?? "", this.parts.catalog.domain);
@@ -71,32 +71,32 @@ export class ObjectReader {
 
   /** What an annotation of the target's namespace says; undefined where it has none. */
   async annotationOfNamespace(
-    { namespace, life }: Pick<Target, "namespace" | "life">,
+    { namespace, context }: Pick<ResourceRequest, "namespace" | "context">,
     key: string,
   ): Promise<string | undefined> {
-    const found = await this.find({ group: "", plural: "namespaces" }, namespace, life);
+    const found = await this.find({ group: "", plural: "namespaces" }, namespace, context);
     const annotations: Readonly<Record<string, string>> = found?.metadata.annotations ?? {};
     const name = resolve(key, this.parts.catalog.domain);
     return Object.hasOwn(annotations, name) ? annotations[name] : undefined;
   }
 
-  private target(where: Collection, life: RequestLife, name: string) {
+  private target(where: Collection, life: RequestContext, name: string) {
     const { group, plural, version = "v1", namespace = "" } = where;
     const { catalog } = this.parts;
     const resource = catalog.find(resolve(group, catalog.domain), version, plural);
     if (resource === undefined) return undefined;
-    return serverTarget(resource, { namespace, name }, life);
+    return loopbackRequest(resource, { namespace, name }, life);
   }
 }
 
 /** True for the main resource of that kind. */
-export function isFor({ target }: AdmissionAttributes, group: string, plural: string): boolean {
-  const { resource, subresource } = target;
+export function isFor({ request }: AdmissionAttributes, group: string, plural: string): boolean {
+  const { resource, subresource } = request;
   return subresource === "" && resource.plural === plural && resource.kind.group === group;
 }
 
 /** 403 in the name of the object, as far as it has one yet. */
-export function refuse({ target, object }: AdmissionAttributes, why: string): StatusError {
+export function refuse({ request, object }: AdmissionAttributes, why: string): StatusError {
   const { name = "", generateName = "" } = object?.metadata ?? {};
-  return forbidden(target.resource, target.name || name || generateName || "Unknown", why);
+  return forbidden(request.resource, request.name || name || generateName || "Unknown", why);
 }

@@ -79,7 +79,7 @@ export function runWithReinvocation(stepsOf: StepsOf<MutationHandler>): Admissio
   return (attributes) => {
     const rounds = new ReinvocationContext();
     const warnings: string[] = [];
-    const steps = stepsOf(attributes.target.resource.plural);
+    const steps = stepsOf(attributes.request.resource.plural);
     const round = () => runEach(steps, (step) => step(attributes, rounds), warnings);
     const first = round();
     // Where nobody had anything to do, nobody asks for more.
@@ -96,7 +96,7 @@ export function runWithReinvocation(stepsOf: StepsOf<MutationHandler>): Admissio
 export function runInOrder(stepsOf: StepsOf<AdmissionHandler>): AdmissionHandler {
   return (attributes) => {
     const warnings: string[] = [];
-    const steps = stepsOf(attributes.target.resource.plural);
+    const steps = stepsOf(attributes.request.resource.plural);
     const work = runHandlers(steps, attributes, warnings);
     return work && withEarlierWarnings(warnings, () => work).then(() => warnings);
   };

@@ -1,4 +1,4 @@
-import type { Answerer } from "#registry";
+import type { CreateHandler } from "#registry";
 import type { User } from "#request";
 
 /** A user as reviews show it. */
@@ -12,9 +12,9 @@ export function userInfoOf({ name, uid, groups, extra }: User): object {
 }
 
 /** SelfSubjectReview: who the client is. */
-export const selfSubjectReview: Answerer = {
-  answer: async ({ target, context }) => {
+export const selfSubjectReview: CreateHandler = {
+  handle: async ({ request, context }) => {
     const creationTimestamp = new Date(context.now).toISOString().replace(/\.\d+Z$/, "Z");
-    return { metadata: { creationTimestamp }, status: { userInfo: userInfoOf(target.user) } };
+    return { metadata: { creationTimestamp }, status: { userInfo: userInfoOf(request.user) } };
   },
 };

@@ -1,5 +1,5 @@
 import { type Catalog, StatusError } from "#meta";
-import { jsonBody, plainWrite, type Registry, serverTarget } from "#registry";
+import { jsonBody, plainWrite, type Registry, loopbackRequest } from "#registry";
 
 export interface ObjectName {
   /** In the core group. */
@@ -17,7 +17,7 @@ export function storedObjects(registry: () => Registry, catalog: Catalog): ReadO
     const resource = catalog.find("", "v1", plural);
     if (resource === undefined) return undefined;
     const { signal } = new AbortController();
-    const target = serverTarget(resource, { namespace, name }, { signal });
+    const target = loopbackRequest(resource, { namespace, name }, { signal });
     try {
       return (await registry().get(target, { resourceVersion: "" })).object;
     } catch (error) {
@@ -43,7 +43,7 @@ export function secretLabels(
     const resource = catalog.find("", "v1", "secrets");
     if (resource === undefined) return;
     const { signal } = new AbortController();
-    const target = serverTarget(resource, { namespace, name }, { signal });
+    const target = loopbackRequest(resource, { namespace, name }, { signal });
     const body = jsonBody({ metadata: { labels: { [key]: value } } });
     const options = { ...plainWrite, patchType: "merge", force: undefined } as const;
     registry().patch(target, body, options).catch(report);

@@ -1,18 +1,21 @@
 import { forbidden } from "#meta";
-import type { AdmissionHandler, Target } from "#registry";
+import type { AdmissionHandler, ResourceRequest } from "#registry";
 import type { Authorizer, RequestInfo } from "#request";
 
 /** A PUT or an apply that creates needs the right to create, besides that of its own verb. */
 export function authorizeCreateByUpdate(authorizer: Authorizer): AdmissionHandler {
-  return ({ target, operation }) => {
+  return ({ request, operation }) => {
     // The path of a POST names no object.
-    const isOther = operation === "create" && target.name !== "" && target.subresource === "";
-    return isOther ? mayCreate(authorizer, target) : undefined;
+    const isOther = operation === "create" && request.name !== "" && request.subresource === "";
+    return isOther ? mayCreate(authorizer, request) : undefined;
   };
 }
 
 /** Throws 403. */
-async function mayCreate(authorizer: Authorizer, target: Target): Promise<readonly string[]> {
+async function mayCreate(
+  authorizer: Authorizer,
+  target: ResourceRequest,
+): Promise<readonly string[]> {
   const { resource, namespace, name, user } = target;
   const { group, version, plural } = resource;
   const request: RequestInfo = {

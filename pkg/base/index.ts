@@ -35,4 +35,4 @@ export { KeyedMutex } from "./async/keyed-mutex.ts";
 export { keyRange } from "./collections/key-order.ts";
 export { SortedMap } from "./collections/sorted-map.ts";
 export { setBounded } from "./collections/bounded-map.ts";
-export { turns } from "./async/turns.ts";
+export { yieldEvery } from "./async/yield-every.ts";

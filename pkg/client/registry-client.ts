@@ -6,7 +6,7 @@ import {
   plainDelete,
   plainWrite,
   type Registry,
-  type Target,
+  type ResourceRequest,
 } from "#registry";
 import type { User } from "#request";
 import type {
@@ -149,13 +149,13 @@ export class RegistryClient implements Client {
     for await (const chunk of deleted.chunks) void chunk;
   }
 
-  private target(handle: Handle, at: Place, { signal }: CallOptions): Target {
+  private target(handle: Handle, at: Place, { signal }: CallOptions): ResourceRequest {
     const { catalog, user, userAgent, signal: own } = this.options;
     const { group, version, plural } = handle;
     const resource = catalog.find(group, version, plural);
     const { namespace = "", name = "", subresource = "" } = at;
     if (resource === undefined) throw notFound({ group, plural }, name);
-    const asking = { user, userAgent, life: { signal: signal ?? own } };
+    const asking = { user, userAgent, context: { signal: signal ?? own } };
     return { resource, namespace, name, subresource, ...asking };
   }
 }
@@ -190,7 +190,7 @@ function deleteOptions({ propagationPolicy, preconditions }: DeleteOptions) {
 
 /** The object in the version that was asked for. */
 function shown<T extends ApiObject>(
-  { resource }: Target,
+  { resource }: ResourceRequest,
   { object }: Item,
   metadataOnly = false,
 ): T {
@@ -200,7 +200,7 @@ function shown<T extends ApiObject>(
 }
 
 function shownEvent<T extends ApiObject>(
-  target: Target,
+  target: ResourceRequest,
   event: ItemEvent,
   metadataOnly = false,
 ): WatchEvent<T> {

@@ -7,7 +7,7 @@ import {
 } from "#api";
 import { TryAgain } from "#client";
 import { type Domain, type Resource, resolve } from "#meta";
-import { everything, plainDelete, serverTarget } from "#registry";
+import { everything, plainDelete, loopbackRequest } from "#registry";
 import type { DefinitionOptions } from "./options.ts";
 import { customResources } from "./custom-kind.ts";
 import { timestamp, writeStatus } from "./status.ts";
@@ -98,7 +98,7 @@ async function deleteAll(
   { registry, signal }: DefinitionOptions,
   resource: Resource,
 ): Promise<boolean> {
-  const target = serverTarget(resource, {}, { signal });
+  const target = loopbackRequest(resource, {}, { signal });
   let continueToken = "";
   do {
     const page = { ...everything, limit: pageSize, continueToken };

@@ -1,5 +1,5 @@
 import { type Catalog, ignoreNotFound, resolve, type Resource } from "#meta";
-import { everything, type ServerAccess, serverTarget } from "#registry";
+import { everything, type ServerAccess, loopbackRequest } from "#registry";
 import type { ServiceReader } from "#request";
 
 type ServiceSlices = Awaited<ReturnType<ServiceReader["slices"]>>[number][];
@@ -11,14 +11,14 @@ export function serviceReader({ registry, catalog, signal }: ServerAccess): Serv
   const { domain } = catalog;
   return {
     service: async (place) => {
-      const target = serverTarget(served(catalog, "", "services"), place, { signal });
+      const target = loopbackRequest(served(catalog, "", "services"), place, { signal });
       return (await registry.get(target, { resourceVersion }).catch(ignoreNotFound))?.object;
     },
     slices: async ({ namespace, name }) => {
       const slices = served(catalog, resolve("discovery.{api}", domain), "endpointslices");
       const labelSelector = `${resolve("{label}/service-name", domain)}=${name}`;
       const options = { ...everything, resourceVersion, labelSelector };
-      const list = await registry.list(serverTarget(slices, { namespace }, { signal }), options);
+      const list = await registry.list(loopbackRequest(slices, { namespace }, { signal }), options);
       const objects: ServiceSlices = [];
       for await (const { object } of list.items) objects.push(object);
       return objects;

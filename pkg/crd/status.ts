@@ -1,6 +1,6 @@
 import type { CustomResourceDefinition } from "#api";
 import type { Resource } from "#meta";
-import { plainWrite, serverTarget } from "#registry";
+import { plainWrite, loopbackRequest } from "#registry";
 import { toJson } from "#schema";
 import type { DefinitionOptions } from "./options.ts";
 
@@ -22,7 +22,7 @@ export async function writeStatus(
   const typeMeta = { kind: resource.kind.kind, apiVersion: resource.groupVersion };
   const body = toJson(resource.struct, definition, typeMeta);
   const { item } = await registry.update(
-    serverTarget(resource, { name, subresource: "status" }, { signal }),
+    loopbackRequest(resource, { name, subresource: "status" }, { signal }),
     { bytes: Buffer.from(body), format: "json" },
     plainWrite,
   );

@@ -2,11 +2,11 @@ import type { Clock, KeyedMutex, Random } from "#base";
 import type { Catalog, HookContext } from "#meta";
 import type { ObjectStore } from "#storage";
 import type {
-  Target,
+  ResourceRequest,
   AdmissionHandler,
   Allocator,
-  InVersion,
-  Answerer,
+  ConvertObject,
+  CreateHandler,
   ServiceNetwork,
 } from "./contract.ts";
 import type { Identities } from "./write/identities.ts";
@@ -39,15 +39,15 @@ export interface RegistryOptions {
   /** Where services get their addresses and node ports from; absent = nowhere. */
   readonly serviceNetwork?: ServiceNetwork;
   /** By the key prefix of the kind, with the name of the subresource: who answers questions. */
-  readonly answerers?: ReadonlyMap<string, Answerer>;
+  readonly createHandlers?: ReadonlyMap<string, CreateHandler>;
 }
 
 /** What every verb works with. */
-export interface Environment {
+export interface RegistryContext {
   readonly store: ObjectStore;
   readonly catalog: Catalog;
   /** Kinds that only subresources speak. */
-  readonly spoken: Catalog;
+  readonly subresourceKinds: Catalog;
   readonly clock: Clock;
   /** The time of the clock as objects have it: RFC 3339 in whole seconds. */
   readonly timestamp: () => string;
@@ -67,28 +67,29 @@ export interface Environment {
   readonly allocators: ReadonlyMap<string, Allocator>;
   /** Families of the addresses of services, the preferred one first. */
   readonly ipFamilies: readonly string[];
-  readonly answerers: ReadonlyMap<string, Answerer>;
+  readonly createHandlers: ReadonlyMap<string, CreateHandler>;
   /** Present within `inVersions`, for kinds that a webhook converts. */
-  readonly inVersion?: InVersion;
+  readonly convertObject?: ConvertObject;
 }
 
-/** What the hooks of the target's kind may know; what they warn of is added to `warnings`. */
+/** What the hooks of the request's kind may know; what they warn of is added to `warnings`. */
 export function hookContext(
-  environment: Environment,
-  target: Pick<Target, "resource" | "subresource"> & Partial<Pick<Target, "user">>,
+  registry: RegistryContext,
+  request: Pick<ResourceRequest, "resource" | "subresource"> &
+    Partial<Pick<ResourceRequest, "user">>,
   warnings?: string[],
 ): HookContext {
-  const { resource } = target;
+  const { resource } = request;
   return {
-    now: environment.clock.now(),
-    gate: environment.gates,
-    domain: environment.catalog.domain,
-    ipFamilies: environment.ipFamilies,
-    allowPrivileged: environment.allowPrivileged ?? false,
+    now: registry.clock.now(),
+    gate: registry.gates,
+    domain: registry.catalog.domain,
+    ipFamilies: registry.ipFamilies,
+    allowPrivileged: registry.allowPrivileged ?? false,
     requestGroup: resource.group,
     requestVersion: resource.version,
-    subresource: target.subresource,
-    user: target.user,
+    subresource: request.subresource,
+    user: request.user,
     warn: warnings && ((text) => void warnings.push(text)),
   };
 }

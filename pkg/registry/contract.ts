@@ -8,20 +8,27 @@ import type { ConnectRequest, Destination } from "./connect/destination.ts";
  * bytes when it can and parses only where someone must look inside.
  */
 export interface Registry {
-  get(target: Target, options: GetOptions): Promise<Item>;
-  list(target: Target, options: ListOptions): Promise<ItemList>;
+  get(request: ResourceRequest, options: GetOptions): Promise<Item>;
+  list(request: ResourceRequest, options: ListOptions): Promise<ItemList>;
   /** As that of a `Collection`: what can be told without waiting. */
-  isKnownEmpty(target: Pick<Target, "resource" | "namespace">): boolean;
-  watch(target: Target, options: WatchOptions): AsyncIterable<ItemEvent>;
+  isKnownEmpty(request: Pick<ResourceRequest, "resource" | "namespace">): boolean;
+  watch(request: ResourceRequest, options: WatchOptions): AsyncIterable<ItemEvent>;
   /** As `watch`, for those who serve many: what comes together stays together. */
-  watchBatches(target: Target, options: WatchOptions): AsyncIterableIterator<EventBatch>;
-  create(target: Target, body: Body, options: WriteOptions): Promise<WriteAnswer>;
-  update(target: Target, body: Body, options: WriteOptions): Promise<WriteAnswer>;
-  patch(target: Target, body: Body, options: PatchOptions): Promise<WriteAnswer>;
-  delete(target: Target, options: DeleteOptions): Promise<DeleteAnswer>;
-  deleteCollection(target: Target, list: ListOptions, options: DeleteOptions): Promise<ItemList>;
+  watchBatches(request: ResourceRequest, options: WatchOptions): AsyncIterableIterator<EventBatch>;
+  create(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
+  update(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
+  patch(request: ResourceRequest, body: Body, options: PatchOptions): Promise<WriteResponse>;
+  delete(request: ResourceRequest, options: DeleteOptions): Promise<DeleteResponse>;
+  deleteCollection(
+    request: ResourceRequest,
+    list: ListOptions,
+    options: DeleteOptions,
+  ): Promise<ItemList>;
   /** Where a stream leads (log, exec, attach, portforward, proxy); undefined for an empty log. */
-  connect(target: Target, request: ConnectRequest): Promise<Destination | undefined>;
+  connect(
+    request: ResourceRequest,
+    connectRequest: ConnectRequest,
+  ): Promise<Destination | undefined>;
   /**
    * Mends what interrupted writes left of addresses and ports; to be called every few minutes.
    * Absent where services get none.
@@ -30,7 +37,7 @@ export interface Registry {
 }
 
 /** What a request is about, and who asks. */
-export interface Target {
+export interface ResourceRequest {
   readonly resource: Resource;
   /** "" for cluster scope or all namespaces. */
   readonly namespace: string;
@@ -39,7 +46,7 @@ export interface Target {
   /** "" for the main resource. */
   readonly subresource: string;
   readonly user: User;
-  readonly life: RequestLife;
+  readonly context: RequestContext;
   /** First part of the user agent, for managedFields. */
   readonly userAgent: string;
   /** Where what matters for the record of the request is noted; absent when nobody records it. */
@@ -47,7 +54,7 @@ export interface Target {
 }
 
 /** How long whoever asks waits for the answer. */
-export interface RequestLife {
+export interface RequestContext {
   /**
    * Aborts when the client goes away or its time is up. Best made when somebody asks for it: most
    * requests end well, and an AbortSignal costs as much as a small read.
@@ -163,7 +170,7 @@ export interface DeleteOptions {
   readonly ignoreReadError?: boolean;
 }
 
-export interface WriteAnswer {
+export interface WriteResponse {
   readonly item: Item;
   readonly created: boolean;
   /** For Warning headers, code 299. */
@@ -173,7 +180,7 @@ export interface WriteAnswer {
 /**
  * `item` where the object is answered (deletion waits, or the kind says so), else a Success Status.
  */
-export type DeleteAnswer = (
+export type DeleteResponse = (
   | { readonly item: Item /** Still there, waiting for finalizers. */; readonly pending: boolean }
   | { readonly status: Status }
 ) & {
@@ -183,7 +190,7 @@ export type DeleteAnswer = (
 
 /** One write as admission sees it. Objects are in hub form. */
 export interface AdmissionAttributes {
-  readonly target: Target;
+  readonly request: ResourceRequest;
   readonly operation: "create" | "update" | "delete" | "connect";
   readonly dryRun: boolean;
   /**
@@ -194,13 +201,13 @@ export interface AdmissionAttributes {
   /** What is there now, with its resourceVersion; undefined for a creation. Not to be changed. */
   readonly old: any;
   /** The kind of the object where a subresource takes another than its parent's. */
-  readonly spoken?: Resource;
+  readonly bodyResource?: Resource;
   /** As the client gave them; absent where a subresource has none of its own. */
-  readonly options?: AskedOptions | undefined;
+  readonly options?: OperationOptions | undefined;
 }
 
 /** The options of a request as JSON, without an apiVersion. */
-export interface AskedOptions {
+export interface OperationOptions {
   readonly kind: "CreateOptions" | "UpdateOptions" | "DeleteOptions";
   readonly [field: string]: unknown;
 }
@@ -229,15 +236,15 @@ export interface Allocator {
    */
   reserve(attributes: AdmissionAttributes): Promise<Reservation>;
   /** The object is gone: gives back all that it held. */
-  release(target: Target, object: any): Promise<void>;
+  release(request: ResourceRequest, object: any): Promise<void>;
 }
 
 /** An object in another version; what is not known yet ends the work that asks for it. */
-export type InVersion = (object: JsonObject, apiVersion: string) => JsonObject;
+export type ConvertObject = (object: JsonObject, apiVersion: string) => JsonObject;
 
 /** A POST whose object is answered and never stored: a review, or a request for a token. */
-export interface Question {
-  readonly target: Target;
+export interface VirtualCreate {
+  readonly request: ResourceRequest;
   /** What the client sent, in hub form and defaulted; may be changed. */
   readonly object: any;
   readonly dryRun: boolean;
@@ -247,11 +254,11 @@ export interface Question {
 }
 
 /** Who answers questions of one kind. */
-export interface Answerer {
+export interface CreateHandler {
   /** The kind of bodies where it is not that of the path: `TokenRequest`. */
-  readonly speaks?: { readonly groupVersion: string; readonly kind: string };
+  readonly bodyKind?: { readonly groupVersion: string; readonly kind: string };
   /** Answers the object with what was asked for, or throws a StatusError. */
-  readonly answer: (question: Question) => Promise<any>;
+  readonly handle: (question: VirtualCreate) => Promise<any>;
 }
 
 /** Where services get their addresses and node ports from. */

@@ -14,6 +14,6 @@ export {
   plainDelete,
   plainWrite,
   type ServerAccess,
-  serverTarget,
+  loopbackRequest,
 } from "./loopback-requests.ts";
 export { createRegistry } from "./registry.ts";

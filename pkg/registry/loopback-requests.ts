@@ -7,8 +7,8 @@ import type {
   DeleteOptions,
   ListOptions,
   Registry,
-  RequestLife,
-  Target,
+  RequestContext,
+  ResourceRequest,
   WriteOptions,
 } from "./contract.ts";
 
@@ -41,12 +41,12 @@ interface Place {
 }
 
 /** A request of the API server itself about `resource`. */
-export function serverTarget(
+export function loopbackRequest(
   resource: Resource,
   { namespace = "", name = "", subresource = "" }: Place,
-  life: RequestLife,
-): Target {
-  const asking = { user: apiserver, life, userAgent: apiserverAgent };
+  context: RequestContext,
+): ResourceRequest {
+  const asking = { user: apiserver, context, userAgent: apiserverAgent };
   return { resource, namespace, name, subresource, ...asking };
 }
 

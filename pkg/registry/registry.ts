@@ -5,9 +5,9 @@ import { StoreFault } from "#storage";
 import { repairOf } from "./allocation/repair.ts";
 import { familiesOf, ServiceAllocator } from "./allocation/service-allocator.ts";
 import { connect } from "./connect/index.ts";
-import type { Registry, Target, Allocator } from "./contract.ts";
+import type { Registry, ResourceRequest, Allocator } from "./contract.ts";
 import { removeCollection } from "./delete/delete-collection.ts";
-import type { Environment, RegistryOptions } from "./context.ts";
+import type { RegistryContext, RegistryOptions } from "./context.ts";
 import { ConvertedEntries } from "./codec/converted-entries.ts";
 import { convertedStore } from "./codec/converted-store.ts";
 import { faultError } from "./codec/faults.ts";
@@ -30,40 +30,45 @@ import { watch, watchBatches } from "./watch/watch.ts";
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const common = environmentOf(options);
-  const of = (target: Pick<Target, "resource">) => environmentFor(common)(target.resource);
-  const verbs = (target: Target) => verbsOf(common, target);
+  const of = (request: Pick<ResourceRequest, "resource">) =>
+    environmentFor(common)(request.resource);
+  const verbs = (request: ResourceRequest) => verbsOf(common, request);
   const repair = repairOf(common);
-  const batches: Registry["watchBatches"] = (target, watchOptions) => {
-    refuseWatch(target);
-    return watchBatches(of(target), target, watchOptions);
+  const batches: Registry["watchBatches"] = (request, watchOptions) => {
+    refuseWatch(request);
+    return watchBatches(of(request), request, watchOptions);
   };
   return {
-    get: (target, getOptions) => guarded(() => verbs(target).get(of(target), target, getOptions)),
-    list: (target, listOptions) =>
-      guarded(() => verbs(target).list(of(target), target, listOptions)),
-    isKnownEmpty: (target) =>
-      of(target).store.collection(target.resource.keyPrefix).isKnownEmpty(collectionPrefix(target)),
-    watch: (target, watchOptions) => watch(batches(target, watchOptions)),
+    get: (request, getOptions) =>
+      guarded(() => verbs(request).get(of(request), request, getOptions)),
+    list: (request, listOptions) =>
+      guarded(() => verbs(request).list(of(request), request, listOptions)),
+    isKnownEmpty: (request) =>
+      of(request)
+        .store.collection(request.resource.keyPrefix)
+        .isKnownEmpty(collectionPrefix(request)),
+    watch: (request, watchOptions) => watch(batches(request, watchOptions)),
     watchBatches: batches,
-    create: (target, body, writeOptions) =>
-      guarded(() => verbs(target).create(of(target), target, { body, options: writeOptions })),
-    update: (target, body, writeOptions) =>
-      guarded(() => verbs(target).update(of(target), target, { body, options: writeOptions })),
-    patch: (target, body, patchOptions) =>
-      guarded(() => verbs(target).patch(of(target), target, { body, options: patchOptions })),
-    delete: (target, deleteOptions) => guarded(() => remove(of(target), target, deleteOptions)),
-    deleteCollection: (target, listOptions, deleteOptions) =>
+    create: (request, body, writeOptions) =>
+      guarded(() => verbs(request).create(of(request), request, { body, options: writeOptions })),
+    update: (request, body, writeOptions) =>
+      guarded(() => verbs(request).update(of(request), request, { body, options: writeOptions })),
+    patch: (request, body, patchOptions) =>
+      guarded(() => verbs(request).patch(of(request), request, { body, options: patchOptions })),
+    delete: (request, deleteOptions) => guarded(() => remove(of(request), request, deleteOptions)),
+    deleteCollection: (request, listOptions, deleteOptions) =>
       guarded(() =>
-        removeCollection(of(target), target, { list: listOptions, options: deleteOptions }),
+        removeCollection(of(request), request, { list: listOptions, options: deleteOptions }),
       ),
-    connect: (target, request) => guarded(() => connect(of(target), target, request)),
+    connect: (request, connectRequest) =>
+      guarded(() => connect(of(request), request, connectRequest)),
     ...(repair === undefined ? {} : { repair: () => guarded(() => repair.run()) }),
   };
 }
 
 /** What a webhook converts, the verbs find converted in their store. */
-const environmentFor = memoize((common: Environment) =>
-  memoize((resource: Resource): Environment => {
+const environmentFor = memoize((common: RegistryContext) =>
+  memoize((resource: Resource): RegistryContext => {
     const { conversion } = resource.kind.custom ?? {};
     if (conversion === undefined) return common;
     const entries = new ConvertedEntries(resource, conversion);
@@ -74,22 +79,24 @@ const environmentFor = memoize((common: Environment) =>
 const usualVerbs = { get, list, create, update, patch };
 
 /** Some subresources, and kinds that are never stored, have verbs of their own. */
-function verbsOf(environment: Environment, target: Target): typeof usualVerbs {
-  const answerer = environment.answerers.get(`${target.resource.keyPrefix}${target.subresource}`);
+function verbsOf(registry: RegistryContext, request: ResourceRequest): typeof usualVerbs {
+  const answerer = registry.createHandlers.get(
+    `${request.resource.keyPrefix}${request.subresource}`,
+  );
   if (answerer !== undefined) return { ...usualVerbs, create: asking(answerer) };
-  const special = specialVerbs(target);
-  if (special?.create === undefined) refuseTransient(target);
+  const special = specialVerbs(request);
+  if (special?.create === undefined) refuseTransient(request);
   return special === undefined ? usualVerbs : { ...usualVerbs, ...special };
 }
 
-function environmentOf(options: RegistryOptions): Environment {
+function environmentOf(options: RegistryOptions): RegistryContext {
   const { catalog, clock, random } = options;
   const { provide, mutating = [], validating = [], storageRoot = "/registry" } = options;
-  const { serviceNetwork, answerers = new Map() } = options;
-  const namespaces = new NamespaceCache(clock, (name) => readNamespace(environment, name));
+  const { serviceNetwork, createHandlers = new Map() } = options;
+  const namespaces = new NamespaceCache(clock, (name) => readNamespace(registry, name));
   const identities = identitiesOf(random);
   const allocators = new Map<string, Allocator>();
-  const environment: Environment = {
+  const registry: RegistryContext = {
     ...options,
     storageRoot,
     mutating: [
@@ -100,35 +107,35 @@ function environmentOf(options: RegistryOptions): Environment {
     validating,
     timestamp: timestampsOf(clock),
     allocators,
-    answerers,
+    createHandlers,
     namespaces,
     mutex: writeMutex(clock),
     identities,
-    spoken: new Catalog(subresourceKinds, catalog.domain),
+    subresourceKinds: new Catalog(subresourceKinds, catalog.domain),
     ipFamilies: serviceNetwork === undefined ? ["IPv4"] : familiesOf(serviceNetwork),
   };
   if (serviceNetwork !== undefined) {
-    allocators.set("/services/specs/", new ServiceAllocator(environment, serviceNetwork));
+    allocators.set("/services/specs/", new ServiceAllocator(registry, serviceNetwork));
   }
-  return environment;
+  return registry;
 }
 
 /** Kinds that can only be created are questions: there must be someone who answers. */
-function refuseTransient({ resource, subresource }: Target): void {
+function refuseTransient({ resource, subresource }: ResourceRequest): void {
   const { kind, verbs } = resource.kind;
   if (subresource !== "" || verbs.includes("get")) return;
   throw notImplemented(`this server does not answer a ${kind}`);
 }
 
 async function readNamespace(
-  environment: Environment,
+  registry: RegistryContext,
   name: string,
 ): Promise<NamespaceState | undefined> {
-  const resource = environment.catalog.find("", "v1", "namespaces");
+  const resource = registry.catalog.find("", "v1", "namespaces");
   assert(resource !== undefined, "the catalog has namespaces");
-  const { entry } = await environment.store.get(`${resource.keyPrefix}${name}`);
+  const { entry } = await registry.store.get(`${resource.keyPrefix}${name}`);
   if (entry === undefined) return undefined;
-  const { status } = new StoredItem(environment, { resource, subresource: "" }, entry).object;
+  const { status } = new StoredItem(registry, { resource, subresource: "" }, entry).object;
   return { terminating: status.phase === "Terminating" };
 }
 

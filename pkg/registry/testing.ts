@@ -5,7 +5,7 @@ import { Catalog, domainOf, type Resource, StatusError } from "#meta";
 import { memoryBackend, objectStore, type Backend, type ObjectStore } from "#storage";
 import type {
   Body,
-  DeleteAnswer,
+  DeleteResponse,
   DeleteOptions,
   Item,
   ItemEvent,
@@ -13,9 +13,9 @@ import type {
   ListOptions,
   PatchOptions,
   Registry,
-  Target,
+  ResourceRequest,
   WatchOptions,
-  WriteAnswer,
+  WriteResponse,
   WriteOptions,
 } from "./contract.ts";
 import type { RegistryOptions } from "./context.ts";
@@ -31,15 +31,15 @@ export interface TestRegistry {
   /**
    * `v1/configmaps/ns/name`, `v1/namespaces//name`, `coordination.k8s.io/v1/leases/ns/name/status`.
    */
-  target(path: string): Target;
-  post(path: string, object: unknown, options?: Partial<WriteOptions>): Promise<WriteAnswer>;
-  put(path: string, object: unknown, options?: Partial<WriteOptions>): Promise<WriteAnswer>;
-  patch(path: string, patch: unknown, options?: Partial<PatchOptions>): Promise<WriteAnswer>;
+  request(path: string): ResourceRequest;
+  post(path: string, object: unknown, options?: Partial<WriteOptions>): Promise<WriteResponse>;
+  put(path: string, object: unknown, options?: Partial<WriteOptions>): Promise<WriteResponse>;
+  patch(path: string, patch: unknown, options?: Partial<PatchOptions>): Promise<WriteResponse>;
   get(path: string, resourceVersion?: string): Promise<Item>;
   list(path: string, options?: Partial<ListOptions>): Promise<ItemList>;
   /** Names of a list, in order. */
   names(path: string, options?: Partial<ListOptions>): Promise<string[]>;
-  remove(path: string, options?: Partial<DeleteOptions>): Promise<DeleteAnswer>;
+  remove(path: string, options?: Partial<DeleteOptions>): Promise<DeleteResponse>;
   removeAll(path: string, list?: Partial<ListOptions>): Promise<ItemList>;
   watch(path: string, options?: Partial<WatchOptions>): AsyncIterable<ItemEvent>;
 }
@@ -131,12 +131,12 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     ...options,
     store,
   });
-  const life = new AbortController();
+  const context = new AbortController();
   // All requests of a test share it.
-  setMaxListeners(0, life.signal);
-  const target = (path: string): Target => {
+  setMaxListeners(0, context.signal);
+  const request = (path: string): ResourceRequest => {
     const [resource, [namespace = "", name = "", subresource = ""]] = located(catalog, path);
-    return { resource, namespace, name, subresource, user: nobody, life, userAgent: "test" };
+    return { resource, namespace, name, subresource, user: nobody, context, userAgent: "test" };
   };
   const test: TestRegistry = {
     registry,
@@ -144,23 +144,23 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     store,
     catalog,
     clock,
-    target,
+    request,
     post: (path, object, some) =>
-      registry.create(target(path), jsonBody(object), { ...plainWrite, ...some }),
+      registry.create(request(path), jsonBody(object), { ...plainWrite, ...some }),
     put: (path, object, some) =>
-      registry.update(target(path), jsonBody(object), { ...plainWrite, ...some }),
+      registry.update(request(path), jsonBody(object), { ...plainWrite, ...some }),
     patch: (path, object, some) =>
-      registry.patch(target(path), jsonBody(object), { ...plainPatch, ...some }),
-    get: (path, resourceVersion = "") => registry.get(target(path), { resourceVersion }),
-    list: (path, some) => registry.list(target(path), { ...everything, ...some }),
+      registry.patch(request(path), jsonBody(object), { ...plainPatch, ...some }),
+    get: (path, resourceVersion = "") => registry.get(request(path), { resourceVersion }),
+    list: (path, some) => registry.list(request(path), { ...everything, ...some }),
     names: async (path, some) => {
-      const found = await registry.list(target(path), { ...everything, ...some });
+      const found = await registry.list(request(path), { ...everything, ...some });
       return (await collected(found.items)).map(({ object }) => object.metadata.name);
     },
-    remove: (path, some) => registry.delete(target(path), { ...plainDelete, ...some }),
+    remove: (path, some) => registry.delete(request(path), { ...plainDelete, ...some }),
     removeAll: (path, some) =>
-      registry.deleteCollection(target(path), { ...everything, ...some }, plainDelete),
-    watch: (path, some) => registry.watch(target(path), { ...anyWatch, ...some }),
+      registry.deleteCollection(request(path), { ...everything, ...some }, plainDelete),
+    watch: (path, some) => registry.watch(request(path), { ...anyWatch, ...some }),
   };
   for (const name of options.namespaces ?? ["ns"]) {
     await test.post("v1/namespaces", { metadata: { name } });

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { builtinKinds } from "#api";
 import { createLogger, silentLogger } from "#base";
 import { Catalog, domainOf, notFound, StatusError } from "#meta";
-import type { EventBatch, Item, ItemEvent, ItemList, Registry, Target } from "#registry";
+import type { EventBatch, Item, ItemEvent, ItemList, Registry, ResourceRequest } from "#registry";
 import type { User } from "#request";
 import { fromJson } from "#schema";
 import {
@@ -175,7 +175,8 @@ describe("server", () => {
 
   it("compresses large responses only", async () => {
     const server = serverOf({
-      get: async ({ name }: Target) => item(name, { k: "x".repeat(name === "a" ? 10 : 200_000) }),
+      get: async ({ name }: ResourceRequest) =>
+        item(name, { k: "x".repeat(name === "a" ? 10 : 200_000) }),
     });
     const headers = { "accept-encoding": "deflate, gzip" };
     const small = await ask(server, { url: OBJECT, headers });
@@ -197,9 +198,9 @@ describe("server", () => {
 
   it("ends a request that takes too long with 504", async () => {
     let aborted = false;
-    const get = (target: Target) =>
+    const get = (target: ResourceRequest) =>
       new Promise<Item>(() => {
-        target.life.signal.addEventListener("abort", () => (aborted = true));
+        target.context.signal.addEventListener("abort", () => (aborted = true));
       });
     const { status } = await ask(serverOf({ get }), { url: `${OBJECT}?timeout=20ms` });
     assert.equal(status, 504);
@@ -255,7 +256,7 @@ describe("watches", () => {
     aborted: () => void = () => undefined,
   ): Partial<Registry> {
     return {
-      async *watchBatches({ life: { signal } }) {
+      async *watchBatches({ context: { signal } }) {
         try {
           for (const event of events) yield batchOf(event);
           await new Promise((resolve) => signal.addEventListener("abort", resolve));

@@ -86,7 +86,7 @@ async function creations({ path, object }: Sample): Promise<{ owned: number; bar
 
 /** Microseconds that it takes to find out what a creation owns. */
 function ownership({ path, object }: Sample, api: TestRegistry): Promise<number> {
-  const { struct, groupVersion } = api.target(path).resource;
+  const { struct, groupVersion } = api.request(path).resource;
   const decoded = fromJson(struct, object, { root: true });
   const left = leftOut(setOf(["f:status"]));
   const by = { manager: "kubectl", apiVersion: groupVersion, now: "2030-01-01T00:00:00Z" };

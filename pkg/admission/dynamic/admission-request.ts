@@ -35,8 +35,8 @@ function groupVersionResource({ group, version, plural }: Resource): Json {
   return { group, version, resource: plural };
 }
 
-function userInfo({ target }: AdmissionAttributes): Json {
-  const { name, uid, groups, extra } = target.user;
+function userInfo({ request }: AdmissionAttributes): Json {
+  const { name, uid, groups, extra } = request.user;
   return {
     ...(name === "" ? {} : { username: name }),
     ...(uid === "" ? {} : { uid }),

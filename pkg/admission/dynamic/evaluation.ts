@@ -113,7 +113,7 @@ export function authorizationRequest(
   { attributes }: VersionedAttributes,
   authorizer: Authorizer,
 ): Inquiry {
-  const { user } = attributes.target;
+  const { user } = attributes.request;
   return new Inquiry(async (question) => {
     const decision = await authorizer.authorize(accessOf(question, user));
     const { verdict, reason, error } = decision;

@@ -53,8 +53,8 @@ async function namespaceLabels(
   if (isNamespace && subresource === "" && attributes.object !== undefined) {
     return attributes.object.metadata.labels ?? {};
   }
-  const { life } = attributes.target;
-  const found = await objects.find({ group: "", plural: "namespaces" }, namespace, life);
+  const { context } = attributes.request;
+  const found = await objects.find({ group: "", plural: "namespaces" }, namespace, context);
   const seen = found ?? (isNamespace ? attributes.old : undefined);
   if (seen === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   return seen.metadata.labels ?? {};

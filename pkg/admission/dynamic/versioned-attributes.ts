@@ -38,12 +38,12 @@ export class VersionedAttributes {
     readonly attributes: AdmissionAttributes,
     private readonly parts: VersionedAttributesOptions,
   ) {
-    const { target, object, operation } = attributes;
+    const { request, object, operation } = attributes;
     this.operation = operation.toUpperCase();
-    this.resource = target.resource;
-    this.subresource = target.subresource;
-    this.name = target.name || object?.metadata?.name || "";
-    this.namespace = isNamespaces(target.resource) ? this.name : target.namespace;
+    this.resource = request.resource;
+    this.subresource = request.subresource;
+    this.name = request.name || object?.metadata?.name || "";
+    this.namespace = isNamespaces(request.resource) ? this.name : request.namespace;
   }
 
   get isNamespace(): boolean {
@@ -52,9 +52,14 @@ export class VersionedAttributes {
 
   /** What the object is, in the version of `as`. */
   kindIn(as: Resource): GroupVersionKind {
-    const { spoken } = this.attributes;
-    if (spoken === undefined) return spokenKind(as, this.subresource, this.parts.catalog.domain);
-    return { group: spoken.group, version: spoken.version, kind: spoken.kind.kind };
+    const { bodyResource } = this.attributes;
+    if (bodyResource === undefined)
+      return spokenKind(as, this.subresource, this.parts.catalog.domain);
+    return {
+      group: bodyResource.group,
+      version: bodyResource.version,
+      kind: bodyResource.kind.kind,
+    };
   }
 
   /** JSON in the version of `as`; `null` where there is no such object. Throws StatusError. */
@@ -103,11 +108,11 @@ export class VersionedAttributes {
   }
 
   #seen(as: Resource) {
-    const { spoken, target } = this.attributes;
-    const { signal } = target.life;
-    return spoken === undefined
+    const { bodyResource, request } = this.attributes;
+    const { signal } = request.context;
+    return bodyResource === undefined
       ? { from: this.resource, to: as, signal }
-      : { from: spoken, to: spoken, signal };
+      : { from: bodyResource, to: bodyResource, signal };
   }
 
   #streamed(as: Resource): Json {
@@ -147,7 +152,7 @@ export class VersionedAttributes {
       requestGroup: as.group,
       requestVersion: as.version,
       subresource: this.subresource,
-      user: this.attributes.target.user,
+      user: this.attributes.request.user,
     };
   }
 }

@@ -8,11 +8,11 @@ const namespaces = { group: "", plural: "namespaces" };
 /** Claims may reach for devices that others use only in namespaces that are marked for it. */
 export function deviceAccess(objects: ObjectReader, domain: Domain): AdmissionHandler {
   const label = resolve("resource.{label}/admin-access", domain);
-  const checked = async ({ target, object }: AdmissionAttributes, requests: readonly any[]) => {
-    const { resource, life } = target;
+  const checked = async ({ request, object }: AdmissionAttributes, requests: readonly any[]) => {
+    const { resource, context } = request;
     const index = requests.findIndex(({ exactly }) => exactly?.adminAccess === true);
     if (index < 0) return [];
-    const namespace = await objects.find(namespaces, target.namespace, life);
+    const namespace = await objects.find(namespaces, request.namespace, context);
     if (namespace?.metadata.labels?.[label] === "true") return [];
     const problems = new Problems();
     problems.forbidden(
@@ -29,8 +29,8 @@ export function deviceAccess(objects: ObjectReader, domain: Domain): AdmissionHa
 }
 
 /** The requests for devices in what is written. */
-function requestsOf({ target, object, operation }: AdmissionAttributes): readonly any[] {
-  const { resource, subresource } = target;
+function requestsOf({ request, object, operation }: AdmissionAttributes): readonly any[] {
+  const { resource, subresource } = request;
   const { group, plural } = resource.kind;
   if (group !== "resource.{api}" || subresource !== "" || operation === "delete") return [];
   const spec =

@@ -54,15 +54,15 @@ const podEndpoints = ["", "ephemeralcontainers"];
 
 export function podSecurity(parts: PodSecurityParts): AdmissionHandler {
   return (attributes) => {
-    const { target, operation, object } = attributes;
+    const { request, operation, object } = attributes;
     if (operation !== "create" && operation !== "update") return undefined;
-    const { keyPrefix } = target.resource;
+    const { keyPrefix } = request.resource;
     if (isFor(attributes, "", "namespaces")) return namespaceLabels(parts, attributes);
-    if (keyPrefix === "/pods/" && podEndpoints.includes(target.subresource)) {
+    if (keyPrefix === "/pods/" && podEndpoints.includes(request.subresource)) {
       const matters = operation === "create" || changesPod(attributes);
       return matters ? judge(parts, attributes, { pod: object, enforces: true }) : undefined;
     }
-    if (target.subresource !== "" || !Object.hasOwn(templates, keyPrefix)) return undefined;
+    if (request.subresource !== "" || !Object.hasOwn(templates, keyPrefix)) return undefined;
     const pod = templates[keyPrefix]?.(object);
     return pod?.spec === undefined ? undefined : judge(parts, attributes, { pod, enforces: false });
   };
@@ -79,7 +79,7 @@ async function judge(
   attributes: AdmissionAttributes,
   { pod, enforces }: { readonly pod: Template; readonly enforces: boolean },
 ): Promise<readonly string[]> {
-  const { namespace, user, life, notes } = attributes.target;
+  const { namespace, user, context, notes } = attributes.request;
   const key = (name: string): string => resolve(`pod-security.{label}/${name}`, domain);
   const { exempt } = defaults;
   const exemption = exempt.namespaces.has(namespace)
@@ -93,7 +93,7 @@ async function judge(
     notes?.annotate(key("exempt"), exemption);
     return [];
   }
-  const found = await objects.find({ group: "", plural: "namespaces" }, namespace, life);
+  const found = await objects.find({ group: "", plural: "namespaces" }, namespace, context);
   const { policy } = policyOf(found?.metadata.labels ?? {}, defaults.policy, domain);
   const told = (standard: Standard): string => violationsText(violations(pod, standard, domain));
   if (enforces) notes?.annotate(key("enforce-policy"), standardText(policy.enforce));
@@ -137,7 +137,7 @@ async function namespaceLabels(
   parts: PodSecurityParts,
   attributes: AdmissionAttributes,
 ): Promise<readonly string[]> {
-  const { object, old, target } = attributes;
+  const { object, old, request } = attributes;
   const { domain, defaults, objects } = parts;
   const read = (namespace: any) =>
     policyOf(namespace?.metadata.labels ?? {}, defaults.policy, domain);
@@ -153,7 +153,7 @@ async function namespaceLabels(
   const { name } = object.metadata;
   const isSame = deepEqual(policy.enforce, before.policy.enforce);
   if (old === undefined || isSame || defaults.exempt.namespaces.has(name)) return [];
-  const pods = await objects.list({ group: "", plural: "pods", namespace: name }, target.life);
+  const pods = await objects.list({ group: "", plural: "pods", namespace: name }, request.context);
   return existingPods(name, pods, { standard: policy.enforce, domain });
 }
 

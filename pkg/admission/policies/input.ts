@@ -91,8 +91,8 @@ export class PolicyInput {
   async #namespace(): Promise<Json | null> {
     const { namespace, isNamespace } = this.reviewed;
     if (namespace === "" || isNamespace) return null;
-    const { life } = this.attributes.target;
+    const { context } = this.attributes.request;
     const where = { group: "", plural: "namespaces" };
-    return (await this.parts.objects.find(where, namespace, life)) ?? null;
+    return (await this.parts.objects.find(where, namespace, context)) ?? null;
   }
 }

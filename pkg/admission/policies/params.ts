@@ -36,13 +36,13 @@ export async function paramsOf(
   const namespace = namespaceOf(paramRef.namespace ?? "", resource, reviewed);
   const { group, version, plural } = resource;
   const where = { group, version, plural, namespace };
-  const { life } = reviewed.attributes.target;
+  const { context } = reviewed.attributes.request;
   const found =
     paramRef.selector === undefined
-      ? [await objects.find(where, paramRef.name ?? "", life)]
+      ? [await objects.find(where, paramRef.name ?? "", context)]
       : await objects.list(
           { ...where, labelSelector: selectorFromLabelSelector(paramRef.selector).toString() },
-          life,
+          context,
         );
   const params = found.filter((object) => object !== undefined);
   if (params.length === 0 && paramRef.parameterNotFoundAction === "Deny") {

@@ -87,8 +87,8 @@ export class PolicySet<P extends Policy> {
   }
 
   /** What may be about the request. */
-  candidates({ operation, target }: AdmissionAttributes): Candidates<P> {
-    const { resource, subresource } = target;
+  candidates({ operation, request }: AdmissionAttributes): Candidates<P> {
+    const { resource, subresource } = request;
     const aim = { operation: operation.toUpperCase(), resource, subresource };
     return this.#matching().candidates(aim);
   }

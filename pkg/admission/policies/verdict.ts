@@ -62,7 +62,7 @@ export class PolicyVerdict {
 
   /** Writes down what is to be recorded. Throws StatusError where the request is denied. */
   pronounce(attributes: AdmissionAttributes, api: string): void {
-    const { notes } = attributes.target;
+    const { notes } = attributes.request;
     for (const [key, values] of this.#annotations) notes?.annotate(key, [...values].join(", "));
     if (this.#recorded.length > 0) {
       const key = `validation.policy.admission.${api}/validation_failure`;

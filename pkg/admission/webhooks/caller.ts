@@ -1,6 +1,6 @@
 import { Agent } from "node:https";
 import { badRequest, type Resource, StatusError } from "#meta";
-import type { RequestLife } from "#registry";
+import type { RequestContext } from "#registry";
 import {
   CallFault,
   callWebhook,
@@ -51,13 +51,13 @@ export class Caller {
    * CallingFault.
    */
   async ask(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<Verdict> {
-    const { dryRun, target } = reviewed.attributes;
+    const { dryRun, request } = reviewed.attributes;
     if (dryRun && !harmless.includes(hook.spec.sideEffects ?? "")) {
       throw badRequest(`admission webhook ${quoted(hook)} does not support dry run`);
     }
     const verdict = await this.#called(hook, reviewed, as);
     for (const [key, value] of verdict.annotations) {
-      target.notes?.annotate(`${hook.name}/${key}`, value);
+      request.notes?.annotate(`${hook.name}/${key}`, value);
     }
     if (!verdict.allowed) throw webhookRejection(hook.name, verdict.result, verdict.warnings);
     return verdict;
@@ -70,14 +70,14 @@ export class Caller {
 
   async #called(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<Verdict> {
     const { clientConfig, timeoutSeconds = usualTimeoutSeconds } = hook.spec;
-    const { life } = reviewed.attributes.target;
-    const { signal } = life;
+    const { context } = reviewed.attributes.request;
+    const { signal } = context;
     const versions = hook.spec.admissionReviewVersions ?? [];
     const failed = `failed calling webhook ${quoted(hook)}`;
     let received = false;
     try {
       const review = await reviewOf(reviewed, as, { versions, api: this.parts.api });
-      const place = webhookPlace(clientConfig, this.#reader(life));
+      const place = webhookPlace(clientConfig, this.#reader(context));
       const { body } = review;
       const call = { body, signal, timeoutMs: timeoutSeconds * 1000, agent: this.#agent };
       const { tracer = noTracer } = this.parts;
@@ -97,7 +97,7 @@ export class Caller {
     }
   }
 
-  #reader(life: RequestLife): ServiceReader {
+  #reader(life: RequestContext): ServiceReader {
     const { objects } = this.parts;
     return {
       service: ({ namespace, name }) =>

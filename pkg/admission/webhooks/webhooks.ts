@@ -206,7 +206,7 @@ export class Webhooks {
   ): Promise<boolean> {
     const { hook, index, as } = due;
     const { round } = rounds;
-    const { notes } = reviewed.attributes.target;
+    const { notes } = reviewed.attributes.request;
     const { api } = this.parts.catalog.domain;
     const key = `webhook.admission.${api}/round_${round}_index_${index}`;
     const named = { configuration: hook.configuration, webhook: hook.name };
@@ -233,7 +233,7 @@ export class Webhooks {
     obey: (verdict: Verdict) => Promise<void>,
   ): Promise<void> {
     const { instruments = noInstruments, catalog } = this.parts;
-    const { operation, target } = reviewed.attributes;
+    const { operation, request } = reviewed.attributes;
     const started = performance.now();
     const count = (outcome: Outcome): void => {
       const seconds = (performance.now() - started) / 1000;
@@ -243,13 +243,13 @@ export class Webhooks {
       await obey(await this.#caller.ask(hook, reviewed, as));
       count({ code: 200 });
     } catch (error) {
-      if (!target.life.signal.aborted) count(outcomeOf(error, hook));
+      if (!request.context.signal.aborted) count(outcomeOf(error, hook));
       if (!(error instanceof CallingFault)) throw error;
       if (!hook.failsOpen) throw internalError(error.message);
       const sort = type === "admit" ? "mutation" : type;
       const place = `round_${round}_index_${index}`;
       const key = `failed-open.${sort}.webhook.admission.${catalog.domain.api}/${place}`;
-      target.notes?.annotate(key, hook.name);
+      request.notes?.annotate(key, hook.name);
     }
   }
 }
@@ -288,8 +288,8 @@ interface PatchRecord {
 
 type Candidates = ReturnType<typeof candidatesFor>;
 
-function candidatesFor(set: HookSet, { operation, target }: AdmissionAttributes) {
-  const { resource, subresource } = target;
+function candidatesFor(set: HookSet, { operation, request }: AdmissionAttributes) {
+  const { resource, subresource } = request;
   return set.index.candidates({ operation: operation.toUpperCase(), resource, subresource });
 }
 

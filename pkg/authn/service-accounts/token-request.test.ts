@@ -33,7 +33,7 @@ describe("requests for tokens", () => {
 
   async function ask(spec: object, changed: Partial<TokenRequestOptions> = {}) {
     const options = { issuer, key, audiences: [issuer], read, domain: kubernetes, extends: true };
-    const answer: any = await tokenRequest({ ...options, ...changed }).answer({
+    const answer: any = await tokenRequest({ ...options, ...changed }).handle({
       object: { metadata: {}, spec: { audiences: [], expirationSeconds: 3600, ...spec } },
       target: { namespace: "ns", name: "app", resource: { group: "", plural: "serviceaccounts" } },
       dryRun: false,

@@ -1,7 +1,7 @@
 /** TokenRequest: a new token of a service account. */
 import { randomUUID } from "node:crypto";
 import { badRequest, conflict, type Domain, invalid, notFound, resolve } from "#meta";
-import type { Answerer, Question } from "#registry";
+import type { CreateHandler, VirtualCreate } from "#registry";
 import { Path, Problems } from "#schema";
 import { type Claims, signToken } from "../jwt/jwt.ts";
 import type { SigningKey } from "../jwt/signing-keys.ts";
@@ -32,25 +32,25 @@ const yearSeconds = 365 * 24 * 3600;
 /** The private claims about the object that a token is bound to. */
 type BoundClaims = Readonly<Record<string, { readonly name: string; readonly uid?: string }>>;
 
-export function tokenRequest(options: TokenRequestOptions): Answerer {
+export function tokenRequest(options: TokenRequestOptions): CreateHandler {
   const groupVersion = resolve("authentication.{api}/v1", options.domain);
   return {
-    speaks: { groupVersion, kind: "TokenRequest" },
-    answer: (question) => new Issue(options, question).answer(),
+    bodyKind: { groupVersion, kind: "TokenRequest" },
+    handle: (question) => new Issue(options, question).answer(),
   };
 }
 
 class Issue {
   constructor(
     private readonly options: TokenRequestOptions,
-    private readonly question: Question,
+    private readonly question: VirtualCreate,
   ) {}
 
   async answer(): Promise<object> {
-    const { object, target, context } = this.question;
-    const { namespace, name } = target;
+    const { object, request, context } = this.question;
+    const { namespace, name } = request;
     const account = await this.options.read({ plural: "serviceaccounts", namespace, name });
-    if (account === undefined) throw notFound(target.resource, name);
+    if (account === undefined) throw notFound(request.resource, name);
     const { metadata, spec } = object;
     if (spec.audiences === null || spec.audiences.length === 0) {
       spec.audiences = [...this.options.audiences];
@@ -62,7 +62,7 @@ class Issue {
     const claims = this.claims(account, { bound, now, seconds });
     const token = signToken(claims, this.options.key);
     const issued = resolve("authentication.{label}/issued-credential-id", this.options.domain);
-    this.question.target.notes?.annotate(issued, `JTI=${String(claims["jti"])}`);
+    this.question.request.notes?.annotate(issued, `JTI=${String(claims["jti"])}`);
     const expirationTimestamp = timestamp((now + seconds) * 1000);
     return {
       metadata: {
@@ -135,14 +135,14 @@ class Issue {
   }
 
   private async object(kind: "Pod" | "Secret" | "Node", name: string): Promise<any> {
-    const { target } = this.question;
+    const { request } = this.question;
     const plural = ({ Pod: "pods", Secret: "secrets", Node: "nodes" } as const)[kind];
-    const namespace = kind === "Node" ? "" : target.namespace;
+    const namespace = kind === "Node" ? "" : request.namespace;
     const object = await this.options.read({ plural, namespace, name });
     if (object === undefined) throw notFound({ group: "", plural }, name);
-    if (kind === "Pod" && object.spec.serviceAccountName !== target.name) {
+    if (kind === "Pod" && object.spec.serviceAccountName !== request.name) {
       throw badRequest(
-        `cannot bind token for serviceaccount ${JSON.stringify(target.name)} ` +
+        `cannot bind token for serviceaccount ${JSON.stringify(request.name)} ` +
           "to pod running with different serviceaccount name.",
       );
     }

@@ -1,12 +1,12 @@
 import { badRequest } from "#meta";
-import type { Answerer } from "#registry";
+import type { CreateHandler } from "#registry";
 import { userInfoOf } from "../self-subject-review.ts";
 import type { UnionTokenAuthenticator } from "./token-authenticator.ts";
 
 /** TokenReview: whether a token is good, and whose it is. */
-export function tokenReview(tokens: UnionTokenAuthenticator): Answerer {
+export function tokenReview(tokens: UnionTokenAuthenticator): CreateHandler {
   return {
-    answer: async ({ object }) => {
+    handle: async ({ object }) => {
       const { token = "", audiences = [] } = object.spec;
       if (token === "") throw badRequest("token is required for TokenReview in authentication");
       const { owner, faults } = await tokens.review(token, audiences);

@@ -26,9 +26,9 @@ const fullAuthority: readonly PolicyRule[] = [
 export function rbacEscalationCheck(options: EscalationOptions): AdmissionHandler {
   const group = resolve("rbac.authorization.{api}", options.domain);
   return (attributes) => {
-    const { target, operation } = attributes;
-    if (target.resource.group !== group || operation === "delete") return undefined;
-    if (target.user.groups.includes("system:masters")) return undefined;
+    const { request, operation } = attributes;
+    if (request.resource.group !== group || operation === "delete") return undefined;
+    if (request.user.groups.includes("system:masters")) return undefined;
     if (operation === "update" && onlyMovesGarbage(attributes)) return undefined;
     return checked(options, attributes);
   };
@@ -39,7 +39,7 @@ async function checked(
   attributes: AdmissionAttributes,
 ): Promise<readonly string[]> {
   const check = new Check(options, attributes);
-  if (attributes.target.resource.plural.endsWith("bindings")) await check.binding();
+  if (attributes.request.resource.plural.endsWith("bindings")) await check.binding();
   else await check.role();
   return [];
 }
@@ -66,13 +66,13 @@ class Check {
     private readonly options: EscalationOptions,
     private readonly attributes: AdmissionAttributes,
   ) {
-    this.user = attributes.target.user;
+    this.user = attributes.request.user;
   }
 
   async role(): Promise<void> {
-    const { object, old, target } = this.attributes;
-    const { plural } = target.resource;
-    if (await this.may("escalate", { resource: plural, name: target.name })) return;
+    const { object, old, request } = this.attributes;
+    const { plural } = request.resource;
+    if (await this.may("escalate", { resource: plural, name: request.name })) return;
     const aggregates = Boolean(object.aggregationRule ?? old?.aggregationRule);
     if (aggregates && this.problem(fullAuthority) !== "") {
       throw this.refusal("must have cluster-admin privileges to use an aggregationRule");
@@ -81,12 +81,12 @@ class Check {
   }
 
   async binding(): Promise<void> {
-    const { object, target } = this.attributes;
+    const { object, request } = this.attributes;
     const { kind, name } = object.roleRef;
     const resource = kind === "Role" ? "roles" : "clusterroles";
     if (await this.may("bind", { resource, name })) return;
-    const rules = this.options.rbac.referred(object.roleRef, target.namespace);
-    if (rules === undefined) throw notFound(target.resource, name);
+    const rules = this.options.rbac.referred(object.roleRef, request.namespace);
+    if (rules === undefined) throw notFound(request.resource, name);
     this.refuse(rules);
   }
 
@@ -94,7 +94,7 @@ class Check {
     verb: string,
     { resource, name }: { readonly resource: string; readonly name: string },
   ): Promise<boolean> {
-    const { namespace, resource: asked } = this.attributes.target;
+    const { namespace, resource: asked } = this.attributes.request;
     const request: RequestInfo = {
       isResource: true,
       path: "",
@@ -119,7 +119,7 @@ class Check {
 
   /** Why the user may not give these rules; "" when he may. */
   private problem(wanted: readonly PolicyRule[]): string {
-    const held = this.options.rbac.rules(this.user, this.attributes.target.namespace);
+    const held = this.options.rbac.rules(this.user, this.attributes.request.namespace);
     const missing = uncoveredRules(held.rules, wanted);
     if (missing.length === 0) return "";
     const { name, groups } = this.user;
@@ -130,7 +130,7 @@ class Check {
   }
 
   private refusal(problem: string): StatusError {
-    const { target, object } = this.attributes;
-    return forbidden(target.resource, object.metadata.name ?? "", problem);
+    const { request, object } = this.attributes;
+    return forbidden(request.resource, object.metadata.name ?? "", problem);
   }
 }

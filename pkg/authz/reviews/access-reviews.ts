@@ -1,6 +1,6 @@
 /** Access reviews: what somebody may do, asked and answered without doing it. */
 import { badRequest, type Domain, resolve } from "#meta";
-import type { Answerer, Question } from "#registry";
+import type { CreateHandler, VirtualCreate } from "#registry";
 import type { AuthorizationAttributes, Authorizer, Decision, RequestInfo, User } from "#request";
 import { aggregate } from "../rbac/rbac-authorizer.ts";
 import { checkReview } from "./access-review-validation.ts";
@@ -14,13 +14,13 @@ import {
 export function accessReviews(
   authorizer: Authorizer,
   domain: Domain,
-): readonly (readonly [string, Answerer])[] {
+): readonly (readonly [string, CreateHandler])[] {
   const group = resolve("authorization.{api}", domain);
   const about = (
     checks: { readonly namesUser: boolean; readonly isLocal: boolean },
-    whom: (question: Question) => User,
-  ): Answerer => ({
-    answer: async (question) => {
+    whom: (question: VirtualCreate) => User,
+  ): CreateHandler => ({
+    handle: async (question) => {
       const { object } = question;
       if (checks.isLocal) defaultNamespace(object);
       checkReview(object, { group, ...checks });
@@ -28,13 +28,13 @@ export function accessReviews(
       return { metadata: object.metadata, spec: object.spec, status };
     },
   });
-  const named = ({ object }: Question) => userOf(object.spec);
-  const self = ({ target }: Question) => target.user;
+  const named = ({ object }: VirtualCreate) => userOf(object.spec);
+  const self = ({ request }: VirtualCreate) => request.user;
   return [
     ["/subjectaccessreviews/", about({ namesUser: true, isLocal: false }, named)],
     ["/localsubjectaccessreviews/", about({ namesUser: true, isLocal: true }, named)],
     ["/selfsubjectaccessreviews/", about({ namesUser: false, isLocal: false }, self)],
-    ["/selfsubjectrulesreviews/", { answer: (question) => listRules(authorizer, question) }],
+    ["/selfsubjectrulesreviews/", { handle: (question) => listRules(authorizer, question) }],
   ];
 }
 
@@ -104,10 +104,13 @@ function statusOf({ verdict, reason, error = "" }: Decision, left: readonly stri
 }
 
 /** Answers a fresh object: nothing that the client sent comes back. */
-async function listRules(authorizer: Authorizer, { target, object }: Question): Promise<object> {
+async function listRules(
+  authorizer: Authorizer,
+  { request, object }: VirtualCreate,
+): Promise<object> {
   const { namespace = "" } = object.spec;
   if (namespace === "") throw badRequest("no namespace on request");
-  const known = authorizer.rules?.(target.user, namespace);
+  const known = authorizer.rules?.(request.user, namespace);
   const { rules = [], incomplete = true, error = "" } = known ?? {};
   const isPath = (rule: { readonly nonResourceURLs?: readonly string[] }) =>
     (rule.nonResourceURLs ?? []).length > 0;

@@ -6,7 +6,7 @@ import {
   plainDelete,
   plainWrite,
   type ServerAccess,
-  serverTarget,
+  loopbackRequest,
 } from "#registry";
 
 /** Objects of one kind, without a namespace, that the server keeps. */
@@ -31,7 +31,7 @@ export async function ensureDefaultObjects(
   const { registry, signal } = options;
   const { resource, wanted, fieldManager } = defaults;
   const present = new Map<string, any>();
-  const all = serverTarget(resource, {}, { signal });
+  const all = loopbackRequest(resource, {}, { signal });
   const list = await registry.list(all, everything);
   for await (const { object } of list.items) present.set(object.metadata.name, object);
   const write = { ...plainWrite, fieldManager };
@@ -44,7 +44,7 @@ export async function ensureDefaultObjects(
     const repaired = defaults.repaired(found, object);
     if (deepEqual(repaired, found)) return undefined;
     return registry.update(
-      serverTarget(resource, { name }, { signal }),
+      loopbackRequest(resource, { name }, { signal }),
       bodyOf(resource, repaired),
       write,
     );
@@ -55,7 +55,7 @@ export async function ensureDefaultObjects(
   );
   const remove = ({ metadata: { name, uid } }: any) => {
     const preconditions = { uid, resourceVersion: undefined };
-    const target = serverTarget(resource, { name }, { signal });
+    const target = loopbackRequest(resource, { name }, { signal });
     return registry.delete(target, { ...plainDelete, preconditions });
   };
   const work = [...wanted.map(one), ...obsolete.map(remove)];

@@ -1,4 +1,4 @@
-import { deepEqual, turns } from "#base";
+import { deepEqual, yieldEvery } from "#base";
 import {
   type ApiObject,
   type Handle,
@@ -141,7 +141,7 @@ class ResourceQuotaController {
   private async usageOf(quota: ResourceQuota, resource: Handle, meter: Meter): Promise<Amounts> {
     const names = new Set(limitedBy(quota).filter(meter.counts));
     let total: Amounts = Object.fromEntries([...names].map((name) => [name, "0"]));
-    const turn = turns();
+    const turn = yieldEvery();
     for await (const object of this.objectsOf(resource, quota, meter)) {
       await turn();
       if (!inScopes(quota, resource.plural, object)) continue;

@@ -1,4 +1,4 @@
-import { turns } from "#base";
+import { yieldEvery } from "#base";
 import { type ApiObject, type DiscoveredResource, type Handle, reflect, type Sink } from "#client";
 import { groupVersionOf } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
@@ -86,7 +86,7 @@ export class ResourceMonitors {
       // Events own nothing, belong to nobody and go by themselves.
       if (usable && plural !== "events" && !wanted.has(name)) wanted.set(name, resource);
     }
-    const turn = turns();
+    const turn = yieldEvery();
     for (const [name, resource] of wanted) {
       await turn();
       if (!this.followed.has(name)) this.begin(name, resource);

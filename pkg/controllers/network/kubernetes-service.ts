@@ -7,7 +7,7 @@ import {
   jsonBody,
   plainWrite,
   type Registry,
-  serverTarget,
+  loopbackRequest,
   type ServiceNetwork,
 } from "#registry";
 
@@ -50,7 +50,7 @@ async function ensureServiceCidr(options: KubernetesService): Promise<void> {
     lastTransitionTime: object.metadata.creationTimestamp,
   };
   const patch = { metadata: { uid: object.metadata.uid }, status: { conditions: [ready] } };
-  const target = serverTarget(resource, { name, subresource: "status" }, { signal });
+  const target = loopbackRequest(resource, { name, subresource: "status" }, { signal });
   const merge = { ...plainWrite, patchType: "merge", force: undefined } as const;
   await registry.patch(target, jsonBody(patch), merge);
 }
@@ -82,7 +82,9 @@ async function ensure(
   const namespace = resource.kind.scope === "Cluster" ? "" : "default";
   const body = bodyOf(resource, object);
   const found = () =>
-    registry.get(serverTarget(resource, { namespace, name }, { signal }), { resourceVersion: "" });
+    registry.get(loopbackRequest(resource, { namespace, name }, { signal }), {
+      resourceVersion: "",
+    });
   for (let look = 1; ; look++) {
     try {
       return await found();
@@ -90,7 +92,7 @@ async function ensure(
       if (!isNotFound(error)) throw error;
     }
     try {
-      const target = serverTarget(resource, { namespace }, { signal });
+      const target = loopbackRequest(resource, { namespace }, { signal });
       return (await registry.create(target, body, plainWrite)).item;
     } catch (error) {
       // The address is refused when the service has it already.

@@ -1,6 +1,6 @@
 import { type Clock, deepEqual } from "#base";
 import { type Catalog, isConflict, isNotFound, resolve, type Resource } from "#meta";
-import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
+import { bodyOf, plainWrite, type Registry, loopbackRequest } from "#registry";
 import type { ObjectStore } from "#storage";
 
 /**
@@ -104,7 +104,7 @@ interface Wanted {
 async function put({ registry }: EndpointReconcilerOptions, wanted: Wanted): Promise<void> {
   const { resource, labels, fields, signal } = wanted;
   if (resource === undefined) return;
-  const target = serverTarget(resource, { namespace, name }, { signal });
+  const target = loopbackRequest(resource, { namespace, name }, { signal });
   const body = (more: object) =>
     bodyOf(resource, { metadata: { name, namespace, labels, ...more }, ...fields });
   try {
@@ -115,7 +115,7 @@ async function put({ registry }: EndpointReconcilerOptions, wanted: Wanted): Pro
   } catch (error) {
     if (isConflict(error)) return;
     if (!isNotFound(error)) throw error;
-    const collection = serverTarget(resource, { namespace }, { signal });
+    const collection = loopbackRequest(resource, { namespace }, { signal });
     await registry.create(collection, body({}), plainWrite).catch((failure: unknown) => {
       if (!isConflict(failure)) throw failure;
     });

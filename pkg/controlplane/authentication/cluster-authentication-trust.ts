@@ -1,7 +1,7 @@
 import { type ClusterAuthenticationInfo, mergedAuthenticationInfo } from "#authn";
 import { type Clock, deepEqual } from "#base";
 import { type Catalog, ignoreNotFound, isConflict } from "#meta";
-import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
+import { bodyOf, plainWrite, type Registry, loopbackRequest } from "#registry";
 import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
 
@@ -64,7 +64,7 @@ async function write(
 ): Promise<void> {
   const resource = catalog.find("", "v1", "configmaps");
   if (resource === undefined) return;
-  const target = serverTarget(resource, { namespace, name }, { signal });
+  const target = loopbackRequest(resource, { namespace, name }, { signal });
   const present = await registry
     .get(target, { resourceVersion: "", own: true })
     .catch(ignoreNotFound);

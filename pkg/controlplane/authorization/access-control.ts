@@ -18,7 +18,7 @@ import {
 } from "#authz";
 import type { Clock } from "#base";
 import { type Catalog, type Domain, resolve } from "#meta";
-import type { AdmissionHandler, Answerer, Registry } from "#registry";
+import type { AdmissionHandler, CreateHandler, Registry } from "#registry";
 import type { Authenticator, Authorizer, Instruments, Tracer } from "#request";
 import type { ServerDocument } from "#server";
 import { buildAuthentication } from "../authentication/authentication.ts";
@@ -34,7 +34,7 @@ export interface AccessControl {
   /** What authorizers must know of; to be fed to them. */
   readonly followed: readonly FollowedKind[];
   readonly mutating: readonly AdmissionHandler[];
-  readonly answerers: ReadonlyMap<string, Answerer>;
+  readonly createHandlers: ReadonlyMap<string, CreateHandler>;
   readonly documents: ReadonlyMap<string, ServerDocument>;
 }
 
@@ -78,7 +78,7 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
       authorizeCreateByUpdate(authorizer),
       rbacEscalationCheck({ rbac, authorizer, domain }),
     ],
-    answerers: new Map<string, Answerer>([
+    createHandlers: new Map<string, CreateHandler>([
       ...accessReviews(authorizer, domain),
       ["/selfsubjectreviews/", selfSubjectReview],
       ["/tokenreviews/", tokenReview(tokens)],

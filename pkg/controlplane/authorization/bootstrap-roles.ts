@@ -16,8 +16,8 @@ import {
   plainDelete,
   plainWrite,
   type Registry,
-  serverTarget,
-  type Target,
+  loopbackRequest,
+  type ResourceRequest,
 } from "#registry";
 
 export interface ReconcileOptions {
@@ -61,7 +61,7 @@ export async function recordTokenTrackingDate(
   if (resource === undefined) return;
   const name = "kube-apiserver-legacy-service-account-token-tracking";
   const namespace = "kube-system";
-  const target = serverTarget(resource, { namespace }, { signal });
+  const target = loopbackRequest(resource, { namespace }, { signal });
   const data = { since: new Date(now).toISOString().slice(0, "2006-01-02".length) };
   const body = bodyOf(resource, { metadata: { name, namespace }, data });
   await registry.create(target, body, plainWrite).catch(ignoreConflict);
@@ -126,8 +126,8 @@ class RoleReconciler {
     await registry.update(target, bodyOf(this.resource, repaired), plainWrite);
   }
 
-  private target(place: { namespace?: string; name?: string }): Target {
-    return serverTarget(this.resource, place, this.options);
+  private target(place: { namespace?: string; name?: string }): ResourceRequest {
+    return loopbackRequest(this.resource, place, this.options);
   }
 }
 

@@ -52,7 +52,7 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
 
 function registryOf(
   { options, catalog, clock, gates, store, storageRoot }: ServerDependencies,
-  { answerers }: AccessControl,
+  { createHandlers }: AccessControl,
   { provide, mutating, validating }: Admission,
 ): Registry {
   return createRegistry({
@@ -68,7 +68,7 @@ function registryOf(
     provide,
     mutating,
     validating,
-    answerers,
+    createHandlers,
   });
 }
 

@@ -1,6 +1,6 @@
 import { bootstrapObjects } from "#api";
 import { type Catalog, ignoreConflict } from "#meta";
-import { bodyOf, plainWrite, type Registry, serverTarget } from "#registry";
+import { bodyOf, plainWrite, type Registry, loopbackRequest } from "#registry";
 
 /**
  * Makes the objects that every server has; another replica may be making them at the same moment.
@@ -13,7 +13,7 @@ export async function bootstrap(
   for (const { kind, object } of bootstrapObjects) {
     const resource = catalog.resources.find((candidate) => candidate.kind === kind);
     if (resource === undefined) continue;
-    const target = serverTarget(resource, {}, { signal });
+    const target = loopbackRequest(resource, {}, { signal });
     await registry.create(target, bodyOf(resource, object), plainWrite).catch(ignoreConflict);
   }
 }

@@ -1,5 +1,5 @@
 import { forbidden, namespaceTerminating, notFound, type Resource } from "#meta";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import type { NamespaceState } from "./namespace-cache.ts";
 import type { AdmissionAttributes, AdmissionHandler } from "../contract.ts";
 
@@ -11,29 +11,29 @@ const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-p
  * going away, and some namespaces never go (source: Kubernetes' NamespaceLifecycle).
  */
 export function namespaceLifecycle(
-  environment: Pick<Environment, "namespaces">,
+  registry: Pick<RegistryContext, "namespaces">,
   attributes: AdmissionAttributes,
 ): ReturnType<AdmissionHandler> {
-  const { resource, namespace, name } = attributes.target;
+  const { resource, namespace, name } = attributes.request;
   if (attributes.operation === "delete") {
     if (!isNamespace(resource) || !immortal.has(name)) return undefined;
     throw forbidden(resource, name, "this namespace may not be deleted");
   }
   if (namespace === "" || attributes.operation === "connect") return undefined;
-  const state = environment.namespaces.find(namespace);
+  const state = registry.namespaces.find(namespace);
   if (!(state instanceof Promise)) return refuseIn(state, attributes);
   return state.then((found) => refuseIn(found, attributes) ?? []);
 }
 
 function refuseIn(
   state: NamespaceState | undefined,
-  { target, operation, object }: AdmissionAttributes,
+  { request, operation, object }: AdmissionAttributes,
 ): undefined {
-  const { resource, namespace } = target;
+  const { resource, namespace } = request;
   if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   const kept = resource.kind.rules.allowedInTerminatingNamespace;
   if (operation === "create" && state.terminating && !kept) {
-    const name: string = target.name || (object.metadata.name ?? "");
+    const name: string = request.name || (object.metadata.name ?? "");
     throw namespaceTerminating(resource, name, namespace);
   }
   return undefined;

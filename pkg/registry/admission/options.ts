@@ -1,10 +1,10 @@
-import type { DeleteOptions, PatchOptions, WriteOptions, AskedOptions } from "../contract.ts";
+import type { DeleteOptions, PatchOptions, WriteOptions, OperationOptions } from "../contract.ts";
 
 /** A patch counts as an update, or as a creation where it creates. */
 export function writeOptionsAsked(
   kind: "CreateOptions" | "UpdateOptions",
   { dryRun, fieldManager, fieldValidation }: WriteOptions | PatchOptions,
-): AskedOptions {
+): OperationOptions {
   return {
     kind,
     ...(dryRun ? { dryRun: ["All"] } : {}),
@@ -14,7 +14,7 @@ export function writeOptionsAsked(
   };
 }
 
-export function deleteOptionsAsked(options: DeleteOptions): AskedOptions {
+export function deleteOptionsAsked(options: DeleteOptions): OperationOptions {
   const { dryRun, gracePeriodSeconds, preconditions, orphanDependents } = options;
   const { propagationPolicy } = options;
   return {

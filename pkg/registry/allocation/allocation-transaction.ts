@@ -1,10 +1,13 @@
 import { StatusError } from "#meta";
-import type { Target, AdmissionAttributes, Reservation, Allocator } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest, AdmissionAttributes, Reservation, Allocator } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 
 /** Undefined for kinds whose objects need nothing beside themselves, which are most. */
-export function allocatorOf(environment: Environment, target: Target): Allocator | undefined {
-  return environment.allocators.get(target.resource.keyPrefix);
+export function allocatorOf(
+  registry: RegistryContext,
+  request: ResourceRequest,
+): Allocator | undefined {
+  return registry.allocators.get(request.resource.keyPrefix);
 }
 
 /** Takes part in one attempt to write. */
@@ -60,11 +63,11 @@ async function settled<T>(
  * Gives back what an object held that is gone; what cannot be given back is found by the repair.
  */
 export async function releaseAll(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   object: unknown,
 ): Promise<void> {
-  await allocatorOf(environment, target)
-    ?.release(target, object)
+  await allocatorOf(registry, request)
+    ?.release(request, object)
     .catch(() => undefined);
 }

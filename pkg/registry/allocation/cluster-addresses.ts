@@ -1,6 +1,6 @@
 import type { Resource } from "#meta";
 import { groupVersionOf, resolve } from "#meta";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { timestamp } from "../write/metadata.ts";
 import { encodeStored, StoredItem } from "../codec/stored.ts";
 import { AddressRange, canonicalAddress } from "./address-range.ts";
@@ -25,7 +25,7 @@ const blindTries = 4;
  */
 export class ClusterAddresses {
   constructor(
-    private readonly environment: Environment,
+    private readonly registry: RegistryContext,
     /** Networks of a cluster that has no ServiceCIDR objects. */
     private readonly configured: readonly string[],
   ) {}
@@ -55,13 +55,13 @@ export class ClusterAddresses {
 
   /** The address is no longer its owner's; one that belongs to somebody else stays. */
   async giveBack(address: string, owner: Owner): Promise<void> {
-    const { store } = this.environment;
+    const { store } = this.registry;
     const name = canonicalAddress(address);
     if (name === undefined) return;
     const resource = this.resource;
     let { entry } = await store.get(`${resource.keyPrefix}${name}`);
     while (entry !== undefined) {
-      const { object } = new StoredItem(this.environment, { resource, subresource: "" }, entry);
+      const { object } = new StoredItem(this.registry, { resource, subresource: "" }, entry);
       if (!isOwnedBy(object, owner)) return;
       const outcome = await store.delete(entry.key, entry.modRevision);
       if (outcome.done) return;
@@ -72,19 +72,19 @@ export class ClusterAddresses {
   /** The objects of addresses that servers took for services. */
   async taken(): Promise<readonly StoredItem[]> {
     const resource = this.resource;
-    const { entries } = await this.environment.store.list(resource.keyPrefix, {});
+    const { entries } = await this.registry.store.list(resource.keyPrefix, {});
     return entries
-      .map((entry) => new StoredItem(this.environment, { resource, subresource: "" }, entry))
+      .map((entry) => new StoredItem(this.registry, { resource, subresource: "" }, entry))
       .filter(({ object }) => object.metadata.labels?.[this.labels.manager] === this.labels.self);
   }
 
   /** Takes an address without asking whether it is in a range; false if somebody has it. */
   async take(address: string, owner: Owner, dryRun: boolean): Promise<boolean> {
-    const { store } = this.environment;
+    const { store } = this.registry;
     const key = `${this.resource.keyPrefix}${address}`;
     if (dryRun) return (await store.get(key)).entry === undefined;
     const object = this.objectOf(address, owner);
-    const value = encodeStored(this.environment, this.resource, object);
+    const value = encodeStored(this.registry, this.resource, object);
     return (await store.create(key, value)) !== undefined;
   }
 
@@ -108,7 +108,7 @@ export class ClusterAddresses {
     dryRun: boolean,
   ): Promise<string | undefined> {
     const { keyPrefix } = this.resource;
-    const { entries } = await this.environment.store.list(keyPrefix, {});
+    const { entries } = await this.registry.store.list(keyPrefix, {});
     const used = new Set(entries.map(({ key }) => key.slice(keyPrefix.length)));
     const bands = [
       { from: range.lower, count: range.count - range.lower },
@@ -126,11 +126,11 @@ export class ClusterAddresses {
   }
 
   private below(limit: number): number {
-    return Math.floor(this.environment.identities.chance() * limit);
+    return Math.floor(this.registry.identities.chance() * limit);
   }
 
   private objectOf(address: string, { namespace, name }: Owner): unknown {
-    const { identities, clock } = this.environment;
+    const { identities, clock } = this.registry;
     const { manager, self, family } = this.labels;
     return {
       metadata: {
@@ -144,7 +144,7 @@ export class ClusterAddresses {
   }
 
   private get labels() {
-    const { domain } = this.environment.catalog;
+    const { domain } = this.registry.catalog;
     return {
       manager: resolve("ipaddress.{label}/managed-by", domain),
       self: resolve("ipallocator.{api}", domain),
@@ -159,7 +159,7 @@ export class ClusterAddresses {
   }
 
   private networking(kind: string): Resource | undefined {
-    const { catalog } = this.environment;
+    const { catalog } = this.registry;
     const group = resolve("networking.{api}", catalog.domain);
     return catalog.findKind(groupVersionOf(group, "v1"), kind);
   }
@@ -174,9 +174,9 @@ export class ClusterAddresses {
   private async serviceCidrs(): Promise<readonly any[]> {
     const resource = this.networking("ServiceCIDR");
     if (resource === undefined) return [];
-    const { entries } = await this.environment.store.list(resource.keyPrefix, {});
+    const { entries } = await this.registry.store.list(resource.keyPrefix, {});
     return entries.map(
-      (entry) => new StoredItem(this.environment, { resource, subresource: "" }, entry).object,
+      (entry) => new StoredItem(this.registry, { resource, subresource: "" }, entry).object,
     );
   }
 }

@@ -10,7 +10,7 @@ import {
   wrapEnvelope,
 } from "#schema";
 import type { Entry } from "#storage";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { PortSet, rangeText } from "./port-set.ts";
 import type { PortRange } from "../contract.ts";
 
@@ -37,7 +37,7 @@ export class PortLedger {
   private working = false;
 
   constructor(
-    private readonly environment: Pick<Environment, "store" | "storageMediaType">,
+    private readonly registry: Pick<RegistryContext, "store" | "storageMediaType">,
     readonly range: PortRange,
   ) {}
 
@@ -51,7 +51,7 @@ export class PortLedger {
 
   /** What the change would answer now; nothing is stored. */
   async tryOut<T>(change: Change<T>): Promise<T> {
-    const { entry } = await this.environment.store.get(key);
+    const { entry } = await this.registry.store.get(key);
     return change(this.decode(entry));
   }
 
@@ -72,7 +72,7 @@ export class PortLedger {
 
   /** Answers how to settle each of the batch. */
   private async write(batch: readonly Waiting[]): Promise<readonly (() => void)[]> {
-    const { store } = this.environment;
+    const { store } = this.registry;
     let { entry } = await store.get(key);
     for (;;) {
       const before = this.decode(entry);
@@ -108,7 +108,7 @@ export class PortLedger {
   private encode(ports: PortSet, entry: Entry | undefined): Uint8Array {
     const { metadata } = entry === undefined ? { metadata: {} } : parse(entry.value);
     const object = { metadata, range: rangeText(this.range), data: ports.data() };
-    return this.environment.storageMediaType === "protobuf"
+    return this.registry.storageMediaType === "protobuf"
       ? wrapEnvelope(typeMeta, toProtobuf(rangeAllocation, object))
       : Buffer.from(toJson(rangeAllocation, object, typeMeta));
   }

@@ -1,6 +1,6 @@
 import type { Service } from "#api";
 import { assert } from "#base";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { StoredItem } from "../codec/stored.ts";
 import { type Owner, isOwnedBy } from "./cluster-addresses.ts";
 import { addressesOf, ServiceAllocator } from "./service-allocator.ts";
@@ -23,7 +23,7 @@ class ServiceRepair {
   private suspects: ReadonlyMap<number, number> = new Map();
 
   constructor(
-    private readonly environment: Environment,
+    private readonly registry: RegistryContext,
     private readonly allocator: ServiceAllocator,
   ) {}
 
@@ -38,11 +38,11 @@ class ServiceRepair {
   }
 
   private async services(): Promise<readonly Service[]> {
-    const resource = this.environment.catalog.find("", "v1", "services");
+    const resource = this.registry.catalog.find("", "v1", "services");
     assert(resource !== undefined, "the catalog has services");
-    const { entries } = await this.environment.store.list(resource.keyPrefix, {});
+    const { entries } = await this.registry.store.list(resource.keyPrefix, {});
     const target = { resource, subresource: "" };
-    return entries.map((entry) => new StoredItem(this.environment, target, entry).object);
+    return entries.map((entry) => new StoredItem(this.registry, target, entry).object);
   }
 
   private async repairAddresses(services: readonly Service[], taken: readonly StoredItem[]) {
@@ -68,7 +68,7 @@ class ServiceRepair {
     for (const object of byAddress.values()) {
       const { name, creationTimestamp } = object.metadata;
       const user = users.get(name);
-      const age = this.environment.clock.now() - Date.parse(creationTimestamp ?? 0);
+      const age = this.registry.clock.now() - Date.parse(creationTimestamp ?? 0);
       if (user !== undefined || age < leakedAfterMs) continue;
       const { namespace = "", name: of = "" } = object.spec.parentRef ?? {};
       await addresses.giveBack(name, { namespace, name: of });
@@ -98,9 +98,9 @@ class ServiceRepair {
 }
 
 /** Undefined where services get no addresses. */
-export function repairOf(environment: Environment): ServiceRepair | undefined {
-  for (const allocator of environment.allocators.values()) {
-    if (allocator instanceof ServiceAllocator) return new ServiceRepair(environment, allocator);
+export function repairOf(registry: RegistryContext): ServiceRepair | undefined {
+  for (const allocator of registry.allocators.values()) {
+    if (allocator instanceof ServiceAllocator) return new ServiceRepair(registry, allocator);
   }
   return undefined;
 }

@@ -2,13 +2,13 @@ import { isHeadless, needsClusterIp, type Service } from "#api";
 import { internalError, invalid } from "#meta";
 import { Path, Problems } from "#schema";
 import type {
-  Target,
+  ResourceRequest,
   AdmissionAttributes,
   Reservation,
   Allocator,
   ServiceNetwork,
 } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { canonicalAddress, familyOf } from "./address-range.ts";
 import { AddressFault, ClusterAddresses, type Owner } from "./cluster-addresses.ts";
 import { PortLedger } from "./port-ledger.ts";
@@ -27,17 +27,17 @@ export class ServiceAllocator implements Allocator {
   readonly ports: PortLedger;
 
   constructor(
-    private readonly environment: Environment,
+    private readonly registry: RegistryContext,
     network: ServiceNetwork,
   ) {
-    this.addresses = new ClusterAddresses(environment, network.cidrs);
-    this.ports = new PortLedger(environment, network.nodePorts);
+    this.addresses = new ClusterAddresses(registry, network.cidrs);
+    this.ports = new PortLedger(registry, network.nodePorts);
   }
 
-  async reserve({ target, object, old, dryRun }: AdmissionAttributes): Promise<Reservation> {
-    if (target.subresource !== "") return nothing;
+  async reserve({ request, object, old, dryRun }: AdmissionAttributes): Promise<Reservation> {
+    if (request.subresource !== "") return nothing;
     const service: Service = object;
-    const owner = ownerOf(target, service);
+    const owner = ownerOf(request, service);
     const taken = await this.reserveAddresses(service, { old, owner, dryRun });
     try {
       const ports = await this.reservePorts(service, old, dryRun);
@@ -56,9 +56,9 @@ export class ServiceAllocator implements Allocator {
     }
   }
 
-  release(target: Target, object: Service): Promise<void> {
+  release(request: ResourceRequest, object: Service): Promise<void> {
     const held = { addresses: addressesOf(object), ports: portsOf(object) };
-    return this.giveBack(ownerOf(target, object), held);
+    return this.giveBack(ownerOf(request, object), held);
   }
 
   private async giveBack(owner: Owner, { addresses, ports }: Held): Promise<void> {
@@ -125,7 +125,7 @@ export class ServiceAllocator implements Allocator {
     const { spec } = service;
     const mayNeed = spec.type === "NodePort" || spec.type === "LoadBalancer";
     if (!mayNeed) return [];
-    const below = (limit: number) => Math.floor(this.environment.identities.chance() * limit);
+    const below = (limit: number) => Math.floor(this.registry.identities.chance() * limit);
     const change = (set: Parameters<typeof planPorts>[0]) =>
       planPorts(set, service, { old, below });
     const plan = dryRun ? await this.ports.tryOut(change) : await this.ports.change(change);
@@ -155,7 +155,7 @@ interface WantedAddress {
   readonly dryRun: boolean;
 }
 
-function ownerOf({ namespace }: Target, { metadata }: Service): Owner {
+function ownerOf({ namespace }: ResourceRequest, { metadata }: Service): Owner {
   return { namespace: metadata.namespace ?? namespace, name: metadata.name ?? "" };
 }
 

@@ -192,9 +192,9 @@ class ConvertedCollection implements Collection, Subscriber {
   /** Converts what has happened, in order; who follows loses the thread where that fails. */
   async #catchUp(): Promise<void> {
     this.#converting = true;
-    const life = this.#unsubscribe;
+    const subscription = this.#unsubscribe;
     try {
-      while (this.#unsubscribe !== undefined && this.#unsubscribe === life) {
+      while (this.#unsubscribe !== undefined && this.#unsubscribe === subscription) {
         const below = this.#base.span;
         const own = this.#span;
         if (below === undefined || own === undefined || own.to < below.from) return this.lost();
@@ -202,7 +202,7 @@ class ConvertedCollection implements Collection, Subscriber {
         const changes = this.#base.changesAfter(own.to, mostChanges);
         const whole = changes.length < mostChanges;
         const converted = await this.#entries.changes(changes, undefined);
-        if (this.#unsubscribe !== life) return;
+        if (this.#unsubscribe !== subscription) return;
         const to = whole ? below.to : (changes.at(-1)?.revision ?? below.to);
         this.#log.push(...converted);
         this.#forget(below.from);
@@ -211,7 +211,7 @@ class ConvertedCollection implements Collection, Subscriber {
       }
     } catch {
       // Whoever looks anew is told why objects cannot be converted.
-      if (this.#unsubscribe === life) this.lost();
+      if (this.#unsubscribe === subscription) this.lost();
     } finally {
       this.#converting = false;
     }

@@ -4,7 +4,7 @@ import { builtinKinds } from "#api";
 import { type JsonObject, seededRandom } from "#base";
 import { Catalog, kubernetes, parseYaml, printYaml, type Resource, StatusError } from "#meta";
 import { arbitrary, fromJson, toJson, toJsonValue } from "#schema";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { ownedWrite, zeroOf } from "../write/managed-fields.ts";
 import { encodeStored, StoredItem } from "./stored.ts";
 
@@ -38,8 +38,8 @@ describe("random objects of every kind", () => {
         delete hub.metadata.resourceVersion;
         delete hub.metadata.selfLink;
         const [json, protobuf] = (["json", "protobuf"] as const).map((storageMediaType) => {
-          const environment = { storageMediaType, catalog, clock, gates: everyGate } as never;
-          const read = (written: any) => stored(environment, resource, written);
+          const registry = { storageMediaType, catalog, clock, gates: everyGate } as never;
+          const read = (written: any) => stored(registry, resource, written);
           const first = read(hub);
           // Defaults are filled in on the first read, and nothing changes any more.
           assert.equal(textOf(resource, read(first)), textOf(resource, first));
@@ -51,8 +51,8 @@ describe("random objects of every kind", () => {
 
     it(`${title} applied to nothing`, () => {
       const timestamp = () => "2030-01-01T00:00:00Z";
-      const environment = { catalog, timestamp } as never;
-      const target = { resource, subresource: "" } as never;
+      const registry = { catalog, timestamp } as never;
+      const request = { resource, subresource: "" } as never;
       for (const object of objects(4)) {
         delete object.metadata.managedFields;
         const document = toJsonValue(struct, object) as JsonObject;
@@ -60,7 +60,7 @@ describe("random objects of every kind", () => {
         const zero = () => zeroOf(struct);
         const configuration = { document: typed, live: zero(), zero, entries: [], force: false };
         try {
-          const write = ownedWrite(environment, target, "me");
+          const write = ownedWrite(registry, request, "me");
           const { object: applied } = applyConfiguration(write, configuration);
           assert.equal(toJson(struct, fromJson(struct, applied)), toJson(struct, object));
         } catch (error) {
@@ -73,10 +73,10 @@ describe("random objects of every kind", () => {
   }
 });
 
-function stored(environment: Environment, resource: Resource, object: any): any {
-  const value = encodeStored(environment, resource, object);
+function stored(registry: RegistryContext, resource: Resource, object: any): any {
+  const value = encodeStored(registry, resource, object);
   const entry = { key: "/x", value, modRevision: 0 } as never;
-  return new StoredItem(environment, { resource } as never, entry).object;
+  return new StoredItem(registry, { resource } as never, entry).object;
 }
 
 function textOf(resource: Resource, object: any): string {

@@ -1,8 +1,8 @@
 import { OwnershipFault } from "#fieldmanager";
 import type { JsonObject } from "#base";
 import { type ObjectConversion, printJson, StatusError } from "#meta";
-import type { Target, InVersion } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest, ConvertObject } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 
 /** Something is missing that a webhook has to be asked for. */
 class Lacking extends Error {
@@ -20,19 +20,21 @@ class Lacking extends Error {
  * object is asked about once. Work must change nothing before its end.
  */
 export function inVersions<T>(
-  environment: Environment,
-  { resource, life }: Target,
-  work: (environment: Environment) => T,
+  registry: RegistryContext,
+  { resource, context }: ResourceRequest,
+  work: (registry: RegistryContext) => T,
 ): T | Promise<T> {
   const conversion = resource.kind.custom?.conversion;
-  if (conversion === undefined) return work(environment);
-  return untilKnown(conversion, life.signal, (inVersion) => work({ ...environment, inVersion }));
+  if (conversion === undefined) return work(registry);
+  return untilKnown(conversion, context.signal, (convertObject) =>
+    work({ ...registry, convertObject }),
+  );
 }
 
 async function untilKnown<T>(
   conversion: ObjectConversion,
   signal: AbortSignal,
-  work: (inVersion: InVersion) => T,
+  work: (inVersion: ConvertObject) => T,
 ): Promise<T> {
   const known = new Map<string, JsonObject | OwnershipFault>();
   const keyOf = (object: JsonObject, apiVersion: string) => `${apiVersion} ${printJson(object)}`;

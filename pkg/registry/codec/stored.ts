@@ -13,8 +13,8 @@ import {
 } from "#schema";
 import type { Entry } from "#storage";
 import { StoreFault } from "#storage";
-import type { Item, Target } from "../contract.ts";
-import { type Environment, hookContext } from "../context.ts";
+import type { Item, ResourceRequest } from "../contract.ts";
+import { type RegistryContext, hookContext } from "../context.ts";
 import { faultError } from "./faults.ts";
 import { type Labels, labelsIn } from "../read/label-scan.ts";
 
@@ -25,7 +25,7 @@ import { type Labels, labelsIn } from "../read/label-scan.ts";
  * server wrote in another served version or key order.
  */
 export function encodeStored(
-  environment: Environment,
+  registry: RegistryContext,
   resource: Resource,
   object: any,
 ): Uint8Array {
@@ -33,7 +33,7 @@ export function encodeStored(
   const typeMeta = { kind: resource.kind.kind, apiVersion: groupVersion };
   const own = withoutVersion(object);
   const stored = convert === "hub" ? own : convert.down(own);
-  return environment.storageMediaType === "protobuf" && struct.open === undefined
+  return registry.storageMediaType === "protobuf" && struct.open === undefined
     ? wrapEnvelope(typeMeta, toProtobuf(struct, stored))
     : Buffer.from(toJson(struct, stored, typeMeta));
 }
@@ -52,13 +52,13 @@ function withoutVersion(object: any): any {
  * are none.
  */
 function decodeStored(
-  environment: Environment,
-  target: Addressed,
+  registry: RegistryContext,
+  request: Addressed,
   entry: Pick<Entry, "key" | "value" | "modRevision">,
 ): any {
-  const context = { ...hookContext(environment, target), subresource: "" };
+  const context = { ...hookContext(registry, request), subresource: "" };
   try {
-    const object = parseStored(target.resource, entry.value, context);
+    const object = parseStored(request.resource, entry.value, context);
     setResourceVersion(object, entry.modRevision);
     return object;
   } catch (fault) {
@@ -121,8 +121,8 @@ export function isReadable({ encryption }: Pick<Entry, "encryption">): boolean {
   return encryption?.fault === undefined;
 }
 
-/** As much of a target as the decoder needs. */
-type Addressed = Pick<Target, "resource" | "subresource">;
+/** As much of a request as the decoder needs. */
+type Addressed = Pick<ResourceRequest, "resource" | "subresource">;
 
 const addressed = memoize((resource: Resource): Addressed => ({ resource, subresource: "" }));
 
@@ -139,7 +139,7 @@ interface Known {
 const keptBytes = 32 * 2 ** 20;
 /** A decoded object takes about so many times the bytes of its encoding. */
 const objectFactor = 3;
-const decodedOf = memoize((_environment: Environment) => new CacheBudget(keptBytes));
+const decodedOf = memoize((_environment: RegistryContext) => new CacheBudget(keptBytes));
 
 /**
  * An entry of the store as the server gets it: decoded only when someone looks inside, and then
@@ -154,8 +154,8 @@ export class StoredItem implements Item, Evictable {
   #fields: Map<string, string> | undefined;
 
   constructor(
-    private readonly environment: Environment,
-    private readonly target: Addressed,
+    private readonly registry: RegistryContext,
+    private readonly request: Addressed,
     private readonly entry: Pick<Entry, "key" | "value" | "modRevision" | "encryption">,
     known: Known = {},
   ) {
@@ -168,21 +168,21 @@ export class StoredItem implements Item, Evictable {
    * The item of an entry that all its readers share, so that what one of them found out the others
    * need not. Entries that nobody shares get an item of their own.
    */
-  static shared(environment: Environment, resource: Resource, entry: Entry): StoredItem {
+  static shared(registry: RegistryContext, resource: Resource, entry: Entry): StoredItem {
     const first = entry.derived as StoredItem | undefined;
     for (let item = first; item !== undefined; item = item.other) {
-      if (item.target.resource === resource) return item;
+      if (item.request.resource === resource) return item;
     }
     // A kind has few versions; items of a kind that was replaced must not pile up.
     const other = first?.other?.other === undefined ? first : undefined;
-    const target = addressed(resource);
-    const item = new StoredItem(environment, target, entry, { other });
+    const request = addressed(resource);
+    const item = new StoredItem(registry, request, entry, { other });
     if ("derived" in entry) entry.derived = item;
     return item;
   }
 
   get resource(): Resource {
-    return this.target.resource;
+    return this.request.resource;
   }
   get key(): string {
     return this.entry.key;
@@ -219,7 +219,7 @@ export class StoredItem implements Item, Evictable {
   }
   /** The same state under the version of its deletion; the decoded object is not shared. */
   deletedAt(revision: number): StoredItem {
-    return new StoredItem(this.environment, this.target, this.entry, { revision });
+    return new StoredItem(this.registry, this.request, this.entry, { revision });
   }
   #checkReadable(): void {
     const fault = this.entry.encryption?.fault;
@@ -228,40 +228,40 @@ export class StoredItem implements Item, Evictable {
   #decoded(): any {
     this.#checkReadable();
     const { key, value } = this.entry;
-    const { resource } = this.target;
+    const { resource } = this.request;
     for (let { other } = this; other !== undefined; other = other.other) {
       if (other.#object !== undefined && other.resource.kind === resource.kind) {
         return other.#object;
       }
     }
     const entry = { key, value, modRevision: this.revision };
-    const object = decodeStored(this.environment, this.target, entry);
+    const object = decodeStored(this.registry, this.request, entry);
     if ((this.entry as Entry).derived !== undefined) {
-      decodedOf(this.environment).add(this, value.byteLength * objectFactor);
+      decodedOf(this.registry).add(this, value.byteLength * objectFactor);
     }
     return object;
   }
 }
 
 /**
- * The key of the target's object, or of `name` where that was made up. Throws 400 for a name that
+ * The key of the request's object, or of `name` where that was made up. Throws 400 for a name that
  * is no part of a path, whatever the kind thinks of names: a key must not lead out of its
  * collection.
  */
-export function keyOf(target: Target, name: string = target.name): string {
+export function keyOf(request: ResourceRequest, name: string = request.name): string {
   if (name === "") throw badRequest("Name parameter required.");
   const faults = isPathSegmentName(name);
   if (faults.length > 0) {
     throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${faults.join(";")}`);
   }
-  return collectionPrefix(target) + name;
+  return collectionPrefix(request) + name;
 }
 
-/** The prefix of all keys of the target's collection. */
+/** The prefix of all keys of the request's collection. */
 export function collectionPrefix({
   resource,
   namespace,
-}: Pick<Target, "resource" | "namespace">): string {
+}: Pick<ResourceRequest, "resource" | "namespace">): string {
   assert(!namespace.includes("/"), "a namespace is one part of a path");
   return namespace === "" ? resource.keyPrefix : `${resource.keyPrefix}${namespace}/`;
 }

@@ -1,6 +1,6 @@
 import { badRequest, groupVersionOf, type Resource } from "#meta";
 import { DecodeFault } from "#schema";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { jsonType } from "./json-type.ts";
 
 /** What an object says that it is. */
@@ -35,9 +35,13 @@ function fault(into: string, value: unknown): DecodeFault {
 }
 
 /** Throws 400 unless the body is an object of the kind and version that the path leads to. */
-export function checkTypeMeta(environment: Environment, resource: Resource, named: TypeMeta): void {
+export function checkTypeMeta(
+  registry: RegistryContext,
+  resource: Resource,
+  named: TypeMeta,
+): void {
   if (named.kind === resource.kind.kind && named.apiVersion === resource.groupVersion) return;
-  const found = knownKind(environment, named);
+  const found = knownKind(registry, named);
   if (found === undefined) {
     const [kind, version] = [named.kind, named.apiVersion].map((text) => JSON.stringify(text));
     const scheme = '"pkg/api/legacyscheme/scheme.go:30"';
@@ -57,11 +61,11 @@ export function checkTypeMeta(environment: Environment, resource: Resource, name
 }
 
 function knownKind(
-  { catalog, spoken }: Environment,
+  { catalog, subresourceKinds }: RegistryContext,
   named: TypeMeta,
 ): Resource | "list" | undefined {
   const { apiVersion, kind: name } = named;
-  const found = catalog.findKind(apiVersion, name) ?? spoken.findKind(apiVersion, name);
+  const found = catalog.findKind(apiVersion, name) ?? subresourceKinds.findKind(apiVersion, name);
   if (found !== undefined) return found;
   const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
   const related = catalog.inGroup(group);

@@ -1,10 +1,10 @@
 import { jsonFields, resolved } from "#schema";
-import type { Target } from "../contract.ts";
+import type { ResourceRequest } from "../contract.ts";
 import type { ConnectRequest } from "./destination.ts";
 
 /** What a client asks of a stream, as the JSON of its options: `{"stdin":true,"container":"a"}`. */
 export function askedOf(
-  { resource, subresource }: Target,
+  { resource, subresource }: ResourceRequest,
   { query, rawPath }: ConnectRequest,
 ): Readonly<Record<string, unknown>> {
   const { represents } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};

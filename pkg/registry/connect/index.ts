@@ -1,8 +1,8 @@
 /** connect: subresources that are streams to somewhere else. */
 import type { Resource } from "#meta";
 import { runHandlers } from "../admission/handler.ts";
-import type { Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { askedOf } from "./asked-of.ts";
 import type { ConnectRequest, Destination } from "./destination.ts";
 import { execDestination, logDestination, portForwardDestination } from "./pod-streams.ts";
@@ -11,9 +11,9 @@ import { nodeProxy, podProxy, serviceProxy } from "./proxies.ts";
 export type { ConnectRequest, Destination } from "./destination.ts";
 
 type Find = (
-  environment: Environment,
-  target: Target,
-  request: ConnectRequest,
+  registry: RegistryContext,
+  request: ResourceRequest,
+  connectRequest: ConnectRequest,
 ) => Promise<Destination | undefined>;
 
 interface Stream {
@@ -45,18 +45,18 @@ export function streamMethods(
 
 /** Undefined when there is nothing to be read, and never will be. */
 export async function connect(
-  environment: Environment,
-  target: Target,
-  request: ConnectRequest,
+  registry: RegistryContext,
+  request: ResourceRequest,
+  connectRequest: ConnectRequest,
 ): Promise<Destination | undefined> {
-  const { resource, subresource } = target;
+  const { resource, subresource } = request;
   const stream = streams[`${resource.keyPrefix}${subresource}`];
   // A log is read, not connected to.
   if (stream !== undefined && subresource !== "log") {
-    const object = askedOf(target, request);
-    const attributes = { target, operation: "connect", dryRun: false, object } as const;
-    const steps = [...environment.mutating, ...environment.validating];
+    const object = askedOf(request, connectRequest);
+    const attributes = { request, operation: "connect", dryRun: false, object } as const;
+    const steps = [...registry.mutating, ...registry.validating];
     await runHandlers(steps, { ...attributes, old: undefined }, []);
   }
-  return stream?.find(environment, target, request);
+  return stream?.find(registry, request, connectRequest);
 }

@@ -1,6 +1,6 @@
 import { plainFailure } from "#meta";
-import type { Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { coreObject } from "./lookup.ts";
 
 export interface Kubelet {
@@ -20,11 +20,11 @@ interface NodeAddress {
 
 /** Where the kubelet of a node listens. Throws 404 for a node that is not there. */
 export async function kubeletOf(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   node: string,
 ): Promise<Kubelet> {
-  const { status } = await coreObject(environment, target, { plural: "nodes", name: node });
+  const { status } = await coreObject(registry, request, { plural: "nodes", name: node });
   const addresses: readonly NodeAddress[] = status.addresses ?? [];
   const found = preferredTypes
     .map((type) => addresses.find((each) => each.type === type))

@@ -1,6 +1,6 @@
 import { badRequest } from "#meta";
-import type { Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { type ConnectRequest, type Destination, queryText } from "./destination.ts";
 import { kubeletOf } from "./kubelet.ts";
 import { logOptions, logQuery } from "./log-options.ts";
@@ -16,28 +16,28 @@ interface NamedContainer {
 
 /** Undefined for a pod that no node runs: its log is empty. */
 export async function logDestination(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { query }: ConnectRequest,
 ): Promise<Destination | undefined> {
-  const options = logOptions(query, { pod: target.name, gates: environment.gates });
-  const pod = await podOf(environment, target);
+  const options = logOptions(query, { pod: request.name, gates: registry.gates });
+  const pod = await podOf(registry, request);
   const container = containerOf(pod, options.container);
   if (!pod.spec.nodeName) return undefined;
   const path = streamPath("containerLogs", pod, container);
-  const to = await onNode(environment, target, { pod, path, pairs: logQuery(options) });
+  const to = await onNode(registry, request, { pod, path, pairs: logQuery(options) });
   const { insecure } = options;
   return { ...to, use: "log", ...(insecure ? { peer: "kubelet, unchecked" as const } : {}) };
 }
 
 export async function execDestination(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { query }: ConnectRequest,
 ): Promise<Destination> {
-  const pod = await podOf(environment, target);
+  const pod = await podOf(registry, request);
   const container = containerOf(pod, query.get("container") ?? "");
-  checkAssigned(pod, target.name);
+  checkAssigned(pod, request.name);
   const streams: readonly Pair[] = [
     ["stdin", "input"],
     ["stdout", "output"],
@@ -45,21 +45,21 @@ export async function execDestination(
     ["tty", "tty"],
   ];
   const pairs = streams.filter(([asked]) => query.flag(asked)).map(([, name]): Pair => [name, "1"]);
-  const isExec = target.subresource === "exec";
+  const isExec = request.subresource === "exec";
   const words = isExec ? query.all("command").map((word): Pair => ["command", word]) : [];
-  const path = streamPath(target.subresource, pod, container);
-  return onNode(environment, target, { pod, path, pairs: [...pairs, ...words] });
+  const path = streamPath(request.subresource, pod, container);
+  return onNode(registry, request, { pod, path, pairs: [...pairs, ...words] });
 }
 
 export async function portForwardDestination(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { query }: ConnectRequest,
 ): Promise<Destination> {
   const ports = query.all("ports").map((port): Pair => ["port", wholeNumber(port)]);
-  const pod = await podOf(environment, target);
-  checkAssigned(pod, target.name);
-  return onNode(environment, target, { pod, path: streamPath("portForward", pod), pairs: ports });
+  const pod = await podOf(registry, request);
+  checkAssigned(pod, request.name);
+  return onNode(registry, request, { pod, path: streamPath("portForward", pod), pairs: ports });
 }
 
 function wholeNumber(text: string): string {
@@ -67,8 +67,8 @@ function wholeNumber(text: string): string {
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
 }
 
-function podOf(environment: Environment, target: Target): Promise<any> {
-  return coreObject(environment, target, { plural: "pods", name: target.name });
+function podOf(registry: RegistryContext, request: ResourceRequest): Promise<any> {
+  return coreObject(registry, request, { plural: "pods", name: request.name });
 }
 
 interface OnNode {
@@ -78,11 +78,11 @@ interface OnNode {
 }
 
 async function onNode(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { pod, path, pairs }: OnNode,
 ): Promise<Destination> {
-  const kubelet = await kubeletOf(environment, target, pod.spec.nodeName);
+  const kubelet = await kubeletOf(registry, request, pod.spec.nodeName);
   const query = queryText(pairs);
   return { scheme: "https", ...kubelet, path, query, peer: "kubelet", use: "upgrade" };
 }

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
-import { turns } from "#base";
+import { yieldEvery } from "#base";
 import { ignoreNotFound } from "#meta";
-import type { DeleteOptions, Item, ItemList, ListOptions, Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { DeleteOptions, Item, ItemList, ListOptions, ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { delivered, list } from "../read/list.ts";
 import { remove } from "./delete.ts";
 
@@ -15,22 +15,22 @@ const width = 16;
  * refused.
  */
 export async function removeCollection(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { list: listOptions, options }: { readonly list: ListOptions; readonly options: DeleteOptions },
 ): Promise<ItemList> {
-  const found = await list(environment, target, listOptions);
+  const found = await list(registry, request, listOptions);
   // All that are under way listen to it.
-  setMaxListeners(0, target.life.signal);
+  setMaxListeners(0, request.context.signal);
   const items: Item[] = [];
   for await (const item of found.items) items.push(item);
-  const turn = turns();
+  const pause = yieldEvery();
   for (let start = 0; start < items.length; start += width) {
-    await turn();
+    await pause();
     const results = await Promise.allSettled(
       items
         .slice(start, start + width)
-        .map((item) => removeItem(environment, target, { item, options })),
+        .map((item) => removeItem(registry, request, { item, options })),
     );
     const refused = results.find((result) => result.status === "rejected");
     if (refused !== undefined) throw refused.reason;
@@ -39,10 +39,10 @@ export async function removeCollection(
 }
 
 async function removeItem(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { item, options }: { readonly item: Item; readonly options: DeleteOptions },
 ): Promise<void> {
   const { name = "", namespace = "" } = item.object.metadata;
-  await remove(environment, { ...target, name, namespace }, options).catch(ignoreNotFound);
+  await remove(registry, { ...request, name, namespace }, options).catch(ignoreNotFound);
 }

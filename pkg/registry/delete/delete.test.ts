@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { memoryBackend, objectStore, type ObjectStore } from "#storage";
-import type { DeleteAnswer } from "../contract.ts";
+import type { DeleteResponse } from "../contract.ts";
 import { collected, refusal, testRegistry, type TestRegistry } from "../testing.ts";
 
 const maps = "v1/configmaps/ns";
 
 /** `Success uid=…`, or metadata of the object that is answered. */
-function told(answer: DeleteAnswer): unknown {
+function told(answer: DeleteResponse): unknown {
   if ("status" in answer) return answer.status.status;
   const { finalizers, deletionTimestamp, deletionGracePeriodSeconds } = answer.item.object.metadata;
   const at = deletionTimestamp ? "deleting" : "alive";

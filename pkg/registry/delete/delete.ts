@@ -4,8 +4,8 @@ import { Path, Problems } from "#schema";
 import type { Entry } from "#storage";
 import { runHandlers } from "../admission/handler.ts";
 import { deleteOptionsAsked } from "../admission/options.ts";
-import type { DeleteAnswer, DeleteOptions, Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { DeleteResponse, DeleteOptions, ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { gracefully } from "./graceful.ts";
 import { type Attempt, type Outdated, untilAnswered } from "../write/write-conflict.ts";
 import { isNamespace, namespaceLifecycle } from "../admission/namespace-lifecycle.ts";
@@ -32,41 +32,41 @@ const foregroundFinalizer = "foregroundDeletion";
 
 /** DELETE of one object. */
 export async function remove(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   options: DeleteOptions,
-): Promise<DeleteAnswer> {
-  checkOptions(environment, options);
+): Promise<DeleteResponse> {
+  checkOptions(registry, options);
   const { dryRun } = options;
   const asked = { operation: "delete", dryRun, options: deleteOptionsAsked(options) } as const;
-  const attributes = { ...asked, target, object: undefined };
+  const attributes = { ...asked, request, object: undefined };
   // Before all others look at it: they are not asked about what cannot be read.
-  await namespaceLifecycle(environment, { ...attributes, old: undefined });
-  const place = { key: keyOf(target), life: target.life };
-  return untilAnswered(environment, place, async (entry) => {
-    if (entry === undefined) throw notFound(target.resource, target.name);
-    const current = new StoredItem(environment, target, entry);
+  await namespaceLifecycle(registry, { ...attributes, old: undefined });
+  const place = { key: keyOf(request), context: request.context };
+  return untilAnswered(registry, place, async (entry) => {
+    if (entry === undefined) throw notFound(request.resource, request.name);
+    const current = new StoredItem(registry, request, entry);
     if (options.ignoreReadError === true && !canBeRead(current)) {
-      return eraseUnreadable(environment, target, { entry, dryRun });
+      return eraseUnreadable(registry, request, { entry, dryRun });
     }
     const warnings: string[] = [];
-    const steps = [...environment.mutating, ...environment.validating];
+    const steps = [...registry.mutating, ...registry.validating];
     await runHandlers(steps, { ...attributes, old: current.object }, warnings);
-    checkPreconditions(target, current, options);
-    const outcome = await removeOnce(environment, target, { options, entry, current });
+    checkPreconditions(request, current, options);
+    const outcome = await removeOnce(registry, request, { options, entry, current });
     return "answer" in outcome ? { answer: { ...outcome.answer, warnings } } : outcome;
   });
 }
 
 async function eraseUnreadable(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { entry, dryRun }: { readonly entry: Entry; readonly dryRun: boolean },
 ): Promise<Outcome> {
-  if (dryRun || (await removeUnreadable(environment, target, entry))) {
-    return { answer: { status: deleted(target, undefined) } };
+  if (dryRun || (await removeUnreadable(registry, request, entry))) {
+    return { answer: { status: deleted(request, undefined) } };
   }
-  const { entry: current } = await environment.store.get(entry.key, target.life);
+  const { entry: current } = await registry.store.get(entry.key, request.context);
   return { current };
 }
 
@@ -77,54 +77,62 @@ interface Removal {
   readonly current: StoredItem;
 }
 
-type Outcome = Attempt<DeleteAnswer>;
+type Outcome = Attempt<DeleteResponse>;
 
 interface Marked {
   readonly answer: { readonly item: StoredItem; readonly pending: true };
 }
 
-function removeOnce(environment: Environment, target: Target, removal: Removal): Promise<Outcome> {
-  const { kind } = target.resource;
+function removeOnce(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  removal: Removal,
+): Promise<Outcome> {
+  const { kind } = request.resource;
   const isFirst = !removal.current.object.metadata.deletionTimestamp;
-  if (isNamespace(target.resource)) return removeNamespace(environment, target, removal);
+  if (isNamespace(request.resource)) return removeNamespace(registry, request, removal);
   if (kind.hooks.markDeleting !== undefined && isFirst) {
-    return markOnly(environment, target, removal);
+    return markOnly(registry, request, removal);
   }
-  return removeObject(environment, target, removal);
+  return removeObject(registry, request, removal);
 }
 
 /** The kind has its own way of going: whoever carries it out takes the kind's finalizer away. */
-function markOnly(environment: Environment, target: Target, removal: Removal): Promise<Outcome> {
+function markOnly(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  removal: Removal,
+): Promise<Outcome> {
   const object = deepClone(removal.current.object);
-  const now = environment.timestamp();
+  const now = registry.timestamp();
   object.metadata.deletionTimestamp = now;
-  const { api } = environment.catalog.domain;
-  target.resource.kind.hooks.markDeleting?.(object, { api, now });
-  return store(environment, target, { ...removal, object });
+  const { api } = registry.catalog.domain;
+  request.resource.kind.hooks.markDeleting?.(object, { api, now });
+  return store(registry, request, { ...removal, object });
 }
 
 async function removeObject(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   removal: Removal,
 ): Promise<Outcome> {
   const { current, options } = removal;
   const { object } = current;
-  const graceful = gracefully(target, object, { options, now: environment.clock.now() });
+  const graceful = gracefully(request, object, { options, now: registry.clock.now() });
   if (graceful?.step === "pending") return { answer: { item: current, pending: true } };
-  const finalizers = finalizersFor(target.resource, object.metadata.finalizers ?? [], options);
+  const finalizers = finalizersFor(request.resource, object.metadata.finalizers ?? [], options);
   if (graceful?.step === "marked") {
     const { finalizers: _before, ...metadata } = graceful.metadata;
     if (finalizers.length > 0) metadata.finalizers = finalizers;
     const marked = { ...object, metadata };
-    const outcome = await store(environment, target, { ...removal, object: marked });
+    const outcome = await store(registry, request, { ...removal, object: marked });
     if (finalizers.length > 0 || graceful.seconds > 0 || "current" in outcome) return outcome;
-    return { answer: await eraseMarked(environment, target, { options, ...outcome }) };
+    return { answer: await eraseMarked(registry, request, { options, ...outcome }) };
   }
-  if (finalizers.length === 0) return erase(environment, target, removal);
+  if (finalizers.length === 0) return erase(registry, request, removal);
   const marked = { ...object, metadata: { ...object.metadata, finalizers } };
-  markAsDeleting(marked.metadata, environment.clock.now());
-  return store(environment, target, { ...removal, object: marked });
+  markAsDeleting(marked.metadata, registry.clock.now());
+  return store(registry, request, { ...removal, object: marked });
 }
 
 /**
@@ -132,65 +140,65 @@ async function removeObject(
  * it and finalizes its spec. Kubernetes sets no grace period here.
  */
 async function removeNamespace(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   removal: Removal,
 ): Promise<Outcome> {
   const { object } = removal.current;
   const { metadata, status } = object;
   if (metadata.deletionTimestamp) {
     const emptied = (object.spec.finalizers ?? []).length === 0;
-    if (emptied) return removeObject(environment, target, removal);
+    if (emptied) return removeObject(registry, request, removal);
     return { answer: { item: removal.current, pending: true } };
   }
-  const kept = finalizersFor(target.resource, metadata.finalizers ?? [], removal.options);
+  const kept = finalizersFor(request.resource, metadata.finalizers ?? [], removal.options);
   const { finalizers: _finalizers, ...others } = metadata;
   const marked = {
     ...object,
     metadata: {
       ...others,
-      deletionTimestamp: environment.timestamp(),
+      deletionTimestamp: registry.timestamp(),
       ...(kept.length > 0 ? { finalizers: kept } : {}),
     },
     status: { ...status, phase: "Terminating" },
   };
-  const outcome = await store(environment, target, { ...removal, object: marked });
-  environment.namespaces.forget(target.name);
+  const outcome = await store(registry, request, { ...removal, object: marked });
+  registry.namespaces.forget(request.name);
   return outcome;
 }
 
 /** Writes the marked object, unless it is as it was. */
 async function store(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { options, entry, object }: Removal & { readonly object: any },
 ): Promise<Marked | Outdated> {
-  const value = encodeStored(environment, target.resource, object);
+  const value = encodeStored(registry, request.resource, object);
   const answerWith = (written: Entry): Marked => {
     const changed = { ...object, metadata: { ...object.metadata } };
     setResourceVersion(changed, written.modRevision);
-    const item = new StoredItem(environment, target, written, { object: changed });
+    const item = new StoredItem(registry, request, written, { object: changed });
     return { answer: { item, pending: true } };
   };
   if (options.dryRun) return answerWith({ ...entry, value });
   if (Buffer.compare(value, entry.value) === 0) return answerWith(entry);
-  const { signal } = target.life;
-  const outcome = await environment.store.update(entry.key, entry.modRevision, value, { signal });
+  const { signal } = request.context;
+  const outcome = await registry.store.update(entry.key, entry.modRevision, value, { signal });
   return outcome.done ? answerWith(outcome.entry) : { current: outcome.current };
 }
 
 async function erase(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { options, entry, current }: Removal,
 ): Promise<Outcome> {
-  if (options.dryRun) return { answer: gone(target, current) };
+  if (options.dryRun) return { answer: gone(request, current) };
   const { key, modRevision } = entry;
-  const outcome = await environment.store.delete(key, modRevision, target.life);
+  const outcome = await registry.store.delete(key, modRevision, request.context);
   if (!outcome.done) return { current: outcome.current };
-  if (isNamespace(target.resource)) environment.namespaces.forget(target.name);
-  await releaseAll(environment, target, current.object);
-  return { answer: gone(target, current.deletedAt(outcome.revision)) };
+  if (isNamespace(request.resource)) registry.namespaces.forget(request.name);
+  await releaseAll(registry, request, current.object);
+  return { answer: gone(request, current.deletedAt(outcome.revision)) };
 }
 
 /**
@@ -198,32 +206,32 @@ async function erase(
  * others do to it meanwhile, even if they remove it first.
  */
 async function eraseMarked(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { options, answer }: Marked & { readonly options: DeleteOptions },
-): Promise<DeleteAnswer> {
+): Promise<DeleteResponse> {
   const { item } = answer;
   let { revision } = item;
   while (!options.dryRun) {
-    const outcome = await environment.store.delete(item.key, revision, target.life);
+    const outcome = await registry.store.delete(item.key, revision, request.context);
     if (outcome.done) {
-      await releaseAll(environment, target, item.object);
-      return gone(target, item.deletedAt(outcome.revision));
+      await releaseAll(registry, request, item.object);
+      return gone(request, item.deletedAt(outcome.revision));
     }
     if (outcome.current === undefined) break;
     revision = outcome.current.modRevision;
   }
-  return gone(target, item);
+  return gone(request, item);
 }
 
 /** The object or a Success Status, as the kind has it. */
-function gone({ resource, name }: Target, item: StoredItem): DeleteAnswer {
+function gone({ resource, name }: ResourceRequest, item: StoredItem): DeleteResponse {
   if (resource.kind.rules.deleteReturnsObject) return { item, pending: false };
   return { status: deleted({ resource, name }, item.object.metadata.uid) };
 }
 
 function deleted(
-  { resource, name }: Pick<Target, "resource" | "name">,
+  { resource, name }: Pick<ResourceRequest, "resource" | "name">,
   uid: string | undefined,
 ): Status {
   const { group, plural: kind } = resource;
@@ -295,7 +303,7 @@ export function mayGo(resource: Resource, object: any): boolean {
 
 /** Throws 409 in the words that deletions have for it. */
 export function checkDeletePreconditions(
-  { resource, name }: Target,
+  { resource, name }: ResourceRequest,
   current: StoredItem,
   { preconditions }: DeleteOptions,
 ): void {
@@ -322,11 +330,15 @@ export function checkDeletePreconditions(
 }
 
 /** Kinds whose deletion begins with a mark have words of their own for the same. */
-function checkPreconditions(target: Target, current: StoredItem, options: DeleteOptions): void {
-  const { resource, name } = target;
+function checkPreconditions(
+  request: ResourceRequest,
+  current: StoredItem,
+  options: DeleteOptions,
+): void {
+  const { resource, name } = request;
   const { preconditions } = options;
   if (!isNamespace(resource) && resource.kind.hooks.markDeleting === undefined) {
-    return checkDeletePreconditions(target, current, options);
+    return checkDeletePreconditions(request, current, options);
   }
   const expected = [
     ["UID", preconditions?.uid, current.object.metadata.uid],
@@ -340,7 +352,7 @@ function checkPreconditions(target: Target, current: StoredItem, options: Delete
 }
 
 function checkOptions(
-  { catalog }: Environment,
+  { catalog }: RegistryContext,
   { orphanDependents, propagationPolicy }: DeleteOptions,
 ): void {
   if (orphanDependents === undefined || propagationPolicy === undefined) return;

@@ -1,5 +1,5 @@
 import { internalError } from "#meta";
-import type { DeleteOptions, Target } from "../contract.ts";
+import type { DeleteOptions, ResourceRequest } from "../contract.ts";
 import { successor, timestamp } from "../write/metadata.ts";
 
 /**
@@ -19,7 +19,7 @@ export type Graceful =
 
 /** Undefined where the kind does not go gracefully. */
 export function gracefully(
-  { resource }: Target,
+  { resource }: ResourceRequest,
   object: any,
   { options, now }: { readonly options: DeleteOptions; readonly now: number },
 ): Graceful | undefined {

@@ -1,7 +1,7 @@
 import { StatusError } from "#meta";
 import type { Entry } from "#storage";
-import type { Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { isNamespace } from "../admission/namespace-lifecycle.ts";
 import type { StoredItem } from "../codec/stored.ts";
 
@@ -21,11 +21,11 @@ export function canBeRead(item: StoredItem): boolean {
  * somebody else was faster.
  */
 export async function removeUnreadable(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { key, modRevision }: Entry,
 ): Promise<boolean> {
-  const { done } = await environment.store.delete(key, modRevision, target.life);
-  if (done && isNamespace(target.resource)) environment.namespaces.forget(target.name);
+  const { done } = await registry.store.delete(key, modRevision, request.context);
+  if (done && isNamespace(request.resource)) registry.namespaces.forget(request.name);
   return done;
 }

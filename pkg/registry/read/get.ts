@@ -1,6 +1,6 @@
 import { notFound, plainFailure, tooLargeResourceVersion } from "#meta";
-import type { GetOptions, Item, Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { GetOptions, Item, ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { keyOf, StoredItem } from "../codec/stored.ts";
 import { parseVersion, versionFault } from "../write/preconditions.ts";
 
@@ -9,22 +9,22 @@ import { parseVersion, versionFault } from "../write/preconditions.ts";
  * Throws 404, 504 for a version from the future, 500 for one that is no number.
  */
 export async function get(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { resourceVersion, own = false }: GetOptions,
 ): Promise<Item> {
   const asked = resourceVersion === "" ? 0n : parseVersion(resourceVersion);
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
-  const key = keyOf(target);
-  const { resource } = target;
-  const collection = environment.store.collection(resource.keyPrefix);
+  const key = keyOf(request);
+  const { resource } = request;
+  const collection = registry.store.collection(resource.keyPrefix);
   const consistent = resourceVersion === "" && !own;
   const least = own ? collection.written : Number(asked);
   const atLeast = consistent ? {} : { atLeast: least };
   const { entry, revision } = await collection.get(key, atLeast);
   if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
-  if (entry === undefined) throw notFound(resource, target.name);
-  return StoredItem.shared(environment, resource, entry);
+  if (entry === undefined) throw notFound(resource, request.name);
+  return StoredItem.shared(registry, resource, entry);
 }
 
 /** How Kubernetes tells that a version is no number where it expects one. */

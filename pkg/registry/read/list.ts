@@ -1,9 +1,9 @@
-import { memoize, turns } from "#base";
+import { memoize, yieldEvery } from "#base";
 import { badRequest, expired, type Resource, tooLargeResourceVersion } from "#meta";
 import { type Entry, type Page, type Snapshot, StoreFault } from "#storage";
 import { type ContinueToken, decodeContinue, encodeContinue } from "./continue-token.ts";
-import type { Item, ItemList, ListOptions, Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { Item, ItemList, ListOptions, ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { checkListOptions, type ListVersion, listVersion } from "./list-options.ts";
 import { type Selection, selectionOf } from "./selection.ts";
 import { collectionPrefix, isReadable, StoredItem } from "../codec/stored.ts";
@@ -20,15 +20,19 @@ const largestChunk = 10_000;
  * Kubernetes does.
  */
 export async function list(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   options: ListOptions,
 ): Promise<ItemList> {
-  const selection = selectionOf(target, options);
-  checkListOptions(options, environment.catalog.domain);
-  const walk = walkOf(environment, target, { options, selection });
+  const selection = selectionOf(request, options);
+  checkListOptions(options, registry.catalog.domain);
+  const walk = walkOf(registry, request, { options, selection });
   const snapshot = await snapshotOf(walk);
-  if (selection.name !== undefined && options.continueToken === "" && isOneKey(target, selection)) {
+  if (
+    selection.name !== undefined &&
+    options.continueToken === "" &&
+    isOneKey(request, selection)
+  ) {
     return one(walk, snapshot, selection.name);
   }
   return walk.limit > 0 ? page(walk, snapshot) : everything(walk, snapshot);
@@ -36,8 +40,8 @@ export async function list(
 
 /** A walk over the keys of a collection in one state of the store. */
 interface Walk {
-  readonly environment: Environment;
-  readonly target: Target;
+  readonly registry: RegistryContext;
+  readonly request: ResourceRequest;
   readonly options: ListOptions;
   readonly selection: Selection;
   readonly prefix: string;
@@ -48,17 +52,17 @@ interface Walk {
 }
 
 function walkOf(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { options, selection }: { readonly options: ListOptions; readonly selection: Selection },
 ): Walk {
-  const namespace = selection.namespace ?? target.namespace;
-  const prefix = collectionPrefix({ ...target, namespace });
-  const common = { environment, target, options, selection, prefix };
+  const namespace = selection.namespace ?? request.namespace;
+  const prefix = collectionPrefix({ ...request, namespace });
+  const common = { registry, request, options, selection, prefix };
   // "Any version" comes from a cache in Kubernetes, which answers whole lists; events have no
   // cache.
   const any = parseVersion(options.resourceVersion) === 0n;
-  const cached = any && !target.resource.kind.rules.expires;
+  const cached = any && !request.resource.kind.rules.expires;
   const limit = cached ? 0 : Math.max(0, options.limit);
   if (options.continueToken === "") {
     return { limit, version: listVersion(options), token: undefined, ...common };
@@ -66,7 +70,7 @@ function walkOf(
   if (parseVersion(options.resourceVersion || "0") !== 0n) {
     throw badRequest("specifying resource version is not allowed when using continue");
   }
-  const token = decodeContinue(options.continueToken, environment.catalog.domain);
+  const token = decodeContinue(options.continueToken, registry.catalog.domain);
   const version: ListVersion =
     token.revision === undefined
       ? { kind: "newest", least: 0n }
@@ -74,15 +78,15 @@ function walkOf(
   return { limit, version, token, ...common };
 }
 
-function isOneKey({ resource, namespace }: Target, selection: Selection): boolean {
+function isOneKey({ resource, namespace }: ResourceRequest, selection: Selection): boolean {
   return resource.kind.scope === "Cluster" || (selection.namespace ?? namespace) !== "";
 }
 
 /** The state that the list shows. */
 async function snapshotOf(walk: Walk): Promise<Snapshot> {
-  const { environment, version, target, options } = walk;
-  const { signal } = target.life;
-  const collection = environment.store.collection(target.resource.keyPrefix);
+  const { registry, version, request, options } = walk;
+  const { signal } = request.context;
+  const collection = registry.store.collection(request.resource.keyPrefix);
   const exact = exactRevision(version);
   if (exact !== undefined) return collection.at(exact, { signal });
   const least = version.kind === "newest" ? version.least : 0n;
@@ -101,7 +105,7 @@ async function read(
   { limit, after }: { readonly limit: number; readonly after: string | undefined },
 ): Promise<Page> {
   try {
-    return await snapshot.page(walk.prefix, { limit, after, signal: walk.target.life.signal });
+    return await snapshot.page(walk.prefix, { limit, after, signal: walk.request.context.signal });
   } catch (fault) {
     throw fault instanceof StoreFault ? translated(walk, fault, after) : fault;
   }
@@ -125,7 +129,7 @@ function translated(walk: Walk, fault: StoreFault, after: string | undefined): E
     return expired("The resourceVersion for the provided list is too old.");
   }
   const last = after?.slice(walk.prefix.length) ?? token.after;
-  const { domain } = walk.environment.catalog;
+  const { domain } = walk.registry.catalog;
   return expired(
     "The provided continue parameter is too old to display a consistent list result. You can " +
       "start a new list without the continue parameter, or use the continue token in this " +
@@ -142,12 +146,12 @@ function startOf({ token, prefix }: Walk): string | undefined {
 
 /** At most one object, by its key. */
 async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemList> {
-  const { prefix, selection, environment, target } = walk;
+  const { prefix, selection, registry, request } = walk;
   const key = prefix + name;
   // Keys that begin with `key` follow it, so that it is the first of them if it exists.
   const { runs } = await read({ ...walk, prefix: key }, snapshot, { limit: 1, after: undefined });
   const found = runs.flat().filter((entry) => entry.key === key && isReadable(entry));
-  const items = found.map((entry) => StoredItem.shared(environment, target.resource, entry));
+  const items = found.map((entry) => StoredItem.shared(registry, request.resource, entry));
   const { revision } = snapshot;
   return { revision, next: undefined, ...delivered([items.filter(selection.matches)]) };
 }
@@ -157,12 +161,12 @@ async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemLi
  * out.
  */
 async function page(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
-  const { limit, environment, selection, prefix } = walk;
+  const { limit, registry, selection, prefix } = walk;
   const { revision } = snapshot;
   const select = selectorOf(walk);
   const chunks: (readonly Item[])[] = [];
   let missing = limit;
-  const turn = turns();
+  const pause = yieldEvery();
   let step = Math.min(limit, largestChunk);
   let after = startOf(walk);
   for (;;) {
@@ -176,7 +180,7 @@ async function page(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
       const behind = entriesBehind(last, found.runs.slice(index)) + found.remaining;
       if (behind === 0) break;
       const token = { revision, after: last.slice(prefix.length) };
-      const continueToken = encodeContinue(token, environment.catalog.domain);
+      const continueToken = encodeContinue(token, registry.catalog.domain);
       const remaining = selection.empty ? behind : undefined;
       return { revision, next: { continueToken, remaining }, ...delivered(chunks) };
     }
@@ -185,7 +189,7 @@ async function page(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
       return { revision, next: undefined, ...delivered(chunks) };
     }
     step = Math.min(step * 2, largestChunk);
-    await turn();
+    await pause();
   }
 }
 
@@ -207,7 +211,7 @@ async function* chunksOf(
   snapshot: Snapshot,
   first: Page,
 ): AsyncGenerator<readonly Item[], void, undefined> {
-  const turn = turns();
+  const pause = yieldEvery();
   const select = selectorOf(walk);
   for (let found = first; ;) {
     for (const run of found.runs) {
@@ -216,23 +220,23 @@ async function* chunksOf(
     }
     const after = found.runs.at(-1)?.at(-1)?.key;
     if (found.remaining === 0 || after === undefined) return;
-    await turn();
+    await pause();
     found = await read(walk, snapshot, { limit: chunk, after });
   }
 }
 
 /** The items of a run that are wanted; where all are, those who come later get the same array. */
-function selectorOf({ environment, target, selection }: Walk): Select {
-  const items = itemsOf(environment)(target.resource);
+function selectorOf({ registry, request, selection }: Walk): Select {
+  const items = itemsOf(registry)(request.resource);
   return selection.empty ? items : (run) => items(run).filter(selection.matches);
 }
 
 type Select = (run: readonly Entry[]) => readonly StoredItem[];
 
-const itemsOf = memoize((environment: Environment) =>
+const itemsOf = memoize((registry: RegistryContext) =>
   memoize((resource: Resource): Select =>
     memoize((run: readonly Entry[]) =>
-      run.filter(isReadable).map((entry) => StoredItem.shared(environment, resource, entry)),
+      run.filter(isReadable).map((entry) => StoredItem.shared(registry, resource, entry)),
     ),
   ),
 );

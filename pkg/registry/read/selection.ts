@@ -1,5 +1,5 @@
 import { badRequest, parseFieldSelector, parseLabelSelector, type Resource } from "#meta";
-import type { ListOptions, Target } from "../contract.ts";
+import type { ListOptions, ResourceRequest } from "../contract.ts";
 import type { StoredItem } from "../codec/stored.ts";
 
 /** Which objects of a collection a client wants. */
@@ -47,8 +47,8 @@ const everything: Selection = {
 /**
  * Throws 400 for selectors that cannot be parsed and for fields that the kind does not select by.
  */
-export function selectionOf(target: Target, options: ListOptions): Selection {
-  const { resource, name: ownName } = target;
+export function selectionOf(request: ResourceRequest, options: ListOptions): Selection {
+  const { resource, name: ownName } = request;
   if (ownName + options.labelSelector + options.fieldSelector === "") return everything;
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(options.fieldSelector);
@@ -72,7 +72,7 @@ export function selectionOf(target: Target, options: ListOptions): Selection {
     empty: tests.length === 0,
     matches: (item) => tests.every((test) => test(item)),
     name: name === "" ? undefined : name,
-    namespace: namespaceOf(target, exactly("metadata.namespace")),
+    namespace: namespaceOf(request, exactly("metadata.namespace")),
     id: JSON.stringify([options.labelSelector, options.fieldSelector, ownName]),
     trigger: exact && {
       field: exact.field,
@@ -83,8 +83,8 @@ export function selectionOf(target: Target, options: ListOptions): Selection {
 }
 
 /** Narrows only lists over all namespaces; a name with a slash is no part of a key. */
-function namespaceOf(target: Target, namespace: string | undefined): string | undefined {
-  if (target.namespace !== "" || target.resource.kind.scope === "Cluster") return undefined;
+function namespaceOf(request: ResourceRequest, namespace: string | undefined): string | undefined {
+  if (request.namespace !== "" || request.resource.kind.scope === "Cluster") return undefined;
   return namespace === undefined || namespace === "" || namespace.includes("/")
     ? undefined
     : namespace;

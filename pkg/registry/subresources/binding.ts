@@ -3,8 +3,8 @@ import { badRequest, conflict, plainFailure, problemText, type Resource } from "
 import { Problems } from "#schema";
 import { writeOptionsAsked } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
-import type { Body, Target, WriteAnswer, WriteOptions } from "../contract.ts";
-import { type Environment, hookContext } from "../context.ts";
+import type { Body, ResourceRequest, WriteResponse, WriteOptions } from "../contract.ts";
+import { type RegistryContext, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
 import { admitAll } from "../write/pipeline.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
@@ -20,54 +20,54 @@ const assignment = { group: "", plural: "pods/binding" };
  * adds the annotations of the binding to it.
  */
 export async function bind(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
-): Promise<WriteAnswer> {
-  const bindings = coreResource(environment, "bindings");
-  const decoded = decodeBody(environment, { ...target, resource: bindings }, body, options);
+): Promise<WriteResponse> {
+  const bindings = coreResource(registry, "bindings");
+  const decoded = decodeBody(registry, { ...request, resource: bindings }, body, options);
   const { object: binding, warnings } = decoded;
   const { metadata } = binding;
-  matchNamespace(target, metadata);
+  matchNamespace(request, metadata);
   const name: string = metadata.name ?? "";
-  if (target.subresource !== "" && name !== target.name) {
+  if (request.subresource !== "" && name !== request.name) {
     throw badRequest("name in URL does not match name in Binding object");
   }
-  checkBinding(environment, target, { binding, kind: bindings.kind });
+  checkBinding(registry, request, { binding, kind: bindings.kind });
   const { dryRun } = options;
   const asked = writeOptionsAsked("CreateOptions", options);
-  const written = { target, dryRun, object: binding, old: undefined, options: asked };
+  const written = { request, dryRun, object: binding, old: undefined, options: asked };
   const attributes = { ...written, operation: "create", spoken: bindings } as const;
-  await admitAll(environment, attributes, warnings);
+  await admitAll(registry, attributes, warnings);
 
-  const pods = { ...target, resource: coreResource(environment, "pods"), name, subresource: "" };
-  await changeStored(environment, pods, {
+  const pods = { ...request, resource: coreResource(registry, "pods"), name, subresource: "" };
+  await changeStored(registry, pods, {
     check: (current) =>
-      checkPreconditions(environment, pods, {
+      checkPreconditions(registry, pods, {
         uid: metadata.uid || undefined,
         resourceVersion: metadata.resourceVersion || undefined,
         current,
       }),
-    change: (pod) => assign(environment, pod, binding),
+    change: (pod) => assign(registry, pod, binding),
     dryRun,
   });
-  return created(environment, warnings);
+  return created(registry, warnings);
 }
 
 /** Kubernetes does not say that the request is at fault. */
 function checkBinding(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { binding, kind }: { readonly binding: any; readonly kind: Resource["kind"] },
 ): void {
   const problems = new Problems();
-  kind.hooks.validate?.(binding, problems, hookContext(environment, target));
+  kind.hooks.validate?.(binding, problems, hookContext(registry, request));
   const texts = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
   if (texts.length === 0) return;
   throw plainFailure(texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`);
 }
 
-function assign({ clock }: Environment, pod: any, binding: any): void {
+function assign({ clock }: RegistryContext, pod: any, binding: any): void {
   const { metadata, spec } = pod;
   const { name } = metadata;
   const refuse = (why: string) => conflict(assignment, name, `pod ${name} ${why}`);
@@ -85,7 +85,7 @@ function assign({ clock }: Environment, pod: any, binding: any): void {
   setPodCondition(pod, { type: "PodScheduled", status: "True" }, clock.now());
 }
 
-function coreResource({ catalog }: Environment, plural: string): Resource {
+function coreResource({ catalog }: RegistryContext, plural: string): Resource {
   const resource = catalog.find("", "v1", plural);
   assert(resource !== undefined, `the catalog has ${plural}`);
   return resource;

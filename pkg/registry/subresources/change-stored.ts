@@ -1,8 +1,8 @@
 import { deepClone } from "#base";
 import { notFound } from "#meta";
 import type { Entry } from "#storage";
-import type { Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { untilAnswered } from "../write/write-conflict.ts";
 import { encodeStored, keyOf, setResourceVersion, StoredItem } from "../codec/stored.ts";
 
@@ -19,25 +19,25 @@ interface StoredChange {
  * they do. Answers what is there afterwards. Throws 404.
  */
 export async function changeStored(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { check, change, dryRun }: StoredChange,
 ): Promise<StoredItem> {
-  const { store } = environment;
-  const { life } = target;
-  const key = keyOf(target);
-  return untilAnswered(environment, { key, life }, async (entry) => {
-    if (entry === undefined) throw notFound(target.resource, target.name);
-    const current = new StoredItem(environment, target, entry);
+  const { store } = registry;
+  const { context } = request;
+  const key = keyOf(request);
+  return untilAnswered(registry, { key, context }, async (entry) => {
+    if (entry === undefined) throw notFound(request.resource, request.name);
+    const current = new StoredItem(registry, request, entry);
     check?.(current);
     const object = deepClone(current.object);
     change(object);
-    const value = encodeStored(environment, target.resource, object);
+    const value = encodeStored(registry, request.resource, object);
     const itemOf = (written: Pick<Entry, "key" | "value" | "modRevision">): StoredItem =>
-      new StoredItem(environment, target, written, { object });
+      new StoredItem(registry, request, written, { object });
     if (dryRun) return { answer: itemOf({ ...entry, value }) };
     if (Buffer.compare(value, entry.value) === 0) return { answer: current };
-    const outcome = await store.update(key, entry.modRevision, value, life);
+    const outcome = await store.update(key, entry.modRevision, value, context);
     if (!outcome.done) return outcome;
     setResourceVersion(object, outcome.entry.modRevision);
     return { answer: itemOf(outcome.entry) };

@@ -1,7 +1,7 @@
 import { request } from "node:https";
 import { methodNotSupported, notFound } from "#meta";
-import type { GetOptions, Item, ItemList, ListOptions, Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { GetOptions, Item, ItemList, ListOptions, ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { selectionOf } from "../read/selection.ts";
 import { encodeStored, StoredItem } from "../codec/stored.ts";
 
@@ -15,7 +15,7 @@ interface Health {
   readonly error?: string;
 }
 
-type Probe = (environment: Environment, signal: AbortSignal) => Promise<Health>;
+type Probe = (registry: RegistryContext, signal: AbortSignal) => Promise<Health>;
 
 const probes: Readonly<Record<string, Probe>> = {
   "controller-manager": (_environment, signal) => askLocally(10_257, signal),
@@ -32,29 +32,29 @@ const patience = 1_000;
 const resourceName = { group: "", plural: "componentstatus" };
 
 export async function getComponent(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   _options: GetOptions,
 ): Promise<Item> {
-  const { name } = target;
+  const { name } = request;
   if (!Object.hasOwn(probes, name)) throw notFound(resourceName, name);
-  return componentItem(environment, target, name);
+  return componentItem(registry, request, name);
 }
 
 export async function listComponents(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   options: ListOptions,
 ): Promise<ItemList> {
-  const selection = selectionOf(target, options);
+  const selection = selectionOf(request, options);
   const names = Object.keys(probes);
-  const all = await Promise.all(names.map((name) => componentItem(environment, target, name)));
+  const all = await Promise.all(names.map((name) => componentItem(registry, request, name)));
   const items = all.filter((item) => selection.matches(item));
   return { items: each(items), chunks: each([items]), revision: 0, next: undefined };
 }
 
 /** There is nothing that changes. */
-export function refuseWatch({ resource }: Target): void {
+export function refuseWatch({ resource }: ResourceRequest): void {
   if (resource.kind.rules.computed) throw methodNotSupported(resource, "watch");
 }
 
@@ -63,19 +63,19 @@ async function* each<T>(values: readonly T[]): AsyncGenerator<T> {
 }
 
 async function componentItem(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   name: string,
 ): Promise<StoredItem> {
-  const signal = AbortSignal.any([target.life.signal, AbortSignal.timeout(patience)]);
-  const health = await probes[name]!(environment, signal).catch((error: unknown): Health => ({
+  const signal = AbortSignal.any([request.context.signal, AbortSignal.timeout(patience)]);
+  const health = await probes[name]!(registry, signal).catch((error: unknown): Health => ({
     error: error instanceof Error ? error.message : String(error),
   }));
   const status = health.error === undefined ? "True" : "False";
   const object = { metadata: { name }, conditions: [{ type: "Healthy", status, ...health }] };
-  const value = encodeStored(environment, target.resource, object);
-  const entry = { key: `${target.resource.keyPrefix}${name}`, value, modRevision: 0 };
-  return new StoredItem(environment, target, entry, { object });
+  const value = encodeStored(registry, request.resource, object);
+  const entry = { key: `${request.resource.keyPrefix}${name}`, value, modRevision: 0 };
+  return new StoredItem(registry, request, entry, { object });
 }
 
 /** Components of this machine show certificates that nobody knows. */

@@ -10,8 +10,14 @@ import {
 import { parseJson, unwrapEnvelope } from "#schema";
 import { writeOptionsAsked } from "../admission/options.ts";
 import { decodeBody, type Decoded } from "../write/decode-body.ts";
-import type { Body, DeleteOptions, Target, WriteAnswer, WriteOptions } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type {
+  Body,
+  DeleteOptions,
+  ResourceRequest,
+  WriteResponse,
+  WriteOptions,
+} from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
 import { own as owned } from "../write/managed-fields.ts";
 import { admitAll, write } from "../write/pipeline.ts";
@@ -31,32 +37,32 @@ const attempts = 20;
  * allows. Answers 201, or 429 when the budget does not allow it now.
  */
 export async function evict(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
-): Promise<WriteAnswer> {
-  const resource = evictionResource(environment, body);
-  const decoded = decodeBody(environment, { ...target, resource }, body, options);
+): Promise<WriteResponse> {
+  const resource = evictionResource(registry, body);
+  const decoded = decodeBody(registry, { ...request, resource }, body, options);
   const { object: eviction, warnings } = decoded;
-  matchNamespace(target, eviction.metadata);
-  if (eviction.metadata.name !== target.name) {
+  matchNamespace(request, eviction.metadata);
+  if (eviction.metadata.name !== request.name) {
     throw badRequest("name in URL does not match name in Eviction object");
   }
   const dryRun = options.dryRun || (eviction.deleteOptions?.dryRun ?? []).includes("All");
   const asked = writeOptionsAsked("CreateOptions", options);
-  const written = { target, dryRun, object: eviction, old: undefined, options: asked };
+  const written = { request, dryRun, object: eviction, old: undefined, options: asked };
   const attributes = { ...written, operation: "create", spoken: resource } as const;
-  await admitAll(environment, attributes, warnings);
-  const pods = { ...target, subresource: "" };
-  await evictPod(environment, pods, deletionOf(eviction.deleteOptions, dryRun));
-  return created(environment, warnings);
+  await admitAll(registry, attributes, warnings);
+  const pods = { ...request, subresource: "" };
+  await evictPod(registry, pods, deletionOf(eviction.deleteOptions, dryRun));
+  return created(registry, warnings);
 }
 
 /** Clients of either version are understood, whatever they send. */
-function evictionResource(environment: Environment, body: Body): Resource {
+function evictionResource(registry: RegistryContext, body: Body): Resource {
   const old = "policy/v1beta1";
   const named = apiVersionOf(body);
-  return spokenResource(environment, named === old ? old : "policy/v1", "Eviction");
+  return spokenResource(registry, named === old ? old : "policy/v1", "Eviction");
 }
 
 /** As far as it can be told before decoding. */
@@ -82,15 +88,15 @@ function deletionOf(sent: any, dryRun: boolean): DeleteOptions {
 }
 
 async function evictPod(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   options: DeleteOptions,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const { object: pod } = await get(environment, target, { resourceVersion: "" });
-    if (!needsNoBudget(pod)) return evictWithBudget(environment, target, { pod, options });
+    const { object: pod } = await get(registry, request, { resourceVersion: "" });
+    if (!needsNoBudget(pod)) return evictWithBudget(registry, request, { pod, options });
     try {
-      return await markAndDelete(environment, target, pinned(options, pod));
+      return await markAndDelete(registry, request, pinned(options, pod));
     } catch (error) {
       const mayRetry = options.preconditions?.resourceVersion === undefined && isConflict(error);
       if (!mayRetry || isUidConflict(options, pod) || attempt === attempts) throw error;
@@ -109,42 +115,42 @@ function needsNoBudget({ metadata, status }: any): boolean {
 }
 
 async function evictWithBudget(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { pod, options }: { readonly pod: any; readonly options: DeleteOptions },
 ): Promise<void> {
-  const budgets = await budgetsOf(environment, target, pod);
+  const budgets = await budgetsOf(registry, request, pod);
   if (budgets.length > 1) throw multipleBudgets();
   const [budget] = budgets;
-  if (budget === undefined) return markAndDelete(environment, target, options);
+  if (budget === undefined) return markAndDelete(registry, request, options);
   if (!isReady(pod) && letsUnhealthyGo(budget.object)) {
     // The pod must still be unhealthy when it goes, that is, unchanged.
-    return markAndDelete(environment, target, pinned(options, pod)).catch((error: unknown) => {
+    return markAndDelete(registry, request, pinned(options, pod)).catch((error: unknown) => {
       const own = options.preconditions?.resourceVersion !== undefined;
       const isOurs = isConflict(error) && !own && !isUidConflict(options, pod);
       throw isOurs ? violation(budget.object.metadata.name, "busy") : error;
     });
   }
-  await takeDisruption(environment, target, { budget, dryRun: options.dryRun });
-  await markAndDelete(environment, target, options);
+  await takeDisruption(registry, request, { budget, dryRun: options.dryRun });
+  await markAndDelete(registry, request, options);
 }
 
 async function budgetsOf(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   pod: any,
 ): Promise<readonly StoredItem[]> {
   const labels = pod.metadata.labels ?? {};
   if (Object.keys(labels).length === 0) return [];
-  const budgets = { ...target, resource: budgetResource(environment), name: "" };
-  const { signal } = target.life;
-  const { entries } = await environment.store.list(collectionPrefix(budgets), { signal });
+  const budgets = { ...request, resource: budgetResource(registry), name: "" };
+  const { signal } = request.context;
+  const { entries } = await registry.store.list(collectionPrefix(budgets), { signal });
   return entries
-    .map((entry) => new StoredItem(environment, budgets, entry))
+    .map((entry) => new StoredItem(registry, budgets, entry))
     .filter(({ object }) => selectorFromLabelSelector(object.spec.selector).matches(labels));
 }
 
-function budgetResource({ catalog }: Environment): Resource {
+function budgetResource({ catalog }: RegistryContext): Resource {
   const resource = catalog.find("policy", "v1", "poddisruptionbudgets");
   assert(resource !== undefined, "the catalog has disruption budgets");
   return resource;
@@ -160,27 +166,27 @@ function letsUnhealthyGo({ spec, status }: any): boolean {
 }
 
 async function takeDisruption(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { budget, dryRun }: { readonly budget: StoredItem; readonly dryRun: boolean },
 ): Promise<void> {
   const { name } = budget.object.metadata;
-  const signal = AbortSignal.any([target.life.signal, AbortSignal.timeout(budgetTimeoutMs)]);
+  const signal = AbortSignal.any([request.context.signal, AbortSignal.timeout(budgetTimeoutMs)]);
   const { resource } = budget;
   const own = { resource, name, subresource: "status", userAgent: "kube-apiserver" };
-  const budgets: Target = { ...target, ...own, life: { signal } };
-  const now = environment.clock.now();
+  const budgets: ResourceRequest = { ...request, ...own, context: { signal } };
+  const now = registry.clock.now();
   const change = (current: StoredItem | undefined): Decoded => {
     if (current === undefined) throw notFound(resource, name);
     const object = deepClone(current.object);
-    takeFrom(object, target.name, now);
-    owned(environment, budgets, { object, old: current.object, fieldManager: "" });
+    takeFrom(object, request.name, now);
+    owned(registry, budgets, { object, old: current.object, fieldManager: "" });
     return { object, warnings: [] };
   };
   try {
-    await write(environment, budgets, { change, uid: undefined, dryRun });
+    await write(registry, budgets, { change, uid: undefined, dryRun });
   } catch (error) {
-    if (!signal.aborted || target.life.signal.aborted) throw error;
+    if (!signal.aborted || request.context.signal.aborted) throw error;
     const text = `couldn't update PodDisruptionBudget ${JSON.stringify(name)} due to conflicts`;
     throw timeout(text, 10);
   }
@@ -190,24 +196,24 @@ const budgetTimeoutMs = 20_000;
 
 /** Notes on the pod why it goes, then deletes it; deletions as such have been admitted. */
 async function markAndDelete(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   options: DeleteOptions,
 ): Promise<void> {
-  const { clock } = environment;
+  const { clock } = registry;
   const why = {
     type: "DisruptionTarget",
     status: "True",
     reason: "EvictionByEvictionAPI",
     message: "Eviction API: evicting",
   };
-  const marked = await changeStored(environment, target, {
-    check: (current) => checkDeletePreconditions(target, current, options),
+  const marked = await changeStored(registry, request, {
+    check: (current) => checkDeletePreconditions(request, current, options),
     change: (pod) => setPodCondition(pod, why, clock.now()),
     dryRun: options.dryRun,
   });
   const then = options.preconditions?.resourceVersion ? pinned(options, marked.object) : options;
-  await remove({ ...environment, mutating: [], validating: [] }, target, then);
+  await remove({ ...registry, mutating: [], validating: [] }, request, then);
 }
 
 /** Only the pod as it was seen. */

@@ -1,5 +1,5 @@
 /** subresources: those that are more than a part of their object. */
-import type { Target } from "../contract.ts";
+import type { ResourceRequest } from "../contract.ts";
 import { bind } from "./binding.ts";
 import { getComponent, listComponents } from "./component-status.ts";
 import { evict } from "./eviction.ts";
@@ -14,11 +14,11 @@ const byName: Readonly<Record<string, SpecialVerbs>> = {
   "/pods/eviction": { create: evict },
 };
 
-export { asking } from "./question.ts";
+export { asking } from "./virtual-create.ts";
 export { refuseWatch } from "./component-status.ts";
 
 /** Undefined where the usual ones do. */
-export function specialVerbs({ resource, subresource }: Target): SpecialVerbs | undefined {
+export function specialVerbs({ resource, subresource }: ResourceRequest): SpecialVerbs | undefined {
   const { scale } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
   if (scale !== undefined) return scaleVerbs(scale);
   return byName[`${resource.keyPrefix}${subresource}`];

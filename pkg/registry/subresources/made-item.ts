@@ -1,7 +1,7 @@
 import { assert } from "#base";
 import type { Resource } from "#meta";
-import type { Item, WriteAnswer } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { Item, WriteResponse } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 
 const noBytes = new Uint8Array(0);
 
@@ -12,18 +12,18 @@ export function madeItem(resource: Resource, object: any, revision: number): Ite
 
 /** What subresources speak beside the kinds of the catalog. */
 export function spokenResource(
-  { spoken }: Environment,
+  { subresourceKinds }: RegistryContext,
   groupVersion: string,
   kind: string,
 ): Resource {
-  const resource = spoken.findKind(groupVersion, kind);
+  const resource = subresourceKinds.findKind(groupVersion, kind);
   assert(resource !== undefined, `${kind} is declared`);
   return resource;
 }
 
 /** 201 and a Status, for what is created but can never be read. */
-export function created(environment: Environment, warnings: readonly string[]): WriteAnswer {
-  const resource = spokenResource(environment, "v1", "Status");
+export function created(registry: RegistryContext, warnings: readonly string[]): WriteResponse {
+  const resource = spokenResource(registry, "v1", "Status");
   const object = { metadata: {}, status: "Success", code: 201 };
   return { item: madeItem(resource, object, 0), created: true, warnings };
 }

@@ -18,12 +18,12 @@ import type {
   GetOptions,
   Item,
   PatchOptions,
-  Target,
-  WriteAnswer,
+  ResourceRequest,
+  WriteResponse,
   WriteOptions,
 } from "../contract.ts";
 import { applied } from "../write/server-side-apply.ts";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { matchName, matchNamespace } from "../write/metadata.ts";
 import { own, setEntries } from "../write/managed-fields.ts";
 import { applyPatch } from "../write/patch.ts";
@@ -39,83 +39,81 @@ import type { SpecialVerbs } from "./special-verbs.ts";
  */
 export function scaleVerbs(access: ScaleAccess): SpecialVerbs {
   return {
-    get: (environment, target, options) => getScale(environment, target, { options, access }),
-    update: (environment, target, request) =>
-      updateScale(environment, target, { ...request, access }),
-    patch: (environment, target, request) =>
-      patchScale(environment, target, { ...request, access }),
+    get: (registry, request, options) => getScale(registry, request, { options, access }),
+    update: (registry, request, input) => updateScale(registry, request, { ...input, access }),
+    patch: (registry, request, input) => patchScale(registry, request, { ...input, access }),
   };
 }
 
 async function getScale(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { options, access }: { readonly options: GetOptions; readonly access: ScaleAccess },
 ): Promise<Item> {
-  const item = await get(environment, target, options);
+  const item = await get(registry, request, options);
   const missing = access.missing?.(item.object);
   if (missing !== undefined) throw internalError(missing);
-  return scaleItem(scaleResource(environment), item, access);
+  return scaleItem(scaleResource(registry), item, access);
 }
 
 async function updateScale(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options, access }: Request<WriteOptions>,
-): Promise<WriteAnswer> {
-  const resource = scaleResource(environment);
-  const decoded = decodeBody(environment, { ...target, resource }, body, options);
-  matchNamespace(target, decoded.object.metadata);
-  matchName(target, decoded.object.metadata);
+): Promise<WriteResponse> {
+  const resource = scaleResource(registry);
+  const decoded = decodeBody(registry, { ...request, resource }, body, options);
+  matchNamespace(request, decoded.object.metadata);
+  matchName(request, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
   const change = (current: StoredItem | undefined): Decoded => {
-    const there = existing(target, current);
-    const before = seenAsScale(environment, target, { there, access });
+    const there = existing(request, current);
+    const before = seenAsScale(registry, request, { there, access });
     const wanted = { object: deepClone(decoded.object), warnings: decoded.warnings };
     const { fieldManager } = options;
-    own(environment, { ...target, resource }, { object: wanted.object, old: before, fieldManager });
-    return scaled(environment, target, { there, wanted, access });
+    own(registry, { ...request, resource }, { object: wanted.object, old: before, fieldManager });
+    return scaled(registry, request, { there, wanted, access });
   };
-  const answer = await write(environment, target, { change, uid, dryRun: options.dryRun });
+  const answer = await write(registry, request, { change, uid, dryRun: options.dryRun });
   return { ...answer, item: scaleItem(resource, answer.item, access) };
 }
 
 async function patchScale(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options, access }: Request<PatchOptions>,
-): Promise<WriteAnswer> {
-  const resource = scaleResource(environment);
-  const spoken = { ...target, resource };
-  const patched = patching(environment, spoken, { body, options });
+): Promise<WriteResponse> {
+  const resource = scaleResource(registry);
+  const spoken = { ...request, resource };
+  const patched = patching(registry, spoken, { body, options });
   const change = (current: StoredItem | undefined): Decoded => {
-    const there = existing(target, current);
-    const before = seenAsScale(environment, target, { there, access });
+    const there = existing(request, current);
+    const before = seenAsScale(registry, request, { there, access });
     const wanted = patched(madeItem(resource, before, there.revision));
-    matchNamespace(target, wanted.object.metadata);
-    matchName(target, wanted.object.metadata);
-    return scaled(environment, target, { there, wanted, access });
+    matchNamespace(request, wanted.object.metadata);
+    matchName(request, wanted.object.metadata);
+    return scaled(registry, request, { there, wanted, access });
   };
   const { dryRun } = options;
-  const answer = await write(environment, target, { change, uid: undefined, dryRun });
+  const answer = await write(registry, request, { change, uid: undefined, dryRun });
   return { ...answer, item: scaleItem(resource, answer.item, access) };
 }
 
 /** The wanted Scale, with its owners, made from the Scale that is there. */
 function patching(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): (before: Item) => Decoded {
   if (options.patchType === "apply") {
-    const configured = applied(target, { body, options });
-    return (before) => configured(environment, before);
+    const configured = applied(request, { body, options });
+    return (before) => configured(registry, before);
   }
-  const patched = applyPatch(environment, target, { body, options });
+  const patched = applyPatch(registry, request, { body, options });
   const { fieldManager } = options;
   return (before) => {
     const wanted = patched(before);
-    own(environment, target, { object: wanted.object, old: before.object, fieldManager });
+    own(registry, request, { object: wanted.object, old: before.object, fieldManager });
     return wanted;
   };
 }
@@ -126,12 +124,12 @@ interface Request<O> {
   readonly access: ScaleAccess;
 }
 
-function scaleResource(environment: Environment): Resource {
-  return spokenResource(environment, "autoscaling/v1", "Scale");
+function scaleResource(registry: RegistryContext): Resource {
+  return spokenResource(registry, "autoscaling/v1", "Scale");
 }
 
-function existing(target: Target, current: StoredItem | undefined): StoredItem {
-  if (current === undefined) throw notFound(target.resource, target.name);
+function existing(request: ResourceRequest, current: StoredItem | undefined): StoredItem {
+  if (current === undefined) throw notFound(request.resource, request.name);
   return current;
 }
 
@@ -141,10 +139,14 @@ interface Seen {
 }
 
 /** What is there as a Scale, with the owners of the number of replicas. */
-function seenAsScale(environment: Environment, target: Target, { there, access }: Seen): any {
-  const scale = scaleItem(scaleResource(environment), there, access).object;
+function seenAsScale(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  { there, access }: Seen,
+): any {
+  const scale = scaleItem(scaleResource(registry), there, access).object;
   const entries = readably(() =>
-    scaleEntries(there.object.metadata.managedFields, replicasOf(environment, target, access)),
+    scaleEntries(there.object.metadata.managedFields, replicasOf(registry, request, access)),
   );
   setEntries(scale.metadata, entries);
   return scale;
@@ -152,8 +154,8 @@ function seenAsScale(environment: Environment, target: Target, { there, access }
 
 /** The object with the size that the Scale asks for; one without a version takes any. */
 function scaled(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { there, wanted, access }: Seen & { readonly wanted: Decoded },
 ): Decoded {
   const { metadata, spec } = wanted.object;
@@ -167,7 +169,7 @@ function scaled(
     parentEntries(
       object.metadata.managedFields,
       metadata.managedFields,
-      replicasOf(environment, target, access),
+      replicasOf(registry, request, access),
     ),
   );
   setEntries(object.metadata, entries);
@@ -175,10 +177,10 @@ function scaled(
   return { object, warnings: [...wanted.warnings] };
 }
 
-/** Where each version of the target's kind keeps its number of replicas. */
+/** Where each version of the request's kind keeps its number of replicas. */
 function replicasOf(
-  { catalog }: Environment,
-  { resource }: Target,
+  { catalog }: RegistryContext,
+  { resource }: ResourceRequest,
   { path = "spec.replicas" }: ScaleAccess,
 ): Replicas {
   const { group: usual, versions } = resource.kind;

@@ -5,33 +5,37 @@ import type {
   ItemList,
   ListOptions,
   PatchOptions,
-  Target,
-  WriteAnswer,
+  ResourceRequest,
+  WriteResponse,
   WriteOptions,
 } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 
 /** Verbs of a subresource that take the place of the usual ones. */
 export interface SpecialVerbs {
-  readonly get?: (environment: Environment, target: Target, options: GetOptions) => Promise<Item>;
+  readonly get?: (
+    registry: RegistryContext,
+    request: ResourceRequest,
+    options: GetOptions,
+  ) => Promise<Item>;
   readonly list?: (
-    environment: Environment,
-    target: Target,
+    registry: RegistryContext,
+    request: ResourceRequest,
     options: ListOptions,
   ) => Promise<ItemList>;
   readonly create?: (
-    environment: Environment,
-    target: Target,
-    request: { readonly body: Body; readonly options: WriteOptions },
-  ) => Promise<WriteAnswer>;
+    registry: RegistryContext,
+    request: ResourceRequest,
+    input: { readonly body: Body; readonly options: WriteOptions },
+  ) => Promise<WriteResponse>;
   readonly update?: (
-    environment: Environment,
-    target: Target,
-    request: { readonly body: Body; readonly options: WriteOptions },
-  ) => Promise<WriteAnswer>;
+    registry: RegistryContext,
+    request: ResourceRequest,
+    input: { readonly body: Body; readonly options: WriteOptions },
+  ) => Promise<WriteResponse>;
   readonly patch?: (
-    environment: Environment,
-    target: Target,
-    request: { readonly body: Body; readonly options: PatchOptions },
-  ) => Promise<WriteAnswer>;
+    registry: RegistryContext,
+    request: ResourceRequest,
+    input: { readonly body: Body; readonly options: PatchOptions },
+  ) => Promise<WriteResponse>;
 }

@@ -2,7 +2,7 @@ import { memoize } from "#base";
 import { expired, type Resource, type Status } from "#meta";
 import { type Change, type Collection, StoreFault, type Subscriber } from "#storage";
 import type { EventBatch, ItemEvent } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { selectedEvent } from "./events.ts";
 import type { CacheWatcher } from "./cache-watcher.ts";
 import { type WatcherSet, WatcherIndex } from "./watcher-set.ts";
@@ -30,14 +30,14 @@ interface Missed {
 }
 
 /** The audiences of an environment, by the key prefix of the resource. */
-const audiencesOf = memoize((_environment: Environment) => new Map<string, WatchDispatcher>());
+const audiencesOf = memoize((_environment: RegistryContext) => new Map<string, WatchDispatcher>());
 
 /** Everyone who watches the resource, in whatever version. */
-export function dispatcherFor(environment: Environment, { keyPrefix }: Resource): WatchDispatcher {
-  const audiences = audiencesOf(environment);
+export function dispatcherFor(registry: RegistryContext, { keyPrefix }: Resource): WatchDispatcher {
+  const audiences = audiencesOf(registry);
   let audience = audiences.get(keyPrefix);
   if (audience === undefined) {
-    audience = new WatchDispatcher(environment, environment.store.collection(keyPrefix));
+    audience = new WatchDispatcher(registry, registry.store.collection(keyPrefix));
     audiences.set(keyPrefix, audience);
   }
   return audience;
@@ -54,7 +54,7 @@ export function dispatcherFor(environment: Environment, { keyPrefix }: Resource)
  */
 export class WatchDispatcher implements Subscriber {
   readonly groups = new WatcherIndex();
-  readonly #environment: Environment;
+  readonly #environment: RegistryContext;
   readonly #collection: Collection;
   /** What the followers who wait have seen. */
   #cursor = 0;
@@ -65,8 +65,8 @@ export class WatchDispatcher implements Subscriber {
   readonly #bookmarked = new Set<CacheWatcher>();
   #ticking: AbortController | undefined;
 
-  constructor(environment: Environment, collection: Collection) {
-    this.#environment = environment;
+  constructor(registry: RegistryContext, collection: Collection) {
+    this.#environment = registry;
     this.#collection = collection;
   }
 

@@ -1,7 +1,7 @@
 import { expired, type Resource, type StatusError } from "#meta";
 import type { Change, Entry, StoreFault } from "#storage";
 import type { ObjectEvent } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { faultError } from "../codec/faults.ts";
 import type { Selection } from "../read/selection.ts";
 import { isReadable, StoredItem } from "../codec/stored.ts";
@@ -12,12 +12,12 @@ import { isReadable, StoredItem } from "../codec/stored.ts";
  * matters.
  */
 export function selectedEvent(
-  environment: Environment,
+  registry: RegistryContext,
   { resource, selection }: { readonly resource: Resource; readonly selection: Selection },
   change: Change,
 ): ObjectEvent | undefined {
   const { entry, previous, revision } = change;
-  const itemOf = (stored: Entry): StoredItem => StoredItem.shared(environment, resource, stored);
+  const itemOf = (stored: Entry): StoredItem => StoredItem.shared(registry, resource, stored);
   const matches = (stored: Entry | undefined): boolean =>
     stored !== undefined &&
     isReadable(stored) &&

@@ -1,8 +1,8 @@
 import { plainFailure, StatusError, tooLargeResourceVersion } from "#meta";
 import { StoreFault } from "#storage";
 import { dispatcherFor } from "./dispatcher.ts";
-import type { EventBatch, ItemEvent, Target, WatchOptions } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { EventBatch, ItemEvent, ResourceRequest, WatchOptions } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { endOf, selectedEvent } from "./events.ts";
 import { alone, type Bookmarks, CacheWatcher } from "./cache-watcher.ts";
 import { checkWatchOptions } from "../read/list-options.ts";
@@ -38,23 +38,23 @@ export async function* watch(
  * Kubernetes has it. Ends without an event at its timeout and when the target's signal aborts.
  */
 export function watchBatches(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   options: WatchOptions,
 ): AsyncIterableIterator<EventBatch> {
-  const selection = selectionOf(target, options);
-  checkWatchOptions(options, environment.catalog.domain);
+  const selection = selectionOf(request, options);
+  checkWatchOptions(options, registry.catalog.domain);
   const { resourceVersion } = options;
   const asked = resourceVersion === "" ? 0n : parseVersion(resourceVersion);
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
-  const namespace = selection.namespace ?? target.namespace;
-  const prefix = collectionPrefix({ ...target, namespace });
-  return new Watch({ environment, target, options, selection, prefix, asked });
+  const namespace = selection.namespace ?? request.namespace;
+  const prefix = collectionPrefix({ ...request, namespace });
+  return new Watch({ registry, request, options, selection, prefix, asked });
 }
 
 interface WatchParts {
-  readonly environment: Environment;
-  readonly target: Target;
+  readonly registry: RegistryContext;
+  readonly request: ResourceRequest;
   readonly options: WatchOptions;
   readonly selection: Selection;
   readonly prefix: string;
@@ -95,7 +95,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   readonly #end = (): void => {
     this.#life.abort();
-    this.#parts.target.life.signal.removeEventListener("abort", this.#end);
+    this.#parts.request.context.signal.removeEventListener("abort", this.#end);
     this.#stay();
     this.#follower?.end();
   };
@@ -118,33 +118,33 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   }
 
   #start(): void {
-    const { environment, target, options } = this.#parts;
-    const { clock, identities } = environment;
+    const { registry, request, options } = this.#parts;
+    const { clock, identities } = registry;
     const seconds = options.timeoutSeconds || defaultTimeoutSeconds * (1 + identities.chance());
     const milliseconds = Math.min(seconds * 1000, longestTimer);
     this.#deadline = clock.monotonic() + milliseconds;
     // The sleep fails only when the watch is over before.
     clock.sleep(milliseconds, this.#life.signal).then(this.#end, () => undefined);
-    this.#stay = environment.catalog.whenGone(target.resource, this.#end);
-    if (target.life.signal.aborted || !isServed(environment, target)) this.#end();
-    else target.life.signal.addEventListener("abort", this.#end, { once: true });
+    this.#stay = registry.catalog.whenGone(request.resource, this.#end);
+    if (request.context.signal.aborted || !isServed(registry, request)) this.#end();
+    else request.context.signal.addEventListener("abort", this.#end, { once: true });
     this.#past = this.#pastOf();
   }
 
   #follow(position: number): void {
-    const { environment, target, options, selection, prefix } = this.#parts;
-    const audience = dispatcherFor(environment, target.resource);
-    const group = audience.groups.find(target.resource, prefix, selection);
+    const { registry, request, options, selection, prefix } = this.#parts;
+    const audience = dispatcherFor(registry, request.resource);
+    const group = audience.groups.find(request.resource, prefix, selection);
     const bookmarks = options.allowBookmarks ? bookmarksUntil(this.#deadline) : undefined;
-    const now = environment.clock.monotonic();
+    const now = registry.clock.monotonic();
     this.#follower = new CacheWatcher(audience, { group, position, bookmarks }, now);
   }
 
   /** What was there at the start or happened up to now; answers how far it came. */
   async *#pastOf(): AsyncGenerator<EventBatch, number, undefined> {
-    const { environment, target, options, asked } = this.#parts;
+    const { registry, request, options, asked } = this.#parts;
     const { signal } = this.#life;
-    const collection = environment.store.collection(target.resource.keyPrefix);
+    const collection = registry.store.collection(request.resource.keyPrefix);
     await collection.filled(signal);
     const { sendInitialEvents, allowBookmarks, resourceVersion } = options;
     if (sendInitialEvents ?? asked === 0n) {
@@ -163,11 +163,11 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   /** Everything selected, as of one revision, which is returned. */
   async *#initialEvents(): AsyncGenerator<EventBatch, number, undefined> {
-    const { environment, target, options, selection, prefix, asked } = this.#parts;
+    const { registry, request, options, selection, prefix, asked } = this.#parts;
     const { signal } = this.#life;
-    const { resource } = target;
+    const { resource } = request;
     const any = options.resourceVersion !== "" && asked === 0n;
-    const collection = environment.store.collection(resource.keyPrefix);
+    const collection = registry.store.collection(resource.keyPrefix);
     const snapshot = await collection.newest(any ? { signal, atLeast: 0 } : { signal });
     const { revision } = snapshot;
     if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
@@ -175,7 +175,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     for (;;) {
       const { runs, remaining } = await snapshot.page(prefix, { limit: chunk, after, signal });
       const entries = runs.flat();
-      const items = entries.map((entry) => StoredItem.shared(environment, resource, entry));
+      const items = entries.map((entry) => StoredItem.shared(registry, resource, entry));
       const events = items
         .filter((item) => selection.empty || selection.matches(item))
         .map((item): ItemEvent => ({ type: "ADDED", item }));
@@ -187,10 +187,10 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   /** What happened after `asked` and before the past that the cache knows. */
   async *#history(asked: number): AsyncGenerator<EventBatch, number, undefined> {
-    const { environment, target, selection, prefix } = this.#parts;
+    const { registry, request, selection, prefix } = this.#parts;
     const { signal } = this.#life;
-    const { resource } = target;
-    const collection = environment.store.collection(resource.keyPrefix);
+    const { resource } = request;
+    const collection = registry.store.collection(resource.keyPrefix);
     let position = asked;
     for (;;) {
       if (signal.aborted) return position;
@@ -198,7 +198,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
       if (position >= (collection.span?.from ?? Infinity)) return position;
       for await (const batch of collection.past(prefix, position + 1, signal)) {
         const events = batch.changes.flatMap((change) => {
-          return selectedEvent(environment, { resource, selection }, change) ?? [];
+          return selectedEvent(registry, { resource, selection }, change) ?? [];
         });
         position = batch.revision;
         if (events.length > 0) yield alone(events).value;
@@ -215,7 +215,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 }
 
 /** A custom resource may have gone since the request came. */
-function isServed({ catalog }: Environment, { resource }: Target): boolean {
+function isServed({ catalog }: RegistryContext, { resource }: ResourceRequest): boolean {
   return resource.kind.custom === undefined || catalog.serves(resource);
 }
 

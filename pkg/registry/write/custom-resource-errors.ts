@@ -7,8 +7,8 @@ import {
   tooManyRequests,
 } from "#meta";
 import { Path, Problems } from "#schema";
-import type { Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import type { TypeMeta } from "../codec/type-meta.ts";
 
 /** What the registry tells clients of custom resources in other words than of built-in kinds. */
@@ -52,13 +52,13 @@ export function nameIn(value: unknown): string {
  * Throws 429 once the definition has gone, or serves something else: what was checked against the
  * schema of before must not be written any more.
  */
-export function refuseOutdated({ catalog }: Environment, { resource }: Target): void {
+export function refuseOutdated({ catalog }: RegistryContext, { resource }: ResourceRequest): void {
   if (resource.kind.custom === undefined || catalog.serves(resource)) return;
   throw tooManyRequests("storage is (re)initializing");
 }
 
 /** Throws 405 while the definition of the resource is being removed. */
-export function refuseWhileTerminating({ resource }: Target): void {
+export function refuseWhileTerminating({ resource }: ResourceRequest): void {
   if (resource.kind.custom?.terminating !== true) return;
   const { status } = methodNotSupported(resource, "create");
   const message = "create not allowed while custom resource definition is terminating";

@@ -10,8 +10,8 @@ import {
   toJson,
   unwrapEnvelope,
 } from "#schema";
-import type { Body, Target, WriteOptions } from "../contract.ts";
-import { type Environment, hookContext } from "../context.ts";
+import type { Body, ResourceRequest, WriteOptions } from "../contract.ts";
+import { type RegistryContext, hookContext } from "../context.ts";
 import { noteCleared } from "./managed-fields.ts";
 import { checkCustomTypeMeta, nameIn } from "./custom-resource-errors.ts";
 import { cannotHandle, checkTypeMeta, jsonTypeMeta, type TypeMeta } from "../codec/type-meta.ts";
@@ -23,25 +23,25 @@ export interface Decoded {
 }
 
 /**
- * Reads a request body as an object of the target's kind in the version that the client speaks, and
+ * Reads a request body as an object of the request's kind in the version that the client speaks, and
  * brings it into the hub version. Throws 400 in the words of Kubernetes' decoders.
  */
 export function decodeBody(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   body: Body,
   options: WriteOptions,
 ): Decoded {
   const decoded =
     body.format === "protobuf"
-      ? decodeProtobuf(environment, target, body.bytes)
-      : decodeText(environment, target, { body, options });
-  noteSent(target, decoded.object);
+      ? decodeProtobuf(registry, request, body.bytes)
+      : decodeText(registry, request, { body, options });
+  noteSent(request, decoded.object);
   return decoded;
 }
 
 /** For the record: the object in the version that the client speaks. */
-function noteSent({ notes, resource }: Target, object: any): void {
+function noteSent({ notes, resource }: ResourceRequest, object: any): void {
   if (notes === undefined) return;
   const { struct, served, groupVersion, kind } = resource;
   const json = (): string => {
@@ -51,8 +51,12 @@ function noteSent({ notes, resource }: Target, object: any): void {
   notes.sent({ metadata: object.metadata, json });
 }
 
-function decodeProtobuf(environment: Environment, target: Target, bytes: Uint8Array): Decoded {
-  const { resource } = target;
+function decodeProtobuf(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  bytes: Uint8Array,
+): Decoded {
+  const { resource } = request;
   const envelope = unrecognized(resource, bytes, () => {
     if (bytes.length === 0) throw new DecodeFault("empty data");
     const found = unwrapEnvelope(bytes);
@@ -65,23 +69,23 @@ function decodeProtobuf(environment: Environment, target: Target, bytes: Uint8Ar
     return found;
   });
   const named = unrecognized(resource, bytes, () => completed(resource, envelope));
-  checkTypeMeta(environment, resource, named);
+  checkTypeMeta(registry, resource, named);
   const object = unhandled(resource, named, () => fromProtobuf(resource.struct, envelope.raw));
-  return { object: toHub(environment, target, object), warnings: [] };
+  return { object: toHub(registry, request, object), warnings: [] };
 }
 
 const envelopePrefixLength = 4;
 
 function decodeText(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Decoded {
-  const { resource } = target;
+  const { resource } = request;
   const { parsed, repeated } = unrecognized(resource, body.bytes, () => parseText(body));
   const value = parsed.value ?? {};
   const named = unrecognized(resource, body.bytes, () => namedIn(resource, value, body));
-  if (resource.kind.custom === undefined) checkTypeMeta(environment, resource, named);
+  if (resource.kind.custom === undefined) checkTypeMeta(registry, resource, named);
   else checkCustomTypeMeta(resource, named, nameIn(value));
   const unknown: string[] = [];
   const { literals = false } = parsed;
@@ -91,7 +95,7 @@ function decodeText(
   const problems = { repeated, unknown };
   if (options.fieldValidation === "Strict") refuseProblems(resource, named, problems);
   const warnings = options.fieldValidation === "Warn" ? warningsOf(problems) : [];
-  const hub = toHub(environment, target, object);
+  const hub = toHub(registry, request, object);
   noteCleared(value, hub);
   return { object: hub, warnings };
 }
@@ -146,11 +150,11 @@ function refuseProblems(resource: Resource, named: TypeMeta, problems: FieldProb
 }
 
 /** From the version that the client speaks into the hub version, defaulted. */
-export function toHub(environment: Environment, target: Target, object: any): any {
-  const { kind, served, struct } = target.resource;
+export function toHub(registry: RegistryContext, request: ResourceRequest, object: any): any {
+  const { kind, served, struct } = request.resource;
   applyDefaults(struct, object);
   const hub = served.convert === "hub" ? object : served.convert.up(object);
-  kind.hooks.default?.(hub, hookContext(environment, target));
+  kind.hooks.default?.(hub, hookContext(registry, request));
   return hub;
 }
 

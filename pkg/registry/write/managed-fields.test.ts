@@ -4,14 +4,14 @@ import { type JsonObject, seededRandom } from "#base";
 import type { Resource, StatusError } from "#meta";
 import { arbitrary } from "#schema";
 import { memoryBackend, objectStore, StoreFault } from "#storage";
-import type { PatchOptions, WriteAnswer } from "../contract.ts";
+import type { PatchOptions, WriteResponse } from "../contract.ts";
 import { own, ownedWrite, viewOf, zeroOf } from "./managed-fields.ts";
 import { jsonBody, refusal, testRegistry, type TestRegistry } from "../testing.ts";
 
 const maps = "v1/configmaps/ns";
 
 /** One line per entry: `Update test f:data{.,f:a}`, with the seconds of the test's minute. */
-function owners({ item }: Pick<WriteAnswer, "item">): readonly string[] {
+function owners({ item }: Pick<WriteResponse, "item">): readonly string[] {
   const entries: readonly any[] = item.object.metadata.managedFields ?? [];
   return entries.map(({ operation, manager, subresource, time, fieldsV1, apiVersion }) => {
     const where = subresource === undefined ? "" : `/${subresource}`;
@@ -35,7 +35,7 @@ function apply(
   manager: string,
   object: object,
   options: Partial<PatchOptions> = {},
-): Promise<WriteAnswer> {
+): Promise<WriteResponse> {
   const { metadata, ...rest } = object as { readonly metadata?: object };
   const document = {
     apiVersion: "v1",
@@ -159,7 +159,7 @@ describe("ownership", () => {
       fieldsType: "FieldsV1",
       fieldsV1: { "f:data": { "f:a": {}, "f:gone": {} } },
     };
-    const replace = (value: unknown): Promise<WriteAnswer> =>
+    const replace = (value: unknown): Promise<WriteResponse> =>
       api.patch(`${maps}/a`, { metadata: { managedFields: value } });
     const handed = ["Apply other 7 f:data{f:a,f:gone}"];
     assert.deepEqual(owners(await replace([entry])), handed);
@@ -218,8 +218,8 @@ describe("ownership", () => {
   });
 
   it("found for a creation is what comparing with nothing finds, for every kind", async () => {
-    const { catalog, target } = await testRegistry();
-    const environment = { catalog, timestamp: () => "2030-01-01T00:00:00Z" } as never;
+    const { catalog, request } = await testRegistry();
+    const registry = { catalog, timestamp: () => "2030-01-01T00:00:00Z" } as never;
     for (const resource of catalog.resources) {
       const { struct, groupVersion, kind } = resource;
       const random = seededRandom(`${groupVersion} ${kind.kind}`);
@@ -228,7 +228,7 @@ describe("ownership", () => {
         const object = arbitrary(struct, random) as JsonObject & { readonly metadata: object };
         const { managedFields: _entries, ...metadata } = object.metadata as any;
         const made = { ...object, metadata };
-        const write = ownedWrite(environment, { ...target(maps), resource }, "me");
+        const write = ownedWrite(registry, { ...request(maps), resource }, "me");
         const compared = entriesAfterUpdate(write, {
           live: () => zeroOf(struct),
           next: () => viewOf(asStored, made),
@@ -239,8 +239,8 @@ describe("ownership", () => {
         // Random lists may lack keys, and then nobody is to own anything.
         if (compared.length === 0) continue;
         own(
-          environment,
-          { ...target(maps), resource: asStored },
+          registry,
+          { ...request(maps), resource: asStored },
           {
             object: made,
             old: undefined,
@@ -323,7 +323,7 @@ describe("apply", () => {
     const send = (text: string): Promise<string> =>
       refusal(
         api.registry.patch(
-          api.target(`${maps}/a`),
+          api.request(`${maps}/a`),
           { bytes: Buffer.from(text), format: "yaml" },
           {
             dryRun: false,
@@ -361,7 +361,7 @@ describe("apply", () => {
     const api = await testRegistry();
     const random = seededRandom("again");
     const scaleTargetRef = { kind: "Deployment", name: "d", apiVersion: "apps/v1" };
-    const write = (version: string, manager: string, object: object): Promise<WriteAnswer> => {
+    const write = (version: string, manager: string, object: object): Promise<WriteResponse> => {
       const apiVersion = `autoscaling/${version}`;
       const document = { apiVersion, kind: "HorizontalPodAutoscaler", ...object };
       const options = { patchType: "apply", fieldManager: manager, force: true } as const;
@@ -404,7 +404,7 @@ describe("apply", () => {
     }));
     const start = process.cpuUsage().user;
     const answer = await api.registry.patch(
-      api.target(`${maps}/a`),
+      api.request(`${maps}/a`),
       jsonBody({ metadata: { managedFields }, data: { x: "2" } }),
       {
         dryRun: false,

@@ -15,9 +15,9 @@ import {
 } from "#fieldmanager";
 import { groupVersionOf, type KindVersion, type Resource, resolve } from "#meta";
 import { DecodeFault, fromJson, type StructType, toJson, toJsonValue } from "#schema";
-import type { Target, AdmissionAttributes } from "../contract.ts";
+import type { ResourceRequest, AdmissionAttributes } from "../contract.ts";
 import { dropEmpties } from "../codec/null-empty-collections.ts";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { scopeOf } from "./managed-fields-scope.ts";
 
 /**
@@ -29,23 +29,27 @@ import { scopeOf } from "./managed-fields-scope.ts";
 const lastApplied = "kubectl.{label}/last-applied-configuration";
 
 /** A write by `manager`, or if that is "" by the user agent. */
-export function ownedWrite(environment: Environment, target: Target, manager: string): OwnedWrite {
-  const { resource, subresource } = target;
+export function ownedWrite(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  manager: string,
+): OwnedWrite {
+  const { resource, subresource } = request;
   return {
-    versions: versionsOf(environment, resource),
+    versions: versionsOf(registry, resource),
     apiVersion: resource.groupVersion,
     kind: resource.kind.kind,
     scope: scopeOf(resource.kind, subresource),
-    manager: managerName(target, manager),
+    manager: managerName(request, manager),
     subresource,
-    now: environment.timestamp(),
+    now: registry.timestamp(),
     get annotation() {
-      return resolve(lastApplied, environment.catalog.domain);
+      return resolve(lastApplied, registry.catalog.domain);
     },
   };
 }
 
-function managerName({ userAgent }: Target, fieldManager: string): string {
+function managerName({ userAgent }: ResourceRequest, fieldManager: string): string {
   return fieldManager || printable(userAgent);
 }
 
@@ -58,35 +62,35 @@ interface Owning {
 }
 
 /** Gives the fields that a create, replace or patch changes to whoever asked for it. */
-export function own(environment: Environment, target: Target, owning: Owning): void {
+export function own(registry: RegistryContext, request: ResourceRequest, owning: Owning): void {
   const { object, old } = owning;
   const sent: Entries = object.metadata.managedFields;
   const entries =
     old === undefined && sent === undefined
-      ? entriesOfNew(environment, target, owning)
-      : entriesOfChanged(environment, target, { ...owning, sent });
+      ? entriesOfNew(registry, request, owning)
+      : entriesOfChanged(registry, request, { ...owning, sent });
   setEntries(object.metadata, entries);
 }
 
 /** By far the most frequent case, and so a way of its own. */
 function entriesOfNew(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { object, fieldManager }: Owning,
 ): NonNullable<Entries> {
-  const { resource, subresource } = target;
+  const { resource, subresource } = request;
   const scope = scopeOf(resource.kind, subresource);
   const { open } = resource.struct;
   if (subresource !== "" || !("ignored" in scope) || open !== undefined) {
-    return entriesOfChanged(environment, target, { object, old: undefined, fieldManager });
+    return entriesOfChanged(registry, request, { object, old: undefined, fieldManager });
   }
   const left = leftOut(scope.ignored);
   try {
     const fields = createdFields(resource.struct, servedObject(resource, object), left);
     const by = {
-      manager: managerName(target, fieldManager),
+      manager: managerName(request, fieldManager),
       apiVersion: resource.groupVersion,
-      now: environment.timestamp(),
+      now: registry.timestamp(),
     };
     return creationEntries(by, fields);
   } catch (fault) {
@@ -96,12 +100,12 @@ function entriesOfNew(
 }
 
 function entriesOfChanged(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { object, old, fieldManager, sent }: Owning & { readonly sent?: Entries },
 ): NonNullable<Entries> {
-  const { resource } = target;
-  return entriesAfterUpdate(ownedWrite(environment, target, fieldManager), {
+  const { resource } = request;
+  return entriesAfterUpdate(ownedWrite(registry, request, fieldManager), {
     live: () => (old === undefined ? zeroOf(resource.struct) : viewOf(resource, old)),
     next: () => viewOf(resource, object),
     creation: old === undefined,
@@ -156,14 +160,14 @@ function printable(userAgent: string): string {
   return name;
 }
 
-function versionsOf(environment: Environment, resource: Resource): Versions {
+function versionsOf(registry: RegistryContext, resource: Resource): Versions {
   const { groupVersion, struct, served } = resource;
   const find = (apiVersion: string): Pick<KindVersion, "struct" | "convert"> | undefined => {
     if (apiVersion === groupVersion) return { struct, convert: served.convert };
     if (apiVersion.split("/").length > 2) {
       throw new OwnershipFault(`unexpected GroupVersion string: ${apiVersion}`);
     }
-    const { domain } = environment.catalog;
+    const { domain } = registry.catalog;
     const { group: usual, versions } = resource.kind;
     // Versions of another group, as events have them, are those of another kind here.
     return versions.find(({ group = usual, version }) => {
@@ -180,8 +184,8 @@ function versionsOf(environment: Environment, resource: Resource): Versions {
       const [source, destination] = [find(from), find(to)];
       if (source === undefined || destination === undefined) return object;
       const typeMeta = { kind: resource.kind.kind, apiVersion: to };
-      if (environment.inVersion !== undefined) {
-        const asked = environment.inVersion({ ...object, ...typeMeta, apiVersion: from }, to);
+      if (registry.convertObject !== undefined) {
+        const asked = registry.convertObject({ ...object, ...typeMeta, apiVersion: from }, to);
         return toJsonValue(destination.struct, decode(destination.struct, asked), typeMeta);
       }
       const { struct: sourceStruct, convert: up } = source;

@@ -1,9 +1,9 @@
 import { type Clock, deepClone, deepEqual } from "#base";
 import { badRequest, type KindRules, type ObjectMeta, type Resource } from "#meta";
 import { toJson } from "#schema";
-import type { Target } from "../contract.ts";
+import type { ResourceRequest } from "../contract.ts";
 import { dropEmpties } from "../codec/null-empty-collections.ts";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 
 /** What the server alone sets in a new object; whatever the client sent there is forgotten. */
 export function wipeSystemFields(metadata: any): void {
@@ -15,10 +15,10 @@ export function wipeSystemFields(metadata: any): void {
 }
 
 /** Identity and birth of a new object. */
-export function fillSystemFields(environment: Environment, metadata: any): void {
+export function fillSystemFields(registry: RegistryContext, metadata: any): void {
   wipeSystemFields(metadata);
-  metadata.uid = environment.identities.uid();
-  metadata.creationTimestamp = environment.timestamp();
+  metadata.uid = registry.identities.uid();
+  metadata.creationTimestamp = registry.timestamp();
 }
 
 /** RFC 3339 in whole seconds, as Kubernetes writes metav1.Time. */
@@ -39,15 +39,15 @@ export function timestampsOf(clock: Clock): () => string {
 }
 
 /** Fills in the namespace of the path. Throws 400 where the object names another one. */
-export function matchNamespace(target: Target, metadata: any): void {
+export function matchNamespace(request: ResourceRequest, metadata: any): void {
   const named = metadata.namespace ?? "";
   // One without a namespace in the path has none, whatever it says.
-  if (target.resource.kind.scope === "Cluster") {
+  if (request.resource.kind.scope === "Cluster") {
     delete metadata.namespace;
     return;
   }
-  if (named === "" || named === target.namespace) {
-    metadata.namespace = target.namespace;
+  if (named === "" || named === request.namespace) {
+    metadata.namespace = request.namespace;
     return;
   }
   throw badRequest(
@@ -56,14 +56,14 @@ export function matchNamespace(target: Target, metadata: any): void {
 }
 
 /** Throws 400 unless the object has the name of the path. */
-export function matchName(target: Target, metadata: any): void {
+export function matchName(request: ResourceRequest, metadata: any): void {
   const named = metadata.name ?? "";
-  if (named === target.name) return;
+  if (named === request.name) return;
   throw badRequest(
     named === ""
-      ? `the name of the object (${target.name} based on URL) was undeterminable: ` +
+      ? `the name of the object (${request.name} based on URL) was undeterminable: ` +
           "name must be provided"
-      : `the name of the object (${named}) does not match the name on the URL (${target.name})`,
+      : `the name of the object (${named}) does not match the name on the URL (${request.name})`,
   );
 }
 

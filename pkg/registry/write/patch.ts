@@ -27,8 +27,8 @@ import {
   withWritten,
 } from "#schema";
 import { type Decoded, toHub } from "./decode-body.ts";
-import type { Body, Item, PatchOptions, Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { Body, Item, PatchOptions, ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { inConverterWords } from "../codec/converter-words.ts";
 import { checkSameKind } from "./custom-resource-errors.ts";
 import { jsonType } from "../codec/json-type.ts";
@@ -60,32 +60,35 @@ interface ParsedPatch {
  * is a 404 whatever the patch. Throws 400, 413, 415 and 422.
  */
 export function applyPatch(
-  environment: Environment,
-  target: Target,
-  request: PatchRequest,
+  registry: RegistryContext,
+  request: ResourceRequest,
+  input: PatchRequest,
 ): (current: Item) => Decoded {
   let parsed: ParsedPatch | undefined;
   return (current) => {
-    parsed ??= parsePatch(request);
-    const { kind, served, struct, groupVersion } = target.resource;
+    parsed ??= parsePatch(input);
+    const { kind, served, struct, groupVersion } = request.resource;
     const hub = current.object;
     const object = served.convert === "hub" ? hub : served.convert.down(hub);
     const typeMeta = { kind: kind.kind, apiVersion: groupVersion };
     const document = toJsonValue(struct, object, typeMeta);
-    const patched = { document: patchedDocument(target, { document, parsed, request }), parsed };
-    return decodePatched(environment, target, { ...patched, request });
+    const patched = { document: patchedDocument(request, { document, parsed, input }), parsed };
+    return decodePatched(registry, request, { ...patched, input });
   };
 }
 
 interface Application {
   readonly document: unknown;
   readonly parsed: ParsedPatch;
-  readonly request: PatchRequest;
+  readonly input: PatchRequest;
 }
 
 /** Pure patch functions neither change nor share the document. */
-function patchedDocument(target: Target, { document, parsed, request }: Application): unknown {
-  const { patchType } = request.options;
+function patchedDocument(
+  request: ResourceRequest,
+  { document, parsed, input }: Application,
+): unknown {
+  const { patchType } = input.options;
   try {
     switch (patchType) {
       case "json":
@@ -93,7 +96,7 @@ function patchedDocument(target: Target, { document, parsed, request }: Applicat
       case "merge":
         return mergePatch(document, parsed.value);
       case "strategic":
-        return strategicMergePatch(target.resource.struct, document, parsed.value as never);
+        return strategicMergePatch(request.resource.struct, document, parsed.value as never);
       default:
         throw genericFailure(415);
     }
@@ -117,17 +120,17 @@ function patchError({ code, message }: PatchFault): Error {
 }
 
 function decodePatched(
-  environment: Environment,
-  target: Target,
-  { document, parsed, request }: Application,
+  registry: RegistryContext,
+  request: ResourceRequest,
+  { document, parsed, input }: Application,
 ): Decoded {
-  const { resource } = target;
+  const { resource } = request;
   const unknown: string[] = [];
-  const isStrategic = request.options.patchType === "strategic";
+  const isStrategic = input.options.patchType === "strategic";
   const isCustom = resource.kind.custom !== undefined;
   const decode = (): any => {
     if (isCustom) unknown.push(...membersWithoutSchema(resource, document));
-    else if (!isStrategic) checkStillOfKind(target, document);
+    else if (!isStrategic) checkStillOfKind(request, document);
     const options = { root: true, unknown, literals: parsed.literals };
     return fromJson(resource.struct, document ?? {}, options);
   };
@@ -138,18 +141,18 @@ function decodePatched(
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
     const why = isStrategic ? inConverterWords(fault.message) : fault.message;
-    throw patchInvalid(shown(request, parsed, document), why);
+    throw patchInvalid(shown(input, parsed, document), why);
   }
-  const { fieldValidation } = request.options;
+  const { fieldValidation } = input.options;
   const fields = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   const problems = [...parsed.problems, ...fields];
   if (fieldValidation === "Strict" && problems.length > 0) {
     const why = `strict decoding error: ${problems.join(", ")}`;
-    throw patchInvalid(shown(request, parsed, document), why);
+    throw patchInvalid(shown(input, parsed, document), why);
   }
   const warnings = fieldValidation === "Warn" ? problems : [];
-  if (isCustom) checkCustomKind(target, document, warnings);
-  const hub = toHub(environment, target, object);
+  if (isCustom) checkCustomKind(request, document, warnings);
+  const hub = toHub(registry, request, object);
   noteCleared(document, hub);
   return { object: hub, warnings };
 }
@@ -158,7 +161,7 @@ function decodePatched(
  * A patch may repeat kind and apiVersion but not change them; a strategic one is merged into the
  * object itself, which has no say in what it is.
  */
-function checkStillOfKind({ resource }: Target, document: unknown): void {
+function checkStillOfKind({ resource }: ResourceRequest, document: unknown): void {
   if (typeof document !== "object" || document === null) return;
   const { kind, apiVersion } = document as Readonly<Record<string, unknown>>;
   const sameKind = kind === undefined || kind === resource.kind.kind;
@@ -179,9 +182,13 @@ function membersWithoutSchema(resource: Resource, document: unknown): readonly s
     .sort(compareUtf8);
 }
 
-function checkCustomKind(target: Target, document: unknown, warnings: readonly string[]): void {
+function checkCustomKind(
+  request: ResourceRequest,
+  document: unknown,
+  warnings: readonly string[],
+): void {
   try {
-    checkSameKind(target.resource, jsonTypeMeta(document), target.name);
+    checkSameKind(request.resource, jsonTypeMeta(document), request.name);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     throw new StatusError(error.status, error.headers, warnings);

@@ -1,4 +1,4 @@
-import { append, deepClone, turns } from "#base";
+import { append, deepClone, yieldEvery } from "#base";
 import {
   alreadyExists,
   alreadyExistsDeleting,
@@ -14,15 +14,15 @@ import { decodeBody, type Decoded } from "./decode-body.ts";
 import type {
   Body,
   PatchOptions,
-  Target,
-  WriteAnswer,
+  ResourceRequest,
+  WriteResponse,
   WriteOptions,
   AdmissionAttributes,
 } from "../contract.ts";
 import { applied } from "./server-side-apply.ts";
 import { refuseOutdated, refuseWhileTerminating } from "./custom-resource-errors.ts";
 import { dropEmpties } from "../codec/null-empty-collections.ts";
-import { type Environment, hookContext } from "../context.ts";
+import { type RegistryContext, hookContext } from "../context.ts";
 import { writeFitting } from "./size-fallback.ts";
 import { type Attempt, untilAnswered } from "./write-conflict.ts";
 import { isNamespace } from "../admission/namespace-lifecycle.ts";
@@ -68,29 +68,29 @@ const nameAttempts = 8;
 
 /** POST to a collection. */
 export async function create(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
-): Promise<WriteAnswer> {
+): Promise<WriteResponse> {
   const { dryRun, fieldManager } = options;
   for (let attempt = 1; ; attempt++) {
-    const turn = turns();
-    const decoded = decodeBody(environment, target, body, options);
-    await turn();
-    refuseWhileTerminating(target);
+    const pause = yieldEvery();
+    const decoded = decodeBody(registry, request, body, options);
+    await pause();
+    refuseWhileTerminating(request);
     const { object, warnings } = decoded;
     const isMadeUp = !object.metadata.name && Boolean(object.metadata.generateName);
     try {
       wipeSystemFields(object.metadata);
-      matchNamespace(target, object.metadata);
-      await inVersions(environment, target, (environment) =>
-        own(environment, target, { object, old: undefined, fieldManager }),
+      matchNamespace(request, object.metadata);
+      await inVersions(registry, request, (registry) =>
+        own(registry, request, { object, old: undefined, fieldManager }),
       );
-      await turn();
+      await pause();
       const creation = { dryRun, asked: options, object, warnings };
-      const answer = await attemptCreation(environment, target, creation);
+      const answer = await attemptCreation(registry, request, creation);
       if (answer !== undefined) return answer;
-      if (!isMadeUp || attempt === nameAttempts) throw await nameTaken(environment, target, object);
+      if (!isMadeUp || attempt === nameAttempts) throw await nameTaken(registry, request, object);
     } catch (error) {
       throw withWarnings(error, warnings);
     }
@@ -106,158 +106,162 @@ interface Creation extends Decoded {
 
 /** Undefined when the name is taken. Changes the object in place. */
 function attemptCreation(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   creation: Creation,
-): Promise<WriteAnswer | undefined> {
-  const attempt = async (hold: Hold): Promise<WriteAnswer | undefined> => {
-    await prepareCreation(environment, target, { hold, ...creation });
-    return storeNew(environment, target, creation);
+): Promise<WriteResponse | undefined> {
+  const attempt = async (hold: Hold): Promise<WriteResponse | undefined> => {
+    await prepareCreation(registry, request, { hold, ...creation });
+    return storeNew(registry, request, creation);
   };
-  const allocator = allocatorOf(environment, target);
+  const allocator = allocatorOf(registry, request);
   return holding(allocator, attempt, (answer) => answer !== undefined);
 }
 
 /** Everything between the decoded object and the store. Changes `object` in place. */
 async function prepareCreation(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { object, warnings, dryRun, asked, hold }: Creation & { readonly hold: Hold },
 ): Promise<void> {
-  const turn = turns();
-  const context = hookContext(environment, target, warnings);
-  const { kind } = target.resource;
+  const pause = yieldEvery();
+  const context = hookContext(registry, request, warnings);
+  const { kind } = request.resource;
   const options = asked && writeOptionsAsked("CreateOptions", asked);
   const operation = "create";
-  const attributes = { target, operation, dryRun, object, old: undefined, options } as const;
-  await mutate(environment, attributes, warnings);
-  matchPlace(target, object.metadata);
+  const attributes = { request, operation, dryRun, object, old: undefined, options } as const;
+  await mutate(registry, attributes, warnings);
+  matchPlace(request, object.metadata);
   dropRepeatedOwners(object.metadata, warnings);
 
   const { metadata } = object;
-  fillSystemFields(environment, metadata);
+  fillSystemFields(registry, metadata);
   if (!metadata.name && metadata.generateName) {
-    metadata.name = environment.identities.name(metadata.generateName);
+    metadata.name = registry.identities.name(metadata.generateName);
   }
   startGeneration(kind.rules, metadata);
   append(warnings, kind.hooks.earlyWarnings?.(object, context) ?? []);
   kind.hooks.prepareCreate?.(object, context);
   await hold.reserve(attributes);
 
-  await validateCreate(target.resource, object, context);
+  await validateCreate(request.resource, object, context);
   append(warnings, kind.hooks.warnings?.(object, undefined, context) ?? []);
-  await turn();
-  await runHandlers(environment.validating, attributes, warnings);
+  await pause();
+  await runHandlers(registry.validating, attributes, warnings);
 }
 
 /** Undefined when the name is taken. */
 async function storeNew(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { object, warnings, dryRun, applies = false }: Creation,
-): Promise<WriteAnswer | undefined> {
+): Promise<WriteResponse | undefined> {
   if (/^0*[1-9]\d*$/.test(object.metadata.resourceVersion ?? "")) {
     throw plainFailure("resourceVersion should not be set on objects to be created");
   }
   delete object.metadata.resourceVersion;
-  dropEmpties(target.resource.hub.struct, object);
-  const key = keyOf(target, object.metadata.name);
-  const { resource } = target;
+  dropEmpties(request.resource.hub.struct, object);
+  const key = keyOf(request, object.metadata.name);
+  const { resource } = request;
   if (dryRun) {
-    const value = encodeStored(environment, resource, object);
-    const { entry } = await environment.store.get(key, target.life);
+    const value = encodeStored(registry, resource, object);
+    const { entry } = await registry.store.get(key, request.context);
     if (entry !== undefined) return undefined;
-    const item = itemOf(environment, target, { entry: { key, value, modRevision: 0 }, object });
+    const item = itemOf(registry, request, { entry: { key, value, modRevision: 0 }, object });
     return { item, created: true, warnings };
   }
-  refuseWhileTerminating(target);
-  refuseOutdated(environment, target);
+  refuseWhileTerminating(request);
+  refuseOutdated(registry, request);
   const write = (value: Uint8Array): Promise<Entry | undefined> =>
-    environment.store.create(key, value, lifeOf(environment, target));
-  const written = await writeFitting(environment, resource, { object, applies, write });
+    registry.store.create(key, value, lifeOf(registry, request));
+  const written = await writeFitting(registry, resource, { object, applies, write });
   if (written === undefined) return undefined;
-  noteNamespace(environment, target, object);
-  return { item: itemOf(environment, target, { entry: written, object }), created: true, warnings };
+  noteNamespace(registry, request, object);
+  return { item: itemOf(registry, request, { entry: written, object }), created: true, warnings };
 }
 
-async function nameTaken(environment: Environment, target: Target, object: any): Promise<Error> {
+async function nameTaken(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  object: any,
+): Promise<Error> {
   const { name, generateName } = object.metadata;
-  if (generateName) return generatedNameTaken(target.resource, name);
-  const key = keyOf(target, name);
-  const { entry } = await environment.store.get(key, target.life);
-  if (entry === undefined || !isReadable(entry)) return alreadyExists(target.resource, name);
-  const { metadata } = new StoredItem(environment, target, entry).object;
+  if (generateName) return generatedNameTaken(request.resource, name);
+  const key = keyOf(request, name);
+  const { entry } = await registry.store.get(key, request.context);
+  if (entry === undefined || !isReadable(entry)) return alreadyExists(request.resource, name);
+  const { metadata } = new StoredItem(registry, request, entry).object;
   return metadata.deletionTimestamp
-    ? alreadyExistsDeleting(target.resource, name)
-    : alreadyExists(target.resource, name);
+    ? alreadyExistsDeleting(request.resource, name)
+    : alreadyExists(request.resource, name);
 }
 
 /** PUT to an object or a subresource; creates where the kind says so. */
 export async function update(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
-): Promise<WriteAnswer> {
-  const turn = turns();
-  const decoded = decodeBody(environment, target, body, options);
-  await turn();
-  matchNamespace(target, decoded.object.metadata);
-  matchName(target, decoded.object.metadata);
+): Promise<WriteResponse> {
+  const pause = yieldEvery();
+  const decoded = decodeBody(registry, request, body, options);
+  await pause();
+  matchNamespace(request, decoded.object.metadata);
+  matchName(request, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
   const { fieldManager } = options;
   const change = async (current: StoredItem | undefined): Promise<Decoded> => {
     // The path changes its object, and may be walked again.
     const object = deepClone(decoded.object);
-    await inVersions(environment, target, (environment) =>
-      own(environment, target, { object, old: current?.object, fieldManager }),
+    await inVersions(registry, request, (registry) =>
+      own(registry, request, { object, old: current?.object, fieldManager }),
     );
     return { object, warnings: [...decoded.warnings] };
   };
-  return write(environment, target, { change, uid, dryRun: options.dryRun, asked: options });
+  return write(registry, request, { change, uid, dryRun: options.dryRun, asked: options });
 }
 
 /** PATCH of an object or a subresource. */
 export async function patch(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
-): Promise<WriteAnswer> {
-  if (options.patchType === "apply") return apply(environment, target, { body, options });
-  const patched = applyPatch(environment, target, { body, options });
+): Promise<WriteResponse> {
+  if (options.patchType === "apply") return apply(registry, request, { body, options });
+  const patched = applyPatch(registry, request, { body, options });
   const { fieldManager } = options;
   const change = async (current: StoredItem | undefined): Promise<Decoded> => {
-    if (current === undefined) throw notFound(target.resource, target.name);
+    if (current === undefined) throw notFound(request.resource, request.name);
     const decoded = patched(current);
     const { object } = decoded;
-    await inVersions(environment, target, (environment) =>
-      own(environment, target, { object, old: current.object, fieldManager }),
+    await inVersions(registry, request, (registry) =>
+      own(registry, request, { object, old: current.object, fieldManager }),
     );
-    matchNamespace(target, object.metadata);
-    matchName(target, object.metadata);
+    matchNamespace(request, object.metadata);
+    matchName(request, object.metadata);
     return decoded;
   };
   const { dryRun } = options;
-  return write(environment, target, { change, uid: undefined, dryRun, asked: options });
+  return write(registry, request, { change, uid: undefined, dryRun, asked: options });
 }
 
 /** Server-side apply: a PATCH that may create, and merges by ownership. */
 function apply(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
-): Promise<WriteAnswer> {
+): Promise<WriteResponse> {
   const { dryRun } = options;
-  const configured = applied(target, { body, options });
+  const configured = applied(request, { body, options });
   const change = async (current: StoredItem | undefined): Promise<Decoded> => {
-    const decoded = await inVersions(environment, target, (environment) =>
-      configured(environment, current),
+    const decoded = await inVersions(registry, request, (registry) =>
+      configured(registry, current),
     );
-    matchNamespace(target, decoded.object.metadata);
-    matchName(target, decoded.object.metadata);
+    matchNamespace(request, decoded.object.metadata);
+    matchName(request, decoded.object.metadata);
     return decoded;
   };
   const wanted = { change, uid: undefined, dryRun, asked: options };
-  return write(environment, target, { applies: true, ...wanted });
+  return write(registry, request, { applies: true, ...wanted });
 }
 
 export interface Change {
@@ -274,41 +278,41 @@ export interface Change {
   readonly asked?: WriteOptions | undefined;
 }
 
-/** Changes the target's object, or one of its subresources, until nobody else is faster. */
+/** Changes the request's object, or one of its subresources, until nobody else is faster. */
 export async function write(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   change: Change,
-): Promise<WriteAnswer> {
-  const place = { key: keyOf(target), life: target.life };
-  return untilAnswered(environment, place, (entry) =>
+): Promise<WriteResponse> {
+  const place = { key: keyOf(request), context: request.context };
+  return untilAnswered(registry, place, (entry) =>
     entry === undefined
-      ? createByUpdate(environment, target, change)
-      : replace(environment, target, { entry, ...change }),
+      ? createByUpdate(registry, request, change)
+      : replace(registry, request, { entry, ...change }),
   );
 }
 
-type Outcome = Attempt<WriteAnswer>;
+type Outcome = Attempt<WriteResponse>;
 
 async function createByUpdate(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { change, uid, dryRun, asked, applies = false }: Change,
 ): Promise<Outcome> {
-  const { createOnUpdate } = target.resource.kind.rules;
-  if (!(createOnUpdate || applies) || target.subresource !== "") {
-    throw notFound(target.resource, target.name);
+  const { createOnUpdate } = request.resource.kind.rules;
+  if (!(createOnUpdate || applies) || request.subresource !== "") {
+    throw notFound(request.resource, request.name);
   }
-  checkPreconditions(environment, target, { uid, current: undefined });
+  checkPreconditions(registry, request, { uid, current: undefined });
   const creation = { dryRun, asked, applies, ...(await change(undefined)) };
   delete creation.object.metadata.resourceVersion;
   try {
-    const answer = await attemptCreation(environment, target, creation);
+    const answer = await attemptCreation(registry, request, creation);
     if (answer !== undefined) return { answer };
   } catch (error) {
     throw withWarnings(error, creation.warnings);
   }
-  const { entry } = await environment.store.get(keyOf(target), target.life);
+  const { entry } = await registry.store.get(keyOf(request), request.context);
   return { current: entry };
 }
 
@@ -317,20 +321,20 @@ interface Replacement extends Change {
 }
 
 async function replace(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { change, uid, dryRun, entry, asked, applies = false }: Replacement,
 ): Promise<Outcome> {
-  const current = new StoredItem(environment, target, entry);
+  const current = new StoredItem(registry, request, entry);
   const old = current.object;
-  checkPreconditions(environment, target, { uid, current });
+  checkPreconditions(registry, request, { uid, current });
   const decoded = await change(current);
   const attempt = async (hold: Hold): Promise<Outcome> => {
     const wanted = { dryRun, entry, asked, applies, ...decoded };
-    await prepareReplacement(environment, target, { old, hold, ...wanted });
-    return swap(environment, target, wanted);
+    await prepareReplacement(registry, request, { old, hold, ...wanted });
+    return swap(registry, request, wanted);
   };
-  const allocator = allocatorOf(environment, target);
+  const allocator = allocatorOf(registry, request);
   try {
     return await holding(allocator, attempt, (outcome) => "answer" in outcome);
   } catch (error) {
@@ -340,29 +344,29 @@ async function replace(
 
 /** Everything between the decoded object and the store. Changes `object` in place. */
 async function prepareReplacement(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   replacing: Swap & { readonly old: any; readonly hold: Hold },
 ): Promise<void> {
   const { object, old, warnings, dryRun, entry, hold, asked } = replacing;
-  const turn = turns();
-  const { resource } = target;
+  const pause = yieldEvery();
+  const { resource } = request;
   const { hooks } = resource.kind;
-  const context = hookContext(environment, target, warnings);
+  const context = hookContext(registry, request, warnings);
   const options = asked && writeOptionsAsked("UpdateOptions", asked);
   const attributes: AdmissionAttributes = {
-    target,
+    request,
     operation: "update",
     dryRun,
     object,
     old,
     options,
   };
-  await mutate(environment, attributes, warnings);
-  matchPlace(target, object.metadata);
+  await mutate(registry, attributes, warnings);
+  matchPlace(request, object.metadata);
   dropRepeatedOwners(object.metadata, warnings);
   keepTimes(resource, object, old);
-  checkVersion(target, object.metadata, entry.modRevision);
+  checkVersion(request, object.metadata, entry.modRevision);
 
   keepSystemFields(object.metadata, old.metadata);
   // Hooks take parts of the old object over; a copy keeps the two apart.
@@ -372,8 +376,8 @@ async function prepareReplacement(
 
   await validateUpdate(resource, object, { old, context });
   append(warnings, hooks.warnings?.(object, old, context) ?? []);
-  await turn();
-  await runHandlers(environment.validating, attributes, warnings);
+  await pause();
+  await runHandlers(registry.validating, attributes, warnings);
 }
 
 interface Swap extends Creation {
@@ -386,32 +390,32 @@ interface Swap extends Creation {
  * instead.
  */
 async function swap(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { object, warnings, dryRun, entry, applies = false }: Swap,
 ): Promise<Outcome> {
-  const { resource, life } = target;
+  const { resource, context } = request;
   const { key, modRevision } = entry;
   dropEmpties(resource.hub.struct, object);
-  const value = encodeStored(environment, resource, object);
+  const value = encodeStored(registry, resource, object);
   const answerWith = (written: Pick<Entry, "key" | "value" | "modRevision">): Outcome => {
-    const item = itemOf(environment, target, { entry: written, object });
+    const item = itemOf(registry, request, { entry: written, object });
     return { answer: { item, created: false, warnings } };
   };
   const goes = mayGo(resource, object);
   if (dryRun) return answerWith({ key, value, modRevision });
   const isFresh = entry.encryption?.stale !== true;
   if (!goes && isFresh && Buffer.compare(value, entry.value) === 0) return answerWith(entry);
-  refuseOutdated(environment, target);
-  const { store } = environment;
+  refuseOutdated(registry, request);
+  const { store } = registry;
   const write = (fitting: Uint8Array): Promise<WriteOutcome> =>
-    store.update(key, modRevision, fitting, lifeOf(environment, target));
+    store.update(key, modRevision, fitting, lifeOf(registry, request));
   const outcome = goes
-    ? await store.delete(key, modRevision, life)
-    : await writeFitting(environment, resource, { object, applies, write });
+    ? await store.delete(key, modRevision, context)
+    : await writeFitting(registry, resource, { object, applies, write });
   if (!outcome.done) return { current: outcome.current };
-  noteNamespace(environment, target, object);
-  if (goes) await releaseAll(environment, target, object);
+  noteNamespace(registry, request, object);
+  if (goes) await releaseAll(registry, request, object);
   return answerWith(goes ? { key, value, modRevision } : outcome.entry);
 }
 
@@ -424,55 +428,59 @@ function withWarnings(error: unknown, warnings: readonly string[]): unknown {
 
 /** All admission at once, for what is written in another way. */
 export async function admitAll(
-  environment: Environment,
+  registry: RegistryContext,
   attributes: AdmissionAttributes,
   warnings: string[],
 ): Promise<void> {
-  await mutate(environment, attributes, warnings);
-  await runHandlers(environment.validating, attributes, warnings);
+  await mutate(registry, attributes, warnings);
+  await runHandlers(registry.validating, attributes, warnings);
 }
 
 /** What admission made of an object must still be at home where it will be stored. */
-function matchPlace(target: Target, metadata: any): void {
-  matchNamespace(target, metadata);
-  if (target.name !== "") matchName(target, metadata);
+function matchPlace(request: ResourceRequest, metadata: any): void {
+  matchNamespace(request, metadata);
+  if (request.name !== "") matchName(request, metadata);
 }
 
 function mutate(
-  environment: Environment,
+  registry: RegistryContext,
   attributes: AdmissionAttributes,
   warnings: string[],
 ): Promise<void> | undefined {
   const owners = ownersOf(attributes);
-  return runHandlers(environment.mutating, attributes, warnings)?.then(() => {
+  return runHandlers(registry.mutating, attributes, warnings)?.then(() => {
     warnings.push(...restoreOwners(attributes, owners));
   });
 }
 
 function itemOf(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   written: { readonly entry: Pick<Entry, "key" | "value" | "modRevision">; readonly object: any },
 ): StoredItem {
   const { entry, object } = written;
   // What was stored in another version may come back as less than it was.
-  const { stored, kind } = target.resource;
+  const { stored, kind } = request.resource;
   if (stored.convert !== "hub" || kind.custom?.conversion !== undefined) {
-    return new StoredItem(environment, target, entry);
+    return new StoredItem(registry, request, entry);
   }
   setResourceVersion(object, entry.modRevision);
-  return new StoredItem(environment, target, entry, { object });
+  return new StoredItem(registry, request, entry, { object });
 }
 
 function lifeOf(
-  environment: Environment,
-  { resource, life }: Target,
+  registry: RegistryContext,
+  { resource, context }: ResourceRequest,
 ): { readonly signal: AbortSignal; readonly ttlSeconds?: number } {
   return resource.kind.rules.expires
-    ? { signal: life.signal, ttlSeconds: environment.eventTtlSeconds }
-    : life;
+    ? { signal: context.signal, ttlSeconds: registry.eventTtlSeconds }
+    : context;
 }
 
-function noteNamespace(environment: Environment, { resource }: Target, object: any): void {
-  if (isNamespace(resource)) environment.namespaces.forget(object.metadata.name);
+function noteNamespace(
+  registry: RegistryContext,
+  { resource }: ResourceRequest,
+  object: any,
+): void {
+  if (isNamespace(resource)) registry.namespaces.forget(object.metadata.name);
 }

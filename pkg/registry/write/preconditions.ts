@@ -1,7 +1,7 @@
 import { conflict, invalid, plainFailure } from "#meta";
 import { Path, Problems } from "#schema";
-import type { Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { keyOf, type StoredItem } from "../codec/stored.ts";
 
 /** A whole number without sign, as Go's ParseUint reads it; undefined for anything else. */
@@ -21,13 +21,13 @@ export function versionFault(text: string): string {
  * The version that the client changed must be the one that stands there; without a version the kind
  * decides. Throws 409, 422 or 500.
  */
-export function checkVersion(target: Target, metadata: any, current: number): void {
+export function checkVersion(request: ResourceRequest, metadata: any, current: number): void {
   const text: string = metadata.resourceVersion ?? "";
   const version = text === "" ? 0n : parseVersion(text);
   if (version === undefined) throw plainFailure(versionFault(text));
-  const { resource, name } = target;
+  const { resource, name } = request;
   if (version === 0n) {
-    if (!resource.kind.rules.unconditionalUpdate) throw versionMissing(target);
+    if (!resource.kind.rules.unconditionalUpdate) throw versionMissing(request);
   } else if (version !== BigInt(current)) {
     throw conflict(resource, name);
   }
@@ -35,7 +35,7 @@ export function checkVersion(target: Target, metadata: any, current: number): vo
 }
 
 /** Kubernetes names the resource here where it otherwise names the kind. */
-function versionMissing({ resource, name }: Target): Error {
+function versionMissing({ resource, name }: ResourceRequest): Error {
   const problems = new Problems();
   problems.invalid(Path.of("metadata.resourceVersion"), 0, "must be specified for an update");
   return invalid({ group: resource.group, kind: resource.plural }, name, problems);
@@ -51,8 +51,8 @@ interface Expected {
  * Throws 409 unless what is there (if anything) has the uid and version that the client expects.
  */
 export function checkPreconditions(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { uid, resourceVersion, current }: Expected,
 ): void {
   const metadata = current?.object.metadata;
@@ -63,11 +63,11 @@ export function checkPreconditions(
   const failed = expected.find(([, wanted, actual]) => wanted !== undefined && wanted !== actual);
   if (failed === undefined) return;
   const [what, wanted, actual] = failed;
-  const { resource, name } = target;
+  const { resource, name } = request;
   throw conflict(
     resource,
     name,
-    `StorageError: invalid object, Code: 4, Key: ${environment.storageRoot}${keyOf(target)}, ` +
+    `StorageError: invalid object, Code: 4, Key: ${registry.storageRoot}${keyOf(request)}, ` +
       "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " +
       `${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );

@@ -3,8 +3,8 @@ import { applyConfiguration, describeObject } from "#fieldmanager";
 import { badRequest, conflict, parseYaml, plainFailure, YamlFault } from "#meta";
 import { checkDepth, DecodeFault, fromJson, JsonFault, parseJson } from "#schema";
 import { type Decoded, toHub } from "./decode-body.ts";
-import type { Body, PatchOptions, Target } from "../contract.ts";
-import type { Environment } from "../context.ts";
+import type { Body, PatchOptions, ResourceRequest } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
 import { inConverterWords } from "../codec/converter-words.ts";
 import { jsonType } from "../codec/json-type.ts";
 import { ownedWrite, setEntries, viewOf, zeroOf } from "./managed-fields.ts";
@@ -22,14 +22,14 @@ interface ApplyRequest {
 
 /** The function from what is there to what the configuration makes of it. */
 export function applied(
-  target: Target,
+  request: ResourceRequest,
   { body, options }: ApplyRequest,
-): (environment: Environment, current: Pick<StoredItem, "object"> | undefined) => Decoded {
+): (registry: RegistryContext, current: Pick<StoredItem, "object"> | undefined) => Decoded {
   let parsed: Document | undefined;
-  return (environment, current) => {
+  return (registry, current) => {
     parsed ??= parseDocument(body);
     const { document, repeated } = parsed;
-    const object = applyTo(environment, target, { document, options, old: current?.object });
+    const object = applyTo(registry, request, { document, options, old: current?.object });
     if (options.fieldValidation === "Strict" && repeated.length > 0) {
       const lines = repeated.map((line) => `  ${line}`).join("\n");
       const why = `error converting YAML to JSON: yaml: unmarshal errors:\n${lines}`;
@@ -47,12 +47,12 @@ interface Application {
 }
 
 function applyTo(
-  environment: Environment,
-  target: Target,
+  registry: RegistryContext,
+  request: ResourceRequest,
   { document, options, old }: Application,
 ): any {
-  const { resource } = target;
-  const write = ownedWrite(environment, target, options.fieldManager);
+  const { resource } = request;
+  const write = ownedWrite(registry, request, options.fieldManager);
   const typeMeta = { apiVersion: resource.groupVersion, kind: resource.kind.kind };
   const zero = (): JsonObject => zeroOf(resource.struct);
   const live = { ...typeMeta, ...(old === undefined ? zero() : viewOf(resource, old)) };
@@ -67,12 +67,12 @@ function applyTo(
   const object =
     wanted === undefined
       ? deepClone(old)
-      : decode(environment, target, { wanted, named: describeObject(write, document) });
+      : decode(registry, request, { wanted, named: describeObject(write, document) });
   setEntries(object.metadata, applied.entries);
   const { uid } = object.metadata;
   if (old === undefined && uid) {
     const why = `uid mismatch: the provided object specified uid ${uid}, `;
-    throw conflict(resource, target.name, `${why}and no existing object was found`);
+    throw conflict(resource, request.name, `${why}and no existing object was found`);
   }
   return object;
 }
@@ -83,8 +83,12 @@ interface Wanted {
   readonly named: string;
 }
 
-function decode(environment: Environment, target: Target, { wanted, named }: Wanted): any {
-  const { struct } = target.resource;
+function decode(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  { wanted, named }: Wanted,
+): any {
+  const { struct } = request.resource;
   let object: any;
   try {
     object = fromJson(struct, wanted, { root: true, unpruned: true });
@@ -96,7 +100,7 @@ function decode(environment: Environment, target: Target, { wanted, named }: Wan
         `unable to convert unstructured object to ${kind}: ${converted(fault.message)}`,
     );
   }
-  return toHub(environment, target, object);
+  return toHub(registry, request, object);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Resource } from "#meta";
 import { StoreFault } from "#storage";
-import type { Environment } from "../context.ts";
+import type { RegistryContext } from "../context.ts";
 import { encodeStored } from "../codec/stored.ts";
 
 interface Fitting {
@@ -15,16 +15,16 @@ interface Fitting {
  * them is written without, rather than not at all.
  */
 export async function writeFitting<T>(
-  environment: Environment,
+  registry: RegistryContext,
   resource: Resource,
   { object, applies, write }: Fitting & { readonly write: (value: Uint8Array) => Promise<T> },
 ): Promise<T> {
   try {
-    return await write(encodeStored(environment, resource, object));
+    return await write(encodeStored(registry, resource, object));
   } catch (fault) {
     const isTooLarge = fault instanceof StoreFault && fault.detail.kind === "too-large";
     if (!isTooLarge || applies || object.metadata.managedFields === undefined) throw fault;
     delete object.metadata.managedFields;
-    return write(encodeStored(environment, resource, object));
+    return write(encodeStored(registry, resource, object));
   }
 }

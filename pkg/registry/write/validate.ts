@@ -1,4 +1,4 @@
-import { turns } from "#base";
+import { yieldEvery } from "#base";
 import {
   checkObjectMeta,
   checkObjectMetaUpdate,
@@ -58,8 +58,8 @@ function refuse(resource: Resource, object: any, problems: Problems): Promise<vo
 }
 
 async function refuseLater(resource: Resource, object: any, problems: Problems): Promise<void> {
-  const turn = turns();
-  for (const _look of problems.settle()) await turn();
+  const pause = yieldEvery();
+  for (const _look of problems.settle()) await pause();
   await refuse(resource, object, problems);
 }
 

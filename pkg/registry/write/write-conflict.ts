@@ -1,7 +1,7 @@
 import { type Clock, KeyedMutex } from "#base";
 import type { Entry } from "#storage";
-import type { Environment } from "../context.ts";
-import type { Target } from "../contract.ts";
+import type { RegistryContext } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
 
 /**
  * Concurrent writers of one object queue on its key: without the mutex each of n writers would
@@ -30,15 +30,15 @@ export interface Outdated {
 export type Attempt<T> = { readonly answer: T } | Outdated;
 
 /**
- * Attempts to change what stands under a key until nobody else is faster, or the target's signal
+ * Attempts to change what stands under a key until nobody else is faster, or the request's signal
  * aborts.
  */
 export async function untilAnswered<T>(
-  { store, mutex }: Pick<Environment, "store" | "mutex">,
-  { key, life }: Pick<Target, "life"> & { readonly key: string },
+  { store, mutex }: Pick<RegistryContext, "store" | "mutex">,
+  { key, context }: Pick<ResourceRequest, "context"> & { readonly key: string },
   attempt: (entry: Entry | undefined) => Promise<Attempt<T>>,
 ): Promise<T> {
-  const { signal } = life;
+  const { signal } = context;
   let release = mutex.isLocked(key) ? await mutex.acquire(key, signal) : undefined;
   try {
     let { entry } = await store.get(key, { signal });

@@ -3,7 +3,7 @@
  * asks, and shared by every catalog that serves the same kinds in it.
  */
 import { createHash } from "node:crypto";
-import { memoize, turns } from "#base";
+import { memoize, yieldEvery } from "#base";
 import {
   apiGroup,
   apiGroupList,
@@ -138,7 +138,7 @@ async function printed(
   dialect: Dialect,
   { paths, roots, title = "Kubernetes" }: Part,
 ): Promise<OpenApiDocument> {
-  const turn = turns();
+  const turn = yieldEvery();
   const named = new Map<string, Entry>();
   for (const source of paths) {
     for (const entry of source(dialect)) named.set(entry.name, entry);
@@ -160,7 +160,7 @@ function sorted(entries: readonly Entry[]): Entry[] {
 }
 
 async function hashOf(pieces: readonly Uint8Array[]): Promise<string> {
-  const turn = turns();
+  const turn = yieldEvery();
   const hash = createHash("sha512");
   for (const piece of pieces) {
     hash.update(piece);
@@ -173,7 +173,7 @@ async function encodedInSlices(
   dialect: Dialect,
   entries: DocumentEntries,
 ): Promise<readonly Uint8Array[]> {
-  const turn = turns();
+  const turn = yieldEvery();
   for (const entry of [...entries.paths, ...entries.schemas]) {
     entry.encode();
     await turn();

@@ -4,11 +4,11 @@ import type { AddressInfo } from "node:net";
 import { Catalog, domainOf } from "#meta";
 import { builtinKinds } from "#api";
 import { silentLogger } from "#base";
-import type { ConnectRequest, Destination, Registry, Target } from "#registry";
+import type { ConnectRequest, Destination, Registry, ResourceRequest } from "#registry";
 import { createServer, type KeelsonServer } from "../server.ts";
 
 interface Asked {
-  readonly target: Target;
+  readonly target: ResourceRequest;
   readonly request: ConnectRequest;
 }
 

@@ -10,7 +10,7 @@ import {
   serviceUnavailable,
   StatusError,
 } from "#meta";
-import type { Destination, Registry, Target } from "#registry";
+import type { Destination, Registry, ResourceRequest } from "#registry";
 import type { Query, RequestInfo, User } from "#request";
 import type { Shutdown } from "../transport/shutdown.ts";
 import { ClientGone, type Exchange, onlyReads } from "../transport/exchange.ts";
@@ -38,7 +38,7 @@ export interface StreamRequest {
 export async function runStream(parts: StreamParts, request: StreamRequest): Promise<void> {
   const { exchange, query, user, stream } = request;
   const { rawPath, rawQuery, prefix } = partsOf(request);
-  const target: Target = { ...stream, user, life: exchange, userAgent: "" };
+  const target: ResourceRequest = { ...stream, user, context: exchange, userAgent: "" };
   const to = await parts.registry.connect(target, { query, rawQuery, rawPath });
   if (to === undefined) return sendNoContent(exchange);
   if (to.use === "upgrade" && exchange.upgrade === undefined) {

@@ -1,5 +1,5 @@
 import { Router } from "@koa/router";
-import { turns } from "#base";
+import { yieldEvery } from "#base";
 import { type Catalog, genericFailure } from "#meta";
 import type { Query, RequestInfo } from "#request";
 import { sendResponse, sendText, gzipAbove, ResponseWriter } from "../response/response-writer.ts";
@@ -137,7 +137,7 @@ async function sendDocument(
     memory: responseBufferPoolOf(limits),
   });
   try {
-    const turn = turns();
+    const turn = yieldEvery();
     for (const piece of pieces) {
       await writer.write(piece);
       await turn();

@@ -1,4 +1,4 @@
-import { turns } from "#base";
+import { yieldEvery } from "#base";
 import { notAcceptableBecause, printYaml, type Resource } from "#meta";
 import { partialObjectMetadata } from "#api";
 import type { Item, ItemList } from "#registry";
@@ -219,7 +219,7 @@ async function writeProtobufList(
       ? itemMessage(item, view.messages)
       : toProtobuf(partialObjectMetadata, { metadata: metadataAlone(item) });
   const isWhole = view.as === undefined;
-  const turn = turns();
+  const turn = yieldEvery();
   const chunks: (readonly Item[])[] = [];
   let size = 0;
   for await (const items of list.chunks) {

@@ -2,14 +2,14 @@ import { withoutBearerProtocol } from "#authn";
 import { badRequest, type Catalog, type Domain, printYaml, StatusError } from "#meta";
 import type {
   Body,
-  DeleteAnswer,
+  DeleteResponse,
   DeleteOptions,
   Item,
   ItemList,
   PatchOptions,
   Registry,
-  Target,
-  WriteAnswer,
+  ResourceRequest,
+  WriteResponse,
 } from "#registry";
 import { type Awaitable, type Clock, CacheBudget, memoize } from "#base";
 import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
@@ -101,7 +101,7 @@ export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
 class VerbRun {
   private readonly domain: Domain;
   private readonly metaGroup: string;
-  private readonly target: Target;
+  private readonly target: ResourceRequest;
 
   constructor(
     private readonly parts: VerbParts,
@@ -117,7 +117,7 @@ class VerbRun {
       subresource: route.subresource,
       user,
       notes,
-      life: exchange,
+      context: exchange,
       userAgent: userAgentName(exchange.header("user-agent")),
     };
   }
@@ -363,7 +363,7 @@ class VerbRun {
     return all.length === 0 ? {} : { warning: warningHeaders(all) };
   }
 
-  private sendWritten(written: WriteAnswer, negotiated: Negotiated): Awaitable<void> {
+  private sendWritten(written: WriteResponse, negotiated: Negotiated): Awaitable<void> {
     const { created, warnings } = written;
     return this.sendItem(written.item, { status: created ? 201 : 200, negotiated, warnings });
   }
@@ -442,7 +442,7 @@ class WatchEnded extends Error {
   override readonly name = "WatchEnded";
 }
 
-function isPending(deleted: DeleteAnswer): boolean {
+function isPending(deleted: DeleteResponse): boolean {
   return "item" in deleted && deleted.pending;
 }
 

@@ -218,7 +218,7 @@ describe("admission", () => {
     const path = "certificates.k8s.io/v1/certificatesigningrequests//r/approval";
     const old = { metadata: { name: "r" }, spec: { signerName: "example.com/s" }, status: {} };
     const attributes = {
-      target: test.target(path),
+      request: test.request(path),
       operation: "update",
       dryRun: false,
       object: old,

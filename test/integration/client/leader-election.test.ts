@@ -77,7 +77,7 @@ describe("leader election", () => {
 
   function throughNetwork(one: Candidate): Client {
     const { signal } = new AbortController();
-    const who = { user: test.target("v1/namespaces").user, userAgent: one.name };
+    const who = { user: test.request("v1/namespaces").user, userAgent: one.name };
     const client = new RegistryClient({ ...test, ...who, signal });
     const fault = () => new ConnectionFault("no answer", false);
     const through = async <T>(work: () => Promise<T>): Promise<T> => {

@@ -15,8 +15,8 @@ import {
 /** What events are counted by, each with the name that its limit has in messages. */
 const keys: Readonly<Record<string, (attributes: AdmissionAttributes) => string>> = {
   Server: () => "",
-  Namespace: ({ target }) => target.namespace,
-  User: ({ target }) => target.user.name,
+  Namespace: ({ request }) => request.namespace,
+  User: ({ request }) => request.user.name,
   SourceAndObject: ({ object }) => {
     const { source = {}, involvedObject = {} } = object;
     const { kind, namespace, name, uid, apiVersion } = involvedObject;
@@ -71,10 +71,10 @@ function limitIn(value: unknown): EventLimit {
 export function eventRates(limits: readonly EventLimit[], clock: Clock): AdmissionHandler {
   const all = limits.map((limit) => new Limit(limit, clock));
   return async (attributes) => {
-    const { target, operation, dryRun } = attributes;
-    const { kind, plural } = target.resource;
+    const { request, operation, dryRun } = attributes;
+    const { kind, plural } = request.resource;
     // Events of another group are none to Kubernetes either.
-    const isEvent = plural === "events" && kind.group === "" && target.resource.group === "";
+    const isEvent = plural === "events" && kind.group === "" && request.resource.group === "";
     if (!isEvent || dryRun || !["create", "update"].includes(operation)) return [];
     const [refused] = all.filter((limit) => !limit.allows(attributes)).reverse();
     if (refused === undefined) return [];

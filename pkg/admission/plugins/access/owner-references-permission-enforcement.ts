@@ -24,8 +24,8 @@ interface Owner {
  */
 export function ownerPermissions(parts: OwnerPermissionParts): AdmissionHandler {
   return async (attributes) => {
-    const { target, operation, object, old } = attributes;
-    const isPodStatus = target.resource.keyPrefix === "/pods/" && target.subresource === "status";
+    const { request, operation, object, old } = attributes;
+    const isPodStatus = request.resource.keyPrefix === "/pods/" && request.subresource === "status";
     if (operation === "delete" || isPodStatus) return [];
     const [owners, before] = [ownersOf(object), ownersOf(old)];
     if (deepEqual(owners, before)) return [];
@@ -50,7 +50,7 @@ async function mayDelete(
   { authorizer }: OwnerPermissionParts,
   attributes: AdmissionAttributes,
 ): Promise<void> {
-  const { resource, namespace, name, subresource, user } = attributes.target;
+  const { resource, namespace, name, subresource, user } = attributes.request;
   const { group, version, plural } = resource;
   const asked = { group, version, namespace, resource: plural, subresource, name };
   const request = { ...anything, ...asked, verb: "delete" };
@@ -65,7 +65,7 @@ async function mayBlock(
   attributes: AdmissionAttributes,
   { apiVersion, kind, name }: Owner,
 ): Promise<void> {
-  const { namespace, user } = attributes.target;
+  const { namespace, user } = attributes.request;
   const owner = catalog.resources.find(
     (each) => each.groupVersion === apiVersion && each.kind.kind === kind,
   );

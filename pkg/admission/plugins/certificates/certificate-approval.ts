@@ -66,11 +66,11 @@ export function trustBundles(parts: SignerParts): AdmissionHandler {
   };
 }
 
-function isPart({ target, operation }: AdmissionAttributes, subresource: string): boolean {
-  const { resource } = target;
+function isPart({ request, operation }: AdmissionAttributes, subresource: string): boolean {
+  const { resource } = request;
   const isRequest = resource.plural === "certificatesigningrequests";
   const isOurs = isRequest && resource.kind.group === group;
-  return isOurs && target.subresource === subresource && operation === "update";
+  return isOurs && request.subresource === subresource && operation === "update";
 }
 
 function failures({ status }: any): readonly unknown[] {
@@ -93,7 +93,7 @@ async function checkSigner(
   attributes: AdmissionAttributes,
   { verb, signerName }: SignerUse,
 ): Promise<void> {
-  const { user } = attributes.target;
+  const { user } = attributes.request;
   // Whoever has the right for all signers of a domain has it for each.
   const names = [signerName, `${signerName.split("/", 1)[0]}/*`];
   for (const name of names) {

@@ -1,5 +1,5 @@
 import { ignoreConflict } from "#meta";
-import { type AdmissionHandler, bodyOf, plainWrite, serverTarget } from "#registry";
+import { type AdmissionHandler, bodyOf, plainWrite, loopbackRequest } from "#registry";
 import type { ObjectReaderOptions, ObjectReader } from "../../objects.ts";
 
 /** Makes the namespace that something is created in (NamespaceAutoProvision). */
@@ -7,15 +7,15 @@ export function provideNamespace(
   objects: ObjectReader,
   parts: ObjectReaderOptions,
 ): AdmissionHandler {
-  return async ({ target, operation, dryRun }) => {
-    const { namespace: name, life, resource } = target;
+  return async ({ request, operation, dryRun }) => {
+    const { namespace: name, context, resource } = request;
     const isNamespace = resource.keyPrefix === "/namespaces/";
     if (operation !== "create" || dryRun || name === "" || isNamespace) return [];
-    const found = await objects.find({ group: "", plural: "namespaces" }, name, life);
+    const found = await objects.find({ group: "", plural: "namespaces" }, name, context);
     const namespaces = parts.catalog.find("", "v1", "namespaces");
     if (found !== undefined || namespaces === undefined) return [];
     const body = bodyOf(namespaces, { metadata: { name } });
-    const at = serverTarget(namespaces, {}, life);
+    const at = loopbackRequest(namespaces, {}, context);
     await parts.registry().create(at, body, plainWrite).catch(ignoreConflict);
     return [];
   };

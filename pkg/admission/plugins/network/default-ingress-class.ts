@@ -10,11 +10,11 @@ export function defaultIngressClass(objects: ObjectReader, domain: Domain): Admi
   const old = resolve("{label}/ingress.class", domain);
   const mark = resolve("ingressclass.{label}/is-default-class", domain);
   return async (attributes) => {
-    const { target, object, operation } = attributes;
+    const { request, object, operation } = attributes;
     if (!isFor(attributes, group, "ingresses") || operation !== "create") return [];
     const { metadata, spec } = object;
     if (spec.ingressClassName !== undefined || annotation(metadata, old) !== undefined) return [];
-    const all = await objects.list({ group, plural: "ingressclasses" }, target.life);
+    const all = await objects.list({ group, plural: "ingressclasses" }, request.context);
     const found = defaultAmong(all, [mark]);
     if (found !== undefined) spec.ingressClassName = found.metadata.name;
     return [];

@@ -63,13 +63,13 @@ async function objection(text: string, { object, old, user }: Write = {}): Promi
   const objects = new ObjectReader(parts);
   const admit = nodeRestriction({ objects, domain: catalog.domain, authorizer, gates });
   const attributes = {
-    target: {
+    request: {
       resource: resource!,
       namespace,
       name,
       subresource,
       user: { name: user ?? "system:node:n1", uid: "", groups: ["system:nodes"], extra: new Map() },
-      life: new AbortController(),
+      context: new AbortController(),
       userAgent: "",
     },
     operation: operation as AdmissionAttributes["operation"],

@@ -29,14 +29,14 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
 
 export function nodeRestriction(parts: NodeRestrictionParts): AdmissionHandler {
   return (attributes) => {
-    const node = nodeNameOf(attributes.target.user);
+    const node = nodeNameOf(attributes.request.user);
     return node === undefined ? undefined : checked({ attributes, node, parts });
   };
 }
 
 async function checked(write: NodeWrite): Promise<readonly string[]> {
   const { attributes, node } = write;
-  const { resource, user } = attributes.target;
+  const { resource, user } = attributes.request;
   if (node === "") throw refuse(attributes, `could not determine node from user ${q(user.name)}`);
   await checks.get(`${resource.kind.group}/${resource.plural}`)?.(write);
   return [];
@@ -57,7 +57,7 @@ function shownOperation({ operation }: AdmissionAttributes): string {
 
 async function checkPods(write: NodeWrite): Promise<void> {
   const { attributes } = write;
-  switch (attributes.target.subresource) {
+  switch (attributes.request.subresource) {
     case "":
       return checkPod(write);
     case "status":
@@ -65,7 +65,7 @@ async function checkPods(write: NodeWrite): Promise<void> {
     case "eviction":
       return checkEviction(write);
     default: {
-      const which = `unexpected pod subresource ${q(attributes.target.subresource)}`;
+      const which = `unexpected pod subresource ${q(attributes.request.subresource)}`;
       throw refuse(attributes, `${which}, only 'status' and 'eviction' are allowed`);
     }
   }
@@ -104,7 +104,7 @@ async function checkOwner(
   { attributes, node, parts }: NodeWrite,
   only: (what: string) => Error,
 ): Promise<void> {
-  const { target, object } = attributes;
+  const { request, object } = attributes;
   const owners: readonly any[] = object.metadata.ownerReferences ?? [];
   if (owners.length > 1) throw only("with a single owner reference set to itself");
   const [owner] = owners;
@@ -115,7 +115,7 @@ async function checkOwner(
     const story = `node ${q(node)} must not set blockOwnerDeletion on an owner reference`;
     throw refuse(attributes, story);
   }
-  const own = await parts.objects.find({ group: "", plural: "nodes" }, node, target.life);
+  const own = await parts.objects.find({ group: "", plural: "nodes" }, node, request.context);
   if (own === undefined) throw notFound({ group: "", plural: "nodes" }, node);
   if (owner.uid === own.metadata.uid) return;
   const uids = `expected ${owner.uid} got ${own.metadata.uid}`;
@@ -173,8 +173,8 @@ function unexpected(attributes: AdmissionAttributes): Error {
 }
 
 async function checkEviction({ attributes, node, parts }: NodeWrite): Promise<void> {
-  const { namespace, name, life } = attributes.target;
-  const pod = await parts.objects.find({ group: "", plural: "pods", namespace }, name, life);
+  const { namespace, name, context } = attributes.request;
+  const pod = await parts.objects.find({ group: "", plural: "pods", namespace }, name, context);
   if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name);
   if (pod.spec.nodeName === node) return;
   const story = `node ${node} can only evict pods with spec.nodeName set to itself`;
@@ -182,8 +182,8 @@ async function checkEviction({ attributes, node, parts }: NodeWrite): Promise<vo
 }
 
 function checkNode({ attributes, node, parts }: NodeWrite): void {
-  const { target, object, old, operation } = attributes;
-  const name: string = target.name || (object?.metadata.name ?? "");
+  const { request, object, old, operation } = attributes;
+  const name: string = request.name || (object?.metadata.name ?? "");
   const mayNot = (what: string) => refuse(attributes, `node ${q(node)} is not allowed to ${what}`);
   if (name !== node) throw mayNot(`modify node ${q(name)}`);
   if (operation === "delete") return;
@@ -215,8 +215,8 @@ const claimStatus: ReadonlySet<string> = new Set([
 ]);
 
 function checkClaim({ attributes, node }: NodeWrite): void {
-  const { target, object, old, operation } = attributes;
-  if (target.subresource !== "status") throw refuse(attributes, "may only update PVC status");
+  const { request, object, old, operation } = attributes;
+  if (request.subresource !== "status") throw refuse(attributes, "may only update PVC status");
   if (operation !== "update") throw unexpected(attributes);
   if (deepEqual(withoutStatus(object), withoutStatus(old))) return;
   const fields = "status.capacity and status.conditions";
@@ -230,7 +230,7 @@ function withoutStatus({ metadata, status = {}, ...claim }: any): unknown {
 }
 
 function checkLease({ attributes, node }: NodeWrite): void {
-  if (attributes.target.namespace !== "kube-node-lease") {
+  if (attributes.request.namespace !== "kube-node-lease") {
     throw refuse(attributes, 'can only access leases in the "kube-node-lease" system namespace');
   }
   if (nameOf(attributes) === node) return;
@@ -244,8 +244,8 @@ function checkStorageNode({ attributes, node }: NodeWrite): void {
 }
 
 /** A path of a POST names no object. */
-function nameOf({ target, object }: AdmissionAttributes): string {
-  return target.name || (object?.metadata.name ?? "");
+function nameOf({ request, object }: AdmissionAttributes): string {
+  return request.name || (object?.metadata.name ?? "");
 }
 
 /** The owner of a slice cannot be changed, so updates need no look. */
@@ -276,15 +276,15 @@ function checkCertificate({ attributes, node, parts }: NodeWrite): void {
 
 /** Certificates of pods are asked for by the node that runs the pod. */
 async function checkPodCertificate({ attributes, node, parts }: NodeWrite): Promise<void> {
-  const { target, object, operation } = attributes;
+  const { request, object, operation } = attributes;
   if (operation !== "create") return;
   const { nodeName, podName, podUID, serviceAccountName } = object.spec;
   if (nodeName !== node) {
     const story = `PodCertificateRequest.Spec.NodeName=${q(nodeName)}, which is not the `;
     throw refuse(attributes, `${story}requesting node ${q(node)}`);
   }
-  const pods = { group: "", plural: "pods", namespace: target.namespace };
-  const pod = await parts.objects.find(pods, podName, target.life);
+  const pods = { group: "", plural: "pods", namespace: request.namespace };
+  const pod = await parts.objects.find(pods, podName, request.context);
   const { spec = {}, metadata = {} } = pod ?? {};
   const isOwn =
     spec.nodeName === node &&

@@ -1,6 +1,6 @@
 /** Tokens that nodes ask for on behalf of their pods. */
 import { goQuote, notFound, type StatusError } from "#meta";
-import type { RequestLife } from "#registry";
+import type { RequestContext } from "#registry";
 import type { RequestInfo } from "#request";
 import type { NodeRestrictionParts, NodeWrite } from "./node-write.ts";
 import { refuse } from "../../objects.ts";
@@ -8,31 +8,31 @@ import { refuse } from "../../objects.ts";
 /** A token for a node is bound to a pod that runs there, and for whom that pod wants it. */
 export async function checkNodeToken(write: NodeWrite): Promise<void> {
   const { attributes, parts } = write;
-  const { target, object, operation } = attributes;
-  if (operation !== "create" || target.subresource !== "token") return;
+  const { request, object, operation } = attributes;
+  if (operation !== "create" || request.subresource !== "token") return;
   const pod = await boundPod(write);
   if (!parts.gates("ServiceAccountNodeAudienceRestriction")) return;
   const audiences: readonly string[] = object.spec.audiences ?? [];
   if (audiences.length > 1) throw refuse(attributes, "node may only request 0 or 1 audiences");
   const [audience = ""] = audiences;
-  if (await wants(parts, pod, { audience, life: target.life })) return;
+  if (await wants(parts, pod, { audience, life: request.context })) return;
   if (await mayAskFor(write, audience)) return;
   const story =
     `audience ${goQuote(audience)} not found in pod spec volume, ` +
-    `${target.user.name} is not authorized to request tokens for this audience`;
+    `${request.user.name} is not authorized to request tokens for this audience`;
   throw refuse(attributes, story);
 }
 
 async function boundPod({ attributes, node, parts }: NodeWrite): Promise<any> {
-  const { target, object } = attributes;
+  const { request, object } = attributes;
   const forbid = (why: string): StatusError => refuse(attributes, why);
   const { apiVersion, kind, name, uid } = object.spec.boundObjectRef ?? {};
   if (apiVersion !== "v1" || kind !== "Pod" || !name) {
     throw forbid("node requested token not bound to a pod");
   }
   if (!uid) throw forbid("node requested token with a pod binding without a uid");
-  const where = { group: "", plural: "pods", namespace: target.namespace };
-  const pod = await parts.objects.find(where, name, target.life);
+  const where = { group: "", plural: "pods", namespace: request.namespace };
+  const pod = await parts.objects.find(where, name, request.context);
   if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name);
   if (pod.metadata.uid !== uid) {
     throw forbid(
@@ -49,7 +49,7 @@ async function boundPod({ attributes, node, parts }: NodeWrite): Promise<any> {
 interface Wanted {
   /** "" = that of the API itself. */
   readonly audience: string;
-  readonly life: RequestLife;
+  readonly life: RequestContext;
 }
 
 /** Whether a volume of the pod carries such a token, itself or for its driver. */
@@ -71,7 +71,7 @@ async function wants(parts: NodeRestrictionParts, pod: any, wanted: Wanted): Pro
 async function driverOf(
   { objects }: NodeRestrictionParts,
   { metadata }: any,
-  { volume, life }: { readonly volume: any; readonly life: RequestLife },
+  { volume, life }: { readonly volume: any; readonly life: RequestContext },
 ): Promise<string | undefined> {
   if (volume.csi) return volume.csi.driver;
   const claimed: string | undefined = volume.ephemeral
@@ -99,7 +99,7 @@ async function driverWants(
 
 /** The verb stands for the audience, which takes the place of a resource. */
 async function mayAskFor({ attributes, parts }: NodeWrite, audience: string): Promise<boolean> {
-  const { user, namespace, name } = attributes.target;
+  const { user, namespace, name } = attributes.request;
   const request: RequestInfo = {
     isResource: true,
     path: "",

@@ -71,8 +71,8 @@ export function hostAntiAffinity(domain: Domain): AdmissionHandler {
 /** Pods that ask for devices tolerate the taints that keep others off the nodes with them. */
 export function deviceTolerations(domain: Domain): AdmissionHandler {
   return async (attributes) => {
-    const { object: pod, operation, target } = attributes;
-    const isPod = target.resource.keyPrefix === "/pods/" && target.subresource === "";
+    const { object: pod, operation, request } = attributes;
+    const isPod = request.resource.keyPrefix === "/pods/" && request.subresource === "";
     if (!isPod || operation === "delete") return [];
     const asked = containersOf(pod).flatMap(({ resources }) =>
       Object.keys(resources?.requests ?? {}),

@@ -95,10 +95,10 @@ const timeoutMs = 30_000;
 export function imagePolicy(parts: ImagePolicyParts): AdmissionHandler {
   const reviews = new ImageReviews(parts);
   return async (attributes) => {
-    const { target, operation, object: pod } = attributes;
-    const isPod = target.resource.keyPrefix === "/pods/";
+    const { request, operation, object: pod } = attributes;
+    const isPod = request.resource.keyPrefix === "/pods/";
     const isWritten = operation === "create" || operation === "update";
-    const lists = containerLists[target.subresource];
+    const lists = containerLists[request.subresource];
     if (!isPod || !isWritten || lists === undefined) return [];
     const containers = lists.flatMap((list): readonly any[] => pod.spec[list] ?? []);
     const annotations = Object.entries<string>(pod.metadata.annotations ?? {});
@@ -107,7 +107,7 @@ export function imagePolicy(parts: ImagePolicyParts): AdmissionHandler {
     const spec = {
       containers: containers.map(({ image = "" }) => ({ image })),
       ...(own.length === 0 ? {} : { annotations: Object.fromEntries(own) }),
-      ...(target.namespace === "" ? {} : { namespace: target.namespace }),
+      ...(request.namespace === "" ? {} : { namespace: request.namespace }),
     };
     await reviews.judge(attributes, spec);
     return [];
@@ -133,12 +133,12 @@ class ImageReviews {
   }
 
   async judge(attributes: AdmissionAttributes, spec: object): Promise<void> {
-    const { notes, life } = attributes.target;
+    const { notes, context } = attributes.request;
     const key = (told: string): string =>
       resolve(`imagepolicywebhook.image-policy.{api}/${told}`, this.parts.domain);
     let verdict: Verdict;
     try {
-      verdict = await this.#ask(spec, life.signal);
+      verdict = await this.#ask(spec, context.signal);
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
       if (!this.parts.policy.allowsByDefault) throw refuse(attributes, error.message);

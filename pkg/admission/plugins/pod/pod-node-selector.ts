@@ -60,9 +60,9 @@ function isNewPod(attributes: AdmissionAttributes): boolean {
 /** The selector of the namespace, which does not contradict that of the pod. */
 async function agreed(parts: NodeSelectorParts, attributes: AdmissionAttributes): Promise<Labels> {
   const { objects, selectors } = parts;
-  const { target, object } = attributes;
+  const { request, object } = attributes;
   const key = "scheduler.alpha.{label}/node-selector";
-  const named = await objects.annotationOfNamespace(target, key);
+  const named = await objects.annotationOfNamespace(request, key);
   const wanted = labelsOf(named ?? selectors.get(usual) ?? "");
   const own: Labels = object.spec.nodeSelector ?? {};
   const disagree = Object.entries(wanted).some(
@@ -76,7 +76,7 @@ async function agreed(parts: NodeSelectorParts, attributes: AdmissionAttributes)
 }
 
 function refuseOthers({ selectors }: NodeSelectorParts, attributes: AdmissionAttributes): void {
-  const allowed = labelsOf(selectors.get(attributes.target.namespace) ?? "");
+  const allowed = labelsOf(selectors.get(attributes.request.namespace) ?? "");
   if (Object.keys(allowed).length === 0) return;
   const own: Labels = attributes.object.spec.nodeSelector ?? {};
   const isWithin = Object.entries(own).every(
@@ -86,8 +86,8 @@ function refuseOthers({ selectors }: NodeSelectorParts, attributes: AdmissionAtt
   throw refuse(attributes, "pod node label selector labels conflict with its namespace whitelist");
 }
 
-function refuse({ target, object }: AdmissionAttributes, why: string): Error {
-  return forbidden(target.resource, object.metadata.name ?? "", why);
+function refuse({ request, object }: AdmissionAttributes, why: string): Error {
+  return forbidden(request.resource, object.metadata.name ?? "", why);
 }
 
 /** `a=b,c=d`. @throws StatusError where it is nothing of the kind */

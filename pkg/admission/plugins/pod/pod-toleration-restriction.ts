@@ -88,11 +88,11 @@ async function usualOf(
 /** What an annotation of the namespace lists; undefined where it has none. */
 async function ofNamespace(
   { objects, domain }: PodTolerationParts,
-  { target }: AdmissionAttributes,
+  { request }: AdmissionAttributes,
   name: string,
 ): Promise<readonly Toleration[] | undefined> {
   const key = resolve(`scheduler.alpha.{label}/${name}`, domain);
-  const text = await objects.annotationOfNamespace(target, key);
+  const text = await objects.annotationOfNamespace(request, key);
   if (text === undefined) return undefined;
   if (text === "") return [];
   try {

@@ -1,4 +1,4 @@
-import type { AdmissionAttributes, AdmissionHandler, RequestLife } from "#registry";
+import type { AdmissionAttributes, AdmissionHandler, RequestContext } from "#registry";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
 
 /** Pods get the number that their priority class stands for. */
@@ -46,16 +46,16 @@ async function givePriority(objects: ObjectReader, attributes: AdmissionAttribut
 
 /** The class that the pod names, or the default one; undefined where there is no default. */
 async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<any> {
-  const { target, object } = attributes;
+  const { request, object } = attributes;
   const name: string = object.spec.priorityClassName ?? "";
-  if (name === "") return defaultClass(objects, target.life);
-  const found = await objects.find(classes, name, target.life);
+  if (name === "") return defaultClass(objects, request.context);
+  const found = await objects.find(classes, name, request.context);
   if (found !== undefined) return found;
   throw refuse(attributes, `no PriorityClass with name ${name} was found`);
 }
 
 /** Should there be several, the lowest counts. */
-async function defaultClass(objects: ObjectReader, life: RequestLife): Promise<any> {
+async function defaultClass(objects: ObjectReader, life: RequestContext): Promise<any> {
   const all = await objects.list(classes, life);
   const [lowest] = all
     .filter(({ globalDefault }) => globalDefault)
@@ -66,14 +66,14 @@ async function defaultClass(objects: ObjectReader, life: RequestLife): Promise<a
 /** One class at most is the default, and the built-in ones stay. */
 export function onePriorityDefault(objects: ObjectReader): AdmissionHandler {
   return async (attributes) => {
-    const { target, object, operation } = attributes;
+    const { request, object, operation } = attributes;
     if (!isFor(attributes, group, "priorityclasses")) return [];
     if (operation === "delete") {
-      if (!systemClasses.includes(target.name)) return [];
+      if (!systemClasses.includes(request.name)) return [];
       throw refuse(attributes, "this is a system priority class and cannot be deleted");
     }
     if (!object.globalDefault) return [];
-    const other = await defaultClass(objects, target.life);
+    const other = await defaultClass(objects, request.context);
     if (other === undefined) return [];
     const { name } = other.metadata;
     if (operation === "update" && name === object.metadata.name) return [];

@@ -39,10 +39,10 @@ export function runtimeOverhead(objects: ObjectReader): AdmissionHandler {
 }
 
 async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<any> {
-  const { target, object } = attributes;
+  const { request, object } = attributes;
   const name: string | undefined = object.spec.runtimeClassName;
   if (name === undefined) return undefined;
-  const found = await objects.find(classes, name, target.life);
+  const found = await objects.find(classes, name, request.context);
   if (found !== undefined) return found;
   throw refuse(attributes, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
 }

@@ -52,15 +52,15 @@ export function serviceAccountOfPods(parts: ServiceAccountParts): AdmissionHandl
 /** Once more when all others have had their say. */
 export function serviceAccountUse(parts: ServiceAccountParts): AdmissionHandler {
   return async (attributes) => {
-    const { target, operation } = attributes;
-    const debugs = target.resource.keyPrefix === "/pods/" && operation === "update";
-    const isDebug = debugs && target.subresource === "ephemeralcontainers";
+    const { request, operation } = attributes;
+    const debugs = request.resource.keyPrefix === "/pods/" && operation === "update";
+    const isDebug = debugs && request.subresource === "ephemeralcontainers";
     const isNew = isFor(attributes, "", "pods") && operation === "create";
     if (!isNew && !isDebug) return [];
     const pod = attributes.object;
     if (isMirror(parts.domain, pod)) return checkMirror(attributes);
     if (!pod.spec.serviceAccountName) {
-      const which = `${target.namespace}/${pod.metadata.name ?? ""}`;
+      const which = `${request.namespace}/${pod.metadata.name ?? ""}`;
       throw refuse(attributes, `no service account specified for pod ${which}`);
     }
     return checkUse(parts.domain, attributes, await accountOf(parts, attributes));
@@ -88,15 +88,15 @@ async function accountOf(
   { objects, sleep }: ServiceAccountParts,
   attributes: AdmissionAttributes,
 ): Promise<any> {
-  const { target, object } = attributes;
-  const { namespace, life } = target;
+  const { request, object } = attributes;
+  const { namespace, context } = request;
   const name: string = object.spec.serviceAccountName;
   const where = { group: "", plural: "serviceaccounts", namespace };
   for (let attempt = 1; ; attempt++) {
-    const account = await objects.find(where, name, life);
+    const account = await objects.find(where, name, context);
     if (account !== undefined) return account;
     if (name !== usualAccount || attempt === attempts) break;
-    await sleep(waitMs, life.signal);
+    await sleep(waitMs, context.signal);
   }
   const missing = `serviceaccount ${JSON.stringify(name)} not found`;
   throw refuse(attributes, `error looking up service account ${namespace}/${name}: ${missing}`);

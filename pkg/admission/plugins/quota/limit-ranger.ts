@@ -49,14 +49,17 @@ export function limitChecks(objects: ObjectReader): AdmissionHandler {
   };
 }
 
-function isResize({ target, operation }: AdmissionAttributes): boolean {
-  const { resource, subresource } = target;
+function isResize({ request, operation }: AdmissionAttributes): boolean {
+  const { resource, subresource } = request;
   return resource.keyPrefix === "/pods/" && subresource === "resize" && operation === "update";
 }
 
-function rangesOf(objects: ObjectReader, { target }: AdmissionAttributes): Promise<readonly any[]> {
-  const { namespace, life } = target;
-  return objects.list({ group: "", plural: "limitranges", namespace }, life);
+function rangesOf(
+  objects: ObjectReader,
+  { request }: AdmissionAttributes,
+): Promise<readonly any[]> {
+  const { namespace, context } = request;
+  return objects.list({ group: "", plural: "limitranges", namespace }, context);
 }
 
 /** Changes the containers in place; says what it did. */

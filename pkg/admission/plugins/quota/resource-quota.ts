@@ -9,7 +9,7 @@ import {
   jsonBody,
   type PatchOptions,
   plainWrite,
-  type Target,
+  type ResourceRequest,
 } from "#registry";
 import {
   type ObjectReaderOptions,
@@ -37,7 +37,7 @@ export function resourceQuota(parts: QuotaParts): AdmissionHandler {
   // Charges of one namespace run one after another, which avoids conflicts in the store.
   const mutex = new KeyedMutex();
   const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
-    const { resource, namespace } = attributes.target;
+    const { resource, namespace } = attributes.request;
     // Where there is no quota, nobody needs to wait for others.
     if ((await quotasFor(parts, attributes)).length === 0) return [];
     const meter = meterOf(resource, { domain, now: parts.clock.now() });
@@ -45,23 +45,23 @@ export function resourceQuota(parts: QuotaParts): AdmissionHandler {
     return [];
   };
   return (attributes) => {
-    const { target } = attributes;
-    if (target.namespace === "" || !mayCharge(attributes)) return undefined;
-    return parts.objects.areKnownToBeNone(quotasOf(target)) ? undefined : charged(attributes);
+    const { request } = attributes;
+    if (request.namespace === "" || !mayCharge(attributes)) return undefined;
+    return parts.objects.areKnownToBeNone(quotasOf(request)) ? undefined : charged(attributes);
   };
 }
 
-function quotasOf({ namespace }: Target): Collection {
+function quotasOf({ namespace }: ResourceRequest): Collection {
   return { group: "", plural: "resourcequotas", namespace };
 }
 
-function quotasFor({ objects }: QuotaParts, { target }: AdmissionAttributes) {
-  return objects.list(quotasOf(target), target.life);
+function quotasFor({ objects }: QuotaParts, { request }: AdmissionAttributes) {
+  return objects.list(quotasOf(request), request.context);
 }
 
 /** Whether a quota may count more, or less, after a write of this sort. */
-function mayCharge({ target, operation }: AdmissionAttributes): boolean {
-  const { resource, subresource } = target;
+function mayCharge({ request, operation }: AdmissionAttributes): boolean {
+  const { resource, subresource } = request;
   if (operation === "delete") return false;
   const plural = resource.kind.group === "" ? resource.plural : "";
   if (plural === "services" || plural === "persistentvolumeclaims") return subresource === "";
@@ -101,9 +101,9 @@ async function chargesOf(
   return quotas.map((quota) => ({ quota, used: usageWith(attributes, quota, change) }));
 }
 
-function concerns(quota: any, { target, object }: AdmissionAttributes, meter: Meter): boolean {
+function concerns(quota: any, { request, object }: AdmissionAttributes, meter: Meter): boolean {
   const names = Object.keys(quota.status?.hard ?? {});
-  return names.some(meter.counts) && inScopes(quota, target.resource.plural, object);
+  return names.some(meter.counts) && inScopes(quota, request.resource.plural, object);
 }
 
 function checkSaid(attributes: AdmissionAttributes, meter: Meter, { metadata, status }: any): void {
@@ -168,14 +168,14 @@ async function noteAll(
 
 async function note(
   { catalog, registry }: QuotaParts,
-  { target }: AdmissionAttributes,
+  { request }: AdmissionAttributes,
   { quota, used }: Charge,
 ): Promise<boolean> {
   const resource = catalog.find("", "v1", "resourcequotas");
   if (resource === undefined) return true;
   const { name, resourceVersion } = quota.metadata;
   const patch = { metadata: { resourceVersion }, status: { used } };
-  const quotaTarget = { ...target, resource, name, subresource: "status", user: apiserver };
+  const quotaTarget = { ...request, resource, name, subresource: "status", user: apiserver };
   const body = jsonBody(patch);
   try {
     await registry().patch(quotaTarget, body, noteOptions);

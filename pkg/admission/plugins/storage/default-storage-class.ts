@@ -12,11 +12,11 @@ export function defaultStorageClass(objects: ObjectReader, domain: Domain): Admi
     resolve(`${prefix}/is-default-class`, domain),
   );
   return async (attributes) => {
-    const { target, object, operation } = attributes;
+    const { request, object, operation } = attributes;
     if (!isFor(attributes, "", "persistentvolumeclaims") || operation !== "create") return [];
     const { metadata, spec } = object;
     if (spec.storageClassName !== undefined || annotation(metadata, old) !== undefined) return [];
-    const found = defaultAmong(await objects.list(classes, target.life), marks);
+    const found = defaultAmong(await objects.list(classes, request.context), marks);
     if (found !== undefined) spec.storageClassName = found.metadata.name;
     return [];
   };
@@ -48,7 +48,7 @@ export function storageProtection(domain: Domain): AdmissionHandler {
 export function claimResize(objects: ObjectReader, domain: Domain): AdmissionHandler {
   const oldAnnotation = resolve("volume.beta.{label}/storage-class", domain);
   return async (attributes) => {
-    const { target, object, old, operation } = attributes;
+    const { request, object, old, operation } = attributes;
     if (!isFor(attributes, "", "persistentvolumeclaims") || operation !== "update") return [];
     const [wanted, granted] = [sizeOf(object), sizeOf(old)];
     if (wanted.compare(granted) <= 0) return [];
@@ -56,7 +56,7 @@ export function claimResize(objects: ObjectReader, domain: Domain): AdmissionHan
       throw refuse(attributes, "Only bound persistent volume claims can be expanded");
     }
     const name = annotation(object.metadata, oldAnnotation) ?? object.spec.storageClassName ?? "";
-    const found = name === "" ? undefined : await objects.find(classes, name, target.life);
+    const found = name === "" ? undefined : await objects.find(classes, name, request.context);
     if (found?.allowVolumeExpansion) return [];
     throw refuse(
       attributes,
