@@ -16,17 +16,45 @@ import { type GoUrl, parseGoUrl } from "./go-url.ts";
 
 /** The same structs in the package of each group. */
 export function webhookClientConfigOf(declare: ReturnType<typeof structs>) {
-  const serviceReference = declare("ServiceReference", "A service that answers the calls.", {
-    namespace: required(1, string, "Namespace of the service."),
-    name: required(2, string, "Name of the service."),
-    path: pointer(3, string, "Path of the requests."),
-    port: pointer(4, int32, "Port of the service, 443 by default.", { default: 443 }),
-  });
-  return declare("WebhookClientConfig", "Where the calls go, and whom to trust there.", {
-    url: pointer(3, string, "Address outside of the cluster, as in `https://host/path`."),
-    service: pointer(1, serviceReference, "Service inside of the cluster."),
-    caBundle: value(2, bytes, "Certificates to trust, in PEM; empty means those of the system."),
-  });
+  const serviceReference = declare(
+    "ServiceReference",
+    "Reference to the Service in front of a webhook.",
+    {
+      namespace: required(1, string, "Namespace of the Service. Required."),
+      name: required(2, string, "Name of the Service. Required."),
+      path: pointer(
+        3,
+        string,
+        "URL path of the requests, beginning with `/`. Defaults to the root path.",
+      ),
+      port: pointer(4, int32, "Port of the Service, 1 to 65535. Defaults to 443.", {
+        default: 443,
+      }),
+    },
+  );
+  return declare(
+    "WebhookClientConfig",
+    "Connection to a webhook: exactly one of url and service must be set.",
+    {
+      url: pointer(
+        3,
+        string,
+        "HTTPS address of the webhook, `https://host:port/path` for example, without user, " +
+          "query and fragment. Excludes service.",
+      ),
+      service: pointer(
+        1,
+        serviceReference,
+        "Service of the webhook, for webhooks inside the cluster. Excludes url.",
+      ),
+      caBundle: value(
+        2,
+        bytes,
+        "Certificates of the authorities that must have issued the serving certificate, in " +
+          "PEM. Defaults to the trust roots of the API server.",
+      ),
+    },
+  );
 }
 
 type ClientConfig = Infer<ReturnType<typeof webhookClientConfigOf>>;

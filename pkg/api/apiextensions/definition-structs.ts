@@ -20,149 +20,347 @@ import { jsonSchemaProps } from "./json-schema.ts";
 const v1 = structs("apiextensions-apiserver/pkg/apis/apiextensions/v1");
 const atomic = { listType: "atomic" } as const;
 
-const conversionRequest = v1("ConversionRequest", "Objects to convert.", {
-  uid: required(1, string, "Identifies the request; the response repeats it."),
-  desiredAPIVersion: required(2, string, "Group and version to convert to."),
-  objects: required(3, list(rawExtension), "The objects.", atomic),
-});
+const conversionRequest = v1(
+  "ConversionRequest",
+  "Custom objects that the API server asks a conversion webhook to convert.",
+  {
+    uid: required(1, string, "Identifier of this call. The response must repeat it."),
+    desiredAPIVersion: required(
+      2,
+      string,
+      "Group and version to convert to, `example.com/v1` for example.",
+    ),
+    objects: required(
+      3,
+      list(rawExtension),
+      "Custom objects to convert. They may have different versions.",
+      atomic,
+    ),
+  },
+);
 
-const conversionResponse = v1("ConversionResponse", "Converted objects.", {
-  uid: required(1, string, "That of the request."),
-  convertedObjects: required(2, list(rawExtension), "The objects, in the order of the request.", {
-    ...atomic,
-  }),
-  result: required(3, status, "Whether it worked, and why not."),
-});
-
-export const conversionReview = v1("ConversionReview", "What conversion webhooks get and answer.", {
-  request: pointer(1, conversionRequest, "What is asked."),
-  response: pointer(2, conversionResponse, "What is answered."),
-});
-
-const columnDefinition = v1("CustomResourceColumnDefinition", "A column of `kubectl get`.", {
-  name: required(1, string, "Heading."),
-  type: required(2, string, "OpenAPI type: boolean, date, integer, number or string."),
-  format: value(3, string, "OpenAPI format of the type."),
-  description: value(4, string, "What the column shows."),
-  priority: value(5, int32, "0 is always shown, greater ones only with `-o wide`."),
-  jsonPath: required(6, string, "Path to the value, as in `.spec.size`."),
-});
-
-const webhookConversion = v1("WebhookConversion", "How to call the conversion webhook.", {
-  clientConfig: pointer(2, webhookClientConfigOf(v1), "Where the calls go."),
-  conversionReviewVersions: required(
+const conversionResponse = v1("ConversionResponse", "Result of a conversion webhook.", {
+  uid: required(1, string, "UID of the request that is answered."),
+  convertedObjects: required(
+    2,
+    list(rawExtension),
+    "Converted objects in the order of the request. Only apiVersion, labels, annotations " +
+      "and fields outside metadata may change.",
+    {
+      ...atomic,
+    },
+  ),
+  result: required(
     3,
-    list(string),
-    "Versions of ConversionReview that the webhook takes, best first.",
+    status,
+    "Status `Success`, or `Failure` with a message for the client. A failure fails the " +
+      "whole request.",
+  ),
+});
+
+export const conversionReview = v1(
+  "ConversionReview",
+  "ConversionReview is the body of a call to a conversion webhook: request one way, " +
+    "response the other.",
+  {
+    request: pointer(1, conversionRequest, "Objects to convert. Set by the API server."),
+    response: pointer(2, conversionResponse, "Converted objects. Set by the webhook."),
+  },
+);
+
+const columnDefinition = v1(
+  "CustomResourceColumnDefinition",
+  "Additional column that `kubectl get` prints for a custom resource.",
+  {
+    name: required(1, string, "Heading of the column, unique within the version."),
+    type: required(
+      2,
+      string,
+      "OpenAPI type of the values: one of boolean, date, integer, number, string. `date` " +
+        "prints the time that has passed.",
+    ),
+    format: value(
+      3,
+      string,
+      "OpenAPI format of the values, `int32` or `name` for example. Optional.",
+    ),
+    description: value(4, string, "Human-readable description of the column."),
+    priority: value(
+      5,
+      int32,
+      "Importance of the column: 0 is always shown, higher ones only with `-o wide`. Defaults to 0.",
+    ),
+    jsonPath: required(
+      6,
+      string,
+      "JSON path to the value within each object, `.spec.size` for example.",
+    ),
+  },
+);
+
+const webhookConversion = v1(
+  "WebhookConversion",
+  "Webhook that converts custom objects between versions.",
+  {
+    clientConfig: pointer(
+      2,
+      webhookClientConfigOf(v1),
+      "Address and trust anchors of the webhook. Required.",
+    ),
+    conversionReviewVersions: required(
+      3,
+      list(string),
+      "Versions of ConversionReview that the webhook accepts, in order of preference. Must " +
+        "include one that the API server supports: v1 or v1beta1.",
+      atomic,
+    ),
+  },
+);
+
+const conversion = v1(
+  "CustomResourceConversion",
+  "Conversion of custom objects between the versions of a resource.",
+  {
+    strategy: required(
+      1,
+      named("v1.ConversionStrategyType", "None", "Webhook"),
+      "One of None (only apiVersion changes), Webhook (a webhook converts the objects).",
+    ),
+    webhook: pointer(
+      2,
+      webhookConversion,
+      "Webhook to call. Required for strategy Webhook; must be absent for None.",
+    ),
+  },
+);
+
+const definitionNames = v1(
+  "CustomResourceDefinitionNames",
+  "Names of a custom resource in URLs, objects and tools.",
+  {
+    plural: required(
+      1,
+      string,
+      "Plural name, lowercase, used in URLs: /apis/<group>/<version>/.../<plural>. The " +
+        "definition must be named `<plural>.<group>`. Immutable in practice.",
+    ),
+    singular: value(
+      2,
+      string,
+      "Singular name, lowercase, accepted by kubectl. Defaults to the kind in lower case.",
+    ),
+    shortNames: value(3, list(string), "Abbreviations that kubectl accepts, lowercase.", atomic),
+    kind: required(4, string, "Kind of the objects in CamelCase, normally singular."),
+    listKind: value(
+      5,
+      string,
+      "Kind of lists of the objects. Defaults to the kind with suffix `List`.",
+    ),
+    categories: value(
+      6,
+      list(string),
+      "Groups of resources that the resource belongs to: `all` includes it in `kubectl get all`.",
+      {
+        ...atomic,
+      },
+    ),
+  },
+);
+
+const validation = v1(
+  "CustomResourceValidation",
+  "Schema for validation, pruning and defaulting of custom objects.",
+  {
+    openAPIV3Schema: pointer(
+      1,
+      lazy<JsonSchema>(() => jsonSchemaProps),
+      "Structural OpenAPI v3 schema of the objects.",
+    ),
+  },
+);
+
+const statusSubresource = v1(
+  "CustomResourceSubresourceStatus",
+  "Subresource `status` of a custom resource. It has no settings.",
+  {},
+);
+
+const scaleSubresource = v1(
+  "CustomResourceSubresourceScale",
+  "Paths from which the scale subresource of a custom resource is built.",
+  {
+    specReplicasPath: required(
+      1,
+      string,
+      "JSON path, without array notation, below `.spec` to the desired replica count.",
+    ),
+    statusReplicasPath: required(
+      2,
+      string,
+      "JSON path, without array notation, below `.status` to the observed replica count. A " +
+        "missing value counts as 0.",
+    ),
+    labelSelectorPath: pointer(
+      3,
+      string,
+      "JSON path below `.spec` or `.status` to the label selector of the pods in string " +
+        "form. Required for use with a HorizontalPodAutoscaler.",
+    ),
+  },
+);
+
+const subresources = v1("CustomResourceSubresources", "Subresources to serve for custom objects.", {
+  status: pointer(
+    1,
+    statusSubresource,
+    "Enables the subresource `status`: the main endpoint then ignores changes of " +
+      "`.status`, and the subresource all others.",
+  ),
+  scale: pointer(
+    2,
+    scaleSubresource,
+    "Enables the subresource `scale`, which reads and sets the replica count in the form " +
+      "of autoscaling/v1 Scale.",
+  ),
+});
+
+const selectableField = v1(
+  "SelectableField",
+  "Field of custom objects that field selectors may use.",
+  {
+    jsonPath: required(
+      1,
+      string,
+      "JSON path to the field, `.spec.color` for example: a string, boolean or integer, " +
+        "without array notation and outside metadata. Must be unique.",
+    ),
+  },
+);
+
+const version = v1("CustomResourceDefinitionVersion", "One version of a custom resource.", {
+  name: required(
+    1,
+    string,
+    "Name of the version as in URLs, `v1beta1` for example. Unique within the definition.",
+  ),
+  served: required(2, bool, "Whether the version is available through the API."),
+  storage: required(
+    3,
+    bool,
+    "Whether objects are stored in this version. Exactly one version must set it.",
+  ),
+  deprecated: value(
+    7,
+    bool,
+    "Whether the version is deprecated: requests for it then return a warning. Defaults to false.",
+  ),
+  deprecationWarning: pointer(
+    8,
+    string,
+    "Warning to return for a deprecated version, at most 256 printable characters. By " +
+      "default a generic one that names the version.",
+  ),
+  schema: pointer(4, validation, "Schema of the objects in this version. Required."),
+  subresources: pointer(5, subresources, "Subresources of the objects in this version."),
+  additionalPrinterColumns: value(
+    6,
+    list(columnDefinition),
+    "Columns of `kubectl get` beside the name. By default only the age is shown.",
     atomic,
   ),
-});
-
-const conversion = v1("CustomResourceConversion", "How objects get from version to version.", {
-  strategy: required(
-    1,
-    named("v1.ConversionStrategyType", "None", "Webhook"),
-    "None (only apiVersion changes) or Webhook.",
-  ),
-  webhook: pointer(2, webhookConversion, "How to call the webhook."),
-});
-
-const definitionNames = v1("CustomResourceDefinitionNames", "What the resource is called.", {
-  plural: required(1, string, "Plural name, in paths; all lower case."),
-  singular: value(2, string, "Singular name; the kind in lower case by default."),
-  shortNames: value(3, list(string), "Short names for the command line.", atomic),
-  kind: required(4, string, "Kind, in CamelCase."),
-  listKind: value(5, string, "Kind of lists; the kind plus `List` by default."),
-  categories: value(6, list(string), "Groups of resources that it belongs to, as in `all`.", {
-    ...atomic,
-  }),
-});
-
-const validation = v1("CustomResourceValidation", "What objects look like.", {
-  openAPIV3Schema: pointer(
-    1,
-    lazy<JsonSchema>(() => jsonSchemaProps),
-    "The schema.",
+  selectableFields: value(
+    9,
+    list(selectableField),
+    "Fields that field selectors of list and watch requests may use, at most 8.",
+    {
+      ...atomic,
+    },
   ),
 });
 
-const statusSubresource = v1("CustomResourceSubresourceStatus", "Has no settings.", {});
-
-const scaleSubresource = v1("CustomResourceSubresourceScale", "Where the numbers are.", {
-  specReplicasPath: required(1, string, "Path of the wanted number, below `.spec`."),
-  statusReplicasPath: required(2, string, "Path of the observed number, below `.status`."),
-  labelSelectorPath: pointer(3, string, "Path of the selector in text form."),
-});
-
-const subresources = v1("CustomResourceSubresources", "Further endpoints of objects.", {
-  status: pointer(1, statusSubresource, "Endpoint for the status alone."),
-  scale: pointer(2, scaleSubresource, "Endpoint for the number of replicas."),
-});
-
-const selectableField = v1("SelectableField", "A field for field selectors.", {
-  jsonPath: required(1, string, "Path of the field, as in `.spec.color`."),
-});
-
-const version = v1("CustomResourceDefinitionVersion", "One version of the resource.", {
-  name: required(1, string, "Name, as in v1beta1."),
-  served: required(2, bool, "Whether the version is served."),
-  storage: required(3, bool, "Whether objects are stored in it; true of exactly one version."),
-  deprecated: value(7, bool, "True = clients are warned."),
-  deprecationWarning: pointer(8, string, "The warning, instead of a general one."),
-  schema: pointer(4, validation, "What objects look like."),
-  subresources: pointer(5, subresources, "Further endpoints of objects."),
-  additionalPrinterColumns: value(6, list(columnDefinition), "Columns of `kubectl get`.", atomic),
-  selectableFields: value(9, list(selectableField), "Fields for field selectors, 8 at most.", {
-    ...atomic,
-  }),
-});
-
-const spec = v1("CustomResourceDefinitionSpec", "What is defined.", {
-  group: required(1, string, "API group."),
-  names: required(3, definitionNames, "What the resource is called."),
-  scope: required(4, named("v1.ResourceScope", "Cluster", "Namespaced"), "Cluster or Namespaced."),
-  versions: required(7, list(version), "All versions.", atomic),
-  conversion: pointer(9, conversion, "How objects get from version to version.", {
+const spec = v1("CustomResourceDefinitionSpec", "Desired state of a CustomResourceDefinition.", {
+  group: required(1, string, "API group of the resource. Immutable."),
+  names: required(3, definitionNames, "Names of the resource and its kind."),
+  scope: required(
+    4,
+    named("v1.ResourceScope", "Cluster", "Namespaced"),
+    "Whether objects are cluster-wide or belong to namespaces: one of Cluster, Namespaced. " +
+      "Immutable.",
+  ),
+  versions: required(
+    7,
+    list(version),
+    "All versions of the resource. Discovery lists them by maturity and number, v10, v2, " +
+      "v1beta1 for example.",
+    atomic,
+  ),
+  conversion: pointer(9, conversion, "Conversion between versions. Defaults to strategy None.", {
     default: { strategy: "None" },
   }),
-  preserveUnknownFields: value(10, bool, "Must be false; schemas say it per field."),
+  preserveUnknownFields: value(
+    10,
+    bool,
+    "Must be false. Set x-kubernetes-preserve-unknown-fields in the schema instead.",
+  ),
 });
 
-const condition = v1("CustomResourceDefinitionCondition", "One thing that holds or does not.", {
-  type: required(
-    1,
-    named(
-      "v1.CustomResourceDefinitionConditionType",
-      "Established",
-      "NamesAccepted",
-      "NonStructuralSchema",
-      "Terminating",
-      "KubernetesAPIApprovalPolicyConformant",
+const condition = v1(
+  "CustomResourceDefinitionCondition",
+  "One observed aspect of a CustomResourceDefinition.",
+  {
+    type: required(
+      1,
+      named(
+        "v1.CustomResourceDefinitionConditionType",
+        "Established",
+        "NamesAccepted",
+        "NonStructuralSchema",
+        "Terminating",
+        "KubernetesAPIApprovalPolicyConformant",
+      ),
+      "One of Established (the resource is served), NamesAccepted (its names conflict with " +
+        "no other resource), NonStructuralSchema, Terminating, " +
+        "KubernetesAPIApprovalPolicyConformant.",
     ),
-    "What it is about, as in Established.",
-  ),
-  status: required(
-    2,
-    named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "True, False or Unknown.",
-  ),
-  lastTransitionTime: value(3, time, "When the status last changed."),
-  reason: value(4, string, "Why, in one word for machines."),
-  message: value(5, string, "Why, in words."),
-});
+    status: required(
+      2,
+      named("v1.ConditionStatus", "True", "False", "Unknown"),
+      "Whether the condition holds: one of True, False, Unknown.",
+    ),
+    lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+    reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+    message: value(5, string, "Human-readable details about the last transition."),
+  },
+);
 
-const definitionStatus = v1("CustomResourceDefinitionStatus", "What has become of it.", {
-  conditions: required(1, list(condition), "What holds.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    required: false,
-  }),
-  acceptedNames: required(2, definitionNames, "The names in use.", { required: false }),
-  storedVersions: required(3, list(string), "Versions in which objects may lie in the store.", {
-    ...atomic,
-    required: false,
-  }),
-});
+const definitionStatus = v1(
+  "CustomResourceDefinitionStatus",
+  "Observed state of a CustomResourceDefinition.",
+  {
+    conditions: required(1, list(condition), "Latest observations, one entry per condition type.", {
+      listType: "map",
+      listMapKeys: ["type"],
+      required: false,
+    }),
+    acceptedNames: required(
+      2,
+      definitionNames,
+      "Names under which the resource is served. They may lag behind spec.names in case of a " +
+        "conflict.",
+      { required: false },
+    ),
+    storedVersions: required(
+      3,
+      list(string),
+      "Versions in which objects have ever been stored. Remove one only after all its " +
+        "objects were migrated; it cannot be dropped from spec.versions before.",
+      {
+        ...atomic,
+        required: false,
+      },
+    ),
+  },
+);
 
 /** What definitions of every version are made of. */
 export const definitionParts = {
@@ -175,11 +373,15 @@ export const definitionParts = {
 
 export const customResourceDefinitionV1 = v1(
   "CustomResourceDefinition",
-  "Adds a resource to the API.",
+  "CustomResourceDefinition adds a resource of your own to the API.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, spec, "What is defined."),
-    status: value(3, definitionStatus, "What has become of it."),
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. The name must be `<plural>.<group>`.",
+    ),
+    spec: required(2, spec, "Names, scope, versions and schemas of the resource."),
+    status: value(3, definitionStatus, "Accepted names and conditions. Read-only for clients."),
   },
 );
 

@@ -22,76 +22,152 @@ const v1beta1 = structs("apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 const atomic = { listType: "atomic" } as const;
 const { names, validation, subresources, selectableField, status } = definitionParts;
 
-const columnDefinition = v1beta1("CustomResourceColumnDefinition", "A column of `kubectl get`.", {
-  name: required(1, string, "Heading."),
-  type: required(2, string, "OpenAPI type: boolean, date, integer, number or string."),
-  format: value(3, string, "OpenAPI format of the type."),
-  description: value(4, string, "What the column shows."),
-  priority: value(5, int32, "0 is always shown, greater ones only with `-o wide`."),
-  JSONPath: required(6, string, "Path to the value, as in `.spec.size`."),
-});
+const columnDefinition = v1beta1(
+  "CustomResourceColumnDefinition",
+  "Additional column that `kubectl get` prints for a custom resource.",
+  {
+    name: required(1, string, "Heading of the column, unique within the version."),
+    type: required(
+      2,
+      string,
+      "OpenAPI type of the values: one of boolean, date, integer, number, string.",
+    ),
+    format: value(
+      3,
+      string,
+      "OpenAPI format of the values, `int32` or `name` for example. Optional.",
+    ),
+    description: value(4, string, "Human-readable description of the column."),
+    priority: value(
+      5,
+      int32,
+      "Importance of the column: 0 is always shown, higher ones only with `-o wide`. Defaults to 0.",
+    ),
+    JSONPath: required(
+      6,
+      string,
+      "JSON path to the value within each object, `.spec.size` for example.",
+    ),
+  },
+);
 
-const conversion = v1beta1("CustomResourceConversion", "How objects change versions.", {
-  strategy: required(
-    1,
-    named("v1beta1.ConversionStrategyType", "None", "Webhook"),
-    "None (only apiVersion changes) or Webhook.",
-  ),
-  webhookClientConfig: pointer(2, webhookClientConfigOf(v1beta1), "Where the calls go."),
-  conversionReviewVersions: value(3, list(string), "Versions that the webhook takes.", atomic),
-});
+const conversion = v1beta1(
+  "CustomResourceConversion",
+  "Conversion of custom objects between the versions of a resource.",
+  {
+    strategy: required(
+      1,
+      named("v1beta1.ConversionStrategyType", "None", "Webhook"),
+      "One of None (only apiVersion changes), Webhook (a webhook converts the objects).",
+    ),
+    webhookClientConfig: pointer(
+      2,
+      webhookClientConfigOf(v1beta1),
+      "Address and trust anchors of the webhook. Required for strategy Webhook.",
+    ),
+    conversionReviewVersions: value(
+      3,
+      list(string),
+      "Versions of ConversionReview that the webhook accepts, in order of preference.",
+      atomic,
+    ),
+  },
+);
 
 /** What stands in one version, or beside all of them. */
 function shared(numbers: readonly [number, number, number, number]) {
   const [schema, more, columns, selectable] = numbers;
   return {
-    schema: pointer(schema, validation, "What objects look like."),
-    subresources: pointer(more, subresources, "Further endpoints of objects."),
-    columns: value(columns, list(columnDefinition), "Columns of `kubectl get`.", atomic),
-    selectableFields: value(selectable, list(selectableField), "Fields for selectors.", atomic),
+    schema: pointer(schema, validation, "Schema of the custom objects."),
+    subresources: pointer(more, subresources, "Subresources of the custom objects."),
+    columns: value(
+      columns,
+      list(columnDefinition),
+      "Columns of `kubectl get` beside the name.",
+      atomic,
+    ),
+    selectableFields: value(
+      selectable,
+      list(selectableField),
+      "Fields that field selectors may use.",
+      atomic,
+    ),
   };
 }
 
 const ofVersion = shared([4, 5, 6, 9]);
 const ofAll = shared([5, 6, 8, 11]);
 
-const version = v1beta1("CustomResourceDefinitionVersion", "One version of the resource.", {
-  name: required(1, string, "Name, as in v1beta1."),
-  served: required(2, bool, "Whether the version is served."),
-  storage: required(3, bool, "Whether objects are stored in it; true of exactly one version."),
+const version = v1beta1("CustomResourceDefinitionVersion", "One version of a custom resource.", {
+  name: required(
+    1,
+    string,
+    "Name of the version as in URLs, `v1beta1` for example. Unique within the definition.",
+  ),
+  served: required(2, bool, "Whether the version is available through the API."),
+  storage: required(
+    3,
+    bool,
+    "Whether objects are stored in this version. Exactly one version must set it.",
+  ),
   schema: ofVersion.schema,
   subresources: ofVersion.subresources,
   additionalPrinterColumns: ofVersion.columns,
-  deprecated: value(7, bool, "True = clients are warned."),
-  deprecationWarning: pointer(8, string, "The warning, instead of a general one."),
+  deprecated: value(
+    7,
+    bool,
+    "Whether the version is deprecated: requests for it then return a warning. Defaults to false.",
+  ),
+  deprecationWarning: pointer(
+    8,
+    string,
+    "Warning to return for a deprecated version. By default a generic one.",
+  ),
   selectableFields: ofVersion.selectableFields,
 });
 
-const spec = v1beta1("CustomResourceDefinitionSpec", "What is defined.", {
-  group: required(1, string, "API group."),
-  version: value(2, string, "The only version, or the first of them."),
-  names: required(3, names, "What the resource is called."),
-  scope: required(4, named("v1beta1.ResourceScope", "Cluster", "Namespaced"), "Where objects are."),
-  validation: ofAll.schema,
-  subresources: ofAll.subresources,
-  versions: value(7, list(version), "All versions.", atomic),
-  additionalPrinterColumns: ofAll.columns,
-  conversion: pointer(9, conversion, "How objects get from version to version.", {
-    default: { strategy: "None" },
-  }),
-  preserveUnknownFields: pointer(10, bool, "Whether fields that no schema knows stay.", {
-    default: true,
-  }),
-  selectableFields: ofAll.selectableFields,
-});
+const spec = v1beta1(
+  "CustomResourceDefinitionSpec",
+  "Desired state of a CustomResourceDefinition.",
+  {
+    group: required(1, string, "API group of the resource. Immutable."),
+    version: value(2, string, "Name of the first version. Optional when versions is set."),
+    names: required(3, names, "Names of the resource and its kind."),
+    scope: required(
+      4,
+      named("v1beta1.ResourceScope", "Cluster", "Namespaced"),
+      "Whether objects are cluster-wide or belong to namespaces: one of Cluster, Namespaced.",
+    ),
+    validation: ofAll.schema,
+    subresources: ofAll.subresources,
+    versions: value(7, list(version), "All versions of the resource.", atomic),
+    additionalPrinterColumns: ofAll.columns,
+    conversion: pointer(9, conversion, "Conversion between versions. Defaults to strategy None.", {
+      default: { strategy: "None" },
+    }),
+    preserveUnknownFields: pointer(
+      10,
+      bool,
+      "Whether fields that the schema does not specify are kept. Defaults to true.",
+      {
+        default: true,
+      },
+    ),
+    selectableFields: ofAll.selectableFields,
+  },
+);
 
 export const customResourceDefinitionV1beta1 = v1beta1(
   "CustomResourceDefinition",
-  "Adds a resource to the API.",
+  "CustomResourceDefinition adds a resource of your own to the API.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, spec, "What is defined."),
-    status: value(3, status, "What has become of it."),
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. The name must be `<plural>.<group>`.",
+    ),
+    spec: required(2, spec, "Names, scope, versions and schemas of the resource."),
+    status: value(3, status, "Accepted names and conditions. Read-only for clients."),
   },
 );
 

@@ -28,64 +28,108 @@ import { invalidEach, unsupported } from "../strategy.ts";
 
 const v1 = structs("kube_aggregator/pkg/apis/apiregistration/v1");
 
-const serviceReference = v1("ServiceReference", "Points to a Service.", {
-  namespace: value(1, string, "Its namespace."),
-  name: value(2, string, "Its name."),
-  port: pointer(3, int32, "Port that it serves HTTPS on.", { default: 443 }),
-});
+const serviceReference = v1(
+  "ServiceReference",
+  "Reference to the Service of an extension API server.",
+  {
+    namespace: value(1, string, "Namespace of the Service. Required."),
+    name: value(2, string, "Name of the Service. Required."),
+    port: pointer(
+      3,
+      int32,
+      "Port on which the Service accepts HTTPS, 1 to 65535. Defaults to 443.",
+      { default: 443 },
+    ),
+  },
+);
 
-const apiServiceSpec = v1("APIServiceSpec", "Which API, and who serves it.", {
-  service: pointer(1, serviceReference, "Who serves it; absent means this server itself."),
-  group: value(2, string, "API group."),
-  version: value(3, string, "Version of the group, as in `v1`."),
-  insecureSkipTLSVerify: value(4, bool, "Take any certificate of the service; unsafe."),
-  caBundle: value(5, bytes, "Authorities in PEM that the service's certificate must come from.", {
-    listType: "atomic",
-  }),
-  groupPriorityMinimum: required(
-    7,
-    int32,
-    "Rank of the group: those with the largest numbers come first; up to 20000.",
-  ),
-  versionPriority: required(
-    8,
-    int32,
-    "Rank of the version within its group: the largest number comes first; up to 1000.",
-  ),
-});
+const apiServiceSpec = v1(
+  "APIServiceSpec",
+  "Group version that an APIService registers, and the server behind it.",
+  {
+    service: pointer(
+      1,
+      serviceReference,
+      "Service of the extension API server. When absent, this API server serves the group " +
+        "version itself.",
+    ),
+    group: value(2, string, "API group to register. Empty only for the core group."),
+    version: value(3, string, "API version within the group, `v1` for example. Required."),
+    insecureSkipTLSVerify: value(
+      4,
+      bool,
+      "Whether to accept any serving certificate. Insecure; excludes caBundle. Defaults to false.",
+    ),
+    caBundle: value(
+      5,
+      bytes,
+      "Certificates of the authorities that must have issued the serving certificate, in " +
+        "PEM. When absent, the trust roots of the API server apply.",
+      {
+        listType: "atomic",
+      },
+    ),
+    groupPriorityMinimum: required(
+      7,
+      int32,
+      "Priority of the group in discovery, 1 to 20000; the highest comes first. The group " +
+        "uses the maximum of its APIServices.",
+    ),
+    versionPriority: required(
+      8,
+      int32,
+      "Priority of the version within its group, 1 to 1000; the highest comes first. Ties " +
+        "are ordered by maturity: v10, v2, v1beta1.",
+    ),
+  },
+);
 
-const apiServiceCondition = v1("APIServiceCondition", "Something known of the API.", {
+const apiServiceCondition = v1("APIServiceCondition", "One observed aspect of an APIService.", {
   type: required(
     1,
     named("v1.APIServiceConditionType", "Available"),
-    "What it is about, as in Available.",
+    "Name of the condition: Available (the extension API server can be reached).",
   ),
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether it holds: True, False or Unknown.",
+    "Whether the condition holds: one of True, False, Unknown.",
   ),
-  lastTransitionTime: value(3, time, "When it last changed."),
-  reason: value(4, string, "Why it last changed, as one word."),
-  message: value(5, string, "Why it last changed, for people."),
+  lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+  reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(5, string, "Human-readable details about the last transition."),
 });
 
-const apiServiceStatus = v1("APIServiceStatus", "State of the API.", {
-  conditions: value(1, list(apiServiceCondition), "What is known of the API.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
+const apiServiceStatus = v1("APIServiceStatus", "Observed state of an APIService.", {
+  conditions: value(
+    1,
+    list(apiServiceCondition),
+    "Latest observations, one entry per condition type.",
+    {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    },
+  ),
 });
 
 const apiServiceV1 = v1(
   "APIService",
-  "A version of an API group, and who serves it; named `<version>.<group>`.",
+  "APIService registers an API group version and the server that requests for it are " +
+    "proxied to.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, apiServiceSpec, "Which API, and who serves it."),
-    status: value(3, apiServiceStatus, "State of the API."),
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. The name must be `<version>.<group>`.",
+    ),
+    spec: value(2, apiServiceSpec, "Group version, priorities and Service."),
+    status: value(
+      3,
+      apiServiceStatus,
+      "Availability reported by the API server. Read-only for clients.",
+    ),
   },
 );
 

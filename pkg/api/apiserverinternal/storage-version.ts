@@ -18,53 +18,106 @@ import { invalidEach, repeatedPlaces } from "../strategy.ts";
 
 const v1alpha1 = structs("api/apiserverinternal/v1alpha1");
 
-const storageVersionSpec = v1alpha1("StorageVersionSpec", "Nothing: servers write the status.", {});
+const storageVersionSpec = v1alpha1(
+  "StorageVersionSpec",
+  "Empty: API servers report everything in the status.",
+  {},
+);
 
-const serverStorageVersion = v1alpha1("ServerStorageVersion", "What one server does.", {
-  apiServerID: value(1, string, "ID of the server."),
-  encodingVersion: value(2, string, "Version that it stores objects in, as in `apps/v1`."),
-  decodableVersions: value(3, list(string), "Versions that it can read.", { listType: "set" }),
-  servedVersions: value(4, list(string), "Versions that it serves.", { listType: "set" }),
-});
+const serverStorageVersion = v1alpha1(
+  "ServerStorageVersion",
+  "Versions of a resource as one API server handles them.",
+  {
+    apiServerID: value(1, string, "Identifier of the API server, as in its Lease."),
+    encodingVersion: value(
+      2,
+      string,
+      "Group and version in which the server stores new objects, `apps/v1` for example.",
+    ),
+    decodableVersions: value(
+      3,
+      list(string),
+      "Versions that the server can read from storage. Must include encodingVersion.",
+      { listType: "set" },
+    ),
+    servedVersions: value(
+      4,
+      list(string),
+      "Versions that the server serves. All of them must be in decodableVersions.",
+      { listType: "set" },
+    ),
+  },
+);
 
-const storageVersionCondition = v1alpha1("StorageVersionCondition", "Something that is known.", {
-  type: required(
-    1,
-    named("v1alpha1.StorageVersionConditionType", "AllEncodingVersionsEqual"),
-    "What it is about, as in AllEncodingVersionsEqual.",
-    { required: true },
-  ),
-  status: required(
-    2,
-    named("v1alpha1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether it holds: True, False or Unknown.",
-    { required: true },
-  ),
-  observedGeneration: value(3, int64, "Generation of the object that it is about."),
-  lastTransitionTime: value(4, time, "When it last changed."),
-  reason: required(5, string, "Why it last changed, as one word.", { required: true }),
-  message: value(6, string, "Why it last changed, for people.", { required: true }),
-});
+const storageVersionCondition = v1alpha1(
+  "StorageVersionCondition",
+  "One observed aspect of a StorageVersion.",
+  {
+    type: required(
+      1,
+      named("v1alpha1.StorageVersionConditionType", "AllEncodingVersionsEqual"),
+      "Name of the condition: AllEncodingVersionsEqual (all servers store the same version). " +
+        "Required.",
+      { required: true },
+    ),
+    status: required(
+      2,
+      named("v1alpha1.ConditionStatus", "True", "False", "Unknown"),
+      "Whether the condition holds: one of True, False, Unknown.",
+      { required: true },
+    ),
+    observedGeneration: value(
+      3,
+      int64,
+      "Value of metadata.generation that the condition describes.",
+    ),
+    lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
+    reason: required(5, string, "Machine-readable CamelCase reason for the last transition.", {
+      required: true,
+    }),
+    message: value(6, string, "Human-readable details about the last transition.", {
+      required: true,
+    }),
+  },
+);
 
-const storageVersionStatus = v1alpha1("StorageVersionStatus", "What the servers do.", {
-  storageVersions: value(1, list(serverStorageVersion), "What each server does.", {
-    listType: "map",
-    listMapKeys: ["apiServerID"],
-  }),
-  commonEncodingVersion: pointer(2, string, "Version that all of them store objects in."),
-  conditions: value(3, list(storageVersionCondition), "What is known.", {
-    listType: "map",
-    listMapKeys: ["type"],
-  }),
-});
+const storageVersionStatus = v1alpha1(
+  "StorageVersionStatus",
+  "Storage versions reported by all API servers.",
+  {
+    storageVersions: value(1, list(serverStorageVersion), "One entry per API server.", {
+      listType: "map",
+      listMapKeys: ["apiServerID"],
+    }),
+    commonEncodingVersion: pointer(
+      2,
+      string,
+      "Version that all API servers store. Absent while they differ.",
+    ),
+    conditions: value(
+      3,
+      list(storageVersionCondition),
+      "Latest observations, one entry per condition type.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+      },
+    ),
+  },
+);
 
 const storageVersionV1alpha1 = v1alpha1(
   "StorageVersion",
-  "In which versions servers store the objects of a resource; named `<group>.<resource>`.",
+  "StorageVersion tracks in which versions the API servers of a cluster store a " +
+    "resource. Alpha: requires the feature gate StorageVersionAPI.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, storageVersionSpec, "Nothing: servers write the status."),
-    status: required(3, storageVersionStatus, "What the servers do."),
+    metadata: value(1, objectMeta, "Standard object metadata. The name is `<group>.<resource>`."),
+    spec: required(2, storageVersionSpec, "Always empty. Reserved for later use."),
+    status: required(
+      3,
+      storageVersionStatus,
+      "Versions per API server. Written by the API servers.",
+    ),
   },
 );
 

@@ -52,78 +52,119 @@ const usages = [
 
 const certificateSigningRequestSpec = v1(
   "CertificateSigningRequestSpec",
-  "What is asked for, and by whom; fixed.",
+  "Certificate to issue and identity of the requester. Immutable.",
   {
-    request: required(1, bytes, "The request in PEM, of the type CERTIFICATE REQUEST.", {
-      listType: "atomic",
-    }),
-    signerName: required(7, string, "Who is to sign it, as in `example.com/signer`."),
+    request: required(
+      1,
+      bytes,
+      "X.509 certificate signing request in PEM, in one block of type `CERTIFICATE REQUEST`.",
+      {
+        listType: "atomic",
+      },
+    ),
+    signerName: required(
+      7,
+      string,
+      "Signer that should issue the certificate, as a domain-prefixed path: " +
+        "`example.com/my-signer`. Signers in the domain of Kubernetes are built in.",
+    ),
     expirationSeconds: pointer(
       8,
       int32,
-      "Seconds that the certificate should be good for, at least 600; signers may give less.",
+      "Requested validity of the certificate, in seconds; at least 600. The signer may issue " +
+        "a shorter or longer one. By default the signer decides.",
     ),
     usages: value(
       5,
       list(named("v1.KeyUsage", ...usages)),
-      "What the key may be used for, as in `client auth`.",
+      "Key usages of the certificate: signing, digital signature, content commitment, key " +
+        "encipherment, key agreement, data encipherment, cert sign, crl sign, encipher only, " +
+        "decipher only, any, server auth, client auth, code signing, email protection, s/mime, " +
+        "ipsec end system, ipsec tunnel, ipsec user, timestamping, ocsp signing, microsoft " +
+        "sgc, netscape sgc. Signers may restrict them.",
       { listType: "atomic" },
     ),
-    username: value(2, string, "Who asks; filled in by the server."),
-    uid: value(3, string, "UID of who asks; filled in by the server."),
-    groups: value(4, list(string), "Groups of who asks; filled in by the server.", {
-      listType: "atomic",
-    }),
+    username: value(2, string, "Name of the requesting user. Set by the API server on creation."),
+    uid: value(3, string, "UID of the requesting user. Set by the API server on creation."),
+    groups: value(
+      4,
+      list(string),
+      "Groups of the requesting user. Set by the API server on creation.",
+      {
+        listType: "atomic",
+      },
+    ),
     extra: value(
       6,
       map(boxedList("api/certificates/v1", "ExtraValue", string)),
-      "More about who asks; filled in by the server.",
+      "Further attributes of the requesting user. Set by the API server on creation.",
     ),
   },
 );
 
 const certificateSigningRequestCondition = v1(
   "CertificateSigningRequestCondition",
-  "A decision on the request.",
+  "Decision on a certificate request, or another observation.",
   {
     type: required(
       1,
       named("v1.RequestConditionType", "Approved", "Denied", "Failed"),
-      "Approved, Denied or Failed, which are never taken back; or something of one's own.",
+      "One of Approved, Denied, Failed, or a type of the signer. Approved and Denied exclude " +
+        "each other, and none of the three can be removed once set.",
     ),
     status: required(
       6,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
-      "Always True for those three.",
+      "One of True, False, Unknown. Must be True for Approved, Denied and Failed.",
     ),
-    reason: value(2, string, "Why, as one word."),
-    message: value(3, string, "Why, for people."),
-    lastUpdateTime: value(4, time, "When it was last written."),
-    lastTransitionTime: value(5, time, "When it last changed."),
+    reason: value(2, string, "Machine-readable CamelCase reason for the last transition."),
+    message: value(3, string, "Human-readable details about the last transition."),
+    lastUpdateTime: value(
+      4,
+      time,
+      "Time at which the condition was last written. Defaults to the current time.",
+    ),
+    lastTransitionTime: value(
+      5,
+      time,
+      "Time at which `status` last changed. Defaults to the current time.",
+    ),
   },
 );
 
 const certificateSigningRequestStatus = v1(
   "CertificateSigningRequestStatus",
-  "What became of the request.",
+  "Outcome of a certificate request.",
   {
-    conditions: value(1, list(certificateSigningRequestCondition), "Decisions on the request.", {
-      listType: "map",
-      listMapKeys: ["type"],
-    }),
-    certificate: value(2, bytes, "The certificate in PEM, with those above it.", {
-      listType: "atomic",
-    }),
+    conditions: value(
+      1,
+      list(certificateSigningRequestCondition),
+      "Decisions so far. Approved and Denied are set through the subresource `approval`.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+      },
+    ),
+    certificate: value(
+      2,
+      bytes,
+      "Issued certificate followed by its intermediates, in PEM. Set once by the signer, and " +
+        "only if the request is approved.",
+      {
+        listType: "atomic",
+      },
+    ),
   },
 );
 
 const certificateSigningRequestV1 = v1(
   "CertificateSigningRequest",
-  "Asks a signer for a certificate.",
+  "CertificateSigningRequest asks a signer for an X.509 certificate. It must be approved " +
+    "before it is signed.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, certificateSigningRequestSpec, "What is asked for, and by whom."),
-    status: value(3, certificateSigningRequestStatus, "What became of the request."),
+    spec: required(2, certificateSigningRequestSpec, "Request, signer and requester."),
+    status: value(3, certificateSigningRequestStatus, "Approval and the issued certificate."),
   },
 );
 

@@ -9,14 +9,37 @@ import { checkSignerName } from "./signer.ts";
 /** All versions look alike. */
 function structOf(version: string) {
   const declare = structs(`api/certificates/${version}`);
-  const spec = declare("ClusterTrustBundleSpec", "What is to be trusted.", {
-    signerName: value(1, string, "Signer that it is about; begins the name of the object; fixed."),
-    trustBundle: required(2, string, "Certificates of authorities in PEM; order has no meaning."),
-  });
-  return declare("ClusterTrustBundle", "Authorities that pods may trust.", {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, spec, "What is to be trusted."),
-  });
+  const spec = declare(
+    "ClusterTrustBundleSpec",
+    "Trust anchors and the signer that they belong to.",
+    {
+      signerName: value(
+        1,
+        string,
+        "Signer whose certificates the anchors verify; the object's name must then begin with " +
+          "it. Writing needs the verb `attest` on the signer. Immutable.",
+      ),
+      trustBundle: required(
+        2,
+        string,
+        "X.509 certificates of authorities in PEM, at least one and without duplicates. Their " +
+          "order has no meaning, and consumers may reorder them.",
+      ),
+    },
+  );
+  return declare(
+    "ClusterTrustBundle",
+    "ClusterTrustBundle publishes trust anchors that pods can mount through a projected volume.",
+    {
+      metadata: value(
+        1,
+        objectMeta,
+        "Standard object metadata. With signerName, the name must begin with it and a colon, " +
+          "`/` replaced by `:`. Without, it must not contain a colon.",
+      ),
+      spec: required(2, spec, "Trust anchors to publish."),
+    },
+  );
 }
 
 const clusterTrustBundleV1beta1 = structOf("v1beta1");

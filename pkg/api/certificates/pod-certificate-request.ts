@@ -21,50 +21,93 @@ const v1alpha1 = structs("api/certificates/v1alpha1");
 
 const podCertificateRequestSpec = v1alpha1(
   "PodCertificateRequestSpec",
-  "What is asked for, and for whom; fixed.",
+  "Certificate to issue for a pod. Immutable.",
   {
-    signerName: required(1, string, "Who is to sign it, as in `example.com/signer`."),
-    podName: required(2, string, "Pod that the certificate is for."),
-    podUID: required(3, string, "UID of the pod."),
-    serviceAccountName: required(4, string, "Service account of the pod."),
-    serviceAccountUID: required(5, string, "UID of the service account."),
-    nodeName: required(6, string, "Node of the pod."),
-    nodeUID: required(7, string, "UID of the node."),
+    signerName: required(
+      1,
+      string,
+      "Signer that should issue the certificate, as a domain-prefixed path: " +
+        "`example.com/my-signer`.",
+    ),
+    podName: required(2, string, "Name of the pod, in the namespace of the request."),
+    podUID: required(3, string, "UID of the pod that mounts the certificate."),
+    serviceAccountName: required(4, string, "Name of the service account that the pod runs as."),
+    serviceAccountUID: required(5, string, "UID of the service account that the pod runs as."),
+    nodeName: required(6, string, "Name of the node that the pod is assigned to."),
+    nodeUID: required(7, string, "UID of the node that the pod is assigned to."),
     maxExpirationSeconds: pointer(
       8,
       int32,
-      "Seconds that the certificate may be good for at most, from an hour to 91 days.",
+      "Longest validity that the signer may grant, in seconds: 3600 to 7862400 (91 days), or " +
+        "to 86400 for built-in signers. Defaults to 86400.",
       { default: 86_400 },
     ),
-    pkixPublicKey: required(9, bytes, "Public key of the pod, in PKIX form."),
-    proofOfPossession: required(10, bytes, "The pod's UID, signed with the private key."),
+    pkixPublicKey: required(
+      9,
+      bytes,
+      "Public key of the pod in PKIX DER form: RSA 3072 or 4096, ECDSA P-256, P-384 or " +
+        "P-521, or Ed25519.",
+    ),
+    proofOfPossession: required(
+      10,
+      bytes,
+      "Signature of the pod UID with the private key, which proves that the kubelet holds it.",
+    ),
   },
 );
 
 const podCertificateRequestStatus = v1alpha1(
   "PodCertificateRequestStatus",
-  "What became of the request.",
+  "Outcome of a pod certificate request. Immutable once Issued, Denied or Failed.",
   {
-    conditions: value(1, list(condition), "Issued, Denied or Failed.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    }),
-    certificateChain: value(2, string, "The certificate in PEM, with those above it."),
-    notBefore: pointer(4, time, "When the certificate begins to be good."),
-    beginRefreshAt: pointer(5, time, "When the kubelet should ask for the next one."),
-    notAfter: pointer(6, time, "When the certificate ends to be good."),
+    conditions: value(
+      1,
+      list(condition),
+      "Outcome: at most one of Issued, Denied and Failed, with status True.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "type",
+      },
+    ),
+    certificateChain: value(
+      2,
+      string,
+      "Issued certificate followed by its intermediates, in PEM. Required with condition Issued.",
+    ),
+    notBefore: pointer(
+      4,
+      time,
+      "Start of the validity of the certificate. Must equal the value in the certificate.",
+    ),
+    beginRefreshAt: pointer(
+      5,
+      time,
+      "Time from which the kubelet tries to replace the certificate. Must be at least 10 " +
+        "minutes after notBefore and before notAfter.",
+    ),
+    notAfter: pointer(
+      6,
+      time,
+      "End of the validity of the certificate. Must equal the value in the certificate.",
+    ),
   },
 );
 
 const podCertificateRequestV1alpha1 = v1alpha1(
   "PodCertificateRequest",
-  "Asks a signer for a certificate on behalf of a pod.",
+  "PodCertificateRequest asks a signer for a certificate on behalf of a pod. The kubelet " +
+    "creates it for projected volumes. Alpha: requires the feature gate " +
+    "PodCertificateRequest.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, podCertificateRequestSpec, "What is asked for, and for whom."),
-    status: value(3, podCertificateRequestStatus, "What became of the request."),
+    spec: required(2, podCertificateRequestSpec, "Pod, key and signer of the certificate."),
+    status: value(
+      3,
+      podCertificateRequestStatus,
+      "Issued certificate, or the reason why there is none.",
+    ),
   },
 );
 

@@ -4,18 +4,22 @@ import { time } from "#meta";
 
 /** Declares the conditions of a status, whose struct is called `name`. */
 export function conditionsOf(declare: ReturnType<typeof structs>, name: string) {
-  const condition = declare(name, "Something that is known.", {
-    type: value(1, string, "What it is about."),
+  const condition = declare(name, "One observed aspect of the object.", {
+    type: value(
+      1,
+      string,
+      "Name of the condition, Dangling for a FlowSchema without priority level for example.",
+    ),
     status: value(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
-      "Whether it holds: True, False or Unknown.",
+      "Whether the condition holds: one of True, False, Unknown.",
     ),
-    lastTransitionTime: value(3, time, "When it last changed."),
-    reason: value(4, string, "Why it last changed, as one word."),
-    message: value(5, string, "Why it last changed, for people."),
+    lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+    reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+    message: value(5, string, "Human-readable details about the last transition."),
   });
-  return value(1, list(condition), "What is known.", {
+  return value(1, list(condition), "Latest observations, one entry per condition type.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],

@@ -20,85 +20,150 @@ import { checkConditions, conditionsOf } from "./conditions.ts";
 
 const v1 = structs("api/flowcontrol/v1");
 
-const queuingConfiguration = v1("QueuingConfiguration", "How requests wait.", {
-  queues: required(1, int32, "Number of queues.", { required: false, default: 64 }),
-  handSize: required(2, int32, "Queues that a flow may end up in; the shortest is taken.", {
-    required: false,
-    default: 8,
-  }),
-  queueLengthLimit: required(3, int32, "Most requests that wait in a queue.", {
-    required: false,
-    default: 50,
-  }),
-});
+const queuingConfiguration = v1(
+  "QueuingConfiguration",
+  "Queues of a priority level. Shuffle sharding spreads the flows over them.",
+  {
+    queues: required(
+      1,
+      int32,
+      "Number of queues. More queues reduce collisions between flows; 1 disables shuffle " +
+        "sharding. Defaults to 64.",
+      { required: false, default: 64 },
+    ),
+    handSize: required(
+      2,
+      int32,
+      "Number of queues dealt to each flow; a request joins the shortest of them. Must not " +
+        "exceed queues. Defaults to 8.",
+      {
+        required: false,
+        default: 8,
+      },
+    ),
+    queueLengthLimit: required(
+      3,
+      int32,
+      "Requests that may wait in one queue; further ones are rejected with 429. Defaults to 50.",
+      {
+        required: false,
+        default: 50,
+      },
+    ),
+  },
+);
 
-const limitResponse = v1("LimitResponse", "What happens to requests beyond the limit.", {
-  type: required(1, named("v1.LimitResponseType", "Queue", "Reject"), "Queue or Reject."),
-  queuing: pointer(2, queuingConfiguration, "How requests wait, for Queue."),
-});
+const limitResponse = v1(
+  "LimitResponse",
+  "Handling of requests that cannot be executed right now.",
+  {
+    type: required(
+      1,
+      named("v1.LimitResponseType", "Queue", "Reject"),
+      "One of Queue (wait for a seat, up to the limits in queuing), Reject (respond 429 at once).",
+    ),
+    queuing: pointer(
+      2,
+      queuingConfiguration,
+      "Sizes of the queues. Required for type Queue; must be absent for Reject.",
+    ),
+  },
+);
 
 const limitedPriorityLevelConfiguration = v1(
   "LimitedPriorityLevelConfiguration",
-  "Limits of a level.",
+  "Concurrency limits of a priority level. Its nominal limit is the server's total times " +
+    "nominalConcurrencyShares divided by the sum over all levels.",
   {
     nominalConcurrencyShares: nullablePointer(
       1,
       int32,
-      "Share of all seats that the level has, in relation to the other levels.",
+      "Share of the server's seats relative to the other levels. 0 lets the level run only " +
+        "on borrowed seats. Defaults to 30.",
       { required: false, default: 30 },
     ),
-    limitResponse: value(2, limitResponse, "What happens to requests beyond the limit."),
-    lendablePercent: pointer(3, int32, "Percentage of its seats that others may borrow.", {
-      default: 0,
-    }),
+    limitResponse: value(2, limitResponse, "What happens to requests when the limit is reached."),
+    lendablePercent: pointer(
+      3,
+      int32,
+      "Percentage of the nominal seats that other levels may borrow, 0 to 100. Defaults to 0.",
+      {
+        default: 0,
+      },
+    ),
     borrowingLimitPercent: pointer(
       4,
       int32,
-      "Percentage of its seats that it may borrow from others; absent means no limit.",
+      "Percentage of the nominal seats that the level may borrow from others; may exceed " +
+        "100. No limit when absent.",
     ),
   },
 );
 
 const exemptPriorityLevelConfiguration = v1(
   "ExemptPriorityLevelConfiguration",
-  "What a level without limits sets aside.",
+  "Seats set aside for an exempt level. Its own requests are never limited.",
   {
-    nominalConcurrencyShares: pointer(1, int32, "Share of all seats that is set aside.", {
-      default: 0,
-    }),
-    lendablePercent: pointer(2, int32, "Percentage of them that others may borrow.", {
-      default: 0,
-    }),
+    nominalConcurrencyShares: pointer(
+      1,
+      int32,
+      "Share of the server's seats relative to the other levels. Defaults to 0.",
+      {
+        default: 0,
+      },
+    ),
+    lendablePercent: pointer(
+      2,
+      int32,
+      "Percentage of the nominal seats that other levels may borrow, 0 to 100. Defaults to 0.",
+      {
+        default: 0,
+      },
+    ),
   },
 );
 
 const priorityLevelConfigurationSpec = v1(
   "PriorityLevelConfigurationSpec",
-  "How many requests at a time.",
+  "Desired concurrency of a priority level.",
   {
     type: required(
       1,
       named("v1.PriorityLevelEnablement", "Exempt", "Limited"),
-      "Limited, or Exempt for the one level without limits.",
+      "One of Exempt (requests are dispatched without limits or queues), Limited (subject to " +
+        "`limited`). Exempt is reserved for the built-in level of that name.",
     ),
-    limited: pointer(2, limitedPriorityLevelConfiguration, "Limits, for Limited."),
-    exempt: pointer(3, exemptPriorityLevelConfiguration, "What is set aside, for Exempt."),
+    limited: pointer(
+      2,
+      limitedPriorityLevelConfiguration,
+      "Limits of the level. Required for type Limited; must be absent for Exempt.",
+    ),
+    exempt: pointer(
+      3,
+      exemptPriorityLevelConfiguration,
+      "Settings of an exempt level. Must be absent for type Limited.",
+    ),
   },
 );
 
 const priorityLevelConfigurationStatus = v1(
   "PriorityLevelConfigurationStatus",
-  "State of a level.",
+  "Observed state of a priority level.",
   { conditions: conditionsOf(v1, "PriorityLevelConfigurationCondition") },
 );
 
 const priorityLevelConfigurationV1 = v1(
   "PriorityLevelConfiguration",
-  "Says how many requests are worked on at a time.",
+  "PriorityLevelConfiguration limits how many requests of a priority level are executed " +
+    "at the same time.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, priorityLevelConfigurationSpec, "How many requests at a time."),
-    status: value(3, priorityLevelConfigurationStatus, "State of the level."),
+    spec: value(2, priorityLevelConfigurationSpec, "Type and limits of the level."),
+    status: value(
+      3,
+      priorityLevelConfigurationStatus,
+      "Conditions reported by the API servers. Read-only for clients.",
+    ),
   },
 );
 

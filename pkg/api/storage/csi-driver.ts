@@ -19,59 +19,121 @@ import { mustNotChange, repeatedPlaces, unsupported } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
-const tokenRequest = v1("TokenRequest", "A service account token that the driver gets for a pod.", {
-  audience: required(1, string, "Whom the token is for; empty means the API server."),
-  expirationSeconds: pointer(2, int64, "Seconds that the token is good for."),
-});
+const tokenRequest = v1(
+  "TokenRequest",
+  "Service account token that the kubelet passes to a CSI driver.",
+  {
+    audience: required(
+      1,
+      string,
+      "Intended audience of the token. Empty for the audiences of the API server. Must be " +
+        "unique within the list.",
+    ),
+    expirationSeconds: pointer(
+      2,
+      int64,
+      "Lifetime of the token, in seconds: 600 to 4294967296. Defaults to 3600.",
+    ),
+  },
+);
 
-const csiDriverSpec = v1("CSIDriverSpec", "What a driver can do and wants.", {
-  attachRequired: pointer(1, bool, "Whether volumes must be attached before they are mounted.", {
-    default: true,
-  }),
-  podInfoOnMount: pointer(2, bool, "Whether the driver is told about the pod when it mounts.", {
-    default: false,
-  }),
-  volumeLifecycleModes: value(
-    3,
-    list(named("v1.VolumeLifecycleMode", "Persistent", "Ephemeral")),
-    "Kinds of volumes: Persistent, Ephemeral.",
-    { default: ["Persistent"], listType: "set" },
-  ),
-  storageCapacity: pointer(4, bool, "Whether free capacity counts when pods are placed.", {
-    default: false,
-    gate: "CSIStorageCapacity",
-  }),
-  fsGroupPolicy: pointer(
-    5,
-    named("v1.FSGroupPolicy", "ReadWriteOnceWithFSType", "File", "None"),
-    "Whether ownership and permissions of volumes are changed.",
-    { default: "ReadWriteOnceWithFSType" },
-  ),
-  tokenRequests: value(6, list(tokenRequest), "Tokens of the pod that the driver gets.", {
-    listType: "atomic",
-  }),
-  requiresRepublish: pointer(
-    7,
-    bool,
-    "Whether mounted volumes are offered to the driver again and again.",
-    { default: false },
-  ),
-  seLinuxMount: pointer(8, bool, "Whether volumes can be mounted with an SELinux context.", {
-    default: false,
-    gate: "SELinuxMountReadWriteOncePod",
-  }),
-  nodeAllocatableUpdatePeriodSeconds: pointer(
-    9,
-    int64,
-    "Seconds between updates of what the driver can do on a node.",
-    { gate: "MutableCSINodeAllocatableCount" },
-  ),
-});
+const csiDriverSpec = v1(
+  "CSIDriverSpec",
+  "Capabilities of a CSI driver, and what it expects from Kubernetes.",
+  {
+    attachRequired: pointer(
+      1,
+      bool,
+      "Whether volumes need an attach operation, tracked by a VolumeAttachment, before they " +
+        "are mounted. Defaults to true. Immutable.",
+      {
+        default: true,
+      },
+    ),
+    podInfoOnMount: pointer(
+      2,
+      bool,
+      "Whether NodePublishVolume receives name, namespace, UID and service account of the " +
+        "pod. Defaults to false.",
+      {
+        default: false,
+      },
+    ),
+    volumeLifecycleModes: value(
+      3,
+      list(named("v1.VolumeLifecycleMode", "Persistent", "Ephemeral")),
+      "Kinds of volumes that the driver supports: Persistent (PersistentVolumes), Ephemeral " +
+        "(inline in a pod). Defaults to Persistent. Immutable.",
+      { default: ["Persistent"], listType: "set" },
+    ),
+    storageCapacity: pointer(
+      4,
+      bool,
+      "Whether the scheduler considers CSIStorageCapacity objects of the driver when it " +
+        "places pods with delayed binding. Defaults to false.",
+      {
+        default: false,
+        gate: "CSIStorageCapacity",
+      },
+    ),
+    fsGroupPolicy: pointer(
+      5,
+      named("v1.FSGroupPolicy", "ReadWriteOnceWithFSType", "File", "None"),
+      "Whether the kubelet changes ownership and permissions of volumes. One of " +
+        "ReadWriteOnceWithFSType (only with a filesystem type and access mode ReadWriteOnce), " +
+        "File (always when the pod has an fsGroup), None (never). Defaults to " +
+        "ReadWriteOnceWithFSType.",
+      { default: "ReadWriteOnceWithFSType" },
+    ),
+    tokenRequests: value(
+      6,
+      list(tokenRequest),
+      "Service account tokens of the pod that NodePublishVolume receives, one per audience. " +
+        "Combine with requiresRepublish to renew them.",
+      {
+        listType: "atomic",
+      },
+    ),
+    requiresRepublish: pointer(
+      7,
+      bool,
+      "Whether the kubelet calls NodePublishVolume periodically, so that the driver can " +
+        "refresh mounted volumes. Defaults to false.",
+      { default: false },
+    ),
+    seLinuxMount: pointer(
+      8,
+      bool,
+      "Whether the driver supports mounting with the SELinux option `-o context`. Defaults " +
+        "to false. Beta: feature gate SELinuxMountReadWriteOncePod.",
+      {
+        default: false,
+        gate: "SELinuxMountReadWriteOncePod",
+      },
+    ),
+    nodeAllocatableUpdatePeriodSeconds: pointer(
+      9,
+      int64,
+      "Interval between refreshes of CSINode allocatable counts, in seconds; at least 10. " +
+        "When absent, they are not refreshed. Beta, off by default: requires the feature gate " +
+        "MutableCSINodeAllocatableCount.",
+      { gate: "MutableCSINodeAllocatableCount" },
+    ),
+  },
+);
 
-const csiDriverV1 = v1("CSIDriver", "A storage driver of the cluster; named like the driver.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: required(2, csiDriverSpec, "What the driver can do and wants."),
-});
+const csiDriverV1 = v1(
+  "CSIDriver",
+  "CSIDriver announces a Container Storage Interface driver that is installed in the cluster.",
+  {
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. The name is that of the driver, at most 63 characters.",
+    ),
+    spec: required(2, csiDriverSpec, "Capabilities of the driver."),
+  },
+);
 
 type CSIDriver = Infer<typeof csiDriverV1>;
 

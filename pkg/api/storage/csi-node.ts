@@ -17,32 +17,57 @@ import { FIELD_IMMUTABLE, firstByName, invalidEach, repeatedPlaces } from "../st
 
 const v1 = structs("api/storage/v1");
 
-const volumeNodeResources = v1("VolumeNodeResources", "How much a driver can do on a node.", {
-  count: pointer(1, int32, "Most volumes at a time; absent means no limit."),
+const volumeNodeResources = v1("VolumeNodeResources", "Limits of a CSI driver on a node.", {
+  count: pointer(
+    1,
+    int32,
+    "Volumes of the driver that can be attached to the node at the same time. Not limited " +
+      "when absent.",
+  ),
 });
 
-const csiNodeDriver = v1("CSINodeDriver", "A driver on a node.", {
-  name: required(1, string, "Name of the driver."),
-  nodeID: required(2, string, "What the driver calls the node."),
-  topologyKeys: required(3, list(string), "Labels by which the driver tells places apart.", {
-    listType: "atomic",
-  }),
-  allocatable: pointer(4, volumeNodeResources, "How much the driver can do on the node."),
+const csiNodeDriver = v1("CSINodeDriver", "Registration of one CSI driver on a node.", {
+  name: required(1, string, "Name of the driver, as in its CSIDriver object."),
+  nodeID: required(
+    2,
+    string,
+    "Identifier of the node in the driver's own terms, at most 256 characters.",
+  ),
+  topologyKeys: required(
+    3,
+    list(string),
+    "Keys of the node labels with which the driver describes its topology. Volumes are " +
+      "placed by their values.",
+    {
+      listType: "atomic",
+    },
+  ),
+  allocatable: pointer(4, volumeNodeResources, "Volume limits of the driver on this node."),
 });
 
-const csiNodeSpec = v1("CSINodeSpec", "The drivers of a node.", {
-  drivers: required(1, list(csiNodeDriver), "The drivers; an entry cannot change.", {
-    listType: "map",
-    listMapKeys: ["name"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "name",
-  }),
+const csiNodeSpec = v1("CSINodeSpec", "CSI drivers that are registered on a node.", {
+  drivers: required(
+    1,
+    list(csiNodeDriver),
+    "One entry per registered driver. Entries may be added and removed; existing ones are " +
+      "immutable, apart from allocatable where its gate is on.",
+    {
+      listType: "map",
+      listMapKeys: ["name"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "name",
+    },
+  ),
 });
 
-const csiNodeV1 = v1("CSINode", "The storage drivers of a node; named like the node.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: required(2, csiNodeSpec, "The drivers of the node."),
-});
+const csiNodeV1 = v1(
+  "CSINode",
+  "CSINode records the CSI drivers that run on a node. The kubelet maintains it.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata. The name is that of the node."),
+    spec: required(2, csiNodeSpec, "Drivers registered on the node."),
+  },
+);
 
 type CSINode = Infer<typeof csiNodeV1>;
 type Driver = NonNullable<CSINode["spec"]["drivers"]>[number];

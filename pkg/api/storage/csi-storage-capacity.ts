@@ -17,13 +17,32 @@ const v1 = structs("api/storage/v1");
 
 const csiStorageCapacityV1 = v1(
   "CSIStorageCapacity",
-  "How much storage of a class is left in a part of the cluster.",
+  "CSIStorageCapacity reports the free capacity of a StorageClass for a set of nodes. " +
+    "CSI drivers create it for the scheduler.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    nodeTopology: pointer(2, labelSelector, "Nodes that can reach it; absent means none; fixed."),
-    storageClassName: required(3, string, "Class of the storage; fixed."),
-    capacity: pointer(4, quantity, "Bytes that are left; absent means that nobody knows."),
-    maximumVolumeSize: pointer(5, quantity, "Largest volume that can be made, in bytes."),
+    metadata: value(1, objectMeta, "Standard object metadata. The name has no meaning."),
+    nodeTopology: pointer(
+      2,
+      labelSelector,
+      "Selects the nodes that can access the storage. {} selects all nodes; absent selects " +
+        "none. Immutable.",
+    ),
+    storageClassName: required(
+      3,
+      string,
+      "Name of the StorageClass that the capacity applies to. Immutable.",
+    ),
+    capacity: pointer(
+      4,
+      quantity,
+      "Free capacity in bytes, as reported by the driver. Unknown when absent.",
+    ),
+    maximumVolumeSize: pointer(
+      5,
+      quantity,
+      "Size of the largest volume that can be provisioned, in bytes. When absent, capacity " +
+        "is used instead.",
+    ),
   },
 );
 

@@ -23,30 +23,60 @@ const v1 = structs("api/storage/v1");
 
 const storageClassV1 = v1(
   "StorageClass",
-  "A kind of storage that volumes are made of on request.",
+  "StorageClass describes a class of storage from which PersistentVolumes are " +
+    "provisioned dynamically.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    provisioner: required(2, string, "Who makes the volumes; fixed."),
-    parameters: value(3, map(string), "Parameters for making them; fixed."),
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. An annotation marks the default class of the cluster.",
+    ),
+    provisioner: required(
+      2,
+      string,
+      "Name of the provisioner that creates the volumes, usually of a CSI driver. Immutable.",
+    ),
+    parameters: value(
+      3,
+      map(string),
+      "Parameters for the provisioner, at most 512 keys and 256 KiB in total. Immutable.",
+    ),
     reclaimPolicy: pointer(
       4,
       named("v1.PersistentVolumeReclaimPolicy", "Delete", "Retain"),
-      "What becomes of volumes after use: Delete or Retain; fixed.",
+      "What happens to a provisioned volume after its claim is deleted: one of Delete, " +
+        "Retain. Defaults to Delete. Immutable.",
       { default: "Delete" },
     ),
-    mountOptions: value(5, list(string), "Options for mounting them; not checked.", {
-      listType: "atomic",
-    }),
-    allowVolumeExpansion: pointer(6, bool, "Whether they may grow."),
+    mountOptions: value(
+      5,
+      list(string),
+      "Mount options of the provisioned volumes. Not validated: mounting fails if one is invalid.",
+      {
+        listType: "atomic",
+      },
+    ),
+    allowVolumeExpansion: pointer(
+      6,
+      bool,
+      "Whether claims of this class may request more storage after creation. Defaults to false.",
+    ),
     volumeBindingMode: pointer(
       7,
       named("v1.VolumeBindingMode", "Immediate", "WaitForFirstConsumer"),
-      "When they are made: Immediate or WaitForFirstConsumer; fixed.",
+      "When volumes are provisioned and bound. One of Immediate (on creation of the claim), " +
+        "WaitForFirstConsumer (once a pod uses it, considering its scheduling constraints). " +
+        "Defaults to Immediate. Immutable.",
       { default: "Immediate" },
     ),
-    allowedTopologies: value(8, list(topologySelectorTerm), "Where they may be made.", {
-      listType: "atomic",
-    }),
+    allowedTopologies: value(
+      8,
+      list(topologySelectorTerm),
+      "Node topologies in which volumes may be provisioned. Not restricted when empty. Immutable.",
+      {
+        listType: "atomic",
+      },
+    ),
   },
 );
 

@@ -27,39 +27,79 @@ const v1 = structs("api/storage/v1");
 
 const volumeAttachmentSource = v1(
   "VolumeAttachmentSource",
-  "The volume to attach; one of the two.",
+  "Volume to attach: exactly one of the two fields must be set.",
   {
-    persistentVolumeName: pointer(1, string, "Name of a PersistentVolume."),
-    inlineVolumeSpec: pointer(2, persistentVolumeSpec, "A volume without an object, as in pods."),
+    persistentVolumeName: pointer(
+      1,
+      string,
+      "Name of the PersistentVolume to attach. Excludes inlineVolumeSpec.",
+    ),
+    inlineVolumeSpec: pointer(
+      2,
+      persistentVolumeSpec,
+      "Specification of a volume that a pod defines inline, used for migrated in-tree " +
+        "plugins. Excludes persistentVolumeName.",
+    ),
   },
 );
 
-const volumeAttachmentSpec = v1("VolumeAttachmentSpec", "What to attach where; fixed.", {
-  attacher: required(1, string, "Driver that does it."),
-  source: required(2, volumeAttachmentSource, "The volume to attach."),
-  nodeName: required(3, string, "Node to attach it to."),
+const volumeAttachmentSpec = v1(
+  "VolumeAttachmentSpec",
+  "Attachment of a volume to a node. Immutable.",
+  {
+    attacher: required(1, string, "Name of the CSI driver that performs the operation."),
+    source: required(2, volumeAttachmentSource, "Volume that is to be attached."),
+    nodeName: required(3, string, "Node that the volume is to be attached to."),
+  },
+);
+
+const volumeError = v1("VolumeError", "Error met during a volume operation.", {
+  time: value(1, time, "Time at which the error was met."),
+  message: value(
+    2,
+    string,
+    "Human-readable error message. It is logged, so that it must not contain sensitive data.",
+  ),
+  errorCode: pointer(
+    3,
+    int32,
+    "gRPC status code that the CSI driver returned. Beta, off by default: requires the " +
+      "feature gate MutableCSINodeAllocatableCount.",
+    {
+      gate: "MutableCSINodeAllocatableCount",
+    },
+  ),
 });
 
-const volumeError = v1("VolumeError", "What went wrong.", {
-  time: value(1, time, "When it went wrong."),
-  message: value(2, string, "What went wrong, for people; no secrets."),
-  errorCode: pointer(3, int32, "Code of the driver's answer over gRPC.", {
-    gate: "MutableCSINodeAllocatableCount",
-  }),
+const volumeAttachmentStatus = v1("VolumeAttachmentStatus", "Observed state of an attachment.", {
+  attached: required(1, bool, "Whether the volume is attached. Set by the attacher only."),
+  attachmentMetadata: value(
+    2,
+    map(string),
+    "Data from the attach operation that mounting needs, such as a device path.",
+  ),
+  attachError: pointer(
+    3,
+    volumeError,
+    "Last error of an attach operation. Cleared when the volume is attached.",
+  ),
+  detachError: pointer(4, volumeError, "Last error of a detach operation."),
 });
 
-const volumeAttachmentStatus = v1("VolumeAttachmentStatus", "State of an attachment.", {
-  attached: required(1, bool, "Whether the volume is attached."),
-  attachmentMetadata: value(2, map(string), "What mounting needs to know of it."),
-  attachError: pointer(3, volumeError, "What last went wrong while attaching."),
-  detachError: pointer(4, volumeError, "What last went wrong while detaching."),
-});
-
-const volumeAttachmentV1 = v1("VolumeAttachment", "Asks for a volume to be attached to a node.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: required(2, volumeAttachmentSpec, "What to attach where."),
-  status: value(3, volumeAttachmentStatus, "State of the attachment."),
-});
+const volumeAttachmentV1 = v1(
+  "VolumeAttachment",
+  "VolumeAttachment asks a CSI driver to attach a volume to a node, or to detach it upon " +
+    "deletion.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, volumeAttachmentSpec, "Volume, node and driver."),
+    status: value(
+      3,
+      volumeAttachmentStatus,
+      "Result of the operation, reported by the attacher. Read-only for clients.",
+    ),
+  },
+);
 
 type VolumeAttachment = Infer<typeof volumeAttachmentV1>;
 

@@ -11,31 +11,49 @@ const v1alpha1 = structs("api/storage/v1alpha1");
 
 const volumeAttributesClassV1 = v1(
   "VolumeAttributesClass",
-  "A set of changeable properties of volumes.",
+  "VolumeAttributesClass names a set of volume attributes, such as performance, that " +
+    "claims may switch to after creation.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    driverName: required(2, string, "Driver that understands the parameters; fixed."),
-    parameters: value(3, map(string), "The properties; fixed."),
+    driverName: required(2, string, "Name of the CSI driver that the class applies to. Immutable."),
+    parameters: value(
+      3,
+      map(string),
+      "Attributes for the driver; at least one, and at most 512 keys and 256 KiB in total. " +
+        "Immutable.",
+    ),
   },
 );
 
 const volumeAttributesClassV1beta1 = v1beta1(
   "VolumeAttributesClass",
-  "A set of changeable properties of volumes.",
+  "VolumeAttributesClass names a set of volume attributes, such as performance, that " +
+    "claims may switch to after creation.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    driverName: required(2, string, "Driver that understands the parameters; fixed."),
-    parameters: value(3, map(string), "The properties; fixed."),
+    driverName: required(2, string, "Name of the CSI driver that the class applies to. Immutable."),
+    parameters: value(
+      3,
+      map(string),
+      "Attributes for the driver; at least one, and at most 512 keys and 256 KiB in total. " +
+        "Immutable.",
+    ),
   },
 );
 
 const volumeAttributesClassV1alpha1 = v1alpha1(
   "VolumeAttributesClass",
-  "A set of changeable properties of volumes.",
+  "VolumeAttributesClass names a set of volume attributes, such as performance, that " +
+    "claims may switch to after creation.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    driverName: required(2, string, "Driver that understands the parameters; fixed."),
-    parameters: value(3, map(string), "The properties; fixed."),
+    driverName: required(2, string, "Name of the CSI driver that the class applies to. Immutable."),
+    parameters: value(
+      3,
+      map(string),
+      "Attributes for the driver; at least one, and at most 512 keys and 256 KiB in total. " +
+        "Immutable.",
+    ),
   },
 );
 

@@ -18,54 +18,81 @@ import { mustNotChange } from "../strategy.ts";
 
 const v1alpha1 = structs("api/storagemigration/v1alpha1");
 
-const groupVersionResource = v1alpha1("GroupVersionResource", "A resource of the API.", {
-  group: value(1, string, "Its group; empty for core."),
-  version: value(2, string, "Its version."),
-  resource: value(3, string, "Its plural name."),
-});
-
-const storageVersionMigrationSpec = v1alpha1(
-  "StorageVersionMigrationSpec",
-  "What is to be written anew.",
+const groupVersionResource = v1alpha1(
+  "GroupVersionResource",
+  "Identifies a resource and one of its versions.",
   {
-    resource: required(1, groupVersionResource, "The resource whose objects are written; fixed."),
-    continueToken: value(2, string, "Where the list of objects goes on."),
+    group: value(1, string, "API group of the resource. Empty for the core group."),
+    version: value(2, string, "API version through which the objects are read and written."),
+    resource: value(3, string, "Resource in lowercase plural, `deployments` for example."),
   },
 );
 
-const migrationCondition = v1alpha1("MigrationCondition", "How far it is.", {
+const storageVersionMigrationSpec = v1alpha1(
+  "StorageVersionMigrationSpec",
+  "Resource whose objects are rewritten in the current storage version.",
+  {
+    resource: required(1, groupVersionResource, "Resource to migrate. Immutable."),
+    continueToken: value(
+      2,
+      string,
+      "Continue token of the list from which an interrupted migration resumes.",
+    ),
+  },
+);
+
+const migrationCondition = v1alpha1("MigrationCondition", "One observed aspect of a migration.", {
   type: required(
     1,
     named("v1alpha1.MigrationConditionType", "Running", "Succeeded", "Failed"),
-    "Running, Succeeded or Failed.",
+    "One of Running, Succeeded, Failed.",
   ),
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether it holds: True, False or Unknown.",
+    "Whether the condition holds: one of True, False, Unknown.",
   ),
-  lastUpdateTime: value(3, time, "When it was last written."),
-  reason: value(4, string, "Why it last changed, as one word."),
-  message: value(5, string, "Why it last changed, for people."),
+  lastUpdateTime: value(3, time, "Time at which the condition was last written."),
+  reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(5, string, "Human-readable details about the last transition."),
 });
 
-const storageVersionMigrationStatus = v1alpha1("StorageVersionMigrationStatus", "How far it is.", {
-  conditions: value(1, list(migrationCondition), "How far it is.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
-  resourceVersion: value(2, string, "Objects written after this version need no migration."),
-});
+const storageVersionMigrationStatus = v1alpha1(
+  "StorageVersionMigrationStatus",
+  "Observed state of a migration.",
+  {
+    conditions: value(
+      1,
+      list(migrationCondition),
+      "Latest observations. Succeeded or Failed with status True ends the migration.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "type",
+      },
+    ),
+    resourceVersion: value(
+      2,
+      string,
+      "Resource version at which the migration started: newer objects are in the current " +
+        "storage version already.",
+    ),
+  },
+);
 
 const storageVersionMigrationV1alpha1 = v1alpha1(
   "StorageVersionMigration",
-  "Asks for all objects of a resource to be stored in the current version.",
+  "StorageVersionMigration rewrites all objects of a resource so that they are stored in " +
+    "the current storage version. Alpha: requires the feature gate StorageVersionMigrator.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, storageVersionMigrationSpec, "What is to be written anew."),
-    status: value(3, storageVersionMigrationStatus, "How far it is."),
+    spec: value(2, storageVersionMigrationSpec, "Resource to migrate."),
+    status: value(
+      3,
+      storageVersionMigrationStatus,
+      "Progress reported by the migration controller. Read-only for clients.",
+    ),
   },
 );
 
