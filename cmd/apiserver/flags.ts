@@ -111,7 +111,11 @@ export const apiserverFlags = {
   ),
   ...sharingFlags,
   "request-timeout": flag("duration", 60_000, "longest time for a request that is no watch"),
-  "min-request-timeout": flag("duration", 1_800_000, "shortest default time of a watch"),
+  "min-request-timeout": flag(
+    "duration",
+    1_800_000,
+    "watches without timeoutSeconds end after one to two times this duration",
+  ),
   ...auditFlags,
   ...observingFlags,
   "livez-grace-period": flag("duration", 0, "how long /livez lets the start take"),

@@ -67,6 +67,7 @@ export function startOptions(values: Values): StartOptions {
     storageRoot: values["etcd-prefix"],
     storageMediaType: values["storage-media-type"] === "application/json" ? "json" : "protobuf",
     eventTtlSeconds: values["event-ttl"] / 1000,
+    minRequestTimeoutMs: values["min-request-timeout"],
     compactionIntervalMs: values["etcd-compaction-interval"],
     apiDomain: values["api-domain"],
     runtimeConfig: values["runtime-config"],
@@ -90,7 +91,6 @@ export function startOptions(values: Values): StartOptions {
     limits: {
       ...sharedLimits(values),
       requestTimeout: values["request-timeout"],
-      watchTimeout: values["min-request-timeout"],
     },
   };
 }

@@ -81,6 +81,8 @@ export interface StartOptions {
   readonly encryption?: EncryptionAtRest;
   readonly storageMediaType?: "json" | "protobuf";
   readonly eventTtlSeconds?: number;
+  /** `--min-request-timeout`: shortest lifetime in ms of a watch without timeoutSeconds. */
+  readonly minRequestTimeoutMs?: number;
   /** 0 = history is never forgotten. */
   readonly compactionIntervalMs?: number;
   readonly apiDomain?: string;

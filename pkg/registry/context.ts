@@ -28,6 +28,11 @@ export interface RegistryOptions {
   readonly storageMediaType: "json" | "protobuf";
   /** Life of an Event without another write. */
   readonly eventTtlSeconds: number;
+  /**
+   * Shortest lifetime in ms of a watch without timeoutSeconds (`--min-request-timeout`); it ends
+   * after up to twice as long.
+   */
+  readonly minRequestTimeoutMs: number;
   /** The store's root as messages show it, default `/registry`. */
   readonly storageRoot?: string;
   /** Comes before all other admission, before the namespace of the object is looked for. */
@@ -56,6 +61,7 @@ export interface RegistryContext {
   readonly gates: (name: string) => boolean;
   readonly storageMediaType: "json" | "protobuf";
   readonly eventTtlSeconds: number;
+  readonly minRequestTimeoutMs: number;
   readonly storageRoot: string;
   readonly namespaces: NamespaceCache;
   /** Serializes concurrent writers of one key. */

@@ -128,6 +128,7 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     gates: () => false,
     storageMediaType: "json",
     eventTtlSeconds: 3600,
+    minRequestTimeoutMs: 1_800_000,
     ...options,
     store,
   });

@@ -9,8 +9,6 @@ export interface Limits {
   readonly bodyTimeout: number;
   /** Longest time for a request that is no watch; clients may ask for less with `?timeout=`. */
   readonly requestTimeout: number;
-  /** A watch without timeoutSeconds lives between one and two of these. */
-  readonly watchTimeout: number;
   /** A watch whose client takes nothing for so long is ended. */
   readonly watchPatience: number;
   /** A connection without any request is closed. */
@@ -40,7 +38,6 @@ export const defaultLimits: Limits = {
   headersTimeout: 32_000,
   bodyTimeout: 60_000,
   requestTimeout: 60_000,
-  watchTimeout: 1_800_000,
   watchPatience: 30_000,
   idleTimeout: 180_000,
   handshakeTimeout: 10_000,

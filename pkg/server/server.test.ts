@@ -267,6 +267,15 @@ describe("watches", () => {
     };
   }
 
+  /** Ends after the given events. */
+  function finite(events: readonly ItemEvent[]): Partial<Registry> {
+    return {
+      async *watchBatches() {
+        for (const event of events) yield batchOf(event);
+      },
+    };
+  }
+
   it("sends headers although nothing happens, and ends when the server closes", async () => {
     let aborted = false;
     const server = serverOf(open([], () => (aborted = true)));
@@ -289,8 +298,8 @@ describe("watches", () => {
   });
 
   it("sends a bookmark as an object with nothing but its version", async () => {
-    const server = serverOf(open([{ type: "BOOKMARK", revision: 12, initialEventsEnd: true }]));
-    const { text } = await ask(server, { url: `${url}&timeoutSeconds=1` });
+    const server = serverOf(finite([{ type: "BOOKMARK", revision: 12, initialEventsEnd: true }]));
+    const { text } = await ask(server, { url });
     assert.deepEqual(JSON.parse(text), {
       type: "BOOKMARK",
       object: {
@@ -304,8 +313,8 @@ describe("watches", () => {
   it("names the columns of a table in the first event only", async () => {
     const events = ["a", "b"].map((name) => ({ type: "ADDED", item: item(name) }) as const);
     const accept = "application/json;as=Table;g=meta.k8s.io;v=v1";
-    const server = serverOf(open(events));
-    const { text } = await ask(server, { url: `${url}&timeoutSeconds=1`, headers: { accept } });
+    const server = serverOf(finite(events));
+    const { text } = await ask(server, { url, headers: { accept } });
     const [first, second] = text
       .trim()
       .split("\n")

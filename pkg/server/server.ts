@@ -147,7 +147,6 @@ class HttpServer implements KeelsonServer {
       limits: this.limits,
       metrics: this.metrics,
       health: this.healthOf(options),
-      random: options.random ?? Math.random,
       logger: this.logger,
       closing: this.closing,
       documents: options.documents ?? new Map(),

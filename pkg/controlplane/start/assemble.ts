@@ -21,6 +21,7 @@ export interface Assembly extends ServerDependencies {
 }
 
 const defaultEventTtlSeconds = 3600;
+const defaultMinRequestTimeoutMs = 1_800_000;
 
 /** Nothing is listened to and no request is served yet; definitions begin to be followed. */
 export async function assemble(foundation: ServerDependencies): Promise<Assembly> {
@@ -63,6 +64,7 @@ function registryOf(
     allowPrivileged: options.allowPrivileged ?? false,
     storageMediaType: options.storageMediaType ?? "json",
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
+    minRequestTimeoutMs: options.minRequestTimeoutMs ?? defaultMinRequestTimeoutMs,
     storageRoot,
     serviceNetwork: options.serviceNetwork ?? defaultNetwork,
     provide,

@@ -280,18 +280,4 @@ describe("registry reads", () => {
       assert.match(await refusal(() => api.watch(maps, options)), wanted);
     }
   });
-
-  it("ends at its timeout, after a bookmark", async () => {
-    const events: string[] = [];
-    const running = (async () => {
-      const options = { resourceVersion: "1", allowBookmarks: true, timeoutSeconds: 10 };
-      for await (const event of api.watch(`v1/configmaps/other`, options)) events.push(told(event));
-    })();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    api.clock.advance(8500);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    api.clock.advance(2000);
-    await running;
-    assert.deepEqual(events, [`BOOKMARK @${await api.store.revision()}`]);
-  });
 });

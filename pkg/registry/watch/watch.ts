@@ -11,21 +11,17 @@ import { type Selection, selectionOf } from "../read/selection.ts";
 import { collectionPrefix, StoredItem } from "../codec/stored.ts";
 import { parseVersion } from "../write/preconditions.ts";
 
-const bookmarkMilliseconds = 60_000;
-/** A last bookmark comes so long before the watch ends by itself. */
-const farewellMilliseconds = 2000;
-/**
- * A watch without a timeout ends after this and up to as much again, so that watchers spread out.
- */
-const defaultTimeoutSeconds = 1800;
-/** The longest time that a Node timer can wait. */
-const longestTimer = 2 ** 31 - 1;
-/** Initial events are delivered so many at a time. */
-const chunk = 500;
+const bookmarkIntervalMs = 60_000;
+/** The last bookmark is sent this long before the deadline of the watch. */
+const lastBookmarkMs = 2_000;
+/** The longest delay of a Node timer in ms; a longer one would fire at once. */
+const longestTimerMs = 2 ** 31 - 1;
+/** Initial events per batch. */
+const initialBatch = 500;
 
 type Step = IteratorResult<EventBatch, undefined>;
 
-/** As `watchBatches`, one event at a time. */
+/** The events of `watchBatches`, one by one. */
 export async function* watch(
   batches: AsyncIterable<EventBatch>,
 ): AsyncGenerator<ItemEvent, void, undefined> {
@@ -33,9 +29,10 @@ export async function* watch(
 }
 
 /**
- * Changes of a collection in order. Parameters are checked here and not at the first `next()`: 400,
- * 422 and 500 are thrown at once, everything later is an ERROR event that ends the watch, as
- * Kubernetes has it. Ends without an event at its timeout and when the target's signal aborts.
+ * The changes of a collection, in order of revision. Invalid options are thrown by this call as a
+ * StatusError 400, 422 or 500; every later failure is an ERROR event that ends the watch, as in
+ * kube-apiserver. The watch ends without an event at its deadline, which only this file sets, and
+ * when the target's signal aborts.
  */
 export function watchBatches(
   registry: RegistryContext,
@@ -63,17 +60,17 @@ interface WatchParts {
 }
 
 /**
- * A watch under way: at first the past that was asked for, from here; then what changes, from the
- * audience of the collection.
+ * A running watch. It first delivers the initial events or the history that the client asked for,
+ * then the changes that the dispatcher of the collection delivers.
  */
 class Watch implements AsyncIterableIterator<EventBatch> {
   readonly #parts: WatchParts;
-  /** Ends the watch, whoever wants it to. */
+  /** Aborts at the end of the watch. */
   readonly #life = new AbortController();
   #past: AsyncGenerator<EventBatch, number, undefined> | undefined;
   #follower: CacheWatcher | undefined;
   #deadline = 0;
-  /** Stops asking whether the resource is still served. */
+  /** Removes the callback for the removal of the resource. */
   #stay: () => void = () => undefined;
 
   constructor(parts: WatchParts) {
@@ -100,7 +97,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     this.#follower?.end();
   };
 
-  /** A step of the past; after the last one the follower takes over. */
+  /** The next batch of the past; after the last one the CacheWatcher takes over. */
   async #first(): Promise<Step> {
     if (this.#past === undefined) this.#start();
     if (this.#life.signal.aborted) return { done: true, value: undefined };
@@ -119,12 +116,11 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   #start(): void {
     const { registry, request, options } = this.#parts;
-    const { clock, identities } = registry;
-    const seconds = options.timeoutSeconds || defaultTimeoutSeconds * (1 + identities.chance());
-    const milliseconds = Math.min(seconds * 1000, longestTimer);
-    this.#deadline = clock.monotonic() + milliseconds;
-    // The sleep fails only when the watch is over before.
-    clock.sleep(milliseconds, this.#life.signal).then(this.#end, () => undefined);
+    const { clock } = registry;
+    const timeoutMs = watchTimeoutMs(registry, options);
+    this.#deadline = clock.monotonic() + timeoutMs;
+    // The sleep rejects only when the watch has ended before.
+    clock.sleep(timeoutMs, this.#life.signal).then(this.#end, () => undefined);
     this.#stay = registry.catalog.whenGone(request.resource, this.#end);
     if (request.context.signal.aborted || !isServed(registry, request)) this.#end();
     else request.context.signal.addEventListener("abort", this.#end, { once: true });
@@ -140,7 +136,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     this.#follower = new CacheWatcher(audience, { group, position, bookmarks }, now);
   }
 
-  /** What was there at the start or happened up to now; answers how far it came. */
+  /** The initial events or the history up to now; returns the revision it reached. */
   async *#pastOf(): AsyncGenerator<EventBatch, number, undefined> {
     const { registry, request, options, asked } = this.#parts;
     const { signal } = this.#life;
@@ -149,7 +145,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     const { sendInitialEvents, allowBookmarks, resourceVersion } = options;
     if (sendInitialEvents ?? asked === 0n) {
       const revision = yield* this.#initialEvents();
-      // A plain watch from 0 comes from the cache in Kubernetes, and gets the bookmark of it, too.
+      // kube-apiserver also sends this bookmark to a watch from resourceVersion 0.
       const marked = sendInitialEvents === true || resourceVersion !== "";
       if (allowBookmarks && marked) {
         yield alone([{ type: "BOOKMARK", revision, initialEventsEnd: true }]).value;
@@ -161,7 +157,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     return yield* this.#history(Number(asked < largest ? asked : largest));
   }
 
-  /** Everything selected, as of one revision, which is returned. */
+  /** All selected objects as of one revision, which is returned. */
   async *#initialEvents(): AsyncGenerator<EventBatch, number, undefined> {
     const { registry, request, options, selection, prefix, asked } = this.#parts;
     const { signal } = this.#life;
@@ -173,7 +169,11 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
     let after: string | undefined;
     for (;;) {
-      const { runs, remaining } = await snapshot.page(prefix, { limit: chunk, after, signal });
+      const { runs, remaining } = await snapshot.page(prefix, {
+        limit: initialBatch,
+        after,
+        signal,
+      });
       const entries = runs.flat();
       const items = entries.map((entry) => StoredItem.shared(registry, resource, entry));
       const events = items
@@ -185,7 +185,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     }
   }
 
-  /** What happened after `asked` and before the past that the cache knows. */
+  /** Changes after `asked` that are older than the watch cache, read from the store. */
   async *#history(asked: number): AsyncGenerator<EventBatch, number, undefined> {
     const { registry, request, selection, prefix } = this.#parts;
     const { signal } = this.#life;
@@ -214,18 +214,32 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   }
 }
 
-/** A custom resource may have gone since the request came. */
+/**
+ * Lifetime of a watch in ms, by kube-apiserver's rule: timeoutSeconds, else a random time between
+ * one and two times --min-request-timeout, so that clients do not reconnect all at once.
+ */
+function watchTimeoutMs(
+  { minRequestTimeoutMs, identities }: RegistryContext,
+  { timeoutSeconds }: WatchOptions,
+): number {
+  const wanted = timeoutSeconds
+    ? timeoutSeconds * 1_000
+    : minRequestTimeoutMs * (1 + identities.chance());
+  return Math.min(Math.max(wanted, 0), longestTimerMs);
+}
+
+/** A custom resource may have been removed since the request arrived. */
 function isServed({ catalog }: RegistryContext, { resource }: ResourceRequest): boolean {
   return resource.kind.custom === undefined || catalog.serves(resource);
 }
 
-/** About every minute, and shortly before the end. */
+/** A bookmark about every minute, and one shortly before the deadline. */
 function bookmarksUntil(deadline: number): Bookmarks {
-  const farewell = deadline - farewellMilliseconds;
+  const last = deadline - lastBookmarkMs;
   return {
     next: (now) => {
-      if (farewell <= now) return Number.POSITIVE_INFINITY;
-      return Math.min(now + bookmarkMilliseconds, farewell);
+      if (last <= now) return Number.POSITIVE_INFINITY;
+      return Math.min(now + bookmarkIntervalMs, last);
     },
   };
 }

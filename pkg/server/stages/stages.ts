@@ -63,8 +63,6 @@ export interface ServerParts {
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
   readonly health: Health;
-  /** A number in [0, 1), to spread the ends of watches. */
-  readonly random: () => number;
   readonly logger: Logger;
   readonly closing: Shutdown;
   readonly documents: ReadonlyMap<string, ServerDocument>;

@@ -70,8 +70,6 @@ export interface VerbParts {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
-  /** A number in [0, 1), to spread the ends of watches. */
-  readonly random: () => number;
   /** Watches end in order when the server closes. */
   readonly closing: Shutdown;
 }
@@ -174,7 +172,6 @@ class VerbRun {
       : sent.fieldSelector;
     const life = new AbortController();
     const end = () => life.abort(new WatchEnded());
-    const timer = setTimeout(end, this.watchMilliseconds(sent.timeoutSeconds));
     exchange.signal.addEventListener("abort", end, { once: true });
     const forget = this.parts.closing.add(end);
     if (exchange.signal.aborted) end();
@@ -191,7 +188,6 @@ class VerbRun {
       };
       await this.sendEvents(events, { view, ended: life.signal });
     } finally {
-      clearTimeout(timer);
       forget();
       exchange.signal.removeEventListener("abort", end);
       end();
@@ -226,12 +222,6 @@ class VerbRun {
     const offered = exchange.header("sec-websocket-protocol") ?? "";
     const protocols = withoutBearerProtocol(offered, this.domain);
     return new WebSocketResponseStream(exchange, upgrade, { format, protocols });
-  }
-
-  private watchMilliseconds(timeoutSeconds: number | undefined): number {
-    const { limits, random } = this.parts;
-    if (timeoutSeconds) return Math.min(Math.max(timeoutSeconds * 1000, 0), 2 ** 31 - 1);
-    return limits.watchTimeout * (1 + random());
   }
 
   private async write(verb: "create" | "update"): Promise<void> {

@@ -39,7 +39,7 @@ class Stand {
     private readonly closeStore: () => Promise<void> | void,
   ) {}
 
-  static async open(limits: Partial<Limits> = {}): Promise<Stand> {
+  static async open(limits: Partial<Limits> = {}, minRequestTimeoutMs = 1_800_000): Promise<Stand> {
     const validity = { validDays: 1, now: Date.now() };
     const authority = await createAuthority("test", validity);
     const leaf = { commonName: "server", hosts: ["127.0.0.1"], usage: "server" } as const;
@@ -53,6 +53,7 @@ class Stand {
       gates: () => false,
       storageMediaType: "json",
       eventTtlSeconds: 3600,
+      minRequestTimeoutMs,
     });
     const server = createServer({
       catalog,
@@ -119,6 +120,22 @@ async function* lines(stream: http2.ClientHttp2Stream): AsyncGenerator<any> {
 }
 
 const COLLECTION = "/api/v1/namespaces/n/configmaps";
+
+describe("--min-request-timeout", () => {
+  it("of 30 days leaves a watch open, although no timer waits so long", async () => {
+    const stand = await Stand.open({}, 30 * 24 * 3_600_000);
+    try {
+      const events = lines(stand.start(`${COLLECTION}?watch=1&resourceVersion=1`));
+      const first = events.next();
+      const quiet = new Promise((resolve) => setTimeout(resolve, 200, "open"));
+      assert.equal(await Promise.race([first, quiet]), "open");
+      await stand.ask(COLLECTION, json({ metadata: { name: "late" } }));
+      assert.equal((await first).value.object.metadata.name, "late");
+    } finally {
+      await stand.close();
+    }
+  });
+});
 
 describe("HTTP/2", () => {
   let stand: Stand;
