@@ -61,11 +61,14 @@ describe("audit flags", () => {
   it("are refused in one sentence when they make no sense", () => {
     const policy = () => `--audit-policy-file=${file("policy")}`;
     for (const [words, message] of [
-      [["--audit-log-path=x"], /--audit-policy-file is needed/],
+      [["--audit-log-path=x"], /--audit-policy-file is required/],
       [[`--audit-policy-file=${file("no")}`, "--audit-log-path=x"], /cannot be read \(ENOENT\)/],
       [["--audit-log-mode=async"], /must be one of batch, blocking/],
       [[policy(), `--audit-webhook-config-file=${file("policy")}`], /must be a map/],
-      [[policy(), "--audit-log-path=x", "--audit-log-version=audit.k8s.io/v1beta1"], /only audit/],
+      [
+        [policy(), "--audit-log-path=x", "--audit-log-version=audit.k8s.io/v1beta1"],
+        /must be one of audit/,
+      ],
     ] as const) {
       assert.throws(
         () => parsed(...words),

@@ -12,20 +12,47 @@ const mebibyte = 1024 * 1024;
 const atLeast0 = { minimum: 0 };
 const atLeast1 = { minimum: 1 };
 
-/** Flags of the record of requests, named as kube-apiserver names them. */
+/** Auditing flags, with kube-apiserver's names, meanings and defaults. */
 export const auditFlags = {
-  "audit-policy-file": flag("string", "", "file with the policy that says what is recorded"),
-  "audit-log-path": flag("string", "", "file that requests are recorded in; - = standard output"),
-  "audit-log-format": flag("string", "json", "how events are written", {
+  "audit-policy-file": flag("string", "", "file with the audit policy (audit.k8s.io/v1 Policy)"),
+  "audit-log-path": flag(
+    "string",
+    "",
+    "file to which audit events of all requests are written; - for standard output",
+  ),
+  "audit-log-format": flag("string", "json", "format of events in the audit log", {
     values: ["json", "legacy"],
   }),
-  "audit-log-maxage": flag("int", 0, "days to keep old audit logs; 0 = for ever", atLeast0),
-  "audit-log-maxbackup": flag("int", 0, "old audit logs to keep; 0 = all", atLeast0),
-  "audit-log-maxsize": flag("int", 0, "MiB after which a new log begins; 0 = 100", atLeast0),
-  "audit-log-compress": flag("bool", false, "compress old audit logs"),
+  "audit-log-maxage": flag(
+    "int",
+    0,
+    "days for which rotated audit logs are retained; 0 = no limit",
+    atLeast0,
+  ),
+  "audit-log-maxbackup": flag(
+    "int",
+    0,
+    "number of rotated audit logs to retain; 0 = no limit",
+    atLeast0,
+  ),
+  "audit-log-maxsize": flag(
+    "int",
+    0,
+    "size in MiB at which the audit log is rotated; 0 = 100 MiB",
+    atLeast0,
+  ),
+  "audit-log-compress": flag("bool", false, "compress rotated audit logs with gzip"),
   ...delivery("audit-log", { mode: "blocking", maxSize: 1, maxWaitMs: 0, throttled: false }),
-  "audit-webhook-config-file": flag("string", "", "kubeconfig of the server that takes events"),
-  "audit-webhook-initial-backoff": flag("duration", 10_000, "wait before the second try"),
+  "audit-webhook-config-file": flag(
+    "string",
+    "",
+    "kubeconfig file with the URL and credentials of the audit webhook",
+  ),
+  "audit-webhook-initial-backoff": flag(
+    "duration",
+    10_000,
+    "time to wait before the first retry of a failed request to the audit webhook",
+  ),
   ...delivery("audit-webhook", { mode: "batch", maxSize: 400, maxWaitMs: 30_000, throttled: true }),
 } as const;
 
@@ -36,22 +63,67 @@ interface Defaults {
   readonly throttled: boolean;
 }
 
-/** Both backends know these. */
+/** Flags that the log and the webhook backend share. */
 function delivery<P extends "audit-log" | "audit-webhook">(prefix: P, initial: Defaults) {
   const flags = {
-    version: flag("string", "audit.k8s.io/v1", "version of the events"),
-    mode: flag("string", initial.mode, "whether requests wait for their events", {
-      values: modes,
+    version: flag("string", "audit.k8s.io/v1", "API version of written events", {
+      values: ["audit.k8s.io/v1"],
     }),
-    "batch-buffer-size": flag("int", 10_000, "events that may wait (batch mode)", atLeast1),
-    "batch-max-size": flag("int", initial.maxSize, "events that leave together", atLeast1),
-    "batch-max-wait": flag("duration", initial.maxWaitMs, "longest wait for a full batch"),
-    "batch-throttle-enable": flag("bool", initial.throttled, "bound the batches per second"),
-    "batch-throttle-qps": flag("int", throttleQps, "batches per second", atLeast1),
-    "batch-throttle-burst": flag("int", throttleBurst, "batches at once after a rest", atLeast1),
-    "truncate-enabled": flag("bool", false, "cut the bodies out of large events"),
-    "truncate-max-batch-size": flag("int", 10 * mebibyte, "bytes of a batch", atLeast1),
-    "truncate-max-event-size": flag("int", 100 * 1024, "bytes of an event", atLeast1),
+    mode: flag(
+      "string",
+      initial.mode,
+      "how events are sent: batch buffers them, blocking delays the response until the event is " +
+        "sent, blocking-strict also fails the request if its RequestReceived event cannot be sent",
+      { values: modes },
+    ),
+    "batch-buffer-size": flag(
+      "int",
+      10_000,
+      "number of events that are buffered before batching and writing (batch mode)",
+      atLeast1,
+    ),
+    "batch-max-size": flag(
+      "int",
+      initial.maxSize,
+      "maximum number of events in a batch (batch mode)",
+      atLeast1,
+    ),
+    "batch-max-wait": flag(
+      "duration",
+      initial.maxWaitMs,
+      "time after which a batch that is not full is written (batch mode)",
+    ),
+    "batch-throttle-enable": flag(
+      "bool",
+      initial.throttled,
+      "limit the rate at which batches are written (batch mode)",
+    ),
+    "batch-throttle-qps": flag(
+      "int",
+      throttleQps,
+      "maximum average number of batches per second (batch mode)",
+      atLeast1,
+    ),
+    "batch-throttle-burst": flag(
+      "int",
+      throttleBurst,
+      "maximum number of batches at once after an idle time (batch mode)",
+      atLeast1,
+    ),
+    "truncate-enabled": flag("bool", false, "truncate events and batches that are too large"),
+    "truncate-max-batch-size": flag(
+      "int",
+      10 * mebibyte,
+      "maximum size in bytes of a batch; a larger one is split (with truncation)",
+      atLeast1,
+    ),
+    "truncate-max-event-size": flag(
+      "int",
+      100 * 1024,
+      "maximum size in bytes of an event; of a larger one, request and response bodies are " +
+        "removed (with truncation)",
+      atLeast1,
+    ),
   } as const;
   const named = Object.entries(flags).map(([name, each]) => [`${prefix}-${name}`, each]);
   return Object.fromEntries(named) as {
@@ -62,7 +134,7 @@ function delivery<P extends "audit-log" | "audit-webhook">(prefix: P, initial: D
 type Values = FlagValues<typeof auditFlags>;
 
 /**
- * What the flags ask for; undefined = nothing is recorded.
+ * The audit backends that the flags configure; undefined for none.
  * @throws UsageError
  */
 export function auditOptions(values: Values): AuditOptions | undefined {
@@ -70,7 +142,7 @@ export function auditOptions(values: Values): AuditOptions | undefined {
   const log = logDelivery(values);
   const webhook = webhookDelivery(values);
   if (log === undefined && webhook === undefined) return undefined;
-  if (file === "") throw new UsageError("--audit-policy-file is needed to record requests");
+  if (file === "") throw new UsageError("--audit-policy-file is required to write audit events");
   return { policy: readNamed(file, "audit-policy-file"), log, webhook };
 }
 
@@ -107,9 +179,6 @@ function webhookDelivery(values: Values): WebhookDelivery | undefined {
 }
 
 function deliveryOf(values: Values, prefix: "audit-log" | "audit-webhook") {
-  if (values[`${prefix}-version`] !== "audit.k8s.io/v1") {
-    throw new UsageError(`--${prefix}-version: only audit.k8s.io/v1 is written`);
-  }
   return {
     mode: values[`${prefix}-mode`] as AuditMode,
     batch: {

@@ -1,4 +1,3 @@
-/** Flags about who may come in beside tokens and certificates of the cluster's own. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { KubeconfigFault, parseKubeconfig } from "#request";
@@ -10,54 +9,163 @@ const signingAlgorithms = ["RS", "PS", "ES"].flatMap((kind) =>
   ["256", "384", "512"].map((size) => `${kind}${size}`),
 );
 
+const serviceAccountFlags = {
+  "service-account-issuer": flag(
+    "list",
+    ["https://kubernetes.default.svc"],
+    "issuers of service account tokens (the `iss` claim), comma-separated: new tokens carry the " +
+      "first, tokens of all are accepted",
+  ),
+  "service-account-signing-key-file": flag(
+    "string",
+    "",
+    "file with the private key that signs service account tokens (PEM) (default: sa.key in " +
+      "--cert-dir, generated at the first start)",
+  ),
+  "service-account-key-file": flag(
+    "list",
+    [],
+    "files with further keys, public or private, whose service account tokens are accepted " +
+      "(PEM); replicas with keys of their own need each other's",
+  ),
+  "service-account-jwks-uri": flag(
+    "string",
+    "",
+    "URI of the JSON Web Key Set in the discovery document of the issuer (default: " +
+      "/openid/v1/jwks below the issuer)",
+  ),
+  "service-account-lookup": flag(
+    "bool",
+    true,
+    "check that the ServiceAccount, and the Secret or pod that a token is bound to, exist; " +
+      "this cannot be turned off",
+  ),
+  "service-account-max-token-expiration": flag(
+    "duration",
+    0,
+    "maximum validity of a token made by TokenRequest, at least 1h0m0s; 0s = no limit",
+  ),
+  "service-account-extend-token-expiration": flag(
+    "bool",
+    true,
+    "extend the expiration of injected service account tokens to a year, for clients that do " +
+      "not reload them",
+  ),
+  "api-audiences": flag(
+    "list",
+    [],
+    "audiences of the API server: tokens must be bound to one of them (default: the " +
+      "service-account issuers)",
+  ),
+} as const;
+
+/** Authentication flags, with kube-apiserver's names, meanings and defaults. */
 export const authenticationFlags = {
+  "anonymous-auth": flag(
+    "bool",
+    true,
+    "accept requests without credentials as user system:anonymous of group " +
+      "system:unauthenticated",
+  ),
+  "client-ca-file": flag(
+    "string",
+    "",
+    "file with the CA certificates that verify client certificates (PEM): the common name is the " +
+      "user, organizations are the groups; reloaded when it changes",
+  ),
+  "token-auth-file": flag(
+    "string",
+    "",
+    'CSV file of static bearer tokens, one per line: token,user,uid,"group1,group2"',
+  ),
+  "enable-bootstrap-token-auth": flag(
+    "bool",
+    false,
+    "accept bootstrap tokens from Secrets of type bootstrap.kubernetes.io/token in kube-system",
+  ),
+  ...serviceAccountFlags,
   "authentication-config": flag(
     "string",
     "",
-    "file with an AuthenticationConfiguration, followed while the server runs",
+    "file with the AuthenticationConfiguration: JWT issuers and anonymous access; reloaded when " +
+      "it changes; excludes --oidc-*",
   ),
   "requestheader-client-ca-file": flag(
     "string",
     "",
-    "file with the authorities of a proxy in front that authenticates users",
+    "file with the CA certificates that verify the client certificate of the front proxy (PEM), " +
+      "before its user headers are trusted; reloaded when it changes",
   ),
   "requestheader-allowed-names": flag(
     "list",
     [],
-    "common names of that proxy's certificate (default any)",
+    "common names that the client certificate of the front proxy may have (default: any)",
   ),
-  "requestheader-username-headers": flag("list", [], "headers with the name, X-Remote-User"),
-  "requestheader-uid-headers": flag("list", [], "headers with the uid, X-Remote-Uid"),
-  "requestheader-group-headers": flag("list", [], "headers with groups, X-Remote-Group"),
+  "requestheader-username-headers": flag(
+    "list",
+    [],
+    "request headers to read the user name from; X-Remote-User is common",
+  ),
+  "requestheader-uid-headers": flag(
+    "list",
+    [],
+    "request headers to read the user's UID from; X-Remote-Uid is common",
+  ),
+  "requestheader-group-headers": flag(
+    "list",
+    [],
+    "request headers to read groups from; X-Remote-Group is common",
+  ),
   "requestheader-extra-headers-prefix": flag(
     "list",
     [],
-    "beginnings of headers with extras, X-Remote-Extra-",
+    "prefixes of request headers to read extra attributes of the user from; X-Remote-Extra- is " +
+      "common",
   ),
   "authentication-token-webhook-config-file": flag(
     "string",
     "",
-    "kubeconfig of a server that is asked about tokens",
+    "kubeconfig file with the URL and credentials of the token webhook, which is sent a " +
+      "TokenReview for each unknown bearer token",
   ),
-  "authentication-token-webhook-cache-ttl": flag("duration", 120_000, "how long it is believed", {
-    minimum: 0,
-  }),
-  "authentication-token-webhook-version": flag("string", "v1beta1", "of the TokenReview it gets", {
-    values: ["v1", "v1beta1"],
-  }),
-  "oidc-issuer-url": flag("string", "", "issuer of ID tokens, https"),
-  "oidc-client-id": flag("string", "", "what its tokens must be for"),
-  "oidc-ca-file": flag("string", "", "file with the authorities of the issuer"),
-  "oidc-username-claim": flag("string", "sub", "claim with the name of the user"),
+  "authentication-token-webhook-cache-ttl": flag(
+    "duration",
+    120_000,
+    "time for which responses of the token webhook are cached",
+  ),
+  "authentication-token-webhook-version": flag(
+    "string",
+    "v1beta1",
+    "API version of the TokenReview that the token webhook is sent",
+    { values: ["v1", "v1beta1"] },
+  ),
+  "oidc-issuer-url": flag("string", "", "URL of the OpenID Connect issuer; https only"),
+  "oidc-client-id": flag("string", "", "client ID that the `aud` claim of ID tokens must contain"),
+  "oidc-ca-file": flag(
+    "string",
+    "",
+    "file with the CA certificates that verify the OpenID Connect issuer (PEM) (default: the " +
+      "host's CA certificates)",
+  ),
+  "oidc-username-claim": flag("string", "sub", "claim of the ID token to use as the user name"),
   "oidc-username-prefix": flag(
     "string",
     "",
-    "stands before the name; - = nothing (default <issuer>#, nothing for email)",
+    "prefix of user names from ID tokens; - for none (default: <issuer URL>#, or none if " +
+      "--oidc-username-claim is email)",
   ),
-  "oidc-groups-claim": flag("string", "", "claim with the groups of the user"),
-  "oidc-groups-prefix": flag("string", "", "stands before each group"),
-  "oidc-required-claim": flag("pairs", new Map(), "claims that tokens must have: name=value"),
-  "oidc-signing-algs": flag("list", ["RS256"], `algorithms: ${signingAlgorithms.join(", ")}`),
+  "oidc-groups-claim": flag("string", "", "claim of the ID token to use as the user's groups"),
+  "oidc-groups-prefix": flag("string", "", "prefix of groups from ID tokens"),
+  "oidc-required-claim": flag(
+    "pairs",
+    new Map(),
+    "claims that ID tokens must have with this value; may be repeated",
+  ),
+  "oidc-signing-algs": flag(
+    "list",
+    ["RS256"],
+    `accepted signing algorithms of ID tokens, comma-separated: ${signingAlgorithms.join(", ")}`,
+  ),
 } as const;
 
 type Values = FlagValues<typeof authenticationFlags>;
@@ -65,6 +173,11 @@ type Chosen = Pick<StartOptions, "frontProxy" | "oidc" | "authentication" | "tok
 
 /** @throws UsageError */
 export function authenticationOptions(values: Values): Chosen {
+  if (!values["service-account-lookup"]) {
+    throw new UsageError(
+      "--service-account-lookup=false is not supported: tokens are always looked up",
+    );
+  }
   const file = values["authentication-config"];
   const oidc = oidcOptions(values);
   if (file !== "" && oidc !== undefined) {
@@ -73,7 +186,7 @@ export function authenticationOptions(values: Values): Chosen {
   const frontProxy = frontProxyOptions(values);
   const tokenWebhook = tokenWebhookOptions(values);
   return {
-    ...(file === "" ? {} : { authentication: followed(file, "authentication-config") }),
+    ...(file === "" ? {} : { authentication: reloadedFile(file, "authentication-config") }),
     ...(oidc && { oidc }),
     ...(frontProxy && { frontProxy }),
     ...(tokenWebhook && { tokenWebhook }),
@@ -84,7 +197,7 @@ function frontProxyOptions(values: Values): Chosen["frontProxy"] {
   const file = values["requestheader-client-ca-file"];
   if (file === "") return undefined;
   return {
-    ca: followed(file, "requestheader-client-ca-file"),
+    ca: reloadedFile(file, "requestheader-client-ca-file"),
     allowedNames: values["requestheader-allowed-names"],
     headers: {
       username: values["requestheader-username-headers"],
@@ -146,7 +259,7 @@ function oidcOptions(values: Values): Chosen["oidc"] {
   };
 }
 
-/** Names of two issuers must not be taken for each other; addresses are names of the world. */
+/** By default the issuer is the prefix, so that users of two issuers differ; email is unique. */
 function usernamePrefix(values: Values): string {
   const { "oidc-username-prefix": prefix, "oidc-username-claim": claim } = values;
   if (prefix === "-") return "";
@@ -154,8 +267,11 @@ function usernamePrefix(values: Values): string {
   return `${values["oidc-issuer-url"]}#`;
 }
 
-/** A file that is there now and may change later. */
-export function followed(file: string, flagName: string): { readonly file: string } {
+/**
+ * A file that is reloaded when it changes.
+ * @throws UsageError if it cannot be read now
+ */
+export function reloadedFile(file: string, flagName: string): { readonly file: string } {
   readNamed(file, flagName);
   return { file };
 }

@@ -2,46 +2,53 @@ import path from "node:path";
 import { type AuthorizationMode, authorizationModes } from "#authz";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 import type { StartOptions } from "#controlplane";
-import { followed } from "./authentication-flags.ts";
+import { reloadedFile } from "./authentication-flags.ts";
 
 const defaultModes = ["RBAC"];
 const defaultVersion = "v1beta1";
 const defaultAuthorizedMs = 300_000;
 const defaultUnauthorizedMs = 30_000;
 
-/** Who decides, as kube-apiserver names it. */
+/** Authorization flags, with kube-apiserver's names, meanings and defaults. */
 export const authorizationFlags = {
   "authorization-mode": flag(
     "list",
     defaultModes,
-    `who decides, in order: ${authorizationModes.join(", ")}; system:masters may do all`,
+    `authorizers in the order in which they are asked, comma-separated: ${authorizationModes.join(", ")}; ` +
+      "group system:masters is always allowed",
   ),
-  "authorization-policy-file": flag("string", "", "policies of the mode ABAC, one per line"),
+  "authorization-policy-file": flag(
+    "string",
+    "",
+    "file with the ABAC policy, one JSON object per line; for --authorization-mode=ABAC",
+  ),
   "authorization-config": flag(
     "string",
     "",
-    "file with an AuthorizationConfiguration, in place of the mode; read again when it changes",
+    "file with the AuthorizationConfiguration; reloaded when it changes; excludes " +
+      "--authorization-mode and --authorization-webhook-*",
   ),
   "authorization-webhook-config-file": flag(
     "string",
     "",
-    "kubeconfig of the server that the mode Webhook asks",
+    "kubeconfig file with the URL and credentials of the authorization webhook; for " +
+      "--authorization-mode=Webhook",
   ),
   "authorization-webhook-version": flag(
     "string",
     defaultVersion,
-    "version of the SubjectAccessReview that it is sent",
+    "API version of the SubjectAccessReview that the authorization webhook is sent",
     { values: ["v1", "v1beta1"] },
   ),
   "authorization-webhook-cache-authorized-ttl": flag(
     "duration",
     defaultAuthorizedMs,
-    "how long what it allows stays allowed",
+    "time for which `allowed` responses of the authorization webhook are cached",
   ),
   "authorization-webhook-cache-unauthorized-ttl": flag(
     "duration",
     defaultUnauthorizedMs,
-    "how long what it does not allow stays so",
+    "time for which other responses of the authorization webhook are cached",
   ),
 } as const;
 
@@ -62,7 +69,7 @@ export function authorizationOptions(values: Values): Authorization {
           "--authorization-webhook-* flags are defined",
       );
     }
-    return { authorizationConfiguration: followed(file, "authorization-config") };
+    return { authorizationConfiguration: reloadedFile(file, "authorization-config") };
   }
   const authorization = checkModes(values["authorization-mode"]);
   checkPolicies(authorization, values["authorization-policy-file"]);

@@ -1,133 +1,228 @@
 import { flag } from "../flags/parse.ts";
-import { authenticationFlags } from "./authentication-flags.ts";
+import type { FlagGroup } from "../flags/help.ts";
 import { auditFlags } from "./audit-flags.ts";
+import { authenticationFlags } from "./authentication-flags.ts";
 import { authorizationFlags } from "./authorization-flags.ts";
-import { observingFlags } from "./observing-flags.ts";
-import { sharingFlags } from "./sharing-flags.ts";
+import { featureFlags, logFlags, traceFlags } from "./observing-flags.ts";
+import { inflightFlags, workerFlags } from "./sharing-flags.ts";
 
-/** Flags of `keelson apiserver`, named as kube-apiserver names them. */
-export const apiserverFlags = {
-  "storage-backend": flag("string", "etcd3", "where objects are kept", {
-    values: ["etcd3", "embedded", "memory"],
-  }),
-  "data-dir": flag("string", ".keelson", "folder of the embedded store and of generated files"),
-  "etcd-servers": flag("list", [], "etcd endpoints, scheme://host:port, separated by commas"),
-  "etcd-prefix": flag("string", "/registry", "prefix of all keys"),
-  "etcd-cafile": flag("string", "", "file with the authorities that etcd's certificates come from"),
-  "etcd-certfile": flag("string", "", "file with the client certificate for etcd"),
-  "etcd-keyfile": flag("string", "", "file with the key of the client certificate for etcd"),
-  "etcd-compaction-interval": flag("duration", 300_000, "how often old revisions are forgotten"),
-  "storage-media-type": flag("string", "application/json", "how objects are stored", {
-    values: ["application/json", "application/vnd.kubernetes.protobuf"],
-  }),
-  "encryption-provider-config": flag("string", "", "file that says what is encrypted at rest"),
-  "encryption-provider-config-automatic-reload": flag(
-    "bool",
-    false,
-    "take changes of that file over within a minute",
-  ),
-  "event-ttl": flag("duration", 3_600_000, "how long events are kept"),
-  "bind-address": flag("ip", "0.0.0.0", "address to listen on"),
-  "secure-port": flag("int", 6443, "port to serve HTTPS on; 0 = any free one", {
-    minimum: 0,
-    maximum: 65_535,
-  }),
-  "cert-dir": flag("string", "", "folder for generated certificates (default <data-dir>/pki)"),
-  "tls-cert-file": flag("string", "", "file with the serving certificate and its chain"),
-  "tls-private-key-file": flag("string", "", "file with the key of the serving certificate"),
-  "tls-min-version": flag("string", "VersionTLS12", "oldest TLS version served", {
-    values: ["VersionTLS12", "VersionTLS13"],
-  }),
-  "client-ca-file": flag("string", "", "file with the authorities of client certificates"),
-  "token-auth-file": flag("string", "", "CSV file of bearer tokens: token,user,uid,groups"),
-  "enable-bootstrap-token-auth": flag(
-    "bool",
-    false,
-    "let nodes join with the tokens in Secrets of kube-system",
-  ),
-  "service-account-issuer": flag(
-    "list",
-    ["https://kubernetes.default.svc"],
-    "who issues tokens of service accounts; the first signs, all are taken",
-  ),
-  "service-account-signing-key-file": flag(
-    "string",
+const genericFlags = {
+  "advertise-address": flag(
+    "ip",
     "",
-    "file with the private key of tokens (default sa.key in --cert-dir, made at first start)",
+    "IP address at which pods reach this server, published as an endpoint of the Service " +
+      "`kubernetes` (default: --bind-address, or the host's address if that is unspecified)",
   ),
-  "service-account-key-file": flag(
-    "list",
-    [],
-    "files with more keys whose tokens are taken; replicas need each other's",
-  ),
-  "service-account-jwks-uri": flag(
-    "string",
-    "",
-    "where others find the keys (default below the issuer)",
-  ),
-  "service-account-max-token-expiration": flag(
-    "duration",
-    0,
-    "longest life of tokens that are asked for; 0 = as long as is asked for",
-  ),
-  "service-account-extend-token-expiration": flag(
-    "bool",
-    true,
-    "give clients that read their token once one for a year",
-  ),
-  "api-audiences": flag("list", [], "what the server stands for in tokens (default the issuers)"),
-  ...authenticationFlags,
-  "anonymous-auth": flag("bool", true, "let requests without credentials be system:anonymous"),
-  ...authorizationFlags,
-  "enable-admission-plugins": flag(
-    "list",
-    [],
-    "admission plugins to run beside the default ones, such as NodeRestriction",
-  ),
-  "disable-admission-plugins": flag("list", [], "default admission plugins not to run"),
-  "admission-control-config-file": flag(
-    "string",
-    "",
-    "file that configures admission plugins, such as the defaults of PodSecurity",
-  ),
-  "api-domain": flag("string", "k8s.io", "suffix of API group names"),
-  "label-domain": flag("string", "", "suffix of labels and annotations (default as in Kubernetes)"),
-  "service-cluster-ip-range": flag(
-    "list",
-    ["10.0.0.0/24"],
-    "network of the services' addresses; a second one for the other family",
-  ),
-  "service-node-port-range": flag("string", "30000-32767", "ports that services get on nodes"),
-  "advertise-address": flag("ip", "", "address under which pods reach this server"),
-  "kubelet-certificate-authority": flag("string", "", "file with the authorities of kubelets"),
-  "kubelet-client-certificate": flag("string", "", "file with the certificate for kubelets"),
-  "kubelet-client-key": flag("string", "", "file with the key of that certificate"),
-  "runtime-config": flag("pairs", new Map(), "switches group/versions on or off: batch/v1=false"),
-  "allow-privileged": flag("bool", false, "let containers ask to be privileged"),
+  "allow-privileged": flag("bool", false, "allow containers to request privileged mode"),
   "feature-gates": flag(
     "pairs",
     new Map(),
-    "features on or off: HPAScaleToZero=true,AllAlpha=true",
+    "feature gates to turn on or off, as name=true|false pairs; AllAlpha and AllBeta set all of " +
+      "a stage",
   ),
-  ...sharingFlags,
-  "request-timeout": flag("duration", 60_000, "longest time for a request that is no watch"),
+  ...inflightFlags,
+  "request-timeout": flag(
+    "duration",
+    60_000,
+    "time limit of a request, unless it is long-running, such as a watch",
+  ),
   "min-request-timeout": flag(
     "duration",
     1_800_000,
-    "watches without timeoutSeconds end after one to two times this duration",
+    "minimum time before a watch without timeoutSeconds is ended; each lasts for a random time " +
+      "between this and twice this, to spread reconnects",
   ),
-  ...auditFlags,
-  ...observingFlags,
-  "livez-grace-period": flag("duration", 0, "how long /livez lets the start take"),
-  "shutdown-delay-duration": flag("duration", 0, "how long to go on serving after SIGTERM"),
-  "shutdown-send-retry-after": flag("bool", false, "answer 429 to new requests while closing"),
+  "goaway-chance": flag(
+    "float",
+    0,
+    "fraction of HTTP/2 requests, 0 to 0.02, after which the server sends GOAWAY, so that the " +
+      "client reconnects and load balancers can move it; 0 turns this off",
+    { minimum: 0, maximum: 0.02 },
+  ),
+  "livez-grace-period": flag(
+    "duration",
+    0,
+    "time after the start during which /livez reports unfinished start-up checks as healthy",
+  ),
+  "shutdown-delay-duration": flag(
+    "duration",
+    0,
+    "time to go on serving after SIGTERM while /readyz fails, so that load balancers notice",
+  ),
+  "shutdown-send-retry-after": flag(
+    "bool",
+    false,
+    "while shutting down, answer new requests with 429, Retry-After and Connection: close",
+  ),
   "shutdown-watch-termination-grace-period": flag(
     "duration",
     0,
-    "over what time watches are ended while closing",
+    "time over which active watches are ended during shutdown, evenly; 0s ends them at once",
   ),
-  "goaway-chance": flag("float", 0, "share of HTTP/2 requests whose connection is opened anew", {
+} as const;
+
+const etcdFlags = {
+  "storage-backend": flag("string", "etcd3", "where objects are stored", {
+    values: ["etcd3", "embedded", "memory"],
+  }),
+  "data-dir": flag(
+    "string",
+    ".keelson",
+    "directory of the embedded store, generated certificates and the kubeconfig",
+  ),
+  "etcd-servers": flag("list", [], "etcd endpoints (scheme://host:port), comma-separated"),
+  "etcd-prefix": flag("string", "/registry", "prefix of all keys in the store"),
+  "etcd-cafile": flag("string", "", "file with the CA certificates that verify etcd (PEM)"),
+  "etcd-certfile": flag("string", "", "file with the client certificate for etcd (PEM)"),
+  "etcd-keyfile": flag("string", "", "file with the private key of --etcd-certfile (PEM)"),
+  "etcd-compaction-interval": flag(
+    "duration",
+    300_000,
+    "interval of compaction requests; 0s turns compaction by this server off",
+  ),
+  "storage-media-type": flag("string", "application/json", "media type of stored objects", {
+    values: ["application/json", "application/vnd.kubernetes.protobuf"],
+    emptyIsDefault: true,
+  }),
+  "encryption-provider-config": flag(
+    "string",
+    "",
+    "file with the EncryptionConfiguration: which resources are encrypted at rest, and how",
+  ),
+  "encryption-provider-config-automatic-reload": flag(
+    "bool",
+    false,
+    "reload the file of --encryption-provider-config when it changes",
+  ),
+  "event-ttl": flag("duration", 3_600_000, "time for which events are retained"),
+} as const;
+
+const secureServingFlags = {
+  "bind-address": flag("ip", "0.0.0.0", "IP address to listen on; 0.0.0.0 or :: for all"),
+  "secure-port": flag("int", 6443, "port to serve HTTPS on; 0 picks a free port", {
     minimum: 0,
-    maximum: 0.02,
+    maximum: 65_535,
+  }),
+  "cert-dir": flag(
+    "string",
+    "",
+    "directory of generated certificates and keys (default: <data-dir>/pki)",
+  ),
+  "tls-cert-file": flag(
+    "string",
+    "",
+    "file with the serving certificate, followed by intermediates (PEM); reloaded when it " +
+      "changes (default: a certificate generated in --cert-dir)",
+  ),
+  "tls-private-key-file": flag(
+    "string",
+    "",
+    "file with the private key of --tls-cert-file (PEM); reloaded when it changes",
+  ),
+  "tls-min-version": flag("string", "VersionTLS12", "minimum TLS version", {
+    values: ["VersionTLS12", "VersionTLS13"],
   }),
 } as const;
+
+const enablementFlags = {
+  "runtime-config": flag(
+    "pairs",
+    new Map(),
+    "API versions and resources to turn on or off, as <group>/<version>[/<resource>]=true|false " +
+      "pairs; api/all, api/ga, api/beta and api/alpha set all versions of a stage",
+  ),
+  "api-domain": flag("string", "k8s.io", "suffix of API group names"),
+  "label-domain": flag(
+    "string",
+    "",
+    "suffix of label, annotation and type names (default: kubernetes.io if --api-domain is " +
+      "k8s.io, else --api-domain)",
+  ),
+} as const;
+
+const admissionFlags = {
+  "enable-admission-plugins": flag(
+    "list",
+    [],
+    "admission plugins to enable in addition to the default ones, comma-separated; the order " +
+      "does not matter",
+  ),
+  "disable-admission-plugins": flag(
+    "list",
+    [],
+    "admission plugins to disable although they are on by default, comma-separated",
+  ),
+  "admission-control-config-file": flag(
+    "string",
+    "",
+    "file with the AdmissionConfiguration: configuration of single admission plugins",
+  ),
+} as const;
+
+const miscFlags = {
+  "kubelet-certificate-authority": flag(
+    "string",
+    "",
+    "file with the CA certificates that verify kubelets (PEM)",
+  ),
+  "kubelet-client-certificate": flag(
+    "string",
+    "",
+    "file with the client certificate for kubelets (PEM)",
+  ),
+  "kubelet-client-key": flag(
+    "string",
+    "",
+    "file with the private key of --kubelet-client-certificate (PEM)",
+  ),
+  "service-cluster-ip-range": flag(
+    "list",
+    ["10.0.0.0/24"],
+    "CIDR from which Services get cluster IPs; two, comma-separated, for dual stack",
+  ),
+  "service-node-port-range": flag(
+    "string",
+    "30000-32767",
+    "ports from which NodePort Services get theirs, both ends included",
+  ),
+} as const;
+
+/** `keelson start` runs the flags of the API server but --workers: it is one process. */
+export const singleProcessGroups = [
+  { heading: "Generic", flags: genericFlags },
+  { heading: "Storage", flags: etcdFlags },
+  { heading: "Secure serving", flags: secureServingFlags },
+  { heading: "Auditing", flags: auditFlags },
+  { heading: "Features", flags: featureFlags },
+  { heading: "Authentication", flags: authenticationFlags },
+  { heading: "Authorization", flags: authorizationFlags },
+  { heading: "API enablement", flags: enablementFlags },
+  { heading: "Admission", flags: admissionFlags },
+  { heading: "Logs", flags: logFlags },
+  { heading: "Traces", flags: traceFlags },
+  { heading: "Misc", flags: miscFlags },
+] as const satisfies readonly FlagGroup[];
+
+export const apiserverGroups: readonly FlagGroup[] = [
+  ...singleProcessGroups,
+  { heading: "Process", flags: workerFlags },
+];
+
+/** Flags of one API server process, with kube-apiserver's names, meanings and defaults. */
+export const singleProcessFlags = {
+  ...genericFlags,
+  ...etcdFlags,
+  ...secureServingFlags,
+  ...auditFlags,
+  ...featureFlags,
+  ...authenticationFlags,
+  ...authorizationFlags,
+  ...enablementFlags,
+  ...admissionFlags,
+  ...logFlags,
+  ...traceFlags,
+  ...miscFlags,
+} as const;
+
+/** Flags of `keelson apiserver`. */
+export const apiserverFlags = { ...singleProcessFlags, ...workerFlags } as const;

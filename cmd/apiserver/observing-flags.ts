@@ -2,15 +2,24 @@ import { logFormat, loggingFlags } from "../flags/logging-flags.ts";
 import { flag, type FlagValues } from "../flags/parse.ts";
 import { standardLogger, type StartOptions } from "#controlplane";
 
-/** Flags of what the server tells of its work, named as kube-apiserver names them. */
-export const observingFlags = {
-  ...loggingFlags,
-  profiling: flag("bool", true, "let those who may see /debug/pprof/ measure where time is spent"),
-  "tracing-config-file": flag("string", "", "TracingConfiguration: where traces are sent (OTLP)"),
+export const featureFlags = {
+  profiling: flag("bool", true, "serve profiles at /debug/pprof/ to authorized users"),
 } as const;
 
+export const logFlags = loggingFlags;
+
+export const traceFlags = {
+  "tracing-config-file": flag(
+    "string",
+    "",
+    "file with the TracingConfiguration: OTLP endpoint and sampling rate",
+  ),
+} as const;
+
+type Values = FlagValues<typeof featureFlags & typeof logFlags>;
+
 export function observingOptions(
-  values: FlagValues<typeof observingFlags>,
+  values: Values,
 ): Pick<StartOptions, "logger" | "profiling" | "flags"> {
   const format = logFormat(values["logging-format"]);
   return {

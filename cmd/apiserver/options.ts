@@ -14,30 +14,53 @@ import {
   type StartOptions,
   type StorageOptions,
 } from "#controlplane";
-import { authenticationOptions, followed } from "./authentication-flags.ts";
+import { authenticationOptions, reloadedFile } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
 import { auditOptions } from "./audit-flags.ts";
-import { apiserverFlags } from "./flags.ts";
+import type { FlagGroup } from "../flags/help.ts";
+import { apiserverFlags, singleProcessFlags, singleProcessGroups } from "./flags.ts";
 import { observingOptions } from "./observing-flags.ts";
 import { checkWorkers, sharedLimits } from "./sharing-flags.ts";
 
 type Values = FlagValues<typeof apiserverFlags>;
 
-/** `keelson start`: the same flags with the defaults of one process for one person. */
-export const startFlags = {
-  ...apiserverFlags,
+const startDefaults = {
   "storage-backend": withDefault(apiserverFlags["storage-backend"], "embedded"),
   "bind-address": withDefault(apiserverFlags["bind-address"], "127.0.0.1"),
 } as const;
+
+/** Flags of `keelson start`: those of one API server, with defaults for local use. */
+export const startFlags = { ...singleProcessFlags, ...startDefaults } as const;
+
+export const startGroups: readonly FlagGroup[] = singleProcessGroups.map(({ heading, flags }) => ({
+  heading,
+  flags: Object.fromEntries(
+    Object.entries(flags).map(([name, declared]) => [
+      name,
+      Object.hasOwn(startDefaults, name)
+        ? startDefaults[name as keyof typeof startDefaults]
+        : declared,
+    ]),
+  ),
+}));
 
 function withDefault<T extends FlagType>(flag: Flag<T>, value: FlagValue<T>): Flag<T> {
   return { ...flag, default: value };
 }
 
+/** How the server shuts down after SIGTERM, but for the grace period of accepted requests. */
+export function shutdownOptions(
+  values: Pick<Values, "shutdown-delay-duration" | "shutdown-watch-termination-grace-period">,
+): { readonly delayMs: number; readonly spreadMs: number } {
+  return {
+    delayMs: values["shutdown-delay-duration"],
+    spreadMs: values["shutdown-watch-termination-grace-period"],
+  };
+}
+
 /**
- * What flags ask for; files are read here.
- * @throws UsageError in one sentence for combinations that make no sense and files that cannot be
- * read.
+ * Translates flags into options of the server, and reads the files that they name.
+ * @throws UsageError for flags that exclude each other and for files that cannot be read
  */
 export function startOptions(values: Values): StartOptions {
   checkWorkers(values);
@@ -95,7 +118,7 @@ export function startOptions(values: Values): StartOptions {
   };
 }
 
-/** Certificates that may be replaced while the server runs. */
+/** Certificates that are reloaded when their files change. */
 function certificateOptions(values: Values): Pick<StartOptions, "serving" | "clientCa"> {
   const {
     "tls-cert-file": certificate,
@@ -106,12 +129,12 @@ function certificateOptions(values: Values): Pick<StartOptions, "serving" | "cli
     throw new UsageError("--tls-cert-file and --tls-private-key-file must be given together");
   }
   const serving = certificate !== "" && {
-    certificate: followed(certificate, "tls-cert-file"),
-    privateKey: followed(privateKey, "tls-private-key-file"),
+    certificate: reloadedFile(certificate, "tls-cert-file"),
+    privateKey: reloadedFile(privateKey, "tls-private-key-file"),
   };
   return {
     ...(serving && { serving }),
-    ...(authorities === "" ? {} : { clientCa: followed(authorities, "client-ca-file") }),
+    ...(authorities === "" ? {} : { clientCa: reloadedFile(authorities, "client-ca-file") }),
   };
 }
 
@@ -119,7 +142,7 @@ function serviceAccountOptions(values: Values): StartOptions["serviceAccounts"] 
   const mostSeconds = values["service-account-max-token-expiration"] / 1000;
   if (mostSeconds !== 0 && (mostSeconds < 3600 || mostSeconds > 2 ** 32)) {
     throw new UsageError(
-      "--service-account-max-token-expiration must be at least an hour and at most 2^32 seconds",
+      "--service-account-max-token-expiration must be between 1h and 2^32 seconds",
     );
   }
   return {
@@ -159,22 +182,22 @@ function encryptionOf(values: Values): StartOptions["encryption"] {
   const name = "encryption-provider-config";
   const file = values[name];
   if (file === "") return undefined;
-  const isFollowed = values["encryption-provider-config-automatic-reload"];
-  return { configuration: isFollowed ? followed(file, name) : readNamed(file, name) };
+  const isReloaded = values["encryption-provider-config-automatic-reload"];
+  return { configuration: isReloaded ? reloadedFile(file, name) : readNamed(file, name) };
 }
 
-/** etcd's clients take a host without a scheme, too. */
+/** The scheme is optional, as in etcd's own clients. */
 const endpointForm = /^(?:https?:\/\/)?[^/]+\/?$/;
 
 function storageOptions(values: Values): StorageOptions {
   const { "etcd-servers": endpoints, "storage-backend": backend } = values;
   if (backend !== "etcd3" && endpoints.length > 0) {
-    throw new UsageError(`--etcd-servers needs --storage-backend=etcd3, which is ${backend} now`);
+    throw new UsageError(`--etcd-servers requires --storage-backend=etcd3, not ${backend}`);
   }
   const odd = endpoints.find((endpoint) => !endpointForm.test(endpoint));
   if (odd !== undefined) {
     throw new UsageError(
-      `--etcd-servers: ${JSON.stringify(odd)} is not like http://127.0.0.1:2379`,
+      `--etcd-servers: ${JSON.stringify(odd)} must be a URL such as http://127.0.0.1:2379`,
     );
   }
   switch (backend) {
@@ -185,7 +208,7 @@ function storageOptions(values: Values): StorageOptions {
     default:
       if (endpoints.length === 0) {
         throw new UsageError(
-          "--etcd-servers must name an etcd endpoint, for example http://127.0.0.1:2379; " +
+          "--etcd-servers must be set, for example to http://127.0.0.1:2379; " +
             "without etcd use --storage-backend=embedded or memory",
         );
       }

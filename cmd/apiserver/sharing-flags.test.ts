@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { parseFlags, UsageError } from "../flags/parse.ts";
-import { checkWorkers, sharedLimits, sharingFlags } from "./sharing-flags.ts";
+import { checkWorkers, inflightFlags, sharedLimits, workerFlags } from "./sharing-flags.ts";
+
+const sharingFlags = { ...inflightFlags, ...workerFlags };
 
 describe("flags of what processes share", () => {
   const limits = (...words: readonly string[]) => sharedLimits(parseFlags(sharingFlags, words));

@@ -3,16 +3,23 @@ import { flag, parseFlags, UsageError } from "../flags/parse.ts";
 import { makeCertificates } from "#controlplane";
 
 export const certificatesFlags = {
-  directory: flag("string", "pki", "folder of the files; what is there and good stays"),
-  hosts: flag("list", [], "names and addresses of the servers and of etcd, besides this machine's"),
-  server: flag("string", "https://localhost:6443", "URL in the kubeconfigs"),
+  directory: flag("string", "pki", "directory of the files; valid ones are kept"),
+  hosts: flag(
+    "list",
+    [],
+    "DNS names and IP addresses of API servers and etcd members, besides those of this host, " +
+      "comma-separated",
+  ),
+  server: flag("string", "https://localhost:6443", "URL of the API server in kubeconfigs"),
 } as const;
 
-/** `keelson certificates`: everything that the programs of a cluster have to share. */
+/** `keelson certificates`: makes the certificates, keys and kubeconfigs that a cluster shares. */
 export async function runCertificates(words: readonly string[]): Promise<void> {
   const { directory, hosts, server } = parseFlags(certificatesFlags, words);
   if (!/^https?:/.test(server) || !URL.canParse(server)) {
-    throw new UsageError(`--server: ${JSON.stringify(server)} is not like https://localhost:6443`);
+    throw new UsageError(
+      `--server: ${JSON.stringify(server)} must be a URL such as https://localhost:6443`,
+    );
   }
   await makeCertificates({ directory, hosts, url: server, now: systemClock.now() });
   console.log(`keelson: certificates, keys and kubeconfigs are in ${directory}`);

@@ -3,14 +3,14 @@ import { flag, parseFlags } from "../flags/parse.ts";
 import { type Cluster, startCluster } from "#controlplane";
 
 export const clusterFlags = {
-  directory: flag("string", ".keelson/cluster", "folder of certificates, data and logs"),
-  port: flag("int", 6443, "port of the balancer; 0 = any free one", {
+  directory: flag("string", ".keelson/cluster", "directory of certificates, data and logs"),
+  port: flag("int", 6443, "port of the load balancer; 0 picks a free port", {
     minimum: 0,
     maximum: 65_535,
   }),
 } as const;
 
-/** `keelson cluster`: runs until it is interrupted. */
+/** `keelson cluster`: runs a local cluster until SIGINT or SIGTERM. */
 export async function runCluster(words: readonly string[]): Promise<void> {
   const { directory, port } = parseFlags(clusterFlags, words);
   const interrupted = interruption();

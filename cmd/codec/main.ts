@@ -4,17 +4,17 @@ import { flag, parseFlags, UsageError } from "../flags/parse.ts";
 import { convert, type Format, formats } from "#controlplane";
 
 export const codecFlags = {
-  from: flag("string", "", "form of the input (default: found out)", { values: formats }),
-  to: flag("string", "json", "form of the output; stored = as it lies in the store", {
+  from: flag("string", "", "format of the input (default: detected)", { values: formats }),
+  to: flag("string", "json", "format of the output; stored is the value as in the store", {
     values: formats,
   }),
-  "storage-media-type": flag("string", "application/json", "what `--to stored` writes", {
+  "storage-media-type": flag("string", "application/json", "media type that --to=stored writes", {
     values: ["application/json", "application/vnd.kubernetes.protobuf"],
   }),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
 } as const;
 
-/** `keelson codec [files]`: each file, or standard input, converted to standard output. */
+/** `keelson codec [files]`: converts each file, or standard input, to standard output. */
 export async function runCodec(words: readonly string[]): Promise<void> {
   const files: string[] = [];
   const values = parseFlags(codecFlags, words, files);

@@ -1,93 +1,173 @@
 import { usualTimes } from "#client";
-import { signingDurationMs, defaultControllerSettings } from "#controllers";
+import { defaultControllerSettings, selectControllers, signingDurationMs } from "#controllers";
+import type { FlagGroup } from "../flags/help.ts";
 import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
 
-/** Names, meanings and defaults are those of kube-controller-manager. */
-export const controllerManagerFlags = {
-  kubeconfig: flag("string", "", "file that says where the API is and who this program is there"),
-  master: flag("string", "", "URL of the API, instead of the one in the kubeconfig"),
+const atLeast1 = { minimum: 1 };
+const everyController = selectControllers(["*", "bootstrapsigner", "tokencleaner"]);
+const names = (isOn: boolean) =>
+  everyController.filter((each) => each.enabledByDefault === isOn).map(({ name }) => name);
+
+const genericFlags = {
+  kubeconfig: flag("string", "", "kubeconfig file with the API server and the credentials for it"),
+  master: flag("string", "", "URL of the API server; overrides the one in --kubeconfig"),
   controllers: flag(
     "list",
-    [],
-    "which controllers run: * = the usual ones, foo = also foo, -foo = not foo (default *)",
+    ["*"],
+    "controllers to run, comma-separated: * for all that are on by default, foo to add " +
+      "controller foo, -foo to remove it; names and aliases of kube-controller-manager. All " +
+      `controllers: ${everyController.map(({ name }) => name).join(", ")}. Off by default: ` +
+      names(false).join(", "),
   ),
-  "concurrent-namespace-syncs": flag(
+  "kube-api-content-type": flag(
+    "string",
+    "",
+    "accepted for kube-controller-manager's command lines; requests are sent as application/json",
+    { values: ["", "application/json", "application/vnd.kubernetes.protobuf"] },
+  ),
+  "kube-api-qps": flag(
     "int",
-    defaultControllerSettings.namespaceWorkers,
-    "namespaces that are emptied at a time",
-    { minimum: 1 },
+    20,
+    "requests per second to the API server, per controller",
+    atLeast1,
   ),
-  "concurrent-gc-syncs": flag(
+  "kube-api-burst": flag(
     "int",
-    defaultControllerSettings.garbageCollectorWorkers,
-    "objects that the garbage collector looks after at a time",
-    { minimum: 1 },
+    30,
+    "requests at once to the API server after an idle time, per controller",
+    atLeast1,
   ),
-  "concurrent-resource-quota-syncs": flag(
-    "int",
-    defaultControllerSettings.quotaWorkers,
-    "quotas that are counted at a time",
-    { minimum: 1 },
-  ),
-  "resource-quota-sync-period": flag(
-    "duration",
-    defaultControllerSettings.quotaResyncMs,
-    "after which all quotas are counted again",
-  ),
-  "leader-elect": flag("bool", true, "run controllers only while holding a Lease"),
+  "leader-elect": flag("bool", true, "run the controllers only while this process holds the Lease"),
   "leader-elect-lease-duration": flag(
     "duration",
     usualTimes.leaseDurationMs,
-    "how long others wait after the last renewal before they take the Lease",
+    "time after the last renewal for which other candidates wait before they take the Lease",
   ),
   "leader-elect-renew-deadline": flag(
     "duration",
     usualTimes.renewDeadlineMs,
-    "how long a leader tries to renew the Lease before it stops leading",
+    "time for which the leader retries a renewal before it stops leading; less than " +
+      "--leader-elect-lease-duration",
   ),
   "leader-elect-retry-period": flag(
     "duration",
     usualTimes.retryPeriodMs,
-    "between attempts to take or renew it",
+    "time between attempts to acquire or renew the Lease",
   ),
-  "leader-elect-resource-lock": flag("string", "leases", "what is held", { values: ["leases"] }),
+  "leader-elect-resource-lock": flag("string", "leases", "resource that is the lock", {
+    values: ["leases"],
+  }),
   "leader-elect-resource-name": flag("string", "kube-controller-manager", "name of the Lease"),
   "leader-elect-resource-namespace": flag("string", "kube-system", "namespace of the Lease"),
   "use-service-account-credentials": flag(
     "bool",
     false,
-    "every controller works as a service account of its own",
+    "use a service account in kube-system, with its own credentials, for each controller",
   ),
-  "root-ca-file": flag("string", "", "authorities of the API, told to all namespaces"),
-  "service-account-private-key-file": flag(
-    "string",
-    "",
-    "key that signs the tokens that lie in Secrets",
+  "feature-gates": flag(
+    "pairs",
+    new Map(),
+    "feature gates to turn on or off, as name=true|false pairs; CoordinatedLeaderElection is used",
   ),
-  "cluster-signing-cert-file": flag(
-    "string",
-    "",
-    "authority that signs the certificates of clients and kubelets",
-  ),
-  "cluster-signing-key-file": flag("string", "", "its key"),
-  "cluster-signing-duration": flag(
-    "duration",
-    signingDurationMs,
-    "the longest life of such certificates",
-  ),
-  "kube-api-qps": flag("int", 20, "requests to the API per second in the long run", { minimum: 1 }),
-  "kube-api-burst": flag("int", 30, "requests to the API at once", { minimum: 1 }),
-  "bind-address": flag("ip", "0.0.0.0", "address for health and metrics"),
-  "secure-port": flag("int", 10_257, "port for health and metrics; 0 = none", {
+} as const;
+
+const secureServingFlags = {
+  "bind-address": flag("ip", "0.0.0.0", "IP address to serve health and metrics on"),
+  "secure-port": flag("int", 10_257, "port to serve health and metrics on (HTTPS); 0 = none", {
     minimum: 0,
     maximum: 65_535,
   }),
-  "tls-cert-file": flag("string", "", "serving certificate; without it one is made"),
-  "tls-private-key-file": flag("string", "", "key of the serving certificate"),
-  "client-ca-file": flag("string", "", "authorities of clients that come with certificates"),
-  "feature-gates": flag("pairs", new Map(), "features on or off: CoordinatedLeaderElection=true"),
-  ...loggingFlags,
+  "cert-dir": flag(
+    "string",
+    "",
+    "directory of the generated serving certificate; ignored with --tls-cert-file (default: it " +
+      "is kept in memory)",
+  ),
+  "tls-cert-file": flag("string", "", "file with the serving certificate (PEM)"),
+  "tls-private-key-file": flag("string", "", "file with the private key of --tls-cert-file (PEM)"),
+  "client-ca-file": flag(
+    "string",
+    "",
+    "file with the CA certificates that verify client certificates (PEM)",
+  ),
+} as const;
+
+const controllerFlags = {
+  "cluster-signing-cert-file": flag(
+    "string",
+    "",
+    "file with the CA certificate that issues certificates for CertificateSigningRequests (PEM)",
+  ),
+  "cluster-signing-key-file": flag(
+    "string",
+    "",
+    "file with the private key of --cluster-signing-cert-file (PEM)",
+  ),
+  "cluster-signing-duration": flag(
+    "duration",
+    signingDurationMs,
+    "maximum validity of signed certificates; spec.expirationSeconds may ask for less",
+  ),
+  "concurrent-gc-syncs": flag(
+    "int",
+    defaultControllerSettings.garbageCollectorWorkers,
+    "number of garbage collector workers that run concurrently",
+    atLeast1,
+  ),
+  "concurrent-namespace-syncs": flag(
+    "int",
+    defaultControllerSettings.namespaceWorkers,
+    "number of namespaces that are synced concurrently",
+    atLeast1,
+  ),
+  "concurrent-resource-quota-syncs": flag(
+    "int",
+    defaultControllerSettings.quotaWorkers,
+    "number of resource quotas that are synced concurrently",
+    atLeast1,
+  ),
+  "resource-quota-sync-period": flag(
+    "duration",
+    defaultControllerSettings.quotaResyncMs,
+    "period after which the usage of all resource quotas is counted again",
+  ),
+  "root-ca-file": flag(
+    "string",
+    "",
+    "file with the CA certificates of the API server (PEM), published in service account token " +
+      "Secrets and the ConfigMap kube-root-ca.crt of each namespace",
+  ),
+  "service-account-private-key-file": flag(
+    "string",
+    "",
+    "file with the private key that signs tokens in service account token Secrets (PEM)",
+  ),
+} as const;
+
+const miscFlags = {
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
-  "label-domain": flag("string", "", "suffix of labels; default: follows from --api-domain"),
+  "label-domain": flag(
+    "string",
+    "",
+    "suffix of label, annotation and type names (default: kubernetes.io if --api-domain is " +
+      "k8s.io, else --api-domain)",
+  ),
+} as const;
+
+export const controllerManagerGroups: readonly FlagGroup[] = [
+  { heading: "Generic", flags: genericFlags },
+  { heading: "Secure serving", flags: secureServingFlags },
+  { heading: "Controller", flags: controllerFlags },
+  { heading: "Logs", flags: loggingFlags },
+  { heading: "Misc", flags: miscFlags },
+];
+
+/** Flags with kube-controller-manager's names, meanings and defaults. */
+export const controllerManagerFlags = {
+  ...genericFlags,
+  ...secureServingFlags,
+  ...controllerFlags,
+  ...loggingFlags,
+  ...miscFlags,
 } as const;

@@ -159,7 +159,7 @@ describe("keelson controller-manager", () => {
       ["--kubeconfig=missing", /^keelson: --kubeconfig: missing cannot be read \(ENOENT\)\n$/],
       [
         "--cluster-signing-key-file=",
-        /^keelson: --cluster-signing-cert-file and .* go together\n$/,
+        /^keelson: --cluster-signing-cert-file and .* must be given together\n$/,
       ],
       ["--leader-elect-renew-deadline=9s", /^keelson: --leader-elect: leaseDuration must be/],
     ];

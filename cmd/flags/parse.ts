@@ -9,13 +9,16 @@ export type FlagType = "string" | "ip" | "bool" | "int" | "float" | "duration" |
 
 export interface Flag<T extends FlagType = FlagType> {
   readonly type: T;
-  /** Shown by `--help` after the name; `duration` values are in milliseconds. */
+  /** In milliseconds for type `duration`. */
   readonly default: FlagValue<T>;
+  /** What the flag sets, its unit and format; `--help` adds type and default. */
   readonly help: string;
   /** Allowed values of a string flag. */
   readonly values?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
+  /** `--name=` means the default, as in scripts that pass an unset variable. */
+  readonly emptyIsDefault?: boolean;
 }
 
 export type FlagValue<T extends FlagType> = T extends "string" | "ip"
@@ -34,14 +37,14 @@ export type FlagValues<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends Flag<infer T> ? FlagValue<T> : never;
 };
 
-/** A mistake on the command line: one clear sentence for the user. */
+/** An invalid command line; the message is shown to the user as it is. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-type Rules<T extends FlagType> = Pick<Flag<T>, "values" | "minimum" | "maximum">;
+type Rules<T extends FlagType> = Pick<Flag<T>, "values" | "minimum" | "maximum" | "emptyIsDefault">;
 
-/** `flag("int", 6443, "port to serve on")`. */
+/** Declares a flag: `flag("int", 6443, "port to serve HTTPS on")`. */
 export function flag<T extends FlagType>(
   type: T,
   initial: FlagValue<T>,
@@ -51,12 +54,12 @@ export function flag<T extends FlagType>(
   return { type, default: initial, help, ...rules };
 }
 
-/** Names of one letter have one dash or two. */
+/** `--name`, `--name=value`; names of one letter take one dash as well. */
 const flagWord = /^(?:--|-(?=[a-z](?:=|$)))([^=]+)(?:=([\s\S]*))?$/;
 
 /**
- * Values of `flags` from `words`; words that are no flags go to `others`, without which they are
- * refused.
+ * Parses `words` into the values of `flags`. Positional arguments are appended to `others`, and
+ * refused without it. Flags end at `--`.
  * @throws UsageError
  */
 export function parseFlags<F extends Flags>(
@@ -69,38 +72,32 @@ export function parseFlags<F extends Flags>(
     const word = words[at] as string;
     const [, name, inline] = flagWord.exec(word) ?? [];
     if (name === undefined) {
-      if (others === undefined)
-        throw new UsageError(`unexpected argument: ${JSON.stringify(word)}`);
-      others.push(word);
+      at = takeArguments(words, at, others);
       continue;
     }
     const declared = Object.hasOwn(flags, name) ? flags[name] : undefined;
-    if (declared === undefined)
-      throw new UsageError(`unknown flag: --${name}${suggestion(flags, name)}`);
+    if (declared === undefined) throw unknownFlag(flags, name, word);
     const text = inline ?? (declared.type === "bool" ? "true" : words[++at]);
     if (text === undefined) throw new UsageError(`flag needs an argument: --${name}`);
-    values.set(name, parseValue(name, declared, { text, previous: values.get(name) }));
+    if (text === "" && declared.emptyIsDefault) values.delete(name);
+    else values.set(name, parseValue(name, declared, { text, previous: values.get(name) }));
   }
   return Object.fromEntries(
     Object.entries(flags).map(([name, declared]) => [name, values.get(name) ?? declared.default]),
   ) as FlagValues<F>;
 }
 
-/** One flag a line: name, type, meaning and default. */
-export function describeFlags(flags: Flags): string {
-  const rows = Object.entries(flags).map(([name, declared]) => {
-    const type = declared.type === "bool" ? "" : ` ${declared.values?.join("|") ?? declared.type}`;
-    return [`  --${name}${type}`, `${declared.help}${describeDefault(declared)}`] as const;
-  });
-  const width = Math.min(44, Math.max(...rows.map(([left]) => left.length)));
-  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`).join("\n");
-}
-
-function describeDefault(declared: Flag): string {
-  const value = declared.default;
-  if (value === "" || value === 0) return "";
-  if (typeof value === "object") return "";
-  return ` (default ${declared.type === "duration" ? `${Number(value) / 1000}s` : String(value)})`;
+/** Takes a positional argument, or all that follow `--`; answers the index of the last one taken. */
+function takeArguments(words: readonly string[], at: number, others?: string[]): number {
+  const word = words[at] as string;
+  const isEnd = word === "--";
+  const taken = isEnd ? words.slice(at + 1) : [word];
+  if (/^-[^-]/.test(word)) throw unknownFlag({}, word.slice(1), word);
+  if (others === undefined && taken.length > 0) {
+    throw new UsageError(`unexpected argument: ${JSON.stringify(taken[0])}`);
+  }
+  others?.push(...taken);
+  return isEnd ? words.length : at;
 }
 
 interface Given {
@@ -131,7 +128,7 @@ function parseValue(name: string, declared: Flag, { text, previous }: Given): un
 }
 
 function invalid(name: string, text: string, why: string): UsageError {
-  return new UsageError(`invalid argument ${JSON.stringify(text)} for --${name}: ${why}`);
+  return new UsageError(`invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${why}`);
 }
 
 function checkedString(name: string, declared: Flag, text: string): string {
@@ -153,7 +150,7 @@ function parseBool(name: string, text: string): boolean {
 }
 
 function parseInteger(name: string, text: string): number {
-  if (!/^-?\d{1,15}$/.test(text)) throw invalid(name, text, "must be a whole number");
+  if (!/^-?\d{1,15}$/.test(text)) throw invalid(name, text, "must be an integer");
   return Number(text);
 }
 
@@ -206,7 +203,14 @@ function parsePairs(
   return pairs;
 }
 
-/** A flag that differs by little, for a typing mistake. */
+function unknownFlag(flags: Flags, name: string, word: string): UsageError {
+  if (word.startsWith("--")) {
+    return new UsageError(`unknown flag: --${name}${suggestion(flags, name)}`);
+  }
+  return new UsageError(`unknown shorthand flag: '${name[0]}' in ${word}`);
+}
+
+/** Suggests a declared flag whose name differs by one typing mistake. */
 function suggestion(flags: Flags, name: string): string {
   const near = Object.keys(flags).find((known) => differsByOne(known, name));
   return near === undefined ? "" : ` (did you mean --${near}?)`;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:https";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { root } from "../../test/tidy/source.ts";
@@ -49,7 +50,7 @@ describe("keelson", () => {
       "start --secure-prt=1",
       /^keelson: unknown flag: --secure-prt \(did you mean --secure-port\?\)\n$/,
     ],
-    ["apiserver", /^keelson: --etcd-servers must name an etcd endpoint/],
+    ["apiserver", /^keelson: --etcd-servers must be set, for example/],
     ["serve", /^keelson: unknown command "serve"; see keelson --help\n$/],
     [
       "start --token-auth-file=missing.csv",
@@ -66,14 +67,25 @@ describe("keelson", () => {
       "start --authorization-config=x --authorization-mode=Node",
       /--authorization-config can not be specified when --authorization-mode or /,
     ],
+    ["start --service-account-lookup=false", /--service-account-lookup=false is not supported/],
+    ["start --version=v1.2.3", /invalid argument "v1.2.3" for "--version" flag: must be true/],
     ["start --authorization-mode=Rbac", /--authorization-mode: "Rbac" is not one of/],
-    ["start --workers=2", /--workers: start is one process; keelson apiserver may be several\n$/],
-    ["apiserver --workers=2 --storage-backend=memory", /--workers: several processes share only/],
-    ["start --bind-address=here", /invalid argument "here" for --bind-address: must be an IP/],
-    ["start --etcd-servers=http://[::1]:2379", /--etcd-servers needs --storage-backend=etcd3/],
-    ["apiserver --etcd-servers=ftp://etcd", /--etcd-servers: "ftp:\/\/etcd" is not like http:/],
+    ["start --workers=2", /^keelson: unknown flag: --workers\n$/],
+    [
+      "apiserver --workers=2 --storage-backend=memory",
+      /--workers: several processes can share only/,
+    ],
+    ["start --bind-address=here", /invalid argument "here" for "--bind-address" flag: must/],
+    ["start --etcd-servers=http://[::1]:2379", /--etcd-servers requires --storage-backend=etcd3/],
+    [
+      "apiserver --etcd-servers=ftp://etcd",
+      /--etcd-servers: "ftp:\/\/etcd" must be a URL such as http:/,
+    ],
     ["start --authorization-config=missing", /^keelson: --authorization-config: missing cannot/],
-    ["certificates --server=localhost", /^keelson: --server: "localhost" is not like https:/],
+    [
+      "certificates --server=localhost",
+      /^keelson: --server: "localhost" must be a URL such as https:/,
+    ],
     ["start --feature-gates=ServerSideApply=false", /the feature is locked to true\n$/],
   ];
   for (const [words, sentence] of mistakes) {
@@ -124,10 +136,48 @@ describe("keelson", () => {
     assert.match(running.text(), /192\.0\.2\.1; choose another with --bind-address\n$/);
   });
 
-  it("lists flags, one per line", async () => {
-    const running = run("apiserver", "--help");
+  it("shows usage and flags in groups, and none that a command does not take", async () => {
+    const shown = async (...words: readonly string[]) => {
+      const running = run(...words);
+      assert.equal(await running.ended, 0, running.text());
+      return running.text();
+    };
+    const apiserver = await shown("apiserver", "--help");
+    assert.match(apiserver, /^Usage:\n {2}keelson apiserver \[flags\]$/m);
+    assert.match(apiserver, /^Authentication flags:\n\n {6}--anonymous-auth +accept/m);
+    assert.match(apiserver, /^ {6}--etcd-servers strings +etcd endpoints/m);
+    assert.match(apiserver, /--workers int/);
+    const start = await shown("start", "--help");
+    assert.match(start, /--storage-backend string +.*\n.*\(default "embedded"\)/);
+    assert.doesNotMatch(start, /--workers/);
+    assert.equal(await shown("help", "start"), start);
+    assert.equal(await shown("start", "-h"), start);
+    assert.match(await shown("--version"), /^keelson v1\.34\.\d+/);
+    assert.match(await shown("start", "--version"), /^keelson v1\.34\.\d+/);
+    assert.match(await shown("--help"), /^ {2}controller-manager {2}run the controllers/m);
+  });
+
+  it("start goes on serving for --shutdown-delay-duration, while it is not ready", async () => {
+    const flags = ["--anonymous-auth", "--shutdown-delay-duration=1500ms"];
+    const running = run("start", "--secure-port=0", "--storage-backend=memory", ...flags);
+    const url = await until(running, /(https:\/\/127\.0\.0\.1:\d+) is ready/);
+    assert.equal(await statusOf(`${url}/readyz`), 200);
+    const told = Date.now();
+    running.child.kill("SIGTERM");
+    for (let tries = 0; (await statusOf(`${url}/readyz`)) !== 500; tries++) {
+      assert.ok(tries < 100, "never became unready");
+    }
+    assert.equal(await statusOf(`${url}/livez`), 200);
     assert.equal(await running.ended, 0);
-    assert.match(running.text(), /^ {2}--etcd-servers list +etcd endpoints/m);
+    assert.ok(Date.now() - told >= 1500, "ended before the delay was over");
+  });
+
+  it("takes the flags of Kubernetes' own integration scripts", async () => {
+    const flags = ["--service-account-lookup=true", "--version=", "--storage-media-type="];
+    const running = run("start", "--secure-port=0", "--storage-backend=memory", ...flags);
+    await until(running, /is ready/);
+    running.child.kill("SIGTERM");
+    assert.equal(await running.ended, 0);
   });
 
   it("start makes a kubeconfig, says how to use it, has its store alone, and ends", async () => {
@@ -164,3 +214,13 @@ describe("keelson", () => {
     await first.ended;
   });
 });
+
+/** Status of a GET, whatever certificate the server has. */
+function statusOf(url: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { rejectUnauthorized: false, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on("error", reject);
+  });
+}

@@ -2,9 +2,9 @@
 import path from "node:path";
 import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
-import { type CloseOptions, versionInfo } from "#server";
-import { apiserverFlags } from "../apiserver/flags.ts";
-import { startFlags, startOptions } from "../apiserver/options.ts";
+import type { CloseOptions } from "#server";
+import { apiserverFlags, apiserverGroups } from "../apiserver/flags.ts";
+import { shutdownOptions, startFlags, startGroups, startOptions } from "../apiserver/options.ts";
 import { ConfigurationFault } from "#meta";
 import { certificatesFlags, runCertificates } from "../certificates/main.ts";
 import {
@@ -29,62 +29,89 @@ import {
 } from "#controlplane";
 import { clusterFlags, runCluster } from "../cluster/main.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
-import { controllerManagerFlags } from "../controller-manager/flags.ts";
+import { controllerManagerGroups } from "../controller-manager/flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
-import { describeFlags, type Flags, parseFlags, UsageError } from "../flags/parse.ts";
+import { type CommandHelp, helpText } from "../flags/help.ts";
+import { parseFlags, UsageError } from "../flags/parse.ts";
+import { takeVersion, versionFlags, versionText } from "./version-flag.ts";
 
-/** How long accepted requests may take after the signal to end. */
+/** Time that accepted requests have to finish after SIGTERM. */
 const graceMs = 5000;
+/** Width of help where standard output is no terminal. */
+const defaultColumns = 100;
+const narrowestColumns = 80;
 
-interface Command {
-  readonly caption: string;
-  readonly flags: Flags;
+interface Command extends Omit<CommandHelp, "usage"> {
+  /** One line in the list of commands. */
+  readonly summary: string;
+  /** Arguments beside flags, as in the usage line. */
+  readonly arguments?: string;
+  /** Whether `--version` is a flag of the command, as it is of Kubernetes' programs. */
+  readonly hasVersionFlag?: boolean;
   readonly run: (words: readonly string[]) => Promise<void>;
 }
 
 const commands: Readonly<Record<string, Command>> = {
   start: {
-    caption: "all in one process on the embedded store (the default)",
-    flags: startFlags,
+    summary: "run an API server and the controllers in one process (the default)",
+    description:
+      "Runs the Kubernetes API server and its controllers in one process, on the embedded store " +
+      "unless --storage-backend says otherwise. The first start generates certificates and a " +
+      "kubeconfig in --data-dir.",
+    groups: startGroups,
+    hasVersionFlag: true,
     run: runStart,
   },
   apiserver: {
-    caption: "a stateless API server over etcd",
-    flags: apiserverFlags,
+    summary: "run a stateless API server on etcd, without controllers",
+    description:
+      "Runs a Kubernetes API server that keeps its objects in etcd. Any number of replicas may " +
+      "share one etcd, also with kube-apiserver. Flags are those of kube-apiserver.",
+    groups: apiserverGroups,
+    hasVersionFlag: true,
     run: runApiserver,
   },
   "controller-manager": {
-    caption: "the controllers, for API servers that do not run them",
-    flags: controllerManagerFlags,
+    summary: "run the controllers for API servers that do not run them",
+    description:
+      "Runs the controllers against the API server of --kubeconfig, one process at a time by " +
+      "leader election. Flags are those of kube-controller-manager.",
+    groups: controllerManagerGroups,
+    hasVersionFlag: true,
     run: runControllerManager,
   },
   certificates: {
-    caption: "makes the certificates, keys and kubeconfigs of a cluster",
-    flags: certificatesFlags,
+    summary: "make the certificates, keys and kubeconfigs of a cluster",
+    description:
+      "Makes the certificate authorities, certificates, service account key and kubeconfigs that " +
+      "the programs of a cluster share. Files that are valid are kept.",
+    groups: [{ heading: "Certificate", flags: certificatesFlags }],
     run: runCertificates,
   },
   cluster: {
-    caption: "etcd, API servers, controller managers and a balancer on this machine",
-    flags: clusterFlags,
+    summary: "run etcd, API servers, controller managers and a load balancer on this host",
+    description:
+      "Runs a local cluster of three etcd members, three API servers, two controller managers and " +
+      "a load balancer as processes of this host. Needs etcd and haproxy on PATH.",
+    groups: [{ heading: "Cluster", flags: clusterFlags }],
     run: runCluster,
   },
   codec: {
-    caption: "converts objects between json, yaml, protobuf and the stored form",
-    flags: codecFlags,
+    summary: "convert objects between JSON, YAML, Protobuf and the stored form",
+    description: "Converts each file, or standard input if there is none, to standard output.",
+    arguments: "[file...]",
+    groups: [{ heading: "Codec", flags: codecFlags }],
     run: runCodec,
   },
 };
 
 async function runStart(words: readonly string[]): Promise<void> {
   const values = parseFlags(startFlags, words);
-  if (values.workers > 1) {
-    throw new UsageError("--workers: start is one process; keelson apiserver may be several");
-  }
-  const server = await started({ ...startOptions(values), controllers: true });
+  const server = await started({ ...startOptions({ ...values, workers: 1 }), controllers: true });
   const ended = signalled();
   if (values["storage-backend"] === "memory") {
     console.log(server.kubeconfig);
-    console.error(`keelson: ${server.url} is ready; its kubeconfig is what was just printed`);
+    console.error(`keelson: ${server.url} is ready; its kubeconfig was printed to standard output`);
   } else {
     const file = path.join(values["data-dir"], "kubeconfig");
     await writeFileAtomically(file, server.kubeconfig, 0o600);
@@ -93,7 +120,7 @@ async function runStart(words: readonly string[]): Promise<void> {
       `keelson: ${server.url} is ready; try: kubectl --kubeconfig ${shown} get namespaces`,
     );
   }
-  await endWhen(ended, server, {});
+  await endWhen(ended, server, shutdownOptions(values));
 }
 
 async function runApiserver(words: readonly string[]): Promise<void> {
@@ -105,10 +132,7 @@ async function runApiserver(words: readonly string[]): Promise<void> {
   const ended = signalled();
   if (isWorker()) announceReady(server.url);
   else ready(server.url);
-  await endWhen(ended, server, {
-    delayMs: values["shutdown-delay-duration"],
-    spreadMs: values["shutdown-watch-termination-grace-period"],
-  });
+  await endWhen(ended, server, shutdownOptions(values));
 }
 
 async function started(options: StartOptions): Promise<RunningServer> {
@@ -130,7 +154,7 @@ function runWorkersUntilSignalled(count: number, ready: (url: string) => void): 
   return runWorkers({ count, onReady, log, signalled: signalled() });
 }
 
-/** Serves until it is told to end, for which it has to listen before it says that it is ready. */
+/** Serves until `ended` resolves, then shuts the server down. */
 async function endWhen(
   ended: Promise<void>,
   server: RunningServer,
@@ -143,7 +167,7 @@ async function endWhen(
 
 /** Resolves at SIGTERM or SIGINT; a second signal ends the process at once. */
 async function signalled(): Promise<void> {
-  // A terminal sends SIGINT to workers, too, which wait for their turn.
+  // A terminal sends SIGINT to workers as well; they wait for SIGTERM of the primary process.
   if (isWorker()) process.on("SIGINT", () => undefined);
   const signals = isWorker() ? (["SIGTERM"] as const) : (["SIGTERM", "SIGINT"] as const);
   await new Promise<void>((resolve) => {
@@ -154,47 +178,64 @@ async function signalled(): Promise<void> {
 
 function usage(): string {
   const list = Object.entries(commands).map(
-    ([name, { caption }]) => `  ${name.padEnd(19)} ${caption}`,
+    ([name, { summary }]) => `  ${name.padEnd(19)} ${summary}`,
   );
   return [
-    "keelson serves the Kubernetes API.",
+    "Keelson serves the Kubernetes API.",
     "",
-    "Usage: keelson [command] [flags]",
+    "Usage:",
+    "  keelson [command] [flags]",
     "",
+    "Commands:",
     ...list,
+    `  ${"help".padEnd(19)} show the flags of a command`,
+    `  ${"version".padEnd(19)} show the version`,
     "",
-    "`keelson <command> --help` lists the flags of a command, `keelson version` the release.",
+    'Use "keelson <command> --help" for the flags of a command.',
   ].join("\n");
+}
+
+function commandHelp(name: string, { arguments: others, ...command }: Command): string {
+  const columns = Math.max(process.stdout.columns ?? defaultColumns, narrowestColumns);
+  const usage = ["keelson", name, "[flags]", others].filter(Boolean).join(" ");
+  const { hasVersionFlag, groups } = command;
+  const all = hasVersionFlag ? [...groups, { heading: "Version", flags: versionFlags }] : groups;
+  return helpText({ ...command, usage, groups: all }, columns);
 }
 
 async function main(words: readonly string[]): Promise<number> {
   const [first = "start"] = words;
-  if (["help", "--help", "-h"].includes(first) && words.length === 1) {
+  if (first === "help" && words.length > 1) return main([words[1] as string, "--help"]);
+  if (["help", "--help", "-h"].includes(first)) {
     console.log(usage());
     return 0;
   }
-  if (["version", "--version"].includes(first) && words.length === 1) {
-    console.log(`keelson ${versionInfo().gitVersion}`);
+  if (first === "version") {
+    console.log(versionText("true"));
     return 0;
   }
-  const named = !first.startsWith("-");
-  const command = Object.hasOwn(commands, named ? first : "start")
-    ? commands[named ? first : "start"]
-    : undefined;
+  const isNamed = !first.startsWith("-");
+  const name = isNamed ? first : "start";
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
     console.error(`keelson: unknown command ${JSON.stringify(first)}; see keelson --help`);
     return 1;
   }
-  const rest = named ? words.slice(1) : words;
+  const rest = isNamed ? words.slice(1) : words;
   if (rest.includes("--help") || rest.includes("-h")) {
-    console.log(describeFlags(command.flags));
+    console.log(commandHelp(name, command));
     return 0;
   }
-  await command.run(rest);
+  const { words: flags, version } = takeVersion(command.hasVersionFlag ? rest : []);
+  if (version !== undefined) {
+    console.log(version);
+    return 0;
+  }
+  await command.run(command.hasVersionFlag ? flags : rest);
   return 0;
 }
 
-/** Flags that lead away from what the system refuses. */
+/** The flag that sets what a failed system call was given. */
 const otherChoices: ReadonlyMap<string, string> = new Map([
   ["listen EADDRINUSE", "--secure-port"],
   ["listen EACCES", "--secure-port"],
@@ -229,9 +270,7 @@ try {
   if (isWorker()) disconnectWorker();
 }
 
-/**
- * Faults of the environment in one sentence; anything else is a bug and shows where it happened.
- */
+/** One sentence for errors of system calls; the stack for any other error, which is a bug. */
 function explain(error: unknown): string {
   const { code, syscall, message, stack } = error as NodeJS.ErrnoException;
   if (code === undefined) return stack ?? message;

@@ -2,8 +2,10 @@
 export { type Cluster, MissingProgramError, startCluster } from "./cluster/cluster.ts";
 export { ProcessEndedError } from "./cluster/local-process.ts";
 export { CodecError, convert, type Format, formats } from "./codec/codec.ts";
-export { serviceAccountToken } from "./controller-manager/service-account-tokens.ts";
-export { serveHealthAndMetrics } from "./controller-manager/serving.ts";
+export {
+  type ControllerManagerOptions,
+  runControllers,
+} from "./controller-manager/controller-manager.ts";
 export { makeCertificates } from "./credentials/certificates.ts";
 export { writeFileAtomically } from "./files/files.ts";
 export { FileError } from "./files/file-reloader.ts";

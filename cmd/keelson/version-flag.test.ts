@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../flags/parse.ts";
+import { takeVersion } from "./version-flag.ts";
+
+describe("--version", () => {
+  it("shows the version, and with raw all details", () => {
+    assert.match(takeVersion(["--version"]).version ?? "", /^keelson v1\.\d+\.\d+/);
+    const details = JSON.parse(takeVersion(["--version=raw"]).version ?? "") as object;
+    assert.ok("gitVersion" in details && "platform" in details);
+  });
+
+  it("is taken out of the command line where there is nothing to show", () => {
+    for (const word of ["--version=", "--version=false", "--version=v1.34.9-eks.1"]) {
+      assert.deepEqual(takeVersion(["--v=2", word]), { words: ["--v=2"] });
+    }
+  });
+
+  it("refuses another release", () => {
+    for (const value of ["v1.33.0", "1.34.0", "v1.34", "yes"]) {
+      assert.throws(() => takeVersion([`--version=${value}`]), UsageError, value);
+    }
+  });
+});

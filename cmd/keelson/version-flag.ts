@@ -1,0 +1,47 @@
+import { versionInfo } from "#server";
+import { flag, UsageError } from "../flags/parse.ts";
+
+/** `--version` of Kubernetes' programs, for `--help`; `takeVersion` parses it. */
+export const versionFlags = {
+  version: flag(
+    "string",
+    "",
+    "--version shows the version and exits, --version=raw shows all details; " +
+      `--version=v${release()}.x is accepted and shows nothing`,
+  ),
+} as const;
+
+/**
+ * Takes `--version[=true|false|raw|vX.Y.Z...]` out of `words`; answers the text to show, if any.
+ * An empty value is ignored, as scripts pass an unset variable.
+ * @throws UsageError for other values, and for a version that is not this release
+ */
+export function takeVersion(words: readonly string[]): {
+  readonly words: readonly string[];
+  readonly version?: string;
+} {
+  const isVersion = (word: string) => /^--version(?:=|$)/.test(word);
+  const given = words.findLast(isVersion);
+  const rest = words.filter((word) => !isVersion(word));
+  const value = given === undefined ? "false" : given === "--version" ? "true" : given.slice(10);
+  if (["", "false", "0"].includes(value)) return { words: rest };
+  if (["true", "1", "raw"].includes(value)) return { words: rest, version: versionText(value) };
+  if (minorOf(value) === release()) return { words: rest };
+  const wanted = `must be true, false, raw or begin with v${release()}`;
+  throw new UsageError(`invalid argument ${JSON.stringify(value)} for "--version" flag: ${wanted}`);
+}
+
+/** `keelson v1.34.9`, or all details as JSON for `raw`. */
+export function versionText(value: string): string {
+  const info = versionInfo();
+  return value === "raw" ? JSON.stringify(info, null, 2) : `keelson ${info.gitVersion}`;
+}
+
+/** Major and minor number: patch releases and builds differ in neither wire nor flags. */
+function release(): string {
+  return minorOf(versionInfo().gitVersion) ?? "";
+}
+
+function minorOf(version: string): string | undefined {
+  return /^v(\d+\.\d+)\.\d+(?:[-+].*)?$/.exec(version)?.[1];
+}
