@@ -1,5 +1,5 @@
 import { resolved } from "../struct/layout.ts";
-import { noWireForm } from "./protobuf-write.ts";
+import { noWireForm } from "./to-protobuf.ts";
 import type { Field, StructType, Type } from "../struct/types.ts";
 
 interface ProtoTextOptions {

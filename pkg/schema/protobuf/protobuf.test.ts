@@ -4,8 +4,9 @@ import { arbitrary } from "../arbitrary.ts";
 import { value, structs } from "../struct/declare.ts";
 import { DecodeFault } from "../fault/faults.ts";
 import { fromJson } from "../json/from-json.ts";
-import { unwrapEnvelope, wrapEnvelope } from "./protobuf-envelope.ts";
-import { fromProtobuf, toProtobuf } from "./protobuf.ts";
+import { unwrapEnvelope, wrapEnvelope } from "./envelope.ts";
+import { fromProtobuf } from "./from-protobuf.ts";
+import { toProtobuf } from "./to-protobuf.ts";
 import { anything, meta, node, port, spec, thing } from "../testing.ts";
 import type { StructType } from "../struct/types.ts";
 

@@ -4,6 +4,8 @@
  * tables, this file walks a JSON document along them.
  */
 
+import { WireWriter } from "#schema";
+
 /** How a JSON value becomes the content of a Protobuf field. */
 export type Shape =
   | { readonly tag: "string" | "bool" | "int64" | "double" }
@@ -30,21 +32,17 @@ export type Shape =
 /** Field number and shape; a JSON list becomes a repeated field. */
 export type Member = readonly [number: number, shape: Shape];
 
-const VARINT = 0;
-const FIXED64 = 1;
-const DELIMITED = 2;
-
 /** The message of `shape` for a JSON value. */
 export function encodeAlong(shape: Shape, value: unknown): Uint8Array {
-  const writer = new Writer();
+  const writer = new WireWriter();
   writeContent(writer, shape, value);
   return writer.finish();
 }
 
 /** A field of messages that are encoded already, with the tag and the length before them. */
 export function framed(number: number, messages: readonly Uint8Array[]): Uint8Array[] {
-  const writer = new Writer();
-  writer.header(
+  const writer = new WireWriter();
+  writer.prefix(
     number,
     messages.reduce((size, { length }) => size + length, 0),
   );
@@ -52,13 +50,13 @@ export function framed(number: number, messages: readonly Uint8Array[]): Uint8Ar
 }
 
 /** The fields of a message, without its own tag and length. */
-function writeContent(writer: Writer, shape: Shape, value: any): void {
+function writeContent(writer: WireWriter, shape: Shape, value: any): void {
   switch (shape.tag) {
     case "message":
       return writeMessage(writer, shape, value);
     case "named":
       for (const [name, entry] of Object.entries(value)) {
-        writer.nested(shape.number, (inner) => writeNamed(inner, name, [2, shape.value, entry]));
+        writer.message(shape.number, (inner) => writeNamed(inner, name, [2, shape.value, entry]));
       }
       return;
     case "wrapped":
@@ -70,7 +68,7 @@ function writeContent(writer: Writer, shape: Shape, value: any): void {
       return;
     }
     case "any":
-      return writer.text(2, `${JSON.stringify(value)}\n`);
+      return void writer.string(2, `${JSON.stringify(value)}\n`);
     case "lazy":
       return writeContent(writer, shape.resolve(), value);
     default:
@@ -78,27 +76,31 @@ function writeContent(writer: Writer, shape: Shape, value: any): void {
   }
 }
 
-function writeNamed(writer: Writer, name: string, value: readonly [number, Shape, unknown]): void {
+function writeNamed(
+  writer: WireWriter,
+  name: string,
+  value: readonly [number, Shape, unknown],
+): void {
   const [number, shape, content] = value;
-  writer.text(1, name);
+  writer.string(1, name);
   writeOne(writer, [number, shape], content);
 }
 
 const anyShape: Shape = { tag: "any" };
 
-function writeMessage(writer: Writer, shape: Shape & { tag: "message" }, value: object): void {
+function writeMessage(writer: WireWriter, shape: Shape & { tag: "message" }, value: object): void {
   for (const [key, content] of Object.entries(value)) {
     if (Object.hasOwn(shape.fields, key)) {
       writeField(writer, shape.fields[key]!, content);
     } else if (key.startsWith("x-") && shape.extensions !== undefined) {
       const { extensions } = shape;
-      writer.nested(extensions, (inner) => writeNamed(inner, key, [2, anyShape, content]));
+      writer.message(extensions, (inner) => writeNamed(inner, key, [2, anyShape, content]));
     }
   }
 }
 
 /** A list is a repeated field, except where it is a message of its own. */
-function writeField(writer: Writer, member: Member, value: unknown): void {
+function writeField(writer: WireWriter, member: Member, value: unknown): void {
   if (Array.isArray(value) && member[1].tag !== "elements") {
     for (const element of value) writeOne(writer, member, element);
   } else {
@@ -106,75 +108,21 @@ function writeField(writer: Writer, member: Member, value: unknown): void {
   }
 }
 
-function writeOne(writer: Writer, [number, shape]: Member, value: any): void {
+function writeOne(writer: WireWriter, [number, shape]: Member, value: any): void {
   switch (shape.tag) {
     case "string":
-      return writer.text(number, String(value));
+      return void writer.string(number, String(value));
     case "bool":
-      return writer.varint(number, value === true ? 1 : 0);
+      return void writer.bool(number, value === true);
     case "int64":
-      return writer.varint(number, value);
+      return void writer.number(number, value);
     case "double":
-      return writer.double(number, value);
+      return void writer.double(number, value);
     case "choice":
       // Nothing chosen, nothing written: an empty message would say that something is there.
       if (shape.choose(value) === undefined) return;
-      return writer.nested(number, (inner) => writeContent(inner, shape, value));
+      return void writer.message(number, (inner) => writeContent(inner, shape, value));
     default:
-      return writer.nested(number, (inner) => writeContent(inner, shape, value));
+      return void writer.message(number, (inner) => writeContent(inner, shape, value));
   }
-}
-
-/** The few parts of the wire format that these messages need; numbers are never negative. */
-class Writer {
-  private readonly chunks: Uint8Array[] = [];
-  private size = 0;
-
-  text(number: number, value: string): void {
-    const bytes = Buffer.from(value);
-    this.header(number, bytes.length);
-    this.push(bytes);
-  }
-  varint(number: number, value: number): void {
-    this.tag(number, VARINT);
-    this.push(varintBytes(value));
-  }
-  double(number: number, value: number): void {
-    this.tag(number, FIXED64);
-    const bytes = Buffer.alloc(8);
-    bytes.writeDoubleLE(value);
-    this.push(bytes);
-  }
-  nested(number: number, write: (inner: Writer) => void): void {
-    const inner = new Writer();
-    write(inner);
-    this.header(number, inner.size);
-    for (const chunk of inner.chunks) this.push(chunk);
-  }
-  /** What comes before `size` bytes of content. */
-  header(number: number, size: number): void {
-    this.tag(number, DELIMITED);
-    this.push(varintBytes(size));
-  }
-  finish(): Uint8Array {
-    return Buffer.concat(this.chunks, this.size);
-  }
-  private tag(number: number, wireType: number): void {
-    this.push(varintBytes(number * 8 + wireType));
-  }
-  private push(bytes: Uint8Array): void {
-    this.chunks.push(bytes);
-    this.size += bytes.length;
-  }
-}
-
-function varintBytes(value: number): Uint8Array {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest >= 0x80) {
-    bytes.push((rest % 0x80) + 0x80);
-    rest = Math.floor(rest / 0x80);
-  }
-  bytes.push(rest);
-  return Uint8Array.from(bytes);
 }

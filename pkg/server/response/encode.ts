@@ -187,20 +187,8 @@ export function itemMessage(item: Item, messages: CacheBudget): Uint8Array {
   return message;
 }
 
-const LIST_ITEM_TAG = 0x12;
-/** Tag and length of an item of a Protobuf list at most. */
-export const LONGEST_PREFIX = 11;
-
-/** Writes an item of a Protobuf list to its place in `into`; returns the offset behind it. */
-export function writeMessage(into: Buffer, start: number, message: Uint8Array): number {
-  let at = start;
-  into[at++] = LIST_ITEM_TAG;
-  let rest = message.byteLength;
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) into[at++] = (rest & 0x7f) | 0x80;
-  into[at++] = rest;
-  into.set(message, at);
-  return at + message.byteLength;
-}
+/** `items` of every list message. */
+export const LIST_ITEMS_FIELD = 2;
 
 export function partialTypeMeta(as: Transform, metaGroup: string): TypeMeta {
   return { kind: "PartialObjectMetadata", apiVersion: `${metaGroup}/${as.version}` };

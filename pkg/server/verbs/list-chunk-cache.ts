@@ -1,7 +1,8 @@
 import { type CacheBudget, type Evictable, memoize, ownBytes } from "#base";
 import type { Item } from "#registry";
+import { delimitedSize, writeDelimited } from "#schema";
 import { joined } from "../response/response-writer.ts";
-import { itemJson, itemMessage, LONGEST_PREFIX, writeMessage } from "../response/encode.ts";
+import { itemJson, itemMessage, LIST_ITEMS_FIELD } from "../response/encode.ts";
 
 /** Stored bytes of the longest run that is joined: copying larger objects costs little beside. */
 const LONGEST = 128 * 1024;
@@ -63,10 +64,11 @@ export function joinedMessages(
 ): Uint8Array | undefined {
   return messageRun(items).joined(runs, () => {
     const all = items.map((item) => itemMessage(item, messages));
-    const size = all.reduce((sum, { byteLength }) => sum + byteLength + LONGEST_PREFIX, 0);
+    const size = all.reduce((sum, { byteLength }) => sum + delimitedSize(byteLength), 0);
     const bytes = Buffer.allocUnsafeSlow(size);
-    const end = all.reduce((at, message) => writeMessage(bytes, at, message), 0);
-    return bytes.subarray(0, end);
+    let at = 0;
+    for (const message of all) at = writeDelimited(bytes, at, LIST_ITEMS_FIELD, message);
+    return bytes;
   });
 }
 

@@ -2,15 +2,21 @@ import { yieldEvery } from "#base";
 import { notAcceptableBecause, printYaml, type Resource } from "#meta";
 import { partialObjectMetadata } from "#api";
 import type { Item, ItemList } from "#registry";
-import { envelopeAround, toJsonValue, toProtobuf } from "#schema";
+import {
+  delimitedSize,
+  envelopeAround,
+  toJsonValue,
+  toProtobuf,
+  WireWriter,
+  writeDelimited,
+} from "#schema";
 import type { ResponseWriter } from "../response/response-writer.ts";
 import {
   itemJson,
   itemMessage,
-  LONGEST_PREFIX,
+  LIST_ITEMS_FIELD,
   MEMBER_OVERHEAD,
   writeMember,
-  writeMessage,
   type ListFacts,
   listFactsBytes,
   partialJson,
@@ -203,7 +209,7 @@ function yamlShape(view: ListView): ListShape {
   };
 }
 
-const LIST_METADATA_TAG = 0x0a;
+const LIST_METADATA_FIELD = 1;
 
 /**
  * The length of the whole comes first, so that all items are encoded before any is sent. What finds
@@ -228,13 +234,13 @@ async function writeProtobufList(
     size += joined?.byteLength ?? 0;
     for (const [index, item] of joined === undefined ? items.entries() : []) {
       const { byteLength } = messageOf(item);
-      size += 1 + varintSize(byteLength) + byteLength;
+      size += delimitedSize(byteLength);
       if (index % SLICE === 0) await turn();
     }
   }
   const facts = listFactsBytes(factsOf(list));
-  const metadata = [lengthPrefix(LIST_METADATA_TAG, facts.byteLength), facts];
-  for (const piece of metadata) size += piece.byteLength;
+  const metadata = new WireWriter().bytes(LIST_METADATA_FIELD, facts).finish();
+  size += metadata.byteLength;
   const { resource, as, metaGroup } = view;
   const typeMeta =
     as === undefined
@@ -242,14 +248,14 @@ async function writeProtobufList(
       : { kind: as.kind, apiVersion: `${metaGroup}/${as.version}` };
   const { head, tail } = envelopeAround(typeMeta, size);
   await writer.write(head);
-  for (const piece of metadata) await writer.write(piece);
+  await writer.write(metadata);
   for (const items of chunks) {
     const joined = isWhole ? keptMessages(items) : undefined;
     if (joined !== undefined) await writer.write(joined);
     for (const [index, item] of joined === undefined ? items.entries() : []) {
       const message = messageOf(item);
-      const wait = writer.reserve(message.byteLength + LONGEST_PREFIX);
-      writer.at = writeMessage(writer.room, writer.at, message);
+      const wait = writer.reserve(delimitedSize(message.byteLength));
+      writer.at = writeDelimited(writer.room, writer.at, LIST_ITEMS_FIELD, message);
       if (wait !== undefined) await wait;
       else if (index % SLICE === 0) await turn();
     }
@@ -260,24 +266,6 @@ async function writeProtobufList(
 
 /** Items encoded before it is looked whether others should have a turn. */
 const SLICE = 64;
-
-function varintSize(value: number): number {
-  let size = 1;
-  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
-  return size;
-}
-
-/** Tag and length of a Protobuf field that holds bytes. */
-export function lengthPrefix(tag: number, length: number): Uint8Array {
-  const bytes = [tag];
-  let rest = length;
-  while (rest >= 0x80) {
-    bytes.push((rest & 0x7f) | 0x80);
-    rest = Math.floor(rest / 0x80);
-  }
-  bytes.push(rest);
-  return Uint8Array.from(bytes);
-}
 
 function textOf(piece: string | Uint8Array): string {
   return typeof piece === "string" ? piece : Buffer.from(piece).toString("utf8");

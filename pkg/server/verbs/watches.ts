@@ -1,7 +1,7 @@
 import { concatBytes, type CacheBudget, type Evictable } from "#base";
 import { type Resource, type Status, StatusError } from "#meta";
 import type { EventBatch, ItemEvent, ObjectEvent } from "#registry";
-import { fromJson, toJson } from "#schema";
+import { delimitedSize, fromJson, toJson, WireWriter } from "#schema";
 import {
   itemJson,
   itemEnvelope,
@@ -15,7 +15,6 @@ import {
 } from "../response/encode.ts";
 import { joined } from "../response/response-writer.ts";
 import type { ResponseStream } from "../transport/exchange.ts";
-import { lengthPrefix } from "./lists.ts";
 import type { WatchCounter } from "../metrics/watching.ts";
 import { type Format, mediaTypes, type Negotiated } from "../response/negotiation.ts";
 import {
@@ -156,23 +155,21 @@ function framesOf(event: ObjectEvent): Frames {
   return event.encoded as Frames;
 }
 
-const TYPE_TAG = 0x0a;
-const OBJECT_TAG = 0x12;
-const RAW_TAG = 0x0a;
-
 /**
  * A WatchEvent: field 1 is the type, field 2 a RawExtension whose field 1 holds the enveloped
- * object. Written by hand, so that the object's bytes are copied once.
+ * object. The object's bytes are copied once.
  */
 function protobufFrame(type: string, object: Uint8Array): Uint8Array {
-  const name = Buffer.from(type, "latin1");
-  const raw = lengthPrefix(RAW_TAG, object.byteLength);
-  const extension = lengthPrefix(OBJECT_TAG, raw.byteLength + object.byteLength);
-  const head = [lengthPrefix(TYPE_TAG, name.byteLength), name, extension, raw];
-  const size = head.reduce((sum, part) => sum + part.byteLength, object.byteLength);
+  const { byteLength } = object;
+  const head = new WireWriter()
+    .string(1, type)
+    .prefix(2, delimitedSize(byteLength))
+    .prefix(1, byteLength)
+    .finish();
+  const size = head.byteLength + byteLength;
   const length = Buffer.alloc(4);
   length.writeUInt32BE(size);
-  return Buffer.concat([length, ...head, object], 4 + size);
+  return Buffer.concat([length, head, object], 4 + size);
 }
 
 function errorJson(status: Status): string {

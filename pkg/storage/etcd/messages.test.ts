@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import path from "node:path";
 import protobuf from "protobufjs";
+import { DecodeFault, WireReader, WireWriter } from "#schema";
 import {
   decodeRange,
   decodeTransaction,
@@ -11,7 +12,6 @@ import {
   encodeTransaction,
   encodeWatch,
 } from "./messages.ts";
-import { WireError, WireReader, WireWriter } from "./grpc/wire.ts";
 
 /** etcd's own definitions, read by another implementation. */
 const folder = path.join(
@@ -153,18 +153,18 @@ describe("etcd messages", () => {
       try {
         decodeRange(whole.subarray(0, length));
       } catch (error) {
-        assert.ok(error instanceof WireError, String(error));
+        assert.ok(error instanceof DecodeFault, String(error));
         faults += 1;
       }
     }
     assert.ok(faults > whole.length - 10, "nearly every cut is noticed");
-    assert.throws(() => decodeRange(Buffer.from([0x0b])), WireError);
-    assert.throws(() => decodeRange(Buffer.from([0x08, 1])), WireError);
+    assert.throws(() => decodeRange(Buffer.from([0x0b])), DecodeFault);
+    assert.throws(() => decodeRange(Buffer.from([0x08, 1])), DecodeFault);
   });
 
   it("hold numbers of every size", () => {
     for (const value of [1, 127, 128, 2 ** 31, 2 ** 32 + 5, Number.MAX_SAFE_INTEGER]) {
-      const reader = new WireReader(new WireWriter(1).number(1, value).finish());
+      const reader = new WireReader(new WireWriter().number(1, value).finish());
       assert.ok(reader.next());
       assert.equal(reader.number(), value);
     }

@@ -1,4 +1,5 @@
 /** etcd's messages: field numbers are those of its rpc.proto and kv.proto. */
+import { WireReader, WireWriter } from "#schema";
 import type {
   Compare,
   Entry,
@@ -9,7 +10,6 @@ import type {
   TransactionResult,
   WriteOperation,
 } from "../backend.ts";
-import { WireReader, WireWriter } from "./grpc/wire.ts";
 
 /** Every key there is: the range from the zero byte to "no end". */
 const everything = Buffer.from([0]);
@@ -21,14 +21,18 @@ export type RangeRequest = Omit<RangeOptions, "signal">;
 
 export function encodeRange(request: RangeRequest): Buffer {
   const { from, to, limit = 0, revision = 0, keysOnly = false } = request;
-  const writer = new WireWriter().text(1, from);
-  if (to !== undefined) writer.text(2, to);
-  return writer.number(3, limit).number(4, revision).flag(8, keysOnly).finish();
+  const writer = new WireWriter();
+  if (from !== "") writer.string(1, from);
+  if (to !== undefined && to !== "") writer.string(2, to);
+  if (limit !== 0) writer.number(3, limit);
+  if (revision !== 0) writer.number(4, revision);
+  if (keysOnly) writer.bool(8, true);
+  return writer.finish();
 }
 
 /** Counts a key that never exists, so that nothing but the header comes back. */
 export function encodeRevisionRequest(): Buffer {
-  return new WireWriter(16).bytes(1, everything).flag(9, true).finish();
+  return new WireWriter().bytes(1, everything).bool(9, true).finish();
 }
 
 /** The revision of an answer whose header is all that matters. */
@@ -44,43 +48,49 @@ function readRange(reader: WireReader): RangeResult {
   const entries: Entry[] = [];
   let [count, revision] = [0, 0];
   while (reader.next()) {
-    if (reader.field === 1) revision = readHeader(reader.message());
-    else if (reader.field === 2) entries.push(readEntry(reader.message()));
+    if (reader.field === 1) revision = reader.message(readHeader);
+    else if (reader.field === 2) entries.push(reader.message(readEntry));
     else if (reader.field === 4) count = reader.number();
     else reader.skip();
   }
   return { entries, count, revision };
 }
 
-/** `leases` are those of the puts with a time to live, by their place in `then`. */
+/** `leases` are those of the puts with a time to live, by their index in `then`. */
 export function encodeTransaction(
   { compare, then, otherwise }: Transaction,
   leases: readonly (string | undefined)[],
 ): Buffer {
-  const writer = new WireWriter(1024);
-  for (const each of compare) writer.message(1, compareOf(each));
-  for (const [index, each] of then.entries()) writer.message(2, operationOf(each, leases[index]));
+  const writer = new WireWriter();
+  for (const each of compare) writer.message(1, (inner) => writeCompare(inner, each));
+  for (const [index, each] of then.entries()) {
+    writer.message(2, (inner) => writeOperation(inner, each, leases[index]));
+  }
   for (const key of otherwise) {
-    writer.message(3, new WireWriter().message(1, new WireWriter().text(1, key)));
+    writer.message(3, (inner) => inner.message(1, (range) => range.string(1, key)));
   }
   return writer.finish();
 }
 
 /** The result that is compared for is left out: 0 is "equal". */
-function compareOf({ key, modRevision }: Compare): WireWriter {
-  return new WireWriter().number(2, MOD).text(3, key).choice(6, modRevision);
+function writeCompare(writer: WireWriter, { key, modRevision }: Compare): void {
+  writer.number(2, MOD).string(3, key).number(6, modRevision);
 }
 
-function operationOf(operation: WriteOperation, lease: string | undefined): WireWriter {
+function writeOperation(
+  writer: WireWriter,
+  operation: WriteOperation,
+  lease: string | undefined,
+): void {
   if ("delete" in operation) {
-    const inner = new WireWriter().text(1, operation.delete).flag(3, true);
-    return new WireWriter().message(3, inner);
+    writer.message(3, (inner) => inner.string(1, operation.delete).bool(3, true));
+    return;
   }
   const { put, value } = operation;
-  const size = value.byteLength + put.length;
-  const inner = new WireWriter(size + 64).text(1, put).bytes(2, value);
-  if (lease !== undefined) inner.number(3, BigInt(lease));
-  return new WireWriter(size + 96).message(2, inner);
+  writer.message(2, (inner) => {
+    inner.string(1, put).bytes(2, value);
+    if (lease !== undefined) inner.number(3, BigInt(lease));
+  });
 }
 
 export function decodeTransaction(bytes: Buffer): TransactionResult {
@@ -89,9 +99,9 @@ export function decodeTransaction(bytes: Buffer): TransactionResult {
   const deleted: Entry[] = [];
   let [succeeded, revision] = [false, 0];
   while (reader.next()) {
-    if (reader.field === 1) revision = readHeader(reader.message());
+    if (reader.field === 1) revision = reader.message(readHeader);
     else if (reader.field === 2) succeeded = reader.number() === 1;
-    else if (reader.field === 3) readResponse(reader.message(), { read, deleted });
+    else if (reader.field === 3) reader.message((inner) => readResponse(inner, { read, deleted }));
     else reader.skip();
   }
   return succeeded ? { succeeded, revision, read: [], deleted } : { succeeded, revision, read };
@@ -104,8 +114,8 @@ interface Responses {
 
 function readResponse(reader: WireReader, { read, deleted }: Responses): void {
   while (reader.next()) {
-    if (reader.field === 1) read.push(readRange(reader.message()).entries[0]);
-    else if (reader.field === 3) deleted.push(...readDeleted(reader.message()));
+    if (reader.field === 1) read.push(reader.message(readRange).entries[0]);
+    else if (reader.field === 3) deleted.push(...reader.message(readDeleted));
     else reader.skip();
   }
 }
@@ -113,7 +123,7 @@ function readResponse(reader: WireReader, { read, deleted }: Responses): void {
 function readDeleted(reader: WireReader): readonly Entry[] {
   const entries: Entry[] = [];
   while (reader.next()) {
-    if (reader.field === 3) entries.push(readEntry(reader.message()));
+    if (reader.field === 3) entries.push(reader.message(readEntry));
     else reader.skip();
   }
   return entries;
@@ -121,14 +131,17 @@ function readDeleted(reader: WireReader): readonly Entry[] {
 
 /** A watch of all keys from a revision on, with previous entries, progress and fragments. */
 export function encodeWatch(fromRevision: number): Buffer {
-  const create = new WireWriter()
-    .bytes(1, everything)
-    .bytes(2, everything)
-    .number(3, fromRevision)
-    .flag(4, true)
-    .flag(6, true)
-    .flag(8, true);
-  return new WireWriter().message(1, create).finish();
+  return new WireWriter()
+    .message(1, (create) =>
+      create
+        .bytes(1, everything)
+        .bytes(2, everything)
+        .number(3, fromRevision)
+        .bool(4, true)
+        .bool(6, true)
+        .bool(8, true),
+    )
+    .finish();
 }
 
 export interface WatchResponse {
@@ -149,13 +162,13 @@ export function decodeWatch(bytes: Buffer): WatchResponse {
   let [revision, compactRevision, cancelReason] = [0, 0, ""];
   let [created, canceled, fragment] = [false, false, false];
   while (reader.next()) {
-    if (reader.field === 1) revision = readHeader(reader.message());
+    if (reader.field === 1) revision = reader.message(readHeader);
     else if (reader.field === 3) created = reader.number() === 1;
     else if (reader.field === 4) canceled = reader.number() === 1;
     else if (reader.field === 5) compactRevision = reader.number();
     else if (reader.field === 6) cancelReason = reader.text();
     else if (reader.field === 7) fragment = reader.number() === 1;
-    else if (reader.field === 11) events.push(readEvent(reader.message()));
+    else if (reader.field === 11) events.push(reader.message(readEvent));
     else reader.skip();
   }
   return { revision, created, canceled, compactRevision, cancelReason, fragment, events };
@@ -168,8 +181,8 @@ function readEvent(reader: WireReader): StoreEvent {
   let previous: Entry | undefined;
   while (reader.next()) {
     if (reader.field === 1) type = reader.number();
-    else if (reader.field === 2) entry = readEntry(reader.message());
-    else if (reader.field === 3) previous = readEntry(reader.message());
+    else if (reader.field === 2) entry = reader.message(readEntry);
+    else if (reader.field === 3) previous = reader.message(readEntry);
     else reader.skip();
   }
   const stood = entry ?? noEntry;

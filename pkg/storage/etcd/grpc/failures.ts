@@ -1,3 +1,4 @@
+import { DecodeFault } from "#schema";
 import { StoreFault } from "../../backend.ts";
 
 /** Codes of gRPC that are made here, too. */
@@ -61,7 +62,7 @@ const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   [/etcdserver: no leader/, "not-applied"],
   [/No connection established|Waiting for LB pick|Name resolution failed/, "not-applied"],
   [/ClientClosedError|client was already closed/, "not-applied"],
-  [/corrupt|^(GRPC)?DataLoss|WireError/i, "corrupt"],
+  [/corrupt|^(GRPC)?DataLoss|DecodeFault/i, "corrupt"],
   [/PermissionDenied|Unauthenticated|AuthenticationFailed|InvalidAuthToken/, "refused"],
   [/^(GRPC)?DeadlineExceeded|etcdserver: request timed out/, "late"],
   [/^(GRPC)?(Unavailable|Cancelled|Internal|Aborted|Unknown)/, "lost"],
@@ -69,10 +70,15 @@ const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
 ];
 
 export function failureOf(error: unknown): Failure {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const text = error instanceof Error ? `${nameOf(error)}: ${message}` : message;
   const found = patterns.find(([pattern]) => pattern.test(text));
   return { what: found?.[1] ?? "unexpected", message: plain(message) };
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof DecodeFault) return `invalid message from etcd: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 function nameOf(error: Error): string {

@@ -2,10 +2,11 @@ import { assign, memoize } from "#base";
 import { checkDepth, MAX_RECURSION, tooDeep } from "../fault/depth.ts";
 import { DecodeFault } from "../fault/faults.ts";
 import { dropsZero, type JsonField, resolved } from "../struct/layout.ts";
-import { WireReader } from "./protobuf-reader.ts";
-import { noWireForm, wireTypeOf } from "./protobuf-write.ts";
+import { WireReader } from "./wire-reader.ts";
+import { noWireForm, wireTypeOf } from "./to-protobuf.ts";
 import { ScalarFault } from "../fault/scalar-fault.ts";
 import type { Field, Infer, ScalarType, StructType, Type } from "../struct/types.ts";
+import { wireTypes } from "./wire-writer.ts";
 import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
 
 /**
@@ -18,7 +19,7 @@ export function fromProtobuf<S extends StructType<any>>(struct: S, bytes: Uint8A
   const reader = new WireReader(bytes);
   try {
     const object: Shape = {};
-    messageOf(struct)(object, reader, reader.buffer.length);
+    messageOf(struct)(object, reader);
     return object as Infer<S>;
   } catch (fault) {
     if (fault instanceof ScalarFault) throw new DecodeFault(fault.message);
@@ -28,25 +29,27 @@ export function fromProtobuf<S extends StructType<any>>(struct: S, bytes: Uint8A
   }
 }
 
+const { delimited } = wireTypes;
+
 type Shape = Record<string, unknown>;
 
 /** Reads one value behind its tag; `before` is what an earlier occurrence of the field left. */
-type Read = (reader: WireReader, end: number, before?: unknown) => unknown;
+type Read = (reader: WireReader, before?: unknown) => unknown;
 
 const valueOf: (type: Type) => Read = memoize((type: Type): Read => {
   switch (type.tag) {
     case "string":
-      return (reader, end) => reader.string(end);
+      return (reader) => reader.string();
     case "bool":
-      return (reader, end) => reader.varint(end) !== 0;
+      return (reader) => reader.varint() !== 0;
     case "int32":
-      return (reader, end) => reader.int32(end);
+      return (reader) => reader.int32();
     case "int64":
-      return (reader, end) => reader.int64(end);
+      return (reader) => reader.int64();
     case "double":
-      return (reader, end) => reader.double(end);
+      return (reader) => reader.double();
     case "bytes":
-      return (reader, end) => reader.base64(end);
+      return (reader) => reader.base64();
     case "scalar":
       return scalarOf(type);
     case "struct":
@@ -54,7 +57,7 @@ const valueOf: (type: Type) => Read = memoize((type: Type): Read => {
     case "lazy": {
       const { resolve } = type;
       let read: Read | undefined;
-      return (reader, end, before) => (read ??= valueOf(resolve()))(reader, end, before);
+      return (reader, before) => (read ??= valueOf(resolve()))(reader, before);
     }
     case "list":
       if (!type.boxed) throw noWireForm(type);
@@ -64,38 +67,38 @@ const valueOf: (type: Type) => Read = memoize((type: Type): Read => {
   }
 });
 
-/** Reads fields into an object until `end`. */
-type ReadMessage = (object: Shape, reader: WireReader, end: number) => void;
+/** Reads the fields of the open message into an object. */
+type ReadMessage = (object: Shape, reader: WireReader) => void;
 
 function nested(readMessage: ReadMessage): Read {
-  return (reader, end, before) => {
+  return (reader, before) => {
     const object = (before ?? {}) as Shape;
-    const stop = reader.delimited(end);
+    const outer = reader.enter();
     if (++reader.depth > MAX_RECURSION) throw tooDeep();
-    readMessage(object, reader, stop);
+    readMessage(object, reader);
     reader.depth--;
+    reader.leave(outer);
     return object;
   };
 }
 
 function boxedOf(element: Type): Read {
   const { read } = listField("items", element);
-  const readMessage = nested((box, reader, end) => {
-    while (reader.at < end) {
-      const tag = reader.varint(end);
-      if (tag === 8 + wireTypeOf(element)) read(box, reader, end);
-      else reader.skip(tag % 8, end);
+  const readMessage = nested((box, reader) => {
+    while (reader.next()) {
+      if (reader.field === 1 && reader.wireType === wireTypeOf(element)) read(box, reader);
+      else reader.skip();
     }
   });
-  return (reader, end) => (readMessage(reader, end) as { items?: unknown[] }).items ?? null;
+  return (reader) => (readMessage(reader) as { items?: unknown[] }).items ?? null;
 }
 
 /** An empty message of a scalar that has no zero value of its own is its absence (a zero Time). */
 function scalarOf(type: ScalarType): Read {
   const readMessage = nested(messageOf(type.wire));
-  return (reader, end) => {
+  return (reader) => {
     const start = reader.at;
-    const message = readMessage(reader, end);
+    const message = readMessage(reader);
     const isEmpty = reader.at - start === 1;
     if (isEmpty && type.zero === null) return null;
     const value = type.fromWire(message as never);
@@ -106,9 +109,9 @@ function scalarOf(type: ScalarType): Read {
 
 interface WireField {
   readonly wireType: number;
-  readonly read: (object: Shape, reader: WireReader, end: number) => void;
+  readonly read: (object: Shape, reader: WireReader) => void;
   /** Reads a packed list, for lists of numbers. */
-  readonly readPacked?: (object: Shape, reader: WireReader, end: number) => void;
+  readonly readPacked?: (object: Shape, reader: WireReader) => void;
 }
 
 interface Plan {
@@ -119,40 +122,31 @@ interface Plan {
 
 const messageOf = memoize((struct: StructType<any>): ReadMessage => {
   let plan: Plan | undefined;
-  return (object, reader, end) => {
+  return (object, reader) => {
     plan ??= compile(struct);
-    while (reader.at < end) {
-      const tag = reader.varint(end);
-      const number = Math.floor(tag / 8);
-      const wireType = tag % 8;
-      const field = plan.byNumber.get(number);
-      if (field?.wireType === wireType) field.read(object, reader, end);
-      else if (field?.readPacked && wireType === 2) field.readPacked(object, reader, end);
-      else checkAndSkip({ struct, number, wireType, isKnown: field !== undefined }, reader, end);
+    while (reader.next()) {
+      const field = plan.byNumber.get(reader.field);
+      if (field?.wireType === reader.wireType) field.read(object, reader);
+      else if (field?.readPacked && reader.wireType === delimited) {
+        field.readPacked(object, reader);
+      } else checkAndSkip(struct, reader, field !== undefined);
     }
     plan.finish(object);
   };
 });
 
-interface OddField {
-  readonly struct: StructType<any>;
-  readonly number: number;
-  readonly wireType: number;
-  readonly isKnown: boolean;
-}
-
-function checkAndSkip(odd: OddField, reader: WireReader, end: number): void {
-  const { struct, number, wireType, isKnown } = odd;
-  if (wireType === 4) {
+function checkAndSkip(struct: StructType<any>, reader: WireReader, isKnown: boolean): void {
+  const { field, wireType } = reader;
+  if (wireType === wireTypes.endGroup) {
     throw new DecodeFault(`proto: ${struct.name}: wiretype end group for non-group`);
   }
-  if (number <= 0 || number > 0x1fff_ffff) {
-    throw new DecodeFault(`proto: ${struct.name}: illegal tag ${number} (wire type ${wireType})`);
+  if (field <= 0 || field > 0x1fff_ffff) {
+    throw new DecodeFault(`proto: ${struct.name}: illegal tag ${field} (wire type ${wireType})`);
   }
   if (isKnown) {
-    throw new DecodeFault(`proto: wrong wireType = ${wireType} for field number ${number}`);
+    throw new DecodeFault(`proto: wrong wireType = ${wireType} for field number ${field}`);
   }
-  reader.skip(wireType, end);
+  reader.skip();
 }
 
 function compile(struct: StructType<any>): Plan {
@@ -173,25 +167,25 @@ function wireField(field: JsonField): WireField {
   const { name } = field;
   const type = resolved(field.type);
   if (type.tag === "list" && !type.boxed) return listField(name, type.element);
-  if (type.tag === "map") return { wireType: 2, read: mapField(name, type.value) };
+  if (type.tag === "map") return { wireType: delimited, read: mapField(name, type.value) };
   const wireType = wireTypeOf(type);
   if (field.inline && type.tag === "struct") {
     const readInto = nested(messageOf(type));
-    return { wireType, read: (object, reader, end) => void readInto(reader, end, object) };
+    return { wireType, read: (object, reader) => void readInto(reader, object) };
   }
   const read = valueOf(type);
   if (type.tag === "struct") {
     return {
       wireType,
-      read: (object, reader, end) => {
-        object[name] = read(reader, end, object[name]);
+      read: (object, reader) => {
+        object[name] = read(reader, object[name]);
       },
     };
   }
   return {
     wireType,
-    read: (object, reader, end) => {
-      object[name] = read(reader, end);
+    read: (object, reader) => {
+      object[name] = read(reader);
     },
   };
 }
@@ -199,16 +193,17 @@ function wireField(field: JsonField): WireField {
 function listField(name: string, element: Type): WireField {
   const wireType = wireTypeOf(element);
   const readElement = valueOf(element);
-  const read: WireField["read"] = (object, reader, end) => {
-    ((object[name] ??= []) as unknown[]).push(readElement(reader, end));
+  const read: WireField["read"] = (object, reader) => {
+    ((object[name] ??= []) as unknown[]).push(readElement(reader));
   };
-  if (wireType === 2) return { wireType, read };
+  if (wireType === delimited) return { wireType, read };
   return {
     wireType,
     read,
-    readPacked: (object, reader, end) => {
-      const stop = reader.delimited(end);
-      while (reader.at < stop) read(object, reader, stop);
+    readPacked: (object, reader) => {
+      const outer = reader.enter();
+      while (reader.at < reader.end) read(object, reader);
+      reader.leave(outer);
     },
   };
 }
@@ -217,16 +212,16 @@ function mapField(name: string, type: Type): WireField["read"] {
   const wireType = wireTypeOf(type);
   const readValue = valueOf(type);
   const zero = zeroOf(type);
-  return (object, reader, end) => {
-    const stop = reader.delimited(end);
+  return (object, reader) => {
+    const outer = reader.enter();
     let key = "";
     let value: unknown;
-    while (reader.at < stop) {
-      const tag = reader.varint(stop);
-      if (tag === 0x0a) key = reader.string(stop);
-      else if (tag === 0x10 + wireType) value = readValue(reader, stop);
-      else reader.skip(tag % 8, stop);
+    while (reader.next()) {
+      if (reader.field === 1 && reader.wireType === delimited) key = reader.string();
+      else if (reader.field === 2 && reader.wireType === wireType) value = readValue(reader);
+      else reader.skip();
     }
+    reader.leave(outer);
     assign((object[name] ??= {}) as Shape, key, value === undefined ? zero() : value);
   };
 }
@@ -258,5 +253,5 @@ function finisher(field: JsonField): ((object: Shape) => void) | undefined {
 function inlineFinisher(type: StructType<any>): (object: Shape) => void {
   const empty = Buffer.alloc(0);
   const readMessage = messageOf(type);
-  return (object) => readMessage(object, new WireReader(empty), 0);
+  return (object) => readMessage(object, new WireReader(empty));
 }

@@ -3,6 +3,7 @@ import protobuf, { type Writer } from "protobufjs/minimal.js";
 import { resolved } from "../struct/layout.ts";
 import type { Field, Infer, ScalarType, StructType, Type } from "../struct/types.ts";
 import { zeroOf } from "../struct/zero.ts";
+import { wireTypes, writeInt64 } from "./wire-writer.ts";
 
 /**
  * Protobuf as Go's generated code writes it: fields in the order of their numbers; scalars, strings
@@ -20,14 +21,10 @@ type Shape = Readonly<Record<string, unknown>>;
 /** Writes a value behind its tag, with its length where the wire type has one. */
 type Write = (value: any, writer: Writer) => void;
 
-const VARINT = 0;
-const FIXED64 = 1;
-const DELIMITED = 2;
-
 export function wireTypeOf(type: Type): number {
   const { tag } = resolved(type);
-  if (tag === "bool" || tag === "int32" || tag === "int64") return VARINT;
-  return tag === "double" ? FIXED64 : DELIMITED;
+  if (tag === "bool" || tag === "int32" || tag === "int64") return wireTypes.varint;
+  return tag === "double" ? wireTypes.fixed64 : wireTypes.delimited;
 }
 
 const valueOf: (type: Type) => Write = memoize((type: Type): Write => {
@@ -67,18 +64,6 @@ const valueOf: (type: Type) => Write = memoize((type: Type): Write => {
 export function noWireForm(type: Type): TypeError {
   return new TypeError(`no wire form for a ${type.tag} inside a list or map`);
 }
-
-function writeInt64(value: number | bigint, writer: Writer): void {
-  if (typeof value === "number") {
-    writer.int64(value);
-    return;
-  }
-  const low = Number(value & LOW);
-  const high = Number((value >> 32n) & LOW);
-  writer.int64({ low, high, unsigned: false });
-}
-
-const LOW = 0xffff_ffffn;
 
 function nested(write: Write): Write {
   return (value, writer) => {
