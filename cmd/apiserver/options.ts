@@ -78,7 +78,7 @@ export function startOptions(values: Values): StartOptions {
     tlsMinVersion: values["tls-min-version"] === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2",
     anonymous: values["anonymous-auth"],
     bootstrapTokens: values["enable-bootstrap-token-auth"],
-    serviceAccounts: serviceAccountOptions(values),
+    ...optional("serviceAccounts", serviceAccountOptions(values)),
     ...authorizationOptions(values),
     ...optional("authorizationPolicies", readFlagFile(values, "authorization-policy-file")),
     admissionPlugins: {

@@ -35,7 +35,7 @@ export interface ObjectNames {
 
 /** `code` only, unless the answer was a Status. */
 export type EventResponse =
-  | Pick<Status, "status" | "message" | "reason" | "details" | "code">
+  | { readonly [K in "status" | "message" | "reason" | "details" | "code"]: Status[K] | undefined }
   | {
       readonly code: number;
     };

@@ -150,7 +150,7 @@ export interface Backend extends AsyncDisposable {
    */
   compact(revision: number): Promise<void>;
   /** The oldest revision that can be read, as far as this process knows. */
-  readonly oldest?: number;
+  readonly oldest?: number | undefined;
   /**
    * The newest revision, linearizable: at least that of every write acknowledged before the call.
    */

@@ -72,7 +72,9 @@ function prepareUpdate(namespace: Namespace, old: Namespace, { subresource }: Ho
     return;
   }
   namespace.status = old.status;
-  if (subresource !== "finalize") namespace.spec.finalizers = old.spec.finalizers;
+  if (subresource === "finalize") return;
+  if (old.spec.finalizers === undefined) delete namespace.spec.finalizers;
+  else namespace.spec.finalizers = old.spec.finalizers;
 }
 
 /** Only finalizing tells which of them it is. */

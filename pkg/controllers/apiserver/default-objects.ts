@@ -54,9 +54,8 @@ export async function ensureDefaultObjects(
     (object) => !names.has(object.metadata.name) && defaults.isObsolete(object),
   );
   const remove = ({ metadata: { name, uid } }: any) => {
-    const preconditions = { uid, resourceVersion: undefined };
     const target = loopbackRequest(resource, { name }, { signal });
-    return registry.delete(target, { ...plainDelete, preconditions });
+    return registry.delete(target, { ...plainDelete, preconditions: { uid } });
   };
   const work = [...wanted.map(one), ...obsolete.map(remove)];
   await Promise.all(work.map((each) => each.catch(ignoreOthers)));

@@ -23,7 +23,7 @@ describe("the steps of a start", () => {
       const failure = attempts.shift();
       if (failure !== undefined) throw failure;
     });
-    check(steps);
+    await check(steps);
     assert.deepEqual(told, failures);
   });
 

@@ -216,16 +216,18 @@ export interface HookContext {
   /** "" for the main resource. */
   readonly subresource: string;
   /** Who writes; absent where a stored object is read. */
-  readonly user?: {
-    readonly name: string;
-    readonly uid: string;
-    readonly groups: readonly string[];
-    readonly extra: ReadonlyMap<string, readonly string[]>;
-  };
+  readonly user?:
+    | {
+        readonly name: string;
+        readonly uid: string;
+        readonly groups: readonly string[];
+        readonly extra: ReadonlyMap<string, readonly string[]>;
+      }
+    | undefined;
   /** Families of the cluster's service addresses, the preferred one first; absent = IPv4. */
   readonly ipFamilies?: readonly string[];
   /** Tells the client of something, whether the write succeeds or not; absent where nobody asks. */
-  readonly warn?: (warning: string) => void;
+  readonly warn?: ((warning: string) => void) | undefined;
   /** Containers may ask for all rights of the host (`--allow-privileged`); absent = no. */
   readonly allowPrivileged?: boolean;
 }

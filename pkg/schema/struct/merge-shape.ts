@@ -4,8 +4,8 @@
  */
 export interface MergeShape {
   readonly scalar?: ScalarShape;
-  readonly list?: ListShape;
-  readonly map?: MapShape;
+  readonly list?: ListShape | undefined;
+  readonly map?: MapShape | undefined;
 }
 
 type ScalarShape = "string" | "numeric" | "boolean" | "untyped";

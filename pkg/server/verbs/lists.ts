@@ -68,8 +68,9 @@ export async function writeList(
   let count = 0;
   for await (const items of list.chunks) {
     for (const item of items) {
-      if (count === 0) await put(shape.head(factsOf(list), false));
-      else if (shape.separator !== "") put(shape.separator);
+      const before = count === 0 ? shape.head(factsOf(list), false) : shape.separator;
+      const room = before === "" ? undefined : put(before);
+      if (room !== undefined) await room;
       for (const piece of shape.item(item)) {
         const wait = put(piece);
         if (wait !== undefined) await wait;
@@ -77,7 +78,7 @@ export async function writeList(
       count++;
     }
   }
-  if (count === 0) put(shape.head(factsOf(list), true));
+  if (count === 0) await put(shape.head(factsOf(list), true));
   await put(shape.tail(factsOf(list), count === 0));
   await writer.end();
 }
@@ -95,7 +96,7 @@ async function writePlainList(
   for await (const items of list.chunks) {
     const joined = joinedMembers(items, view);
     if (joined !== undefined) {
-      if (first) writer.write(shape.head(factsOf(list), false));
+      if (first) await writer.write(shape.head(factsOf(list), false));
       const wait = writer.write(first ? joined.subarray(1) : joined);
       if (wait !== undefined) await wait;
       first = false;
@@ -103,7 +104,7 @@ async function writePlainList(
     }
     for (const item of items) {
       // The head ends with the bracket that takes the place of the first member's comma.
-      if (first) writer.write(shape.head(factsOf(list), false).slice(0, -1));
+      if (first) await writer.write(shape.head(factsOf(list), false).slice(0, -1));
       const wait = writer.reserve(item.bytes.byteLength + MEMBER_OVERHEAD);
       const start = writer.at;
       const behind = writeMember(item, writer.room, start);
@@ -111,7 +112,7 @@ async function writePlainList(
         if (first) writer.room[start] = OPEN_LIST;
         writer.at = behind;
       } else {
-        writer.write(first ? "[" : ",");
+        await writer.write(first ? "[" : ",");
         for (const piece of itemJson(item, true)) await writer.write(piece);
       }
       if (wait !== undefined) await wait;

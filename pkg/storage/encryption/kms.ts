@@ -112,7 +112,12 @@ export class Kms implements Transformer {
 
   async #decrypted(stored: Stored): Promise<Cipher> {
     const { encryptedDEKSource: ciphertext, keyID: keyId, annotations } = stored;
-    const request = { ciphertext, keyId, annotations, uid: randomUUID() };
+    const request = {
+      ciphertext,
+      keyId,
+      ...(annotations === undefined ? {} : { annotations }),
+      uid: randomUUID(),
+    };
     const { plaintext } = await this.#options.service.decrypt(request).catch((error: unknown) => {
       throw new TransformFault(`failed to decrypt DEK, error: ${textOf(error)}`);
     });
@@ -142,7 +147,7 @@ export class Kms implements Transformer {
     const envelope = {
       keyID,
       encryptedDEKSource: ciphertext,
-      annotations,
+      ...(annotations === undefined ? {} : { annotations }),
       encryptedDEKSourceType,
     };
     checkEnvelope(envelope);

@@ -135,7 +135,10 @@ describe("hostile values", () => {
   it("may have names of JavaScript's own", () => {
     const odd = JSON.parse('{"__proto__":1,"constructor":2,"toString":3}') as Json;
     const schema = object({}, { additionalProperties: text });
-    assert.equal(faults({ ...schema, properties: undefined } as JsonSchema, odd).length, 3);
+    assert.equal(
+      faults({ ...schema, properties: undefined } as unknown as JsonSchema, odd).length,
+      3,
+    );
     assert.deepEqual(faults(object({}, { required: ["toString"] }), {}), [
       "f.toString: Required value",
     ]);

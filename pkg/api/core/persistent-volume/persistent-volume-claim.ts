@@ -166,8 +166,8 @@ function alignSources(
   if (dataSourceRef === undefined) {
     if (dataSource !== undefined) spec.dataSourceRef = { ...dataSource };
   } else if (dataSource === undefined && !dataSourceRef.namespace) {
-    const { apiGroup, kind: about, name } = dataSourceRef;
-    spec.dataSource = { apiGroup, kind: about, name };
+    const { namespace: _own, ...dataSource } = dataSourceRef;
+    spec.dataSource = dataSource;
   }
 }
 

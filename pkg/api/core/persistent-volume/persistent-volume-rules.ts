@@ -98,8 +98,8 @@ const checks: { readonly [Name in keyof Sources]: Check<Name> } = {
     if (target === "") problems.required(path.child("path"));
     else checkNoBacksteps(target, path.child("path"), problems);
   },
-  storageos: ({ volumeName, volumeNamespace, secretRef }, path, problems) => {
-    checkStorageOs({ volumeName, volumeNamespace }, path, problems);
+  storageos: ({ secretRef, ...source }, path, problems) => {
+    checkStorageOs(source, path, problems);
     checkSecret(secretRef, path.child("secretRef"), problems);
   },
   csi: checkCsi,
