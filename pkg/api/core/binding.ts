@@ -4,10 +4,22 @@ import { plainColumns, plainRow } from "../printing.ts";
 import { unsupported } from "../strategy.ts";
 import { objectReference } from "./shared/references.ts";
 
-const bindingV1 = structs("api/core/v1")("Binding", "Assigns a pod to a node.", {
-  metadata: value(1, objectMeta, "Name and namespace of the pod, and annotations for it."),
-  target: required(2, objectReference, "The node."),
-});
+const bindingV1 = structs("api/core/v1")(
+  "Binding",
+  "Binding assigns a pod to a node, through the pod's subresource `binding`. It is not stored.",
+  {
+    metadata: value(
+      1,
+      objectMeta,
+      "Name and namespace of the pod. Annotations and labels are copied to it.",
+    ),
+    target: required(
+      2,
+      objectReference,
+      "Node to assign the pod to. Its kind must be Node or empty.",
+    ),
+  },
+);
 
 type Binding = Infer<typeof bindingV1>;
 

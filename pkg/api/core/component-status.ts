@@ -4,28 +4,38 @@ import { column, nameColumn, nameOf } from "../printing.ts";
 
 const v1 = structs("api/core/v1");
 
-const componentCondition = v1("ComponentCondition", "Something known of a component.", {
-  type: required(1, named("v1.ComponentConditionType", "Healthy"), "What it is about: Healthy."),
+const componentCondition = v1("ComponentCondition", "Result of one health check.", {
+  type: required(
+    1,
+    named("v1.ComponentConditionType", "Healthy"),
+    "Name of the condition: Healthy.",
+  ),
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether it holds: True, False or Unknown.",
+    "Whether the condition holds: one of True, False, Unknown.",
   ),
-  message: value(3, string, "What the component answered."),
-  error: value(4, string, "What went wrong while asking."),
+  message: value(3, string, "Response of the component."),
+  error: value(4, string, "Error met while checking the component."),
 });
 
 const componentStatusV1 = v1(
   "ComponentStatus",
-  "Whether a part of the control plane is well; deprecated.",
+  "ComponentStatus reports the health of a control plane component. Deprecated since " +
+    "v1.19: use the health endpoints of the components.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    conditions: value(2, list(componentCondition), "What is known of the component.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "type",
-    }),
+    conditions: value(
+      2,
+      list(componentCondition),
+      "Results of the health checks of the component.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "type",
+      },
+    ),
   },
 );
 

@@ -17,12 +17,31 @@ import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-da
 
 const v1 = structs("api/core/v1");
 
-const configMapV1 = v1("ConfigMap", "Configuration data for pods to consume.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  immutable: pointer(4, bool, "True = only metadata may change from now on; cannot be undone."),
-  data: value(2, map(string), "Text by key; no key may be in binaryData too."),
-  binaryData: value(3, map(bytes), "Bytes by key; no key may be in data too."),
-});
+const configMapV1 = v1(
+  "ConfigMap",
+  "ConfigMap holds non-confidential configuration data as key-value pairs.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    immutable: pointer(
+      4,
+      bool,
+      "Whether data and binaryData are frozen. Once true it can neither be reset nor " +
+        "removed; recreate the object instead. Defaults to false.",
+    ),
+    data: value(
+      2,
+      map(string),
+      "UTF-8 text by key. Keys consist of letters, digits, `-`, `_` and `.`, and must not " +
+        "occur in binaryData. At most 1 MiB together with binaryData.",
+    ),
+    binaryData: value(
+      3,
+      map(bytes),
+      "Arbitrary bytes by key, encoded in base64. Keys follow the rules of data and must not " +
+        "occur there.",
+    ),
+  },
+);
 
 type ConfigMap = Infer<typeof configMapV1>;
 

@@ -33,49 +33,81 @@ const v1 = structs("api/core/v1");
 
 const endpointAddress = v1(
   "EndpointAddress",
-  "Address of a backend.",
+  "Address of one endpoint.",
   {
-    ip: required(1, string, "The address."),
-    hostname: value(3, string, "Host name of the backend, for DNS."),
-    nodeName: pointer(4, string, "Node that it runs on."),
-    targetRef: pointer(2, objectReference, "The object behind it."),
+    ip: required(
+      1,
+      string,
+      "IP address of the endpoint. Must not be a loopback or link-local address.",
+    ),
+    hostname: value(3, string, "Host name of the endpoint, used for its DNS record."),
+    nodeName: pointer(4, string, "Node that hosts the endpoint."),
+    targetRef: pointer(2, objectReference, "Object that the endpoint stands for, usually a pod."),
   },
   { atomic: true },
 );
 
 const endpointPort = v1(
   "EndpointPort",
-  "A port of all backends of a subset.",
+  "Port that all addresses of a subset expose.",
   {
-    name: value(1, string, "Name of the port; may be empty if there is but one."),
-    port: required(2, int32, "Number of the port."),
+    name: value(
+      1,
+      string,
+      "Name of the port, a DNS label. Required when there is more than one. Corresponds to " +
+        "the port name of the Service.",
+    ),
+    port: required(2, int32, "Port number, 1 to 65535."),
     protocol: value(
       3,
       named("v1.Protocol", "TCP", "UDP", "SCTP"),
-      "TCP, UDP or SCTP; TCP unless set.",
+      "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.",
       { default: "TCP" },
     ),
-    appProtocol: pointer(4, string, "Protocol on top, as in `http` or `example.com/own`."),
+    appProtocol: pointer(
+      4,
+      string,
+      "Application protocol hint: an IANA service name such as `http`, or a domain-prefixed " +
+        "name such as `example.com/own`.",
+    ),
   },
   { atomic: true },
 );
 
-const endpointSubset = v1("EndpointSubset", "Backends with the same ports.", {
-  addresses: value(1, list(endpointAddress), "Backends that take traffic.", {
-    listType: "atomic",
-  }),
-  notReadyAddresses: value(2, list(endpointAddress), "Backends that do not take traffic yet.", {
-    listType: "atomic",
-  }),
-  ports: value(3, list(endpointPort), "The ports of every backend.", { listType: "atomic" }),
-});
+const endpointSubset = v1(
+  "EndpointSubset",
+  "Addresses that expose the same ports: its endpoints are all combinations of both.",
+  {
+    addresses: value(
+      1,
+      list(endpointAddress),
+      "Addresses that are ready and may receive traffic.",
+      {
+        listType: "atomic",
+      },
+    ),
+    notReadyAddresses: value(
+      2,
+      list(endpointAddress),
+      "Addresses that are not ready, because they still start or fail their readiness check.",
+      {
+        listType: "atomic",
+      },
+    ),
+    ports: value(3, list(endpointPort), "Ports available on every address.", {
+      listType: "atomic",
+    }),
+  },
+);
 
 const endpointsV1 = v1(
   "Endpoints",
-  "The backends of a service; EndpointSlice has taken its place.",
+  "Endpoints lists the addresses and ports behind a Service. Deprecated: use EndpointSlice.",
   {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    subsets: value(2, list(endpointSubset), "The backends, by ports.", { listType: "atomic" }),
+    metadata: value(1, objectMeta, "Standard object metadata. The name is that of the Service."),
+    subsets: value(2, list(endpointSubset), "Groups of addresses with common ports.", {
+      listType: "atomic",
+    }),
   },
 );
 

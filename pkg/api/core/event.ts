@@ -26,64 +26,141 @@ import { objectReference } from "./shared/references.ts";
 const v1 = structs("api/core/v1");
 const eventsV1 = structs("api/events/v1");
 
-const eventSource = v1("EventSource", "Who tells of an event.", {
-  component: value(1, string, "Component that the event comes from."),
-  host: value(2, string, "Node that the event comes from."),
+const eventSource = v1("EventSource", "Component that reports an event.", {
+  component: value(1, string, "Name of the component that generates the event."),
+  host: value(2, string, "Node on which the component runs."),
 });
 
-const eventSeries = v1("EventSeries", "Repetitions of an event.", {
-  count: value(1, int32, "How often it happened."),
-  lastObservedTime: value(2, microTime, "When it last happened."),
+const eventSeries = v1("EventSeries", "Repetitions of an event within a period.", {
+  count: value(1, int32, "Number of occurrences up to the last heartbeat."),
+  lastObservedTime: value(2, microTime, "Time of the last occurrence, with microseconds."),
 });
 
-const eventV1 = v1("Event", "Something that happened to an object; kept for a while.", {
-  metadata: required(1, objectMeta, "Standard object metadata."),
-  involvedObject: required(2, objectReference, "The object that the event is about."),
-  reason: value(3, string, "Why it happened, in one word for machines."),
-  message: value(4, string, "What happened, in words."),
-  source: value(5, eventSource, "Who tells of it."),
-  firstTimestamp: value(6, time, "When it was first seen."),
-  lastTimestamp: value(7, time, "When it was last seen."),
-  count: value(8, int32, "How often it was seen."),
-  type: value(9, string, "Normal or Warning."),
-  eventTime: value(10, microTime, "When it was first observed, to the microsecond."),
-  series: pointer(11, eventSeries, "Its repetitions; absent if it happened once."),
-  action: value(12, string, "What was done or failed to be done about the object."),
-  related: pointer(13, objectReference, "A second object that has to do with it."),
-  reportingComponent: required(
-    14,
-    string,
-    "Controller that tells of it, as in `example.com/controller`.",
-  ),
-  reportingInstance: required(15, string, "Instance of that controller."),
+const eventV1 = v1(
+  "Event",
+  "Event reports that something happened to an object. Events are informational, and " +
+    "deleted after --event-ttl.",
+  {
+    metadata: required(
+      1,
+      objectMeta,
+      "Standard object metadata. The namespace must be that of the object, or `default` for " +
+        "a cluster-scoped one.",
+    ),
+    involvedObject: required(2, objectReference, "Object that the event is about."),
+    reason: value(
+      3,
+      string,
+      "Short CamelCase reason for the transition, for machines. Required in new-style " +
+        "events, with at most 128 characters.",
+    ),
+    message: value(
+      4,
+      string,
+      "Human-readable description of the event, at most 1024 bytes in new-style events.",
+    ),
+    source: value(
+      5,
+      eventSource,
+      "Component that reports the event. Superseded by reportingComponent.",
+    ),
+    firstTimestamp: value(6, time, "Time of the first occurrence."),
+    lastTimestamp: value(7, time, "Time of the most recent occurrence."),
+    count: value(8, int32, "Number of occurrences so far."),
+    type: value(9, string, "Type of the event: Normal or Warning. New types may be added."),
+    eventTime: value(
+      10,
+      microTime,
+      "Time of the first occurrence, with microseconds. Set in new-style events only. Immutable.",
+    ),
+    series: pointer(11, eventSeries, "Repetitions of the event. Absent for a single occurrence."),
+    action: value(
+      12,
+      string,
+      "Action that was taken or failed, for machines. At most 128 characters.",
+    ),
+    related: pointer(13, objectReference, "Second object involved in the event."),
+    reportingComponent: required(
+      14,
+      string,
+      "Controller that reports the event, `example.com/controller` for example.",
+    ),
+    reportingInstance: required(
+      15,
+      string,
+      "Instance of the controller, `controller-xyzf` for example. At most 128 characters.",
+    ),
+  },
+);
+
+const newEventSeries = eventsV1("EventSeries", "Repetitions of an event within a period.", {
+  count: required(1, int32, "Number of occurrences up to the last heartbeat."),
+  lastObservedTime: required(2, microTime, "Time of the last occurrence, with microseconds."),
 });
 
-const newEventSeries = eventsV1("EventSeries", "Repetitions of an event.", {
-  count: required(1, int32, "How often it happened."),
-  lastObservedTime: required(2, microTime, "When it last happened."),
-});
-
-const newEventV1 = eventsV1("Event", "Something that happened to an object; kept for a while.", {
-  metadata: required(1, objectMeta, "Standard object metadata."),
-  eventTime: required(2, microTime, "When it was first observed, to the microsecond."),
-  series: pointer(3, newEventSeries, "Its repetitions; absent if it happened once."),
-  reportingController: value(
-    4,
-    string,
-    "Controller that tells of it, as in `example.com/controller`.",
-  ),
-  reportingInstance: value(5, string, "Instance of that controller."),
-  action: value(6, string, "What was done or failed to be done about the object."),
-  reason: value(7, string, "Why it happened, in one word for machines."),
-  regarding: value(8, objectReference, "The object that the event is about."),
-  related: pointer(9, objectReference, "A second object that has to do with it."),
-  note: value(10, string, "What happened, in words."),
-  type: value(11, string, "Normal or Warning."),
-  deprecatedSource: value(12, eventSource, "Core field `source`."),
-  deprecatedFirstTimestamp: value(13, time, "Core field `firstTimestamp`."),
-  deprecatedLastTimestamp: value(14, time, "Core field `lastTimestamp`."),
-  deprecatedCount: value(15, int32, "Core field `count`."),
-});
+const newEventV1 = eventsV1(
+  "Event",
+  "Event reports that something happened to an object. Events are informational, and " +
+    "deleted after --event-ttl.",
+  {
+    metadata: required(
+      1,
+      objectMeta,
+      "Standard object metadata. The namespace must be that of the object, or `default` for " +
+        "a cluster-scoped one.",
+    ),
+    eventTime: required(
+      2,
+      microTime,
+      "Time of the first occurrence, with microseconds. Required. Immutable.",
+    ),
+    series: pointer(3, newEventSeries, "Repetitions of the event. Absent for a single occurrence."),
+    reportingController: value(
+      4,
+      string,
+      "Controller that reports the event, `example.com/controller` for example. Required for " +
+        "new events.",
+    ),
+    reportingInstance: value(
+      5,
+      string,
+      "Instance of the controller, `controller-xyzf` for example. Required for new events, " +
+        "at most 128 characters.",
+    ),
+    action: value(
+      6,
+      string,
+      "Action that was taken or failed, for machines. Required for new events, at most 128 " +
+        "characters.",
+    ),
+    reason: value(
+      7,
+      string,
+      "Short CamelCase reason for the action, for machines. Required for new events, at most " +
+        "128 characters.",
+    ),
+    regarding: value(8, objectReference, "Object that the event is about."),
+    related: pointer(9, objectReference, "Second object involved in the event."),
+    note: value(10, string, "Human-readable description of the event, at most 1024 bytes."),
+    type: value(11, string, "Type of the event: Normal or Warning. New types may be added."),
+    deprecatedSource: value(
+      12,
+      eventSource,
+      "Value of `source` in core/v1. Must be absent in new events.",
+    ),
+    deprecatedFirstTimestamp: value(
+      13,
+      time,
+      "Value of `firstTimestamp` in core/v1. Must be absent in new events.",
+    ),
+    deprecatedLastTimestamp: value(
+      14,
+      time,
+      "Value of `lastTimestamp` in core/v1. Must be absent in new events.",
+    ),
+    deprecatedCount: value(15, int32, "Value of `count` in core/v1. Must be absent in new events."),
+  },
+);
 
 type Event = Infer<typeof eventV1>;
 type NewEvent = Infer<typeof newEventV1>;

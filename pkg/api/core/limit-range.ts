@@ -23,29 +23,49 @@ const v1 = structs("api/core/v1");
 
 const resourceList = map(quantity);
 
-const limitRangeItem = v1("LimitRangeItem", "Limits for one kind of thing.", {
+const limitRangeItem = v1("LimitRangeItem", "Limits for one type of object.", {
   type: required(
     1,
     named("v1.LimitType"),
-    "What the limits are for: Pod, Container, PersistentVolumeClaim or a name with a domain.",
+    "Type of object that the limits apply to: Pod, Container, PersistentVolumeClaim, or a " +
+      "domain-prefixed name.",
   ),
-  max: value(2, resourceList, "Largest amount of each resource."),
-  min: value(3, resourceList, "Smallest amount of each resource."),
-  default: value(4, resourceList, "Limit of those that name none."),
-  defaultRequest: value(5, resourceList, "Request of those that name none."),
-  maxLimitRequestRatio: value(6, resourceList, "How many times its request a limit may be."),
+  max: value(2, resourceList, "Largest amount allowed, by resource."),
+  min: value(3, resourceList, "Smallest amount allowed, by resource."),
+  default: value(
+    4,
+    resourceList,
+    "Limits that containers get when they specify none, by resource. Only for type Container.",
+  ),
+  defaultRequest: value(
+    5,
+    resourceList,
+    "Requests that containers get when they specify none, by resource. Defaults to " +
+      "default. Only for type Container.",
+  ),
+  maxLimitRequestRatio: value(
+    6,
+    resourceList,
+    "Largest ratio of limit to request allowed, by resource. Both must then be specified. " +
+      "At least 1.",
+  ),
 });
 
-const limitRangeSpec = v1("LimitRangeSpec", "The limits.", {
-  limits: required(1, list(limitRangeItem), "Limits, one entry for each kind of thing.", {
+const limitRangeSpec = v1("LimitRangeSpec", "Limits that apply in a namespace.", {
+  limits: required(1, list(limitRangeItem), "One entry per type of object.", {
     listType: "atomic",
   }),
 });
 
-const limitRangeV1 = v1("LimitRange", "Limits what single objects of a namespace may use.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, limitRangeSpec, "The limits."),
-});
+const limitRangeV1 = v1(
+  "LimitRange",
+  "LimitRange constrains the resources of each single object in a namespace, and " +
+    "supplies defaults. Checked on creation and update only.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, limitRangeSpec, "Limits to enforce."),
+  },
+);
 
 type LimitRange = Infer<typeof limitRangeV1>;
 type Item = NonNullable<LimitRange["spec"]["limits"]>[number];

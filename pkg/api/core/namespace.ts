@@ -7,51 +7,68 @@ import { invalidEach } from "../strategy.ts";
 
 const v1 = structs("api/core/v1");
 
-const namespaceSpec = v1("NamespaceSpec", "What a namespace asks for.", {
+const namespaceSpec = v1("NamespaceSpec", "Desired state of a namespace.", {
   finalizers: value(
     1,
     list(named("v1.FinalizerName")),
-    "Who still has to clean up before the namespace may go.",
+    "Finalizers that must be removed before the namespace can be deleted. Removed through " +
+      "the subresource `finalize`.",
     { listType: "atomic" },
   ),
 });
 
 const namespaceCondition = v1(
   "NamespaceCondition",
-  "An observation about the content of a namespace.",
+  "One observed aspect of a namespace that is being deleted.",
   {
-    type: required(1, named("v1.NamespaceConditionType"), "What is observed."),
+    type: required(
+      1,
+      named("v1.NamespaceConditionType"),
+      "Name of the condition: NamespaceDeletionDiscoveryFailure, " +
+        "NamespaceDeletionContentFailure, NamespaceDeletionGroupVersionParsingFailure, " +
+        "NamespaceContentRemaining or NamespaceFinalizersRemaining.",
+    ),
     status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
-      "True, False or Unknown.",
+      "Whether the condition holds: one of True, False, Unknown.",
     ),
-    lastTransitionTime: value(4, time, "When the status last changed."),
-    reason: value(5, string, "Machine-readable reason."),
-    message: value(6, string, "The observation in words."),
+    lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
+    reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
+    message: value(6, string, "Human-readable details about the last transition."),
   },
 );
 
-const namespaceStatus = v1("NamespaceStatus", "State of a namespace.", {
+const namespaceStatus = v1("NamespaceStatus", "Observed state of a namespace.", {
   phase: value(
     1,
     named("v1.NamespacePhase", "Active", "Terminating"),
-    "Active, or Terminating while its content goes.",
+    "Lifecycle phase of the namespace: one of Active, Terminating (its content is being " +
+      "deleted, nothing can be created in it). Defaults to Active.",
     { default: "Active" },
   ),
-  conditions: value(2, list(namespaceCondition), "What the namespace controller observes.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
+  conditions: value(
+    2,
+    list(namespaceCondition),
+    "Latest observations, which explain why a deletion does not proceed.",
+    {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    },
+  ),
 });
 
-const namespaceV1 = v1("Namespace", "A scope for names.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, namespaceSpec, "What the namespace asks for."),
-  status: value(3, namespaceStatus, "State of the namespace."),
-});
+const namespaceV1 = v1(
+  "Namespace",
+  "Namespace is a scope for the names of objects, and the unit of access control and quota.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata. The name is a DNS label."),
+    spec: value(2, namespaceSpec, "Finalizers of the namespace."),
+    status: value(3, namespaceStatus, "Phase and conditions. Read-only for clients."),
+  },
+);
 
 type Namespace = Infer<typeof namespaceV1>;
 

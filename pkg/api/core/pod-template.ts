@@ -8,10 +8,14 @@ import { type PodTemplateSpec, podTemplateSpec } from "./pod/spec/pod-spec.ts";
 import { validatePodTemplate } from "./pod/spec/pod-spec-rules.ts";
 import { podWarnings } from "./pod/pod-warnings.ts";
 
-const podTemplateV1 = structs("api/core/v1")("PodTemplate", "A template of pods, kept for reuse.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  template: value(2, podTemplateSpec, "Pods to be made."),
-});
+const podTemplateV1 = structs("api/core/v1")(
+  "PodTemplate",
+  "PodTemplate stores a template for pods by name. No built-in controller uses it.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    template: value(2, podTemplateSpec, "Labels, annotations and specification of the pods."),
+  },
+);
 
 type PodTemplate = Infer<typeof podTemplateV1>;
 

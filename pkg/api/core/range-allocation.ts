@@ -4,14 +4,15 @@ import { objectMeta } from "#meta";
 /** No path serves it; it lies in the store beside the objects that it is about. */
 export const rangeAllocation = structs("api/core/v1")(
   "RangeAllocation",
-  "Which numbers of a range are taken.",
+  "RangeAllocation records which numbers of a range are in use.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    range: required(2, string, "The range, as in `30000-32767`."),
+    range: required(2, string, "Range of numbers, `30000-32767` for example."),
     data: required(
       3,
       bytes,
-      "One bit per number, as one big-endian integer: the lowest bit is the first number.",
+      "Bitmap of the allocated numbers as a big-endian integer. The lowest bit stands for " +
+        "the first number.",
     ),
   },
 );

@@ -26,44 +26,93 @@ import { podWarnings } from "./pod/pod-warnings.ts";
 
 const v1 = structs("api/core/v1");
 
-const replicationControllerSpec = v1("ReplicationControllerSpec", "How many pods of which kind.", {
-  replicas: pointer(1, int32, "How many pods there shall be.", { default: 1 }),
-  minReadySeconds: value(4, int32, "Seconds that a new pod must be ready to count as available.", {
-    default: 0,
-  }),
-  selector: value(2, map(string), "Labels of the pods that count; the template's by default.", {
-    mapType: "atomic",
-  }),
-  template: pointer(3, podTemplateSpec, "Pods to be made when there are too few."),
-});
+const replicationControllerSpec = v1(
+  "ReplicationControllerSpec",
+  "Desired state of a ReplicationController.",
+  {
+    replicas: pointer(1, int32, "Desired number of pods. Defaults to 1.", { default: 1 }),
+    minReadySeconds: value(
+      4,
+      int32,
+      "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
+      {
+        default: 0,
+      },
+    ),
+    selector: value(
+      2,
+      map(string),
+      "Labels of the pods that the controller owns. Must match the labels of the template. " +
+        "Defaults to those labels.",
+      {
+        mapType: "atomic",
+      },
+    ),
+    template: pointer(
+      3,
+      podTemplateSpec,
+      "Template of new pods. Changes do not affect pods that already exist; its " +
+        "restartPolicy must be Always.",
+    ),
+  },
+);
 
-const condition = v1("ReplicationControllerCondition", "One aspect of its state.", {
-  type: required(1, named("v1.ReplicationControllerConditionType"), "Name of the condition."),
-  status: required(2, named("v1.ConditionStatus"), "True, False or Unknown."),
-  lastTransitionTime: value(3, time, "When the status last changed."),
-  reason: value(4, string, "Why, in one word for machines."),
-  message: value(5, string, "Why, in words."),
-});
+const condition = v1(
+  "ReplicationControllerCondition",
+  "One observed aspect of a ReplicationController.",
+  {
+    type: required(
+      1,
+      named("v1.ReplicationControllerConditionType"),
+      "Name of the condition: ReplicaFailure (a pod could not be created or deleted).",
+    ),
+    status: required(
+      2,
+      named("v1.ConditionStatus"),
+      "Whether the condition holds: one of True, False, Unknown.",
+    ),
+    lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
+    reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
+    message: value(5, string, "Human-readable details about the last transition."),
+  },
+);
 
-const replicationControllerStatus = v1("ReplicationControllerStatus", "How many pods there are.", {
-  replicas: required(1, int32, "Pods that were last seen."),
-  fullyLabeledReplicas: value(2, int32, "Pods with all labels of the template."),
-  readyReplicas: value(4, int32, "Pods that are ready."),
-  availableReplicas: value(5, int32, "Pods that have been ready for minReadySeconds."),
-  observedGeneration: value(3, int64, "Generation that the status is about."),
-  conditions: value(6, list(condition), "Aspects of its state.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
-});
+const replicationControllerStatus = v1(
+  "ReplicationControllerStatus",
+  "Observed state of a ReplicationController.",
+  {
+    replicas: required(1, int32, "Pods that the controller owns."),
+    fullyLabeledReplicas: value(2, int32, "Pods that carry every label of the template."),
+    readyReplicas: value(4, int32, "Pods whose Ready condition is True."),
+    availableReplicas: value(5, int32, "Pods that have been ready for at least minReadySeconds."),
+    observedGeneration: value(3, int64, "Value of metadata.generation that this status describes."),
+    conditions: value(6, list(condition), "Latest observations, one entry per condition type.", {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    }),
+  },
+);
 
-const replicationControllerV1 = v1("ReplicationController", "Keeps a number of pods running.", {
-  metadata: value(1, objectMeta, "Standard object metadata; labels are the template's by default."),
-  spec: value(2, replicationControllerSpec, "How many pods of which kind."),
-  status: value(3, replicationControllerStatus, "How many pods there are."),
-});
+const replicationControllerV1 = v1(
+  "ReplicationController",
+  "ReplicationController keeps a fixed number of pods running. Deployment and ReplicaSet " +
+    "supersede it.",
+  {
+    metadata: value(
+      1,
+      objectMeta,
+      "Standard object metadata. Labels default to those of the pod template.",
+    ),
+    spec: value(2, replicationControllerSpec, "Replica count, selector and pod template."),
+    status: value(
+      3,
+      replicationControllerStatus,
+      "Pod counts reported by the replication controller. Read-only for clients.",
+    ),
+  },
+);
 
 type ReplicationController = Infer<typeof replicationControllerV1>;
 

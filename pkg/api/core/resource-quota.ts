@@ -26,7 +26,7 @@ const resourceList = map(quantity);
 
 const scopedResourceSelectorRequirement = v1(
   "ScopedResourceSelectorRequirement",
-  "Relates a scope to values.",
+  "Condition on one quota scope.",
   {
     scopeName: required(
       1,
@@ -40,30 +40,48 @@ const scopedResourceSelectorRequirement = v1(
         "CrossNamespacePodAffinity",
         "VolumeAttributesClass",
       ),
-      "The scope.",
+      "Scope to test: one of Terminating, NotTerminating, BestEffort, NotBestEffort, " +
+        "PriorityClass, CrossNamespacePodAffinity, VolumeAttributesClass.",
     ),
     operator: required(
       2,
       named("v1.ScopeSelectorOperator", "In", "NotIn", "Exists", "DoesNotExist"),
-      "How the scope relates to the values.",
+      "Relation between scope and values: one of In, NotIn, Exists, DoesNotExist. Scopes " +
+        "other than PriorityClass and VolumeAttributesClass allow Exists only.",
     ),
-    values: value(3, list(string), "The values, for In and NotIn.", { listType: "atomic" }),
+    values: value(
+      3,
+      list(string),
+      "Values to compare with. Required for In and NotIn; must be empty for Exists and " +
+        "DoesNotExist.",
+      { listType: "atomic" },
+    ),
   },
 );
 
 const scopeSelector = v1(
   "ScopeSelector",
-  "All requirements must hold.",
+  "Selects the objects that a quota counts by their scopes.",
   {
-    matchExpressions: value(1, list(scopedResourceSelectorRequirement), "The requirements.", {
-      listType: "atomic",
-    }),
+    matchExpressions: value(
+      1,
+      list(scopedResourceSelectorRequirement),
+      "Conditions, all of which must hold.",
+      {
+        listType: "atomic",
+      },
+    ),
   },
   { atomic: true },
 );
 
-const resourceQuotaSpec = v1("ResourceQuotaSpec", "What may be used at most.", {
-  hard: value(1, resourceList, "Limit of each resource."),
+const resourceQuotaSpec = v1("ResourceQuotaSpec", "Desired limits of a ResourceQuota.", {
+  hard: value(
+    1,
+    resourceList,
+    "Limits by resource: cpu, requests.memory, limits.cpu, requests.storage, pods, " +
+      "count/<resource>.<group> and others.",
+  ),
   scopes: value(
     2,
     list(
@@ -78,24 +96,37 @@ const resourceQuotaSpec = v1("ResourceQuotaSpec", "What may be used at most.", {
         "VolumeAttributesClass",
       ),
     ),
-    "Count only what lies in all of these scopes.",
+    "Scopes that an object must all belong to in order to be counted: Terminating, " +
+      "NotTerminating, BestEffort, NotBestEffort, PriorityClass, CrossNamespacePodAffinity, " +
+      "VolumeAttributesClass. Immutable.",
     { listType: "atomic" },
   ),
-  scopeSelector: pointer(3, scopeSelector, "Count only what this selects."),
+  scopeSelector: pointer(
+    3,
+    scopeSelector,
+    "Scope conditions with values that an object must fulfil in order to be counted. " +
+      "Combined with scopes. Immutable.",
+  ),
 });
 
-const resourceQuotaStatus = v1("ResourceQuotaStatus", "What is in use.", {
-  hard: value(1, resourceList, "The limits in force."),
-  used: value(2, resourceList, "Use of each resource."),
+const resourceQuotaStatus = v1("ResourceQuotaStatus", "Observed usage under a ResourceQuota.", {
+  hard: value(1, resourceList, "Limits that are currently enforced."),
+  used: value(2, resourceList, "Current usage by resource."),
 });
 
 const resourceQuotaV1 = v1(
   "ResourceQuota",
-  "Limits what all objects of a namespace may use together.",
+  "ResourceQuota limits the total resources and object counts of a namespace. Admission " +
+    "rejects requests that exceed it.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, resourceQuotaSpec, "What may be used at most."),
-    status: value(3, resourceQuotaStatus, "What is in use."),
+    spec: value(2, resourceQuotaSpec, "Limits, and the objects that they count."),
+    status: value(
+      3,
+      resourceQuotaStatus,
+      "Enforced limits and usage, kept by admission and the quota controller. Read-only for " +
+        "clients.",
+    ),
   },
 );
 

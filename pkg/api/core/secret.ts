@@ -22,15 +22,40 @@ import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-da
 
 const v1 = structs("api/core/v1");
 
-const secretV1 = v1("Secret", "Confidential data for pods to consume.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  immutable: pointer(5, bool, "True = only metadata may change from now on; cannot be undone."),
-  data: value(2, map(bytes), "Bytes by key."),
-  stringData: value(4, map(string), "Text by key, merged into data on write and never read back."),
-  type: value(3, named("v1.SecretType"), "Says which keys to expect; Opaque unless set.", {
-    default: "Opaque",
-  }),
-});
+const secretV1 = v1(
+  "Secret",
+  "Secret holds confidential data such as passwords, tokens and keys.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    immutable: pointer(
+      5,
+      bool,
+      "Whether data and stringData are frozen. Once true it can neither be reset nor " +
+        "removed; recreate the object instead. Defaults to false.",
+    ),
+    data: value(
+      2,
+      map(bytes),
+      "Values by key, encoded in base64. Keys consist of letters, digits, `-`, `_` and `.`. " +
+        "At most 1 MiB in total.",
+    ),
+    stringData: value(
+      4,
+      map(string),
+      "Values by key as plain text. Written into data, where they take precedence, and never " +
+        "returned.",
+    ),
+    type: value(
+      3,
+      named("v1.SecretType"),
+      "Purpose of the Secret, which decides on the keys that data must contain. Defaults to " +
+        "Opaque. Immutable.",
+      {
+        default: "Opaque",
+      },
+    ),
+  },
+);
 
 type Secret = Infer<typeof secretV1>;
 

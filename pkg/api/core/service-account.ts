@@ -7,26 +7,32 @@ import { localObjectReference, objectReference } from "./shared/references.ts";
 
 const v1 = structs("api/core/v1");
 
-const serviceAccountV1 = v1("ServiceAccount", "An identity for processes in pods.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  secrets: value(
-    2,
-    list(objectReference),
-    "Secrets that pods of this account may use; only their names are kept.",
-    { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
-  ),
-  imagePullSecrets: value(
-    3,
-    list(localObjectReference),
-    "Secrets for pulling images of pods of this account.",
-    { listType: "atomic" },
-  ),
-  automountServiceAccountToken: pointer(
-    4,
-    bool,
-    "Whether pods get a token of this account unless they say otherwise.",
-  ),
-});
+const serviceAccountV1 = v1(
+  "ServiceAccount",
+  "ServiceAccount is an identity for processes that run in pods.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    secrets: value(
+      2,
+      list(objectReference),
+      "Secrets that pods of this account may mount, if the mountable-secrets annotation " +
+        "enforces it. Deprecated as a place for tokens.",
+      { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
+    ),
+    imagePullSecrets: value(
+      3,
+      list(localObjectReference),
+      "Secrets with registry credentials, added to pods of this account that name none.",
+      { listType: "atomic" },
+    ),
+    automountServiceAccountToken: pointer(
+      4,
+      bool,
+      "Whether pods of this account get a token mounted. The pod's own setting takes " +
+        "precedence. Defaults to true.",
+    ),
+  },
+);
 
 type ServiceAccount = Infer<typeof serviceAccountV1>;
 

@@ -17,51 +17,89 @@ import { objectMeta, quantity, time } from "#meta";
 
 const v1 = structs("api/core/v1");
 
-export const taint = v1("Taint", "Keeps pods away that do not tolerate it.", {
-  key: required(1, string, "Key of the taint."),
-  value: value(2, string, "Value of the taint."),
+export const taint = v1("Taint", "Marks a node so that it repels pods that do not tolerate it.", {
+  key: required(1, string, "Taint key, a qualified name."),
+  value: value(2, string, "Taint value that corresponds to the key, at most 63 characters."),
   effect: required(
     3,
     named("v1.TaintEffect", "NoSchedule", "PreferNoSchedule", "NoExecute"),
-    "What happens to other pods: NoSchedule, PreferNoSchedule or NoExecute.",
+    "Effect on pods without a matching toleration. One of NoSchedule (not scheduled), " +
+      "PreferNoSchedule (scheduled only if unavoidable), NoExecute (not scheduled, and " +
+      "evicted when running).",
   ),
-  timeAdded: pointer(4, time, "When it was added, for NoExecute."),
+  timeAdded: pointer(
+    4,
+    time,
+    "Time at which the taint was added. The basis of tolerationSeconds for effect NoExecute.",
+  ),
 });
 
 const configMapNodeConfigSource = v1(
   "ConfigMapNodeConfigSource",
-  "A ConfigMap with the configuration of the kubelet; no longer in use.",
+  "ConfigMap with a kubelet configuration. Deprecated: dynamic kubelet configuration was " +
+    "removed in v1.26.",
   {
     namespace: required(1, string, "Namespace of the ConfigMap."),
     name: required(2, string, "Name of the ConfigMap."),
-    uid: value(3, string, "UID of the ConfigMap."),
-    resourceVersion: value(4, string, "Version of the ConfigMap."),
-    kubeletConfigKey: required(5, string, "Key of the configuration in it."),
+    uid: value(3, string, "UID of the ConfigMap. Only in the status."),
+    resourceVersion: value(4, string, "Resource version of the ConfigMap. Only in the status."),
+    kubeletConfigKey: required(
+      5,
+      string,
+      "Key of the ConfigMap that holds the kubelet configuration.",
+    ),
   },
 );
 
 const nodeConfigSource = v1(
   "NodeConfigSource",
-  "Where configuration came from; no longer in use.",
+  "Source of a node configuration. Deprecated: dynamic kubelet configuration was removed " +
+    "in v1.26.",
   {
-    configMap: pointer(2, configMapNodeConfigSource, "From a ConfigMap."),
+    configMap: pointer(2, configMapNodeConfigSource, "ConfigMap that holds the configuration."),
   },
 );
 
-const nodeSpec = v1("NodeSpec", "How the node is to be used.", {
-  podCIDR: value(1, string, "Network of its pods; set once."),
-  podCIDRs: value(7, list(string), "All networks of its pods, at most one of each family.", {
-    listType: "set",
-    patchStrategy: ["merge"],
+const nodeSpec = v1("NodeSpec", "Desired state of a node.", {
+  podCIDR: value(
+    1,
+    string,
+    "IP range for the pods of the node, in CIDR notation. Immutable once set.",
+  ),
+  podCIDRs: value(
+    7,
+    list(string),
+    "IP ranges for the pods of the node, at most one per IP family. The first must equal " +
+      "podCIDR. Immutable once set.",
+    {
+      listType: "set",
+      patchStrategy: ["merge"],
+    },
+  ),
+  providerID: value(
+    3,
+    string,
+    "Identifier of the node assigned by the cloud provider: `<provider>://<id>`. Immutable " +
+      "once set.",
+  ),
+  unschedulable: value(
+    4,
+    bool,
+    "Whether new pods are kept off the node, as `kubectl cordon` sets it. Running pods " +
+      "stay. Defaults to false.",
+  ),
+  taints: value(5, list(taint), "Taints of the node. Pods need matching tolerations.", {
+    listType: "atomic",
   }),
-  providerID: value(3, string, "What the cloud provider calls the node; set once."),
-  unschedulable: value(4, bool, "No new pods are placed here."),
-  taints: value(5, list(taint), "What keeps pods away.", { listType: "atomic" }),
-  configSource: pointer(6, nodeConfigSource, "No longer in use."),
-  externalID: value(2, string, "No longer in use."),
+  configSource: pointer(
+    6,
+    nodeConfigSource,
+    "Deprecated and ignored: source of the kubelet configuration.",
+  ),
+  externalID: value(2, string, "Deprecated and ignored: former identifier of the node."),
 });
 
-const nodeCondition = v1("NodeCondition", "Something known of the node.", {
+const nodeCondition = v1("NodeCondition", "One observed aspect of a node.", {
   type: required(
     1,
     named(
@@ -72,20 +110,21 @@ const nodeCondition = v1("NodeCondition", "Something known of the node.", {
       "PIDPressure",
       "NetworkUnavailable",
     ),
-    "What it is about, as in Ready or MemoryPressure.",
+    "Name of the condition: Ready, MemoryPressure, DiskPressure, PIDPressure, " +
+      "NetworkUnavailable, or one defined by another controller.",
   ),
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
-    "Whether it holds: True, False or Unknown.",
+    "Whether the condition holds: one of True, False, Unknown.",
   ),
-  lastHeartbeatTime: value(3, time, "When it was last looked at."),
-  lastTransitionTime: value(4, time, "When it last changed."),
-  reason: value(5, string, "Why it last changed, as one word."),
-  message: value(6, string, "Why it last changed, for people."),
+  lastHeartbeatTime: value(3, time, "Time at which the condition was last reported."),
+  lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
+  reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(6, string, "Human-readable details about the last transition."),
 });
 
-export const nodeAddress = v1("NodeAddress", "A way to reach the node.", {
+export const nodeAddress = v1("NodeAddress", "Address under which a node can be reached.", {
   type: required(
     1,
     named(
@@ -96,116 +135,216 @@ export const nodeAddress = v1("NodeAddress", "A way to reach the node.", {
       "InternalDNS",
       "ExternalDNS",
     ),
-    "Kind of address: Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.",
+    "Type of the address: one of Hostname, InternalIP, ExternalIP, InternalDNS, ExternalDNS.",
   ),
-  address: required(2, string, "The address."),
+  address: required(2, string, "IP address or DNS name of the node."),
 });
 
-const daemonEndpoint = v1("DaemonEndpoint", "Where a daemon listens.", {
-  Port: required(1, int32, "Number of the port."),
+const daemonEndpoint = v1("DaemonEndpoint", "Port that a daemon of the node listens on.", {
+  Port: required(1, int32, "Port number, 1 to 65535."),
 });
 
-const nodeDaemonEndpoints = v1("NodeDaemonEndpoints", "Where daemons of the node listen.", {
-  kubeletEndpoint: value(1, daemonEndpoint, "Where the kubelet listens."),
+const nodeDaemonEndpoints = v1(
+  "NodeDaemonEndpoints",
+  "Endpoints of the system daemons of a node.",
+  {
+    kubeletEndpoint: value(
+      1,
+      daemonEndpoint,
+      "Endpoint of the kubelet, which the API server connects to for logs and exec.",
+    ),
+  },
+);
+
+const nodeSwapStatus = v1("NodeSwapStatus", "Swap memory of a node.", {
+  capacity: pointer(1, int64, "Total swap memory, in bytes."),
 });
 
-const nodeSwapStatus = v1("NodeSwapStatus", "Swap space of a node.", {
-  capacity: pointer(1, int64, "All of it, in bytes."),
-});
-
-const nodeSystemInfo = v1("NodeSystemInfo", "What runs on the node, and on what.", {
-  machineID: required(1, string, "ID of the machine, unique in the cluster."),
-  systemUUID: required(2, string, "UUID that the hardware tells."),
-  bootID: required(3, string, "ID of the current boot."),
-  kernelVersion: required(4, string, "Version of the kernel."),
-  osImage: required(5, string, "Name of the operating system's release."),
-  containerRuntimeVersion: required(6, string, "Container runtime, as in `containerd://2.0.1`."),
+const nodeSystemInfo = v1("NodeSystemInfo", "Identity of a node, and the software that it runs.", {
+  machineID: required(1, string, "Machine ID reported by the node, /etc/machine-id on Linux."),
+  systemUUID: required(2, string, "System UUID reported by the hardware."),
+  bootID: required(3, string, "Boot ID reported by the node. It changes with each boot."),
+  kernelVersion: required(4, string, "Kernel version, from `uname -r` on Linux."),
+  osImage: required(
+    5,
+    string,
+    "Name of the operating system release, from /etc/os-release on Linux.",
+  ),
+  containerRuntimeVersion: required(
+    6,
+    string,
+    "Container runtime and its version: `containerd://2.0.1` for example.",
+  ),
   kubeletVersion: required(7, string, "Version of the kubelet."),
-  kubeProxyVersion: required(8, string, "No longer in use."),
-  operatingSystem: required(9, string, "Operating system, as in `linux`."),
-  architecture: required(10, string, "Architecture, as in `amd64`."),
-  swap: pointer(11, nodeSwapStatus, "Swap space of the node."),
+  kubeProxyVersion: required(8, string, "Deprecated: formerly the version of kube-proxy."),
+  operatingSystem: required(9, string, "Operating system, `linux` or `windows`."),
+  architecture: required(10, string, "Processor architecture, `amd64` or `arm64` for example."),
+  swap: pointer(11, nodeSwapStatus, "Swap memory of the node."),
 });
 
-const containerImage = v1("ContainerImage", "An image that is already on the node.", {
-  names: required(1, list(string), "All names under which it is known.", {
+const containerImage = v1("ContainerImage", "Image that is present on a node.", {
+  names: required(1, list(string), "Names under which the image is known, with tags and digests.", {
     required: false,
     listType: "atomic",
   }),
-  sizeBytes: value(2, int64, "Size in bytes."),
+  sizeBytes: value(2, int64, "Size of the image, in bytes."),
 });
 
-const attachedVolume = v1("AttachedVolume", "A volume that is attached to the node.", {
-  name: required(1, string, "Name of the volume."),
-  devicePath: required(2, string, "Where its device is."),
+const attachedVolume = v1("AttachedVolume", "Volume that is attached to a node.", {
+  name: required(1, string, "Unique name of the volume."),
+  devicePath: required(2, string, "Path of the device on the node."),
 });
 
-const nodeConfigStatus = v1("NodeConfigStatus", "State of configuration; no longer in use.", {
-  assigned: pointer(1, nodeConfigSource, "What the kubelet will try."),
-  active: pointer(2, nodeConfigSource, "What the kubelet uses."),
-  lastKnownGood: pointer(3, nodeConfigSource, "What the kubelet falls back to."),
-  error: value(4, string, "What is wrong with what is assigned."),
-});
+const nodeConfigStatus = v1(
+  "NodeConfigStatus",
+  "State of dynamic kubelet configuration. Deprecated: the feature was removed in v1.26.",
+  {
+    assigned: pointer(1, nodeConfigSource, "Configuration that the kubelet was told to use."),
+    active: pointer(2, nodeConfigSource, "Configuration that the kubelet is running with."),
+    lastKnownGood: pointer(
+      3,
+      nodeConfigSource,
+      "Configuration to which the kubelet returns when the assigned one fails.",
+    ),
+    error: value(4, string, "Problem of the assigned configuration."),
+  },
+);
 
-const nodeRuntimeHandlerFeatures = v1("NodeRuntimeHandlerFeatures", "What a handler can do.", {
-  recursiveReadOnlyMounts: pointer(1, bool, "Mounts that are read-only all the way down.", {
-    gate: "RecursiveReadOnlyMounts",
-  }),
-  userNamespaces: pointer(2, bool, "Pods with users of their own.", {
-    gate: "UserNamespacesSupport",
-  }),
-});
+const nodeRuntimeHandlerFeatures = v1(
+  "NodeRuntimeHandlerFeatures",
+  "Capabilities of a runtime handler.",
+  {
+    recursiveReadOnlyMounts: pointer(
+      1,
+      bool,
+      "Whether the handler supports recursive read-only mounts.",
+      {
+        gate: "RecursiveReadOnlyMounts",
+      },
+    ),
+    userNamespaces: pointer(
+      2,
+      bool,
+      "Whether the handler supports user namespaces, including for volumes. Beta: feature " +
+        "gate UserNamespacesSupport.",
+      {
+        gate: "UserNamespacesSupport",
+      },
+    ),
+  },
+);
 
-const nodeRuntimeHandler = v1("NodeRuntimeHandler", "A handler of the container runtime.", {
-  name: required(1, string, "Name of the handler; empty for the usual one.", { required: false }),
-  features: pointer(2, nodeRuntimeHandlerFeatures, "What the handler can do."),
-});
+const nodeRuntimeHandler = v1(
+  "NodeRuntimeHandler",
+  "Handler of the container runtime, as RuntimeClasses name it.",
+  {
+    name: required(1, string, 'Name of the handler. Empty for the default one. Defaults to "".', {
+      required: false,
+    }),
+    features: pointer(2, nodeRuntimeHandlerFeatures, "Capabilities of the handler."),
+  },
+);
 
-const nodeFeatures = v1("NodeFeatures", "What the container runtime can do.", {
-  supplementalGroupsPolicy: pointer(1, bool, "Policies for the groups of containers."),
-});
+const nodeFeatures = v1(
+  "NodeFeatures",
+  "Capabilities of the container runtime, regardless of the handler.",
+  {
+    supplementalGroupsPolicy: pointer(
+      1,
+      bool,
+      "Whether the runtime implements supplementalGroupsPolicy of pods.",
+    ),
+  },
+);
 
 const resourceList = map(quantity);
 
-const nodeStatus = v1("NodeStatus", "State of the node.", {
-  capacity: value(1, resourceList, "All resources of the node."),
-  allocatable: value(2, resourceList, "What of them pods may use; all of it unless set."),
-  phase: value(3, named("v1.NodePhase", "Pending", "Running", "Terminated"), "No longer in use."),
-  conditions: value(4, list(nodeCondition), "What is known of the node.", {
+const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
+  capacity: value(1, resourceList, "Total resources of the node, by resource name."),
+  allocatable: value(
+    2,
+    resourceList,
+    "Resources available to pods, after reservations for the system. Defaults to capacity.",
+  ),
+  phase: value(
+    3,
+    named("v1.NodePhase", "Pending", "Running", "Terminated"),
+    "Deprecated and no longer set: one of Pending, Running, Terminated.",
+  ),
+  conditions: value(4, list(nodeCondition), "Latest observations, one entry per condition type.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
     patchMergeKey: "type",
   }),
-  addresses: value(5, list(nodeAddress), "Ways to reach the node.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
-  daemonEndpoints: value(6, nodeDaemonEndpoints, "Where daemons of the node listen."),
-  nodeInfo: value(7, nodeSystemInfo, "What runs on the node, and on what."),
-  images: value(8, list(containerImage), "Images that are already there.", { listType: "atomic" }),
-  volumesInUse: value(9, list(string), "Attachable volumes that are mounted.", {
-    listType: "atomic",
-  }),
-  volumesAttached: value(10, list(attachedVolume), "Volumes that are attached.", {
-    listType: "atomic",
-  }),
-  config: pointer(11, nodeConfigStatus, "No longer in use."),
-  runtimeHandlers: value(12, list(nodeRuntimeHandler), "Handlers of the container runtime.", {
-    listType: "atomic",
-    gate: "RecursiveReadOnlyMounts",
-  }),
-  features: pointer(13, nodeFeatures, "What the container runtime can do.", {
-    gate: "SupplementalGroupsPolicy",
-  }),
+  addresses: value(
+    5,
+    list(nodeAddress),
+    "Addresses of the node, reported by the kubelet or the cloud provider.",
+    {
+      listType: "map",
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    },
+  ),
+  daemonEndpoints: value(6, nodeDaemonEndpoints, "Ports on which daemons of the node listen."),
+  nodeInfo: value(7, nodeSystemInfo, "Identifiers and software versions of the node."),
+  images: value(
+    8,
+    list(containerImage),
+    "Images that are present on the node, the largest first. The kubelet reports at most " +
+      "50 by default.",
+    { listType: "atomic" },
+  ),
+  volumesInUse: value(
+    9,
+    list(string),
+    "Attachable volumes that the node has mounted; they must not be detached.",
+    {
+      listType: "atomic",
+    },
+  ),
+  volumesAttached: value(
+    10,
+    list(attachedVolume),
+    "Volumes that the attach-detach controller has attached.",
+    {
+      listType: "atomic",
+    },
+  ),
+  config: pointer(11, nodeConfigStatus, "Deprecated: state of dynamic kubelet configuration."),
+  runtimeHandlers: value(
+    12,
+    list(nodeRuntimeHandler),
+    "Handlers that the container runtime provides.",
+    {
+      listType: "atomic",
+      gate: "RecursiveReadOnlyMounts",
+    },
+  ),
+  features: pointer(
+    13,
+    nodeFeatures,
+    "Capabilities of the container runtime. Beta: feature gate SupplementalGroupsPolicy.",
+    {
+      gate: "SupplementalGroupsPolicy",
+    },
+  ),
 });
 
-export const nodeV1 = v1("Node", "A machine that runs pods.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, nodeSpec, "How the node is to be used."),
-  status: value(3, nodeStatus, "State of the node."),
+export const nodeV1 = v1("Node", "Node is a worker machine of the cluster.", {
+  metadata: value(
+    1,
+    objectMeta,
+    "Standard object metadata. Labels describe the node for scheduling.",
+  ),
+  spec: value(2, nodeSpec, "Scheduling settings and pod IP ranges."),
+  status: value(
+    3,
+    nodeStatus,
+    "Capacity, addresses and conditions reported by the kubelet. Read-only for clients.",
+  ),
 });
 
 export type Node = Infer<typeof nodeV1>;

@@ -18,225 +18,366 @@ import { resourceRequirements } from "../shared/resources.ts";
 
 const v1 = structs("api/core/v1");
 
-const podCondition = v1("PodCondition", "One aspect of a pod's state.", {
-  type: required(1, named("v1.PodConditionType"), "Name of the condition."),
-  observedGeneration: value(7, int64, "Generation of the pod that the condition is about."),
-  status: required(2, named("v1.ConditionStatus"), "True, False or Unknown."),
-  lastProbeTime: value(3, time, "When it was last looked at."),
-  lastTransitionTime: value(4, time, "When the status last changed."),
-  reason: value(5, string, "Why, in one word for machines."),
-  message: value(6, string, "Why, in words."),
+const podCondition = v1("PodCondition", "One observed aspect of a pod.", {
+  type: required(
+    1,
+    named("v1.PodConditionType"),
+    "Name of the condition: PodScheduled, Initialized, ContainersReady, Ready, " +
+      "PodReadyToStartContainers, DisruptionTarget or one of a readiness gate.",
+  ),
+  observedGeneration: value(
+    7,
+    int64,
+    "Value of metadata.generation that the condition describes. Beta: feature gate " +
+      "PodObservedGenerationTracking.",
+  ),
+  status: required(
+    2,
+    named("v1.ConditionStatus"),
+    "Whether the condition holds: one of True, False, Unknown.",
+  ),
+  lastProbeTime: value(3, time, "Time at which the condition was last checked."),
+  lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
+  reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
+  message: value(6, string, "Human-readable details about the last transition."),
 });
 
-export const hostIP = v1("HostIP", "An address of a node.", {
-  ip: required(1, string, "The address."),
+export const hostIP = v1("HostIP", "IP address of a node.", {
+  ip: required(1, string, "Address in its canonical text form."),
 });
 
-const podIP = v1("PodIP", "An address of a pod.", {
-  ip: required(1, string, "The address."),
+const podIP = v1("PodIP", "IP address of a pod.", {
+  ip: required(1, string, "Address in its canonical text form."),
 });
 
-const containerStateWaiting = v1("ContainerStateWaiting", "A container that does not run yet.", {
-  reason: value(1, string, "Why, in one word for machines."),
-  message: value(2, string, "Why, in words."),
+const containerStateWaiting = v1(
+  "ContainerStateWaiting",
+  "State of a container that is not running yet.",
+  {
+    reason: value(1, string, "Machine-readable CamelCase reason, ImagePullBackOff for example."),
+    message: value(2, string, "Human-readable details about the reason."),
+  },
+);
+
+const containerStateRunning = v1("ContainerStateRunning", "State of a container that is running.", {
+  startedAt: value(1, time, "Time at which the container was last started."),
 });
 
-const containerStateRunning = v1("ContainerStateRunning", "A container that runs.", {
-  startedAt: value(1, time, "When it started."),
-});
-
-const containerStateTerminated = v1("ContainerStateTerminated", "A container that has ended.", {
-  exitCode: required(1, int32, "Exit status."),
-  signal: value(2, int32, "Signal that ended it."),
-  reason: value(3, string, "Why, in one word for machines."),
-  message: value(4, string, "Why, in words."),
-  startedAt: value(5, time, "When it started."),
-  finishedAt: value(6, time, "When it ended."),
-  containerID: value(7, string, "ID of the container, as in `type://id`."),
-});
+const containerStateTerminated = v1(
+  "ContainerStateTerminated",
+  "State of a container that has terminated.",
+  {
+    exitCode: required(1, int32, "Exit code of the container."),
+    signal: value(2, int32, "Number of the signal that terminated the container, if any."),
+    reason: value(
+      3,
+      string,
+      "Machine-readable CamelCase reason, Completed or OOMKilled for example.",
+    ),
+    message: value(4, string, "Termination message of the container."),
+    startedAt: value(5, time, "Time at which this run of the container started."),
+    finishedAt: value(6, time, "Time at which this run of the container terminated."),
+    containerID: value(7, string, "Identifier of the container: `<runtime>://<id>`."),
+  },
+);
 
 const containerState = v1(
   "ContainerState",
-  "What a container is doing; at most one field is set.",
+  "State of a container. At most one field is set; none means waiting.",
   {
-    waiting: pointer(1, containerStateWaiting, "It does not run yet."),
-    running: pointer(2, containerStateRunning, "It runs."),
-    terminated: pointer(3, containerStateTerminated, "It has ended."),
+    waiting: pointer(1, containerStateWaiting, "Set while the container waits to be started."),
+    running: pointer(2, containerStateRunning, "Set while the container is running."),
+    terminated: pointer(3, containerStateTerminated, "Set after the container has terminated."),
   },
 );
 
-const volumeMountStatus = v1("VolumeMountStatus", "How a volume is mounted.", {
-  name: required(1, string, "Name of the mount."),
-  mountPath: required(2, string, "Path in the container."),
-  readOnly: value(3, bool, "Mounted read-only."),
-  recursiveReadOnly: pointer(
-    4,
-    named("v1.RecursiveReadOnlyMode"),
-    "Whether mounts below are read-only too.",
-  ),
-});
+const volumeMountStatus = v1(
+  "VolumeMountStatus",
+  "Mount of a volume as the container runtime reports it.",
+  {
+    name: required(1, string, "Name of the volume mount."),
+    mountPath: required(2, string, "Path inside the container."),
+    readOnly: value(3, bool, "Whether the mount is read-only."),
+    recursiveReadOnly: pointer(
+      4,
+      named("v1.RecursiveReadOnlyMode"),
+      "Effective mode: Disabled, Enabled, or absent for a mount that is not read-only.",
+    ),
+  },
+);
 
 const linuxContainerUser = v1(
   "LinuxContainerUser",
-  "Who the first process was at its start, on Linux.",
+  "Identity of the first process of a Linux container at its start.",
   {
-    uid: required(1, int64, "User ID."),
-    gid: required(2, int64, "Group ID."),
-    supplementalGroups: value(3, list(int64), "Further group IDs.", { listType: "atomic" }),
+    uid: required(1, int64, "User ID of the process."),
+    gid: required(2, int64, "Primary group ID of the process."),
+    supplementalGroups: value(3, list(int64), "Supplementary group IDs of the process.", {
+      listType: "atomic",
+    }),
   },
 );
 
-const containerUser = v1("ContainerUser", "Who the first process was at its start.", {
-  linux: pointer(1, linuxContainerUser, "On Linux."),
-});
+const containerUser = v1(
+  "ContainerUser",
+  "Identity of the first process of a container at its start.",
+  {
+    linux: pointer(1, linuxContainerUser, "Identity on Linux nodes."),
+  },
+);
 
-const resourceHealth = v1("ResourceHealth", "How a device is.", {
-  resourceID: required(1, string, "ID of the device."),
-  health: value(2, named("v1.ResourceHealthStatus"), "Healthy, Unhealthy or Unknown."),
-});
-
-const resourceStatus = v1("ResourceStatus", "How the devices of a resource are.", {
-  name: required(
-    1,
-    named("v1.ResourceName"),
-    "Name of the resource; `claim:` with a claim's name for a claim.",
+const resourceHealth = v1("ResourceHealth", "Health of one allocated device.", {
+  resourceID: required(1, string, "Identifier of the device, unique within the resource."),
+  health: value(
+    2,
+    named("v1.ResourceHealthStatus"),
+    "Health of the device: Healthy, Unhealthy or Unknown.",
   ),
-  resources: value(2, list(resourceHealth), "The devices.", {
-    listType: "map",
-    listMapKeys: ["resourceID"],
-  }),
 });
 
-const containerStatus = v1("ContainerStatus", "What has become of a container.", {
-  name: required(1, string, "Name of the container."),
-  state: value(2, containerState, "What it is doing."),
-  lastState: value(3, containerState, "What it was doing before it was last restarted."),
-  ready: required(4, bool, "Whether its readiness check passes."),
-  restartCount: required(5, int32, "How often it was restarted."),
-  image: required(6, string, "Image that runs."),
-  imageID: required(7, string, "ID of that image."),
-  containerID: value(8, string, "ID of the container, as in `type://id`."),
-  started: pointer(9, bool, "Whether it has started up."),
-  allocatedResources: value(10, map(quantity), "Resources that the node has set aside.", {
-    gate: "InPlacePodVerticalScalingAllocatedStatus",
-  }),
-  resources: pointer(11, resourceRequirements, "Requests and limits that are in force."),
-  volumeMounts: value(12, list(volumeMountStatus), "How volumes are mounted.", {
-    listType: "map",
-    listMapKeys: ["mountPath"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "mountPath",
-  }),
-  user: pointer(13, containerUser, "Who its first process was at its start."),
-  allocatedResourcesStatus: value(14, list(resourceStatus), "How its devices are.", {
-    listType: "map",
-    listMapKeys: ["name"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "name",
-    gate: "ResourceHealthStatus",
-  }),
-  stopSignal: pointer(15, signal, "Signal that ends it.", { gate: "ContainerStopSignals" }),
+const resourceStatus = v1(
+  "ResourceStatus",
+  "Health of the devices that a container uses of one resource.",
+  {
+    name: required(
+      1,
+      named("v1.ResourceName"),
+      "Name of the resource; `claim:<claim>/<request>` for devices of a ResourceClaim.",
+    ),
+    resources: value(2, list(resourceHealth), "One entry per device.", {
+      listType: "map",
+      listMapKeys: ["resourceID"],
+    }),
+  },
+);
+
+const containerStatus = v1("ContainerStatus", "Observed state of a container.", {
+  name: required(1, string, "Name of the container, as in the pod's specification."),
+  state: value(2, containerState, "Current state of the container."),
+  lastState: value(
+    3,
+    containerState,
+    "Last termination of the container, for diagnosing restarts.",
+  ),
+  ready: required(
+    4,
+    bool,
+    "Whether the container passes its readiness probe. Always false before it has started.",
+  ),
+  restartCount: required(5, int32, "Number of restarts of the container."),
+  image: required(
+    6,
+    string,
+    "Image that the container runs. It may differ from the specification, which can name " +
+      "it in another form.",
+  ),
+  imageID: required(7, string, "Identifier of the image that runs."),
+  containerID: value(8, string, "Identifier of the container: `<runtime>://<id>`."),
+  started: pointer(
+    9,
+    bool,
+    "Whether the postStart handler has finished and the startup probe has passed.",
+  ),
+  allocatedResources: value(
+    10,
+    map(quantity),
+    "Resources that the node has allocated to the container. Only set with the feature " +
+      "gate InPlacePodVerticalScalingAllocatedStatus.",
+    {
+      gate: "InPlacePodVerticalScalingAllocatedStatus",
+    },
+  ),
+  resources: pointer(11, resourceRequirements, "Requests and limits that are currently in effect."),
+  volumeMounts: value(
+    12,
+    list(volumeMountStatus),
+    "Mounts of the container. Beta: feature gate RecursiveReadOnlyMounts.",
+    {
+      listType: "map",
+      listMapKeys: ["mountPath"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "mountPath",
+    },
+  ),
+  user: pointer(
+    13,
+    containerUser,
+    "Identity that the first process started with. Beta: feature gate SupplementalGroupsPolicy.",
+  ),
+  allocatedResourcesStatus: value(
+    14,
+    list(resourceStatus),
+    "Health of the devices allocated to the container. Alpha: requires the feature gate " +
+      "ResourceHealthStatus.",
+    {
+      listType: "map",
+      listMapKeys: ["name"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "name",
+      gate: "ResourceHealthStatus",
+    },
+  ),
+  stopSignal: pointer(
+    15,
+    signal,
+    "Signal that terminates the container, SIGTERM for example. Alpha: requires the " +
+      "feature gate ContainerStopSignals.",
+    { gate: "ContainerStopSignals" },
+  ),
 });
 
 const podResourceClaimStatus = v1(
   "PodResourceClaimStatus",
-  "The claim that was made for an entry of `spec.resourceClaims`.",
+  "ResourceClaim that belongs to one entry of spec.resourceClaims.",
   {
-    name: required(1, string, "Name of the entry."),
-    resourceClaimName: pointer(2, string, "Name of the claim; absent if none was needed."),
+    name: required(1, string, "Name of the entry in spec.resourceClaims."),
+    resourceClaimName: pointer(
+      2,
+      string,
+      "Name of the ResourceClaim created for the entry. Absent if none was needed.",
+    ),
   },
 );
 
 const containerExtendedResourceRequest = v1(
   "ContainerExtendedResourceRequest",
-  "Which request of a claim stands for an extended resource.",
+  "Request of a ResourceClaim that backs an extended resource of a container.",
   {
-    containerName: required(1, string, "Name of the container."),
-    resourceName: required(2, string, "Name of the resource."),
-    requestName: required(3, string, "Name of the request in the claim."),
+    containerName: required(
+      1,
+      string,
+      "Name of the container that requests the extended resource.",
+    ),
+    resourceName: required(2, string, "Name of the extended resource."),
+    requestName: required(3, string, "Name of the request in the ResourceClaim."),
   },
 );
 
 const podExtendedResourceClaimStatus = v1(
   "PodExtendedResourceClaimStatus",
-  "The claim that was made for extended resources.",
+  "ResourceClaim that the scheduler created for the extended resources of a pod.",
   {
     requestMappings: required(
       1,
       list(containerExtendedResourceRequest),
-      "Requests by container and resource.",
+      "Requests of the claim by container and extended resource.",
       { listType: "atomic" },
     ),
-    resourceClaimName: required(2, string, "Name of the claim."),
+    resourceClaimName: required(
+      2,
+      string,
+      "Name of the ResourceClaim, in the namespace of the pod.",
+    ),
   },
 );
 
-export const podStatus = v1("PodStatus", "What has become of a pod.", {
-  observedGeneration: value(17, int64, "Generation that the status is about."),
-  phase: value(
-    1,
-    named("v1.PodPhase", "Pending", "Running", "Succeeded", "Failed", "Unknown"),
-    "Pending, Running, Succeeded, Failed or Unknown.",
-  ),
-  conditions: value(2, list(podCondition), "Aspects of its state.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
-  message: value(3, string, "Why it is in this state, in words."),
-  reason: value(4, string, "Why it is in this state, in one word for machines."),
-  nominatedNodeName: value(11, string, "Node where others are making room for it."),
-  hostIP: value(5, string, "Address of its node."),
-  hostIPs: value(16, list(hostIP), "Addresses of its node.", {
-    listType: "atomic",
-    patchStrategy: ["merge"],
-    patchMergeKey: "ip",
-  }),
-  podIP: value(6, string, "Address of the pod."),
-  podIPs: value(12, list(podIP), "Addresses of the pod, at most one of each family.", {
-    listType: "map",
-    listMapKeys: ["ip"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "ip",
-  }),
-  startTime: pointer(7, time, "When the node took it on."),
-  initContainerStatuses: value(
-    10,
-    list(containerStatus),
-    "What has become of the init containers.",
-    { listType: "atomic" },
-  ),
-  containerStatuses: value(8, list(containerStatus), "What has become of the containers.", {
-    listType: "atomic",
-  }),
-  qosClass: value(
-    9,
-    named("v1.PodQOSClass", "Guaranteed", "Burstable", "BestEffort"),
-    "Guaranteed, Burstable or BestEffort.",
-  ),
-  ephemeralContainerStatuses: value(
-    13,
-    list(containerStatus),
-    "What has become of the ephemeral containers.",
-    { listType: "atomic" },
-  ),
-  resize: value(14, named("v1.PodResizeStatus"), "How far a change of resources is; deprecated."),
-  resourceClaimStatuses: value(
-    15,
-    list(podResourceClaimStatus),
-    "Claims made for `spec.resourceClaims`.",
-    {
+export const podStatus = v1(
+  "PodStatus",
+  "Observed state of a pod. It may trail the actual state, especially when the node " +
+    "cannot reach the API server.",
+  {
+    observedGeneration: value(
+      17,
+      int64,
+      "Value of metadata.generation that this status describes. Beta: feature gate " +
+        "PodObservedGenerationTracking.",
+    ),
+    phase: value(
+      1,
+      named("v1.PodPhase", "Pending", "Running", "Succeeded", "Failed", "Unknown"),
+      "Summary of the lifecycle. One of Pending (not all containers started), Running, " +
+        "Succeeded (all terminated with success), Failed (all terminated, at least one with " +
+        "failure), Unknown.",
+    ),
+    conditions: value(2, list(podCondition), "Latest observations, one entry per condition type.", {
       listType: "map",
-      listMapKeys: ["name"],
-      patchStrategy: ["merge", "retainKeys"],
-      patchMergeKey: "name",
-    },
-  ),
-  extendedResourceClaimStatus: pointer(
-    18,
-    podExtendedResourceClaimStatus,
-    "The claim made for extended resources.",
-    { gate: "DRAExtendedResource" },
-  ),
-});
+      listMapKeys: ["type"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "type",
+    }),
+    message: value(3, string, "Human-readable explanation of the state of the pod."),
+    reason: value(
+      4,
+      string,
+      "Machine-readable CamelCase reason for the state, Evicted for example.",
+    ),
+    nominatedNodeName: value(
+      11,
+      string,
+      "Node on which the scheduler expects to place the pod, after lower-priority pods were " +
+        "preempted there. The pod may still end up elsewhere.",
+    ),
+    hostIP: value(5, string, "Primary IP address of the node."),
+    hostIPs: value(16, list(hostIP), "IP addresses of the node, the first equal to hostIP.", {
+      listType: "atomic",
+      patchStrategy: ["merge"],
+      patchMergeKey: "ip",
+    }),
+    podIP: value(
+      6,
+      string,
+      "Primary IP address of the pod, reachable within the cluster. Empty until it is allocated.",
+    ),
+    podIPs: value(
+      12,
+      list(podIP),
+      "IP addresses of the pod, at most one per IP family. The first equals podIP.",
+      {
+        listType: "map",
+        listMapKeys: ["ip"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "ip",
+      },
+    ),
+    startTime: pointer(
+      7,
+      time,
+      "Time at which the kubelet acknowledged the pod, before it pulled any image.",
+    ),
+    initContainerStatuses: value(
+      10,
+      list(containerStatus),
+      "States of the init containers, in the order of the specification.",
+      { listType: "atomic" },
+    ),
+    containerStatuses: value(8, list(containerStatus), "States of the application containers.", {
+      listType: "atomic",
+    }),
+    qosClass: value(
+      9,
+      named("v1.PodQOSClass", "Guaranteed", "Burstable", "BestEffort"),
+      "Quality of service class derived from requests and limits: one of Guaranteed, " +
+        "Burstable, BestEffort. Decides the order of eviction. Immutable.",
+    ),
+    ephemeralContainerStatuses: value(
+      13,
+      list(containerStatus),
+      "States of the ephemeral containers.",
+      { listType: "atomic" },
+    ),
+    resize: value(
+      14,
+      named("v1.PodResizeStatus"),
+      "Deprecated: state of an in-place resize, now in conditions PodResizePending and " +
+        "PodResizeInProgress.",
+    ),
+    resourceClaimStatuses: value(
+      15,
+      list(podResourceClaimStatus),
+      "ResourceClaims created from templates for entries of spec.resourceClaims.",
+      {
+        listType: "map",
+        listMapKeys: ["name"],
+        patchStrategy: ["merge", "retainKeys"],
+        patchMergeKey: "name",
+      },
+    ),
+    extendedResourceClaimStatus: pointer(
+      18,
+      podExtendedResourceClaimStatus,
+      "ResourceClaim created for extended resources. Alpha: requires the feature gate " +
+        "DRAExtendedResource.",
+      { gate: "DRAExtendedResource" },
+    ),
+  },
+);

@@ -6,11 +6,19 @@ import { objectReference } from "../shared/references.ts";
 
 const v1 = structs("api/core/v1");
 
-export const podStatusResult = v1("PodStatusResult", "The status of a pod as a node tells it.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  status: value(2, podStatus, "What has become of the pod."),
-});
+export const podStatusResult = v1(
+  "PodStatusResult",
+  "PodStatusResult carries the status of a pod as reported by a node.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    status: value(2, podStatus, "State of the pod."),
+  },
+);
 
-export const serializedReference = v1("SerializedReference", "A reference kept in an annotation.", {
-  reference: value(1, objectReference, "The object."),
-});
+export const serializedReference = v1(
+  "SerializedReference",
+  "SerializedReference wraps the reference to an object for storage in an annotation.",
+  {
+    reference: value(1, objectReference, "Object that is referred to."),
+  },
+);

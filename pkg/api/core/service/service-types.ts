@@ -18,132 +18,250 @@ const v1 = structs("api/core/v1");
 
 const protocol = named("v1.Protocol", "TCP", "UDP", "SCTP");
 
-export const servicePort = v1("ServicePort", "A port that the service offers.", {
-  name: value(1, string, "Name of the port; may be empty if there is but one."),
-  protocol: value(2, protocol, "TCP, UDP or SCTP; TCP unless set.", { default: "TCP" }),
-  appProtocol: pointer(6, string, "Protocol on top, as in `http` or `example.com/own`."),
-  port: required(3, int32, "Number under which clients reach it."),
-  targetPort: value(4, intOrString, "Port of the pods, by number or name; `port` unless set."),
-  nodePort: value(5, int32, "Port on every node, for NodePort and LoadBalancer; allocated."),
-});
-
-const clientIPConfig = v1("ClientIPConfig", "How clients are recognised by their address.", {
-  timeoutSeconds: pointer(1, int32, "Seconds that a client sticks to its pod, at most a day."),
-});
-
-const sessionAffinityConfig = v1("SessionAffinityConfig", "Details of session affinity.", {
-  clientIP: pointer(1, clientIPConfig, "For the affinity ClientIP."),
-});
-
-const serviceSpec = v1("ServiceSpec", "How the service is reached, and what is behind it.", {
-  ports: value(1, list(servicePort), "The ports that the service offers.", {
-    listType: "map",
-    listMapKeys: ["port", "protocol"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "port",
+export const servicePort = v1("ServicePort", "Port that a Service exposes.", {
+  name: value(
+    1,
+    string,
+    "Name of the port, a DNS label that is unique within the Service. Required when there " +
+      "is more than one. Also used in EndpointSlices.",
+  ),
+  protocol: value(2, protocol, "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.", {
+    default: "TCP",
   }),
+  appProtocol: pointer(
+    6,
+    string,
+    "Application protocol hint: an IANA service name such as `http`, or a domain-prefixed " +
+      "name such as `example.com/own`.",
+  ),
+  port: required(3, int32, "Port number under which clients reach the Service, 1 to 65535."),
+  targetPort: value(
+    4,
+    intOrString,
+    "Port number or port name on the pods. A name may resolve to different numbers per " +
+      "pod. Ignored for headless Services. Defaults to port.",
+  ),
+  nodePort: value(
+    5,
+    int32,
+    "Port on every node, for types NodePort and LoadBalancer. Allocated from the node port " +
+      "range unless given; rejected if in use.",
+  ),
+});
+
+const clientIPConfig = v1("ClientIPConfig", "Session affinity by client IP address.", {
+  timeoutSeconds: pointer(
+    1,
+    int32,
+    "Seconds for which a client is sent to the same pod: 1 to 86400. Defaults to 10800 (3 hours).",
+  ),
+});
+
+const sessionAffinityConfig = v1("SessionAffinityConfig", "Settings of session affinity.", {
+  clientIP: pointer(1, clientIPConfig, "Settings for sessionAffinity ClientIP."),
+});
+
+const serviceSpec = v1("ServiceSpec", "Desired state of a Service.", {
+  ports: value(
+    1,
+    list(servicePort),
+    "Ports that the Service exposes. Required, except for headless and ExternalName Services.",
+    {
+      listType: "map",
+      listMapKeys: ["port", "protocol"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "port",
+    },
+  ),
   selector: value(
     2,
     map(string),
-    "Labels of the pods behind the service; empty means that somebody else keeps its endpoints.",
+    "Labels of the pods that receive the traffic. When empty, another controller manages " +
+      "the endpoints. Ignored for type ExternalName.",
     { mapType: "atomic" },
   ),
   clusterIP: value(
     3,
     string,
-    "Address within the cluster, allocated unless given; None makes a headless service; fixed.",
+    "Virtual IP address of the Service. Allocated unless given; None makes the Service " +
+      "headless. Ignored for ExternalName. Immutable, except on a change from or to " +
+      "ExternalName.",
   ),
-  clusterIPs: value(18, list(string), "All such addresses, at most one of each family.", {
-    listType: "atomic",
-  }),
+  clusterIPs: value(
+    18,
+    list(string),
+    "Cluster IPs, at most one per IP family. The first equals clusterIP and is immutable; " +
+      "the second can be added or removed with ipFamilyPolicy.",
+    {
+      listType: "atomic",
+    },
+  ),
   type: value(
     4,
     named("v1.ServiceType", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
-    "Who can reach it: ClusterIP (the default), NodePort, LoadBalancer; or ExternalName, an alias.",
+    "How the Service is exposed. One of ClusterIP (inside the cluster), NodePort (also on " +
+      "a port of every node), LoadBalancer (also through an external load balancer), " +
+      "ExternalName (DNS alias for externalName). Defaults to ClusterIP.",
   ),
-  externalIPs: value(5, list(string), "Addresses of nodes, routed there by somebody else.", {
-    listType: "atomic",
-  }),
+  externalIPs: value(
+    5,
+    list(string),
+    "Additional IP addresses for which nodes accept traffic of this Service. Routing to " +
+      "the nodes is up to the administrator.",
+    {
+      listType: "atomic",
+    },
+  ),
   sessionAffinity: value(
     7,
     named("v1.ServiceAffinity", "ClientIP", "None"),
-    "Whether a client always gets the same pod: ClientIP, or None, which is the default.",
+    "Whether connections of a client go to the same pod: one of ClientIP, None. Defaults to None.",
   ),
-  loadBalancerIP: value(8, string, "Address wished for; deprecated, since few providers heed it."),
-  loadBalancerSourceRanges: value(9, list(string), "Networks that may use the load balancer.", {
-    listType: "atomic",
-  }),
-  externalName: value(10, string, "DNS name that an ExternalName service stands for."),
+  loadBalancerIP: value(
+    8,
+    string,
+    "Deprecated: requested IP address of the load balancer. Its meaning depends on the provider.",
+  ),
+  loadBalancerSourceRanges: value(
+    9,
+    list(string),
+    "IP ranges, in CIDR notation, from which the load balancer accepts traffic, if the " +
+      "provider supports it. Only for type LoadBalancer.",
+    {
+      listType: "atomic",
+    },
+  ),
+  externalName: value(
+    10,
+    string,
+    "DNS name that the cluster DNS returns as CNAME. Required for type ExternalName.",
+  ),
   externalTrafficPolicy: value(
     11,
     named("v1.ServiceExternalTrafficPolicy", "Cluster", "Local"),
-    "Where traffic from outside may go: Cluster (all pods) or Local (pods of the same node).",
+    "How traffic from outside is routed to pods. One of Cluster (to any endpoint; the " +
+      "source IP may be lost), Local (only to endpoints on the receiving node; keeps the " +
+      "source IP, drops traffic where there is none). Only for NodePort, LoadBalancer and " +
+      "externalIPs. Defaults to Cluster.",
   ),
   healthCheckNodePort: value(
     12,
     int32,
-    "Port on which load balancers ask a node for local pods; allocated for Local, then fixed.",
+    "Port on which each node tells the load balancer whether it has local endpoints. Only " +
+      "for type LoadBalancer with externalTrafficPolicy Local. Allocated unless given. " +
+      "Immutable.",
   ),
-  publishNotReadyAddresses: value(13, bool, "Whether pods that are not ready count as ready."),
-  sessionAffinityConfig: pointer(14, sessionAffinityConfig, "Details of session affinity."),
+  publishNotReadyAddresses: value(
+    13,
+    bool,
+    "Whether endpoints are published before their pods are ready. Meant for peer discovery " +
+      "of StatefulSets through headless Services. Defaults to false.",
+  ),
+  sessionAffinityConfig: pointer(
+    14,
+    sessionAffinityConfig,
+    "Settings of session affinity. Required details are filled in for ClientIP.",
+  ),
   ipFamilies: value(
     19,
     list(named("v1.IPFamily", "IPv4", "IPv6")),
-    "Families of the addresses, the first of which is fixed: IPv4, IPv6.",
+    "IP families of the Service: IPv4, IPv6. Filled in according to ipFamilyPolicy. The " +
+      "first is immutable, except on a change from or to ExternalName.",
     { listType: "atomic" },
   ),
   ipFamilyPolicy: pointer(
     17,
     named("v1.IPFamilyPolicy", "SingleStack", "PreferDualStack", "RequireDualStack"),
-    "How many families: SingleStack, PreferDualStack or RequireDualStack.",
+    "Number of IP families. One of SingleStack, PreferDualStack (two if the cluster has " +
+      "two), RequireDualStack (two, or creation fails). Defaults to SingleStack.",
   ),
   allocateLoadBalancerNodePorts: pointer(
     20,
     bool,
-    "Whether a LoadBalancer gets node ports, too; true unless set.",
+    "Whether node ports are allocated for type LoadBalancer. Ports given explicitly are " +
+      "honored regardless. Defaults to true.",
   ),
   loadBalancerClass: pointer(
     21,
     string,
-    "Who provides the load balancer, as in `example.com/internal`; fixed.",
+    "Load balancer implementation, as a label-style identifier such as " +
+      "`example.com/internal`. Only for type LoadBalancer; by default that of the cloud " +
+      "provider. Immutable.",
   ),
   internalTrafficPolicy: pointer(
     22,
     named("v1.ServiceInternalTrafficPolicy", "Cluster", "Local"),
-    "Where traffic from within may go: Cluster (all pods) or Local (pods of the same node).",
+    "How traffic to the cluster IP is routed to pods. One of Cluster (to any endpoint), " +
+      "Local (only to endpoints on the client's node; dropped if there is none). Defaults to " +
+      "Cluster.",
   ),
   trafficDistribution: pointer(
     23,
     string,
-    "Which pods are preferred: PreferClose, PreferSameZone or PreferSameNode.",
+    "Preferred endpoints, a hint and not a guarantee: PreferClose (same zone), " +
+      "PreferSameZone, PreferSameNode. The last two are beta: feature gate " +
+      "PreferSameTrafficDistribution.",
     { gate: "ServiceTrafficDistribution" },
   ),
 });
 
-const portStatus = v1("PortStatus", "What became of a port of a load balancer.", {
-  port: required(1, int32, "Number of the port."),
-  protocol: required(2, protocol, "Its protocol."),
-  error: pointer(3, string, "What went wrong, as one word in camel case; may have a domain."),
-});
-
-const loadBalancerIngress = v1("LoadBalancerIngress", "A way into a load balancer.", {
-  ip: value(1, string, "Its address."),
-  hostname: value(2, string, "Its name."),
-  ipMode: pointer(
+const portStatus = v1("PortStatus", "State of one port of a load balancer.", {
+  port: required(1, int32, "Port number of the load balancer."),
+  protocol: required(2, protocol, "Transport protocol of the port: one of TCP, UDP, SCTP."),
+  error: pointer(
     3,
-    named("v1.LoadBalancerIPMode", "VIP", "Proxy"),
-    "Whether packets arrive addressed to it (VIP) or to a node (Proxy).",
+    string,
+    "CamelCase reason why the port does not work, prefixed with a domain when specific to " +
+      "a cloud provider. Absent when the port works.",
   ),
-  ports: value(4, list(portStatus), "What became of its ports.", { listType: "atomic" }),
 });
 
-const loadBalancerStatus = v1("LoadBalancerStatus", "State of a load balancer.", {
-  ingress: value(1, list(loadBalancerIngress), "The ways in.", { listType: "atomic" }),
-});
+const loadBalancerIngress = v1(
+  "LoadBalancerIngress",
+  "One address under which the load balancer accepts traffic.",
+  {
+    ip: value(
+      1,
+      string,
+      "IP address of the load balancer, set by providers that assign addresses.",
+    ),
+    hostname: value(
+      2,
+      string,
+      "DNS name of the load balancer, set by providers that assign names.",
+    ),
+    ipMode: pointer(
+      3,
+      named("v1.LoadBalancerIPMode", "VIP", "Proxy"),
+      "How packets arrive: one of VIP (addressed to the load balancer), Proxy (addressed to " +
+        "a node or pod). Only with ip. Defaults to VIP.",
+    ),
+    ports: value(4, list(portStatus), "State of the ports that the load balancer exposes.", {
+      listType: "atomic",
+    }),
+  },
+);
 
-const serviceStatus = v1("ServiceStatus", "State of a service.", {
-  loadBalancer: value(1, loadBalancerStatus, "State of its load balancer."),
-  conditions: value(2, list(condition), "What is known of the service.", {
+const loadBalancerStatus = v1(
+  "LoadBalancerStatus",
+  "State of the load balancer in front of a Service.",
+  {
+    ingress: value(
+      1,
+      list(loadBalancerIngress),
+      "Addresses under which the load balancer can be reached.",
+      { listType: "atomic" },
+    ),
+  },
+);
+
+const serviceStatus = v1("ServiceStatus", "Observed state of a Service.", {
+  loadBalancer: value(
+    1,
+    loadBalancerStatus,
+    "Load balancer of the Service, for type LoadBalancer.",
+  ),
+  conditions: value(2, list(condition), "Latest observations, one entry per condition type.", {
     listType: "map",
     listMapKeys: ["type"],
     patchStrategy: ["merge"],
@@ -151,11 +269,15 @@ const serviceStatus = v1("ServiceStatus", "State of a service.", {
   }),
 });
 
-export const serviceV1 = v1("Service", "A name and address for a set of pods.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, serviceSpec, "How the service is reached, and what is behind it."),
-  status: value(3, serviceStatus, "State of the service."),
-});
+export const serviceV1 = v1(
+  "Service",
+  "Service gives a set of pods a stable name and address, and balances traffic between them.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata. The name is a DNS label."),
+    spec: value(2, serviceSpec, "Ports, selector and type of exposure."),
+    status: value(3, serviceStatus, "Addresses of the load balancer. Read-only for clients."),
+  },
+);
 
 export type Service = Infer<typeof serviceV1>;
 export type ServicePort = Infer<typeof servicePort>;

@@ -5,53 +5,73 @@ const v1 = structs("api/core/v1");
 
 export const objectReference = v1(
   "ObjectReference",
-  "Points to an object, or to a part of one.",
+  "Reference to an object, or to a part of it. In new APIs a more specific type is preferred.",
   {
-    kind: value(1, string, "Kind of the object."),
-    namespace: value(2, string, "Its namespace."),
-    name: value(3, string, "Its name."),
-    uid: value(4, string, "Its UID."),
-    apiVersion: value(5, string, "Its group and version."),
-    resourceVersion: value(6, string, "The version of it that is meant."),
-    fieldPath: value(7, string, "The part of it that is meant, as in `spec.containers{name}`."),
+    kind: value(1, string, "Kind of the object that is meant."),
+    namespace: value(2, string, "Namespace of the object. Empty for cluster-scoped objects."),
+    name: value(3, string, "Name of the referenced object."),
+    uid: value(4, string, "UID of the referenced object."),
+    apiVersion: value(5, string, "API group and version of the object, apps/v1 for example."),
+    resourceVersion: value(6, string, "Resource version of the object that is meant, if any."),
+    fieldPath: value(
+      7,
+      string,
+      "Part of the object that is meant, `spec.containers{name}` for example.",
+    ),
   },
   { atomic: true },
 );
 
 export const localObjectReference = v1(
   "LocalObjectReference",
-  "Points to an object in the same namespace.",
+  "Reference to an object in the same namespace.",
   {
-    name: value(1, string, "Name of the object.", { default: "" }),
+    name: value(
+      1,
+      string,
+      'Name of the referenced object. Defaults to "", which older clients may leave in ' +
+        "place; it is almost never correct.",
+      { default: "" },
+    ),
   },
   { atomic: true },
 );
 
 export const typedLocalObjectReference = v1(
   "TypedLocalObjectReference",
-  "Points to an object of any kind in the same namespace.",
+  "Reference to an object of any kind in the same namespace.",
   {
-    apiGroup: nullablePointer(1, string, "Group of the object; absent means core."),
-    kind: required(2, string, "Kind of the object."),
-    name: required(3, string, "Name of the object."),
+    apiGroup: nullablePointer(1, string, "API group of the object. Absent for the core group."),
+    kind: required(2, string, "Kind of the object in that group."),
+    name: required(3, string, "Name of the referenced object."),
   },
   { atomic: true },
 );
 
-export const typedObjectReference = v1("TypedObjectReference", "Points to an object of any kind.", {
-  apiGroup: nullablePointer(1, string, "Group of the object; absent means core."),
-  kind: required(2, string, "Kind of the object."),
-  name: required(3, string, "Name of the object."),
-  namespace: pointer(4, string, "Namespace of the object; absent means the same.", {
-    gate: "CrossNamespaceVolumeDataSource",
-  }),
-});
+export const typedObjectReference = v1(
+  "TypedObjectReference",
+  "Reference to an object of any kind, possibly in another namespace.",
+  {
+    apiGroup: nullablePointer(1, string, "API group of the object. Absent for the core group."),
+    kind: required(2, string, "Kind of the object in that group."),
+    name: required(3, string, "Name of the referenced object."),
+    namespace: pointer(
+      4,
+      string,
+      "Namespace of the object; another one needs a ReferenceGrant there. Defaults to that " +
+        "of the claim. Alpha: requires the feature gate CrossNamespaceVolumeDataSource.",
+      {
+        gate: "CrossNamespaceVolumeDataSource",
+      },
+    ),
+  },
+);
 
 export const secretReference = v1(
   "SecretReference",
-  "Points to a Secret in any namespace.",
+  "Reference to a Secret in any namespace.",
   {
-    name: value(1, string, "Name of the Secret."),
+    name: value(1, string, "Name of the Secret, unique within its namespace."),
     namespace: value(2, string, "Namespace of the Secret."),
   },
   { atomic: true },

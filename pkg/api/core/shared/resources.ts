@@ -6,27 +6,37 @@ const v1 = structs("api/core/v1");
 
 const resourceClaim = v1(
   "ResourceClaim",
-  "Makes one of the pod's resource claims available in a container.",
+  "Entry of the pod's spec.resourceClaims that a container uses.",
   {
-    name: required(1, string, "Name of the claim in `spec.resourceClaims` of the pod."),
-    request: value(2, string, "Name of one request within the claim; empty means all of them."),
+    name: required(1, string, "Name of the entry in spec.resourceClaims of the pod."),
+    request: value(
+      2,
+      string,
+      "Name of one request within the claim. When absent, everything in the claim is available.",
+    ),
   },
 );
 
 export const resourceRequirements = v1(
   "ResourceRequirements",
-  "What is asked for, and how much may be used at most.",
+  "Compute resources that are requested, and their limits.",
   {
-    limits: value(1, map(quantity), "Largest amount of each resource."),
+    limits: value(
+      1,
+      map(quantity),
+      "Largest amount allowed, by resource. CPU is throttled; exceeding memory kills the container.",
+    ),
     requests: value(
       2,
       map(quantity),
-      "Amount of each resource that is set aside; defaults to the limit.",
+      "Amount reserved, by resource, on which scheduling is based. Must not exceed the " +
+        "limit. Defaults to the limit if there is one, otherwise to a value of the " +
+        "implementation.",
     ),
     claims: value(
       3,
       list(resourceClaim),
-      "Resource claims that are used, for dynamically allocated devices.",
+      "ResourceClaims of the pod that the container uses. Immutable.",
       { listType: "map", listMapKeys: ["name"] },
     ),
   },
@@ -34,22 +44,31 @@ export const resourceRequirements = v1(
 
 export const containerResizePolicy = v1(
   "ContainerResizePolicy",
-  "What happens to a container when one of its resources changes.",
+  "Behavior of a container when one of its resources is resized in place.",
   {
-    resourceName: required(1, named("v1.ResourceName"), "The resource: cpu or memory."),
+    resourceName: required(
+      1,
+      named("v1.ResourceName"),
+      "Resource that the policy applies to: cpu or memory.",
+    ),
     restartPolicy: required(
       2,
       named("v1.ResourceResizeRestartPolicy"),
-      "NotRequired or RestartContainer.",
+      "One of NotRequired (resize without restart), RestartContainer. Defaults to NotRequired.",
     ),
   },
 );
 
 export const volumeResourceRequirements = v1(
   "VolumeResourceRequirements",
-  "Storage that is asked for.",
+  "Storage that a claim requests.",
   {
-    limits: value(1, map(quantity), "Largest amount of each resource."),
-    requests: value(2, map(quantity), "Least amount of each resource."),
+    limits: value(1, map(quantity), "Largest amount of storage that is acceptable."),
+    requests: value(
+      2,
+      map(quantity),
+      "Smallest amount of storage that is acceptable: `storage`, in bytes. May be increased " +
+        "later if the class allows expansion, but not below status.capacity.",
+    ),
   },
 );

@@ -8,10 +8,10 @@ const v1 = structs("api/core/v1");
 
 const topologySelectorLabelRequirement = v1(
   "TopologySelectorLabelRequirement",
-  "A label with its possible values.",
+  "Condition on one topology label.",
   {
-    key: required(1, string, "Key of the label."),
-    values: required(2, list(string), "Values, one of which the label must have.", {
+    key: required(1, string, "Key of the node label."),
+    values: required(2, list(string), "Allowed values, of which the label must have one.", {
       listType: "atomic",
     }),
   },
@@ -19,12 +19,12 @@ const topologySelectorLabelRequirement = v1(
 
 export const topologySelectorTerm = v1(
   "TopologySelectorTerm",
-  "Places, described by labels; all requirements must hold.",
+  "Topology domains, described by labels.",
   {
     matchLabelExpressions: value(
       1,
       list(topologySelectorLabelRequirement),
-      "Requirements by label.",
+      "Conditions by label, all of which must hold.",
       { listType: "atomic" },
     ),
   },

@@ -38,76 +38,156 @@ export const signals = [...plainSignals.split(" "), ...realTimeSignals].map((nam
 
 export const signal = named("v1.Signal", ...signals);
 
-const execAction = v1("ExecAction", "Runs a command in the container.", {
-  command: value(1, list(string), "The command with its arguments; no shell is involved.", {
-    listType: "atomic",
-  }),
+const execAction = v1("ExecAction", "Command to run inside a container.", {
+  command: value(
+    1,
+    list(string),
+    "Command and its arguments, not run in a shell. Exit code 0 means success.",
+    {
+      listType: "atomic",
+    },
+  ),
 });
 
-const httpHeader = v1("HTTPHeader", "A header of a request.", {
-  name: required(1, string, "Name of the header."),
-  value: required(2, string, "Value of the header."),
+const httpHeader = v1("HTTPHeader", "Header of an HTTP request.", {
+  name: required(1, string, "Name of the header field."),
+  value: required(2, string, "Value of the header field."),
 });
 
-const httpGetAction = v1("HTTPGetAction", "Sends an HTTP GET.", {
-  path: value(1, string, "Path of the request; `/` by default."),
-  port: required(2, intOrString, "Number or name of the port."),
-  host: value(3, string, "Host to connect to; the pod's IP by default."),
-  scheme: value(4, named("v1.URIScheme", "HTTP", "HTTPS"), "HTTP, which is the default, or HTTPS."),
-  httpHeaders: value(5, list(httpHeader), "Headers of the request.", { listType: "atomic" }),
+const httpGetAction = v1(
+  "HTTPGetAction",
+  "HTTP GET request to a container. Status codes 200 to 399 mean success.",
+  {
+    path: value(1, string, "Path to request, with query. Defaults to /."),
+    port: required(2, intOrString, "Port number, or name of a container port."),
+    host: value(
+      3,
+      string,
+      "Host name to connect to; set a Host header instead where possible. Defaults to the IP " +
+        "address of the pod.",
+    ),
+    scheme: value(
+      4,
+      named("v1.URIScheme", "HTTP", "HTTPS"),
+      "Scheme of the request: one of HTTP, HTTPS (the certificate is not verified). Defaults " +
+        "to HTTP.",
+    ),
+    httpHeaders: value(
+      5,
+      list(httpHeader),
+      "Additional headers of the request. Repeated headers are allowed.",
+      { listType: "atomic" },
+    ),
+  },
+);
+
+const tcpSocketAction = v1(
+  "TCPSocketAction",
+  "TCP connection to a container. Success means that it can be opened.",
+  {
+    port: required(1, intOrString, "Port number, or name of a container port."),
+    host: value(2, string, "Host name to connect to. Defaults to the IP address of the pod."),
+  },
+);
+
+const grpcAction = v1("GRPCAction", "Call of the gRPC health checking service of a container.", {
+  port: required(1, int32, "Port number of the gRPC service, 1 to 65535."),
+  service: nullablePointer(
+    2,
+    string,
+    'Service name to put into the health check request. Defaults to "", which asks for the ' +
+      "server as a whole.",
+    { default: "" },
+  ),
 });
 
-const tcpSocketAction = v1("TCPSocketAction", "Opens a TCP connection.", {
-  port: required(1, intOrString, "Number or name of the port."),
-  host: value(2, string, "Host to connect to; the pod's IP by default."),
+const probeHandler = v1("ProbeHandler", "Check to perform. Exactly one field must be set.", {
+  exec: pointer(1, execAction, "Runs a command inside the container."),
+  httpGet: pointer(2, httpGetAction, "Sends an HTTP GET request to the container."),
+  tcpSocket: pointer(3, tcpSocketAction, "Opens a TCP connection to the container."),
+  grpc: pointer(4, grpcAction, "Calls the standard health service of the container."),
 });
 
-const grpcAction = v1("GRPCAction", "Calls the gRPC health service.", {
-  port: required(1, int32, "Number of the port."),
-  service: nullablePointer(2, string, "Name of the service in the request.", { default: "" }),
-});
-
-const probeHandler = v1("ProbeHandler", "How to check; exactly one field is set.", {
-  exec: pointer(1, execAction, "Run a command; exit status 0 is healthy."),
-  httpGet: pointer(2, httpGetAction, "Send an HTTP GET; 200 to 399 is healthy."),
-  tcpSocket: pointer(3, tcpSocketAction, "Open a TCP connection."),
-  grpc: pointer(4, grpcAction, "Call the gRPC health service."),
-});
-
-export const probe = v1("Probe", "A repeated check of a container.", {
-  handler: inline(1, probeHandler, "How to check."),
-  initialDelaySeconds: value(2, int32, "Seconds after the start before the first check."),
-  timeoutSeconds: value(3, int32, "Seconds after which a check has failed; 1 by default."),
-  periodSeconds: value(4, int32, "Seconds from check to check; 10 by default."),
-  successThreshold: value(5, int32, "Successes in a row that make it healthy again; 1 by default."),
-  failureThreshold: value(6, int32, "Failures in a row that make it unhealthy; 3 by default."),
+export const probe = v1("Probe", "Periodic health check of a container by the kubelet.", {
+  handler: inline(1, probeHandler, "Check that the probe performs."),
+  initialDelaySeconds: value(
+    2,
+    int32,
+    "Seconds after the start of the container before the first check. Defaults to 0.",
+  ),
+  timeoutSeconds: value(
+    3,
+    int32,
+    "Seconds after which a check counts as failed. Minimum 1. Defaults to 1.",
+  ),
+  periodSeconds: value(4, int32, "Seconds between checks. Minimum 1. Defaults to 10."),
+  successThreshold: value(
+    5,
+    int32,
+    "Consecutive successes required after a failure. Must be 1 for liveness and startup " +
+      "probes. Defaults to 1.",
+  ),
+  failureThreshold: value(
+    6,
+    int32,
+    "Consecutive failures required after a success. Minimum 1. Defaults to 3.",
+  ),
   terminationGracePeriodSeconds: pointer(
     7,
     int64,
-    "Seconds to end in after a failure; the pod's when absent.",
+    "Seconds that the container gets to terminate after a failed check. Minimum 1. Not " +
+      "allowed for readiness probes. Defaults to that of the pod.",
   ),
 });
 
-const sleepAction = v1("SleepAction", "Waits.", {
-  seconds: required(1, int64, "Seconds to wait."),
-});
-
-const lifecycleHandler = v1("LifecycleHandler", "What to do; exactly one field is set.", {
-  exec: pointer(1, execAction, "Run a command."),
-  httpGet: pointer(2, httpGetAction, "Send an HTTP GET."),
-  tcpSocket: pointer(3, tcpSocketAction, "Kept for old objects; does nothing."),
-  sleep: pointer(4, sleepAction, "Wait."),
-});
-
-export const lifecycle = v1("Lifecycle", "What happens at the start and end of a container.", {
-  postStart: pointer(
+const sleepAction = v1("SleepAction", "Pause in the lifecycle of a container.", {
+  seconds: required(
     1,
-    lifecycleHandler,
-    "Done right after the start; failure ends the container.",
+    int64,
+    "Length of the pause, in seconds. Must not exceed the termination grace period.",
   ),
-  preStop: pointer(2, lifecycleHandler, "Done before the container is ended by the system."),
-  stopSignal: pointer(3, signal, "Signal that ends the container; the image's when absent."),
 });
+
+const lifecycleHandler = v1(
+  "LifecycleHandler",
+  "Action to run at a point in the lifecycle of a container. Exactly one field must be set.",
+  {
+    exec: pointer(1, execAction, "Runs a command inside the container."),
+    httpGet: pointer(2, httpGetAction, "Sends an HTTP GET request to the container."),
+    tcpSocket: pointer(
+      3,
+      tcpSocketAction,
+      "Deprecated and not supported as a handler. Kept for compatibility.",
+    ),
+    sleep: pointer(4, sleepAction, "Pauses for a number of seconds."),
+  },
+);
+
+export const lifecycle = v1(
+  "Lifecycle",
+  "Actions of the kubelet around the start and the termination of a container.",
+  {
+    postStart: pointer(
+      1,
+      lifecycleHandler,
+      "Runs right after the container was created. If it fails, the container is terminated " +
+        "and restarted according to its policy.",
+    ),
+    preStop: pointer(
+      2,
+      lifecycleHandler,
+      "Runs before the container is terminated by request, probe failure or preemption; not " +
+        "when it exits by itself. Counts against the grace period.",
+    ),
+    stopSignal: pointer(
+      3,
+      signal,
+      "Signal that terminates the container, SIGTERM for example. Requires spec.os. Defaults " +
+        "to that of the image or runtime. Alpha: requires the feature gate " +
+        "ContainerStopSignals.",
+    ),
+  },
+);
 
 export type HttpGetAction = Infer<typeof httpGetAction>;
 export type Probe = Infer<typeof probe>;

@@ -5,25 +5,33 @@ import { invalidEach, unsupported } from "../../../strategy.ts";
 
 const v1 = structs("api/core/v1");
 
-export const toleration = v1("Toleration", "Lets a pod onto nodes with matching taints.", {
-  key: value(1, string, "Key of the taint; empty matches every key."),
-  operator: value(
-    2,
-    named("v1.TolerationOperator", "Exists", "Equal"),
-    "How the value is compared: Equal, which is the default, or Exists.",
-  ),
-  value: value(3, string, "Value of the taint, for Equal."),
-  effect: value(
-    4,
-    named("v1.TaintEffect", "NoSchedule", "PreferNoSchedule", "NoExecute"),
-    "Effect of the taint; empty matches every effect.",
-  ),
-  tolerationSeconds: pointer(
-    5,
-    int64,
-    "Seconds that the pod stays once the taint appears, for NoExecute.",
-  ),
-});
+export const toleration = v1(
+  "Toleration",
+  "Tolerates the taints that match key, value and effect, so that the pod may run on " +
+    "such nodes.",
+  {
+    key: value(1, string, "Key of the taint. Empty, with operator Exists, matches every key."),
+    operator: value(
+      2,
+      named("v1.TolerationOperator", "Exists", "Equal"),
+      "Relation between key and value: one of Exists (any value), Equal. Behaves as Equal " +
+        "when absent.",
+    ),
+    value: value(3, string, "Value of the taint. Must be empty for operator Exists."),
+    effect: value(
+      4,
+      named("v1.TaintEffect", "NoSchedule", "PreferNoSchedule", "NoExecute"),
+      "Effect of the taint: one of NoSchedule, PreferNoSchedule, NoExecute. Empty matches " +
+        "every effect.",
+    ),
+    tolerationSeconds: pointer(
+      5,
+      int64,
+      "Seconds for which the pod stays after a matching taint appeared. Requires effect " +
+        "NoExecute. Unlimited when absent; 0 and negative evict at once.",
+    ),
+  },
+);
 
 export type Toleration = Infer<typeof toleration>;
 
