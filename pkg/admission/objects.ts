@@ -1,7 +1,7 @@
 import { type Catalog, forbidden, ignoreNotFound, resolve, StatusError } from "#meta";
 import {
   type AdmissionAttributes,
-  everything,
+  listAll,
   type Registry,
   type RequestContext,
   loopbackRequest,
@@ -60,8 +60,8 @@ export class ObjectReader {
     if (target === undefined) return [];
     const labelSelector = resolve(where.labelSelector ?? "", this.parts.catalog.domain);
     const found = await this.parts.registry().list(target, {
-      own: true,
-      ...everything,
+      ownWrites: true,
+      ...listAll,
       labelSelector,
     });
     const objects: unknown[] = [];

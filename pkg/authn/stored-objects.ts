@@ -1,5 +1,5 @@
 import { type Catalog, StatusError } from "#meta";
-import { jsonBody, plainWrite, type Registry, loopbackRequest } from "#registry";
+import { jsonBody, defaultWriteOptions, type Registry, loopbackRequest } from "#registry";
 
 export interface ObjectName {
   /** In the core group. */
@@ -45,7 +45,7 @@ export function secretLabels(
     const { signal } = new AbortController();
     const target = loopbackRequest(resource, { namespace, name }, { signal });
     const body = jsonBody({ metadata: { labels: { [key]: value } } });
-    const options = { ...plainWrite, patchType: "merge", force: undefined } as const;
+    const options = { ...defaultWriteOptions, patchType: "merge", force: undefined } as const;
     registry().patch(target, body, options).catch(report);
   };
 }

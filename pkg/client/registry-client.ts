@@ -3,8 +3,8 @@ import {
   type Item,
   type ItemEvent,
   jsonBody,
-  plainDelete,
-  plainWrite,
+  defaultDeleteOptions,
+  defaultWriteOptions,
   type Registry,
   type ResourceRequest,
 } from "#registry";
@@ -109,7 +109,10 @@ export class RegistryClient implements Client {
     const at = subresource === "" ? { namespace } : { namespace, name, subresource };
     const target = this.target(resource, at, options);
     const body = jsonBody({ ...typeMeta(resource), ...object });
-    return shown(target, (await this.options.registry.create(target, body, plainWrite)).item);
+    return shown(
+      target,
+      (await this.options.registry.create(target, body, defaultWriteOptions)).item,
+    );
   }
 
   async update<T extends ApiObject>(
@@ -121,14 +124,17 @@ export class RegistryClient implements Client {
     const { subresource = "" } = options;
     const target = this.target(resource, { namespace, name, subresource }, options);
     const body = jsonBody({ ...typeMeta(resource), ...object });
-    return shown(target, (await this.options.registry.update(target, body, plainWrite)).item);
+    return shown(
+      target,
+      (await this.options.registry.update(target, body, defaultWriteOptions)).item,
+    );
   }
 
   async patch<T extends ApiObject>(resource: Handle<T>, at: Place, patch: Patch): Promise<T> {
     const target = this.target(resource, at, patch);
     const applied = patch.type === "apply" ? patch : { fieldManager: "", force: undefined };
     const { fieldManager, force } = applied;
-    const options = { ...plainWrite, patchType: patch.type, fieldManager, force };
+    const options = { ...defaultWriteOptions, patchType: patch.type, fieldManager, force };
     const { item } = await this.options.registry.patch(target, jsonBody(patch.body), options);
     return shown(target, item);
   }
@@ -185,7 +191,7 @@ function listOptions(options: ListOptions) {
 }
 
 function deleteOptions({ propagationPolicy, preconditions }: DeleteOptions) {
-  return { ...plainDelete, propagationPolicy, preconditions };
+  return { ...defaultDeleteOptions, propagationPolicy, preconditions };
 }
 
 /** The object in the version that was asked for. */

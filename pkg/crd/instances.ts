@@ -7,7 +7,7 @@ import {
 } from "#api";
 import { TryAgain } from "#client";
 import { type Domain, type Resource, resolve } from "#meta";
-import { everything, plainDelete, loopbackRequest } from "#registry";
+import { listAll, defaultDeleteOptions, loopbackRequest } from "#registry";
 import type { DefinitionOptions } from "./options.ts";
 import { customResources } from "./custom-kind.ts";
 import { timestamp, writeStatus } from "./status.ts";
@@ -101,12 +101,12 @@ async function deleteAll(
   const target = loopbackRequest(resource, {}, { signal });
   let continueToken = "";
   do {
-    const page = { ...everything, limit: pageSize, continueToken };
-    const deleted = await registry.deleteCollection(target, page, plainDelete);
+    const page = { ...listAll, limit: pageSize, continueToken };
+    const deleted = await registry.deleteCollection(target, page, defaultDeleteOptions);
     for await (const items of deleted.chunks) void items;
     continueToken = deleted.next?.continueToken ?? "";
   } while (continueToken !== "");
-  const left = await registry.list(target, { ...everything, limit: 1 });
+  const left = await registry.list(target, { ...listAll, limit: 1 });
   for await (const items of left.chunks) if (items.length > 0) return true;
   return false;
 }

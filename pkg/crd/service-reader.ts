@@ -1,5 +1,5 @@
 import { type Catalog, ignoreNotFound, resolve, type Resource } from "#meta";
-import { everything, type ServerAccess, loopbackRequest } from "#registry";
+import { listAll, type ServerAccess, loopbackRequest } from "#registry";
 import type { ServiceReader } from "#request";
 
 type ServiceSlices = Awaited<ReturnType<ServiceReader["slices"]>>[number][];
@@ -17,7 +17,7 @@ export function serviceReader({ registry, catalog, signal }: ServerAccess): Serv
     slices: async ({ namespace, name }) => {
       const slices = served(catalog, resolve("discovery.{api}", domain), "endpointslices");
       const labelSelector = `${resolve("{label}/service-name", domain)}=${name}`;
-      const options = { ...everything, resourceVersion, labelSelector };
+      const options = { ...listAll, resourceVersion, labelSelector };
       const list = await registry.list(loopbackRequest(slices, { namespace }, { signal }), options);
       const objects: ServiceSlices = [];
       for await (const { object } of list.items) objects.push(object);

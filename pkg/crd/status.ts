@@ -1,6 +1,6 @@
 import type { CustomResourceDefinition } from "#api";
 import type { Resource } from "#meta";
-import { plainWrite, loopbackRequest } from "#registry";
+import { defaultWriteOptions, loopbackRequest } from "#registry";
 import { toJson } from "#schema";
 import type { DefinitionOptions } from "./options.ts";
 
@@ -24,7 +24,7 @@ export async function writeStatus(
   const { item } = await registry.update(
     loopbackRequest(resource, { name, subresource: "status" }, { signal }),
     { bytes: Buffer.from(body), format: "json" },
-    plainWrite,
+    defaultWriteOptions,
   );
   return item.object;
 }

@@ -118,20 +118,20 @@ export interface Body {
   readonly format: BodyFormat;
 }
 
-export interface GetOptions extends Own {
+export interface GetOptions extends ReadConsistency {
   /** As sent; "" = consistent. */
   readonly resourceVersion: string;
 }
 
-interface Own {
+interface ReadConsistency {
   /**
    * Without a version: not older than what this process has written, which needs no question to
    * the store. For the server itself; what others wrote may not be seen for an instant.
    */
-  readonly own?: boolean;
+  readonly ownWrites?: boolean;
 }
 
-export interface ListOptions extends Own {
+export interface ListOptions extends ReadConsistency {
   readonly labelSelector: string;
   readonly fieldSelector: string;
   readonly resourceVersion: string;

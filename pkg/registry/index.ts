@@ -9,10 +9,10 @@ export {
   apiserver,
   apiserverAgent,
   bodyOf,
-  everything,
+  listAll,
   jsonBody,
-  plainDelete,
-  plainWrite,
+  defaultDeleteOptions,
+  defaultWriteOptions,
   type ServerAccess,
   loopbackRequest,
 } from "./loopback-requests.ts";

@@ -34,7 +34,7 @@ export const apiserver: User = {
 /** The first part of the user agent that managed fields are named after. */
 export const apiserverAgent = "kube-apiserver";
 
-interface Place {
+interface ObjectPath {
   readonly namespace?: string;
   readonly name?: string;
   readonly subresource?: string;
@@ -43,7 +43,7 @@ interface Place {
 /** A request of the API server itself about `resource`. */
 export function loopbackRequest(
   resource: Resource,
-  { namespace = "", name = "", subresource = "" }: Place,
+  { namespace = "", name = "", subresource = "" }: ObjectPath,
   context: RequestContext,
 ): ResourceRequest {
   const asking = { user: apiserver, context, userAgent: apiserverAgent };
@@ -59,7 +59,7 @@ export function jsonBody(value: unknown): Body {
   return { bytes: Buffer.from(JSON.stringify(value)), format: "json" };
 }
 
-export const everything: ListOptions = {
+export const listAll: ListOptions = {
   labelSelector: "",
   fieldSelector: "",
   resourceVersion: "",
@@ -68,13 +68,13 @@ export const everything: ListOptions = {
   continueToken: "",
 };
 
-export const plainWrite: WriteOptions = {
+export const defaultWriteOptions: WriteOptions = {
   dryRun: false,
   fieldManager: "",
   fieldValidation: "Ignore",
 };
 
-export const plainDelete: DeleteOptions = {
+export const defaultDeleteOptions: DeleteOptions = {
   dryRun: false,
   gracePeriodSeconds: undefined,
   propagationPolicy: undefined,

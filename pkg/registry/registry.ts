@@ -6,7 +6,7 @@ import { repairOf } from "./allocation/repair.ts";
 import { familiesOf, ServiceAllocator } from "./allocation/service-allocator.ts";
 import { connect } from "./connect/index.ts";
 import type { Registry, ResourceRequest, Allocator } from "./contract.ts";
-import { removeCollection } from "./delete/delete-collection.ts";
+import { deleteCollection } from "./delete/delete-collection.ts";
 import type { RegistryContext, RegistryOptions } from "./context.ts";
 import { ConvertedEntries } from "./codec/converted-entries.ts";
 import { convertedStore } from "./codec/converted-store.ts";
@@ -15,13 +15,13 @@ import { identitiesOf } from "./write/identities.ts";
 import { writeMutex } from "./write/write-conflict.ts";
 import { namespaceLifecycle } from "./admission/namespace-lifecycle.ts";
 import { list } from "./read/list.ts";
-import { timestampsOf } from "./write/metadata.ts";
+import { secondTimestamps } from "./write/metadata.ts";
 import { NamespaceCache, type NamespaceState } from "./admission/namespace-cache.ts";
 import { create, patch, update } from "./write/pipeline.ts";
 import { get } from "./read/get.ts";
-import { remove } from "./delete/delete.ts";
+import { deleteObject } from "./delete/delete.ts";
 import { collectionPrefix, StoredItem } from "./codec/stored.ts";
-import { asking, refuseWatch, specialVerbs } from "./subresources/index.ts";
+import { virtualCreate, refuseWatch, specialVerbs } from "./subresources/index.ts";
 import { watch, watchBatches } from "./watch/watch.ts";
 
 /**
@@ -29,9 +29,8 @@ import { watch, watchBatches } from "./watch/watch.ts";
  * StatusError.
  */
 export function createRegistry(options: RegistryOptions): Registry {
-  const common = environmentOf(options);
-  const of = (request: Pick<ResourceRequest, "resource">) =>
-    environmentFor(common)(request.resource);
+  const common = createContext(options);
+  const of = (request: Pick<ResourceRequest, "resource">) => contextFor(common)(request.resource);
   const verbs = (request: ResourceRequest) => verbsOf(common, request);
   const repair = repairOf(common);
   const batches: Registry["watchBatches"] = (request, watchOptions) => {
@@ -40,9 +39,9 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
   return {
     get: (request, getOptions) =>
-      guarded(() => verbs(request).get(of(request), request, getOptions)),
+      withStatusErrors(() => verbs(request).get(of(request), request, getOptions)),
     list: (request, listOptions) =>
-      guarded(() => verbs(request).list(of(request), request, listOptions)),
+      withStatusErrors(() => verbs(request).list(of(request), request, listOptions)),
     isKnownEmpty: (request) =>
       of(request)
         .store.collection(request.resource.keyPrefix)
@@ -50,24 +49,31 @@ export function createRegistry(options: RegistryOptions): Registry {
     watch: (request, watchOptions) => watch(batches(request, watchOptions)),
     watchBatches: batches,
     create: (request, body, writeOptions) =>
-      guarded(() => verbs(request).create(of(request), request, { body, options: writeOptions })),
+      withStatusErrors(() =>
+        verbs(request).create(of(request), request, { body, options: writeOptions }),
+      ),
     update: (request, body, writeOptions) =>
-      guarded(() => verbs(request).update(of(request), request, { body, options: writeOptions })),
+      withStatusErrors(() =>
+        verbs(request).update(of(request), request, { body, options: writeOptions }),
+      ),
     patch: (request, body, patchOptions) =>
-      guarded(() => verbs(request).patch(of(request), request, { body, options: patchOptions })),
-    delete: (request, deleteOptions) => guarded(() => remove(of(request), request, deleteOptions)),
+      withStatusErrors(() =>
+        verbs(request).patch(of(request), request, { body, options: patchOptions }),
+      ),
+    delete: (request, deleteOptions) =>
+      withStatusErrors(() => deleteObject(of(request), request, deleteOptions)),
     deleteCollection: (request, listOptions, deleteOptions) =>
-      guarded(() =>
-        removeCollection(of(request), request, { list: listOptions, options: deleteOptions }),
+      withStatusErrors(() =>
+        deleteCollection(of(request), request, { list: listOptions, options: deleteOptions }),
       ),
     connect: (request, connectRequest) =>
-      guarded(() => connect(of(request), request, connectRequest)),
-    ...(repair === undefined ? {} : { repair: () => guarded(() => repair.run()) }),
+      withStatusErrors(() => connect(of(request), request, connectRequest)),
+    ...(repair === undefined ? {} : { repair: () => withStatusErrors(() => repair.run()) }),
   };
 }
 
 /** What a webhook converts, the verbs find converted in their store. */
-const environmentFor = memoize((common: RegistryContext) =>
+const contextFor = memoize((common: RegistryContext) =>
   memoize((resource: Resource): RegistryContext => {
     const { conversion } = resource.kind.custom ?? {};
     if (conversion === undefined) return common;
@@ -83,13 +89,13 @@ function verbsOf(registry: RegistryContext, request: ResourceRequest): typeof us
   const answerer = registry.createHandlers.get(
     `${request.resource.keyPrefix}${request.subresource}`,
   );
-  if (answerer !== undefined) return { ...usualVerbs, create: asking(answerer) };
+  if (answerer !== undefined) return { ...usualVerbs, create: virtualCreate(answerer) };
   const special = specialVerbs(request);
   if (special?.create === undefined) refuseTransient(request);
   return special === undefined ? usualVerbs : { ...usualVerbs, ...special };
 }
 
-function environmentOf(options: RegistryOptions): RegistryContext {
+function createContext(options: RegistryOptions): RegistryContext {
   const { catalog, clock, random } = options;
   const { provide, mutating = [], validating = [], storageRoot = "/registry" } = options;
   const { serviceNetwork, createHandlers = new Map() } = options;
@@ -105,7 +111,7 @@ function environmentOf(options: RegistryOptions): RegistryContext {
       ...mutating,
     ],
     validating,
-    timestamp: timestampsOf(clock),
+    timestamp: secondTimestamps(clock),
     allocators,
     createHandlers,
     namespaces,
@@ -140,7 +146,7 @@ async function readNamespace(
 }
 
 /** The one place where a store's fault becomes what a client is told. */
-async function guarded<T>(work: () => Promise<T>): Promise<T> {
+async function withStatusErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (fault) {

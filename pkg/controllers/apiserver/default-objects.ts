@@ -2,9 +2,9 @@ import { deepEqual } from "#base";
 import { isConflict, isNotFound, type Resource } from "#meta";
 import {
   bodyOf,
-  everything,
-  plainDelete,
-  plainWrite,
+  listAll,
+  defaultDeleteOptions,
+  defaultWriteOptions,
   type ServerAccess,
   loopbackRequest,
 } from "#registry";
@@ -32,9 +32,9 @@ export async function ensureDefaultObjects(
   const { resource, wanted, fieldManager } = defaults;
   const present = new Map<string, any>();
   const all = loopbackRequest(resource, {}, { signal });
-  const list = await registry.list(all, everything);
+  const list = await registry.list(all, listAll);
   for await (const { object } of list.items) present.set(object.metadata.name, object);
-  const write = { ...plainWrite, fieldManager };
+  const write = { ...defaultWriteOptions, fieldManager };
   const one = async (object: any): Promise<unknown> => {
     const { name } = object.metadata;
     const found = present.get(name);
@@ -55,7 +55,7 @@ export async function ensureDefaultObjects(
   );
   const remove = ({ metadata: { name, uid } }: any) => {
     const target = loopbackRequest(resource, { name }, { signal });
-    return registry.delete(target, { ...plainDelete, preconditions: { uid } });
+    return registry.delete(target, { ...defaultDeleteOptions, preconditions: { uid } });
   };
   const work = [...wanted.map(one), ...obsolete.map(remove)];
   await Promise.all(work.map((each) => each.catch(ignoreOthers)));

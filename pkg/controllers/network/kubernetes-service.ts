@@ -5,7 +5,7 @@ import {
   firstAddress,
   type Item,
   jsonBody,
-  plainWrite,
+  defaultWriteOptions,
   type Registry,
   loopbackRequest,
   type ServiceNetwork,
@@ -51,7 +51,7 @@ async function ensureServiceCidr(options: KubernetesService): Promise<void> {
   };
   const patch = { metadata: { uid: object.metadata.uid }, status: { conditions: [ready] } };
   const target = loopbackRequest(resource, { name, subresource: "status" }, { signal });
-  const merge = { ...plainWrite, patchType: "merge", force: undefined } as const;
+  const merge = { ...defaultWriteOptions, patchType: "merge", force: undefined } as const;
   await registry.patch(target, jsonBody(patch), merge);
 }
 
@@ -93,7 +93,7 @@ async function ensure(
     }
     try {
       const target = loopbackRequest(resource, { namespace }, { signal });
-      return (await registry.create(target, body, plainWrite)).item;
+      return (await registry.create(target, body, defaultWriteOptions)).item;
     } catch (error) {
       // The address is refused when the service has it already.
       const isTaken = isConflict(error) || (error as { readonly code?: unknown }).code === 422;

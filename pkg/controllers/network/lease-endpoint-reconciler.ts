@@ -1,6 +1,6 @@
 import { type Clock, deepEqual } from "#base";
 import { type Catalog, isConflict, isNotFound, resolve, type Resource } from "#meta";
-import { bodyOf, plainWrite, type Registry, loopbackRequest } from "#registry";
+import { bodyOf, defaultWriteOptions, type Registry, loopbackRequest } from "#registry";
 import type { ObjectStore } from "#storage";
 
 /**
@@ -111,12 +111,12 @@ async function put({ registry }: EndpointReconcilerOptions, wanted: Wanted): Pro
     const { object } = await registry.get(target, { resourceVersion: "" });
     if (hasAll(object, fields) && hasAll(object.metadata.labels ?? {}, labels)) return;
     const { resourceVersion } = object.metadata;
-    await registry.update(target, body({ resourceVersion }), plainWrite);
+    await registry.update(target, body({ resourceVersion }), defaultWriteOptions);
   } catch (error) {
     if (isConflict(error)) return;
     if (!isNotFound(error)) throw error;
     const collection = loopbackRequest(resource, { namespace }, { signal });
-    await registry.create(collection, body({}), plainWrite).catch((failure: unknown) => {
+    await registry.create(collection, body({}), defaultWriteOptions).catch((failure: unknown) => {
       if (!isConflict(failure)) throw failure;
     });
   }

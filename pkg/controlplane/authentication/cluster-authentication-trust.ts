@@ -1,7 +1,7 @@
 import { type ClusterAuthenticationInfo, mergedAuthenticationInfo } from "#authn";
 import { type Clock, deepEqual } from "#base";
 import { type Catalog, ignoreNotFound, isConflict } from "#meta";
-import { bodyOf, plainWrite, type Registry, loopbackRequest } from "#registry";
+import { bodyOf, defaultWriteOptions, type Registry, loopbackRequest } from "#registry";
 import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
 
@@ -66,13 +66,17 @@ async function write(
   if (resource === undefined) return;
   const target = loopbackRequest(resource, { namespace, name }, { signal });
   const present = await registry
-    .get(target, { resourceVersion: "", own: true })
+    .get(target, { resourceVersion: "", ownWrites: true })
     .catch(ignoreNotFound);
   const data = mergedAuthenticationInfo(trust, present?.object.data ?? {}, clock.now());
   if (present === undefined) {
     const made = { metadata: { name, namespace }, data };
-    await registry.create({ ...target, name: "" }, bodyOf(resource, made), plainWrite);
+    await registry.create({ ...target, name: "" }, bodyOf(resource, made), defaultWriteOptions);
   } else if (!deepEqual(data, present.object.data)) {
-    await registry.update(target, bodyOf(resource, { ...present.object, data }), plainWrite);
+    await registry.update(
+      target,
+      bodyOf(resource, { ...present.object, data }),
+      defaultWriteOptions,
+    );
   }
 }

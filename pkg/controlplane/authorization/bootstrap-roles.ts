@@ -12,9 +12,9 @@ import {
 } from "#meta";
 import {
   bodyOf,
-  everything,
-  plainDelete,
-  plainWrite,
+  listAll,
+  defaultDeleteOptions,
+  defaultWriteOptions,
   type Registry,
   loopbackRequest,
   type ResourceRequest,
@@ -64,7 +64,7 @@ export async function recordTokenTrackingDate(
   const target = loopbackRequest(resource, { namespace }, { signal });
   const data = { since: new Date(now).toISOString().slice(0, "2006-01-02".length) };
   const body = bodyOf(resource, { metadata: { name, namespace }, data });
-  await registry.create(target, body, plainWrite).catch(ignoreConflict);
+  await registry.create(target, body, defaultWriteOptions).catch(ignoreConflict);
 }
 
 class RoleReconciler {
@@ -75,7 +75,7 @@ class RoleReconciler {
 
   async run(wanted: readonly any[]): Promise<void> {
     const present = new Map<string, any>();
-    const list = await this.options.registry.list(this.target({}), everything);
+    const list = await this.options.registry.list(this.target({}), listAll);
     for await (const { object } of list.items) present.set(keyOf(object), object);
     await Promise.all(wanted.map((object) => this.one(object, present.get(keyOf(object)))));
   }
@@ -103,7 +103,7 @@ class RoleReconciler {
 
   private async create(object: any): Promise<void> {
     const target = this.target({ namespace: object.metadata.namespace });
-    await this.options.registry.create(target, bodyOf(this.resource, object), plainWrite);
+    await this.options.registry.create(target, bodyOf(this.resource, object), defaultWriteOptions);
   }
 
   private async repair(wanted: any, present: any): Promise<void> {
@@ -116,14 +116,14 @@ class RoleReconciler {
       // A binding keeps its role for life, so it has to be made anew.
       const { uid, resourceVersion } = present.metadata;
       await registry.delete(target, {
-        ...plainDelete,
+        ...defaultDeleteOptions,
         preconditions: { uid, resourceVersion },
       });
       return this.create(wanted);
     }
     const repaired = merge(wanted, present);
     if (deepEqual(repaired, present)) return;
-    await registry.update(target, bodyOf(this.resource, repaired), plainWrite);
+    await registry.update(target, bodyOf(this.resource, repaired), defaultWriteOptions);
   }
 
   private target(place: { namespace?: string; name?: string }): ResourceRequest {

@@ -1,6 +1,6 @@
 import { bootstrapObjects } from "#api";
 import { type Catalog, ignoreConflict } from "#meta";
-import { bodyOf, plainWrite, type Registry, loopbackRequest } from "#registry";
+import { bodyOf, defaultWriteOptions, type Registry, loopbackRequest } from "#registry";
 
 /**
  * Makes the objects that every server has; another replica may be making them at the same moment.
@@ -14,6 +14,8 @@ export async function bootstrap(
     const resource = catalog.resources.find((candidate) => candidate.kind === kind);
     if (resource === undefined) continue;
     const target = loopbackRequest(resource, {}, { signal });
-    await registry.create(target, bodyOf(resource, object), plainWrite).catch(ignoreConflict);
+    await registry
+      .create(target, bodyOf(resource, object), defaultWriteOptions)
+      .catch(ignoreConflict);
   }
 }

@@ -44,7 +44,7 @@ export class NamespaceCache {
   }
 
   /** To be called when a namespace was written. */
-  forget(name: string): void {
+  invalidate(name: string): void {
     this.#forgotten += 1;
     this.#states.delete(name);
   }

@@ -21,11 +21,11 @@ export function namespaceLifecycle(
   }
   if (namespace === "" || attributes.operation === "connect") return undefined;
   const state = registry.namespaces.find(namespace);
-  if (!(state instanceof Promise)) return refuseIn(state, attributes);
-  return state.then((found) => refuseIn(found, attributes) ?? []);
+  if (!(state instanceof Promise)) return checkNamespaceState(state, attributes);
+  return state.then((found) => checkNamespaceState(found, attributes) ?? []);
 }
 
-function refuseIn(
+function checkNamespaceState(
   state: NamespaceState | undefined,
   { request, operation, object }: AdmissionAttributes,
 ): undefined {

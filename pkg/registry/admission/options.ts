@@ -1,7 +1,7 @@
 import type { DeleteOptions, PatchOptions, WriteOptions, OperationOptions } from "../contract.ts";
 
 /** A patch counts as an update, or as a creation where it creates. */
-export function writeOptionsAsked(
+export function writeOperationOptions(
   kind: "CreateOptions" | "UpdateOptions",
   { dryRun, fieldManager, fieldValidation }: WriteOptions | PatchOptions,
 ): OperationOptions {
@@ -14,7 +14,7 @@ export function writeOptionsAsked(
   };
 }
 
-export function deleteOptionsAsked(options: DeleteOptions): OperationOptions {
+export function deleteOperationOptions(options: DeleteOptions): OperationOptions {
   const { dryRun, gracePeriodSeconds, preconditions, orphanDependents } = options;
   const { propagationPolicy } = options;
   return {

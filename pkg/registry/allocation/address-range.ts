@@ -40,7 +40,7 @@ export class AddressRange {
   /** The address at `index`, from zero, in canonical form. */
   at(index: number): string {
     assert(index >= 0 && index < this.count, "an address of the range");
-    return textOf(this.base + 1n + BigInt(index), this.family);
+    return formatNumber(this.base + 1n + BigInt(index), this.family);
   }
 
   /** True for the usable addresses of the range, in any spelling. */
@@ -74,7 +74,7 @@ function numberOf(address: readonly number[]): bigint {
   return address.reduce((number, byte) => (number << 8n) | BigInt(byte), 0n);
 }
 
-function textOf(number: bigint, family: "IPv4" | "IPv6"): string {
+function formatNumber(number: bigint, family: "IPv4" | "IPv6"): string {
   const length = family === "IPv4" ? 4 : 16;
   const bytes = Array.from({ length }, (_, index) =>
     Number((number >> BigInt((length - 1 - index) * 8)) & 0xffn),

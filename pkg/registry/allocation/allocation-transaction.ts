@@ -11,7 +11,7 @@ export function allocatorOf(
 }
 
 /** Takes part in one attempt to write. */
-export class Hold {
+export class AllocationTransaction {
   #reservation: Reservation | undefined;
 
   constructor(private readonly allocator: Allocator | undefined) {}
@@ -34,18 +34,18 @@ export class Hold {
  * Does one attempt to write and settles what it took. An attempt that ends neither in an outcome
  * nor in a StatusError may have been written; what it took stays taken until the repair knows.
  */
-export function holding<T>(
+export function withAllocations<T>(
   allocator: Allocator | undefined,
-  attempt: (hold: Hold) => Promise<T>,
+  attempt: (hold: AllocationTransaction) => Promise<T>,
   isWritten: (outcome: T) => boolean,
 ): Promise<T> {
-  const hold = new Hold(allocator);
-  return allocator === undefined ? attempt(hold) : settled(hold, attempt, isWritten);
+  const hold = new AllocationTransaction(allocator);
+  return allocator === undefined ? attempt(hold) : settle(hold, attempt, isWritten);
 }
 
-async function settled<T>(
-  hold: Hold,
-  attempt: (hold: Hold) => Promise<T>,
+async function settle<T>(
+  hold: AllocationTransaction,
+  attempt: (hold: AllocationTransaction) => Promise<T>,
   isWritten: (outcome: T) => boolean,
 ): Promise<T> {
   let outcome: T;
@@ -62,7 +62,7 @@ async function settled<T>(
 /**
  * Gives back what an object held that is gone; what cannot be given back is found by the repair.
  */
-export async function releaseAll(
+export async function releaseAllocations(
   registry: RegistryContext,
   request: ResourceRequest,
   object: unknown,

@@ -19,10 +19,10 @@ const key = "/ranges/servicenodeports";
 const typeMeta = { kind: "RangeAllocation", apiVersion: "v1" };
 
 /** A change of the set; throws to take nothing. Runs again when others were faster. */
-type Change<T> = (ports: PortSet) => T;
+type PortChange<T> = (ports: PortSet) => T;
 
 interface Waiting {
-  readonly change: Change<unknown>;
+  readonly change: PortChange<unknown>;
   readonly resolve: (value: any) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -42,15 +42,15 @@ export class PortLedger {
   ) {}
 
   /** Answers what the change answers, once that is stored. */
-  change<T>(change: Change<T>): Promise<T> {
+  change<T>(change: PortChange<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.waiting.push({ change, resolve, reject });
       if (!this.working) void this.work();
     });
   }
 
-  /** What the change would answer now; nothing is stored. */
-  async tryOut<T>(change: Change<T>): Promise<T> {
+  /** The result that the change would have now; stores nothing. */
+  async tryOut<T>(change: PortChange<T>): Promise<T> {
     const { entry } = await this.registry.store.get(key);
     return change(this.decode(entry));
   }
@@ -80,9 +80,9 @@ export class PortLedger {
       const settle = batch.map(({ change, resolve, reject }) => {
         const tried = ports.clone();
         try {
-          const answer = change(tried);
+          const result = change(tried);
           ports = tried;
-          return () => resolve(answer);
+          return () => resolve(result);
         } catch (error) {
           return () => reject(error);
         }

@@ -7,7 +7,7 @@ const mismatch =
   /^json: cannot unmarshal (\w+)(?: (\S+))? into Go (?:struct field \S+|value) of type (\S+)$/;
 
 /** What the JSON decoder says of a value, in the words of that converter. */
-export function inConverterWords(message: string): string {
+export function converterMessage(message: string): string {
   if (message.startsWith("illegal base64 data")) return `error decoding from json: ${message}`;
   const [, json = "", digits = "", goType = ""] = mismatch.exec(message) ?? [];
   if (json === "") return message;

@@ -5,7 +5,7 @@ import { type JsonObject, seededRandom } from "#base";
 import { Catalog, kubernetes, parseYaml, printYaml, type Resource, StatusError } from "#meta";
 import { arbitrary, fromJson, toJson, toJsonValue } from "#schema";
 import type { RegistryContext } from "../context.ts";
-import { ownedWrite, zeroOf } from "../write/managed-fields.ts";
+import { managedWrite, emptyObject } from "../write/managed-fields.ts";
 import { encodeStored, StoredItem } from "./stored.ts";
 
 const catalog = new Catalog(builtinKinds, kubernetes, () => true);
@@ -57,10 +57,10 @@ describe("random objects of every kind", () => {
         delete object.metadata.managedFields;
         const document = toJsonValue(struct, object) as JsonObject;
         const typed = { ...document, apiVersion: groupVersion, kind: kind.kind };
-        const zero = () => zeroOf(struct);
+        const zero = () => emptyObject(struct);
         const configuration = { document: typed, live: zero(), zero, entries: [], force: false };
         try {
-          const write = ownedWrite(registry, request, "me");
+          const write = managedWrite(registry, request, "me");
           const { object: applied } = applyConfiguration(write, configuration);
           assert.equal(toJson(struct, fromJson(struct, applied)), toJson(struct, object));
         } catch (error) {

@@ -6,41 +6,41 @@ import { jsonFields, type JsonField, resolved, type StructType, type Type } from
  * shows is null once it was stored, and so in every answer to a write. Objects here are stored as
  * JSON as well, so that the difference is taken out before. Changes the object in place.
  */
-export function dropEmpties(struct: StructType<any>, object: any): void {
-  workOf(struct)?.(object);
+export function nullEmptyCollections(struct: StructType<any>, object: any): void {
+  nullerOf(struct)?.(object);
 }
 
-type Work = (value: any) => void;
+type Nuller = (value: any) => void;
 
 /** Undefined for types that hold no such field, which are most. */
-const workOf: (type: Type) => Work | undefined = memoize((type: Type): Work | undefined => {
+const nullerOf: (type: Type) => Nuller | undefined = memoize((type: Type): Nuller | undefined => {
   switch (type.tag) {
     case "list":
-      return onMembers(workOf(type.element));
+      return onMembers(nullerOf(type.element));
     case "map":
-      return onMembers(workOf(type.value));
+      return onMembers(nullerOf(type.value));
     case "struct":
       return onFields(jsonFields(type));
     case "lazy":
       // Resolved when it is met, since the type may contain itself.
-      return (value) => workOf(type.resolve())?.(value);
+      return (value) => nullerOf(type.resolve())?.(value);
     default:
       return undefined;
   }
 });
 
-function onMembers(work: Work | undefined): Work | undefined {
+function onMembers(work: Nuller | undefined): Nuller | undefined {
   if (work === undefined) return undefined;
   return (members) => {
     for (const member of Object.values(members)) if (member !== null) work(member);
   };
 }
 
-function onFields(fields: readonly JsonField[]): Work | undefined {
-  const steps = fields.flatMap(({ name, type, presence }): Work[] => {
+function onFields(fields: readonly JsonField[]): Nuller | undefined {
+  const steps = fields.flatMap(({ name, type, presence }): Nuller[] => {
     const { tag } = resolved(type);
     const shown = !presence.omitEmpty && !presence.pointer && (tag === "list" || tag === "map");
-    const inner = workOf(type);
+    const inner = nullerOf(type);
     if (!shown && inner === undefined) return [];
     return [
       (object) => {

@@ -5,7 +5,7 @@ import type { ResourceRequest, ConvertObject } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 
 /** Something is missing that a webhook has to be asked for. */
-class Lacking extends Error {
+class ConversionNeeded extends Error {
   constructor(
     readonly object: JsonObject,
     readonly apiVersion: string,
@@ -19,19 +19,19 @@ class Lacking extends Error {
  * converts, the work is begun anew each time it has been asked, until nothing is missing; each
  * object is asked about once. Work must change nothing before its end.
  */
-export function inVersions<T>(
+export function withConvertedObjects<T>(
   registry: RegistryContext,
   { resource, context }: ResourceRequest,
   work: (registry: RegistryContext) => T,
 ): T | Promise<T> {
   const conversion = resource.kind.custom?.conversion;
   if (conversion === undefined) return work(registry);
-  return untilKnown(conversion, context.signal, (convertObject) =>
+  return retryUntilConverted(conversion, context.signal, (convertObject) =>
     work({ ...registry, convertObject }),
   );
 }
 
-async function untilKnown<T>(
+async function retryUntilConverted<T>(
   conversion: ObjectConversion,
   signal: AbortSignal,
   work: (inVersion: ConvertObject) => T,
@@ -42,22 +42,22 @@ async function untilKnown<T>(
     try {
       return work((object, apiVersion) => {
         const found = known.get(keyOf(object, apiVersion));
-        if (found === undefined) throw new Lacking(object, apiVersion);
+        if (found === undefined) throw new ConversionNeeded(object, apiVersion);
         if (found instanceof OwnershipFault) throw found;
         return found;
       });
     } catch (lack) {
-      if (!(lack instanceof Lacking)) throw lack;
+      if (!(lack instanceof ConversionNeeded)) throw lack;
       const { object, apiVersion } = lack;
-      known.set(keyOf(object, apiVersion), await asked(conversion, lack, signal));
+      known.set(keyOf(object, apiVersion), await convertOne(conversion, lack, signal));
     }
   }
 }
 
 /** What cannot be converted costs its managers their fields, not the client its request. */
-async function asked(
+async function convertOne(
   conversion: ObjectConversion,
-  { object, apiVersion }: Lacking,
+  { object, apiVersion }: ConversionNeeded,
   signal: AbortSignal,
 ): Promise<JsonObject | OwnershipFault> {
   try {

@@ -72,13 +72,13 @@ function parseStored(resource: Resource, bytes: Uint8Array, context: HookContext
   const envelope = unwrapEnvelope(bytes);
   if (envelope !== undefined) {
     const version = storedVersion(resource, envelope.apiVersion, context.domain);
-    return brought(resource, version, fromProtobuf(version.struct, envelope.raw), context);
+    return toHubVersion(resource, version, fromProtobuf(version.struct, envelope.raw), context);
   }
   const { value, literals = false } = parseJson(bytes);
   const { apiVersion = "" } = value as { readonly apiVersion?: string };
   const version = storedVersion(resource, apiVersion, context.domain);
   const object = fromJson(version.struct, value, { root: true, literals });
-  return brought(resource, version, object, context);
+  return toHubVersion(resource, version, object, context);
 }
 
 interface StoredVersion {
@@ -104,7 +104,12 @@ function storedVersion(resource: Resource, apiVersion: string, domain: Domain): 
 }
 
 /** Into the hub version, with defaults. */
-function brought(resource: Resource, from: StoredVersion, object: any, context: HookContext): any {
+function toHubVersion(
+  resource: Resource,
+  from: StoredVersion,
+  object: any,
+  context: HookContext,
+): any {
   applyDefaults(from.struct, object);
   const hub = from.up === undefined ? object : from.up(object);
   resource.kind.hooks.default?.(hub, context);
@@ -126,7 +131,7 @@ type Addressed = Pick<ResourceRequest, "resource" | "subresource">;
 
 const addressed = memoize((resource: Resource): Addressed => ({ resource, subresource: "" }));
 
-interface Known {
+interface KnownState {
   /** Differs from the entry's in the event of a deletion. */
   readonly revision?: number;
   /** The decoded object where it is at hand, with its resourceVersion. */
@@ -157,7 +162,7 @@ export class StoredItem implements Item, Evictable {
     private readonly registry: RegistryContext,
     private readonly request: Addressed,
     private readonly entry: Pick<Entry, "key" | "value" | "modRevision" | "encryption">,
-    known: Known = {},
+    known: KnownState = {},
   ) {
     this.revision = known.revision ?? entry.modRevision;
     this.#object = known.object;
@@ -248,7 +253,7 @@ export class StoredItem implements Item, Evictable {
  * is no part of a path, whatever the kind thinks of names: a key must not lead out of its
  * collection.
  */
-export function keyOf(request: ResourceRequest, name: string = request.name): string {
+export function storageKey(request: ResourceRequest, name: string = request.name): string {
   if (name === "") throw badRequest("Name parameter required.");
   const faults = isPathSegmentName(name);
   if (faults.length > 0) {

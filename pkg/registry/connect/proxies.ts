@@ -11,7 +11,7 @@ import { coreObject } from "./lookup.ts";
  * object: `name:port` or `https:name:port`.
  */
 
-type Place = Pick<Destination, "scheme" | "host" | "port" | "peer">;
+type ProxyBackend = Pick<Destination, "scheme" | "host" | "port" | "peer">;
 
 export async function podProxy(
   registry: RegistryContext,
@@ -127,6 +127,6 @@ function isReachable(address: string): boolean {
   }
 }
 
-function toBackend({ rawPath, rawQuery }: ConnectRequest, place: Place): Destination {
+function toBackend({ rawPath, rawQuery }: ConnectRequest, place: ProxyBackend): Destination {
   return { ...place, path: rawPath, query: rawQuery, use: "proxy" };
 }

@@ -4,7 +4,7 @@ import { ignoreNotFound } from "#meta";
 import type { DeleteOptions, Item, ItemList, ListOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { delivered, list } from "../read/list.ts";
-import { remove } from "./delete.ts";
+import { deleteObject } from "./delete.ts";
 
 /** Deletions under way at a time; a durable store makes one group of them. */
 const width = 16;
@@ -14,7 +14,7 @@ const width = 16;
  * was. What others removed meanwhile counts as removed. Stops at the first deletion that is
  * refused.
  */
-export async function removeCollection(
+export async function deleteCollection(
   registry: RegistryContext,
   request: ResourceRequest,
   { list: listOptions, options }: { readonly list: ListOptions; readonly options: DeleteOptions },
@@ -30,7 +30,7 @@ export async function removeCollection(
     const results = await Promise.allSettled(
       items
         .slice(start, start + width)
-        .map((item) => removeItem(registry, request, { item, options })),
+        .map((item) => deleteItem(registry, request, { item, options })),
     );
     const refused = results.find((result) => result.status === "rejected");
     if (refused !== undefined) throw refused.reason;
@@ -38,11 +38,11 @@ export async function removeCollection(
   return { ...found, ...delivered([items]) };
 }
 
-async function removeItem(
+async function deleteItem(
   registry: RegistryContext,
   request: ResourceRequest,
   { item, options }: { readonly item: Item; readonly options: DeleteOptions },
 ): Promise<void> {
   const { name = "", namespace = "" } = item.object.metadata;
-  await remove(registry, { ...request, name, namespace }, options).catch(ignoreNotFound);
+  await deleteObject(registry, { ...request, name, namespace }, options).catch(ignoreNotFound);
 }

@@ -3,16 +3,16 @@ import { conflict, invalid, notFound, type Resource, type Status } from "#meta";
 import { Path, Problems } from "#schema";
 import type { Entry } from "#storage";
 import { runHandlers } from "../admission/handler.ts";
-import { deleteOptionsAsked } from "../admission/options.ts";
+import { deleteOperationOptions } from "../admission/options.ts";
 import type { DeleteResponse, DeleteOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
-import { gracefully } from "./graceful.ts";
-import { type Attempt, type Outdated, untilAnswered } from "../write/write-conflict.ts";
+import { gracefulDeletion } from "./graceful.ts";
+import { type AttemptResult, type Conflict, retryOnConflict } from "../write/write-conflict.ts";
 import { isNamespace, namespaceLifecycle } from "../admission/namespace-lifecycle.ts";
-import { successor, timestamp } from "../write/metadata.ts";
-import { releaseAll } from "../allocation/allocation-transaction.ts";
-import { encodeStored, keyOf, setResourceVersion, StoredItem } from "../codec/stored.ts";
-import { canBeRead, removeUnreadable } from "./unreadable.ts";
+import { nextGeneration, timestamp } from "../write/metadata.ts";
+import { releaseAllocations } from "../allocation/allocation-transaction.ts";
+import { encodeStored, storageKey, setResourceVersion, StoredItem } from "../codec/stored.ts";
+import { isDecodable, deleteUnreadable } from "./unreadable.ts";
 
 /**
  * Deletion. An object with finalizers is only marked (deletionTimestamp) and goes with its last
@@ -31,125 +31,125 @@ const orphanFinalizer = "orphan";
 const foregroundFinalizer = "foregroundDeletion";
 
 /** DELETE of one object. */
-export async function remove(
+export async function deleteObject(
   registry: RegistryContext,
   request: ResourceRequest,
   options: DeleteOptions,
 ): Promise<DeleteResponse> {
   checkOptions(registry, options);
   const { dryRun } = options;
-  const asked = { operation: "delete", dryRun, options: deleteOptionsAsked(options) } as const;
+  const asked = { operation: "delete", dryRun, options: deleteOperationOptions(options) } as const;
   const attributes = { ...asked, request, object: undefined };
   // Before all others look at it: they are not asked about what cannot be read.
   await namespaceLifecycle(registry, { ...attributes, old: undefined });
-  const place = { key: keyOf(request), context: request.context };
-  return untilAnswered(registry, place, async (entry) => {
+  const place = { key: storageKey(request), context: request.context };
+  return retryOnConflict(registry, place, async (entry) => {
     if (entry === undefined) throw notFound(request.resource, request.name);
     const current = new StoredItem(registry, request, entry);
-    if (options.ignoreReadError === true && !canBeRead(current)) {
-      return eraseUnreadable(registry, request, { entry, dryRun });
+    if (options.ignoreReadError === true && !isDecodable(current)) {
+      return deleteUnreadableObject(registry, request, { entry, dryRun });
     }
     const warnings: string[] = [];
     const steps = [...registry.mutating, ...registry.validating];
     await runHandlers(steps, { ...attributes, old: current.object }, warnings);
     checkPreconditions(request, current, options);
-    const outcome = await removeOnce(registry, request, { options, entry, current });
-    return "answer" in outcome ? { answer: { ...outcome.answer, warnings } } : outcome;
+    const outcome = await attemptDeletion(registry, request, { options, entry, current });
+    return "response" in outcome ? { response: { ...outcome.response, warnings } } : outcome;
   });
 }
 
-async function eraseUnreadable(
+async function deleteUnreadableObject(
   registry: RegistryContext,
   request: ResourceRequest,
   { entry, dryRun }: { readonly entry: Entry; readonly dryRun: boolean },
 ): Promise<Outcome> {
-  if (dryRun || (await removeUnreadable(registry, request, entry))) {
-    return { answer: { status: deleted(request, undefined) } };
+  if (dryRun || (await deleteUnreadable(registry, request, entry))) {
+    return { response: { status: deletedStatus(request, undefined) } };
   }
   const { entry: current } = await registry.store.get(entry.key, request.context);
   return { current };
 }
 
 /** One attempt: what is to go, as it stands in the store. */
-interface Removal {
+interface Deletion {
   readonly options: DeleteOptions;
   readonly entry: Entry;
   readonly current: StoredItem;
 }
 
-type Outcome = Attempt<DeleteResponse>;
+type Outcome = AttemptResult<DeleteResponse>;
 
 interface Marked {
-  readonly answer: { readonly item: StoredItem; readonly pending: true };
+  readonly response: { readonly item: StoredItem; readonly pending: true };
 }
 
-function removeOnce(
+function attemptDeletion(
   registry: RegistryContext,
   request: ResourceRequest,
-  removal: Removal,
+  removal: Deletion,
 ): Promise<Outcome> {
   const { kind } = request.resource;
   const isFirst = !removal.current.object.metadata.deletionTimestamp;
-  if (isNamespace(request.resource)) return removeNamespace(registry, request, removal);
+  if (isNamespace(request.resource)) return deleteNamespace(registry, request, removal);
   if (kind.hooks.markDeleting !== undefined && isFirst) {
     return markOnly(registry, request, removal);
   }
-  return removeObject(registry, request, removal);
+  return deleteOrMark(registry, request, removal);
 }
 
 /** The kind has its own way of going: whoever carries it out takes the kind's finalizer away. */
 function markOnly(
   registry: RegistryContext,
   request: ResourceRequest,
-  removal: Removal,
+  removal: Deletion,
 ): Promise<Outcome> {
   const object = deepClone(removal.current.object);
   const now = registry.timestamp();
   object.metadata.deletionTimestamp = now;
   const { api } = registry.catalog.domain;
   request.resource.kind.hooks.markDeleting?.(object, { api, now });
-  return store(registry, request, { ...removal, object });
+  return storeMarked(registry, request, { ...removal, object });
 }
 
-async function removeObject(
+async function deleteOrMark(
   registry: RegistryContext,
   request: ResourceRequest,
-  removal: Removal,
+  removal: Deletion,
 ): Promise<Outcome> {
   const { current, options } = removal;
   const { object } = current;
-  const graceful = gracefully(request, object, { options, now: registry.clock.now() });
-  if (graceful?.step === "pending") return { answer: { item: current, pending: true } };
+  const graceful = gracefulDeletion(request, object, { options, now: registry.clock.now() });
+  if (graceful?.step === "pending") return { response: { item: current, pending: true } };
   const finalizers = finalizersFor(request.resource, object.metadata.finalizers ?? [], options);
   if (graceful?.step === "marked") {
     const { finalizers: _before, ...metadata } = graceful.metadata;
     if (finalizers.length > 0) metadata.finalizers = finalizers;
     const marked = { ...object, metadata };
-    const outcome = await store(registry, request, { ...removal, object: marked });
+    const outcome = await storeMarked(registry, request, { ...removal, object: marked });
     if (finalizers.length > 0 || graceful.seconds > 0 || "current" in outcome) return outcome;
-    return { answer: await eraseMarked(registry, request, { options, ...outcome }) };
+    return { response: await deleteMarked(registry, request, { options, ...outcome }) };
   }
-  if (finalizers.length === 0) return erase(registry, request, removal);
+  if (finalizers.length === 0) return deleteFromStore(registry, request, removal);
   const marked = { ...object, metadata: { ...object.metadata, finalizers } };
   markAsDeleting(marked.metadata, registry.clock.now());
-  return store(registry, request, { ...removal, object: marked });
+  return storeMarked(registry, request, { ...removal, object: marked });
 }
 
 /**
  * The first deletion of a namespace marks it as terminating; the namespace controller then empties
  * it and finalizes its spec. Kubernetes sets no grace period here.
  */
-async function removeNamespace(
+async function deleteNamespace(
   registry: RegistryContext,
   request: ResourceRequest,
-  removal: Removal,
+  removal: Deletion,
 ): Promise<Outcome> {
   const { object } = removal.current;
   const { metadata, status } = object;
   if (metadata.deletionTimestamp) {
     const emptied = (object.spec.finalizers ?? []).length === 0;
-    if (emptied) return removeObject(registry, request, removal);
-    return { answer: { item: removal.current, pending: true } };
+    if (emptied) return deleteOrMark(registry, request, removal);
+    return { response: { item: removal.current, pending: true } };
   }
   const kept = finalizersFor(request.resource, metadata.finalizers ?? [], removal.options);
   const { finalizers: _finalizers, ...others } = metadata;
@@ -162,75 +162,75 @@ async function removeNamespace(
     },
     status: { ...status, phase: "Terminating" },
   };
-  const outcome = await store(registry, request, { ...removal, object: marked });
-  registry.namespaces.forget(request.name);
+  const outcome = await storeMarked(registry, request, { ...removal, object: marked });
+  registry.namespaces.invalidate(request.name);
   return outcome;
 }
 
 /** Writes the marked object, unless it is as it was. */
-async function store(
+async function storeMarked(
   registry: RegistryContext,
   request: ResourceRequest,
-  { options, entry, object }: Removal & { readonly object: any },
-): Promise<Marked | Outdated> {
+  { options, entry, object }: Deletion & { readonly object: any },
+): Promise<Marked | Conflict> {
   const value = encodeStored(registry, request.resource, object);
-  const answerWith = (written: Entry): Marked => {
+  const respondWith = (written: Entry): Marked => {
     const changed = { ...object, metadata: { ...object.metadata } };
     setResourceVersion(changed, written.modRevision);
     const item = new StoredItem(registry, request, written, { object: changed });
-    return { answer: { item, pending: true } };
+    return { response: { item, pending: true } };
   };
-  if (options.dryRun) return answerWith({ ...entry, value });
-  if (Buffer.compare(value, entry.value) === 0) return answerWith(entry);
+  if (options.dryRun) return respondWith({ ...entry, value });
+  if (Buffer.compare(value, entry.value) === 0) return respondWith(entry);
   const { signal } = request.context;
   const outcome = await registry.store.update(entry.key, entry.modRevision, value, { signal });
-  return outcome.done ? answerWith(outcome.entry) : { current: outcome.current };
+  return outcome.done ? respondWith(outcome.entry) : { current: outcome.current };
 }
 
-async function erase(
+async function deleteFromStore(
   registry: RegistryContext,
   request: ResourceRequest,
-  { options, entry, current }: Removal,
+  { options, entry, current }: Deletion,
 ): Promise<Outcome> {
-  if (options.dryRun) return { answer: gone(request, current) };
+  if (options.dryRun) return { response: deletedResponse(request, current) };
   const { key, modRevision } = entry;
   const outcome = await registry.store.delete(key, modRevision, request.context);
   if (!outcome.done) return { current: outcome.current };
-  if (isNamespace(request.resource)) registry.namespaces.forget(request.name);
-  await releaseAll(registry, request, current.object);
-  return { answer: gone(request, current.deletedAt(outcome.revision)) };
+  if (isNamespace(request.resource)) registry.namespaces.invalidate(request.name);
+  await releaseAllocations(registry, request, current.object);
+  return { response: deletedResponse(request, current.deletedAt(outcome.revision)) };
 }
 
 /**
  * The second half of a deletion that grants no time: the object is marked and goes, whatever
  * others do to it meanwhile, even if they remove it first.
  */
-async function eraseMarked(
+async function deleteMarked(
   registry: RegistryContext,
   request: ResourceRequest,
-  { options, answer }: Marked & { readonly options: DeleteOptions },
+  { options, response }: Marked & { readonly options: DeleteOptions },
 ): Promise<DeleteResponse> {
-  const { item } = answer;
+  const { item } = response;
   let { revision } = item;
   while (!options.dryRun) {
     const outcome = await registry.store.delete(item.key, revision, request.context);
     if (outcome.done) {
-      await releaseAll(registry, request, item.object);
-      return gone(request, item.deletedAt(outcome.revision));
+      await releaseAllocations(registry, request, item.object);
+      return deletedResponse(request, item.deletedAt(outcome.revision));
     }
     if (outcome.current === undefined) break;
     revision = outcome.current.modRevision;
   }
-  return gone(request, item);
+  return deletedResponse(request, item);
 }
 
 /** The object or a Success Status, as the kind has it. */
-function gone({ resource, name }: ResourceRequest, item: StoredItem): DeleteResponse {
+function deletedResponse({ resource, name }: ResourceRequest, item: StoredItem): DeleteResponse {
   if (resource.kind.rules.deleteReturnsObject) return { item, pending: false };
-  return { status: deleted({ resource, name }, item.object.metadata.uid) };
+  return { status: deletedStatus({ resource, name }, item.object.metadata.uid) };
 }
 
-function deleted(
+function deletedStatus(
   { resource, name }: Pick<ResourceRequest, "resource" | "name">,
   uid: string | undefined,
 ): Status {
@@ -286,7 +286,7 @@ function propagationOf(
 function markAsDeleting(metadata: any, now: number): void {
   const generation = BigInt(metadata.generation ?? 0);
   if (metadata.deletionGracePeriodSeconds === undefined && generation > 0n) {
-    metadata.generation = successor(generation);
+    metadata.generation = nextGeneration(generation);
   }
   const at = metadata.deletionTimestamp;
   if (!at || Date.parse(at) > now) metadata.deletionTimestamp = timestamp(now);
@@ -294,7 +294,7 @@ function markAsDeleting(metadata: any, now: number): void {
 }
 
 /** True when an object that is being deleted has nothing left to wait for. */
-export function mayGo(resource: Resource, object: any): boolean {
+export function isReadyToDelete(resource: Resource, object: any): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata;
   if (!deletionTimestamp || (finalizers ?? []).length > 0) return false;
   if (isNamespace(resource) && (object.spec.finalizers ?? []).length > 0) return false;

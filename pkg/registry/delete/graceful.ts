@@ -1,6 +1,6 @@
 import { internalError } from "#meta";
 import type { DeleteOptions, ResourceRequest } from "../contract.ts";
-import { successor, timestamp } from "../write/metadata.ts";
+import { nextGeneration, timestamp } from "../write/metadata.ts";
 
 /**
  * Graceful deletion: the object stays, marked, for the seconds that its kind grants it, until
@@ -9,7 +9,7 @@ import { successor, timestamp } from "../write/metadata.ts";
  */
 
 /** What a deletion does to the metadata of an object that goes gracefully. */
-export type Graceful =
+export type GracefulDeletion =
   /** It is on its way already, and this deletion changes nothing. */
   | { readonly step: "pending" }
   /** Marked for the first time, or for less time than before. */
@@ -18,14 +18,14 @@ export type Graceful =
   | { readonly step: "at once" };
 
 /** Undefined where the kind does not go gracefully. */
-export function gracefully(
+export function gracefulDeletion(
   { resource }: ResourceRequest,
   object: any,
   { options, now }: { readonly options: DeleteOptions; readonly now: number },
-): Graceful | undefined {
+): GracefulDeletion | undefined {
   const { gracePeriod } = resource.kind.hooks;
   if (gracePeriod === undefined) return undefined;
-  const asked = askedFor(options);
+  const asked = requestedGracePeriod(options);
   const { metadata } = object;
   if (metadata.deletionTimestamp) return shortened(metadata, asked);
   const seconds = gracePeriod(object, asked);
@@ -36,7 +36,7 @@ export function gracefully(
     seconds,
     metadata: {
       ...metadata,
-      ...(generation > 0n ? { generation: successor(generation) } : {}),
+      ...(generation > 0n ? { generation: nextGeneration(generation) } : {}),
       deletionTimestamp: timestamp(now + seconds * 1000),
       deletionGracePeriodSeconds: seconds,
     },
@@ -44,12 +44,12 @@ export function gracefully(
 }
 
 /** Less than nothing counts as one second. */
-function askedFor({ gracePeriodSeconds }: DeleteOptions): number | undefined {
+function requestedGracePeriod({ gracePeriodSeconds }: DeleteOptions): number | undefined {
   if (gracePeriodSeconds === undefined) return undefined;
   return gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
 }
 
-function shortened(metadata: any, asked: number | undefined): Graceful {
+function shortened(metadata: any, asked: number | undefined): GracefulDeletion {
   const granted = metadata.deletionGracePeriodSeconds;
   if (granted === undefined) return { step: "at once" };
   if (asked === undefined || asked >= Number(granted)) return { step: "pending" };

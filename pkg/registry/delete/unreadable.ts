@@ -6,7 +6,7 @@ import { isNamespace } from "../admission/namespace-lifecycle.ts";
 import type { StoredItem } from "../codec/stored.ts";
 
 /** Whether the stored value can be opened and decoded. */
-export function canBeRead(item: StoredItem): boolean {
+export function isDecodable(item: StoredItem): boolean {
   try {
     return item.object !== undefined;
   } catch (error) {
@@ -20,12 +20,12 @@ export function canBeRead(item: StoredItem): boolean {
  * would be. Addresses and ports that the object held are given back by the repair. False when
  * somebody else was faster.
  */
-export async function removeUnreadable(
+export async function deleteUnreadable(
   registry: RegistryContext,
   request: ResourceRequest,
   { key, modRevision }: Entry,
 ): Promise<boolean> {
   const { done } = await registry.store.delete(key, modRevision, request.context);
-  if (done && isNamespace(request.resource)) registry.namespaces.forget(request.name);
+  if (done && isNamespace(request.resource)) registry.namespaces.invalidate(request.name);
   return done;
 }

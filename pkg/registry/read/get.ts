@@ -1,8 +1,8 @@
 import { notFound, plainFailure, tooLargeResourceVersion } from "#meta";
 import type { GetOptions, Item, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
-import { keyOf, StoredItem } from "../codec/stored.ts";
-import { parseVersion, versionFault } from "../write/preconditions.ts";
+import { storageKey, StoredItem } from "../codec/stored.ts";
+import { parseResourceVersion, resourceVersionFault } from "../write/preconditions.ts";
 
 /**
  * GET of one object: the newest state; with a version one that is not older, 0 being any.
@@ -11,15 +11,15 @@ import { parseVersion, versionFault } from "../write/preconditions.ts";
 export async function get(
   registry: RegistryContext,
   request: ResourceRequest,
-  { resourceVersion, own = false }: GetOptions,
+  { resourceVersion, ownWrites = false }: GetOptions,
 ): Promise<Item> {
-  const asked = resourceVersion === "" ? 0n : parseVersion(resourceVersion);
+  const asked = resourceVersion === "" ? 0n : parseResourceVersion(resourceVersion);
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
-  const key = keyOf(request);
+  const key = storageKey(request);
   const { resource } = request;
   const collection = registry.store.collection(resource.keyPrefix);
-  const consistent = resourceVersion === "" && !own;
-  const least = own ? collection.written : Number(asked);
+  const consistent = resourceVersion === "" && !ownWrites;
+  const least = ownWrites ? collection.written : Number(asked);
   const atLeast = consistent ? {} : { atLeast: least };
   const { entry, revision } = await collection.get(key, atLeast);
   if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
@@ -29,5 +29,5 @@ export async function get(
 
 /** How Kubernetes tells that a version is no number where it expects one. */
 export function malformedVersion(text: string): string {
-  return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${versionFault(text)}`;
+  return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${resourceVersionFault(text)}`;
 }

@@ -1,7 +1,7 @@
 import { badRequest, type Domain, invalid } from "#meta";
 import { Path, Problems } from "#schema";
 import type { ListOptions, WatchOptions } from "../contract.ts";
-import { parseVersion } from "../write/preconditions.ts";
+import { parseResourceVersion } from "../write/preconditions.ts";
 import { malformedVersion } from "./get.ts";
 
 const matchPath = Path.of("resourceVersionMatch");
@@ -83,7 +83,7 @@ export type ListVersion =
 export function listVersion(options: ListOptions): ListVersion {
   const { resourceVersion, resourceVersionMatch, limit } = options;
   if (resourceVersion === "") return { kind: "newest", least: 0n };
-  const version = parseVersion(resourceVersion);
+  const version = parseResourceVersion(resourceVersion);
   if (version === undefined) {
     throw badRequest(`invalid resource version: ${malformedVersion(resourceVersion)}`);
   }

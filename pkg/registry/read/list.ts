@@ -7,7 +7,7 @@ import type { RegistryContext } from "../context.ts";
 import { checkListOptions, type ListVersion, listVersion } from "./list-options.ts";
 import { type Selection, selectionOf } from "./selection.ts";
 import { collectionPrefix, isReadable, StoredItem } from "../codec/stored.ts";
-import { parseVersion } from "../write/preconditions.ts";
+import { parseResourceVersion } from "../write/preconditions.ts";
 
 /** Entries looked at in one go. */
 const chunk = 500;
@@ -26,7 +26,7 @@ export async function list(
 ): Promise<ItemList> {
   const selection = selectionOf(request, options);
   checkListOptions(options, registry.catalog.domain);
-  const walk = walkOf(registry, request, { options, selection });
+  const walk = planList(registry, request, { options, selection });
   const snapshot = await snapshotOf(walk);
   if (
     selection.name !== undefined &&
@@ -39,7 +39,7 @@ export async function list(
 }
 
 /** A walk over the keys of a collection in one state of the store. */
-interface Walk {
+interface ListPlan {
   readonly registry: RegistryContext;
   readonly request: ResourceRequest;
   readonly options: ListOptions;
@@ -51,23 +51,23 @@ interface Walk {
   readonly token: ContinueToken | undefined;
 }
 
-function walkOf(
+function planList(
   registry: RegistryContext,
   request: ResourceRequest,
   { options, selection }: { readonly options: ListOptions; readonly selection: Selection },
-): Walk {
+): ListPlan {
   const namespace = selection.namespace ?? request.namespace;
   const prefix = collectionPrefix({ ...request, namespace });
   const common = { registry, request, options, selection, prefix };
   // "Any version" comes from a cache in Kubernetes, which answers whole lists; events have no
   // cache.
-  const any = parseVersion(options.resourceVersion) === 0n;
+  const any = parseResourceVersion(options.resourceVersion) === 0n;
   const cached = any && !request.resource.kind.rules.expires;
   const limit = cached ? 0 : Math.max(0, options.limit);
   if (options.continueToken === "") {
     return { limit, version: listVersion(options), token: undefined, ...common };
   }
-  if (parseVersion(options.resourceVersion || "0") !== 0n) {
+  if (parseResourceVersion(options.resourceVersion || "0") !== 0n) {
     throw badRequest("specifying resource version is not allowed when using continue");
   }
   const token = decodeContinue(options.continueToken, registry.catalog.domain);
@@ -83,16 +83,16 @@ function isOneKey({ resource, namespace }: ResourceRequest, selection: Selection
 }
 
 /** The state that the list shows. */
-async function snapshotOf(walk: Walk): Promise<Snapshot> {
+async function snapshotOf(walk: ListPlan): Promise<Snapshot> {
   const { registry, version, request, options } = walk;
   const { signal } = request.context;
   const collection = registry.store.collection(request.resource.keyPrefix);
   const exact = exactRevision(version);
   if (exact !== undefined) return collection.at(exact, { signal });
   const least = version.kind === "newest" ? version.least : 0n;
-  const { resourceVersion, continueToken, own = false } = options;
-  const consistent = (resourceVersion === "" || continueToken !== "") && !own;
-  const atLeast = consistent ? {} : { atLeast: own ? collection.written : Number(least) };
+  const { resourceVersion, continueToken, ownWrites = false } = options;
+  const consistent = (resourceVersion === "" || continueToken !== "") && !ownWrites;
+  const atLeast = consistent ? {} : { atLeast: ownWrites ? collection.written : Number(least) };
   const snapshot = await collection.newest({ signal, ...atLeast });
   if (least > BigInt(snapshot.revision)) throw tooLargeResourceVersion(least, snapshot.revision);
   return snapshot;
@@ -100,14 +100,14 @@ async function snapshotOf(walk: Walk): Promise<Snapshot> {
 
 /** The entries that follow `after`. */
 async function read(
-  walk: Walk,
+  walk: ListPlan,
   snapshot: Snapshot,
   { limit, after }: { readonly limit: number; readonly after: string | undefined },
 ): Promise<Page> {
   try {
     return await snapshot.page(walk.prefix, { limit, after, signal: walk.request.context.signal });
   } catch (fault) {
-    throw fault instanceof StoreFault ? translated(walk, fault, after) : fault;
+    throw fault instanceof StoreFault ? clientFacing(walk, fault, after) : fault;
   }
 }
 
@@ -119,7 +119,7 @@ function exactRevision(version: ListVersion): number | undefined {
   );
 }
 
-function translated(walk: Walk, fault: StoreFault, after: string | undefined): Error {
+function clientFacing(walk: ListPlan, fault: StoreFault, after: string | undefined): Error {
   const { version, token } = walk;
   if (fault.detail.kind === "future-revision" && version.kind === "exact") {
     return tooLargeResourceVersion(version.revision, fault.detail.current);
@@ -140,12 +140,12 @@ function translated(walk: Walk, fault: StoreFault, after: string | undefined): E
   );
 }
 
-function startOf({ token, prefix }: Walk): string | undefined {
+function startOf({ token, prefix }: ListPlan): string | undefined {
   return token === undefined ? undefined : prefix + token.after;
 }
 
 /** At most one object, by its key. */
-async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemList> {
+async function one(walk: ListPlan, snapshot: Snapshot, name: string): Promise<ItemList> {
   const { prefix, selection, registry, request } = walk;
   const key = prefix + name;
   // Keys that begin with `key` follow it, so that it is the first of them if it exists.
@@ -160,7 +160,7 @@ async function one(walk: Walk, snapshot: Snapshot, name: string): Promise<ItemLi
  * A list with a limit: walks until so many objects match, in growing steps where a selector thins
  * out.
  */
-async function page(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
+async function page(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
   const { limit, registry, selection, prefix } = walk;
   const { revision } = snapshot;
   const select = selectorOf(walk);
@@ -200,14 +200,14 @@ function entriesBehind(key: string, runs: readonly (readonly Entry[])[]): number
 }
 
 /** A list without a limit: only the first chunk is read before the answer begins. */
-async function everything(walk: Walk, snapshot: Snapshot): Promise<ItemList> {
+async function everything(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
   const first = await read(walk, snapshot, { limit: chunk, after: startOf(walk) });
   const chunks = chunksOf(walk, snapshot, first);
   return { items: flat(chunks), chunks, revision: snapshot.revision, next: undefined };
 }
 
 async function* chunksOf(
-  walk: Walk,
+  walk: ListPlan,
   snapshot: Snapshot,
   first: Page,
 ): AsyncGenerator<readonly Item[], void, undefined> {
@@ -226,7 +226,7 @@ async function* chunksOf(
 }
 
 /** The items of a run that are wanted; where all are, those who come later get the same array. */
-function selectorOf({ registry, request, selection }: Walk): Select {
+function selectorOf({ registry, request, selection }: ListPlan): Select {
   const items = itemsOf(registry)(request.resource);
   return selection.empty ? items : (run) => items(run).filter(selection.matches);
 }

@@ -1,7 +1,7 @@
 import { assert } from "#base";
 import { badRequest, conflict, plainFailure, problemText, type Resource } from "#meta";
 import { Problems } from "#schema";
-import { writeOptionsAsked } from "../admission/options.ts";
+import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type { Body, ResourceRequest, WriteResponse, WriteOptions } from "../contract.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
@@ -9,7 +9,7 @@ import { matchNamespace } from "../write/metadata.ts";
 import { admitAll } from "../write/pipeline.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { changeStored } from "./change-stored.ts";
-import { created } from "./made-item.ts";
+import { createdStatus } from "./made-item.ts";
 import { setPodCondition } from "./pod-conditions.ts";
 
 /** Details of a conflict name the subresource here. */
@@ -35,7 +35,7 @@ export async function bind(
   }
   checkBinding(registry, request, { binding, kind: bindings.kind });
   const { dryRun } = options;
-  const asked = writeOptionsAsked("CreateOptions", options);
+  const asked = writeOperationOptions("CreateOptions", options);
   const written = { request, dryRun, object: binding, old: undefined, options: asked };
   const attributes = { ...written, operation: "create", spoken: bindings } as const;
   await admitAll(registry, attributes, warnings);
@@ -51,7 +51,7 @@ export async function bind(
     change: (pod) => assign(registry, pod, binding),
     dryRun,
   });
-  return created(registry, warnings);
+  return createdStatus(registry, warnings);
 }
 
 /** Kubernetes does not say that the request is at fault. */

@@ -3,8 +3,8 @@ import { notFound } from "#meta";
 import type { Entry } from "#storage";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
-import { untilAnswered } from "../write/write-conflict.ts";
-import { encodeStored, keyOf, setResourceVersion, StoredItem } from "../codec/stored.ts";
+import { retryOnConflict } from "../write/write-conflict.ts";
+import { encodeStored, storageKey, setResourceVersion, StoredItem } from "../codec/stored.ts";
 
 interface StoredChange {
   /** What must hold of what is there; throws a StatusError where it does not. */
@@ -25,8 +25,8 @@ export async function changeStored(
 ): Promise<StoredItem> {
   const { store } = registry;
   const { context } = request;
-  const key = keyOf(request);
-  return untilAnswered(registry, { key, context }, async (entry) => {
+  const key = storageKey(request);
+  return retryOnConflict(registry, { key, context }, async (entry) => {
     if (entry === undefined) throw notFound(request.resource, request.name);
     const current = new StoredItem(registry, request, entry);
     check?.(current);
@@ -35,11 +35,11 @@ export async function changeStored(
     const value = encodeStored(registry, request.resource, object);
     const itemOf = (written: Pick<Entry, "key" | "value" | "modRevision">): StoredItem =>
       new StoredItem(registry, request, written, { object });
-    if (dryRun) return { answer: itemOf({ ...entry, value }) };
-    if (Buffer.compare(value, entry.value) === 0) return { answer: current };
+    if (dryRun) return { response: itemOf({ ...entry, value }) };
+    if (Buffer.compare(value, entry.value) === 0) return { response: current };
     const outcome = await store.update(key, entry.modRevision, value, context);
     if (!outcome.done) return outcome;
     setResourceVersion(object, outcome.entry.modRevision);
-    return { answer: itemOf(outcome.entry) };
+    return { response: itemOf(outcome.entry) };
   });
 }

@@ -8,7 +8,7 @@ import {
   timeout,
 } from "#meta";
 import { parseJson, unwrapEnvelope } from "#schema";
-import { writeOptionsAsked } from "../admission/options.ts";
+import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody, type Decoded } from "../write/decode-body.ts";
 import type {
   Body,
@@ -19,14 +19,14 @@ import type {
 } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
-import { own as owned } from "../write/managed-fields.ts";
+import { updateManagedFields as owned } from "../write/managed-fields.ts";
 import { admitAll, write } from "../write/pipeline.ts";
 import { get } from "../read/get.ts";
-import { checkDeletePreconditions, remove } from "../delete/delete.ts";
+import { checkDeletePreconditions, deleteObject } from "../delete/delete.ts";
 import { collectionPrefix, StoredItem } from "../codec/stored.ts";
 import { changeStored } from "./change-stored.ts";
 import { multipleBudgets, takeFrom, violation } from "./disruption-budget.ts";
-import { created, spokenResource } from "./made-item.ts";
+import { createdStatus, subresourceKind } from "./made-item.ts";
 import { isReady, setPodCondition } from "./pod-conditions.ts";
 
 /** How often a pod that changes all the time is looked at again. */
@@ -49,20 +49,20 @@ export async function evict(
     throw badRequest("name in URL does not match name in Eviction object");
   }
   const dryRun = options.dryRun || (eviction.deleteOptions?.dryRun ?? []).includes("All");
-  const asked = writeOptionsAsked("CreateOptions", options);
+  const asked = writeOperationOptions("CreateOptions", options);
   const written = { request, dryRun, object: eviction, old: undefined, options: asked };
   const attributes = { ...written, operation: "create", spoken: resource } as const;
   await admitAll(registry, attributes, warnings);
   const pods = { ...request, subresource: "" };
   await evictPod(registry, pods, deletionOf(eviction.deleteOptions, dryRun));
-  return created(registry, warnings);
+  return createdStatus(registry, warnings);
 }
 
 /** Clients of either version are understood, whatever they send. */
 function evictionResource(registry: RegistryContext, body: Body): Resource {
   const old = "policy/v1beta1";
   const named = apiVersionOf(body);
-  return spokenResource(registry, named === old ? old : "policy/v1", "Eviction");
+  return subresourceKind(registry, named === old ? old : "policy/v1", "Eviction");
 }
 
 /** As far as it can be told before decoding. */
@@ -213,7 +213,7 @@ async function markAndDelete(
     dryRun: options.dryRun,
   });
   const then = options.preconditions?.resourceVersion ? pinned(options, marked.object) : options;
-  await remove({ ...registry, mutating: [], validating: [] }, request, then);
+  await deleteObject({ ...registry, mutating: [], validating: [] }, request, then);
 }
 
 /** Only the pod as it was seen. */

@@ -14,7 +14,7 @@ const byName: Readonly<Record<string, SpecialVerbs>> = {
   "/pods/eviction": { create: evict },
 };
 
-export { asking } from "./virtual-create.ts";
+export { virtualCreate } from "./virtual-create.ts";
 export { refuseWatch } from "./component-status.ts";
 
 /** Undefined where the usual ones do. */

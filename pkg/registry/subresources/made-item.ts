@@ -6,12 +6,12 @@ import type { RegistryContext } from "../context.ts";
 const noBytes = new Uint8Array(0);
 
 /** An item that lies in no store; readers encode its object. */
-export function madeItem(resource: Resource, object: any, revision: number): Item {
+export function virtualItem(resource: Resource, object: any, revision: number): Item {
   return { resource, key: "", bytes: noBytes, revision, object };
 }
 
 /** What subresources speak beside the kinds of the catalog. */
-export function spokenResource(
+export function subresourceKind(
   { subresourceKinds }: RegistryContext,
   groupVersion: string,
   kind: string,
@@ -22,8 +22,11 @@ export function spokenResource(
 }
 
 /** 201 and a Status, for what is created but can never be read. */
-export function created(registry: RegistryContext, warnings: readonly string[]): WriteResponse {
-  const resource = spokenResource(registry, "v1", "Status");
+export function createdStatus(
+  registry: RegistryContext,
+  warnings: readonly string[],
+): WriteResponse {
+  const resource = subresourceKind(registry, "v1", "Status");
   const object = { metadata: {}, status: "Success", code: 201 };
-  return { item: madeItem(resource, object, 0), created: true, warnings };
+  return { item: virtualItem(resource, object, 0), created: true, warnings };
 }

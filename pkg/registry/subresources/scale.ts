@@ -22,15 +22,15 @@ import type {
   WriteResponse,
   WriteOptions,
 } from "../contract.ts";
-import { applied } from "../write/server-side-apply.ts";
+import { configurationApplier } from "../write/server-side-apply.ts";
 import type { RegistryContext } from "../context.ts";
 import { matchName, matchNamespace } from "../write/metadata.ts";
-import { own, setEntries } from "../write/managed-fields.ts";
-import { applyPatch } from "../write/patch.ts";
+import { updateManagedFields, setManagedFields } from "../write/managed-fields.ts";
+import { patchApplier } from "../write/patch.ts";
 import { write } from "../write/pipeline.ts";
 import { get } from "../read/get.ts";
 import type { StoredItem } from "../codec/stored.ts";
-import { madeItem, spokenResource } from "./made-item.ts";
+import { virtualItem, subresourceKind } from "./made-item.ts";
 import type { SpecialVerbs } from "./special-verbs.ts";
 
 /**
@@ -67,15 +67,19 @@ async function updateScale(
   matchName(request, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
   const change = (current: StoredItem | undefined): Decoded => {
-    const there = existing(request, current);
+    const there = existingObject(request, current);
     const before = seenAsScale(registry, request, { there, access });
     const wanted = { object: deepClone(decoded.object), warnings: decoded.warnings };
     const { fieldManager } = options;
-    own(registry, { ...request, resource }, { object: wanted.object, old: before, fieldManager });
+    updateManagedFields(
+      registry,
+      { ...request, resource },
+      { object: wanted.object, old: before, fieldManager },
+    );
     return scaled(registry, request, { there, wanted, access });
   };
-  const answer = await write(registry, request, { change, uid, dryRun: options.dryRun });
-  return { ...answer, item: scaleItem(resource, answer.item, access) };
+  const response = await write(registry, request, { change, uid, dryRun: options.dryRun });
+  return { ...response, item: scaleItem(resource, response.item, access) };
 }
 
 async function patchScale(
@@ -85,35 +89,39 @@ async function patchScale(
 ): Promise<WriteResponse> {
   const resource = scaleResource(registry);
   const spoken = { ...request, resource };
-  const patched = patching(registry, spoken, { body, options });
+  const patched = scalePatcher(registry, spoken, { body, options });
   const change = (current: StoredItem | undefined): Decoded => {
-    const there = existing(request, current);
+    const there = existingObject(request, current);
     const before = seenAsScale(registry, request, { there, access });
-    const wanted = patched(madeItem(resource, before, there.revision));
+    const wanted = patched(virtualItem(resource, before, there.revision));
     matchNamespace(request, wanted.object.metadata);
     matchName(request, wanted.object.metadata);
     return scaled(registry, request, { there, wanted, access });
   };
   const { dryRun } = options;
-  const answer = await write(registry, request, { change, uid: undefined, dryRun });
-  return { ...answer, item: scaleItem(resource, answer.item, access) };
+  const response = await write(registry, request, { change, uid: undefined, dryRun });
+  return { ...response, item: scaleItem(resource, response.item, access) };
 }
 
 /** The wanted Scale, with its owners, made from the Scale that is there. */
-function patching(
+function scalePatcher(
   registry: RegistryContext,
   request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): (before: Item) => Decoded {
   if (options.patchType === "apply") {
-    const configured = applied(request, { body, options });
+    const configured = configurationApplier(request, { body, options });
     return (before) => configured(registry, before);
   }
-  const patched = applyPatch(registry, request, { body, options });
+  const patched = patchApplier(registry, request, { body, options });
   const { fieldManager } = options;
   return (before) => {
     const wanted = patched(before);
-    own(registry, request, { object: wanted.object, old: before.object, fieldManager });
+    updateManagedFields(registry, request, {
+      object: wanted.object,
+      old: before.object,
+      fieldManager,
+    });
     return wanted;
   };
 }
@@ -125,10 +133,10 @@ interface Request<O> {
 }
 
 function scaleResource(registry: RegistryContext): Resource {
-  return spokenResource(registry, "autoscaling/v1", "Scale");
+  return subresourceKind(registry, "autoscaling/v1", "Scale");
 }
 
-function existing(request: ResourceRequest, current: StoredItem | undefined): StoredItem {
+function existingObject(request: ResourceRequest, current: StoredItem | undefined): StoredItem {
   if (current === undefined) throw notFound(request.resource, request.name);
   return current;
 }
@@ -148,7 +156,7 @@ function seenAsScale(
   const entries = readably(() =>
     scaleEntries(there.object.metadata.managedFields, replicasOf(registry, request, access)),
   );
-  setEntries(scale.metadata, entries);
+  setManagedFields(scale.metadata, entries);
   return scale;
 }
 
@@ -172,7 +180,7 @@ function scaled(
       replicasOf(registry, request, access),
     ),
   );
-  setEntries(object.metadata, entries);
+  setManagedFields(object.metadata, entries);
   if (metadata.resourceVersion) object.metadata.resourceVersion = metadata.resourceVersion;
   return { object, warnings: [...wanted.warnings] };
 }
@@ -208,5 +216,5 @@ function scaleItem(resource: Resource, { object, revision }: Item, access: Scale
   );
   const { replicas, observed, selector } = access.get(object);
   const status = { replicas: observed, ...(selector === "" ? {} : { selector }) };
-  return madeItem(resource, { metadata, spec: { replicas }, status }, revision);
+  return virtualItem(resource, { metadata, spec: { replicas }, status }, revision);
 }

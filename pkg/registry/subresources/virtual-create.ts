@@ -1,4 +1,4 @@
-import { writeOptionsAsked } from "../admission/options.ts";
+import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type {
   Body,
@@ -9,12 +9,12 @@ import type {
 } from "../contract.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
-import { own } from "../write/managed-fields.ts";
+import { updateManagedFields } from "../write/managed-fields.ts";
 import { admitAll } from "../write/pipeline.ts";
-import { madeItem, spokenResource } from "./made-item.ts";
+import { virtualItem, subresourceKind } from "./made-item.ts";
 
 /** The `create` of a path that somebody answers. */
-export function asking({ bodyKind, handle }: CreateHandler) {
+export function virtualCreate({ bodyKind, handle }: CreateHandler) {
   return async (
     registry: RegistryContext,
     request: ResourceRequest,
@@ -23,21 +23,25 @@ export function asking({ bodyKind, handle }: CreateHandler) {
     const resource =
       bodyKind === undefined
         ? request.resource
-        : spokenResource(registry, bodyKind.groupVersion, bodyKind.kind);
+        : subresourceKind(registry, bodyKind.groupVersion, bodyKind.kind);
     const decoded = decodeBody(registry, { ...request, resource }, body, options);
     const { object, warnings } = decoded;
     matchNamespace(request, object.metadata);
     const { dryRun, fieldManager } = options;
-    own(registry, { ...request, resource }, { object, old: undefined, fieldManager });
+    updateManagedFields(
+      registry,
+      { ...request, resource },
+      { object, old: undefined, fieldManager },
+    );
     const context = hookContext(registry, request);
     // Reviews may ask about namespaces that are not there; what belongs to an object may not.
     if (request.subresource !== "") {
-      const asked = writeOptionsAsked("CreateOptions", options);
+      const asked = writeOperationOptions("CreateOptions", options);
       const written = { request, dryRun, object, old: undefined, spoken: resource, options: asked };
       await admitAll(registry, { ...written, operation: "create" }, warnings);
     }
     const warn = (text: string) => void warnings.push(text);
     const answered = await handle({ request, object, dryRun, context, warn });
-    return { item: madeItem(resource, answered, 0), created: true, warnings };
+    return { item: virtualItem(resource, answered, 0), created: true, warnings };
   };
 }

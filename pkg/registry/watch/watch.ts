@@ -9,7 +9,7 @@ import { checkWatchOptions } from "../read/list-options.ts";
 import { malformedVersion } from "../read/get.ts";
 import { type Selection, selectionOf } from "../read/selection.ts";
 import { collectionPrefix, StoredItem } from "../codec/stored.ts";
-import { parseVersion } from "../write/preconditions.ts";
+import { parseResourceVersion } from "../write/preconditions.ts";
 
 const bookmarkIntervalMs = 60_000;
 /** The last bookmark is sent this long before the deadline of the watch. */
@@ -42,7 +42,7 @@ export function watchBatches(
   const selection = selectionOf(request, options);
   checkWatchOptions(options, registry.catalog.domain);
   const { resourceVersion } = options;
-  const asked = resourceVersion === "" ? 0n : parseVersion(resourceVersion);
+  const asked = resourceVersion === "" ? 0n : parseResourceVersion(resourceVersion);
   if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
   const namespace = selection.namespace ?? request.namespace;
   const prefix = collectionPrefix({ ...request, namespace });

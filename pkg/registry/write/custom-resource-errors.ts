@@ -52,13 +52,16 @@ export function nameIn(value: unknown): string {
  * Throws 429 once the definition has gone, or serves something else: what was checked against the
  * schema of before must not be written any more.
  */
-export function refuseOutdated({ catalog }: RegistryContext, { resource }: ResourceRequest): void {
+export function refuseChangedDefinition(
+  { catalog }: RegistryContext,
+  { resource }: ResourceRequest,
+): void {
   if (resource.kind.custom === undefined || catalog.serves(resource)) return;
   throw tooManyRequests("storage is (re)initializing");
 }
 
 /** Throws 405 while the definition of the resource is being removed. */
-export function refuseWhileTerminating({ resource }: ResourceRequest): void {
+export function refuseTerminatingDefinition({ resource }: ResourceRequest): void {
   if (resource.kind.custom?.terminating !== true) return;
   const { status } = methodNotSupported(resource, "create");
   const message = "create not allowed while custom resource definition is terminating";

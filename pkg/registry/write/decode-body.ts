@@ -12,7 +12,7 @@ import {
 } from "#schema";
 import type { Body, ResourceRequest, WriteOptions } from "../contract.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
-import { noteCleared } from "./managed-fields.ts";
+import { markManagedFieldsCleared } from "./managed-fields.ts";
 import { checkCustomTypeMeta, nameIn } from "./custom-resource-errors.ts";
 import { cannotHandle, checkTypeMeta, jsonTypeMeta, type TypeMeta } from "../codec/type-meta.ts";
 
@@ -96,7 +96,7 @@ function decodeText(
   if (options.fieldValidation === "Strict") refuseProblems(resource, named, problems);
   const warnings = options.fieldValidation === "Warn" ? warningsOf(problems) : [];
   const hub = toHub(registry, request, object);
-  noteCleared(value, hub);
+  markManagedFieldsCleared(value, hub);
   return { object: hub, warnings };
 }
 

@@ -3,32 +3,32 @@ import { type Scope, setOf } from "#fieldmanager";
 import type { Kind } from "#meta";
 
 /** What an endpoint of a kind ("" for the main one) leaves as it is, and so gives to nobody. */
-export function scopeOf(kind: Kind, subresource: string): Scope {
-  return scopesOf(kind)(subresource);
+export function trackedFieldsOf(kind: Kind, subresource: string): Scope {
+  return trackedFieldsByKind(kind)(subresource);
 }
 
-const scopesOf = memoize((kind: Kind) => {
+const trackedFieldsByKind = memoize((kind: Kind) => {
   const scopes = new Map<string, Scope>();
   return (subresource: string): Scope => {
     let scope = scopes.get(subresource);
     if (scope === undefined) {
-      scope = makeScope(kind, subresource);
+      scope = compileTrackedFields(kind, subresource);
       scopes.set(subresource, scope);
     }
     return scope;
   };
 });
 
-function makeScope(kind: Kind, subresource: string): Scope {
+function compileTrackedFields(kind: Kind, subresource: string): Scope {
   const { resets, writes } = kind.rules;
   const only = writes?.[subresource];
-  if (only !== undefined) return { only: only.map(elements) };
+  if (only !== undefined) return { only: only.map(pathElements) };
   const hasStatus = kind.subresources.some(({ name }) => name === "status");
   const usual = subresource === "status" ? ["spec"] : hasStatus ? ["status"] : [];
-  return { ignored: setOf(...(resets?.[subresource] ?? usual).map(elements)) };
+  return { ignored: setOf(...(resets?.[subresource] ?? usual).map(pathElements)) };
 }
 
 /** `spec.containers.*.image` -> its steps. */
-function elements(path: string): string[] {
+function pathElements(path: string): string[] {
   return path.split(".").map((name) => (name === "*" ? name : `f:${name}`));
 }

@@ -5,7 +5,7 @@ import type { Resource, StatusError } from "#meta";
 import { arbitrary } from "#schema";
 import { memoryBackend, objectStore, StoreFault } from "#storage";
 import type { PatchOptions, WriteResponse } from "../contract.ts";
-import { own, ownedWrite, viewOf, zeroOf } from "./managed-fields.ts";
+import { updateManagedFields, managedWrite, servedJson, emptyObject } from "./managed-fields.ts";
 import { jsonBody, refusal, testRegistry, type TestRegistry } from "../testing.ts";
 
 const maps = "v1/configmaps/ns";
@@ -228,17 +228,17 @@ describe("ownership", () => {
         const object = arbitrary(struct, random) as JsonObject & { readonly metadata: object };
         const { managedFields: _entries, ...metadata } = object.metadata as any;
         const made = { ...object, metadata };
-        const write = ownedWrite(registry, { ...request(maps), resource }, "me");
+        const write = managedWrite(registry, { ...request(maps), resource }, "me");
         const compared = entriesAfterUpdate(write, {
-          live: () => zeroOf(struct),
-          next: () => viewOf(asStored, made),
+          live: () => emptyObject(struct),
+          next: () => servedJson(asStored, made),
           creation: true,
           entries: undefined,
           sent: undefined,
         });
         // Random lists may lack keys, and then nobody is to own anything.
         if (compared.length === 0) continue;
-        own(
+        updateManagedFields(
           registry,
           { ...request(maps), resource: asStored },
           {

@@ -16,9 +16,9 @@ import {
 import { groupVersionOf, type KindVersion, type Resource, resolve } from "#meta";
 import { DecodeFault, fromJson, type StructType, toJson, toJsonValue } from "#schema";
 import type { ResourceRequest, AdmissionAttributes } from "../contract.ts";
-import { dropEmpties } from "../codec/null-empty-collections.ts";
+import { nullEmptyCollections } from "../codec/null-empty-collections.ts";
 import type { RegistryContext } from "../context.ts";
-import { scopeOf } from "./managed-fields-scope.ts";
+import { trackedFieldsOf } from "./managed-fields-scope.ts";
 
 /**
  * Who owns which field, kept in metadata.managedFields. It is worked out on the object as the
@@ -29,7 +29,7 @@ import { scopeOf } from "./managed-fields-scope.ts";
 const lastApplied = "kubectl.{label}/last-applied-configuration";
 
 /** A write by `manager`, or if that is "" by the user agent. */
-export function ownedWrite(
+export function managedWrite(
   registry: RegistryContext,
   request: ResourceRequest,
   manager: string,
@@ -39,7 +39,7 @@ export function ownedWrite(
     versions: versionsOf(registry, resource),
     apiVersion: resource.groupVersion,
     kind: resource.kind.kind,
-    scope: scopeOf(resource.kind, subresource),
+    scope: trackedFieldsOf(resource.kind, subresource),
     manager: managerName(request, manager),
     subresource,
     now: registry.timestamp(),
@@ -53,7 +53,7 @@ function managerName({ userAgent }: ResourceRequest, fieldManager: string): stri
   return fieldManager || printable(userAgent);
 }
 
-interface Owning {
+interface ManagedFieldsUpdate {
   /** Wanted, in hub form; its managedFields are what the client sent. Changed in place. */
   readonly object: any;
   /** What is there; undefined for a creation. */
@@ -62,24 +62,28 @@ interface Owning {
 }
 
 /** Gives the fields that a create, replace or patch changes to whoever asked for it. */
-export function own(registry: RegistryContext, request: ResourceRequest, owning: Owning): void {
+export function updateManagedFields(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  owning: ManagedFieldsUpdate,
+): void {
   const { object, old } = owning;
-  const sent: Entries = object.metadata.managedFields;
+  const sent: ManagedFields = object.metadata.managedFields;
   const entries =
     old === undefined && sent === undefined
       ? entriesOfNew(registry, request, owning)
       : entriesOfChanged(registry, request, { ...owning, sent });
-  setEntries(object.metadata, entries);
+  setManagedFields(object.metadata, entries);
 }
 
 /** By far the most frequent case, and so a way of its own. */
 function entriesOfNew(
   registry: RegistryContext,
   request: ResourceRequest,
-  { object, fieldManager }: Owning,
-): NonNullable<Entries> {
+  { object, fieldManager }: ManagedFieldsUpdate,
+): NonNullable<ManagedFields> {
   const { resource, subresource } = request;
-  const scope = scopeOf(resource.kind, subresource);
+  const scope = trackedFieldsOf(resource.kind, subresource);
   const { open } = resource.struct;
   if (subresource !== "" || !("ignored" in scope) || open !== undefined) {
     return entriesOfChanged(registry, request, { object, old: undefined, fieldManager });
@@ -102,32 +106,32 @@ function entriesOfNew(
 function entriesOfChanged(
   registry: RegistryContext,
   request: ResourceRequest,
-  { object, old, fieldManager, sent }: Owning & { readonly sent?: Entries },
-): NonNullable<Entries> {
+  { object, old, fieldManager, sent }: ManagedFieldsUpdate & { readonly sent?: ManagedFields },
+): NonNullable<ManagedFields> {
   const { resource } = request;
-  return entriesAfterUpdate(ownedWrite(registry, request, fieldManager), {
-    live: () => (old === undefined ? zeroOf(resource.struct) : viewOf(resource, old)),
-    next: () => viewOf(resource, object),
+  return entriesAfterUpdate(managedWrite(registry, request, fieldManager), {
+    live: () => (old === undefined ? emptyObject(resource.struct) : servedJson(resource, old)),
+    next: () => servedJson(resource, object),
     creation: old === undefined,
     entries: old?.metadata.managedFields,
     sent,
   });
 }
 
-export function setEntries(metadata: any, entries: readonly ManagedFieldsEntry[]): void {
+export function setManagedFields(metadata: any, entries: readonly ManagedFieldsEntry[]): void {
   if (entries.length === 0) delete metadata.managedFields;
   else metadata.managedFields = entries;
 }
 
 /** Marks that the client takes all owners away, which the decoder would not tell from silence. */
-export function noteCleared(document: unknown, object: any): void {
+export function markManagedFieldsCleared(document: unknown, object: any): void {
   const metadata = (document as { readonly metadata?: unknown } | undefined)?.metadata;
   const sent = (metadata as { readonly managedFields?: unknown } | undefined)?.managedFields;
   if (Array.isArray(sent) && sent.length === 0) object.metadata.managedFields = [];
 }
 
 /** A hub object as JSON in the version of the resource, without its owners. */
-export function viewOf(resource: Resource, hub: any): JsonObject {
+export function servedJson(resource: Resource, hub: any): JsonObject {
   const object = servedObject(resource, hub);
   const { managedFields: _entries, ...metadata } = object.metadata;
   return toJsonValue(resource.struct, { ...object, metadata });
@@ -138,7 +142,7 @@ function servedObject({ served }: Resource, hub: any): any {
 }
 
 /** The object of a kind with nothing set, as JSON. */
-export const zeroOf = memoize((struct: StructType<any>): JsonObject =>
+export const emptyObject = memoize((struct: StructType<any>): JsonObject =>
   toJsonValue(struct, fromJson(struct, {}, { root: true })),
 );
 
@@ -207,23 +211,23 @@ function decode(struct: StructType<any>, object: JsonObject): any {
   }
 }
 
-type Entries = readonly ManagedFieldsEntry[] | undefined;
+type ManagedFields = readonly ManagedFieldsEntry[] | undefined;
 
 /** The owners of what is about to be written; a deletion writes nothing. */
-export function ownersOf({ object }: Pick<AdmissionAttributes, "object">): Entries {
+export function managedFieldsOf({ object }: Pick<AdmissionAttributes, "object">): ManagedFields {
   return object?.metadata.managedFields;
 }
 
 /** Takes back what admission made of owners if that cannot be read, and warns of it. */
-export function restoreOwners(
+export function restoreManagedFields(
   { object }: Pick<AdmissionAttributes, "object">,
-  before: Entries,
+  before: ManagedFields,
 ): readonly string[] {
-  const after = ownersOf({ object });
+  const after = managedFieldsOf({ object });
   if (after === before) return [];
   const fault = entriesFault(after);
   if (fault === "") return [];
-  setEntries(object.metadata, before ?? []);
+  setManagedFields(object.metadata, before ?? []);
   return [
     ".metadata.managedFields was in an invalid state after admission; this could be caused by " +
       `an outdated mutating admission controller; please fix your requests: ${fault}`,
@@ -234,7 +238,7 @@ export function restoreOwners(
  * Takes back the new times of owners if nothing else has changed, so that the write is none.
  * Changes `object` in place.
  */
-export function keepTimes({ hub }: Resource, object: any, old: any): void {
+export function keepTimestamps({ hub }: Resource, object: any, old: any): void {
   const [now, before] = [entriesOf(object), entriesOf(old)];
   if (now.length === 0 || now.length !== before.length) return;
   if (now.every((entry, index) => entry.time === before[index]?.time)) return;
@@ -246,7 +250,10 @@ export function keepTimes({ hub }: Resource, object: any, old: any): void {
     const other = before[index];
     return other !== undefined && timeless(entry) === timeless(other);
   });
-  if (same && text(hub.struct, object) === text(hub.struct, old)) {
+  if (
+    same &&
+    jsonWithoutManagedFields(hub.struct, object) === jsonWithoutManagedFields(hub.struct, old)
+  ) {
     object.metadata.managedFields = old.metadata.managedFields;
   }
 }
@@ -256,9 +263,9 @@ function entriesOf({ metadata }: any): readonly ManagedFieldsEntry[] {
 }
 
 /** An object as it would be stored, without its owners. */
-function text(struct: StructType<any>, object: any): string {
+function jsonWithoutManagedFields(struct: StructType<any>, object: any): string {
   const { managedFields: _entries, ...metadata } = object.metadata;
   const stored = deepClone({ ...object, metadata });
-  dropEmpties(struct, stored);
+  nullEmptyCollections(struct, stored);
   return toJson(struct, stored);
 }

@@ -2,11 +2,11 @@ import { type Clock, deepClone, deepEqual } from "#base";
 import { badRequest, type KindRules, type ObjectMeta, type Resource } from "#meta";
 import { toJson } from "#schema";
 import type { ResourceRequest } from "../contract.ts";
-import { dropEmpties } from "../codec/null-empty-collections.ts";
+import { nullEmptyCollections } from "../codec/null-empty-collections.ts";
 import type { RegistryContext } from "../context.ts";
 
 /** What the server alone sets in a new object; whatever the client sent there is forgotten. */
-export function wipeSystemFields(metadata: any): void {
+export function resetSystemFields(metadata: any): void {
   delete metadata.uid;
   delete metadata.creationTimestamp;
   delete metadata.deletionTimestamp;
@@ -16,7 +16,7 @@ export function wipeSystemFields(metadata: any): void {
 
 /** Identity and birth of a new object. */
 export function fillSystemFields(registry: RegistryContext, metadata: any): void {
-  wipeSystemFields(metadata);
+  resetSystemFields(metadata);
   metadata.uid = registry.identities.uid();
   metadata.creationTimestamp = registry.timestamp();
 }
@@ -27,7 +27,7 @@ export function timestamp(milliseconds: number): string {
 }
 
 /** What the clock says, in that form: it is asked often, and printed once a second. */
-export function timestampsOf(clock: Clock): () => string {
+export function secondTimestamps(clock: Clock): () => string {
   let second = Number.NaN;
   let text = "";
   return () => {
@@ -68,7 +68,7 @@ export function matchName(request: ResourceRequest, metadata: any): void {
 }
 
 /** An owner named twice counts once; the client is warned. */
-export function dropRepeatedOwners(metadata: any, warnings: string[]): void {
+export function dedupeOwnerReferences(metadata: any, warnings: string[]): void {
   const owners: NonNullable<ObjectMeta["ownerReferences"]> = metadata.ownerReferences ?? [];
   if (owners.length < 2) return;
   const seen = new Set<string>();
@@ -91,14 +91,14 @@ export function dropRepeatedOwners(metadata: any, warnings: string[]): void {
 }
 
 /** Generation of a new object: the server counts from 1 where the kind counts at all. */
-export function startGeneration(rules: KindRules, metadata: any): void {
+export function initializeGeneration(rules: KindRules, metadata: any): void {
   if (rules.generation) metadata.generation = 1;
 }
 
 /**
  * What a client cannot change by an update, taken over from what is there before hooks look at it.
  */
-export function keepSystemFields(metadata: any, old: any): void {
+export function preserveSystemFields(metadata: any, old: any): void {
   if (!metadata.uid) copy(metadata, old, "uid");
   copy(metadata, old, "creationTimestamp");
   if (old.deletionTimestamp) copy(metadata, old, "deletionTimestamp");
@@ -118,7 +118,7 @@ function copy(metadata: any, old: any, field: string): void {
  * Generation moves when anything outside metadata and status changes, unless a hook moved it
  * itself. An empty list is as good as none, as it is once it is stored.
  */
-export function moveGeneration({ kind, hub }: Resource, object: any, old: any): void {
+export function updateGeneration({ kind, hub }: Resource, object: any, old: any): void {
   if (!kind.rules.generation) return;
   const before = BigInt(old.metadata.generation ?? 0);
   if (BigInt(object.metadata.generation ?? 0) !== before) return;
@@ -126,13 +126,13 @@ export function moveGeneration({ kind, hub }: Resource, object: any, old: any): 
   const desired = { ...object, metadata, status };
   if (deepEqual(desired, old)) return;
   const stored = deepClone(desired);
-  dropEmpties(hub.struct, stored);
+  nullEmptyCollections(hub.struct, stored);
   if (toJson(hub.struct, stored) === toJson(hub.struct, old)) return;
-  object.metadata.generation = successor(before);
+  object.metadata.generation = nextGeneration(before);
 }
 
 /** One more, as a number while that is exact. */
-export function successor(generation: bigint): number | bigint {
+export function nextGeneration(generation: bigint): number | bigint {
   const next = generation + 1n;
   return next <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(next) : next;
 }

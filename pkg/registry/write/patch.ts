@@ -29,10 +29,10 @@ import {
 import { type Decoded, toHub } from "./decode-body.ts";
 import type { Body, Item, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
-import { inConverterWords } from "../codec/converter-words.ts";
+import { converterMessage } from "../codec/converter-words.ts";
 import { checkSameKind } from "./custom-resource-errors.ts";
 import { jsonType } from "../codec/json-type.ts";
-import { noteCleared } from "./managed-fields.ts";
+import { markManagedFieldsCleared } from "./managed-fields.ts";
 import { jsonTypeMeta } from "../codec/type-meta.ts";
 
 /**
@@ -59,7 +59,7 @@ interface ParsedPatch {
  * The patch itself is looked at only when there is an object, as Kubernetes does: a missing object
  * is a 404 whatever the patch. Throws 400, 413, 415 and 422.
  */
-export function applyPatch(
+export function patchApplier(
   registry: RegistryContext,
   request: ResourceRequest,
   input: PatchRequest,
@@ -140,20 +140,20 @@ function decodePatched(
     object = decode();
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
-    const why = isStrategic ? inConverterWords(fault.message) : fault.message;
-    throw patchInvalid(shown(input, parsed, document), why);
+    const why = isStrategic ? converterMessage(fault.message) : fault.message;
+    throw patchInvalid(printedObject(input, parsed, document), why);
   }
   const { fieldValidation } = input.options;
   const fields = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   const problems = [...parsed.problems, ...fields];
   if (fieldValidation === "Strict" && problems.length > 0) {
     const why = `strict decoding error: ${problems.join(", ")}`;
-    throw patchInvalid(shown(input, parsed, document), why);
+    throw patchInvalid(printedObject(input, parsed, document), why);
   }
   const warnings = fieldValidation === "Warn" ? problems : [];
   if (isCustom) checkCustomKind(request, document, warnings);
   const hub = toHub(registry, request, object);
-  noteCleared(document, hub);
+  markManagedFieldsCleared(document, hub);
   return { object: hub, warnings };
 }
 
@@ -196,7 +196,7 @@ function checkCustomKind(
 }
 
 /** What messages show of the patch: the result as JSON, or a strategic patch as Go prints maps. */
-function shown({ options }: PatchRequest, parsed: ParsedPatch, document: unknown): string {
+function printedObject({ options }: PatchRequest, parsed: ParsedPatch, document: unknown): string {
   return options.patchType === "strategic"
     ? goValue(parsed.value)
     : JSON.stringify(document, (_key, value: unknown) =>

@@ -9,7 +9,7 @@ import {
 } from "#meta";
 import type { Entry, WriteOutcome } from "#storage";
 import { runHandlers } from "../admission/handler.ts";
-import { writeOptionsAsked } from "../admission/options.ts";
+import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody, type Decoded } from "./decode-body.ts";
 import type {
   Body,
@@ -19,42 +19,47 @@ import type {
   WriteOptions,
   AdmissionAttributes,
 } from "../contract.ts";
-import { applied } from "./server-side-apply.ts";
-import { refuseOutdated, refuseWhileTerminating } from "./custom-resource-errors.ts";
-import { dropEmpties } from "../codec/null-empty-collections.ts";
+import { configurationApplier } from "./server-side-apply.ts";
+import { refuseChangedDefinition, refuseTerminatingDefinition } from "./custom-resource-errors.ts";
+import { nullEmptyCollections } from "../codec/null-empty-collections.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
-import { writeFitting } from "./size-fallback.ts";
-import { type Attempt, untilAnswered } from "./write-conflict.ts";
+import { writeWithSizeFallback } from "./size-fallback.ts";
+import { type AttemptResult, retryOnConflict } from "./write-conflict.ts";
 import { isNamespace } from "../admission/namespace-lifecycle.ts";
 import {
-  dropRepeatedOwners,
+  dedupeOwnerReferences,
   fillSystemFields,
-  keepSystemFields,
+  preserveSystemFields,
   matchName,
   matchNamespace,
-  moveGeneration,
-  startGeneration,
-  wipeSystemFields,
+  updateGeneration,
+  initializeGeneration,
+  resetSystemFields,
 } from "./metadata.ts";
-import { applyPatch } from "./patch.ts";
-import { inVersions } from "../codec/other-versions.ts";
-import { keepTimes, own, ownersOf, restoreOwners } from "./managed-fields.ts";
-import { mayGo } from "../delete/delete.ts";
+import { patchApplier } from "./patch.ts";
+import { withConvertedObjects } from "../codec/other-versions.ts";
+import {
+  keepTimestamps,
+  updateManagedFields,
+  managedFieldsOf,
+  restoreManagedFields,
+} from "./managed-fields.ts";
+import { isReadyToDelete } from "../delete/delete.ts";
 import {
   allocatorOf,
-  type Hold,
-  holding,
-  releaseAll,
+  type AllocationTransaction,
+  withAllocations,
+  releaseAllocations,
 } from "../allocation/allocation-transaction.ts";
 import {
   encodeStored,
   isReadable,
-  keyOf,
+  storageKey,
   setResourceVersion,
   StoredItem,
 } from "../codec/stored.ts";
 import { validateCreate, validateUpdate } from "./validate.ts";
-import { checkPreconditions, checkVersion } from "./preconditions.ts";
+import { checkPreconditions, checkResourceVersion } from "./preconditions.ts";
 
 /**
  * The write path, top to bottom: decode -> (patch, on the current object) -> default -> mutating
@@ -77,19 +82,19 @@ export async function create(
     const pause = yieldEvery();
     const decoded = decodeBody(registry, request, body, options);
     await pause();
-    refuseWhileTerminating(request);
+    refuseTerminatingDefinition(request);
     const { object, warnings } = decoded;
     const isMadeUp = !object.metadata.name && Boolean(object.metadata.generateName);
     try {
-      wipeSystemFields(object.metadata);
+      resetSystemFields(object.metadata);
       matchNamespace(request, object.metadata);
-      await inVersions(registry, request, (registry) =>
-        own(registry, request, { object, old: undefined, fieldManager }),
+      await withConvertedObjects(registry, request, (registry) =>
+        updateManagedFields(registry, request, { object, old: undefined, fieldManager }),
       );
       await pause();
       const creation = { dryRun, asked: options, object, warnings };
-      const answer = await attemptCreation(registry, request, creation);
-      if (answer !== undefined) return answer;
+      const response = await attemptCreation(registry, request, creation);
+      if (response !== undefined) return response;
       if (!isMadeUp || attempt === nameAttempts) throw await nameTaken(registry, request, object);
     } catch (error) {
       throw withWarnings(error, warnings);
@@ -110,36 +115,36 @@ function attemptCreation(
   request: ResourceRequest,
   creation: Creation,
 ): Promise<WriteResponse | undefined> {
-  const attempt = async (hold: Hold): Promise<WriteResponse | undefined> => {
+  const attempt = async (hold: AllocationTransaction): Promise<WriteResponse | undefined> => {
     await prepareCreation(registry, request, { hold, ...creation });
     return storeNew(registry, request, creation);
   };
   const allocator = allocatorOf(registry, request);
-  return holding(allocator, attempt, (answer) => answer !== undefined);
+  return withAllocations(allocator, attempt, (response) => response !== undefined);
 }
 
 /** Everything between the decoded object and the store. Changes `object` in place. */
 async function prepareCreation(
   registry: RegistryContext,
   request: ResourceRequest,
-  { object, warnings, dryRun, asked, hold }: Creation & { readonly hold: Hold },
+  { object, warnings, dryRun, asked, hold }: Creation & { readonly hold: AllocationTransaction },
 ): Promise<void> {
   const pause = yieldEvery();
   const context = hookContext(registry, request, warnings);
   const { kind } = request.resource;
-  const options = asked && writeOptionsAsked("CreateOptions", asked);
+  const options = asked && writeOperationOptions("CreateOptions", asked);
   const operation = "create";
   const attributes = { request, operation, dryRun, object, old: undefined, options } as const;
   await mutate(registry, attributes, warnings);
   matchPlace(request, object.metadata);
-  dropRepeatedOwners(object.metadata, warnings);
+  dedupeOwnerReferences(object.metadata, warnings);
 
   const { metadata } = object;
   fillSystemFields(registry, metadata);
   if (!metadata.name && metadata.generateName) {
     metadata.name = registry.identities.name(metadata.generateName);
   }
-  startGeneration(kind.rules, metadata);
+  initializeGeneration(kind.rules, metadata);
   append(warnings, kind.hooks.earlyWarnings?.(object, context) ?? []);
   kind.hooks.prepareCreate?.(object, context);
   await hold.reserve(attributes);
@@ -160,8 +165,8 @@ async function storeNew(
     throw plainFailure("resourceVersion should not be set on objects to be created");
   }
   delete object.metadata.resourceVersion;
-  dropEmpties(request.resource.hub.struct, object);
-  const key = keyOf(request, object.metadata.name);
+  nullEmptyCollections(request.resource.hub.struct, object);
+  const key = storageKey(request, object.metadata.name);
   const { resource } = request;
   if (dryRun) {
     const value = encodeStored(registry, resource, object);
@@ -170,11 +175,11 @@ async function storeNew(
     const item = itemOf(registry, request, { entry: { key, value, modRevision: 0 }, object });
     return { item, created: true, warnings };
   }
-  refuseWhileTerminating(request);
-  refuseOutdated(registry, request);
+  refuseTerminatingDefinition(request);
+  refuseChangedDefinition(registry, request);
   const write = (value: Uint8Array): Promise<Entry | undefined> =>
     registry.store.create(key, value, lifeOf(registry, request));
-  const written = await writeFitting(registry, resource, { object, applies, write });
+  const written = await writeWithSizeFallback(registry, resource, { object, applies, write });
   if (written === undefined) return undefined;
   noteNamespace(registry, request, object);
   return { item: itemOf(registry, request, { entry: written, object }), created: true, warnings };
@@ -187,7 +192,7 @@ async function nameTaken(
 ): Promise<Error> {
   const { name, generateName } = object.metadata;
   if (generateName) return generatedNameTaken(request.resource, name);
-  const key = keyOf(request, name);
+  const key = storageKey(request, name);
   const { entry } = await registry.store.get(key, request.context);
   if (entry === undefined || !isReadable(entry)) return alreadyExists(request.resource, name);
   const { metadata } = new StoredItem(registry, request, entry).object;
@@ -212,8 +217,8 @@ export async function update(
   const change = async (current: StoredItem | undefined): Promise<Decoded> => {
     // The path changes its object, and may be walked again.
     const object = deepClone(decoded.object);
-    await inVersions(registry, request, (registry) =>
-      own(registry, request, { object, old: current?.object, fieldManager }),
+    await withConvertedObjects(registry, request, (registry) =>
+      updateManagedFields(registry, request, { object, old: current?.object, fieldManager }),
     );
     return { object, warnings: [...decoded.warnings] };
   };
@@ -227,14 +232,14 @@ export async function patch(
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): Promise<WriteResponse> {
   if (options.patchType === "apply") return apply(registry, request, { body, options });
-  const patched = applyPatch(registry, request, { body, options });
+  const patched = patchApplier(registry, request, { body, options });
   const { fieldManager } = options;
   const change = async (current: StoredItem | undefined): Promise<Decoded> => {
     if (current === undefined) throw notFound(request.resource, request.name);
     const decoded = patched(current);
     const { object } = decoded;
-    await inVersions(registry, request, (registry) =>
-      own(registry, request, { object, old: current.object, fieldManager }),
+    await withConvertedObjects(registry, request, (registry) =>
+      updateManagedFields(registry, request, { object, old: current.object, fieldManager }),
     );
     matchNamespace(request, object.metadata);
     matchName(request, object.metadata);
@@ -251,9 +256,9 @@ function apply(
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): Promise<WriteResponse> {
   const { dryRun } = options;
-  const configured = applied(request, { body, options });
+  const configured = configurationApplier(request, { body, options });
   const change = async (current: StoredItem | undefined): Promise<Decoded> => {
-    const decoded = await inVersions(registry, request, (registry) =>
+    const decoded = await withConvertedObjects(registry, request, (registry) =>
       configured(registry, current),
     );
     matchNamespace(request, decoded.object.metadata);
@@ -284,15 +289,15 @@ export async function write(
   request: ResourceRequest,
   change: Change,
 ): Promise<WriteResponse> {
-  const place = { key: keyOf(request), context: request.context };
-  return untilAnswered(registry, place, (entry) =>
+  const place = { key: storageKey(request), context: request.context };
+  return retryOnConflict(registry, place, (entry) =>
     entry === undefined
       ? createByUpdate(registry, request, change)
       : replace(registry, request, { entry, ...change }),
   );
 }
 
-type Outcome = Attempt<WriteResponse>;
+type Outcome = AttemptResult<WriteResponse>;
 
 async function createByUpdate(
   registry: RegistryContext,
@@ -307,12 +312,12 @@ async function createByUpdate(
   const creation = { dryRun, asked, applies, ...(await change(undefined)) };
   delete creation.object.metadata.resourceVersion;
   try {
-    const answer = await attemptCreation(registry, request, creation);
-    if (answer !== undefined) return { answer };
+    const response = await attemptCreation(registry, request, creation);
+    if (response !== undefined) return { response };
   } catch (error) {
     throw withWarnings(error, creation.warnings);
   }
-  const { entry } = await registry.store.get(keyOf(request), request.context);
+  const { entry } = await registry.store.get(storageKey(request), request.context);
   return { current: entry };
 }
 
@@ -329,14 +334,14 @@ async function replace(
   const old = current.object;
   checkPreconditions(registry, request, { uid, current });
   const decoded = await change(current);
-  const attempt = async (hold: Hold): Promise<Outcome> => {
+  const attempt = async (hold: AllocationTransaction): Promise<Outcome> => {
     const wanted = { dryRun, entry, asked, applies, ...decoded };
     await prepareReplacement(registry, request, { old, hold, ...wanted });
     return swap(registry, request, wanted);
   };
   const allocator = allocatorOf(registry, request);
   try {
-    return await holding(allocator, attempt, (outcome) => "answer" in outcome);
+    return await withAllocations(allocator, attempt, (outcome) => "response" in outcome);
   } catch (error) {
     throw withWarnings(error, decoded.warnings);
   }
@@ -346,14 +351,14 @@ async function replace(
 async function prepareReplacement(
   registry: RegistryContext,
   request: ResourceRequest,
-  replacing: Swap & { readonly old: any; readonly hold: Hold },
+  replacing: Swap & { readonly old: any; readonly hold: AllocationTransaction },
 ): Promise<void> {
   const { object, old, warnings, dryRun, entry, hold, asked } = replacing;
   const pause = yieldEvery();
   const { resource } = request;
   const { hooks } = resource.kind;
   const context = hookContext(registry, request, warnings);
-  const options = asked && writeOptionsAsked("UpdateOptions", asked);
+  const options = asked && writeOperationOptions("UpdateOptions", asked);
   const attributes: AdmissionAttributes = {
     request,
     operation: "update",
@@ -364,15 +369,15 @@ async function prepareReplacement(
   };
   await mutate(registry, attributes, warnings);
   matchPlace(request, object.metadata);
-  dropRepeatedOwners(object.metadata, warnings);
-  keepTimes(resource, object, old);
-  checkVersion(request, object.metadata, entry.modRevision);
+  dedupeOwnerReferences(object.metadata, warnings);
+  keepTimestamps(resource, object, old);
+  checkResourceVersion(request, object.metadata, entry.modRevision);
 
-  keepSystemFields(object.metadata, old.metadata);
+  preserveSystemFields(object.metadata, old.metadata);
   // Hooks take parts of the old object over; a copy keeps the two apart.
   hooks.prepareUpdate?.(object, deepClone(old), context);
   await hold.reserve(attributes);
-  moveGeneration(resource, object, old);
+  updateGeneration(resource, object, old);
 
   await validateUpdate(resource, object, { old, context });
   append(warnings, hooks.warnings?.(object, old, context) ?? []);
@@ -396,27 +401,27 @@ async function swap(
 ): Promise<Outcome> {
   const { resource, context } = request;
   const { key, modRevision } = entry;
-  dropEmpties(resource.hub.struct, object);
+  nullEmptyCollections(resource.hub.struct, object);
   const value = encodeStored(registry, resource, object);
-  const answerWith = (written: Pick<Entry, "key" | "value" | "modRevision">): Outcome => {
+  const respondWith = (written: Pick<Entry, "key" | "value" | "modRevision">): Outcome => {
     const item = itemOf(registry, request, { entry: written, object });
-    return { answer: { item, created: false, warnings } };
+    return { response: { item, created: false, warnings } };
   };
-  const goes = mayGo(resource, object);
-  if (dryRun) return answerWith({ key, value, modRevision });
+  const goes = isReadyToDelete(resource, object);
+  if (dryRun) return respondWith({ key, value, modRevision });
   const isFresh = entry.encryption?.stale !== true;
-  if (!goes && isFresh && Buffer.compare(value, entry.value) === 0) return answerWith(entry);
-  refuseOutdated(registry, request);
+  if (!goes && isFresh && Buffer.compare(value, entry.value) === 0) return respondWith(entry);
+  refuseChangedDefinition(registry, request);
   const { store } = registry;
   const write = (fitting: Uint8Array): Promise<WriteOutcome> =>
     store.update(key, modRevision, fitting, lifeOf(registry, request));
   const outcome = goes
     ? await store.delete(key, modRevision, context)
-    : await writeFitting(registry, resource, { object, applies, write });
+    : await writeWithSizeFallback(registry, resource, { object, applies, write });
   if (!outcome.done) return { current: outcome.current };
   noteNamespace(registry, request, object);
-  if (goes) await releaseAll(registry, request, object);
-  return answerWith(goes ? { key, value, modRevision } : outcome.entry);
+  if (goes) await releaseAllocations(registry, request, object);
+  return respondWith(goes ? { key, value, modRevision } : outcome.entry);
 }
 
 /** A request that fails tells what it would have warned of, too. */
@@ -447,9 +452,9 @@ function mutate(
   attributes: AdmissionAttributes,
   warnings: string[],
 ): Promise<void> | undefined {
-  const owners = ownersOf(attributes);
+  const owners = managedFieldsOf(attributes);
   return runHandlers(registry.mutating, attributes, warnings)?.then(() => {
-    warnings.push(...restoreOwners(attributes, owners));
+    warnings.push(...restoreManagedFields(attributes, owners));
   });
 }
 
@@ -482,5 +487,5 @@ function noteNamespace(
   { resource }: ResourceRequest,
   object: any,
 ): void {
-  if (isNamespace(resource)) registry.namespaces.forget(object.metadata.name);
+  if (isNamespace(resource)) registry.namespaces.invalidate(object.metadata.name);
 }

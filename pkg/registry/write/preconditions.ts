@@ -2,17 +2,17 @@ import { conflict, invalid, plainFailure } from "#meta";
 import { Path, Problems } from "#schema";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
-import { keyOf, type StoredItem } from "../codec/stored.ts";
+import { storageKey, type StoredItem } from "../codec/stored.ts";
 
 /** A whole number without sign, as Go's ParseUint reads it; undefined for anything else. */
-export function parseVersion(text: string): bigint | undefined {
+export function parseResourceVersion(text: string): bigint | undefined {
   if (!/^\d+$/.test(text)) return undefined;
   const value = BigInt(text);
   return value < 2n ** 64n ? value : undefined;
 }
 
 /** Why `parseVersion` gave up, in Go's words. */
-export function versionFault(text: string): string {
+export function resourceVersionFault(text: string): string {
   const why = /^\d+$/.test(text) ? "value out of range" : "invalid syntax";
   return `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`;
 }
@@ -21,10 +21,14 @@ export function versionFault(text: string): string {
  * The version that the client changed must be the one that stands there; without a version the kind
  * decides. Throws 409, 422 or 500.
  */
-export function checkVersion(request: ResourceRequest, metadata: any, current: number): void {
+export function checkResourceVersion(
+  request: ResourceRequest,
+  metadata: any,
+  current: number,
+): void {
   const text: string = metadata.resourceVersion ?? "";
-  const version = text === "" ? 0n : parseVersion(text);
-  if (version === undefined) throw plainFailure(versionFault(text));
+  const version = text === "" ? 0n : parseResourceVersion(text);
+  if (version === undefined) throw plainFailure(resourceVersionFault(text));
   const { resource, name } = request;
   if (version === 0n) {
     if (!resource.kind.rules.unconditionalUpdate) throw versionMissing(request);
@@ -67,7 +71,7 @@ export function checkPreconditions(
   throw conflict(
     resource,
     name,
-    `StorageError: invalid object, Code: 4, Key: ${registry.storageRoot}${keyOf(request)}, ` +
+    `StorageError: invalid object, Code: 4, Key: ${registry.storageRoot}${storageKey(request)}, ` +
       "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " +
       `${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );

@@ -5,9 +5,9 @@ import { checkDepth, DecodeFault, fromJson, JsonFault, parseJson } from "#schema
 import { type Decoded, toHub } from "./decode-body.ts";
 import type { Body, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
-import { inConverterWords } from "../codec/converter-words.ts";
+import { converterMessage } from "../codec/converter-words.ts";
 import { jsonType } from "../codec/json-type.ts";
-import { ownedWrite, setEntries, viewOf, zeroOf } from "./managed-fields.ts";
+import { managedWrite, setManagedFields, servedJson, emptyObject } from "./managed-fields.ts";
 import type { StoredItem } from "../codec/stored.ts";
 
 /**
@@ -21,7 +21,7 @@ interface ApplyRequest {
 }
 
 /** The function from what is there to what the configuration makes of it. */
-export function applied(
+export function configurationApplier(
   request: ResourceRequest,
   { body, options }: ApplyRequest,
 ): (registry: RegistryContext, current: Pick<StoredItem, "object"> | undefined) => Decoded {
@@ -52,10 +52,10 @@ function applyTo(
   { document, options, old }: Application,
 ): any {
   const { resource } = request;
-  const write = ownedWrite(registry, request, options.fieldManager);
+  const write = managedWrite(registry, request, options.fieldManager);
   const typeMeta = { apiVersion: resource.groupVersion, kind: resource.kind.kind };
-  const zero = (): JsonObject => zeroOf(resource.struct);
-  const live = { ...typeMeta, ...(old === undefined ? zero() : viewOf(resource, old)) };
+  const zero = (): JsonObject => emptyObject(resource.struct);
+  const live = { ...typeMeta, ...(old === undefined ? zero() : servedJson(resource, old)) };
   const applied = applyConfiguration(write, {
     document,
     live,
@@ -68,7 +68,7 @@ function applyTo(
     wanted === undefined
       ? deepClone(old)
       : decode(registry, request, { wanted, named: describeObject(write, document) });
-  setEntries(object.metadata, applied.entries);
+  setManagedFields(object.metadata, applied.entries);
   const { uid } = object.metadata;
   if (old === undefined && uid) {
     const why = `uid mismatch: the provided object specified uid ${uid}, `;
@@ -112,7 +112,7 @@ function converted(message: string): string {
     return message.replace(/ into Go struct field \S+ of type /, " into Go value of type ");
   }
   // All numbers of a configuration are floats.
-  return inConverterWords(message).replace("cannot convert int64", "cannot convert float64");
+  return converterMessage(message).replace("cannot convert int64", "cannot convert float64");
 }
 
 interface Document {

@@ -14,7 +14,7 @@ interface Fitting {
  * Writes an object by `write`. Owners take room: an object that is too large for the store with
  * them is written without, rather than not at all.
  */
-export async function writeFitting<T>(
+export async function writeWithSizeFallback<T>(
   registry: RegistryContext,
   resource: Resource,
   { object, applies, write }: Fitting & { readonly write: (value: Uint8Array) => Promise<T> },

@@ -23,20 +23,20 @@ export function writeMutex(clock: Clock): KeyedMutex {
 }
 
 /** Someone else was faster; this stands there now. */
-export interface Outdated {
+export interface Conflict {
   readonly current: Entry | undefined;
 }
 
-export type Attempt<T> = { readonly answer: T } | Outdated;
+export type AttemptResult<T> = { readonly response: T } | Conflict;
 
 /**
  * Attempts to change what stands under a key until nobody else is faster, or the request's signal
  * aborts.
  */
-export async function untilAnswered<T>(
+export async function retryOnConflict<T>(
   { store, mutex }: Pick<RegistryContext, "store" | "mutex">,
   { key, context }: Pick<ResourceRequest, "context"> & { readonly key: string },
-  attempt: (entry: Entry | undefined) => Promise<Attempt<T>>,
+  attempt: (entry: Entry | undefined) => Promise<AttemptResult<T>>,
 ): Promise<T> {
   const { signal } = context;
   let release = mutex.isLocked(key) ? await mutex.acquire(key, signal) : undefined;
@@ -45,7 +45,7 @@ export async function untilAnswered<T>(
     for (;;) {
       signal.throwIfAborted();
       const outcome = await attempt(entry);
-      if ("answer" in outcome) return outcome.answer;
+      if ("response" in outcome) return outcome.response;
       entry = outcome.current;
       if (release !== undefined) continue;
       const waits = mutex.isLocked(key);

@@ -1,5 +1,5 @@
 import { ignoreConflict } from "#meta";
-import { type AdmissionHandler, bodyOf, plainWrite, loopbackRequest } from "#registry";
+import { type AdmissionHandler, bodyOf, defaultWriteOptions, loopbackRequest } from "#registry";
 import type { ObjectReaderOptions, ObjectReader } from "../../objects.ts";
 
 /** Makes the namespace that something is created in (NamespaceAutoProvision). */
@@ -16,7 +16,7 @@ export function provideNamespace(
     if (found !== undefined || namespaces === undefined) return [];
     const body = bodyOf(namespaces, { metadata: { name } });
     const at = loopbackRequest(namespaces, {}, context);
-    await parts.registry().create(at, body, plainWrite).catch(ignoreConflict);
+    await parts.registry().create(at, body, defaultWriteOptions).catch(ignoreConflict);
     return [];
   };
 }

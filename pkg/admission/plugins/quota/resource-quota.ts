@@ -8,7 +8,7 @@ import {
   apiserverAgent,
   jsonBody,
   type PatchOptions,
-  plainWrite,
+  defaultWriteOptions,
   type ResourceRequest,
 } from "#registry";
 import {
@@ -187,7 +187,7 @@ async function note(
 }
 
 const noteOptions: PatchOptions = {
-  ...plainWrite,
+  ...defaultWriteOptions,
   fieldManager: apiserverAgent,
   patchType: "merge",
   force: undefined,
