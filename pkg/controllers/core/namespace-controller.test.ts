@@ -4,8 +4,8 @@ import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
 import type { Client, Discovery } from "#client";
 import { selectControllers, defaultControllerSettings } from "#controllers";
-import { contextOn } from "../../../pkg/controllers/testing.ts";
-import { refusal, testRegistry } from "../../../pkg/registry/testing.ts";
+import { contextOn } from "../testing.ts";
+import { refusal, testRegistry } from "../../registry/testing.ts";
 
 async function until(what: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await what()); tries++) {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
 import { selectControllers, defaultControllerSettings } from "#controllers";
-import { contextOn } from "../../../pkg/controllers/testing.ts";
-import { type TestRegistry, testRegistry } from "../../../pkg/registry/testing.ts";
+import { contextOn } from "../testing.ts";
+import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
 
 const maps = "v1/configmaps/ns";
 

@@ -5,10 +5,10 @@ import { type Clock, seededRandom, systemClock } from "#base";
 import { HttpClient, runCandidacy, runElection, type Send, usualTimes } from "#client";
 import { domainOf } from "#meta";
 import { runCoordinatedElection } from "#controllers";
-import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
-import { SlowClock } from "../../../pkg/client/testing.ts";
-import { contextOn } from "../../../pkg/controllers/testing.ts";
-import { testRegistry } from "../../../pkg/registry/testing.ts";
+import { type RunningServer, startServer } from "#controlplane";
+import { SlowClock } from "../../client/testing.ts";
+import { contextOn } from "../testing.ts";
+import { testRegistry } from "../../registry/testing.ts";
 
 const speed = 20;
 const began = Date.now();

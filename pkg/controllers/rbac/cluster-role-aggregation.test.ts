@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
-import { type TestRegistry, testRegistry } from "../../../pkg/registry/testing.ts";
-import { contextOn } from "../../../pkg/controllers/testing.ts";
-import { runClusterRoleAggregation } from "../../../pkg/controllers/rbac/cluster-role-aggregation.ts";
+import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
+import { contextOn } from "../testing.ts";
+import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 
 const group = "rbac.authorization.k8s.io/v1";
 const rule = (resource: string) => ({ apiGroups: [""], resources: [resource], verbs: ["get"] });

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { internalError } from "#meta";
+import { type Registry } from "#registry";
+import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
+import { ensureFlowControlDefaults, runFlowControlDefaults } from "./flow-control-defaults.ts";
+
+const levels = "flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations";
+const schemas = "flowcontrol.apiserver.k8s.io/v1/flowschemas";
+
+describe("flow control defaults", () => {
+  let test: TestRegistry;
+  let life: AbortController;
+  const reports: string[] = [];
+  beforeEach(async () => {
+    test = await testRegistry();
+    life = new AbortController();
+    reports.length = 0;
+  });
+  afterEach(() => life.abort());
+
+  const access = (registry: Registry = test.registry) => ({
+    registry,
+    catalog: test.catalog,
+    clock: test.clock,
+    signal: life.signal,
+    report: (what: string, error: unknown) => void reports.push(`${what}: ${String(error)}`),
+  });
+
+  it("makes all, and restores the spec of those that are its own", async () => {
+    await ensureFlowControlDefaults(access());
+    assert.ok((await test.names(levels)).includes("catch-all"));
+    assert.ok((await test.names(schemas)).includes("probes"));
+    await test.patch(`${levels}//system`, { spec: { limited: { nominalConcurrencyShares: 7 } } });
+    await test.remove(`${schemas}//probes`);
+    await ensureFlowControlDefaults(access());
+    const { spec } = (await test.get(`${levels}//system`)).object;
+    assert.equal(spec.limited.nominalConcurrencyShares, 30);
+    assert.ok((await test.names(schemas)).includes("probes"));
+  });
+
+  it("leaves an object alone whose annotation says false", async () => {
+    await ensureFlowControlDefaults(access());
+    await test.patch(`${levels}//system`, {
+      metadata: { annotations: { "apf.kubernetes.io/autoupdate-spec": "false" } },
+      spec: { limited: { nominalConcurrencyShares: 7 } },
+    });
+    await ensureFlowControlDefaults(access());
+    const { spec } = (await test.get(`${levels}//system`)).object;
+    assert.equal(spec.limited.nominalConcurrencyShares, 7);
+  });
+
+  it("reports a failed round, and succeeds in the next", async () => {
+    let failing = true;
+    const registry: Registry = Object.assign(Object.create(test.registry) as Registry, {
+      list: (...words: Parameters<Registry["list"]>) =>
+        failing ? Promise.reject(internalError("injected")) : test.registry.list(...words),
+    });
+    const running = runFlowControlDefaults(access(registry));
+    const until = async (what: () => Promise<boolean>) => {
+      for (let tries = 0; !(await what()); tries++) {
+        assert.ok(tries < 400, "never came to that");
+        test.clock.advance(10_000);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    };
+    await until(async () => reports.length > 0);
+    assert.match(reports[0] ?? "", /injected/);
+    failing = false;
+    await until(async () => (await test.names(schemas)).includes("probes"));
+    life.abort();
+    await running;
+  });
+});
