@@ -9,7 +9,7 @@ import type {
   CreateHandler,
   ServiceNetwork,
 } from "./contract.ts";
-import type { Identities } from "./write/identities.ts";
+import type { Identities } from "./identities.ts";
 import type { NamespaceCache } from "./admission/namespace-cache.ts";
 
 export interface RegistryOptions {

@@ -11,7 +11,7 @@ import type { RegistryContext, RegistryOptions } from "./context.ts";
 import { ConvertedEntries } from "./codec/converted-entries.ts";
 import { convertedStore } from "./codec/converted-store.ts";
 import { faultError } from "./codec/faults.ts";
-import { identitiesOf } from "./write/identities.ts";
+import { identitiesOf } from "./identities.ts";
 import { writeMutex } from "./write/write-conflict.ts";
 import { namespaceLifecycle } from "./admission/namespace-lifecycle.ts";
 import { list } from "./read/list.ts";

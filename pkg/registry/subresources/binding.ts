@@ -37,7 +37,7 @@ export async function bind(
   const { dryRun } = options;
   const asked = writeOperationOptions("CreateOptions", options);
   const written = { request, dryRun, object: binding, old: undefined, options: asked };
-  const attributes = { ...written, operation: "create", spoken: bindings } as const;
+  const attributes = { ...written, operation: "create", bodyResource: bindings } as const;
   await admitAll(registry, attributes, warnings);
 
   const pods = { ...request, resource: coreResource(registry, "pods"), name, subresource: "" };

@@ -51,7 +51,7 @@ export async function evict(
   const dryRun = options.dryRun || (eviction.deleteOptions?.dryRun ?? []).includes("All");
   const asked = writeOperationOptions("CreateOptions", options);
   const written = { request, dryRun, object: eviction, old: undefined, options: asked };
-  const attributes = { ...written, operation: "create", spoken: resource } as const;
+  const attributes = { ...written, operation: "create", bodyResource: resource } as const;
   await admitAll(registry, attributes, warnings);
   const pods = { ...request, subresource: "" };
   await evictPod(registry, pods, deletionOf(eviction.deleteOptions, dryRun));

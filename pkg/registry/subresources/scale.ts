@@ -88,8 +88,8 @@ async function patchScale(
   { body, options, access }: Request<PatchOptions>,
 ): Promise<WriteResponse> {
   const resource = scaleResource(registry);
-  const spoken = { ...request, resource };
-  const patched = scalePatcher(registry, spoken, { body, options });
+  const scaleRequest = { ...request, resource };
+  const patched = scalePatcher(registry, scaleRequest, { body, options });
   const change = (current: StoredItem | undefined): Decoded => {
     const there = existingObject(request, current);
     const before = seenAsScale(registry, request, { there, access });

@@ -37,7 +37,14 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
     // Reviews may ask about namespaces that are not there; what belongs to an object may not.
     if (request.subresource !== "") {
       const asked = writeOperationOptions("CreateOptions", options);
-      const written = { request, dryRun, object, old: undefined, spoken: resource, options: asked };
+      const written = {
+        request,
+        dryRun,
+        object,
+        old: undefined,
+        bodyResource: resource,
+        options: asked,
+      };
       await admitAll(registry, { ...written, operation: "create" }, warnings);
     }
     const warn = (text: string) => void warnings.push(text);
