@@ -36,7 +36,7 @@ const v1 = structs("api/core/v1");
 
 const persistentVolumeClaimCondition = v1(
   "PersistentVolumeClaimCondition",
-  "Something known of a claim.",
+  "One observed aspect of a claim.",
   {
     type: required(
       1,
@@ -49,77 +49,118 @@ const persistentVolumeClaimCondition = v1(
         "ModifyVolumeError",
         "ModifyingVolume",
       ),
-      "What it is about, as in Resizing.",
+      "One of Resizing, FileSystemResizePending, ControllerResizeError, NodeResizeError, " +
+        "ModifyVolumeError, ModifyingVolume.",
     ),
     status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
-      "Whether it holds: True, False or Unknown.",
+      "Whether the condition holds: one of True, False, Unknown.",
     ),
-    lastProbeTime: value(3, time, "When it was last looked at."),
-    lastTransitionTime: value(4, time, "When it last changed."),
-    reason: value(5, string, "Why it last changed, as one word."),
-    message: value(6, string, "Why it last changed, for people."),
+    lastProbeTime: value(3, time, "Time at which the condition was last checked."),
+    lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
+    reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
+    message: value(6, string, "Human-readable details about the last transition."),
   },
 );
 
-const modifyVolumeStatus = v1("ModifyVolumeStatus", "A change of attributes under way.", {
-  targetVolumeAttributesClassName: value(1, string, "Class that the volume is to have."),
+const modifyVolumeStatus = v1("ModifyVolumeStatus", "State of a change of volume attributes.", {
+  targetVolumeAttributesClassName: value(1, string, "VolumeAttributesClass that is being applied."),
   status: required(
     2,
     named("v1.PersistentVolumeClaimModifyVolumeStatus", "Pending", "InProgress", "Infeasible"),
-    "How far it is: Pending, InProgress or Infeasible.",
+    "Progress: one of Pending (requirements are missing, such as the class itself), " +
+      "InProgress, Infeasible (the driver rejects the parameters; choose another class).",
   ),
 });
 
-const persistentVolumeClaimStatus = v1("PersistentVolumeClaimStatus", "State of a claim.", {
-  phase: value(
-    1,
-    named("v1.PersistentVolumeClaimPhase", "Pending", "Bound", "Lost"),
-    "Pending, Bound, or Lost when its volume is gone.",
-  ),
-  accessModes: value(
-    2,
-    list(
-      named(
-        "v1.PersistentVolumeAccessMode",
-        "ReadWriteOnce",
-        "ReadOnlyMany",
-        "ReadWriteMany",
-        "ReadWriteOncePod",
-      ),
+const persistentVolumeClaimStatus = v1(
+  "PersistentVolumeClaimStatus",
+  "Observed state of a claim.",
+  {
+    phase: value(
+      1,
+      named("v1.PersistentVolumeClaimPhase", "Pending", "Bound", "Lost"),
+      "Phase of the claim: one of Pending (not bound yet), Bound, Lost (its volume no longer " +
+        "exists).",
     ),
-    "Ways in which the volume can be mounted.",
-    { listType: "atomic" },
-  ),
-  capacity: value(3, map(quantity), "What the volume offers."),
-  conditions: value(4, list(persistentVolumeClaimCondition), "What is known of the claim.", {
-    listType: "map",
-    listMapKeys: ["type"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "type",
-  }),
-  allocatedResources: value(5, map(quantity), "What is set aside, also while it grows.", {
-    gate: "RecoverVolumeExpansionFailure",
-  }),
-  allocatedResourceStatuses: value(7, map(string), "How far growth of each resource is.", {
-    gate: "RecoverVolumeExpansionFailure",
-  }),
-  currentVolumeAttributesClassName: pointer(8, string, "Class of attributes that is in force.", {
-    gate: "VolumeAttributesClass",
-  }),
-  modifyVolumeStatus: pointer(9, modifyVolumeStatus, "A change of attributes under way.", {
-    gate: "VolumeAttributesClass",
-  }),
-});
+    accessModes: value(
+      2,
+      list(
+        named(
+          "v1.PersistentVolumeAccessMode",
+          "ReadWriteOnce",
+          "ReadOnlyMany",
+          "ReadWriteMany",
+          "ReadWriteOncePod",
+        ),
+      ),
+      "Access modes of the bound volume: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, " +
+        "ReadWriteOncePod.",
+      { listType: "atomic" },
+    ),
+    capacity: value(3, map(quantity), "Actual resources of the bound volume."),
+    conditions: value(
+      4,
+      list(persistentVolumeClaimCondition),
+      "Latest observations, one entry per condition type.",
+      {
+        listType: "map",
+        listMapKeys: ["type"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "type",
+      },
+    ),
+    allocatedResources: value(
+      5,
+      map(quantity),
+      "Resources allocated to the claim, by name. During an expansion larger than capacity. " +
+        "Quota counts the larger of this and the request.",
+      {
+        gate: "RecoverVolumeExpansionFailure",
+      },
+    ),
+    allocatedResourceStatuses: value(
+      7,
+      map(string),
+      "Progress of expansion by resource: ControllerResizeInProgress, " +
+        "ControllerResizeInfeasible, NodeResizePending, NodeResizeInProgress or " +
+        "NodeResizeInfeasible. Absent when none is under way.",
+      {
+        gate: "RecoverVolumeExpansionFailure",
+      },
+    ),
+    currentVolumeAttributesClassName: pointer(
+      8,
+      string,
+      "VolumeAttributesClass that is in effect. Absent when there is none.",
+      {
+        gate: "VolumeAttributesClass",
+      },
+    ),
+    modifyVolumeStatus: pointer(
+      9,
+      modifyVolumeStatus,
+      "Progress of a change of attributes. Absent when none is under way.",
+      {
+        gate: "VolumeAttributesClass",
+      },
+    ),
+  },
+);
 
 export const persistentVolumeClaimV1 = v1(
   "PersistentVolumeClaim",
-  "Asks for storage, and stands for the volume that is bound.",
+  "PersistentVolumeClaim is a user's request for storage, which gets bound to a " +
+    "PersistentVolume.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, persistentVolumeClaimSpec, "What storage is asked for."),
-    status: value(3, persistentVolumeClaimStatus, "State of the claim."),
+    spec: value(
+      2,
+      persistentVolumeClaimSpec,
+      "Size, access modes and class of the requested storage.",
+    ),
+    status: value(3, persistentVolumeClaimStatus, "Binding and expansion. Read-only for clients."),
   },
 );
 

@@ -29,153 +29,350 @@ import {
 
 const v1 = structs("api/core/v1");
 
-const fileSystem = "File system to mount, as in ext4.";
-const readOnly = "Mount it read-only.";
+const fileSystem =
+  "Filesystem type of the volume, ext4 or xfs for example. When unset, the driver " +
+  "chooses, usually ext4.";
+const readOnly = "Whether the volume is mounted read-only. Defaults to false.";
 
 const glusterfsPersistentVolumeSource = v1(
   "GlusterfsPersistentVolumeSource",
-  "A volume of Glusterfs.",
+  "Glusterfs volume. Deprecated: the in-tree driver was removed in v1.26.",
   {
-    endpoints: required(1, string, "Endpoints with the addresses of the servers."),
-    path: required(2, string, "Name of the volume."),
+    endpoints: required(1, string, "Name of the Endpoints object that lists the servers."),
+    path: required(2, string, "Name of the Glusterfs volume."),
     readOnly: value(3, bool, readOnly),
-    endpointsNamespace: pointer(4, string, "Namespace of the endpoints; else that of the claim."),
+    endpointsNamespace: pointer(
+      4,
+      string,
+      "Namespace of the Endpoints object. Defaults to that of the bound claim.",
+    ),
   },
 );
 
-const rbdPersistentVolumeSource = v1("RBDPersistentVolumeSource", "A block device of Ceph.", {
-  monitors: required(1, list(string), "Monitors of the Ceph cluster.", { listType: "atomic" }),
-  image: required(2, string, "Name of the image."),
-  fsType: value(3, string, fileSystem),
-  pool: value(4, string, "Pool of the image.", { default: "rbd" }),
-  user: value(5, string, "User of Ceph.", { default: "admin" }),
-  keyring: value(6, string, "Path of the user's keyring.", { default: "/etc/ceph/keyring" }),
-  secretRef: pointer(7, secretReference, "Secret of the user, in place of the keyring."),
-  readOnly: value(8, bool, readOnly),
-});
+const rbdPersistentVolumeSource = v1(
+  "RBDPersistentVolumeSource",
+  "Ceph RBD image. Deprecated: the in-tree driver was removed in v1.31.",
+  {
+    monitors: required(1, list(string), "Addresses of the Ceph monitors.", { listType: "atomic" }),
+    image: required(2, string, "Name of the RBD image."),
+    fsType: value(3, string, fileSystem),
+    pool: value(4, string, "Ceph pool that contains the image. Defaults to rbd.", {
+      default: "rbd",
+    }),
+    user: value(5, string, "Ceph user to authenticate as. Defaults to admin.", {
+      default: "admin",
+    }),
+    keyring: value(
+      6,
+      string,
+      "Path of the keyring of the user on the node. Defaults to /etc/ceph/keyring.",
+      { default: "/etc/ceph/keyring" },
+    ),
+    secretRef: pointer(
+      7,
+      secretReference,
+      "Secret with the key of the user. Takes precedence over keyring.",
+    ),
+    readOnly: value(8, bool, readOnly),
+  },
+);
 
-const iscsiPersistentVolumeSource = v1("ISCSIPersistentVolumeSource", "A disk over iSCSI.", {
-  targetPortal: required(1, string, "Address of the target, with a port unless it is 3260."),
-  iqn: required(2, string, "Qualified name of the target."),
-  lun: required(3, int32, "Number of the logical unit."),
-  iscsiInterface: value(4, string, "Interface that is used.", { default: "default" }),
-  fsType: value(5, string, fileSystem),
-  readOnly: value(6, bool, readOnly),
-  portals: value(7, list(string), "More addresses of the target.", { listType: "atomic" }),
-  chapAuthDiscovery: value(8, bool, "Discovery is authenticated by CHAP."),
-  chapAuthSession: value(11, bool, "Sessions are authenticated by CHAP."),
-  secretRef: pointer(10, secretReference, "Secret for CHAP."),
-  initiatorName: pointer(12, string, "Name of the initiator, for an interface of its own."),
-});
+const iscsiPersistentVolumeSource = v1(
+  "ISCSIPersistentVolumeSource",
+  "iSCSI disk, which can be mounted read-write by one node at a time.",
+  {
+    targetPortal: required(
+      1,
+      string,
+      "Portal of the target as host, or host:port if the port is not 3260.",
+    ),
+    iqn: required(2, string, "Qualified name of the target: iqn, eui or naa format."),
+    lun: required(3, int32, "Logical unit number of the target, 0 to 255."),
+    iscsiInterface: value(
+      4,
+      string,
+      "Interface that carries the traffic. Defaults to default, which stands for TCP.",
+      { default: "default" },
+    ),
+    fsType: value(5, string, fileSystem),
+    readOnly: value(6, bool, readOnly),
+    portals: value(7, list(string), "Further portals of the target, for multipathing.", {
+      listType: "atomic",
+    }),
+    chapAuthDiscovery: value(
+      8,
+      bool,
+      "Whether discovery authenticates by CHAP. Requires secretRef. Defaults to false.",
+    ),
+    chapAuthSession: value(
+      11,
+      bool,
+      "Whether sessions authenticate by CHAP. Requires secretRef. Defaults to false.",
+    ),
+    secretRef: pointer(10, secretReference, "Secret with the CHAP credentials."),
+    initiatorName: pointer(
+      12,
+      string,
+      "Name of the initiator. When set together with iscsiInterface, a new interface " +
+        "`<portal>:<volume>` is created for the connection.",
+    ),
+  },
+);
 
 const cinderPersistentVolumeSource = v1(
   "CinderPersistentVolumeSource",
-  "A volume of OpenStack Cinder.",
+  "OpenStack Cinder volume. Deprecated: redirected to the CSI driver of Cinder.",
   {
-    volumeID: required(1, string, "ID of the volume."),
+    volumeID: required(1, string, "ID of the Cinder volume."),
     fsType: value(2, string, fileSystem),
     readOnly: value(3, bool, readOnly),
-    secretRef: pointer(4, secretReference, "Secret for access to OpenStack."),
+    secretRef: pointer(4, secretReference, "Secret with the OpenStack credentials."),
   },
 );
 
-const cephFSPersistentVolumeSource = v1("CephFSPersistentVolumeSource", "A file system of Ceph.", {
-  monitors: required(1, list(string), "Monitors of the Ceph cluster.", { listType: "atomic" }),
-  path: value(2, string, "Directory that is mounted; the root unless set."),
-  user: value(3, string, "User of Ceph; admin unless set."),
-  secretFile: value(4, string, "Path of the user's keyring."),
-  secretRef: pointer(5, secretReference, "Secret of the user, in place of the keyring."),
-  readOnly: value(6, bool, readOnly),
-});
+const cephFSPersistentVolumeSource = v1(
+  "CephFSPersistentVolumeSource",
+  "CephFS mount. Deprecated: the in-tree driver was removed in v1.31.",
+  {
+    monitors: required(1, list(string), "Addresses of the Ceph monitors.", { listType: "atomic" }),
+    path: value(2, string, "Directory to mount. Defaults to the root /."),
+    user: value(3, string, "Ceph user to authenticate as. Defaults to admin."),
+    secretFile: value(
+      4,
+      string,
+      "Path of the keyring of the user on the node. Defaults to /etc/ceph/user.secret.",
+    ),
+    secretRef: pointer(
+      5,
+      secretReference,
+      "Secret with the key of the user. Takes precedence over secretFile.",
+    ),
+    readOnly: value(6, bool, readOnly),
+  },
+);
 
-const flexPersistentVolumeSource = v1("FlexPersistentVolumeSource", "A volume of a plug-in.", {
-  driver: required(1, string, "Name of the driver."),
-  fsType: value(2, string, fileSystem),
-  secretRef: pointer(3, secretReference, "Secret that the driver gets."),
-  readOnly: value(4, bool, readOnly),
-  options: value(5, map(string), "More options for the driver."),
-});
+const flexPersistentVolumeSource = v1(
+  "FlexPersistentVolumeSource",
+  "Volume of an exec-based plugin on the nodes. Deprecated: use a CSI driver.",
+  {
+    driver: required(1, string, "Name of the plugin driver."),
+    fsType: value(2, string, fileSystem),
+    secretRef: pointer(3, secretReference, "Secret whose data is passed to the driver."),
+    readOnly: value(4, bool, readOnly),
+    options: value(5, map(string), "Additional options for the driver."),
+  },
+);
 
-const azureFilePersistentVolumeSource = v1("AzureFilePersistentVolumeSource", "A share of Azure.", {
-  secretName: required(1, string, "Secret with the name and key of the account."),
-  shareName: required(2, string, "Name of the share."),
-  readOnly: value(3, bool, readOnly),
-  secretNamespace: nullablePointer(4, string, "Namespace of the Secret; else that of the pod.", {
-    required: false,
-  }),
-});
+const azureFilePersistentVolumeSource = v1(
+  "AzureFilePersistentVolumeSource",
+  "Azure File share. Deprecated: redirected to the CSI driver of Azure File.",
+  {
+    secretName: required(1, string, "Secret with name and key of the storage account."),
+    shareName: required(2, string, "Name of the file share."),
+    readOnly: value(3, bool, readOnly),
+    secretNamespace: nullablePointer(
+      4,
+      string,
+      "Namespace of the Secret. Defaults to that of the pod.",
+      {
+        required: false,
+      },
+    ),
+  },
+);
 
-const scaleIOPersistentVolumeSource = v1("ScaleIOPersistentVolumeSource", "A volume of ScaleIO.", {
-  gateway: required(1, string, "Address of the gateway."),
-  system: required(2, string, "Name of the storage system."),
-  secretRef: nullablePointer(3, secretReference, "Secret of the user."),
-  sslEnabled: value(4, bool, "Whether the gateway is spoken to over TLS."),
-  protectionDomain: value(5, string, "Name of the protection domain."),
-  storagePool: value(6, string, "Storage pool of the domain."),
-  storageMode: value(7, string, "ThickProvisioned or ThinProvisioned.", {
-    default: "ThinProvisioned",
-  }),
-  volumeName: value(8, string, "Name of the volume."),
-  fsType: value(9, string, fileSystem, { default: "xfs" }),
-  readOnly: value(10, bool, readOnly),
-});
+const scaleIOPersistentVolumeSource = v1(
+  "ScaleIOPersistentVolumeSource",
+  "ScaleIO volume. Deprecated: the in-tree driver was removed in v1.22.",
+  {
+    gateway: required(1, string, "Address of the API gateway."),
+    system: required(2, string, "Name of the storage system."),
+    secretRef: nullablePointer(
+      3,
+      secretReference,
+      "Secret with the credentials of the gateway. Required.",
+    ),
+    sslEnabled: value(4, bool, "Whether the gateway is accessed over TLS. Defaults to false."),
+    protectionDomain: value(5, string, "Name of the protection domain."),
+    storagePool: value(6, string, "Storage pool within the protection domain."),
+    storageMode: value(
+      7,
+      string,
+      "Provisioning mode: ThickProvisioned or ThinProvisioned. Defaults to ThinProvisioned.",
+      {
+        default: "ThinProvisioned",
+      },
+    ),
+    volumeName: value(8, string, "Name of an existing volume."),
+    fsType: value(9, string, fileSystem, { default: "xfs" }),
+    readOnly: value(10, bool, readOnly),
+  },
+);
 
-const localVolumeSource = v1("LocalVolumeSource", "A disk or directory of one node.", {
-  path: required(1, string, "Path on the node."),
-  fsType: pointer(2, string, "File system to mount, if the path is a block device."),
-});
+const localVolumeSource = v1(
+  "LocalVolumeSource",
+  "Disk, partition or directory that is mounted on one node. Requires nodeAffinity.",
+  {
+    path: required(1, string, "Path of the directory or block device on the node."),
+    fsType: pointer(
+      2,
+      string,
+      "Filesystem type to format and mount a block device with. Chosen automatically when absent.",
+    ),
+  },
+);
 
 const storageOSPersistentVolumeSource = v1(
   "StorageOSPersistentVolumeSource",
-  "A volume of StorageOS.",
+  "StorageOS volume. Deprecated: the in-tree driver was removed in v1.25.",
   {
-    volumeName: value(1, string, "Name of the volume."),
-    volumeNamespace: value(2, string, "Namespace of the volume; else that of the pod."),
+    volumeName: value(1, string, "Name of the volume, unique within its namespace."),
+    volumeNamespace: value(
+      2,
+      string,
+      "Namespace of the volume within StorageOS. Defaults to that of the pod.",
+    ),
     fsType: value(3, string, fileSystem),
     readOnly: value(4, bool, readOnly),
-    secretRef: pointer(5, objectReference, "Secret for access to StorageOS."),
+    secretRef: pointer(5, objectReference, "Secret with the credentials of the StorageOS API."),
   },
 );
 
-const csiPersistentVolumeSource = v1("CSIPersistentVolumeSource", "A volume of a CSI driver.", {
-  driver: required(1, string, "Name of the driver."),
-  volumeHandle: required(2, string, "What the driver calls the volume."),
-  readOnly: value(3, bool, "Publish it read-only."),
+const csiPersistentVolumeSource = v1("CSIPersistentVolumeSource", "Volume of a CSI driver.", {
+  driver: required(1, string, "Name of the CSI driver. At most 63 characters."),
+  volumeHandle: required(
+    2,
+    string,
+    "Identifier that the driver returned when it created the volume.",
+  ),
+  readOnly: value(
+    3,
+    bool,
+    "Whether ControllerPublishVolume publishes the volume read-only. Defaults to false.",
+  ),
   fsType: value(4, string, fileSystem),
-  volumeAttributes: value(5, map(string), "More about the volume, for the driver."),
-  controllerPublishSecretRef: pointer(6, secretReference, "Secret for attaching."),
-  nodeStageSecretRef: pointer(7, secretReference, "Secret for the first mount on a node."),
-  nodePublishSecretRef: pointer(8, secretReference, "Secret for mounting."),
-  controllerExpandSecretRef: pointer(9, secretReference, "Secret for growing; can be added once."),
-  nodeExpandSecretRef: pointer(10, secretReference, "Secret for growing on the node."),
+  volumeAttributes: value(
+    5,
+    map(string),
+    "Attributes that the driver returned when it created the volume.",
+  ),
+  controllerPublishSecretRef: pointer(
+    6,
+    secretReference,
+    "Secret for ControllerPublishVolume and ControllerUnpublishVolume.",
+  ),
+  nodeStageSecretRef: pointer(
+    7,
+    secretReference,
+    "Secret for NodeStageVolume, the first mount on a node.",
+  ),
+  nodePublishSecretRef: pointer(
+    8,
+    secretReference,
+    "Secret for NodePublishVolume, the mount for a pod.",
+  ),
+  controllerExpandSecretRef: pointer(
+    9,
+    secretReference,
+    "Secret for ControllerExpandVolume. May be added, but not changed later.",
+  ),
+  nodeExpandSecretRef: pointer(10, secretReference, "Secret for NodeExpandVolume."),
 });
 
 export const persistentVolumeSource = v1(
   "PersistentVolumeSource",
-  "Where the contents come from; one source only.",
+  "Storage behind a PersistentVolume. Exactly one field must be set.",
   {
-    gcePersistentDisk: pointer(1, gcePersistentDiskVolumeSource, "A disk of Google Cloud."),
-    awsElasticBlockStore: pointer(2, awsElasticBlockStoreVolumeSource, "A disk of AWS."),
-    hostPath: pointer(3, hostPathVolumeSource, "A path of the node, for tests."),
-    glusterfs: pointer(4, glusterfsPersistentVolumeSource, "A volume of Glusterfs."),
-    nfs: pointer(5, nfsVolumeSource, "A directory of an NFS server."),
-    rbd: pointer(6, rbdPersistentVolumeSource, "A block device of Ceph."),
-    iscsi: pointer(7, iscsiPersistentVolumeSource, "A disk over iSCSI."),
-    cinder: pointer(8, cinderPersistentVolumeSource, "A volume of OpenStack Cinder."),
-    cephfs: pointer(9, cephFSPersistentVolumeSource, "A file system of Ceph."),
-    fc: pointer(10, fcVolumeSource, "A Fibre Channel disk."),
-    flocker: pointer(11, flockerVolumeSource, "A dataset of Flocker."),
-    flexVolume: pointer(12, flexPersistentVolumeSource, "A volume of a plug-in."),
-    azureFile: pointer(13, azureFilePersistentVolumeSource, "A share of Azure."),
-    vsphereVolume: pointer(14, vsphereVirtualDiskVolumeSource, "A virtual disk of vSphere."),
-    quobyte: pointer(15, quobyteVolumeSource, "A Quobyte volume."),
-    azureDisk: pointer(16, azureDiskVolumeSource, "A data disk of Azure."),
-    photonPersistentDisk: pointer(17, photonPersistentDiskVolumeSource, "A disk of Photon."),
-    portworxVolume: pointer(18, portworxVolumeSource, "A Portworx volume."),
-    scaleIO: pointer(19, scaleIOPersistentVolumeSource, "A volume of ScaleIO."),
-    local: pointer(20, localVolumeSource, "A disk or directory of one node."),
-    storageos: pointer(21, storageOSPersistentVolumeSource, "A volume of StorageOS."),
-    csi: pointer(22, csiPersistentVolumeSource, "A volume of a CSI driver."),
+    gcePersistentDisk: pointer(
+      1,
+      gcePersistentDiskVolumeSource,
+      "Persistent disk of Google Compute Engine. Deprecated: redirected to the CSI driver.",
+    ),
+    awsElasticBlockStore: pointer(
+      2,
+      awsElasticBlockStoreVolumeSource,
+      "Amazon EBS volume. Deprecated: redirected to the CSI driver.",
+    ),
+    hostPath: pointer(
+      3,
+      hostPathVolumeSource,
+      "Directory on the node, for development and testing on a single node only.",
+    ),
+    glusterfs: pointer(
+      4,
+      glusterfsPersistentVolumeSource,
+      "Volume on a Glusterfs cluster. Deprecated and no longer supported.",
+    ),
+    nfs: pointer(5, nfsVolumeSource, "Export of an NFS server."),
+    rbd: pointer(
+      6,
+      rbdPersistentVolumeSource,
+      "Ceph RBD image to mount. Deprecated and no longer supported.",
+    ),
+    iscsi: pointer(7, iscsiPersistentVolumeSource, "Logical unit of an iSCSI target."),
+    cinder: pointer(
+      8,
+      cinderPersistentVolumeSource,
+      "OpenStack block storage volume. Deprecated: redirected to the CSI driver.",
+    ),
+    cephfs: pointer(
+      9,
+      cephFSPersistentVolumeSource,
+      "CephFS directory to mount. Deprecated and no longer supported.",
+    ),
+    fc: pointer(10, fcVolumeSource, "Logical unit that is attached through Fibre Channel."),
+    flocker: pointer(
+      11,
+      flockerVolumeSource,
+      "Dataset managed by Flocker. Deprecated and no longer supported.",
+    ),
+    flexVolume: pointer(
+      12,
+      flexPersistentVolumeSource,
+      "Volume that a plugin on the node provides. Deprecated.",
+    ),
+    azureFile: pointer(
+      13,
+      azureFilePersistentVolumeSource,
+      "File share of an Azure storage account. Deprecated: redirected to the CSI driver.",
+    ),
+    vsphereVolume: pointer(
+      14,
+      vsphereVirtualDiskVolumeSource,
+      "VMDK on a vSphere datastore. Deprecated: redirected to the CSI driver.",
+    ),
+    quobyte: pointer(
+      15,
+      quobyteVolumeSource,
+      "Volume on a Quobyte cluster. Deprecated and no longer supported.",
+    ),
+    azureDisk: pointer(
+      16,
+      azureDiskVolumeSource,
+      "Data disk in Azure. Deprecated: redirected to the CSI driver.",
+    ),
+    photonPersistentDisk: pointer(
+      17,
+      photonPersistentDiskVolumeSource,
+      "Disk of a Photon controller. Deprecated and no longer supported.",
+    ),
+    portworxVolume: pointer(
+      18,
+      portworxVolumeSource,
+      "Volume on a Portworx cluster. Deprecated: redirected to the CSI driver.",
+    ),
+    scaleIO: pointer(
+      19,
+      scaleIOPersistentVolumeSource,
+      "Volume on a ScaleIO system. Deprecated and no longer supported.",
+    ),
+    local: pointer(20, localVolumeSource, "Storage that is attached directly to one node."),
+    storageos: pointer(
+      21,
+      storageOSPersistentVolumeSource,
+      "Volume on a StorageOS cluster. Deprecated and no longer supported.",
+    ),
+    csi: pointer(22, csiPersistentVolumeSource, "Volume handled by an external CSI driver."),
   },
 );
 

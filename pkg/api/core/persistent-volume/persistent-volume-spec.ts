@@ -23,49 +23,86 @@ import { checkAccessModes, checkClassName, checkVolumeMode } from "./volume-rule
 
 const v1 = structs("api/core/v1");
 
-const volumeNodeAffinity = v1("VolumeNodeAffinity", "Where a volume can be reached from.", {
-  required: pointer(1, nodeSelector, "Nodes that can reach it."),
+const volumeNodeAffinity = v1("VolumeNodeAffinity", "Nodes from which a volume can be accessed.", {
+  required: pointer(1, nodeSelector, "Terms that a node must match to access the volume."),
 });
 
-export const persistentVolumeSpec = v1("PersistentVolumeSpec", "What the volume is.", {
-  capacity: value(1, map(quantity), "What it offers: `storage`, in bytes."),
-  persistentVolumeSource: inline(2, persistentVolumeSource, "Where its contents come from; fixed."),
-  accessModes: value(
-    3,
-    list(
-      named(
-        "v1.PersistentVolumeAccessMode",
-        "ReadWriteOnce",
-        "ReadOnlyMany",
-        "ReadWriteMany",
-        "ReadWriteOncePod",
-      ),
+export const persistentVolumeSpec = v1(
+  "PersistentVolumeSpec",
+  "Storage that a PersistentVolume provides.",
+  {
+    capacity: value(1, map(quantity), "Resources of the volume: `storage`, in bytes. Required."),
+    persistentVolumeSource: inline(
+      2,
+      persistentVolumeSource,
+      "Storage behind the volume. Immutable.",
     ),
-    "Ways in which it can be mounted.",
-    { listType: "atomic" },
-  ),
-  claimRef: pointer(4, objectReference, "The claim that it is bound to.", {
-    mapType: "granular",
-  }),
-  persistentVolumeReclaimPolicy: value(
-    5,
-    named("v1.PersistentVolumeReclaimPolicy", "Recycle", "Delete", "Retain"),
-    "What becomes of it after use: Retain, Delete or Recycle.",
-  ),
-  storageClassName: value(6, string, "Class of storage; empty means none."),
-  mountOptions: value(7, list(string), "Options for mounting it; not checked.", {
-    listType: "atomic",
-  }),
-  volumeMode: pointer(
-    8,
-    named("v1.PersistentVolumeMode", "Block", "Filesystem"),
-    "Filesystem, which is the default, or Block; fixed.",
-  ),
-  nodeAffinity: pointer(9, volumeNodeAffinity, "Where it can be reached from; fixed once set."),
-  volumeAttributesClassName: pointer(10, string, "Class of attributes; for CSI drivers only.", {
-    gate: "VolumeAttributesClass",
-  }),
-});
+    accessModes: value(
+      3,
+      list(
+        named(
+          "v1.PersistentVolumeAccessMode",
+          "ReadWriteOnce",
+          "ReadOnlyMany",
+          "ReadWriteMany",
+          "ReadWriteOncePod",
+        ),
+      ),
+      "Access modes that the volume supports: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, " +
+        "ReadWriteOncePod (excludes the others). Required.",
+      { listType: "atomic" },
+    ),
+    claimRef: pointer(
+      4,
+      objectReference,
+      "Claim that the volume is bound to, or reserved for when uid is absent.",
+      {
+        mapType: "granular",
+      },
+    ),
+    persistentVolumeReclaimPolicy: value(
+      5,
+      named("v1.PersistentVolumeReclaimPolicy", "Recycle", "Delete", "Retain"),
+      "What happens to the volume after its claim is deleted. One of Retain (keep for manual " +
+        "cleanup), Delete, Recycle (deprecated: scrub its files). Defaults to Retain for " +
+        "manually created volumes.",
+    ),
+    storageClassName: value(
+      6,
+      string,
+      "StorageClass of the volume. Empty for a volume without class, which only claims " +
+        "without class can bind.",
+    ),
+    mountOptions: value(
+      7,
+      list(string),
+      "Mount options, ro or soft for example. Not validated: mounting fails if one is invalid.",
+      {
+        listType: "atomic",
+      },
+    ),
+    volumeMode: pointer(
+      8,
+      named("v1.PersistentVolumeMode", "Block", "Filesystem"),
+      "How the volume is consumed: one of Filesystem (mounted), Block (raw device). Defaults " +
+        "to Filesystem. Immutable.",
+    ),
+    nodeAffinity: pointer(
+      9,
+      volumeNodeAffinity,
+      "Constrains the nodes that pods with this volume can run on. Immutable once set.",
+    ),
+    volumeAttributesClassName: pointer(
+      10,
+      string,
+      "VolumeAttributesClass that is applied to the volume. Only for CSI drivers; follows " +
+        "the claim.",
+      {
+        gate: "VolumeAttributesClass",
+      },
+    ),
+  },
+);
 
 export type PersistentVolumeSpec = Infer<typeof persistentVolumeSpec>;
 type Spec = PersistentVolumeSpec;

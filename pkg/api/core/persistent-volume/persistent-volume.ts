@@ -14,22 +14,36 @@ import { classOf, formatAccessModes, oldClassAnnotation } from "./volume-rules.t
 
 const v1 = structs("api/core/v1");
 
-const persistentVolumeStatus = v1("PersistentVolumeStatus", "State of a volume.", {
-  phase: value(
-    1,
-    named("v1.PersistentVolumePhase", "Pending", "Available", "Bound", "Released", "Failed"),
-    "Pending, Available, Bound, Released or Failed.",
-  ),
-  message: value(2, string, "Why it is in that phase, for people."),
-  reason: value(3, string, "Why it is in that phase, as one word."),
-  lastPhaseTransitionTime: pointer(4, time, "When the phase last changed."),
-});
+const persistentVolumeStatus = v1(
+  "PersistentVolumeStatus",
+  "Observed state of a PersistentVolume.",
+  {
+    phase: value(
+      1,
+      named("v1.PersistentVolumePhase", "Pending", "Available", "Bound", "Released", "Failed"),
+      "Phase of the volume. One of Pending, Available (not bound), Bound, Released (its " +
+        "claim was deleted), Failed (reclaiming failed).",
+    ),
+    message: value(2, string, "Human-readable explanation of the phase."),
+    reason: value(3, string, "Machine-readable CamelCase reason for a failure."),
+    lastPhaseTransitionTime: pointer(
+      4,
+      time,
+      "Time at which the phase last changed. Set by the API server.",
+    ),
+  },
+);
 
-const persistentVolumeV1 = v1("PersistentVolume", "A piece of storage of the cluster.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: value(2, persistentVolumeSpec, "What the volume is."),
-  status: value(3, persistentVolumeStatus, "State of the volume."),
-});
+const persistentVolumeV1 = v1(
+  "PersistentVolume",
+  "PersistentVolume is a piece of storage in the cluster, created by an administrator or " +
+    "provisioned for a claim.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: value(2, persistentVolumeSpec, "Storage, capacity and access modes of the volume."),
+    status: value(3, persistentVolumeStatus, "Phase of the volume. Read-only for clients."),
+  },
+);
 
 type PersistentVolume = Infer<typeof persistentVolumeV1>;
 type Spec = PersistentVolumeSpec;

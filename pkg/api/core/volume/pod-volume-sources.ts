@@ -19,157 +19,285 @@ const v1 = structs("api/core/v1");
 
 export const emptyDirVolumeSource = v1(
   "EmptyDirVolumeSource",
-  "An empty directory that lives as long as the pod.",
+  "Temporary directory that is initially empty and shares the lifetime of the pod.",
   {
     medium: value(
       1,
       named("v1.StorageMedium"),
-      "What backs it: empty for the node's disk, Memory, or HugePages with a size.",
+      'Storage behind the directory: "" for the disk of the node, Memory for tmpfs, ' +
+        'HugePages or HugePages-<size>. Defaults to "".',
     ),
-    sizeLimit: pointer(2, quantity, "How large it may grow."),
+    sizeLimit: pointer(
+      2,
+      quantity,
+      "Size above which the pod is evicted. With medium Memory the lower of this and the " +
+        "memory limits applies. Unlimited when absent.",
+    ),
   },
 );
 
 export const gitRepoVolumeSource = v1(
   "GitRepoVolumeSource",
-  "A clone of a git repository; deprecated.",
+  "Clone of a git repository. Deprecated: disabled by default; clone in an init " +
+    "container into an emptyDir instead.",
   {
-    repository: required(1, string, "URL of the repository."),
-    revision: value(2, string, "Commit to check out."),
-    directory: value(3, string, "Directory to clone into, below the volume."),
+    repository: required(1, string, "URL of the git repository."),
+    revision: value(2, string, "Commit hash to check out."),
+    directory: value(
+      3,
+      string,
+      "Target directory within the volume, without `..`. `.` clones into the root of the volume.",
+    ),
   },
 );
 
-export const iscsiVolumeSource = v1("ISCSIVolumeSource", "An iSCSI disk.", {
-  targetPortal: required(1, string, "IP of the portal, with a port if it is not the usual one."),
-  iqn: required(2, string, "Qualified name of the target."),
-  lun: required(3, int32, "Number of the logical unit."),
-  iscsiInterface: value(4, string, "Interface that carries the traffic.", { default: "default" }),
-  fsType: value(5, string, "File system to mount, as in ext4."),
-  readOnly: value(6, bool, "Mount it read-only."),
-  portals: value(7, list(string), "Further portals.", { listType: "atomic" }),
-  chapAuthDiscovery: value(8, bool, "Authenticate discovery by CHAP."),
-  chapAuthSession: value(11, bool, "Authenticate the session by CHAP."),
-  secretRef: pointer(10, localObjectReference, "Secret with the CHAP credentials."),
-  initiatorName: pointer(12, string, "Name of the initiator, if not the node's own."),
-});
+export const iscsiVolumeSource = v1(
+  "ISCSIVolumeSource",
+  "iSCSI disk, which can be mounted read-write by one node at a time.",
+  {
+    targetPortal: required(
+      1,
+      string,
+      "Portal of the target as host, or host:port if the port is not 3260.",
+    ),
+    iqn: required(2, string, "Qualified name of the target: iqn, eui or naa format."),
+    lun: required(3, int32, "Logical unit number of the target, 0 to 255."),
+    iscsiInterface: value(
+      4,
+      string,
+      "Interface that carries the traffic. Defaults to default, which stands for TCP.",
+      { default: "default" },
+    ),
+    fsType: value(
+      5,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
+    readOnly: value(6, bool, "Whether the volume is mounted read-only. Defaults to false."),
+    portals: value(7, list(string), "Further portals of the target, for multipathing.", {
+      listType: "atomic",
+    }),
+    chapAuthDiscovery: value(
+      8,
+      bool,
+      "Whether discovery authenticates by CHAP. Requires secretRef. Defaults to false.",
+    ),
+    chapAuthSession: value(
+      11,
+      bool,
+      "Whether sessions authenticate by CHAP. Requires secretRef. Defaults to false.",
+    ),
+    secretRef: pointer(
+      10,
+      localObjectReference,
+      "Secret with the CHAP credentials, in the namespace of the pod.",
+    ),
+    initiatorName: pointer(
+      12,
+      string,
+      "Name of the initiator. When set together with iscsiInterface, a new interface " +
+        "`<portal>:<volume>` is created for the connection.",
+    ),
+  },
+);
 
-export const glusterfsVolumeSource = v1("GlusterfsVolumeSource", "A Glusterfs volume.", {
-  endpoints: required(1, string, "Endpoints object that lists the servers."),
-  path: required(2, string, "Name of the volume."),
-  readOnly: value(3, bool, "Mount it read-only."),
-});
+export const glusterfsVolumeSource = v1(
+  "GlusterfsVolumeSource",
+  "Glusterfs volume. Deprecated: the in-tree driver was removed in v1.26.",
+  {
+    endpoints: required(1, string, "Name of the Endpoints object that lists the servers."),
+    path: required(2, string, "Name of the Glusterfs volume."),
+    readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
+  },
+);
 
 export const persistentVolumeClaimVolumeSource = v1(
   "PersistentVolumeClaimVolumeSource",
-  "The volume bound to a claim in the pod's namespace.",
+  "Reference to a claim, whose bound volume is mounted.",
   {
-    claimName: required(1, string, "Name of the claim."),
-    readOnly: value(2, bool, "Mount it read-only everywhere."),
+    claimName: required(1, string, "Name of a PersistentVolumeClaim in the namespace of the pod."),
+    readOnly: value(2, bool, "Whether all mounts of the volume are read-only. Defaults to false."),
   },
 );
 
-export const rbdVolumeSource = v1("RBDVolumeSource", "A Ceph block device.", {
-  monitors: required(1, list(string), "Ceph monitors.", { listType: "atomic" }),
-  image: required(2, string, "Name of the image."),
-  fsType: value(3, string, "File system to mount, as in ext4."),
-  pool: value(4, string, "Pool of the image.", { default: "rbd" }),
-  user: value(5, string, "User to sign in as.", { default: "admin" }),
-  keyring: value(6, string, "Path of the key ring.", { default: "/etc/ceph/keyring" }),
-  secretRef: pointer(
-    7,
-    localObjectReference,
-    "Secret with the key; takes the place of the key ring.",
-  ),
-  readOnly: value(8, bool, "Mount it read-only."),
-});
+export const rbdVolumeSource = v1(
+  "RBDVolumeSource",
+  "Ceph RBD image. Deprecated: the in-tree driver was removed in v1.31.",
+  {
+    monitors: required(1, list(string), "Addresses of the Ceph monitors.", { listType: "atomic" }),
+    image: required(2, string, "Name of the RBD image."),
+    fsType: value(
+      3,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
+    pool: value(4, string, "Ceph pool that contains the image. Defaults to rbd.", {
+      default: "rbd",
+    }),
+    user: value(5, string, "Ceph user to authenticate as. Defaults to admin.", {
+      default: "admin",
+    }),
+    keyring: value(
+      6,
+      string,
+      "Path of the keyring of the user on the node. Defaults to /etc/ceph/keyring.",
+      { default: "/etc/ceph/keyring" },
+    ),
+    secretRef: pointer(
+      7,
+      localObjectReference,
+      "Secret with the key of the user. Takes precedence over keyring.",
+    ),
+    readOnly: value(8, bool, "Whether the volume is mounted read-only. Defaults to false."),
+  },
+);
 
 export const flexVolumeSource = v1(
   "FlexVolumeSource",
-  "A volume that a driver program on the node provides; deprecated.",
+  "Volume of an exec-based plugin on the nodes. Deprecated: use a CSI driver.",
   {
-    driver: required(1, string, "Name of the driver."),
-    fsType: value(2, string, "File system to mount; the driver has a default."),
-    secretRef: pointer(3, localObjectReference, "Secret that is given to the driver."),
-    readOnly: value(4, bool, "Mount it read-only."),
-    options: value(5, map(string), "Further options for the driver."),
+    driver: required(1, string, "Name of the plugin driver."),
+    fsType: value(2, string, "Filesystem type to mount. The driver chooses when unset."),
+    secretRef: pointer(3, localObjectReference, "Secret whose data is passed to the driver."),
+    readOnly: value(4, bool, "Whether the volume is mounted read-only. Defaults to false."),
+    options: value(5, map(string), "Additional options for the driver."),
   },
 );
 
-export const cinderVolumeSource = v1("CinderVolumeSource", "A volume of OpenStack Cinder.", {
-  volumeID: required(1, string, "ID of the volume."),
-  fsType: value(2, string, "File system to mount, as in ext4."),
-  readOnly: value(3, bool, "Mount it read-only."),
-  secretRef: pointer(4, localObjectReference, "Secret with the credentials of OpenStack."),
-});
+export const cinderVolumeSource = v1(
+  "CinderVolumeSource",
+  "OpenStack Cinder volume. Deprecated: redirected to the CSI driver of Cinder.",
+  {
+    volumeID: required(1, string, "ID of the Cinder volume."),
+    fsType: value(
+      2,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
+    readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
+    secretRef: pointer(4, localObjectReference, "Secret with the OpenStack credentials."),
+  },
+);
 
-export const cephFSVolumeSource = v1("CephFSVolumeSource", "A Ceph file system.", {
-  monitors: required(1, list(string), "Ceph monitors.", { listType: "atomic" }),
-  path: value(2, string, "Directory to mount; the root by default."),
-  user: value(3, string, "User to sign in as; admin by default."),
-  secretFile: value(4, string, "Path of the key ring."),
-  secretRef: pointer(
-    5,
-    localObjectReference,
-    "Secret with the key; takes the place of the key ring.",
-  ),
-  readOnly: value(6, bool, "Mount it read-only."),
-});
+export const cephFSVolumeSource = v1(
+  "CephFSVolumeSource",
+  "CephFS mount. Deprecated: the in-tree driver was removed in v1.31.",
+  {
+    monitors: required(1, list(string), "Addresses of the Ceph monitors.", { listType: "atomic" }),
+    path: value(2, string, "Directory to mount. Defaults to the root /."),
+    user: value(3, string, "Ceph user to authenticate as. Defaults to admin."),
+    secretFile: value(
+      4,
+      string,
+      "Path of the keyring of the user on the node. Defaults to /etc/ceph/user.secret.",
+    ),
+    secretRef: pointer(
+      5,
+      localObjectReference,
+      "Secret with the key of the user. Takes precedence over secretFile.",
+    ),
+    readOnly: value(6, bool, "Whether the volume is mounted read-only. Defaults to false."),
+  },
+);
 
-export const azureFileVolumeSource = v1("AzureFileVolumeSource", "A file share of Azure.", {
-  secretName: required(1, string, "Secret with the name and key of the storage account."),
-  shareName: required(2, string, "Name of the share."),
-  readOnly: value(3, bool, "Mount it read-only."),
-});
+export const azureFileVolumeSource = v1(
+  "AzureFileVolumeSource",
+  "Azure File share. Deprecated: redirected to the CSI driver of Azure File.",
+  {
+    secretName: required(1, string, "Secret with name and key of the storage account."),
+    shareName: required(2, string, "Name of the file share."),
+    readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
+  },
+);
 
-export const scaleIOVolumeSource = v1("ScaleIOVolumeSource", "A ScaleIO volume.", {
-  gateway: required(1, string, "Address of the API gateway."),
-  system: required(2, string, "Name of the storage system."),
-  secretRef: nullablePointer(3, localObjectReference, "Secret with the credentials."),
-  sslEnabled: value(4, bool, "Speak TLS with the gateway."),
-  protectionDomain: value(5, string, "Protection domain of the volume."),
-  storagePool: value(6, string, "Storage pool of the domain."),
-  storageMode: value(7, string, "ThickProvisioned or ThinProvisioned.", {
-    default: "ThinProvisioned",
-  }),
-  volumeName: value(8, string, "Name of a volume that exists already."),
-  fsType: value(9, string, "File system to mount, as in xfs.", { default: "xfs" }),
-  readOnly: value(10, bool, "Mount it read-only."),
-});
+export const scaleIOVolumeSource = v1(
+  "ScaleIOVolumeSource",
+  "ScaleIO volume. Deprecated: the in-tree driver was removed in v1.22.",
+  {
+    gateway: required(1, string, "Address of the API gateway."),
+    system: required(2, string, "Name of the storage system."),
+    secretRef: nullablePointer(
+      3,
+      localObjectReference,
+      "Secret with the credentials of the gateway. Required.",
+    ),
+    sslEnabled: value(4, bool, "Whether the gateway is accessed over TLS. Defaults to false."),
+    protectionDomain: value(5, string, "Name of the protection domain."),
+    storagePool: value(6, string, "Storage pool within the protection domain."),
+    storageMode: value(
+      7,
+      string,
+      "Provisioning mode: ThickProvisioned or ThinProvisioned. Defaults to ThinProvisioned.",
+      {
+        default: "ThinProvisioned",
+      },
+    ),
+    volumeName: value(8, string, "Name of an existing volume."),
+    fsType: value(9, string, "Filesystem type to mount. Defaults to xfs.", { default: "xfs" }),
+    readOnly: value(10, bool, "Whether the volume is mounted read-only. Defaults to false."),
+  },
+);
 
-export const storageOSVolumeSource = v1("StorageOSVolumeSource", "A StorageOS volume.", {
-  volumeName: value(1, string, "Name of the volume within its namespace."),
-  volumeNamespace: value(2, string, "Namespace of the volume within StorageOS."),
-  fsType: value(3, string, "File system to mount, as in ext4."),
-  readOnly: value(4, bool, "Mount it read-only."),
-  secretRef: pointer(5, localObjectReference, "Secret with the credentials."),
-});
+export const storageOSVolumeSource = v1(
+  "StorageOSVolumeSource",
+  "StorageOS volume. Deprecated: the in-tree driver was removed in v1.25.",
+  {
+    volumeName: value(1, string, "Name of the volume, unique within its namespace."),
+    volumeNamespace: value(
+      2,
+      string,
+      "Namespace of the volume within StorageOS. Defaults to that of the pod.",
+    ),
+    fsType: value(
+      3,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
+    readOnly: value(4, bool, "Whether the volume is mounted read-only. Defaults to false."),
+    secretRef: pointer(
+      5,
+      localObjectReference,
+      "Secret with the credentials of the StorageOS API.",
+    ),
+  },
+);
 
 export const csiVolumeSource = v1(
   "CSIVolumeSource",
-  "A volume that a CSI driver makes for this pod alone.",
+  "Ephemeral volume of a CSI driver that shares the lifetime of the pod. The driver must " +
+    "support mode Ephemeral.",
   {
-    driver: required(1, string, "Name of the driver."),
-    readOnly: pointer(2, bool, "Mount it read-only."),
-    fsType: pointer(3, string, "File system to mount; the driver has a default."),
-    volumeAttributes: value(4, map(string), "Settings for the driver."),
+    driver: required(1, string, "Name of the CSI driver, as in its CSIDriver object."),
+    readOnly: pointer(2, bool, "Whether the volume is mounted read-only. Defaults to false."),
+    fsType: pointer(3, string, "Filesystem type to mount. The driver chooses when unset."),
+    volumeAttributes: value(
+      4,
+      map(string),
+      "Properties of the volume that are passed to the driver.",
+    ),
     nodePublishSecretRef: pointer(
       5,
       localObjectReference,
-      "Secret that is given to the driver when it publishes the volume.",
+      "Secret for NodePublishVolume, in the namespace of the pod.",
     ),
   },
 );
 
 export const imageVolumeSource = v1(
   "ImageVolumeSource",
-  "The files of an OCI image or artifact, read-only.",
+  "Content of an OCI image or artifact, mounted read-only.",
   {
-    reference: value(1, string, "Reference of the image, as in a container's `image`."),
+    reference: value(
+      1,
+      string,
+      "Reference of the image, as in the image field of containers. Required, although it " +
+        "may be empty for defaulting by higher layers.",
+    ),
     pullPolicy: value(
       2,
       named("v1.PullPolicy", "Always", "Never", "IfNotPresent"),
-      "Always, Never or IfNotPresent.",
+      "When to pull the image: one of Always, Never, IfNotPresent. Defaults to Always for " +
+        "tag `latest` or no tag, otherwise to IfNotPresent.",
     ),
   },
 );

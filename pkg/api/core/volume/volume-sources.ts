@@ -5,9 +5,13 @@ const v1 = structs("api/core/v1");
 
 export const hostPathVolumeSource = v1(
   "HostPathVolumeSource",
-  "A file or directory of the node itself.",
+  "File or directory of the node. Containers can then affect the node: restrict its use.",
   {
-    path: required(1, string, "Path on the node; links are followed."),
+    path: required(
+      1,
+      string,
+      "Path on the node. Symbolic links are followed. Must not contain `..`.",
+    ),
     type: pointer(
       2,
       named(
@@ -20,104 +24,182 @@ export const hostPathVolumeSource = v1(
         "CharDevice",
         "BlockDevice",
       ),
-      "What must be there or is made there; empty means no check.",
+      'Check before mounting: "" for none, or one of DirectoryOrCreate, Directory, ' +
+        'FileOrCreate, File, Socket, CharDevice, BlockDevice. Defaults to "".',
     ),
   },
 );
 
 export const gcePersistentDiskVolumeSource = v1(
   "GCEPersistentDiskVolumeSource",
-  "A disk of Google Compute Engine.",
+  "Persistent disk of Google Compute Engine. It must be in the project and zone of the node.",
   {
-    pdName: required(1, string, "Name of the disk."),
-    fsType: value(2, string, "File system to mount, as in ext4."),
-    partition: value(3, int32, "Partition to mount; 0 means the whole disk."),
-    readOnly: value(4, bool, "Mount it read-only."),
+    pdName: required(1, string, "Name of the persistent disk."),
+    fsType: value(
+      2,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
+    partition: value(
+      3,
+      int32,
+      "Partition to mount, 1 to 255. 0 or absent mounts the disk as a whole.",
+    ),
+    readOnly: value(4, bool, "Whether the volume is mounted read-only. Defaults to false."),
   },
 );
 
 export const awsElasticBlockStoreVolumeSource = v1(
   "AWSElasticBlockStoreVolumeSource",
-  "A disk of Amazon Elastic Block Store.",
+  "Amazon EBS volume. It must be in the availability zone of the node.",
   {
-    volumeID: required(1, string, "ID of the disk."),
-    fsType: value(2, string, "File system to mount, as in ext4."),
-    partition: value(3, int32, "Partition to mount; 0 means the whole disk."),
-    readOnly: value(4, bool, "Mount it read-only."),
+    volumeID: required(1, string, "ID of the EBS volume."),
+    fsType: value(
+      2,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
+    partition: value(
+      3,
+      int32,
+      "Partition to mount, 1 to 255. 0 or absent mounts the volume as a whole.",
+    ),
+    readOnly: value(4, bool, "Whether the volume is mounted read-only. Defaults to false."),
   },
 );
 
-export const nfsVolumeSource = v1("NFSVolumeSource", "A directory exported by an NFS server.", {
-  server: required(1, string, "Host name or IP of the server."),
-  path: required(2, string, "Exported path."),
-  readOnly: value(3, bool, "Mount it read-only."),
+export const nfsVolumeSource = v1("NFSVolumeSource", "Export of an NFS server.", {
+  server: required(1, string, "Host name or IP address of the server."),
+  path: required(2, string, "Absolute path that the server exports."),
+  readOnly: value(3, bool, "Whether the export is mounted read-only. Defaults to false."),
 });
 
-export const fcVolumeSource = v1("FCVolumeSource", "A Fibre Channel disk.", {
-  targetWWNs: value(1, list(string), "World wide names of the targets.", { listType: "atomic" }),
-  lun: pointer(2, int32, "Number of the logical unit."),
-  fsType: value(3, string, "File system to mount, as in ext4."),
-  readOnly: value(4, bool, "Mount it read-only."),
-  wwids: value(5, list(string), "World wide identifiers; instead of targetWWNs and lun.", {
-    listType: "atomic",
-  }),
-});
+export const fcVolumeSource = v1(
+  "FCVolumeSource",
+  "Fibre Channel volume, identified either by targetWWNs and lun or by wwids.",
+  {
+    targetWWNs: value(
+      1,
+      list(string),
+      "World wide names of the targets. Require lun, and exclude wwids.",
+      { listType: "atomic" },
+    ),
+    lun: pointer(
+      2,
+      int32,
+      "Logical unit number of the target, 0 to 255. Required with targetWWNs.",
+    ),
+    fsType: value(
+      3,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
+    readOnly: value(4, bool, "Whether the volume is mounted read-only. Defaults to false."),
+    wwids: value(
+      5,
+      list(string),
+      "World wide identifiers of the volume. Exclude targetWWNs and lun.",
+      {
+        listType: "atomic",
+      },
+    ),
+  },
+);
 
-export const flockerVolumeSource = v1("FlockerVolumeSource", "A dataset of Flocker.", {
-  datasetName: value(1, string, "Name of the dataset; deprecated."),
-  datasetUUID: value(2, string, "UUID of the dataset."),
-});
+export const flockerVolumeSource = v1(
+  "FlockerVolumeSource",
+  "Flocker dataset. Deprecated: the in-tree driver was removed in v1.25.",
+  {
+    datasetName: value(1, string, "Name of the dataset. Deprecated, and excludes datasetUUID."),
+    datasetUUID: value(2, string, "UUID of the dataset. Excludes datasetName."),
+  },
+);
 
 export const vsphereVirtualDiskVolumeSource = v1(
   "VsphereVirtualDiskVolumeSource",
-  "A virtual disk of vSphere.",
+  "vSphere virtual disk. Deprecated: redirected to the CSI driver of vSphere.",
   {
-    volumePath: required(1, string, "Path of the disk."),
-    fsType: value(2, string, "File system to mount, as in ext4."),
+    volumePath: required(1, string, "Path of the VMDK on the datastore."),
+    fsType: value(
+      2,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
     storagePolicyName: value(3, string, "Name of the storage policy profile."),
-    storagePolicyID: value(4, string, "ID of the storage policy profile."),
+    storagePolicyID: value(
+      4,
+      string,
+      "ID of the storage policy profile that storagePolicyName names.",
+    ),
   },
 );
 
-export const quobyteVolumeSource = v1("QuobyteVolumeSource", "A Quobyte volume.", {
-  registry: required(1, string, "Registry hosts as host:port, separated by commas."),
-  volume: required(2, string, "Name of the volume."),
-  readOnly: value(3, bool, "Mount it read-only."),
-  user: value(4, string, "User to map access to; defaults to the service account."),
-  group: value(5, string, "Group to map access to."),
-  tenant: value(6, string, "Tenant that owns the volume."),
-});
+export const quobyteVolumeSource = v1(
+  "QuobyteVolumeSource",
+  "Quobyte volume. Deprecated: the in-tree driver was removed in v1.25.",
+  {
+    registry: required(1, string, "Registry addresses as host:port, separated by commas."),
+    volume: required(2, string, "Name of an existing Quobyte volume."),
+    readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
+    user: value(4, string, "User to map access to. Defaults to the service account user."),
+    group: value(5, string, "Group to map access to. By default none."),
+    tenant: value(6, string, "Tenant that owns the volume, for dynamically provisioned ones."),
+  },
+);
 
-export const azureDiskVolumeSource = v1("AzureDiskVolumeSource", "A data disk of Azure.", {
-  diskName: required(1, string, "Name of the disk."),
-  diskURI: required(2, string, "URI of the disk."),
-  cachingMode: pointer(
-    3,
-    named("v1.AzureDataDiskCachingMode", "None", "ReadOnly", "ReadWrite"),
-    "How the host caches: None, ReadOnly or ReadWrite.",
-    { default: "ReadWrite" },
-  ),
-  fsType: pointer(4, string, "File system to mount, as in ext4.", { default: "ext4" }),
-  readOnly: pointer(5, bool, "Mount it read-only.", { default: false }),
-  kind: pointer(
-    6,
-    named("v1.AzureDataDiskKind", "Shared", "Dedicated", "Managed"),
-    "Shared, Dedicated or Managed.",
-    { default: "Shared" },
-  ),
-});
+export const azureDiskVolumeSource = v1(
+  "AzureDiskVolumeSource",
+  "Azure data disk. Deprecated: redirected to the CSI driver of Azure Disk.",
+  {
+    diskName: required(1, string, "Name of the data disk."),
+    diskURI: required(
+      2,
+      string,
+      "URI of the data disk: a blob for kinds Shared and Dedicated, a resource ID for Managed.",
+    ),
+    cachingMode: pointer(
+      3,
+      named("v1.AzureDataDiskCachingMode", "None", "ReadOnly", "ReadWrite"),
+      "Host caching: one of None, ReadOnly, ReadWrite. Defaults to ReadWrite.",
+      { default: "ReadWrite" },
+    ),
+    fsType: pointer(4, string, "Filesystem type to mount. Defaults to ext4.", { default: "ext4" }),
+    readOnly: pointer(5, bool, "Whether the volume is mounted read-only. Defaults to false.", {
+      default: false,
+    }),
+    kind: pointer(
+      6,
+      named("v1.AzureDataDiskKind", "Shared", "Dedicated", "Managed"),
+      "Kind of disk. One of Shared (several disks per storage account), Dedicated (one disk " +
+        "per storage account), Managed. Defaults to Shared.",
+      { default: "Shared" },
+    ),
+  },
+);
 
 export const photonPersistentDiskVolumeSource = v1(
   "PhotonPersistentDiskVolumeSource",
-  "A disk of the Photon controller.",
+  "Photon controller disk. Deprecated: the in-tree driver was removed.",
   {
-    pdID: required(1, string, "ID of the disk."),
-    fsType: value(2, string, "File system to mount, as in ext4."),
+    pdID: required(1, string, "ID of the persistent disk."),
+    fsType: value(
+      2,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
   },
 );
 
-export const portworxVolumeSource = v1("PortworxVolumeSource", "A Portworx volume.", {
-  volumeID: required(1, string, "ID of the volume."),
-  fsType: value(2, string, "File system to mount, as in ext4."),
-  readOnly: value(3, bool, "Mount it read-only."),
-});
+export const portworxVolumeSource = v1(
+  "PortworxVolumeSource",
+  "Portworx volume. Deprecated: redirected to the CSI driver of Portworx.",
+  {
+    volumeID: required(1, string, "ID of the Portworx volume."),
+    fsType: value(
+      2,
+      string,
+      "Filesystem type to mount, ext4 or xfs for example. Treated as ext4 when unset.",
+    ),
+    readOnly: value(3, bool, "Whether the volume is mounted read-only. Defaults to false."),
+  },
+);

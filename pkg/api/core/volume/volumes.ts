@@ -41,80 +41,150 @@ const v1 = structs("api/core/v1");
 
 const ephemeralVolumeSource = v1(
   "EphemeralVolumeSource",
-  "A claim that is made for the pod and goes with it.",
+  "Volume that is provisioned for the pod and deleted with it.",
   {
-    volumeClaimTemplate: pointer(1, persistentVolumeClaimTemplate, "What the claim looks like."),
+    volumeClaimTemplate: pointer(
+      1,
+      persistentVolumeClaimTemplate,
+      "Template of the claim, which is named `<pod>-<volume>` and owned by the pod. " +
+        "Required. Immutable.",
+    ),
   },
 );
 
 export const volumeSource = v1(
   "VolumeSource",
-  "Where the contents come from; exactly one field is set.",
+  "Source of a volume. Exactly one field must be set; emptyDir is the default.",
   {
-    hostPath: pointer(1, hostPathVolumeSource, "A file or directory of the node itself."),
-    emptyDir: pointer(2, emptyDirVolumeSource, "An empty directory that lives as long as the pod."),
+    hostPath: pointer(
+      1,
+      hostPathVolumeSource,
+      "File or directory of the node, mainly for system agents.",
+    ),
+    emptyDir: pointer(2, emptyDirVolumeSource, "Empty directory that is deleted with the pod."),
     gcePersistentDisk: pointer(
       3,
       gcePersistentDiskVolumeSource,
-      "A disk of Google Compute Engine; deprecated.",
+      "Google Compute Engine disk to mount. Deprecated: redirected to the CSI driver.",
     ),
     awsElasticBlockStore: pointer(
       4,
       awsElasticBlockStoreVolumeSource,
-      "A disk of Amazon Elastic Block Store; deprecated.",
+      "Amazon EBS volume to mount. Deprecated: redirected to the CSI driver.",
     ),
-    gitRepo: pointer(5, gitRepoVolumeSource, "A clone of a git repository; deprecated."),
-    secret: pointer(6, secretVolumeSource, "The entries of a Secret as files."),
-    nfs: pointer(7, nfsVolumeSource, "A directory exported by an NFS server."),
-    iscsi: pointer(8, iscsiVolumeSource, "An iSCSI disk."),
-    glusterfs: pointer(9, glusterfsVolumeSource, "A Glusterfs volume; deprecated."),
+    gitRepo: pointer(
+      5,
+      gitRepoVolumeSource,
+      "Git repository to clone. Deprecated and disabled by default.",
+    ),
+    secret: pointer(6, secretVolumeSource, "Secret to project as files."),
+    nfs: pointer(7, nfsVolumeSource, "NFS export to mount. It persists when the pod ends."),
+    iscsi: pointer(8, iscsiVolumeSource, "Logical unit of an iSCSI target to mount."),
+    glusterfs: pointer(
+      9,
+      glusterfsVolumeSource,
+      "Volume on a Glusterfs cluster. Deprecated and no longer supported.",
+    ),
     persistentVolumeClaim: pointer(
       10,
       persistentVolumeClaimVolumeSource,
-      "The volume bound to a claim in the pod's namespace.",
+      "Claim in the namespace of the pod whose volume is mounted.",
     ),
-    rbd: pointer(11, rbdVolumeSource, "A Ceph block device; deprecated."),
+    rbd: pointer(
+      11,
+      rbdVolumeSource,
+      "Ceph RBD image to mount. Deprecated and no longer supported.",
+    ),
     flexVolume: pointer(
       12,
       flexVolumeSource,
-      "A volume that a driver program on the node provides; deprecated.",
+      "Volume that a plugin on the node provides. Deprecated.",
     ),
-    cinder: pointer(13, cinderVolumeSource, "A volume of OpenStack Cinder; deprecated."),
-    cephfs: pointer(14, cephFSVolumeSource, "A Ceph file system; deprecated."),
-    flocker: pointer(15, flockerVolumeSource, "A dataset of Flocker; deprecated."),
-    downwardAPI: pointer(16, downwardAPIVolumeSource, "Files that show what the pod is."),
-    fc: pointer(17, fcVolumeSource, "A Fibre Channel disk."),
-    azureFile: pointer(18, azureFileVolumeSource, "A file share of Azure; deprecated."),
-    configMap: pointer(19, configMapVolumeSource, "The entries of a ConfigMap as files."),
+    cinder: pointer(
+      13,
+      cinderVolumeSource,
+      "OpenStack block storage volume to mount. Deprecated: redirected to the CSI driver.",
+    ),
+    cephfs: pointer(
+      14,
+      cephFSVolumeSource,
+      "CephFS directory to mount. Deprecated and no longer supported.",
+    ),
+    flocker: pointer(
+      15,
+      flockerVolumeSource,
+      "Dataset managed by Flocker. Deprecated and no longer supported.",
+    ),
+    downwardAPI: pointer(
+      16,
+      downwardAPIVolumeSource,
+      "Information about the pod to project as files.",
+    ),
+    fc: pointer(17, fcVolumeSource, "Logical unit that is attached through Fibre Channel."),
+    azureFile: pointer(
+      18,
+      azureFileVolumeSource,
+      "File share of an Azure storage account. Deprecated: redirected to the CSI driver.",
+    ),
+    configMap: pointer(19, configMapVolumeSource, "ConfigMap to project as files."),
     vsphereVolume: pointer(
       20,
       vsphereVirtualDiskVolumeSource,
-      "A virtual disk of vSphere; deprecated.",
+      "VMDK on a vSphere datastore. Deprecated: redirected to the CSI driver.",
     ),
-    quobyte: pointer(21, quobyteVolumeSource, "A Quobyte volume; deprecated."),
-    azureDisk: pointer(22, azureDiskVolumeSource, "A data disk of Azure; deprecated."),
+    quobyte: pointer(
+      21,
+      quobyteVolumeSource,
+      "Volume on a Quobyte cluster. Deprecated and no longer supported.",
+    ),
+    azureDisk: pointer(
+      22,
+      azureDiskVolumeSource,
+      "Data disk in Azure. Deprecated: redirected to the CSI driver.",
+    ),
     photonPersistentDisk: pointer(
       23,
       photonPersistentDiskVolumeSource,
-      "A disk of the Photon controller; deprecated.",
+      "Disk of a Photon controller. Deprecated and no longer supported.",
     ),
-    projected: pointer(26, projectedVolumeSource, "Several sources in one directory."),
-    portworxVolume: pointer(24, portworxVolumeSource, "A Portworx volume; deprecated."),
-    scaleIO: pointer(25, scaleIOVolumeSource, "A ScaleIO volume; deprecated."),
-    storageos: pointer(27, storageOSVolumeSource, "A StorageOS volume; deprecated."),
-    csi: pointer(28, csiVolumeSource, "A volume that a CSI driver makes for this pod alone."),
+    projected: pointer(
+      26,
+      projectedVolumeSource,
+      "Secrets, ConfigMaps, tokens and pod information combined in one directory.",
+    ),
+    portworxVolume: pointer(
+      24,
+      portworxVolumeSource,
+      "Volume on a Portworx cluster. Deprecated: redirected to the CSI driver.",
+    ),
+    scaleIO: pointer(
+      25,
+      scaleIOVolumeSource,
+      "Volume on a ScaleIO system. Deprecated and no longer supported.",
+    ),
+    storageos: pointer(
+      27,
+      storageOSVolumeSource,
+      "Volume on a StorageOS cluster. Deprecated and no longer supported.",
+    ),
+    csi: pointer(28, csiVolumeSource, "Ephemeral volume that a CSI driver creates for the pod."),
     ephemeral: pointer(
       29,
       ephemeralVolumeSource,
-      "A claim that is made for the pod and goes with it.",
+      "Claim that is created for the pod and deleted with it.",
     ),
-    image: pointer(30, imageVolumeSource, "The files of an OCI image or artifact, read-only."),
+    image: pointer(
+      30,
+      imageVolumeSource,
+      "OCI image or artifact to mount read-only. Beta, off by default: requires the feature " +
+        "gate ImageVolume.",
+    ),
   },
 );
 
-export const volume = v1("Volume", "A directory that containers of a pod can mount.", {
-  name: required(1, string, "Name by which containers mount it, unique within the pod."),
-  volumeSource: inline(2, volumeSource, "Where the contents come from."),
+export const volume = v1("Volume", "Named volume that containers of a pod can mount.", {
+  name: required(1, string, "Name of the volume: a DNS label, unique within the pod."),
+  volumeSource: inline(2, volumeSource, "Source of the content of the volume."),
 });
 
 export type Volume = Infer<typeof volume>;
