@@ -27,7 +27,7 @@ export interface Limits {
   /** Encoded objects and events that are kept to be sent again. */
   readonly keptBytes: number;
   /** What lists have joined of such objects, and keep to send it again. */
-  readonly keptRunBytes: number;
+  readonly listChunkCacheBytes: number;
   /** Responses above this are compressed for clients that take gzip. */
   readonly gzipThreshold: number;
 }
@@ -48,6 +48,6 @@ export const defaultLimits: Limits = {
   retryAfterSeconds: 1,
   responseBufferBytes: 256 * 1024 * 1024,
   keptBytes: 64 * 1024 * 1024,
-  keptRunBytes: 32 * 1024 * 1024,
+  listChunkCacheBytes: 32 * 1024 * 1024,
   gzipThreshold: 128 * 1024,
 };

@@ -23,18 +23,18 @@ function item(index: number, characters: number): Item {
   };
 }
 
-/** Lists the same runs each time; one has objects too large to be joined. */
-const runs = [1000, 3000, 9000, 10].map((characters, run) =>
-  Array.from({ length: 24 }, (_, index) => item(run * 100 + index, characters)),
+/** Lists the same chunks each time; one has objects too large to be joined. */
+const chunkItems = [1000, 3000, 9000, 10].map((characters, chunk) =>
+  Array.from({ length: 24 }, (_, index) => item(chunk * 100 + index, characters)),
 );
 
 async function* each<T>(values: Iterable<T>): AsyncGenerator<T> {
   yield* values;
 }
 
-function serverWith(limits: { readonly keptRunBytes?: number }) {
+function serverWith(limits: { readonly listChunkCacheBytes?: number }) {
   const registry = {
-    list: async () => ({ items: each([]), chunks: each(runs), revision: 9, next: undefined }),
+    list: async () => ({ items: each([]), chunks: each(chunkItems), revision: 9, next: undefined }),
   };
   return createServer({
     catalog,
@@ -48,8 +48,8 @@ function serverWith(limits: { readonly keptRunBytes?: number }) {
   });
 }
 
-describe("runs of items that are listed again", () => {
-  for (const limits of [{}, { keptRunBytes: 0 }, { keptRunBytes: 40_000 }]) {
+describe("list chunk cache", () => {
+  for (const limits of [{}, { listChunkCacheBytes: 0 }, { listChunkCacheBytes: 40_000 }]) {
     it(`are the same bytes every time (${JSON.stringify(limits)})`, async () => {
       const server = serverWith(limits);
       const whole = async (accept: string): Promise<Buffer> => {
@@ -65,7 +65,7 @@ describe("runs of items that are listed again", () => {
         const names = JSON.parse(first.toString()).items.map((each: any) => each.metadata.name);
         assert.deepEqual(
           names,
-          runs.flat().map(({ object }) => object.metadata.name),
+          chunkItems.flat().map(({ object }) => object.metadata.name),
         );
       }
     });

@@ -4,50 +4,53 @@ import { delimitedSize, writeDelimited } from "#schema";
 import { joined } from "../response/response-writer.ts";
 import { itemJson, itemMessage, LIST_ITEMS_FIELD } from "../response/encode.ts";
 
-/** Stored bytes of the longest run that is joined: copying larger objects costs little beside. */
-const LONGEST = 128 * 1024;
+/** Largest chunk that is cached, in stored bytes. Copying larger objects is cheap per byte. */
+const LARGEST = 128 * 1024;
 
 /**
- * Items that follow each other in one list after the other, as long as none of them changes. When
- * they come for the second time their encodings are joined and kept, so that a large list is a few
- * pieces that leave as they are, not many that are copied together each time.
+ * Adjacent items of a list, which stay together as long as none of them changes. The second list
+ * that contains them joins their encodings and caches the result, so that a large list is written
+ * as a few large buffers rather than as many small copies.
  */
-class Run implements Evictable {
+class ListChunk implements Evictable {
   bytes: Uint8Array | undefined = undefined;
-  private isKnown = false;
-  private readonly isShort: boolean;
+  private wasListed = false;
+  private readonly isCacheable: boolean;
 
   constructor(items: readonly Item[]) {
-    this.isShort = items.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) <= LONGEST;
+    this.isCacheable = items.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) <= LARGEST;
   }
 
   evict(): void {
     this.bytes = undefined;
   }
 
-  /** undefined when it comes for the first time, or is too long. */
-  joined(keeper: CacheBudget, join: () => Uint8Array): Uint8Array | undefined {
-    if (this.bytes === undefined && this.isKnown && this.isShort) {
+  /** Undefined on the first use, and for chunks that are too large to cache. */
+  joined(budget: CacheBudget, join: () => Uint8Array): Uint8Array | undefined {
+    if (this.bytes === undefined && this.wasListed && this.isCacheable) {
       this.bytes = ownBytes(join());
-      keeper.add(this, this.bytes.byteLength);
+      budget.add(this, this.bytes.byteLength);
     }
-    this.isKnown = true;
+    this.wasListed = true;
     return this.bytes;
   }
 }
 
-/** Where encodings are kept: of single items, and of runs of them. */
-export interface Keepers {
+/** Budgets of the cached encodings: of single items and of list chunks. */
+export interface EncodingCaches {
   readonly messages: CacheBudget;
-  readonly runs: CacheBudget;
+  readonly listChunks: CacheBudget;
 }
 
-const jsonRun = memoize((items: readonly Item[]) => new Run(items));
-const messageRun = memoize((items: readonly Item[]) => new Run(items));
+const jsonChunk = memoize((items: readonly Item[]) => new ListChunk(items));
+const protobufChunk = memoize((items: readonly Item[]) => new ListChunk(items));
 
 /** The members of a JSON list, each behind a comma; undefined where they are not joined. */
-export function joinedMembers(items: readonly Item[], { runs }: Keepers): Uint8Array | undefined {
-  return jsonRun(items).joined(runs, () => {
+export function joinedMembers(
+  items: readonly Item[],
+  { listChunks }: EncodingCaches,
+): Uint8Array | undefined {
+  return jsonChunk(items).joined(listChunks, () => {
     const pieces = items.flatMap((item) => [",", ...itemJson(item, true)]);
     const sizes = pieces.map((piece) => Buffer.byteLength(piece));
     return joined(
@@ -60,9 +63,9 @@ export function joinedMembers(items: readonly Item[], { runs }: Keepers): Uint8A
 /** The items of a Protobuf list, each with its tag; undefined where they are not joined. */
 export function joinedMessages(
   items: readonly Item[],
-  { runs, messages }: Keepers,
+  { listChunks, messages }: EncodingCaches,
 ): Uint8Array | undefined {
-  return messageRun(items).joined(runs, () => {
+  return protobufChunk(items).joined(listChunks, () => {
     const all = items.map((item) => itemMessage(item, messages));
     const size = all.reduce((sum, { byteLength }) => sum + delimitedSize(byteLength), 0);
     const bytes = Buffer.allocUnsafeSlow(size);
@@ -74,5 +77,5 @@ export function joinedMessages(
 
 /** As `joinedMessages`, but for what is joined already. */
 export function keptMessages(items: readonly Item[]): Uint8Array | undefined {
-  return messageRun(items).bytes;
+  return protobufChunk(items).bytes;
 }

@@ -28,7 +28,12 @@ import {
 } from "../response/encode.ts";
 import { Indenter } from "../response/indent.ts";
 import type { Negotiated, Transform } from "../response/negotiation.ts";
-import { joinedMembers, joinedMessages, type Keepers, keptMessages } from "./list-chunk-cache.ts";
+import {
+  joinedMembers,
+  joinedMessages,
+  type EncodingCaches,
+  keptMessages,
+} from "./list-chunk-cache.ts";
 import { rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
 
 /**
@@ -41,7 +46,7 @@ interface ListShape {
   readonly tail: (facts: ListFacts, empty: boolean) => string;
 }
 
-export interface ListView extends Negotiated, Keepers {
+export interface ListView extends Negotiated, EncodingCaches {
   readonly resource: Resource;
   readonly table: TableView | undefined;
   readonly metaGroup: string;

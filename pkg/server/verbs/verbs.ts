@@ -411,8 +411,11 @@ class VerbRun {
     const pretty = this.pretty(negotiated);
     const { resource } = route;
     const { metaGroup } = this;
-    const [messages, runs] = [messagesOf(this.parts.limits), runsOf(this.parts.limits)];
-    const view = { resource, table, metaGroup, messages, runs, ...negotiated, pretty };
+    const [messages, listChunks] = [
+      messagesOf(this.parts.limits),
+      listChunkCacheOf(this.parts.limits),
+    ];
+    const view = { resource, table, metaGroup, messages, listChunks, ...negotiated, pretty };
     try {
       await writeList(writer, list, view);
     } finally {
@@ -425,7 +428,9 @@ const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf
 
 /** What a server keeps of its encodings. */
 const messagesOf = memoize(({ keptBytes }: Limits) => new CacheBudget(keptBytes));
-const runsOf = memoize(({ keptRunBytes }: Limits) => new CacheBudget(keptRunBytes));
+const listChunkCacheOf = memoize(
+  ({ listChunkCacheBytes }: Limits) => new CacheBudget(listChunkCacheBytes),
+);
 
 /** Why the events of a watch stop: its time is up, or one of its ends has gone. */
 class WatchEnded extends Error {
