@@ -1,5 +1,10 @@
 import { constants, randomUUID } from "node:crypto";
-import { createServer as createHttpServer, type IncomingMessage, ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  ServerResponse,
+} from "node:http";
 import {
   createSecureServer,
   type IncomingHttpHeaders,
@@ -14,14 +19,12 @@ import { type Clock, createLogger, type Logger, systemClock } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
-import { accessFields, accessLevel } from "./ops/access-log.ts";
-import { sendResponse } from "./response/response-writer.ts";
 import { Shutdown } from "./transport/shutdown.ts";
 import { Debugging, type DebuggingOptions } from "./ops/debugging.ts";
-import { type Exchange, onlyReads, type Upgrade } from "./transport/exchange.ts";
+import type { Upgrade } from "./transport/exchange.ts";
 import { Health, type HealthCheck } from "./ops/health.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
-import { Http2Exchange, Http2Request } from "./transport/http2-exchange.ts";
+import { Http2Exchange, type Http2Request } from "./transport/http2-exchange.ts";
 import {
   type LocalResponse,
   LocalExchange,
@@ -29,13 +32,12 @@ import {
 } from "./transport/local-exchange.ts";
 import { PrometheusMetrics } from "./metrics/metrics.ts";
 import { serverMetrics } from "./metrics/definitions.ts";
-import { emptyRecord } from "./metrics/requests.ts";
-import type { ServerDocument } from "./routes/non-resource.ts";
+import type { ServerDocument } from "./routes/document-routes.ts";
 import { Http1Exchange } from "./transport/http1-exchange.ts";
-import { WriteLimiter } from "./transport/write-limiter.ts";
 import { rejectPlainHttp } from "./transport/plain-http.ts";
 import { EventLoopLagMonitor } from "./ops/event-loop-lag-monitor.ts";
-import { type Arrived, requestPath } from "./stages/stages.ts";
+import { installStages } from "./stages/stages.ts";
+import { bindExchange, type KoaMessages, koaMessages } from "./transport/koa-messages.ts";
 import { type KubeletTls, Tunnels } from "./proxy/tunnels.ts";
 
 /** PEM texts. */
@@ -110,6 +112,8 @@ export interface KeelsonServer {
 const COMMON_HEADERS = { "cache-control": "no-cache, private" };
 const DEFAULT_GRACE = 5_000;
 const LONGEST_ID = 64;
+/** Verbosity at which failures of connections are logged. */
+const connectionLevel = 4;
 
 export function createServer(options: ServerOptions): KeelsonServer {
   return new HttpServer(options);
@@ -120,14 +124,13 @@ class HttpServer implements KeelsonServer {
   private readonly metrics: PrometheusMetrics;
   private readonly logger: Logger;
   private readonly closing = new Shutdown();
-  private readonly path: (context: Arrived) => Promise<void>;
+  private readonly callback: ReturnType<Koa["callback"]>;
   private readonly server: Server;
   /** HTTP/2 connections, each with the timer that ends it when it has been idle. */
   private readonly sessions = new Map<ServerHttp2Session, NodeJS.Timeout>();
   private readonly sockets = new Set<Socket>();
   /** Requests at work per HTTP/1.1 socket or HTTP/2 connection. */
   private readonly atWork = new Map<object, number>();
-  private readonly writeLimiter = new WriteLimiter();
   private readonly lagMonitor = new EventLoopLagMonitor((seconds) => this.metrics.stall(seconds));
   private idle: (() => void) | undefined;
 
@@ -135,25 +138,7 @@ class HttpServer implements KeelsonServer {
     this.limits = { ...defaultLimits, ...options.limits };
     this.metrics = options.metrics ?? new PrometheusMetrics();
     this.logger = options.logger ?? createLogger({ write: (line) => console.error(line) });
-    const { catalog, registry, authenticator, authorizer, auditor } = options;
-    const chain = requestPath({
-      catalog,
-      registry,
-      authenticator,
-      authorizer,
-      auditor,
-      tracer: options.tracer ?? noTracer,
-      clock: options.clock ?? systemClock,
-      limits: this.limits,
-      metrics: this.metrics,
-      health: this.healthOf(options),
-      logger: this.logger,
-      closing: this.closing,
-      documents: options.documents ?? new Map(),
-      tunnels: new Tunnels(options.kubelet ?? {}),
-      debugging: options.debugging && new Debugging(options.debugging),
-    });
-    this.path = chain.compose((stage) => this.metrics.stage(stage));
+    this.callback = this.makeApp().callback();
     this.server = this.makeServer();
   }
 
@@ -178,9 +163,10 @@ class HttpServer implements KeelsonServer {
   }
 
   async handle(request: LocalRequest): Promise<LocalResponse> {
-    const id = randomUUID();
-    const exchange = new LocalExchange(request, { "audit-id": id, ...COMMON_HEADERS });
-    void this.serve(exchange, id);
+    const auditId = randomUUID();
+    const common = { "audit-id": auditId, ...COMMON_HEADERS };
+    const exchange = new LocalExchange(request, { auditId, common });
+    void this.run(koaMessages(exchange, request.headers ?? {}));
     return exchange.result;
   }
 
@@ -233,46 +219,43 @@ class HttpServer implements KeelsonServer {
     });
   }
 
-  /** Runs a request through the stages; never rejects. */
-  private async serve(exchange: Exchange, id: string): Promise<void> {
-    const record = emptyRecord();
-    const started = performance.now();
-    try {
-      const wait = onlyReads(exchange.method) ? undefined : this.writeLimiter.enter();
-      if (wait !== undefined) await wait;
-      if (this.closing.closing && isPutOff(exchange, this.options)) refuse(exchange);
-      else await this.path({ exchange, id, record });
-    } catch (error) {
-      this.logger.error("The response of a failure broke", error, { "audit-ID": id });
-      exchange.response.destroy();
-    } finally {
-      const { status, sent } = exchange.response;
-      record.code ||= status ?? clientClosedRequest;
-      record.bytes = sent;
-      const milliseconds = performance.now() - started;
-      this.metrics.requests.finished(record, milliseconds / 1000);
-      if (this.logger.shows(accessLevel)) {
-        const fields = accessFields({ exchange, id, record, milliseconds });
-        this.logger.info(accessLevel, "HTTP", fields);
-      }
-    }
+  /** Runs a request through Koa; never rejects. */
+  private run({ request, response }: KoaMessages): Promise<void> {
+    return this.callback(request, response);
+  }
+
+  private makeApp(): Koa {
+    const { options, closing, limits, metrics, logger } = this;
+    const { catalog, registry, authenticator, authorizer, auditor } = options;
+    const app = new Koa();
+    // The stages handle all errors; Koa reports those of connections, which end their exchange.
+    app.on("error", (error: unknown) => {
+      logger.info(connectionLevel, "Connection failed", { err: String(error) });
+    });
+    installStages(app, {
+      catalog,
+      registry,
+      authenticator,
+      authorizer,
+      auditor,
+      tracer: options.tracer ?? noTracer,
+      clock: options.clock ?? systemClock,
+      limits,
+      metrics,
+      health: this.healthOf(options),
+      logger,
+      closing,
+      retryAfterWhenClosing: options.retryAfterWhenClosing ?? false,
+      documents: options.documents ?? new Map(),
+      tunnels: new Tunnels(options.kubelet ?? {}),
+      debugging: options.debugging && new Debugging(options.debugging),
+    });
+    return app;
   }
 
   private makeServer(): Server {
-    const app = new Koa();
-    app.on("error", () => undefined);
-    app.use((context) => {
-      // The stages write to the raw response: Koa's own answering cannot stream with back-pressure.
-      context.respond = false;
-      const request: IncomingMessage | Http2Request = context.req;
-      if (request instanceof Http2Request) return this.arriveOnStream(request);
-      return this.arrive(request, context.res);
-    });
-    // Koa's own also listens for the end of every response, to report what the stages report here.
-    const handleRequest = (context: unknown, run: (context: unknown) => Promise<void>) =>
-      run(context);
-    Object.defineProperty(app, "handleRequest", { value: handleRequest });
-    const handler = app.callback();
+    const handler = (request: IncomingMessage, response: ServerResponse) =>
+      void this.arrive(request, response);
     const server = this.options.tls === undefined ? this.plain(handler) : this.secure(handler);
     const opened = this.options.tls === undefined ? "connection" : "secureConnection";
     server.on(opened, (socket: Socket) => {
@@ -290,13 +273,13 @@ class HttpServer implements KeelsonServer {
     return server;
   }
 
-  private plain(handler: (request: any, response: any) => void): Server {
+  private plain(handler: RequestListener): Server {
     const { headerBytes, headersTimeout, idleTimeout } = this.limits;
     const options = { maxHeaderSize: headerBytes, headersTimeout, keepAliveTimeout: idleTimeout };
     return createHttpServer({ ...options, requestTimeout: 0 }, handler);
   }
 
-  private secure(handler: (request: any, response: any) => void): Server {
+  private secure(handler: RequestListener): Server {
     const { limits } = this;
     const tls = this.options.tls!;
     const http1 = { maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersTimeout };
@@ -312,10 +295,10 @@ class HttpServer implements KeelsonServer {
           maxHeaderListSize: limits.headerBytes,
         },
       },
-      handler,
+      // Called for HTTP/1.1 alone: Node's objects for HTTP/2 requests cost more CPU than all stages,
+      // so that those are taken as streams.
+      handler as (request: object, response: object) => void,
     );
-    // Above the core Node puts objects that look like those of HTTP/1.1 and cost more than all of
-    // the stages; HTTP/2 requests go to Koa without them.
     server.removeAllListeners("stream");
     server.on(
       "stream",
@@ -324,7 +307,7 @@ class HttpServer implements KeelsonServer {
         headers: IncomingHttpHeaders,
         _flags: number,
         rawHeaders: readonly string[],
-      ) => handler(new Http2Request({ stream, headers, rawHeaders }), {}),
+      ) => this.arriveOnStream({ stream, headers, rawHeaders }),
     );
     server.on("session", (session) => this.watchSession(session));
     server.on("sessionError", () => undefined);
@@ -369,16 +352,18 @@ class HttpServer implements KeelsonServer {
     response: ServerResponse,
     upgrade?: Upgrade,
   ): Promise<void> {
-    const id = requestId(request.headers["audit-id"]);
+    const auditId = requestId(request.headers["audit-id"]);
     const last: Record<string, string> = this.closing.closing ? { connection: "close" } : {};
     const exchange = new Http1Exchange(request, response, {
+      auditId,
       bodyTimeout: this.limits.bodyTimeout,
-      common: { "audit-id": id, ...COMMON_HEADERS, ...last },
+      common: { "audit-id": auditId, ...COMMON_HEADERS, ...last },
       upgrade,
     });
+    bindExchange(request, exchange);
     this.count(request.socket, 1);
     const finished = new Promise<void>((resolve) => response.once("close", resolve));
-    await this.serve(exchange, id);
+    await this.run({ request, response });
     exchange.finish();
     await finished;
     this.count(request.socket, -1);
@@ -388,7 +373,7 @@ class HttpServer implements KeelsonServer {
     const { stream, headers } = request;
     if (headers[":method"] === "CONNECT") return stream.respond({ ":status": 405 }, lastFrame);
     if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
-    const id = requestId(headers["audit-id"]);
+    const auditId = requestId(headers["audit-id"]);
     const connection = stream.session ?? stream;
     let isOver = false;
     // Called when the request has been served, and when its stream is closed.
@@ -397,13 +382,14 @@ class HttpServer implements KeelsonServer {
       isOver = true;
     };
     const exchange = new Http2Exchange(request, {
+      auditId,
       bodyTimeout: this.limits.bodyTimeout,
-      common: { "audit-id": id, ...COMMON_HEADERS },
+      common: { "audit-id": auditId, ...COMMON_HEADERS },
       onClose: end,
     });
     this.count(connection, 1);
     if (this.mayMove()) stream.session?.close();
-    void this.serve(exchange, id).then(() => {
+    void this.run(koaMessages(exchange, headers)).then(() => {
       exchange.finish();
       end();
     });
@@ -440,23 +426,9 @@ class HttpServer implements KeelsonServer {
   }
 }
 
-/** Whether the server tells this client to come back, because it closes. */
-function isPutOff({ url }: Exchange, { retryAfterWhenClosing = false }: ServerOptions): boolean {
-  return retryAfterWhenClosing && !/^\/(?:livez|readyz|healthz)\b/.test(url);
-}
-
-function refuse(exchange: Exchange): void {
-  const headers = { "content-type": "text/plain; charset=utf-8", "retry-after": "5" };
-  const text = "The apiserver is shutting down, please try again later.\n";
-  sendResponse(exchange, { status: 429, headers }, text);
-}
-
 function speaksHttp2(socket: Socket): boolean {
   return (socket as { alpnProtocol?: string | false }).alpnProtocol === "h2";
 }
-
-/** The code of a request whose client has left. */
-const clientClosedRequest = 499;
 
 const lastFrame = { endStream: true };
 

@@ -5,7 +5,7 @@ import {
   type MetricValue,
   Registry,
 } from "prom-client";
-import type { StageObserver } from "../stages/chain.ts";
+import type { StageObserver } from "../stages/middleware-chain.ts";
 import { AccessMetrics } from "./access.ts";
 import { healthMetrics, serverMetrics } from "./definitions.ts";
 import { ServerInstruments } from "./instruments.ts";

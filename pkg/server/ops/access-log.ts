@@ -8,8 +8,6 @@ export const accessLevel = 3;
 
 interface Finished {
   readonly exchange: Exchange;
-  /** Audit-Id of the request. */
-  readonly id: string;
   readonly record: RequestRecord;
   readonly milliseconds: number;
 }
@@ -19,13 +17,13 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["update", "PUT"],
 ]);
 
-export function accessFields({ exchange, id, record, milliseconds }: Finished): LogFields {
+export function accessFields({ exchange, record, milliseconds }: Finished): LogFields {
   return {
     verb: verbs.get(record.verb) ?? (record.verb || exchange.method).toUpperCase(),
     URI: withoutSecrets(exchange.url),
     latency: `${milliseconds.toFixed(3)}ms`,
     userAgent: exchange.header("user-agent") ?? "",
-    "audit-ID": id,
+    "audit-ID": exchange.auditId,
     srcIP: exchange.remoteAddress ?? "",
     resp: record.code,
   };

@@ -11,18 +11,13 @@ import {
 } from "#request";
 import { sendText } from "../response/response-writer.ts";
 import { ResponseRecorder, RecordingBudget } from "./response-recorder.ts";
-import type { Stage } from "./chain.ts";
+import type { Stage } from "./middleware-chain.ts";
 import { ClientGone, type Exchange } from "../transport/exchange.ts";
+import type { Audited } from "./state.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
-
-interface Audited {
-  /** Absent when nobody records the request. */
-  readonly trail: AuditTrail | undefined;
-}
 
 interface Auditable {
   readonly exchange: Exchange;
-  readonly id: string;
   readonly record: RequestRecord;
   readonly info: RequestInfo;
   readonly query: Query;
@@ -38,11 +33,11 @@ const unaudited: Audited = { trail: undefined };
 /** Audit events begin here: the user is known, nothing has been decided. */
 export function audit(parts: AuditParts): Stage<Auditable & { readonly user: User }, Audited> {
   const { auditor } = parts;
-  if (auditor === undefined) return { name: "audit", run: (_context, next) => next(unaudited) };
+  if (auditor === undefined) return { name: "audit", run: (_, next) => next(unaudited) };
   const memory = new RecordingBudget();
   return {
     name: "audit",
-    run: async (context, next) => {
+    run: async ({ state: context }, next) => {
       const trail = begin(auditor, context, context.user);
       if (trail === undefined) return next(unaudited);
       if (!(await isReceived(trail, context))) return;
@@ -91,12 +86,19 @@ export function noteDecision(
 
 function begin(
   auditor: Auditor,
-  { id, exchange, info }: Auditable,
+  { exchange, info }: Auditable,
   user: User | undefined,
 ): AuditTrail | undefined {
   const userAgent = exchange.header("user-agent") ?? "";
   const sourceAddresses = addressesOf(exchange);
-  return auditor.begin({ id, url: exchange.url, info, user, userAgent, sourceAddresses });
+  return auditor.begin({
+    id: exchange.auditId,
+    url: exchange.url,
+    info,
+    user,
+    userAgent,
+    sourceAddresses,
+  });
 }
 
 /** False when the request has been answered because its record cannot be kept. */

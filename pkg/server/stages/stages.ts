@@ -1,17 +1,11 @@
+import type { RouterContext } from "@koa/router";
+import type Koa from "koa";
 import { fieldTermsOf, labelTermsOf } from "#authz";
 import { afterwards, type Clock, type Logger, rescued, whenThere } from "#base";
-import {
-  type Catalog,
-  genericFailure,
-  internalError,
-  type Resource,
-  StatusError,
-  unauthorized,
-} from "#meta";
+import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
 import {
   type AuthorizationAttributes,
   type Auditor,
-  type AuditTrail,
   type Authenticator,
   type Authorizer,
   parseRequestInfo,
@@ -25,10 +19,13 @@ import {
 import type { Registry } from "#registry";
 import { sendText } from "../response/response-writer.ts";
 import { audit, auditRefusal, noteDecision } from "./audit.ts";
-import { Chain, type Stage } from "./chain.ts";
+import { account } from "./account.ts";
+import { limitWrites, refuseDuringShutdown } from "./admit-request.ts";
+import { MiddlewareChain, type Stage } from "./middleware-chain.ts";
+import type { Arrived, Audited, Authenticated, Nothing, Parsed, RequestState } from "./state.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
 import type { Debugging } from "../ops/debugging.ts";
-import { ClientGone, type Exchange } from "../transport/exchange.ts";
+import { ClientGone } from "../transport/exchange.ts";
 import { sendFailure } from "../response/failure-response.ts";
 import {
   deadlineExceeded,
@@ -40,15 +37,12 @@ import type { Health } from "../ops/health.ts";
 import { actingUser } from "./impersonation.ts";
 import type { Limits } from "../limits.ts";
 import type { PrometheusMetrics, SeatKind } from "../metrics/metrics.ts";
-import type { RequestRecord } from "../metrics/requests.ts";
-import { serveNonResource, type ServerDocument } from "../routes/non-resource.ts";
+import { apiRoutes, runRoutes } from "../routes/api-routes.ts";
+import { documentRoutes, notFound, type ServerDocument } from "../routes/document-routes.ts";
 import { describeRequest } from "./request-description.ts";
-import { findRoute, findStream } from "../routes/resource-route.ts";
-import { runStream } from "../proxy/streams.ts";
 import { requestTimeout } from "./request-timeout.ts";
 import { trace } from "./tracing.ts";
 import type { Tunnels } from "../proxy/tunnels.ts";
-import { runVerb } from "../verbs/verbs.ts";
 
 /** What the stages work with; made once per server. */
 export interface ServerParts {
@@ -65,63 +59,45 @@ export interface ServerParts {
   readonly health: Health;
   readonly logger: Logger;
   readonly closing: Shutdown;
+  /** While the server shuts down it responds 429 with Retry-After, except to health checks. */
+  readonly retryAfterWhenClosing: boolean;
   readonly documents: ReadonlyMap<string, ServerDocument>;
   readonly tunnels: Tunnels;
   /** Absent = the inside of the server is not shown. */
   readonly debugging: Debugging | undefined;
 }
 
-export interface Arrived {
-  readonly exchange: Exchange;
-  /** Audit-Id of the request. */
-  readonly id: string;
-  readonly record: RequestRecord;
-}
-
-interface Understood {
-  readonly info: RequestInfo;
-  readonly query: Query;
-  /** Undefined where the path leads to none. */
-  readonly resource: Resource | undefined;
-}
-
-interface Identified {
-  readonly user: User;
-}
-
-interface Audited {
-  readonly trail: AuditTrail | undefined;
-}
-
-type Nothing = Readonly<Record<never, never>>;
-
-/** The path of every request, top to bottom. */
-export function requestPath(parts: ServerParts): Chain<Arrived, Arrived & Understood & Identified> {
-  return Chain.of<Arrived>()
-    .then(recover(parts))
-    .then(requestInfo(parts))
-    .then(deadline(parts))
-    .then(authenticate(parts))
-    .then(trace(parts.tracer))
-    .then(audit(parts))
-    .then(impersonate(parts))
-    .then(flowControl(parts))
-    .then(authorize(parts))
-    .then(dispatch(parts));
+/** Installs the path of every request, top to bottom. */
+export function installStages(app: Koa, parts: ServerParts): void {
+  MiddlewareChain.on(app, (stage) => parts.metrics.stage(stage))
+    .use(account(parts))
+    .use(refuseDuringShutdown(parts))
+    .use(limitWrites())
+    .use(recover(parts))
+    .use(requestInfo(parts))
+    .use(deadline(parts))
+    .use(authenticate(parts))
+    .use(trace(parts.tracer))
+    .use(audit(parts))
+    .use(impersonate(parts))
+    .use(flowControl(parts))
+    .use(authorize(parts))
+    .use(dispatch(parts));
 }
 
 /** Turns whatever is thrown further in into a response, once. */
 function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
   return {
     name: "recover",
-    run: ({ exchange, id, record }, next) =>
+    run: ({ state: { exchange, record } }, next) =>
       next({}).catch((error: unknown) => {
         const { response } = exchange;
         if (error instanceof ClientGone || exchange.reason instanceof ClientGone) {
           record.code = 499;
           return response.destroy();
         }
-        const failure = error instanceof StatusError ? error : unexpected(error, id, logger);
+        const failure =
+          error instanceof StatusError ? error : unexpected(error, exchange.auditId, logger);
         record.code = failure.code;
         // A half-sent response cannot be corrected, only cut off.
         if (response.started) return response.destroy();
@@ -138,10 +114,10 @@ function unexpected(error: unknown, id: string, logger: Logger): StatusError {
 }
 
 /** Reads the path, once for all that follows. */
-function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
+function requestInfo({ catalog }: ServerParts): Stage<Arrived, Parsed> {
   return {
     name: "requestInfo",
-    run: ({ exchange, record }, next) => {
+    run: ({ state: { exchange, record } }, next) => {
       const target = parseTarget(exchange.url);
       if (target === undefined) {
         record.code = 400;
@@ -160,10 +136,10 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Understood> {
 /**
  * Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`.
  */
-function deadline({ limits }: ServerParts): Stage<Arrived & Understood, Nothing> {
+function deadline({ limits }: ServerParts): Stage<Arrived & Parsed, Nothing> {
   return {
     name: "deadline",
-    run: ({ exchange, record, query }, next) => {
+    run: ({ state: { exchange, record, query } }, next) => {
       if (record.longRunning) return next({});
       const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
       return new Promise((resolve, reject) => {
@@ -179,12 +155,12 @@ function deadline({ limits }: ServerParts): Stage<Arrived & Understood, Nothing>
 }
 
 /** Finds the user; credentials that are wrong make nobody anonymous. */
-function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identified> {
+function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authenticated> {
   const { authenticator, logger, metrics, clock } = parts;
   return {
     name: "authenticate",
-    run: (context, next) => {
-      const { exchange, id, info } = context;
+    run: ({ state }, next) => {
+      const { exchange, info } = state;
       const { authorization, certificate } = exchange;
       const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
       const credentials = { authorization, certificate, headersBelow, path: info.path };
@@ -197,7 +173,9 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
         if (error instanceof StatusError) refusal = error;
         else {
           why = "error";
-          logger.error("Unable to authenticate the request", error, { "audit-ID": id });
+          logger.error("Unable to authenticate the request", error, {
+            "audit-ID": exchange.auditId,
+          });
         }
         return undefined;
       };
@@ -208,7 +186,7 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
       return whenThere(found, (user) => {
         if (user === undefined) {
           tell(why);
-          throw auditRefusal(parts, context, refusal ?? unauthorized());
+          throw auditRefusal(parts, state, refusal ?? unauthorized());
         }
         tell({ user });
         if (certificate !== undefined) metrics.access.certificate(certificate, clock.now());
@@ -222,10 +200,10 @@ function authenticate(parts: ServerParts): Stage<Arrived & Understood, Identifie
 function impersonate({
   authorizer,
   catalog,
-}: ServerParts): Stage<Arrived & Understood & Identified & Audited, Identified> {
+}: ServerParts): Stage<Arrived & Parsed & Authenticated & Audited, Authenticated> {
   return {
     name: "impersonate",
-    run: ({ exchange, info, user, record, trail }, next) => {
+    run: ({ state: { exchange, info, user, record, trail } }, next) => {
       const { domain } = catalog;
       const request = { exchange, path: info.path };
       return whenThere(actingUser(user, request, { authorizer, domain }), (acting) => {
@@ -247,7 +225,7 @@ function impersonate({
 function flowControl({
   limits,
   metrics,
-}: ServerParts): Stage<Arrived & Understood & Identified, Nothing> {
+}: ServerParts): Stage<Arrived & Parsed & Authenticated, Nothing> {
   const taken: Record<SeatKind, number> = { readOnly: 0, mutating: 0, watch: 0 };
   const bound: Readonly<Record<SeatKind, number>> = {
     readOnly: limits.readsInFlight,
@@ -260,7 +238,7 @@ function flowControl({
   };
   return {
     name: "flowControl",
-    run: ({ info, user, record }, next) => {
+    run: ({ state: { info, user, record } }, next) => {
       const kind = record.longRunning ? "watch" : seatKind(info.verb);
       if (taken[kind] >= bound[kind] && !user.groups.includes("system:masters")) {
         throw seatsTaken(limits.retryAfterSeconds);
@@ -284,10 +262,10 @@ function authorize({
   authorizer,
   catalog,
   metrics,
-}: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
+}: ServerParts): Stage<Arrived & Parsed & Authenticated & Audited, Nothing> {
   return {
     name: "authorize",
-    run: ({ exchange, record, info, user, query, trail }, next) => {
+    run: ({ state: { exchange, record, info, user, query, trail } }, next) => {
       const attributes = { user, request: info, ...selectorsOf(info, query) };
       const started = performance.now();
       return whenThere(authorizer.authorize(attributes), (decision) => {
@@ -330,35 +308,21 @@ function termsOf(
   }
 }
 
-/** Does what is asked for: a verb of the registry, a stream, or a document. */
-function dispatch(parts: ServerParts): Stage<Arrived & Understood & Identified & Audited, Nothing> {
+/** Runs the handler of the route: a verb of the registry, a connection, or a document. */
+function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
+  const api = apiRoutes(parts);
+  const documents = documentRoutes(parts).routes();
   return {
     name: "dispatch",
-    run: ({ exchange, info, resource, query, user, trail: notes }) => {
-      if (info.isResource && servesPath(parts.catalog, info, resource)) {
-        if (resource === undefined) throw genericFailure(404);
-        const stream = findStream(resource, exchange.method, info);
-        if (stream !== undefined) return runStream(parts, { exchange, info, query, user, stream });
-        const route = findRoute(resource, exchange.method, info);
-        return runVerb(parts, { exchange, info, query, user, route, notes });
-      }
-      return serveNonResource(parts, { exchange, info, query });
+    run: (context) => {
+      const { state } = context;
+      return runRoutes(api, context, () => {
+        // The router adds its own members to Koa's context before it calls a handler.
+        const routed = context as RouterContext<RequestState>;
+        // The path is parsed once, and routed by as it was authorized.
+        routed.newRouterPath = state.info.path;
+        return documents(routed, async () => notFound(parts.catalog, state));
+      });
     },
   };
-}
-
-/**
- * Paths of groups that nobody serves are no paths of the API, and neither are those of custom
- * resources that do not exist.
- */
-function servesPath(catalog: Catalog, info: RequestInfo, found: Resource | undefined): boolean {
-  const { path, group, namespace, verb } = info;
-  if (path.startsWith("//")) return false;
-  if (found?.kind.custom === undefined) {
-    // Built-in resources come first in their group.
-    const [first] = catalog.inGroup(group);
-    return group === "" || (first !== undefined && first.kind.custom === undefined);
-  }
-  const everywhere = verb === "list" || verb === "watch";
-  return found.kind.scope === "Namespaced" ? namespace !== "" || everywhere : namespace === "";
 }

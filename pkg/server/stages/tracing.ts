@@ -1,13 +1,11 @@
 /** Requests as traces tell of them. */
 import { StatusError } from "#meta";
 import type { RequestInfo, Span, TraceHeaders, Tracer, User } from "#request";
-import type { Stage, Traced } from "./chain.ts";
+import type { Stage, Traced } from "./middleware-chain.ts";
 import { ClientGone, type Exchange } from "../transport/exchange.ts";
 
 interface Traceable {
   readonly exchange: Exchange;
-  /** Audit-Id of the request. */
-  readonly id: string;
   readonly info: RequestInfo;
   readonly user: User;
 }
@@ -21,11 +19,11 @@ export function trace(tracer: Tracer): Stage<Traceable, Traced> {
   return {
     name: "trace",
     isIdle: !tracer.isOn,
-    run: async (context, next) => {
-      const { exchange, info, user } = context;
+    run: async ({ state }, next) => {
+      const { exchange, info, user } = state;
       const span = tracer.begin({
         name: spanName(exchange.method, info),
-        attributes: attributesOf(context),
+        attributes: attributesOf(state),
         headers: traceHeaders(exchange),
         isTrusted: user.groups.some((group) => trustedGroups.includes(group)),
       });
@@ -57,13 +55,13 @@ function spanName(method: string, info: RequestInfo): string {
 }
 
 /** The path without its query, which may hold what is nobody's business. */
-function attributesOf({ exchange, id, info }: Traceable) {
+function attributesOf({ exchange, info }: Traceable) {
   return {
     "http.request.method": exchange.method,
     "url.path": info.path,
     "user_agent.original": exchange.header("user-agent") ?? "",
     "client.address": exchange.remoteAddress ?? "",
-    "audit-id": id,
+    "audit-id": exchange.auditId,
   };
 }
 

@@ -4,6 +4,7 @@ import type { ResponseHeaders, ResponseStream, ResponseObserver } from "./exchan
 /** What all response streams have in common: they know what they have sent. */
 export abstract class CountingResponseStream implements ResponseStream {
   observer: ResponseObserver | undefined;
+  handedOver = false;
   private code: number | undefined;
   private count = 0;
 
@@ -29,6 +30,7 @@ export abstract class CountingResponseStream implements ResponseStream {
   handOver(status: number): void {
     if (this.code !== undefined) return;
     this.code = status;
+    this.handedOver = true;
     this.observer?.started(status, {});
   }
 
@@ -46,7 +48,7 @@ export abstract class CountingResponseStream implements ResponseStream {
 
   abstract flush(): void;
   abstract destroy(): void;
-  protected abstract readonly closed: boolean;
+  abstract readonly closed: boolean;
   protected abstract begin(status: number, headers: ResponseHeaders): void;
   protected abstract put(
     chunks: readonly Uint8Array[],

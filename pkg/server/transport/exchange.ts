@@ -6,6 +6,8 @@ import type { PeerCertificate } from "#request";
  * inside the process.
  */
 export interface Exchange {
+  /** `Audit-Id` of the request. */
+  readonly auditId: string;
   readonly method: string;
   /** Path and query as sent. */
   readonly url: string;
@@ -54,14 +56,17 @@ export interface ResponseStream {
   readonly started: boolean;
   /** Of the response; undefined until it has started. */
   readonly status: number | undefined;
+  /** No more can be written: it was ended or cut off, or the client has left. */
+  readonly closed: boolean;
   /** Bytes of the body so far, as they were written. */
   readonly sent: number;
   /** Hears of everything that is sent from now on. */
   observer: ResponseObserver | undefined;
   /** Sets status and headers, which leave with the first bytes; a second call does nothing. */
   start(status: number, headers: ResponseHeaders): void;
-  /** Somebody else answers, on the connection itself. */
+  /** The connection now speaks another protocol, outside of this response. */
   handOver(status: number): void;
+  readonly handedOver: boolean;
   /** Sends the headers now, for streams whose first byte may be long in coming. */
   flush(): void;
   /**

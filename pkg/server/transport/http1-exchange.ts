@@ -14,6 +14,7 @@ import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming-r
 import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 
 interface Http1ExchangeOptions {
+  readonly auditId: string;
   readonly bodyTimeout: number;
   readonly common: ResponseHeaders;
   readonly upgrade?: Upgrade | undefined;
@@ -21,6 +22,7 @@ interface Http1ExchangeOptions {
 
 /** An exchange over an HTTP/1.1 connection. */
 export class Http1Exchange implements Exchange {
+  readonly auditId: string;
   readonly method: string;
   readonly url: string;
   readonly authorization: readonly string[];
@@ -33,6 +35,7 @@ export class Http1Exchange implements Exchange {
     response: ServerResponse,
     private readonly options: Http1ExchangeOptions,
   ) {
+    this.auditId = options.auditId;
     this.method = request.method ?? "GET";
     this.url = request.url ?? "/";
     this.authorization = valuesOf(request.rawHeaders, "authorization");
@@ -147,7 +150,7 @@ class Http1ResponseStream extends CountingResponseStream {
     this.response.destroy();
   }
 
-  protected get closed(): boolean {
+  get closed(): boolean {
     return this.ended || this.response.destroyed || this.response.writableEnded;
   }
 }

@@ -18,35 +18,16 @@ import { bodyTooLarge } from "../response/failures.ts";
 import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming-request.ts";
 import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 
-interface Arriving {
+/** A request as Node's HTTP/2 core hands it over. */
+export interface Http2Request {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[];
 }
 
-/** A request as Node's HTTP/2 core hands it over, with as much as Koa looks at. */
-export class Http2Request {
-  readonly stream: ServerHttp2Stream;
-  readonly headers: IncomingHttpHeaders;
-  readonly rawHeaders: readonly string[];
-
-  constructor({ stream, headers, rawHeaders }: Arriving) {
-    this.stream = stream;
-    this.headers = headers;
-    this.rawHeaders = rawHeaders;
-  }
-
-  get method(): string {
-    return this.headers[":method"] ?? "GET";
-  }
-
-  get url(): string {
-    return this.headers[":path"] ?? "/";
-  }
-}
-
 interface Http2ExchangeOptions {
+  readonly auditId: string;
   /** In milliseconds. */
   readonly bodyTimeout: number;
   readonly common: ResponseHeaders;
@@ -63,6 +44,7 @@ const sessionAddress = memoize((session: Http2Session) => session.socket.remoteA
 
 /** An exchange over a stream of an HTTP/2 connection. */
 export class Http2Exchange implements Exchange {
+  readonly auditId: string;
   readonly method: string;
   readonly url: string;
   readonly authorization: readonly string[];
@@ -74,9 +56,10 @@ export class Http2Exchange implements Exchange {
     private readonly request: Http2Request,
     private readonly options: Http2ExchangeOptions,
   ) {
-    const { rawHeaders, stream } = request;
-    this.method = request.method;
-    this.url = request.url;
+    const { headers, rawHeaders, stream } = request;
+    this.auditId = options.auditId;
+    this.method = headers[":method"] ?? "GET";
+    this.url = headers[":path"] ?? "/";
     this.authorization = valuesOf(rawHeaders, "authorization");
     const response = new Http2ResponseStream(stream, options.common);
     this.response = response;
@@ -209,7 +192,7 @@ class Http2ResponseStream extends CountingResponseStream {
     this.stream.respond(headers as Record<string, string>, { endStream });
   }
 
-  protected get closed(): boolean {
+  get closed(): boolean {
     return this.ended || this.stream.destroyed || this.stream.closed;
   }
 }

@@ -24,6 +24,7 @@ export interface LocalResponse {
 
 /** An exchange without a connection. */
 export class LocalExchange implements Exchange {
+  readonly auditId: string;
   readonly method: string;
   readonly url: string;
   readonly authorization: readonly string[];
@@ -35,8 +36,9 @@ export class LocalExchange implements Exchange {
 
   constructor(
     private readonly request: LocalRequest,
-    common: ResponseHeaders,
+    { auditId, common }: { readonly auditId: string; readonly common: ResponseHeaders },
   ) {
+    this.auditId = auditId;
     this.method = request.method;
     this.url = request.url;
     const authorization = request.headers?.["authorization"];
@@ -104,7 +106,7 @@ class LocalResponseStream extends CountingResponseStream {
     super();
   }
 
-  protected get closed(): boolean {
+  get closed(): boolean {
     return this.ended;
   }
 

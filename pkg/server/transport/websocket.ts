@@ -108,7 +108,7 @@ export class WebSocketResponseStream extends CountingResponseStream {
     this.socket.destroy();
   }
 
-  protected get closed(): boolean {
+  get closed(): boolean {
     return this.ended || this.socket.destroyed || this.socket.writableEnded;
   }
 

@@ -1,14 +1,15 @@
 import { Router } from "@koa/router";
 import { yieldEvery } from "#base";
 import { type Catalog, genericFailure } from "#meta";
-import type { Query, RequestInfo } from "#request";
 import { sendResponse, sendText, gzipAbove, ResponseWriter } from "../response/response-writer.ts";
 import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
 import type { Debugging } from "../ops/debugging.ts";
 import { discoveryResponse, rootResponse } from "../discovery/discovery.ts";
 import type { DocumentResponse } from "../discovery/document-response.ts";
 import { openApiResponse } from "../openapi/openapi.ts";
+import type { RequestState } from "../stages/state.ts";
 import type { Exchange } from "../transport/exchange.ts";
+import { isServed } from "./api-routes.ts";
 import { notRepresentable } from "../response/failures.ts";
 import type { Health } from "../ops/health.ts";
 import type { Limits } from "../limits.ts";
@@ -20,7 +21,7 @@ export interface ServerDocument {
   readonly body: string;
 }
 
-export interface NonResourceParts {
+export interface DocumentParts {
   readonly documents: ReadonlyMap<string, ServerDocument>;
   readonly catalog: Catalog;
   readonly health: Health;
@@ -29,53 +30,63 @@ export interface NonResourceParts {
   readonly debugging: Debugging | undefined;
 }
 
-export interface NonResourceRequest {
-  readonly exchange: Exchange;
-  readonly info: RequestInfo;
-  readonly query: Query;
-}
-
-const prefixes: Readonly<Record<string, readonly string[]>> = {
-  debug: ["/debug/*page", "/statusz", "/flagz"],
+const patterns = {
   health: ["/healthz{/*check}", "/livez{/*check}", "/readyz{/*check}"],
-  metrics: ["/metrics", "/metrics/slis"],
-  openapi: ["/openapi/*document"],
+  debug: ["/debug/*page", "/statusz", "/flagz"],
+  openApi: ["/openapi/*document"],
+  discovery: [
+    "/version{/}",
+    "/api{/}",
+    "/api/:version{/}",
+    "/apis{/}",
+    "/apis/:group{/}",
+    "/apis/:group/:version{/}",
+  ],
 };
 
-/**
- * Names the family of a path that is no resource; requests inside the process have no Koa context,
- * so the router only matches and the stages response.
- */
-const families = new Router({ sensitive: true, strict: true });
-for (const [family, paths] of Object.entries(prefixes)) {
-  for (const path of paths) families.all(family, path, () => undefined);
+/** Routes of everything that is no resource: health, metrics, debugging, and documents. */
+export function documentRoutes(parts: DocumentParts): Router<RequestState> {
+  const { catalog, health, limits, metrics, debugging } = parts;
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  router.all(patterns.health, async ({ state: { exchange, info, query } }, next) => {
+    if (!(await health.serve(exchange, info.path, query))) await next();
+  });
+  router.all("/metrics", async ({ state }) => sendMetrics(state.exchange, await metrics.text()));
+  router.all("/metrics/slis", async ({ state }) => {
+    sendMetrics(state.exchange, await metrics.slis());
+  });
+  router.all(patterns.debug, async ({ state: { exchange, info, query } }, next) => {
+    const asked = { exchange, path: info.path, query, limit: limits.requestTimeout };
+    if (!(await debugging?.serve(asked))) await next();
+  });
+  router.all("/", ({ state: { exchange } }) => {
+    const others = [...health.paths, ...(debugging?.paths ?? [])];
+    return sendDocument(exchange, rootResponse(catalog, others), limits);
+  });
+  for (const [path, document] of parts.documents) {
+    router.all(path, ({ state }) => sendFixed(state.exchange, document));
+  }
+  router.all(patterns.openApi, async ({ state: { exchange, info } }, next) => {
+    const document = await openApiDocument(catalog, exchange, info.path);
+    await (document === undefined ? next() : sendDocument(exchange, document, limits));
+  });
+  router.all(patterns.discovery, async ({ state: { exchange, info } }, next) => {
+    const [accept, tag] = [exchange.header("accept"), exchange.header("if-none-match")];
+    const document = discoveryResponse(catalog, info.path, accept, tag);
+    await (document === undefined ? next() : sendDocument(exchange, document, limits));
+  });
+  return router;
 }
 
-/** Everything that is no resource: health, metrics, documents; the rest is 404. */
-export async function serveNonResource(
-  parts: NonResourceParts,
-  { exchange, info, query }: NonResourceRequest,
-): Promise<void> {
-  const { path } = info;
-  const family = families.match(path, exchange.method).path.at(-1)?.name;
-  if (family === "health" && (await parts.health.serve(exchange, path, query))) return;
-  if (family === "debug" && parts.debugging !== undefined) {
-    const limit = parts.limits.requestTimeout;
-    if (await parts.debugging.serve({ exchange, path, query, limit })) return;
+/**
+ * Ends requests that no route has served.
+ * @throws StatusError 404 below the paths of the API, 405 for methods that HTTP does not define
+ */
+export function notFound(catalog: Catalog, { exchange, info, resource }: RequestState): void {
+  if (isServed(catalog, { info, resource })) {
+    throw genericFailure(resource === undefined ? 404 : 405);
   }
-  if (family === "metrics") {
-    const { metrics } = parts;
-    return sendMetrics(exchange, await (path === "/metrics" ? metrics.text() : metrics.slis()));
-  }
-  if (path === "/") {
-    const others = [...parts.health.paths, ...(parts.debugging?.paths ?? [])];
-    return sendDocument(exchange, rootResponse(parts.catalog, others), parts.limits);
-  }
-  const fixed = parts.documents.get(path);
-  if (fixed !== undefined) return sendFixed(exchange, fixed);
-  const document = await findDocument({ catalog: parts.catalog, exchange, path, family });
-  if (document !== undefined) return sendDocument(exchange, document, parts.limits);
-  if (belowServedPrefix(parts.catalog, path)) throw genericFailure(404);
+  if (belowServedPrefix(catalog, info.path)) throw genericFailure(404);
   sendText(exchange, 404, "404 page not found\n");
 }
 
@@ -84,13 +95,6 @@ function sendMetrics(exchange: Exchange, text: string): void {
     "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
   };
   sendResponse(exchange, { status: 200, headers }, text);
-}
-
-interface DocumentRequest {
-  readonly catalog: Catalog;
-  readonly exchange: Exchange;
-  readonly path: string;
-  readonly family: string | undefined;
 }
 
 /** @throws StatusError 406 unless the Accept header takes its type. */
@@ -108,11 +112,11 @@ function sendFixed(exchange: Exchange, { contentType, body }: ServerDocument): v
 
 type AnyDocument = DocumentResponse<Uint8Array | readonly Uint8Array[]>;
 
-async function findDocument(request: DocumentRequest): Promise<AnyDocument | undefined> {
-  const { catalog, exchange, path, family } = request;
-  const accept = exchange.header("accept");
-  const ifNoneMatch = exchange.header("if-none-match");
-  if (family !== "openapi") return discoveryResponse(catalog, path, accept, ifNoneMatch);
+function openApiDocument(
+  catalog: Catalog,
+  exchange: Exchange,
+  path: string,
+): Promise<AnyDocument | undefined> {
   const names = ["accept", "accept-encoding", "if-none-match", "if-modified-since"];
   const headers = Object.fromEntries(names.map((name) => [name, exchange.header(name)]));
   const query = new URLSearchParams(exchange.url.split("?").slice(1).join("?"));

@@ -1,0 +1,33 @@
+import type { Resource } from "#meta";
+import type { AuditTrail, Query, RequestInfo, User } from "#request";
+import type { RequestRecord } from "../metrics/requests.ts";
+import type { Exchange } from "../transport/exchange.ts";
+
+/** State of every request from the first stage on. */
+export interface Arrived {
+  readonly exchange: Exchange;
+  /** What metrics and the access log report when the request is over. */
+  readonly record: RequestRecord;
+}
+
+export interface Parsed {
+  readonly info: RequestInfo;
+  readonly query: Query;
+  /** Undefined when the path names no resource that is served. */
+  readonly resource: Resource | undefined;
+}
+
+export interface Authenticated {
+  readonly user: User;
+}
+
+export interface Audited {
+  /** Undefined when the audit policy does not record the request. */
+  readonly trail: AuditTrail | undefined;
+}
+
+/** State of a request that reaches a route. */
+export type RequestState = Arrived & Parsed & Authenticated & Audited;
+
+/** What a stage adds that adds nothing. */
+export type Nothing = Readonly<Record<never, never>>;
