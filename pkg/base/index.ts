@@ -32,7 +32,6 @@ export { OpaqueJson, printJson } from "./text/json-text.ts";
 export { CacheBudget, type Evictable } from "./collections/cache-budget.ts";
 export { AsyncQueue } from "./async/queue.ts";
 export { KeyedMutex } from "./async/keyed-mutex.ts";
-export { keyRange } from "./collections/key-order.ts";
 export { SortedMap } from "./collections/sorted-map.ts";
 export { setBounded } from "./collections/bounded-map.ts";
 export { yieldEvery } from "./async/yield-every.ts";

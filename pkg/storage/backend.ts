@@ -108,11 +108,10 @@ export interface WatchBatch {
   readonly revision: number;
 }
 
+/** A watch is of all keys: then each revision has an event, and progress needs no extra message. */
 export interface WatchOptions {
-  readonly from: string;
-  readonly to: string;
-  /** First revision to deliver. Absent = what comes after the moment of the call. */
-  readonly fromRevision?: number;
+  /** First revision to deliver. */
+  readonly fromRevision: number;
   /** Ends the watch; the iterator then finishes without an error. */
   readonly signal: AbortSignal;
   /**

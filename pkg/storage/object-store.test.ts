@@ -100,27 +100,4 @@ describe("object store", () => {
     assert.equal((await store.list("/p/", { after: "/a" })).entries.length, 1);
     assert.equal((await store.list("/p/", { after: "/z" })).entries.length, 0);
   });
-
-  it("watches with keys that are relative, previous entries and deletions too", async () => {
-    const abort = new AbortController();
-    const first = await create("/a/x", "1");
-    await create("/b/x", "1");
-    const second = await store.update("/a/x", first.modRevision, bytes("2"));
-    await store.delete("/a/x", second.done ? second.revision : 0);
-    const seen: string[] = [];
-    const options = { fromRevision: first.modRevision, signal: abort.signal };
-    for await (const { events } of store.watch("/a/", options)) {
-      for (const event of events) {
-        const what = event.type === "put" ? show(event.entry) : event.key;
-        seen.push(`${event.type} ${what} was ${show(event.previous)}`);
-      }
-      if (seen.length === 3) break;
-    }
-    abort.abort();
-    assert.deepEqual(seen, [
-      "put /a/x=1 was none",
-      "put /a/x=2 was /a/x=1",
-      "delete /a/x was /a/x=2",
-    ]);
-  });
 });

@@ -1,14 +1,7 @@
 import { assert } from "#base";
 import { Cache, type CacheOptions } from "./cache/index.ts";
 import { prefixEnd } from "./backend.ts";
-import type {
-  Backend,
-  Entry,
-  StoreEvent,
-  Transaction,
-  TransactionResult,
-  WatchBatch,
-} from "./backend.ts";
+import type { Backend, Entry, Transaction, TransactionResult } from "./backend.ts";
 import type { ListOptions, ListPage, ObjectStore, WriteOptions, WriteOutcome } from "./store.ts";
 
 interface ObjectStoreOptions extends CacheOptions {
@@ -67,15 +60,6 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
       return outcome;
     },
 
-    watch(prefix, { fromRevision, signal }) {
-      const from = root + prefix;
-      const start = fromRevision === undefined ? {} : { fromRevision };
-      // Called here and not at the first `next()`: "from now on" means the moment of this call.
-      const batches = backend.watch({ from, to: prefixEnd(from), signal, ...start });
-      return relativeBatches(batches, root.length);
-    },
-
-    requestProgress: () => backend.requestProgress(),
     revision: (signal) => backend.revision(signal),
   };
 }
@@ -161,22 +145,6 @@ function stripped(entry: Entry, length: number): Entry {
   const { value, createRevision, modRevision, encryption } = entry;
   const relative = { key: entry.key.slice(length), value, createRevision, modRevision };
   return encryption === undefined ? relative : { ...relative, encryption };
-}
-
-function strippedEvent(event: StoreEvent, length: number): StoreEvent {
-  const previous = event.previous && stripped(event.previous, length);
-  return event.type === "put"
-    ? { type: "put", entry: stripped(event.entry, length), previous }
-    : { type: "delete", key: event.key.slice(length), revision: event.revision, previous };
-}
-
-async function* relativeBatches(
-  batches: AsyncIterable<WatchBatch>,
-  length: number,
-): AsyncGenerator<WatchBatch, void, undefined> {
-  for await (const { events, revision } of batches) {
-    yield { events: events.map((event) => strippedEvent(event, length)), revision };
-  }
 }
 
 function withSignal<T extends object>(

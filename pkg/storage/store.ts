@@ -1,4 +1,4 @@
-import type { Entry, WatchBatch } from "./backend.ts";
+import type { Entry } from "./backend.ts";
 
 /**
  * The object store: one per storage root (`/registry`), on top of any backend. It knows keys,
@@ -34,11 +34,6 @@ export interface ObjectStore {
     expected: number,
     options?: { readonly signal?: AbortSignal },
   ): Promise<WriteOutcome>;
-  watch(
-    prefix: string,
-    options: { readonly fromRevision?: number; readonly signal: AbortSignal },
-  ): AsyncIterable<WatchBatch>;
-  requestProgress(): void;
   revision(signal?: AbortSignal): Promise<number>;
   /** What the caches have done so far. */
   figures(): readonly CollectionFigures[];

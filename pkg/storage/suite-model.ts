@@ -60,7 +60,7 @@ async function checkReplay(
   s: Subject,
   { start, newest, worlds }: { start: number; newest: number; worlds: ReadonlyMap<number, World> },
 ): Promise<void> {
-  await using tap = new Tap(s.backend, { ...s.all, fromRevision: start });
+  await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: start });
   let world: World = new Map();
   for (let done = false; !done;) {
     const { events } = (await tap.batch())!;

@@ -118,9 +118,9 @@ export class Subject {
   ): Promise<readonly string[]> {
     const events: string[] = [];
     const controller = new AbortController();
-    const options = { ...this.all, fromRevision, signal: controller.signal };
-    for await (const batch of this.backend.watch(options)) {
-      for (const event of batch.events) events.push(this.showEvent(event));
+    const options = { fromRevision, signal: controller.signal };
+    for await (const { events: batch } of this.backend.watch(options)) {
+      for (const event of batch.filter(below(this.prefix))) events.push(this.showEvent(event));
       if (enough(events)) break;
     }
     controller.abort();
@@ -138,14 +138,22 @@ export class Subject {
   }
 }
 
-/** Takes batches from a watch one at a time, with a time limit that names what was waited for. */
+/**
+ * Takes batches of the keys below a prefix from a watch, one at a time, with a time limit that names
+ * what was waited for. Batches without such keys are left out, unless they are progress.
+ */
 export class Tap implements AsyncDisposable {
   readonly #iterator: AsyncIterator<WatchBatch>;
   readonly #controller: AbortController;
+  readonly #isBelow: (event: StoreEvent) => boolean;
 
-  constructor(backend: Backend, range: { from: string; to: string; fromRevision?: number }) {
+  constructor(
+    backend: Backend,
+    { prefix, fromRevision }: { readonly prefix: string; readonly fromRevision: number },
+  ) {
     this.#controller = new AbortController();
-    const watch = backend.watch({ ...range, signal: this.#controller.signal });
+    this.#isBelow = below(prefix);
+    const watch = backend.watch({ fromRevision, signal: this.#controller.signal });
     this.#iterator = watch[Symbol.asyncIterator]();
   }
 
@@ -157,10 +165,19 @@ export class Tap implements AsyncDisposable {
       timer = setTimeout(() => reject(new assert.AssertionError({ message })), milliseconds);
     });
     try {
-      const result = await Promise.race([this.#iterator.next(), late]);
-      return result.done === true ? undefined : result.value;
+      return await Promise.race([this.#next(), late]);
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  async #next(): Promise<WatchBatch | undefined> {
+    for (;;) {
+      const result = await this.#iterator.next();
+      if (result.done === true) return undefined;
+      const { events, revision } = result.value;
+      const found = events.filter(this.#isBelow);
+      if (found.length > 0 || events.length === 0) return { events: found, revision };
     }
   }
 
@@ -189,4 +206,8 @@ export class Tap implements AsyncDisposable {
 
 export function revisionOf(event: StoreEvent): number {
   return event.type === "put" ? event.entry.modRevision : event.revision;
+}
+
+function below(prefix: string): (event: StoreEvent) => boolean {
+  return (event) => (event.type === "put" ? event.entry.key : event.key).startsWith(prefix);
 }

@@ -48,11 +48,12 @@ export class Witness {
 
   async #read(fromRevision: number): Promise<void> {
     const { backend, prefix } = this.#options;
-    const range = { from: prefix, to: prefixEnd(prefix), fromRevision };
-    for await (const batch of backend.watch({ ...range, signal: this.#stop.signal })) {
+    for await (const batch of backend.watch({ fromRevision, signal: this.#stop.signal })) {
       for (const event of batch.events) {
-        if (event.type === "delete") this.#note(event.key, event.revision, undefined);
-        else this.#note(event.entry.key, event.entry.modRevision, event.entry.value);
+        const key = event.type === "delete" ? event.key : event.entry.key;
+        if (!key.startsWith(prefix)) continue;
+        if (event.type === "delete") this.#note(key, event.revision, undefined);
+        else this.#note(key, event.entry.modRevision, event.entry.value);
       }
       this.#position = Math.max(this.#position, batch.revision);
     }

@@ -32,16 +32,3 @@ function surrogatesFirst(unit: string): string {
   const code = unit.charCodeAt(0);
   return String.fromCharCode(code < 0xf800 ? code + 0x800 : code - 0x2000);
 }
-
-/**
- * Whether a key is in `from <= key < to`. Bounds without code units from 0xD800 on (nearly all are
- * such) meet a key at a smaller unit first, so that JavaScript's own comparison is right and fast.
- */
-export function keyRange(from: string, to: string): (key: string) => boolean {
-  if (!BEYOND.test(from) && !BEYOND.test(to)) return (key) => key >= from && key < to;
-  const [low, high] = [sortable(from), sortable(to)];
-  return (key) => {
-    const text = sortable(key);
-    return text >= low && text < high;
-  };
-}

@@ -68,8 +68,6 @@ export function convertedStore(
     },
     delete: async (key, expected, options) =>
       outcome(await store.delete(key, expected, options), options),
-    watch: (prefix, options) => store.watch(prefix, options),
-    requestProgress: () => store.requestProgress(),
     revision: (signal) => store.revision(signal),
   };
 }

@@ -8,7 +8,7 @@ import type {
   Span,
   Subscriber,
 } from "../store.ts";
-import { allKeys, type StoreReflector, type EventHandler, keyOf } from "./store-reflector.ts";
+import { type StoreReflector, type EventHandler, keyOf } from "./store-reflector.ts";
 import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
 import { noFigures, WatchCache, type WatchCacheLimits } from "./watch-cache.ts";
 
@@ -141,8 +141,7 @@ export class Cacher implements Collection, EventHandler {
     signal: AbortSignal,
   ): ReturnType<Collection["past"]> & AsyncGenerator {
     const { backend, root } = this.#options;
-    // All keys and not only these: then every revision that passes says how far it came.
-    for await (const batch of backend.watch({ ...allKeys, fromRevision, signal })) {
+    for await (const batch of backend.watch({ fromRevision, signal })) {
       const events = batch.events.filter((event) => keyOf(event).startsWith(root + prefix));
       const changes = events.map((event) => changeOf(event, root.length));
       yield { changes, revision: batch.revision };

@@ -24,9 +24,6 @@ interface Waiting {
   readonly fail: (fault: StoreFault) => void;
 }
 
-/** All keys; every key begins with a slash. Whole, so that each revision is seen to pass. */
-export const allKeys = { from: "/", to: "0" };
-
 export function keyOf(event: StoreEvent): string {
   return event.type === "put" ? event.entry.key : event.key;
 }
@@ -98,7 +95,7 @@ export class StoreReflector {
     try {
       const revision = await this.#backend.revision();
       const signal = new AbortController().signal;
-      const watch = { ...allKeys, fromRevision: revision + 1, signal, withPrevious: false };
+      const watch = { fromRevision: revision + 1, signal, withPrevious: false };
       const batches = this.#backend.watch(watch);
       this.#revision = revision;
       this.#generation += 1;

@@ -1,4 +1,4 @@
-import { keyRange } from "#base";
+import { compareUtf8 } from "#base";
 import type { Backend, Entry, RangeOptions, RangeResult } from "../backend.ts";
 import { memoryBackend } from "../embedded/index.ts";
 import { etcdBackend } from "../etcd/index.ts";
@@ -23,8 +23,11 @@ function throughCache(inner: Backend): Backend {
     await collection.filled();
     const { snapshot, newest } = await snapshotOf(collection, revision);
     const entries = (await snapshot.page(prefix, { limit: 1e9 })).runs.flat();
-    const within = to === undefined ? (key: string) => key === from : keyRange(from, to);
-    const found = entries.filter(({ key }) => within(key));
+    const found = entries.filter(({ key }) => {
+      return to === undefined
+        ? key === from
+        : compareUtf8(key, from) >= 0 && compareUtf8(key, to) < 0;
+    });
     const shown = (limit > 0 ? found.slice(0, limit) : found).map((entry): Entry => {
       return keysOnly ? { ...entry, value: nothing } : entry;
     });

@@ -206,7 +206,7 @@ async function picture(backend: EmbeddedStore): Promise<unknown> {
       entries.map((e) => `${e.key} ${e.createRevision} ${e.modRevision} ${e.value.length}`).join(),
     );
   }
-  await using tap = new Tap(backend, { from: "/r/", to: "/r0", fromRevision: oldest + 1 });
+  await using tap = new Tap(backend, { prefix: "/r/", fromRevision: oldest + 1 });
   const events: string[] = [];
   for (let reached = oldest; reached < revision;) {
     for (const event of (await tap.batch())!.events) {

@@ -178,9 +178,12 @@ describe("embedded store: history", () => {
     const retention = { milliseconds: 1e9, revisions: 200, bytes: 1e9 };
     await using backend = memoryBackend({ limits: { retention } });
     const s = new Subject(backend);
-    await using slow = new Tap(backend, s.all);
-    await using quick = new Tap(backend, s.all);
-    await using idle = new Tap(backend, new Subject(backend, 99).all);
+    await using slow = new Tap(backend, { prefix: s.prefix, fromRevision: 2 });
+    await using quick = new Tap(backend, { prefix: s.prefix, fromRevision: 2 });
+    await using idle = new Tap(backend, {
+      prefix: new Subject(backend, 99).prefix,
+      fromRevision: 2,
+    });
     const waiting = idle.batch();
     const first = slow.events(1);
     await s.write({ a: "0" });

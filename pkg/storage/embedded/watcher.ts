@@ -1,4 +1,4 @@
-import { assert, keyRange } from "#base";
+import { assert } from "#base";
 import { StoreFault, type StoreEvent, type WatchBatch, type WatchOptions } from "../backend.ts";
 import type { History } from "./history.ts";
 
@@ -21,7 +21,6 @@ export interface Watched {
 export class Watcher implements AsyncIterableIterator<WatchBatch> {
   readonly #store: Watched;
   readonly #signal: AbortSignal;
-  readonly #matches: (key: string) => boolean;
   readonly #withPrevious: boolean;
   /** The first revision that was not looked at yet. */
   #next: number;
@@ -33,9 +32,8 @@ export class Watcher implements AsyncIterableIterator<WatchBatch> {
   constructor(store: Watched, options: WatchOptions) {
     this.#store = store;
     this.#signal = options.signal;
-    this.#matches = keyRange(options.from, options.to);
     this.#withPrevious = options.withPrevious ?? true;
-    this.#next = options.fromRevision || store.history.state.revision + 1;
+    this.#next = options.fromRevision;
     if (this.#next < store.history.oldest) {
       this.#fault = new StoreFault({ kind: "compacted", oldest: store.history.oldest });
     }
@@ -128,10 +126,8 @@ export class Watcher implements AsyncIterableIterator<WatchBatch> {
     const current = history.state.revision;
     for (const moment of history.momentsFrom(this.#next)) {
       for (const event of moment.events) {
-        if (this.#matches(event.type === "put" ? event.entry.key : event.key)) {
-          const isWhole = this.#withPrevious || event.previous === undefined;
-          events.push(isWhole ? event : { ...event, previous: undefined });
-        }
+        const isWhole = this.#withPrevious || event.previous === undefined;
+        events.push(isWhole ? event : { ...event, previous: undefined });
       }
       this.#next = moment.revision + 1;
       if (events.length >= BATCH_EVENTS) break;

@@ -46,7 +46,6 @@ export function encryptedBackend(backend: Backend, encryption: Encryption): Back
       return openedTransaction(transaction);
     },
 
-    // Called here and not at the first `next()`: "from now on" means the moment of this call.
     watch: (options) => {
       const { changed } = encryption;
       const signal = AbortSignal.any([options.signal, changed]);

@@ -198,7 +198,7 @@ describe("encryption at rest", () => {
   it("shows events opened, those of lost keys too", async () => {
     const sealed = await over(configuration([{ secretbox: { keys: keys(1) } }]));
     const { signal } = new AbortController();
-    const watch = { from: "/", to: "0", fromRevision: 2, signal };
+    const watch = { fromRevision: 2, signal };
     const next = sealed.watch(watch)[Symbol.asyncIterator]().next();
     await put(sealed, key, "{event}");
     const [event] = (await next).value.events;

@@ -58,8 +58,6 @@ class EtcdBackend implements Backend {
   readonly #leases: LeasePool;
   readonly #watcher: EtcdWatcher;
   readonly #newest: CoalescedRead<number>;
-  /** Watches without a start revision that are still reading the current one; writes wait. */
-  readonly #starting = new Set<Promise<unknown>>();
   #oldest = 0;
   #closed = false;
 
@@ -121,7 +119,6 @@ class EtcdBackend implements Backend {
   }
 
   async txn(transaction: Transaction): Promise<TransactionResult> {
-    while (this.#starting.size > 0) await Promise.allSettled(this.#starting);
     if (!transaction.then.some(hasTtl)) return this.#transact(transaction, []);
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -135,10 +132,15 @@ class EtcdBackend implements Backend {
     }
   }
 
-  watch(options: WatchOptions): AsyncIterable<WatchBatch> {
-    const { fromRevision, signal } = options;
-    const start = fromRevision ?? this.#nextRevision();
-    return this.#watch(options, start, signal);
+  async *watch(options: WatchOptions): AsyncGenerator<WatchBatch, void, undefined> {
+    const { fromRevision, signal, withPrevious = true } = options;
+    try {
+      for await (const batch of this.#watcher.watch(fromRevision, signal)) {
+        yield withPrevious ? batch : withoutPrevious(batch);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
   }
 
   requestProgress(): void {
@@ -166,29 +168,6 @@ class EtcdBackend implements Backend {
 
   revision(signal?: AbortSignal): Promise<number> {
     return withSignal(this.#newest.read(), signal);
-  }
-
-  async *#watch(
-    options: WatchOptions,
-    start: number | Promise<number>,
-    signal: AbortSignal,
-  ): AsyncGenerator<WatchBatch, void, undefined> {
-    const { from, to, withPrevious = true } = options;
-    try {
-      for await (const batch of this.#watcher.watch({ from, to }, await start, signal)) {
-        yield withPrevious ? batch : withoutPrevious(batch);
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
-  }
-
-  /** The first revision after this call; writes of this process wait until it is known. */
-  #nextRevision(): Promise<number> {
-    const start = this.#watcher.nextRevision();
-    const settled = start.catch(() => {}).finally(() => this.#starting.delete(settled));
-    this.#starting.add(settled);
-    return start;
   }
 
   async #readRevision(): Promise<number> {

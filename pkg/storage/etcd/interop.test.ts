@@ -39,8 +39,8 @@ describe("etcd beside other clients", () => {
 
   it("reads, watches and replaces what the other one writes", async () => {
     const abort = new AbortController();
-    const fromRevision = (await store.revision()) + 1;
-    const watch = store.watch("/configmaps/", { fromRevision, signal: abort.signal });
+    const fromRevision = (await backend.revision()) + 1;
+    const watch = backend.watch({ fromRevision, signal: abort.signal });
     const put = await plain.put("/registry/configmaps/default/theirs").value(envelope).exec();
     const { entry } = await store.get("/configmaps/default/theirs");
     assert.equal(String(entry?.modRevision), put.header.revision);
@@ -48,7 +48,7 @@ describe("etcd beside other clients", () => {
     for await (const { events } of watch) {
       const [event] = events;
       if (event === undefined) continue;
-      assert.ok(event.type === "put" && event.entry.key === "/configmaps/default/theirs");
+      assert.ok(event.type === "put" && event.entry.key === "/registry/configmaps/default/theirs");
       break;
     }
     abort.abort();

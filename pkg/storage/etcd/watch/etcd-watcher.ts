@@ -3,7 +3,7 @@ import type { Clock } from "#base";
 import { StoreFault, type WatchBatch } from "../../backend.ts";
 import { EtcdCallError } from "../caller.ts";
 import type { EndpointPool } from "../endpoint-pool.ts";
-import { EventBuffer, type EventBufferLimits, inRange, type KeyRange } from "./event-buffer.ts";
+import { EventBuffer, type EventBufferLimits } from "./event-buffer.ts";
 import { readEvents, WatchCompacted } from "./watch-stream.ts";
 
 interface EtcdWatcherOptions {
@@ -47,8 +47,8 @@ export class EtcdWatcher implements AsyncDisposable {
     await Promise.allSettled(this.#running);
   }
 
+  /** Batches of all keys from `fromRevision` until the signal aborts. */
   async *watch(
-    range: KeyRange,
     fromRevision: number,
     signal: AbortSignal,
   ): AsyncGenerator<WatchBatch, void, undefined> {
@@ -57,7 +57,7 @@ export class EtcdWatcher implements AsyncDisposable {
       const buffer = await this.#started();
       if (signal.aborted) return;
       if (next < buffer.oldest) {
-        for await (const batch of this.#catchUp(range, next, signal)) {
+        for await (const batch of this.#catchUp(next, signal)) {
           next = batch.revision + 1;
           if (batch.events.length > 0) yield batch;
           if (next >= buffer.oldest) break;
@@ -65,14 +65,8 @@ export class EtcdWatcher implements AsyncDisposable {
         // Either the stream broke or the buffer moved on meanwhile; both continue from `next`.
         continue;
       }
-      yield* buffer.read(range, next, signal);
+      yield* buffer.read(next, signal);
     }
-  }
-
-  /** The first revision after this call; a watch that starts there need not catch up. */
-  async nextRevision(): Promise<number> {
-    await this.#started();
-    return (await this.#options.revision()) + 1;
   }
 
   /** Called after a compaction at `revision`: new watches can no longer start before it. */
@@ -141,17 +135,15 @@ export class EtcdWatcher implements AsyncDisposable {
 
   /** One attempt to read the history from `fromRevision`; returns when the stream breaks. */
   async *#catchUp(
-    range: KeyRange,
     fromRevision: number,
     signal: AbortSignal,
   ): AsyncGenerator<WatchBatch, void, undefined> {
     const { endpoints } = this.#options;
     const connection = endpoints.current();
-    const isInRange = inRange(range);
     const either = AbortSignal.any([signal, this.#stop.signal]);
     try {
       for await (const { events, revision } of readEvents(connection, fromRevision, either)) {
-        yield { events: events.filter(isInRange), revision };
+        yield { events, revision };
       }
     } catch (error) {
       if (error instanceof WatchCompacted) {
