@@ -24,7 +24,7 @@ export function contextOn(parts: Parts): ControllerContext {
   return { ...common, informers: new Informers(common), instruments: noInstruments };
 }
 
-type Verb = "get" | "list" | "create" | "update" | "patch" | "delete";
+type Verb = "get" | "list" | "create" | "update" | "patch" | "delete" | "deleteCollection";
 
 /** A controller that runs on a registry in memory, with its failures recorded. */
 export interface ControllerTest {

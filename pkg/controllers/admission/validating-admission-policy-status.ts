@@ -49,8 +49,9 @@ export async function runValidatingAdmissionPolicyStatus(
     const { generation = 0, uid, resourceVersion } = policy.metadata;
     if (BigInt(policy.status?.observedGeneration ?? 0) >= BigInt(generation)) return;
     const resources = [...builtinTypes(client.domain), ...(await customTypes(client, policy.spec))];
-    const expressionWarnings = typeWarnings(policy.spec, resources);
-    const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings };
+    const warnings = typeWarnings(policy.spec, resources);
+    // null: a merge patch must remove the warnings of an earlier generation.
+    const typeChecking = { expressionWarnings: warnings.length === 0 ? null : warnings };
     // What is written is about this state of the policy and no other.
     const body = {
       metadata: { uid, resourceVersion },

@@ -4,7 +4,8 @@ import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
 import type { Client, Discovery } from "#client";
 import { selectControllers, defaultControllerSettings } from "#controllers";
-import { contextOn } from "../testing.ts";
+import { contextOn, type ControllerTest, startController } from "../testing.ts";
+import { runNamespaceController } from "./namespace-controller.ts";
 import { refusal, testRegistry } from "../../registry/testing.ts";
 
 async function until(what: () => Promise<boolean>): Promise<void> {
@@ -49,5 +50,55 @@ describe("deletion of a namespace", () => {
     life.abort();
     await running;
     await context.informers.ended();
+  });
+});
+
+describe("namespace-controller", () => {
+  const settings = { settleMs: 0, namespaceWorkers: 2 };
+  let run: ControllerTest;
+  beforeEach(async () => {
+    run = await startController((context) => runNamespaceController(context, settings));
+  });
+  afterEach(() => run.stop());
+
+  const isGone = async () => (await refusal(run.test.get("v1/namespaces//ns"))).startsWith("404");
+  const conditionOf = async (type: string) => {
+    const { conditions = [] } = (await run.test.get("v1/namespaces//ns")).object.status;
+    return conditions.find((each: { type: string }) => each.type === type);
+  };
+
+  it("deletes the content, then the namespace", async () => {
+    await run.test.post("v1/configmaps/ns", { metadata: { name: "a" } });
+    await run.test.post("coordination.k8s.io/v1/leases/ns", { metadata: { name: "b" }, spec: {} });
+    await run.test.remove("v1/namespaces//ns");
+    await run.until(isGone);
+    assert.deepEqual(await run.test.names("v1/configmaps/ns"), []);
+  });
+
+  it("deletes pods first, and keeps other content while there are some", async () => {
+    const finalizers = ["example.com/hold"];
+    const spec = { containers: [{ name: "c", image: "i" }] };
+    await run.test.post("v1/pods/ns", { metadata: { name: "p", finalizers }, spec });
+    await run.test.post("v1/configmaps/ns", { metadata: { name: "a" } });
+    await run.test.remove("v1/namespaces//ns");
+    await run.until(async () => {
+      return (await conditionOf("NamespaceContentRemaining"))?.status === "True";
+    });
+    assert.deepEqual(await run.test.names("v1/configmaps/ns"), ["a"]);
+    await run.test.patch("v1/pods/ns/p", { metadata: { finalizers: null } });
+    await run.until(isGone);
+  });
+
+  it("retries when content cannot be deleted, and says so in the status", async () => {
+    await run.test.post("v1/configmaps/ns", { metadata: { name: "a" } });
+    run.failNext("deleteCollection", "configmaps", 4);
+    await run.test.remove("v1/namespaces//ns");
+    const failed = await run.until(async () => {
+      const condition = await conditionOf("NamespaceDeletionContentFailure");
+      return condition?.status === "True" ? condition : undefined;
+    });
+    assert.match(failed.message, /1 remaining: configmaps\.: .*injected/);
+    await run.until(isGone);
+    assert.ok(run.calls("deleteCollection", "configmaps") >= 5);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { systemClock } from "#base";
 import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
-import { contextOn } from "../testing.ts";
+import { contextOn, startController } from "../testing.ts";
 import { runClusterRoleAggregation } from "./cluster-role-aggregation.ts";
 
 const group = "rbac.authorization.k8s.io/v1";
@@ -100,5 +100,20 @@ describe("aggregation of cluster roles", () => {
     await post(whole("next", "one"));
     await settles("next", "nodes pods events");
     assert.deepEqual(await test.names(`${group}/clusterroles`), ["a", "b", "f", "next"]);
+  });
+});
+
+describe("aggregation of cluster roles, when requests fail", () => {
+  it("retries a failed apply", async () => {
+    const run = await startController(runClusterRoleAggregation);
+    run.failNext("patch", "clusterroles", 2);
+    await run.test.post(`${group}/clusterroles`, part("a", ["nodes"], "one"));
+    await run.test.post(`${group}/clusterroles`, whole("sum", "one"));
+    await run.until(async () => {
+      const { rules } = (await run.test.get(`${group}/clusterroles//sum`)).object;
+      return rules?.[0]?.resources[0] === "nodes";
+    });
+    assert.ok(run.calls("patch", "clusterroles") >= 3);
+    await run.stop();
   });
 });

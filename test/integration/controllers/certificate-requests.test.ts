@@ -1,13 +1,9 @@
 /** Certificates that the cluster hands out: who gets them unasked, and what they are good for. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { setMaxListeners } from "node:events";
 import { request as call } from "node:https";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
-import { runCleanerController } from "../../../pkg/controllers/certificates/cleaner-controller.ts";
-import { contextOn } from "../../../pkg/controllers/testing.ts";
 import { makeRequest } from "../../../pkg/pki/testing.ts";
-import { testRegistry } from "../../../pkg/registry/testing.ts";
 
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const clientUsages = ["digital signature", "client auth"];
@@ -160,44 +156,5 @@ describe("certificate requests", () => {
     await approve("somewhere");
     const { certificate } = await signed("somewhere");
     assert.equal(certificate.subjectAltName, "DNS:n.example.com");
-  });
-});
-
-describe("the cleaner of certificate requests", () => {
-  const hourMs = 3_600_000;
-
-  it("takes away what has been decided for an hour, and what nobody decides in a day", async () => {
-    const test = await testRegistry();
-    const life = new AbortController();
-    setMaxListeners(0, life.signal);
-    const { registry, catalog, clock } = test;
-    const report = (what: string, error: unknown) => assert.fail(`${what}: ${String(error)}`);
-    const parts = { registry, catalog, clock, signal: life.signal, report };
-    const group = "certificates.k8s.io/v1/certificatesigningrequests";
-    const { request } = await makeRequest({ commonName: "u" });
-    const spec = {
-      request: Buffer.from(request).toString("base64"),
-      signerName: "example.com/signer",
-      usages: ["client auth"],
-    };
-    for (const name of ["denied", "waiting"]) await test.post(group, { metadata: { name }, spec });
-    const conditions = [{ type: "Denied", status: "True", reason: "Test" }];
-    await test.patch(`${group}//denied/approval`, { status: { conditions } });
-    const cleaner = runCleanerController(contextOn(parts));
-    /** Lets time pass until these are left; answers how many hours have passed in all. */
-    const left = async (names: readonly string[]) => {
-      for (let hours = 0; (await test.names(group)).join() !== names.join(); hours++) {
-        assert.ok(hours < 1000);
-        await new Promise((resolve) => setTimeout(resolve, 1));
-        clock.advance(hourMs / 10);
-      }
-      return (clock.now() - began) / hourMs;
-    };
-    const began = clock.now();
-    const first = await left(["waiting"]);
-    assert.ok(first >= 1 && first < 24, `${first}`);
-    assert.ok((await left([])) >= 24);
-    life.abort();
-    await cleaner;
   });
 });
