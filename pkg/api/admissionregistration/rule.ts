@@ -14,21 +14,34 @@ import { unsupported } from "../strategy.ts";
 
 const v1 = structs("api/admissionregistration/v1");
 
-const rule = v1("Rule", "Which resources are meant.", {
-  apiGroups: value(1, list(string), "Groups; `*` alone means all, an empty text the core group.", {
-    listType: "atomic",
-  }),
-  apiVersions: value(2, list(string), "Versions; `*` alone means all.", { listType: "atomic" }),
+const rule = v1("Rule", "Resources that a rule matches. All fields must match.", {
+  apiGroups: value(
+    1,
+    list(string),
+    'API groups to match; "" is the core group. `*` matches all groups and must stand ' +
+      "alone. Required.",
+    {
+      listType: "atomic",
+    },
+  ),
+  apiVersions: value(
+    2,
+    list(string),
+    "API versions to match. `*` matches all versions and must stand alone. Required.",
+    { listType: "atomic" },
+  ),
   resources: value(
     3,
     list(string),
-    "Resources and subresources: `pods`, `pods/log`, `pods/*`, `*/scale`, `*`, `*/*`.",
+    "Resources to match: `pods`, `pods/log`, `pods/*` (subresources of pods), `*/scale` " +
+      "(scale of all), `*` (all without subresources), `*/*` (everything). Required.",
     { listType: "atomic" },
   ),
   scope: pointer(
     4,
     named("v1.ScopeType", "Cluster", "Namespaced", "*"),
-    "Only cluster-scoped ones, only namespaced ones, or both (`*`).",
+    "Scope of the resources. One of Cluster, Namespaced, * (both). Namespaces count as " +
+      "Cluster. Defaults to *.",
     { default: "*" },
   ),
 });
@@ -36,15 +49,16 @@ const rule = v1("Rule", "Which resources are meant.", {
 /** Shared by all versions of the group. */
 export const ruleWithOperations = v1(
   "RuleWithOperations",
-  "Which operations on which resources are meant.",
+  "Operations and resources that a rule matches.",
   {
     operations: value(
       1,
       list(named("v1.OperationType", "*", "CREATE", "UPDATE", "DELETE", "CONNECT")),
-      "CREATE, UPDATE, DELETE, CONNECT, or `*` alone for all.",
+      "Operations to match: *, CREATE, UPDATE, DELETE, CONNECT. `*` matches all operations " +
+        "and must stand alone. Required.",
       { listType: "atomic" },
     ),
-    rule: inline(2, rule, "Which resources are meant.", { protoName: "rule" }),
+    rule: inline(2, rule, "Resources to which the operations apply.", { protoName: "rule" }),
   },
 );
 

@@ -3,62 +3,67 @@ import { required, bool, list, value, scalar, ScalarFault, string, structs } fro
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
-const groupVersionForDiscovery = v1("GroupVersionForDiscovery", "A version of a group.", {
-  groupVersion: required(1, string, "Group and version in one, `group/version`."),
-  version: required(2, string, "The version alone."),
+const groupVersionForDiscovery = v1("GroupVersionForDiscovery", "Version of an API group.", {
+  groupVersion: required(1, string, "Group and version in the form `group/version`."),
+  version: required(2, string, "Version without the group."),
 });
 
 const serverAddressByClientCIDR = v1(
   "ServerAddressByClientCIDR",
-  "Which address of the server is for clients of which network.",
+  "Address of the server for clients of one network.",
   {
-    clientCIDR: required(1, string, "Network of the clients."),
+    clientCIDR: required(1, string, "IP range of the clients, in CIDR notation."),
     serverAddress: required(
       2,
       string,
-      "Address for them: a host name, or an IP with an optional port.",
+      "Address for these clients: host name or IP address, optionally with port.",
     ),
   },
 );
 
-export const apiGroup = v1("APIGroup", "A group and its versions.", {
-  name: required(1, string, "Name of the group."),
-  versions: required(2, list(groupVersionForDiscovery), "The versions served.", {
+export const apiGroup = v1("APIGroup", "APIGroup lists the versions of an API group.", {
+  name: required(1, string, "Name of the API group."),
+  versions: required(2, list(groupVersionForDiscovery), "Versions that the server supports.", {
     listType: "atomic",
   }),
-  preferredVersion: value(3, groupVersionForDiscovery, "The version that clients should take."),
+  preferredVersion: value(3, groupVersionForDiscovery, "Version that clients should prefer."),
   serverAddressByClientCIDRs: value(
     4,
     list(serverAddressByClientCIDR),
-    "Addresses of the server, by network of the client.",
+    "Addresses of the server by network of the client. When empty, the address used for " +
+      "this request.",
     { listType: "atomic" },
   ),
 });
 
 export const apiGroupList = v1(
   "APIGroupList",
-  "Every group that is served: the document at `/apis`.",
+  "APIGroupList is the document at `/apis`: all API groups except core.",
   {
-    groups: required(1, list(apiGroup), "The groups.", { listType: "atomic" }),
+    groups: required(1, list(apiGroup), "API groups in order of preference.", {
+      listType: "atomic",
+    }),
   },
 );
 
 export const apiVersions = v1(
   "APIVersions",
-  "The versions of the core group: the document at `/api`.",
+  "APIVersions is the document at `/api`: the versions of the core group.",
   {
-    versions: required(1, list(string), "The versions served.", { listType: "atomic" }),
+    versions: required(1, list(string), "Versions of the core group that the server supports.", {
+      listType: "atomic",
+    }),
     serverAddressByClientCIDRs: required(
       2,
       list(serverAddressByClientCIDR),
-      "Addresses of the server, by network of the client.",
+      "Addresses of the server by network of the client.",
       { listType: "atomic" },
     ),
   },
 );
 
-const verbList = v1("Verbs", "Verbs, as a message of their own on the wire.", {
-  items: value(1, list(string), "The verbs."),
+const verbList = v1("Verbs", "Message that holds a list of verbs on the wire.", {
+  items: value(1, list(string), "Names of the verbs, in order."),
 });
 
 /** A list of strings in JSON, a message around one in Protobuf; an absent list is null. */
@@ -78,22 +83,50 @@ export const verbs = scalar<readonly string[] | null>({
   zero: null,
 });
 
-const apiResource = v1("APIResource", "A resource of a group version.", {
-  name: required(1, string, "Plural name; `resource/subresource` for a subresource."),
-  singularName: required(6, string, "Singular name, in lower case."),
-  namespaced: required(2, bool, "Whether its objects live in namespaces."),
-  group: value(8, string, "Group of its kind where it differs from the document."),
-  version: value(9, string, "Version of its kind where it differs from the document."),
-  kind: required(3, string, "Kind of its objects."),
-  verbs: required(4, verbs, "What can be done with it."),
-  shortNames: value(5, list(string), "Short names for the command line.", { listType: "atomic" }),
-  categories: value(7, list(string), "Groups of resources it belongs to, such as `all`.", {
+const apiResource = v1("APIResource", "Resource in discovery.", {
+  name: required(1, string, "Name in lowercase plural; `resource/subresource` for a subresource."),
+  singularName: required(6, string, "Name in lowercase singular."),
+  namespaced: required(2, bool, "Whether the objects belong to namespaces."),
+  group: value(
+    8,
+    string,
+    "API group of the kind, if it differs from that of the document. Scale and Eviction " +
+      "are examples.",
+  ),
+  version: value(9, string, "API version of the kind, if it differs from that of the document."),
+  kind: required(3, string, "Kind of the objects in CamelCase."),
+  verbs: required(
+    4,
+    verbs,
+    "Supported verbs: get, list, watch, create, update, patch, delete, deletecollection " +
+      "and proxy.",
+  ),
+  shortNames: value(5, list(string), "Abbreviations of the resource for command-line tools.", {
     listType: "atomic",
   }),
-  storageVersionHash: value(10, string, "Changes when objects are stored in another version."),
+  categories: value(
+    7,
+    list(string),
+    "Groups of resources that the resource belongs to, `all` for example.",
+    {
+      listType: "atomic",
+    },
+  ),
+  storageVersionHash: value(
+    10,
+    string,
+    "Hash of the storage version. It changes when objects are stored in another version, " +
+      "and is opaque to clients.",
+  ),
 });
 
-export const apiResourceList = v1("APIResourceList", "The resources of one group version.", {
-  groupVersion: required(1, string, "The group and version."),
-  resources: required(2, list(apiResource), "The resources.", { listType: "atomic" }),
-});
+export const apiResourceList = v1(
+  "APIResourceList",
+  "APIResourceList lists the resources of one group version.",
+  {
+    groupVersion: required(1, string, "Group and version that the resources belong to."),
+    resources: required(2, list(apiResource), "Resources and subresources of the group version.", {
+      listType: "atomic",
+    }),
+  },
+);

@@ -2,14 +2,18 @@ import { required, string, structs } from "#schema";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
-export const groupVersionKind = v1("GroupVersionKind", "Group, version and kind of an object.", {
-  group: required(1, string, "API group; empty for core."),
-  version: required(2, string, "Version of the group."),
-  kind: required(3, string, "Kind."),
+export const groupVersionKind = v1("GroupVersionKind", "Identifies a kind by group and version.", {
+  group: required(1, string, "API group. Empty for the core group."),
+  version: required(2, string, "API version within the group."),
+  kind: required(3, string, "Kind of the objects in CamelCase."),
 });
 
-export const groupVersionResource = v1("GroupVersionResource", "A resource of the API.", {
-  group: required(1, string, "API group; empty for core."),
-  version: required(2, string, "Version of the group."),
-  resource: required(3, string, "Plural name."),
-});
+export const groupVersionResource = v1(
+  "GroupVersionResource",
+  "Identifies a resource by group and version.",
+  {
+    group: required(1, string, "API group. Empty for the core group."),
+    version: required(2, string, "API version within the group."),
+    resource: required(3, string, "Name of the resource in lowercase plural."),
+  },
+);

@@ -5,106 +5,197 @@ const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
 export const preconditions = v1(
   "Preconditions",
-  "What must hold of an object for it to be changed or deleted.",
+  "Conditions that an object must meet for an operation; otherwise the server responds 409.",
   {
-    uid: pointer(1, string, "The UID that the object must have."),
-    resourceVersion: pointer(2, string, "The version that the object must have."),
+    uid: pointer(1, string, "UID that the object must have."),
+    resourceVersion: pointer(2, string, "Resource version that the object must have."),
   },
 );
 
-export const deleteOptions = v1("DeleteOptions", "How an object is deleted.", {
+export const deleteOptions = v1("DeleteOptions", "Options of a delete request.", {
   gracePeriodSeconds: pointer(
     1,
     int64,
-    "Seconds until the object goes; zero at once, absent as its kind says.",
+    "Seconds until the object is deleted; 0 deletes immediately. Must not be negative. " +
+      "Defaults to a value of the object or its kind.",
   ),
-  preconditions: pointer(2, preconditions, "What must hold, else 409."),
+  preconditions: pointer(
+    2,
+    preconditions,
+    "Conditions that the object must meet to be deleted. Otherwise the server responds 409.",
+  ),
   orphanDependents: pointer(
     3,
     bool,
-    "Superseded by propagationPolicy: true leaves the dependents alone.",
+    "Deprecated: use propagationPolicy. Whether dependents are kept; true adds the " +
+      "finalizer `orphan`. Excludes propagationPolicy.",
   ),
   propagationPolicy: pointer(
     4,
     named("v1.DeletionPropagation", "Orphan", "Background", "Foreground"),
-    "What becomes of dependents: Orphan, Background or Foreground.",
+    "How dependents are handled. One of Orphan (keep them), Background (delete them " +
+      "afterwards), Foreground (delete them before the object). Defaults to finalizers of " +
+      "the object, or to a value of the kind.",
   ),
-  dryRun: value(5, list(string), "`All` = walk the whole path and store nothing.", {
-    listType: "atomic",
-  }),
+  dryRun: value(
+    5,
+    list(string),
+    "`All` processes the request without storing anything. No other value is allowed.",
+    {
+      listType: "atomic",
+    },
+  ),
   ignoreStoreReadErrorWithClusterBreakingPotential: pointer(
     6,
     bool,
-    "Delete even what can no longer be read from the store, without any of the checks.",
+    "Whether to delete an object that cannot be read from storage, without preconditions, " +
+      "finalizers and admission. Unsafe. Defaults to false. Alpha: requires the feature gate " +
+      "AllowUnsafeMalformedObjectDeletion.",
   ),
 });
 
-export const createOptions = v1("CreateOptions", "How an object is created.", {
-  dryRun: value(1, list(string), "`All` = walk the whole path and store nothing.", {
-    listType: "atomic",
-  }),
+export const createOptions = v1("CreateOptions", "Options of a create request.", {
+  dryRun: value(
+    1,
+    list(string),
+    "`All` processes the request without storing anything. No other value is allowed.",
+    {
+      listType: "atomic",
+    },
+  ),
   fieldManager: value(
     3,
     string,
-    "Name of whoever makes the change, at most 128 printable characters.",
+    "Name under which the changes are recorded in managedFields, at most 128 printable " +
+      "characters. Defaults to the user agent.",
   ),
   fieldValidation: value(
     4,
     string,
-    "What to do about unknown and duplicate fields: Ignore, Warn or Strict.",
+    "Handling of unknown and duplicate fields: Ignore, Warn (send warnings) or Strict " +
+      "(respond 400). Defaults to Warn.",
   ),
 });
 
-export const updateOptions = v1("UpdateOptions", "How an object is replaced.", {
-  dryRun: value(1, list(string), "`All` = walk the whole path and store nothing.", {
-    listType: "atomic",
-  }),
+export const updateOptions = v1("UpdateOptions", "Options of an update request.", {
+  dryRun: value(
+    1,
+    list(string),
+    "`All` processes the request without storing anything. No other value is allowed.",
+    {
+      listType: "atomic",
+    },
+  ),
   fieldManager: value(
     2,
     string,
-    "Name of whoever makes the change, at most 128 printable characters.",
+    "Name under which the changes are recorded in managedFields, at most 128 printable " +
+      "characters. Defaults to the user agent.",
   ),
   fieldValidation: value(
     3,
     string,
-    "What to do about unknown and duplicate fields: Ignore, Warn or Strict.",
+    "Handling of unknown and duplicate fields: Ignore, Warn (send warnings) or Strict " +
+      "(respond 400). Defaults to Warn.",
   ),
 });
 
-export const patchOptions = v1("PatchOptions", "How an object is patched.", {
-  dryRun: value(1, list(string), "`All` = walk the whole path and store nothing.", {
-    listType: "atomic",
-  }),
-  force: pointer(2, bool, "Apply only: take over fields that others own."),
+export const patchOptions = v1("PatchOptions", "Options of a patch request.", {
+  dryRun: value(
+    1,
+    list(string),
+    "`All` processes the request without storing anything. No other value is allowed.",
+    {
+      listType: "atomic",
+    },
+  ),
+  force: pointer(
+    2,
+    bool,
+    "Whether to take over fields that other managers own. Only for apply patches; " +
+      "conflicts are errors otherwise. Defaults to false.",
+  ),
   fieldManager: value(
     3,
     string,
-    "Name of whoever makes the change, at most 128 printable characters.",
+    "Name under which the changes are recorded in managedFields, at most 128 printable " +
+      "characters. Required for apply patches. Defaults to the user agent otherwise.",
   ),
   fieldValidation: value(
     4,
     string,
-    "What to do about unknown and duplicate fields: Ignore, Warn or Strict.",
+    "Handling of unknown and duplicate fields: Ignore, Warn (send warnings) or Strict " +
+      "(respond 400). Defaults to Warn.",
   ),
 });
 
-export const getOptions = v1("GetOptions", "How an object is read.", {
-  resourceVersion: value(1, string, "The version that the answer must not be older than."),
+export const getOptions = v1("GetOptions", "Options of a request for a single object.", {
+  resourceVersion: value(
+    1,
+    string,
+    "Oldest version that may be returned: 0 for any version in the cache, empty for the " +
+      "most recent one.",
+  ),
 });
 
-export const listOptions = v1("ListOptions", "How a collection is listed or watched.", {
-  labelSelector: value(1, string, "Only objects whose labels match."),
-  fieldSelector: value(2, string, "Only objects whose fields match."),
-  watch: value(3, bool, "Stream changes instead of answering a list."),
-  allowWatchBookmarks: value(9, bool, "Accept events that only carry a version."),
-  resourceVersion: value(4, string, "The version that the answer relates to."),
+export const listOptions = v1("ListOptions", "Options of a list or watch request.", {
+  labelSelector: value(
+    1,
+    string,
+    "Restricts the result by labels: `app=web,tier!=front` for example. Defaults to everything.",
+  ),
+  fieldSelector: value(
+    2,
+    string,
+    "Restricts the result by fields, `metadata.name=web` for example. Only some fields can " +
+      "be selected. Defaults to everything.",
+  ),
+  watch: value(
+    3,
+    bool,
+    "Whether to watch for changes instead of listing. Set resourceVersion to choose the " +
+      "start. Defaults to false.",
+  ),
+  allowWatchBookmarks: value(
+    9,
+    bool,
+    "Whether the watch may contain BOOKMARK events, which only carry a resource version. " +
+      "Ignored for lists.",
+  ),
+  resourceVersion: value(
+    4,
+    string,
+    "Version that the result must reflect, as resourceVersionMatch defines. For a watch, " +
+      "the version after which it starts.",
+  ),
   resourceVersionMatch: value(
     10,
     named("v1.ResourceVersionMatch", "NotOlderThan", "Exact"),
-    "How resourceVersion is meant: NotOlderThan or Exact.",
+    "How resourceVersion applies to a list: one of NotOlderThan, Exact. Not allowed " +
+      "without resourceVersion.",
   ),
-  timeoutSeconds: pointer(5, int64, "Seconds after which the call ends, whatever happens."),
-  limit: value(7, int64, "At most so many items; the rest comes by `continue`."),
-  continue: value(8, string, "Token of the answer before, to go on from there."),
-  sendInitialEvents: pointer(11, bool, "Begin a watch with the present state."),
+  timeoutSeconds: pointer(
+    5,
+    int64,
+    "Seconds after which the server ends the request, regardless of activity. By default " +
+      "the server chooses for watches.",
+  ),
+  limit: value(
+    7,
+    int64,
+    "Largest number of items in a response. If more exist, metadata.continue is set. " +
+      "Unlimited by default. Ignored for watches.",
+  ),
+  continue: value(
+    8,
+    string,
+    "Token from the previous page. The other parameters must be the same, and " +
+      "resourceVersion absent. 410 means that it has expired.",
+  ),
+  sendInitialEvents: pointer(
+    11,
+    bool,
+    "Whether a watch starts with events for all existing objects, followed by a marked " +
+      "bookmark. Requires resourceVersionMatch NotOlderThan. Beta: feature gate WatchList.",
+  ),
 });

@@ -6,8 +6,8 @@ const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
 export const partialObjectMetadata = v1(
   "PartialObjectMetadata",
-  "Any object, with nothing but its metadata.",
+  "PartialObjectMetadata is any object reduced to its metadata.",
   {
-    metadata: value(1, objectMeta, "The object's metadata."),
+    metadata: value(1, objectMeta, "Standard object metadata."),
   },
 );

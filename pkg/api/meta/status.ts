@@ -4,32 +4,47 @@ import { listMeta } from "#meta";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
-const statusCause = v1(
-  "StatusCause",
-  "One reason for a failure, where possible with the field it is about.",
+const statusCause = v1("StatusCause", "One cause of a failure.", {
+  reason: value(1, named("v1.CauseType"), "Machine-readable cause, FieldValueInvalid for example."),
+  message: value(2, string, "Human-readable description of the cause."),
+  field: value(3, string, "JSON path of the field at fault, `items[0].name` for example."),
+});
+
+const statusDetails = v1("StatusDetails", "Details about the object and the causes of a failure.", {
+  name: value(1, string, "Name of the object or resource that the status is about."),
+  group: value(2, string, "API group of the resource that the status is about."),
+  kind: value(3, string, "Kind or resource that the status is about."),
+  uid: value(6, string, "UID of the object that the status is about."),
+  causes: value(
+    4,
+    list(statusCause),
+    "Individual causes of the failure, for invalid objects one per field.",
+    {
+      listType: "atomic",
+    },
+  ),
+  retryAfterSeconds: value(5, int32, "Seconds after which the client should retry."),
+});
+
+export const status = v1(
+  "Status",
+  "Status is the response to a request that returns no object, errors in particular.",
   {
-    reason: value(1, named("v1.CauseType"), "Machine-readable kind of the cause."),
-    message: value(2, string, "The cause in words."),
-    field: value(3, string, "Path of the field that caused the failure, as in `items[0].name`."),
+    metadata: value(1, listMeta, "Standard list metadata, usually empty."),
+    status: value(2, string, "Outcome of the operation: Success or Failure."),
+    message: value(3, string, "Human-readable description of the outcome."),
+    reason: value(
+      4,
+      named("v1.StatusReason"),
+      "Machine-readable reason for a failure, NotFound or AlreadyExists for example. Refines " +
+        "the status code.",
+    ),
+    details: pointer(
+      5,
+      statusDetails,
+      "Object concerned, causes and retry delay, depending on the reason.",
+      { listType: "atomic" },
+    ),
+    code: value(6, int32, "HTTP status code of the response. 0 if not set."),
   },
 );
-
-const statusDetails = v1("StatusDetails", "What a Status is about, in more detail.", {
-  name: value(1, string, "Name of the object concerned."),
-  group: value(2, string, "API group of that object."),
-  kind: value(3, string, "Resource or kind of that object."),
-  uid: value(6, string, "UID of that object."),
-  causes: value(4, list(statusCause), "The single causes of the failure.", {
-    listType: "atomic",
-  }),
-  retryAfterSeconds: value(5, int32, "Seconds to wait before another attempt makes sense."),
-});
-
-export const status = v1("Status", "Outcome of a request that answers no object.", {
-  metadata: value(1, listMeta, "List metadata; usually empty."),
-  status: value(2, string, "Success or Failure."),
-  message: value(3, string, "The outcome in words."),
-  reason: value(4, named("v1.StatusReason"), "Machine-readable reason of a failure."),
-  details: pointer(5, statusDetails, "What the outcome is about.", { listType: "atomic" }),
-  code: value(6, int32, "HTTP status code, zero if unset."),
-});

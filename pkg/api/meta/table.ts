@@ -8,40 +8,65 @@ const v1 = structs("apimachinery/pkg/apis/meta/v1");
 const cell = scalar<unknown>({
   name: "Cell",
   package: "apimachinery/pkg/apis/meta/v1",
-  doc: "A string, number, boolean, list of them, or null.",
+  doc: "String, number, boolean, list of these, or null.",
   fromJson: (value) => value,
-  wire: v1("Cell", "A cell has no form but JSON.", {}),
+  wire: v1("Cell", "Placeholder: cells only exist in JSON.", {}),
   toWire: () => ({}),
   fromWire: () => null,
   openapi: {},
   zero: null,
 });
 
-const tableColumnDefinition = v1("TableColumnDefinition", "What a column holds.", {
-  name: required(0, string, "Heading."),
+const tableColumnDefinition = v1("TableColumnDefinition", "Definition of a table column.", {
+  name: required(0, string, "Human-readable heading of the column."),
   type: required(0, string, "OpenAPI type of the cells: string, integer, number, boolean or date."),
-  format: required(0, string, "OpenAPI format; `name` for the column that names the object."),
-  description: required(0, string, "What the cells mean."),
-  priority: required(0, int32, "Zero is always shown; higher only where there is room."),
+  format: required(
+    0,
+    string,
+    "OpenAPI format of the cells. `name` marks the column with the name of the object.",
+  ),
+  description: required(0, string, "Human-readable description of the column."),
+  priority: required(
+    0,
+    int32,
+    "Importance of the column: 0 is always shown, higher ones only in wide output.",
+  ),
 });
 
-const tableRowCondition = v1("TableRowCondition", "Something noteworthy about a row.", {
-  type: required(0, string, "Kind of the condition; `Completed` rows may be hidden."),
-  status: required(0, string, "True, False or Unknown."),
-  reason: value(0, string, "Machine-readable reason."),
-  message: value(0, string, "The condition in words."),
+const tableRowCondition = v1("TableRowCondition", "Condition of a table row.", {
+  type: required(
+    0,
+    string,
+    "Type of the condition. `Completed` marks rows that a client may hide.",
+  ),
+  status: required(0, string, "Whether the condition holds: True, False or Unknown."),
+  reason: value(0, string, "Machine-readable reason for the condition."),
+  message: value(0, string, "Human-readable details about the condition."),
 });
 
-const tableRow = v1("TableRow", "One object as cells.", {
-  cells: required(0, list(cell), "One cell for each column.", { listType: "atomic" }),
-  conditions: value(0, list(tableRowCondition), "Conditions of the row.", { listType: "atomic" }),
-  object: value(0, rawExtension, "The object, or its metadata, or nothing, as asked for."),
-});
-
-export const table = v1("Table", "Objects as rows of cells.", {
-  metadata: value(0, listMeta, "Metadata of the list."),
-  columnDefinitions: required(0, list(tableColumnDefinition), "The columns.", {
+const tableRow = v1("TableRow", "Row of a table, which describes one object.", {
+  cells: required(0, list(cell), "Values in the order of columnDefinitions.", {
     listType: "atomic",
   }),
-  rows: required(0, list(tableRow), "The rows.", { listType: "atomic" }),
+  conditions: value(0, list(tableRowCondition), "Conditions of the row. Absent for normal rows.", {
+    listType: "atomic",
+  }),
+  object: value(
+    0,
+    rawExtension,
+    "Object of the row in the form that includeObject requests: the whole object, its " +
+      "metadata (the default), or nothing.",
+  ),
 });
+
+export const table = v1(
+  "Table",
+  "Table is the server-side rendering of objects as rows, for `kubectl get`.",
+  {
+    metadata: value(0, listMeta, "Standard list metadata."),
+    columnDefinitions: required(0, list(tableColumnDefinition), "Columns of the table, in order.", {
+      listType: "atomic",
+    }),
+    rows: required(0, list(tableRow), "Rows of the table, one per object.", { listType: "atomic" }),
+  },
+);

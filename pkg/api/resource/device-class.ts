@@ -19,22 +19,51 @@ import { checkConfigurations, checkSelectors } from "./device-rules.ts";
 import { atomic, shared, type Shared } from "./shared-structs.ts";
 
 const classStruct = ({ declare, deviceConfiguration, deviceSelector }: Shared) => {
-  const configuration = declare("DeviceClassConfiguration", "How devices are set up.", {
-    deviceConfiguration: inline(1, deviceConfiguration, "The setup.", {
-      protoName: "deviceConfiguration",
-    }),
-  });
-  const spec = declare("DeviceClassSpec", "Which devices, and how they are set up.", {
-    selectors: value(1, list(deviceSelector), "What must hold for all its devices.", atomic),
-    config: value(2, list(configuration), "How all its devices are set up.", atomic),
-    extendedResourceName: pointer(4, string, "Name that containers may ask for it by.", {
-      gate: "DRAExtendedResource",
-    }),
-  });
-  return declare("DeviceClass", "Devices to claim, as the administrator sees them.", {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, spec, "Which devices, and how they are set up."),
-  });
+  const configuration = declare(
+    "DeviceClassConfiguration",
+    "Configuration of the devices of a class.",
+    {
+      deviceConfiguration: inline(1, deviceConfiguration, "Parameters for the driver.", {
+        protoName: "deviceConfiguration",
+      }),
+    },
+  );
+  const spec = declare(
+    "DeviceClassSpec",
+    "Devices that belong to a DeviceClass, and their configuration.",
+    {
+      selectors: value(
+        1,
+        list(deviceSelector),
+        "Criteria that a device must all meet to belong to the class. At most 32.",
+        atomic,
+      ),
+      config: value(
+        2,
+        list(configuration),
+        "Parameters for the driver of every device of the class. At most 32.",
+        atomic,
+      ),
+      extendedResourceName: pointer(
+        4,
+        string,
+        "Extended resource that containers can request for devices of this class. Alpha: " +
+          "requires the feature gate DRAExtendedResource.",
+        {
+          gate: "DRAExtendedResource",
+        },
+      ),
+    },
+  );
+  return declare(
+    "DeviceClass",
+    "DeviceClass is a class of devices that claims can request by name. Created by cluster " +
+      "administrators.",
+    {
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      spec: required(2, spec, "Selectors and configuration of the class."),
+    },
+  );
 };
 
 const deviceClassV1 = classStruct(shared.v1);

@@ -24,23 +24,42 @@ import { stampTaint } from "./taint-time.ts";
 
 const v1alpha3 = structs("api/resource/v1alpha3");
 
-const taintSelector = v1alpha3("DeviceTaintSelector", "Devices for which all of it holds.", {
-  deviceClassName: pointer(1, string, "Class that they are of."),
-  driver: pointer(2, string, "Their driver."),
-  pool: pointer(3, string, "Their pool."),
-  device: pointer(4, string, "The device's name."),
-  selectors: value(5, list(selectorStructs(v1alpha3)), "What must hold for them.", atomic),
+const taintSelector = v1alpha3(
+  "DeviceTaintSelector",
+  "Devices to taint. A device must match every field; a selector without fields matches none.",
+  {
+    deviceClassName: pointer(1, string, "DeviceClass whose devices match."),
+    driver: pointer(2, string, "DRA driver whose devices match."),
+    pool: pointer(
+      3,
+      string,
+      "Pool whose devices match. Requires driver in practice, since pools are named per driver.",
+    ),
+    device: pointer(4, string, "Name of the device within its pool."),
+    selectors: value(5, list(selectorStructs(v1alpha3)), "Further criteria, at most 32.", atomic),
+  },
+);
+
+const spec = v1alpha3("DeviceTaintRuleSpec", "Taint and the devices that it applies to.", {
+  deviceSelector: pointer(
+    1,
+    taintSelector,
+    "Devices that the taint applies to. Absent means all devices.",
+  ),
+  taint: value(2, taintStruct(v1alpha3, "v1alpha3"), "Taint to apply. Required.", {
+    required: true,
+  }),
 });
 
-const spec = v1alpha3("DeviceTaintRuleSpec", "A taint, and the devices that have it.", {
-  deviceSelector: pointer(1, taintSelector, "The devices; absent means all."),
-  taint: value(2, taintStruct(v1alpha3, "v1alpha3"), "The taint.", { required: true }),
-});
-
-const deviceTaintRuleV1alpha3 = v1alpha3("DeviceTaintRule", "Adds a taint to devices.", {
-  metadata: value(1, objectMeta, "Standard object metadata."),
-  spec: required(2, spec, "The taint, and the devices that have it."),
-});
+const deviceTaintRuleV1alpha3 = v1alpha3(
+  "DeviceTaintRule",
+  "DeviceTaintRule adds a taint to devices, as if their driver had published it. Alpha: " +
+    "requires the feature gate DRADeviceTaints.",
+  {
+    metadata: value(1, objectMeta, "Standard object metadata."),
+    spec: required(2, spec, "Devices to taint, and the taint itself."),
+  },
+);
 
 type DeviceTaintRule = Infer<typeof deviceTaintRuleV1alpha3>;
 type Selector = NonNullable<DeviceTaintRule["spec"]["deviceSelector"]>;

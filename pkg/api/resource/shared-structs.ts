@@ -34,85 +34,173 @@ const effectOf = (version: string) =>
 type Declare = ReturnType<typeof structs>;
 
 export const selectorStructs = (declare: Declare) => {
-  const celDeviceSelector = declare("CELDeviceSelector", "Devices that an expression picks.", {
-    expression: required(1, string, "CEL expression over `device` that must be true."),
+  const celDeviceSelector = declare("CELDeviceSelector", "Selects devices by a CEL expression.", {
+    expression: required(
+      1,
+      string,
+      "CEL expression that must be true, at most 10 KiB. `device` has the fields driver, " +
+        "attributes and capacity.",
+    ),
   });
-  return declare("DeviceSelector", "Devices that fit.", {
-    cel: pointer(1, celDeviceSelector, "Picks by an expression."),
+  return declare("DeviceSelector", "Criterion for devices. Exactly one field must be set.", {
+    cel: pointer(1, celDeviceSelector, "CEL expression that decides."),
   });
 };
 
 export const taintStruct = (declare: Declare, version: string) =>
-  declare("DeviceTaint", "Keeps everybody who does not tolerate it from using devices.", {
-    key: required(1, string, "Its key, like a label's."),
-    value: value(2, string, "Its value, like a label's."),
-    effect: required(3, effectOf(version), "NoSchedule, or NoExecute: also who uses them already."),
-    timeAdded: pointer(4, time, "When it was added; filled in when absent."),
+  declare("DeviceTaint", "Taint of a device, which repels claims that do not tolerate it.", {
+    key: required(1, string, "Taint key, a qualified name."),
+    value: value(2, string, "Taint value that corresponds to the key, at most 63 characters."),
+    effect: required(
+      3,
+      effectOf(version),
+      "Effect on claims without a matching toleration: one of NoSchedule (not allocated), " +
+        "NoExecute (not allocated, and pods that use the device are evicted).",
+    ),
+    timeAdded: pointer(4, time, "Time at which the taint was added. Defaults to the current time."),
   });
 
 const configurationStruct = (declare: Declare) => {
-  const opaque = declare("OpaqueDeviceConfiguration", "Parameters only a driver understands.", {
-    driver: required(1, string, "The driver."),
-    parameters: required(2, rawExtension, "The parameters: an object with apiVersion and kind."),
-  });
-  return declare("DeviceConfiguration", "How devices are set up.", {
-    opaque: pointer(1, opaque, "Parameters for a driver."),
-  });
+  const opaque = declare(
+    "OpaqueDeviceConfiguration",
+    "Configuration in a format that only the driver understands.",
+    {
+      driver: required(1, string, "Name of the DRA driver that the parameters are for."),
+      parameters: required(
+        2,
+        rawExtension,
+        "Object with apiVersion and kind for the driver, at most 10 KiB.",
+      ),
+    },
+  );
+  return declare(
+    "DeviceConfiguration",
+    "Configuration of devices. Exactly one field must be set.",
+    {
+      opaque: pointer(1, opaque, "Parameters in the format of a driver."),
+    },
+  );
 };
 
 const tolerationStruct = (declare: Declare, version: Version) =>
-  declare("DeviceToleration", "Taints that do not matter.", {
-    key: value(1, string, "Key of the taint; empty means any, with the operator Exists."),
+  declare("DeviceToleration", "Tolerates device taints that match key, value and effect.", {
+    key: value(1, string, "Key of the taint. Empty, with operator Exists, matches every key."),
     operator: value(
       2,
       named(`${version}.DeviceTolerationOperator`, "Exists", "Equal"),
-      "Whether the value must be Equal or the key just Exists.",
+      "Relation between key and value: one of Exists (any value), Equal. Defaults to Equal.",
       { default: "Equal" },
     ),
-    value: value(3, string, "Value of the taint."),
-    effect: value(4, effectOf(version), "Effect of the taint; empty means any."),
-    tolerationSeconds: pointer(5, int64, "For how long NoExecute is tolerated; absent: ever."),
+    value: value(3, string, "Value of the taint. Must be empty for operator Exists."),
+    effect: value(
+      4,
+      effectOf(version),
+      "Effect of the taint: one of NoSchedule, NoExecute. Empty matches every effect.",
+    ),
+    tolerationSeconds: pointer(
+      5,
+      int64,
+      "Seconds for which a NoExecute taint is tolerated. Unlimited when absent; 0 and " +
+        "negative evict at once.",
+    ),
   });
 
 const capacityPolicyStruct = (declare: Declare) => {
-  const range = declare("CapacityRequestPolicyRange", "Amounts within bounds.", {
-    min: pointer(1, quantity, "Least amount.", { required: true }),
-    max: pointer(2, quantity, "Greatest amount; absent: all there is."),
-    step: pointer(3, quantity, "Distance between the amounts above the least one."),
-  });
-  return declare("CapacityRequestPolicy", "Which amounts may be asked for.", {
-    default: nullablePointer(1, quantity, "Amount for whoever names none.", { required: false }),
-    validValues: value(3, list(quantity), "Single amounts, ascending.", atomic),
-    validRange: pointer(4, range, "Amounts within bounds."),
-  });
+  const range = declare(
+    "CapacityRequestPolicyRange",
+    "Range of amounts that a claim may consume.",
+    {
+      min: pointer(
+        1,
+        quantity,
+        "Smallest amount that can be requested. Lower requests are rounded up to it. Required.",
+        { required: true },
+      ),
+      max: pointer(
+        2,
+        quantity,
+        "Largest amount that can be requested. Defaults to the capacity of the device.",
+      ),
+      step: pointer(
+        3,
+        quantity,
+        "Distance between valid amounts, starting at min. Requests are rounded up to the next one.",
+      ),
+    },
+  );
+  return declare(
+    "CapacityRequestPolicy",
+    "Amounts of a capacity that a claim may consume. At most one of validValues and " +
+      "validRange may be set.",
+    {
+      default: nullablePointer(
+        1,
+        quantity,
+        "Amount that is consumed when a request names none. Must be valid under the policy.",
+        { required: false },
+      ),
+      validValues: value(
+        3,
+        list(quantity),
+        "Amounts that are allowed, ascending, at most 10. Requests are rounded up to the next one.",
+        atomic,
+      ),
+      validRange: pointer(4, range, "Range of amounts that are allowed."),
+    },
+  );
 };
 
 /** What describes a device. */
 const contentStructs = (declare: Declare) => {
-  const counter = declare("Counter", "An amount that devices share.", {
-    value: required(1, quantity, "How much there is of it, or is used."),
+  const counter = declare("Counter", "Amount of a resource that several devices share.", {
+    value: required(1, quantity, "Amount that is available or consumed."),
   });
   return {
-    counterSet: declare("CounterSet", "Amounts that several devices draw on.", {
-      name: required(1, string, "Its name, a DNS label."),
-      counters: value(2, map(counter), "The amounts by name.", { required: true }),
+    counterSet: declare(
+      "CounterSet",
+      "Named set of counters from which partitions of a device draw.",
+      {
+        name: required(1, string, "Name of the set: a DNS label, unique within the slice."),
+        counters: value(
+          2,
+          map(counter),
+          "Counters by name, at most 32 in all sets of the slice. Required.",
+          { required: true },
+        ),
+      },
+    ),
+    deviceAttribute: declare(
+      "DeviceAttribute",
+      "Value of a device attribute. Exactly one field must be set.",
+      {
+        int: pointer(2, int64, "Value as an integer."),
+        bool: pointer(3, bool, "Value as a boolean."),
+        string: pointer(4, string, "Value as a string, at most 64 characters."),
+        version: pointer(5, string, "Value as a semantic version 2.0.0, at most 64 characters."),
+      },
+    ),
+    deviceCapacity: declare("DeviceCapacity", "Capacity of a device in one dimension.", {
+      value: required(1, quantity, "Total amount of the capacity."),
+      requestPolicy: pointer(
+        2,
+        capacityPolicyStruct(declare),
+        "Amounts that claims may consume when the device is shared. Alpha: requires the " +
+          "feature gate DRAConsumableCapacity.",
+        {
+          gate: gates.capacity,
+        },
+      ),
     }),
-    deviceAttribute: declare("DeviceAttribute", "One of these values.", {
-      int: pointer(2, int64, "A number."),
-      bool: pointer(3, bool, "A truth value."),
-      string: pointer(4, string, "A text."),
-      version: pointer(5, string, "A semantic version."),
-    }),
-    deviceCapacity: declare("DeviceCapacity", "How much a device has of something.", {
-      value: required(1, quantity, "The amount."),
-      requestPolicy: pointer(2, capacityPolicyStruct(declare), "Which amounts may be asked for.", {
-        gate: gates.capacity,
-      }),
-    }),
-    deviceCounterConsumption: declare("DeviceCounterConsumption", "What is drawn from a set.", {
-      counterSet: required(1, string, "Name of the set."),
-      counters: value(2, map(counter), "The amounts by name.", { required: true }),
-    }),
+    deviceCounterConsumption: declare(
+      "DeviceCounterConsumption",
+      "Counters that a device consumes from one set.",
+      {
+        counterSet: required(1, string, "Name of the counter set in sharedCounters of the pool."),
+        counters: value(2, map(counter), "Amounts consumed by counter name. Required.", {
+          required: true,
+        }),
+      },
+    ),
   };
 };
 
@@ -123,9 +211,17 @@ function sharedStructs(version: Version) {
     deviceConfiguration: configurationStruct(declare),
     deviceToleration: tolerationStruct(declare, version),
     deviceSelector: selectorStructs(declare),
-    capacityRequirements: declare("CapacityRequirements", "Least amounts that are needed.", {
-      requests: value(1, map(quantity), "The amounts by name."),
-    }),
+    capacityRequirements: declare(
+      "CapacityRequirements",
+      "Smallest capacity that a request needs.",
+      {
+        requests: value(
+          1,
+          map(quantity),
+          "Amounts by capacity name. Only devices with at least that much qualify.",
+        ),
+      },
+    ),
     deviceTaint: taintStruct(declare, version),
     ...contentStructs(declare),
   };

@@ -40,17 +40,21 @@ interface TimeMessage {
 }
 
 const timeFields = {
-  seconds: pointer(1, int64, "Seconds since 1970 in UTC."),
-  nanos: pointer(2, int32, "Nanoseconds within the second."),
+  seconds: pointer(1, int64, "Seconds since 1970-01-01T00:00:00Z."),
+  nanos: pointer(2, int32, "Nanoseconds within the second, 0 to 999999999."),
 } as const;
 
 /** RFC 3339 to the second; null is Go's zero time. */
 export const time: ScalarType<string | null> = scalar<string | null>({
   name: "Time",
   package: META,
-  doc: "A moment to the second.",
+  doc: "Time in RFC 3339 format with seconds, 2026-01-31T12:00:00Z for example.",
   fromJson: (value) => timeFrom(value, parseSeconds, formatSeconds),
-  wire: meta("Time", "A moment to the second.", timeFields),
+  wire: meta(
+    "Time",
+    "Time in RFC 3339 format with seconds, 2026-01-31T12:00:00Z for example.",
+    timeFields,
+  ),
   toWire: (value) => (value === null ? {} : { seconds: parseSeconds(value).seconds, nanos: 0 }),
   fromWire: (message: TimeMessage) => {
     if (message.seconds === undefined && message.nanos === undefined) return null;
@@ -65,9 +69,13 @@ export const time: ScalarType<string | null> = scalar<string | null>({
 export const microTime: ScalarType<string | null> = scalar<string | null>({
   name: "MicroTime",
   package: META,
-  doc: "A moment to the microsecond.",
+  doc: "Time in RFC 3339 format with microseconds, 2026-01-31T12:00:00.000000Z for example.",
   fromJson: (value) => timeFrom(value, parseMicros, formatMicros),
-  wire: meta("MicroTime", "A moment to the microsecond.", timeFields),
+  wire: meta(
+    "MicroTime",
+    "Time in RFC 3339 format with microseconds, 2026-01-31T12:00:00.000000Z for example.",
+    timeFields,
+  ),
   toWire: (value) => {
     if (value === null) return {};
     const { seconds, nanos } = parseMicros(value);
@@ -87,14 +95,16 @@ export const microTime: ScalarType<string | null> = scalar<string | null>({
 export const quantity: ScalarType<string> = scalar<string>({
   name: "Quantity",
   package: RESOURCE,
-  doc: "A fixed-point amount with a decimal or binary suffix.",
+  doc:
+    "Fixed-point number with an optional suffix: decimal (m, k, M, G, T, P, E), binary " +
+    "(Ki, Mi, Gi, Ti, Pi, Ei) or exponent (e3). 1.5Gi and 500m are examples.",
   fromJson: (value) => {
     if (value === null) return "0";
     return canonicalQuantity(typeof value === "string" ? value : printJson(value));
   },
   fromNumber: canonicalQuantity,
-  wire: structs(RESOURCE)("Quantity", "An amount as text.", {
-    string: value(1, string, "The amount."),
+  wire: structs(RESOURCE)("Quantity", "Decimal or binary amount in text form on the wire.", {
+    string: value(1, string, "Text of the quantity, `500m` or `2Gi` for example."),
   }),
   toWire: (value) => ({ string: value }),
   fromWire: (message: { readonly string?: string }) => canonicalQuantity(message.string ?? ""),
@@ -113,7 +123,7 @@ interface IntOrStringMessage {
 export const intOrString: ScalarType<number | string> = scalar<number | string>({
   name: "IntOrString",
   package: INTSTR,
-  doc: "A 32-bit number or a text, for example a port number or name.",
+  doc: "32-bit integer or string, such as the number or the name of a port.",
   fromJson: (value) => {
     if (typeof value === "string") return value;
     if (value === null) return 0;
@@ -122,10 +132,10 @@ export const intOrString: ScalarType<number | string> = scalar<number | string>(
   fromNumber: (literal) => {
     throw ScalarFault.mismatched(`number ${literal}`, "int32");
   },
-  wire: structs(INTSTR)("IntOrString", "A number or a text.", {
-    type: value(1, int64, "0 for a number, 1 for a text."),
-    intVal: value(2, int32, "The number."),
-    strVal: value(3, string, "The text."),
+  wire: structs(INTSTR)("IntOrString", "Integer or string on the wire.", {
+    type: value(1, int64, "Which field is set: 0 for intVal, 1 for strVal."),
+    intVal: value(2, int32, "Value as a 32-bit integer."),
+    strVal: value(3, string, "Value as a string."),
   }),
   toWire: (value) =>
     typeof value === "string"
@@ -146,13 +156,15 @@ export const intOrString: ScalarType<number | string> = scalar<number | string>(
 export const duration: ScalarType<string> = scalar<string>({
   name: "Duration",
   package: META,
-  doc: "A span of time.",
+  doc: "Duration as a sequence of numbers with units: 1h30m or 500ms for example.",
   fromJson: (value) => {
     if (value === null) return "0s";
     if (typeof value !== "string") throw ScalarFault.mismatched(jsonTypeOf(value), "string");
     return formatDuration(parseDuration(value));
   },
-  wire: meta("Duration", "A span of time.", { duration: value(1, int64, "Nanoseconds.") }),
+  wire: meta("Duration", "Duration on the wire.", {
+    duration: value(1, int64, "Length of the duration, in nanoseconds."),
+  }),
   toWire: (value) => ({ duration: parseDuration(value) }),
   fromWire: (message: { readonly duration?: Int64 }) =>
     formatDuration(BigInt(message.duration ?? 0)),
@@ -165,10 +177,10 @@ export const duration: ScalarType<string> = scalar<string>({
 export const rawExtension: ScalarType<unknown> = scalar<unknown>({
   name: "RawExtension",
   package: RUNTIME,
-  doc: "A JSON value of any kind.",
+  doc: "Arbitrary JSON value, usually an object with apiVersion and kind.",
   fromJson: (value) => value,
-  wire: structs(RUNTIME)("RawExtension", "A JSON value of any kind.", {
-    raw: pointer(1, bytes, "The value as JSON text."),
+  wire: structs(RUNTIME)("RawExtension", "Arbitrary JSON value on the wire.", {
+    raw: pointer(1, bytes, "Text of the JSON value."),
   }),
   toWire: (value) => (value === null ? {} : { raw: toBase64(value) }),
   fromWire: (message: { readonly raw?: string }) => fromBase64(message.raw),
@@ -181,11 +193,13 @@ export const rawExtension: ScalarType<unknown> = scalar<unknown>({
 export const fieldsV1: ScalarType<OpaqueJson | null> = scalar<OpaqueJson | null>({
   name: "FieldsV1",
   package: META,
-  doc: "A set of fields as nested objects.",
+  doc:
+    "Set of fields as nested objects: keys `f:<field>`, `k:<list keys>`, `v:<value>` and " +
+    "`.` for the element itself.",
   fromJson: opaque,
   toJson: (value) => value?.value ?? null,
-  wire: meta("FieldsV1", "A set of fields as nested objects.", {
-    Raw: pointer(1, bytes, "The set as JSON text."),
+  wire: meta("FieldsV1", "Set of fields on the wire.", {
+    Raw: pointer(1, bytes, "JSON text of the set of fields."),
   }),
   toWire: (value) => (value === null ? {} : { Raw: Buffer.from(value.text).toString("base64") }),
   fromWire: (message: { readonly Raw?: string }) => opaque(fromBase64(message.Raw)),

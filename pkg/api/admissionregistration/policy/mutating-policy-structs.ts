@@ -5,63 +5,146 @@ import { byName, sharedPolicyStructs, type Version } from "./policy-structs.ts";
 type Shared = ReturnType<typeof sharedPolicyStructs>;
 
 function mutationOf(version: Version, { declare }: Shared) {
-  const applyConfiguration = declare("ApplyConfiguration", "A change by server-side apply.", {
-    expression: value(1, string, "The object to apply, in CEL: `Object{spec: …}`."),
-  });
-  const jsonPatch = declare("JSONPatch", "A change by JSON patch.", {
-    expression: value(1, string, "The operations in CEL: `[JSONPatch{op: …}]`."),
-  });
-  return declare("Mutation", "One change to make.", {
-    patchType: required(
-      2,
-      named(`${version}.PatchType`, "ApplyConfiguration", "JSONPatch"),
-      "How it is told: ApplyConfiguration or JSONPatch.",
+  const applyConfiguration = declare("ApplyConfiguration", "Mutation by server-side apply.", {
+    expression: value(
+      1,
+      string,
+      "CEL expression that produces the apply configuration: `Object{spec: " +
+        "Object.spec{...}}`. Atomic lists, maps and structs must not be changed in part.",
     ),
-    applyConfiguration: pointer(3, applyConfiguration, "The change by server-side apply."),
-    jsonPatch: pointer(4, jsonPatch, "The change by JSON patch."),
   });
+  const jsonPatch = declare("JSONPatch", "Mutation by JSON patch.", {
+    expression: value(
+      1,
+      string,
+      'CEL expression that produces the list of operations: `[JSONPatch{op: "replace", path: ' +
+        '"/spec/x", value: 1}]`.',
+    ),
+  });
+  return declare(
+    "Mutation",
+    "One mutation of a policy. The field that corresponds to patchType must be set.",
+    {
+      patchType: required(
+        2,
+        named(`${version}.PatchType`, "ApplyConfiguration", "JSONPatch"),
+        "Form of the mutation: one of ApplyConfiguration, JSONPatch.",
+      ),
+      applyConfiguration: pointer(
+        3,
+        applyConfiguration,
+        "Fields to merge into the object. For patchType ApplyConfiguration.",
+      ),
+      jsonPatch: pointer(
+        4,
+        jsonPatch,
+        "Operations to perform on the object. For patchType JSONPatch.",
+      ),
+    },
+  );
 }
 
 function policyOf(version: Version, shared: Shared) {
   const { declare, failurePolicy, matchCondition, matchResources, paramKind, variable } = shared;
-  const spec = declare("MutatingAdmissionPolicySpec", "What the policy changes.", {
-    paramKind: pointer(1, paramKind, "Kind of the objects that parametrize it; absent: none."),
-    matchConstraints: pointer(2, matchResources, "Which requests it is for."),
-    variables: value(3, list(variable), "Expressions for use in the others.", {
-      listType: "atomic",
-    }),
-    mutations: value(4, list(mutationOf(version, shared)), "Changes to make, in order.", {
-      listType: "atomic",
-    }),
-    failurePolicy: pointer(
-      5,
-      failurePolicy,
-      "What an error in an expression means: Fail (the request) or Ignore (the policy).",
-      { default: "Fail" },
-    ),
-    matchConditions: value(6, list(matchCondition), "Filters of requests; all must hold.", byName),
-    reinvocationPolicy: value(
-      7,
-      string,
-      "Whether to run again once others have changed the object: Never or IfNeeded.",
-    ),
-  });
-  return declare("MutatingAdmissionPolicy", "Changes requests on their way in, by CEL.", {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "What the policy changes."),
-  });
+  const spec = declare(
+    "MutatingAdmissionPolicySpec",
+    "Desired behavior of a MutatingAdmissionPolicy.",
+    {
+      paramKind: pointer(
+        1,
+        paramKind,
+        "Kind of the parameter objects that bindings may refer to. When absent, the policy has " +
+          "no parameters and `params` is not available.",
+      ),
+      matchConstraints: pointer(
+        2,
+        matchResources,
+        "Requests that the policy applies to. Required. Only CREATE, UPDATE and CONNECT can be " +
+          "matched.",
+      ),
+      variables: value(
+        3,
+        list(variable),
+        "Named expressions that other expressions read as `variables.<name>`. Each may use " +
+          "those before it.",
+        {
+          listType: "atomic",
+        },
+      ),
+      mutations: value(
+        4,
+        list(mutationOf(version, shared)),
+        "Mutations to perform in order, each on the result of the one before. At least one is " +
+          "required.",
+        {
+          listType: "atomic",
+        },
+      ),
+      failurePolicy: pointer(
+        5,
+        failurePolicy,
+        "What happens when an expression fails or the configuration is invalid: one of Ignore " +
+          "(skip the policy), Fail (deny the request). Defaults to Fail.",
+        { default: "Fail" },
+      ),
+      matchConditions: value(
+        6,
+        list(matchCondition),
+        "Further conditions on the request in CEL, at most 64; all must be true. If one is " +
+          "false, the policy is skipped.",
+        byName,
+      ),
+      reinvocationPolicy: value(
+        7,
+        string,
+        "Whether the policy is evaluated again after later plugins have changed the object: " +
+          "Never or IfNeeded. Required.",
+      ),
+    },
+  );
+  return declare(
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicy changes objects on admission by CEL expressions. It takes " +
+      "effect through bindings. Beta, off by default: requires the feature gate " +
+      "MutatingAdmissionPolicy.",
+    {
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      spec: value(2, spec, "Matched requests and mutations."),
+    },
+  );
 }
 
 function bindingOf({ declare, matchResources, paramRef }: Shared) {
-  const spec = declare("MutatingAdmissionPolicyBindingSpec", "What is bound.", {
-    policyName: value(1, string, "Name of the policy."),
-    paramRef: pointer(2, paramRef, "The objects that parametrize it here."),
-    matchResources: pointer(3, matchResources, "Narrows down which requests it is for."),
-  });
-  return declare("MutatingAdmissionPolicyBinding", "Puts a mutating policy to work.", {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, spec, "What is bound."),
-  });
+  const spec = declare(
+    "MutatingAdmissionPolicyBindingSpec",
+    "Policy to enable, its parameters and the requests it applies to.",
+    {
+      policyName: value(
+        1,
+        string,
+        "Name of the MutatingAdmissionPolicy. Required. The binding is ignored while the " +
+          "policy does not exist.",
+      ),
+      paramRef: pointer(
+        2,
+        paramRef,
+        "Parameter objects for the policy. With several, it is evaluated once for each.",
+      ),
+      matchResources: pointer(
+        3,
+        matchResources,
+        "Further restriction of the matched requests. By default all that the policy matches.",
+      ),
+    },
+  );
+  return declare(
+    "MutatingAdmissionPolicyBinding",
+    "MutatingAdmissionPolicyBinding enables a MutatingAdmissionPolicy with given parameters.",
+    {
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      spec: value(2, spec, "Policy, parameters and matched requests of the binding."),
+    },
+  );
 }
 
 function structsOf(version: Version) {

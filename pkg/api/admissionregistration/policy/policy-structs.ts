@@ -24,10 +24,23 @@ export const byName = {
 
 export function matchConditionOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
-  return declare("MatchCondition", "A filter of requests, in CEL.", {
-    name: required(1, string, "Name of the condition, for audit events and warnings."),
-    expression: required(2, string, "Must be true for the request to be looked at."),
-  });
+  return declare(
+    "MatchCondition",
+    "Condition in CEL that decides whether a request is evaluated.",
+    {
+      name: required(
+        1,
+        string,
+        "Name of the condition for logs and errors, a qualified name that is unique within the list.",
+      ),
+      expression: required(
+        2,
+        string,
+        "CEL expression that must be true. It can use object, oldObject, request, authorizer " +
+          "and, in policies, params and variables.",
+      ),
+    },
+  );
 }
 
 /** What policies of both sorts are made of, in the package of one version. */
@@ -37,21 +50,33 @@ export function sharedPolicyStructs(version: Version) {
   const matchResources = matchResourcesOf(version);
   const paramKind = declare(
     "ParamKind",
-    "Kind of the objects that parametrize a policy.",
+    "Kind of the parameter objects of a policy.",
     {
-      apiVersion: value(1, string, "Their group and version."),
-      kind: value(2, string, "Their kind."),
+      apiVersion: value(
+        1,
+        string,
+        "API group and version of the kind, `example.com/v1` for example. Required.",
+      ),
+      kind: value(2, string, "Kind of the objects. Required."),
     },
     { atomic: true },
   );
   const variable = declare(
     "Variable",
-    "A named expression, for use in the other expressions.",
+    "Named CEL expression, which is evaluated when it is first used.",
     {
-      name: required(1, string, "Identifier; other expressions say `variables.name`.", {
-        protoName: "Name",
+      name: required(
+        1,
+        string,
+        "Name of the variable: a CEL identifier, unique within the policy. Read as " +
+          "`variables.<name>`.",
+        {
+          protoName: "Name",
+        },
+      ),
+      expression: required(2, string, "CEL expression that produces the value.", {
+        protoName: "Expression",
       }),
-      expression: required(2, string, "Its value, in CEL.", { protoName: "Expression" }),
     },
     { atomic: version !== "v1alpha1" },
   );
@@ -72,12 +97,17 @@ function matchResourcesOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
   const namedRule = declare(
     "NamedRuleWithOperations",
-    "Which operations on which resources and names are meant.",
+    "Operations, resources and object names that a rule matches.",
     {
-      resourceNames: value(1, list(string), "Names of objects; empty means all.", {
-        listType: "atomic",
-      }),
-      ruleWithOperations: inline(2, ruleWithOperations, "Operations and resources.", {
+      resourceNames: value(
+        1,
+        list(string),
+        "Names of the objects to match. Empty matches every name.",
+        {
+          listType: "atomic",
+        },
+      ),
+      ruleWithOperations: inline(2, ruleWithOperations, "Operations and resources to match.", {
         protoName: "ruleWithOperations",
       }),
     },
@@ -85,24 +115,49 @@ function matchResourcesOf(version: Version) {
   );
   return declare(
     "MatchResources",
-    "Which requests a policy or binding is for.",
+    "Requests that a policy or binding applies to. All fields must match.",
     {
-      namespaceSelector: pointer(1, labelSelector, "Namespaces by label; empty means all.", {
-        default: {},
-      }),
-      objectSelector: pointer(2, labelSelector, "Objects by label; empty means all.", {
-        default: {},
-      }),
-      resourceRules: value(3, list(namedRule), "What is looked at: any of these.", {
-        listType: "atomic",
-      }),
-      excludeResourceRules: value(4, list(namedRule), "What is not: any of these.", {
-        listType: "atomic",
-      }),
+      namespaceSelector: pointer(
+        1,
+        labelSelector,
+        "Selects requests by labels of the object's namespace, or of the object itself if it " +
+          "is a namespace. Cluster-scoped objects always match. Defaults to {}, which matches " +
+          "everything.",
+        {
+          default: {},
+        },
+      ),
+      objectSelector: pointer(
+        2,
+        labelSelector,
+        "Selects requests by labels of object or oldObject; one match is enough. Clients may " +
+          "evade it by changing labels. Defaults to {}, which matches everything.",
+        {
+          default: {},
+        },
+      ),
+      resourceRules: value(
+        3,
+        list(namedRule),
+        "Operations and resources to match; any of the rules is enough.",
+        {
+          listType: "atomic",
+        },
+      ),
+      excludeResourceRules: value(
+        4,
+        list(namedRule),
+        "Operations and resources to leave out. They take precedence over resourceRules.",
+        {
+          listType: "atomic",
+        },
+      ),
       matchPolicy: pointer(
         7,
         named(`${version}.MatchPolicyType`, "Exact", "Equivalent"),
-        "Whether the same object under another group or version is meant, too.",
+        "Whether requests through another group or version match as well. One of Exact (as " +
+          "listed in the rules), Equivalent (any version; the object is converted). Defaults to " +
+          "Equivalent.",
         { default: "Equivalent" },
       ),
     },
@@ -115,19 +170,27 @@ function paramRefOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
   return declare(
     "ParamRef",
-    "The objects that parametrize a binding.",
+    "Selects the parameter objects of a binding. Exactly one of name and selector must be set.",
     {
-      name: value(1, string, "Name of the object; excludes selector."),
+      name: value(1, string, "Name of the parameter object. Excludes selector."),
       namespace: value(
         2,
         string,
-        "Its namespace; empty means that of the request, if the kind is namespaced.",
+        "Namespace of the parameter objects. For a namespaced paramKind it defaults to the " +
+          "namespace of the request; must be absent for a cluster-scoped one.",
       ),
-      selector: pointer(3, labelSelector, "Objects by label; excludes name."),
+      selector: pointer(
+        3,
+        labelSelector,
+        "Selects parameter objects by label; the policy is evaluated for each. {} selects all. " +
+          "Excludes name.",
+      ),
       parameterNotFoundAction: pointer(
         4,
         named(`${version}.ParameterNotFoundActionType`, "Allow", "Deny"),
-        "What becomes of the request if there is no such object: Allow or Deny.",
+        "What happens when no parameter object is found. One of Allow (skip the binding), Deny " +
+          "(apply the failurePolicy of the policy). Required, except in v1alpha1, where it " +
+          "defaults to Deny.",
         version === "v1alpha1" ? { default: "Deny" } : {},
       ),
     },

@@ -15,40 +15,73 @@ import { byName, matchConditionOf, type Version } from "../policy/policy-structs
 import { ruleWithOperations } from "../rule.ts";
 
 const sideEffects = ["Unknown", "None", "Some", "NoneOnDryRun"];
-const sideEffectsDoc = "What calls change elsewhere: None, or NoneOnDryRun.";
-const reviewVersionsDoc = "Versions of AdmissionReview that the webhook takes, best first.";
+const sideEffectsDoc =
+  "Whether calls have side effects outside the object. One of None, NoneOnDryRun (none " +
+  "for dry-run requests). Requests with dryRun are rejected unless one of these is " +
+  "declared. Required in v1; Some and Unknown only in v1beta1, where Unknown is the " +
+  "default.";
+const reviewVersionsDoc =
+  "Versions of AdmissionReview that the webhook accepts, in order of preference. At " +
+  "least one must be supported by the API server: v1 or v1beta1.";
 
 /** The fields that webhooks of both sorts begin with, in Go's order, which JSON shows. */
 function firstFields(version: "v1" | "v1beta1") {
   const clientConfig = webhookClientConfigOf(structs(`api/admissionregistration/${version}`));
   return {
-    name: required(1, string, "Domain-like name, unique in the configuration."),
-    clientConfig: required(2, clientConfig, "Where the calls go."),
-    rules: value(3, list(ruleWithOperations), "What the webhook is called for: any of these.", {
-      listType: "atomic",
-    }),
+    name: required(
+      1,
+      string,
+      "Name of the webhook: a fully qualified name with at least three segments, unique " +
+        "within the configuration.",
+    ),
+    clientConfig: required(2, clientConfig, "Address and trust anchors of the webhook."),
+    rules: value(
+      3,
+      list(ruleWithOperations),
+      "Operations and resources for which the webhook is called; any of the rules is enough. " +
+        "Admission configuration itself is never sent to webhooks.",
+      {
+        listType: "atomic",
+      },
+    ),
     failurePolicy: pointer(
       4,
       named(`${version}.FailurePolicyType`, "Ignore", "Fail"),
-      "What a failing call means: Fail (the request) or Ignore (the webhook).",
+      "What happens when the webhook cannot be called or times out: one of Ignore (continue " +
+        "without it), Fail (deny the request). Defaults to Fail in v1, to Ignore in v1beta1.",
       { default: version === "v1" ? "Fail" : "Ignore" },
     ),
     matchPolicy: pointer(
       9,
       named(`${version}.MatchPolicyType`, "Exact", "Equivalent"),
-      "Whether the same object under another group or version is meant, too.",
+      "Whether requests through another group or version match as well. One of Exact (as " +
+        "listed in the rules), Equivalent (any version; the object is converted). Defaults to " +
+        "Equivalent in v1, to Exact in v1beta1.",
       { default: version === "v1" ? "Equivalent" : "Exact" },
     ),
-    namespaceSelector: pointer(5, labelSelector, "Namespaces by label; empty means all.", {
-      default: {},
-    }),
+    namespaceSelector: pointer(
+      5,
+      labelSelector,
+      "Selects requests by labels of the object's namespace, or of the object itself if it " +
+        "is a namespace. Other cluster-scoped objects always match. Defaults to {}, which " +
+        "matches everything.",
+      {
+        default: {},
+      },
+    ),
   } as const;
 }
 
 function objectSelector(number: number) {
-  return pointer(number, labelSelector, "Objects by label, old or new; empty means all.", {
-    default: {},
-  });
+  return pointer(
+    number,
+    labelSelector,
+    "Selects requests by labels of the new or old object; one match is enough. Only for " +
+      "opt-in webhooks, since clients set labels. Defaults to {}, which matches everything.",
+    {
+      default: {},
+    },
+  );
 }
 
 function matchConditions(number: number, version: Version) {
@@ -59,7 +92,13 @@ function matchConditions(number: number, version: Version) {
 /** Between objectSelector and the fields that only one sort of webhooks has. */
 const latestFields = {
   sideEffects: nullablePointer(6, named("v1.SideEffectClass", ...sideEffects), sideEffectsDoc),
-  timeoutSeconds: pointer(7, int32, "Seconds to wait for the answer, 1 to 30.", { default: 10 }),
+  timeoutSeconds: pointer(
+    7,
+    int32,
+    "Timeout of a call, in seconds: 1 to 30. Afterwards failurePolicy applies. Defaults to " +
+      "10 in v1, to 30 in v1beta1.",
+    { default: 10 },
+  ),
   admissionReviewVersions: required(8, list(string), reviewVersionsDoc, { listType: "atomic" }),
 } as const;
 
@@ -67,7 +106,13 @@ const betaFields = {
   sideEffects: pointer(6, named("v1beta1.SideEffectClass", ...sideEffects), sideEffectsDoc, {
     default: "Unknown",
   }),
-  timeoutSeconds: pointer(7, int32, "Seconds to wait for the answer, 1 to 30.", { default: 30 }),
+  timeoutSeconds: pointer(
+    7,
+    int32,
+    "Timeout of a call, in seconds: 1 to 30. Afterwards failurePolicy applies. Defaults to " +
+      "10 in v1, to 30 in v1beta1.",
+    { default: 30 },
+  ),
   admissionReviewVersions: value(8, list(string), reviewVersionsDoc, {
     listType: "atomic",
     default: ["v1beta1"],
@@ -78,19 +123,24 @@ function reinvocationPolicy(version: Version) {
   return pointer(
     10,
     named(`${version}.ReinvocationPolicyType`, "Never", "IfNeeded"),
-    "Whether to call again once others have changed the object: Never or IfNeeded.",
+    "Whether the webhook is called again after later plugins have changed the object: one " +
+      "of Never, IfNeeded (the webhook must be idempotent). Defaults to Never.",
     { default: "Never" },
   );
 }
 
 const v1 = structs("api/admissionregistration/v1");
 const v1beta1 = structs("api/admissionregistration/v1beta1");
-const webhookDoc = "A webhook, and when it is called.";
-const webhooksDoc = "The webhooks.";
+const webhookDoc = "Admission webhook, and the requests for which it is called.";
+const webhooksDoc = "Webhooks of the configuration, with unique names.";
 const webhookList = { ...byName, protoName: "Webhooks" } as const;
 const metadata = value(1, objectMeta, "Standard object metadata.");
-const validatingDoc = "Webhooks that may refuse requests.";
-const mutatingDoc = "Webhooks that may change requests.";
+const validatingDoc =
+  "ValidatingWebhookConfiguration registers webhooks that accept or reject requests " +
+  "without changing the object.";
+const mutatingDoc =
+  "MutatingWebhookConfiguration registers webhooks that may change objects on admission. " +
+  "They are called in order, before validating ones.";
 
 const latestValidating = v1("ValidatingWebhook", webhookDoc, {
   ...firstFields("v1"),

@@ -18,190 +18,413 @@ import { atomic, gates, shared, type Shared } from "../shared-structs.ts";
 
 /** What is asked for, but for what the versions number differently; `from` is the first number. */
 const askedFields = (structs: Shared, from: number) => ({
-  deviceClassName: required(from, string, "Class of the devices."),
-  selectors: value(from + 1, list(structs.deviceSelector), "Which ones of the class.", atomic),
-  allocationMode: value(from + 2, string, "ExactCount: as many as `count` says; All that fit."),
-  count: value(from + 3, int64, "How many, with ExactCount; 1 when absent."),
+  deviceClassName: required(from, string, "DeviceClass that the devices must belong to. Required."),
+  selectors: value(
+    from + 1,
+    list(structs.deviceSelector),
+    "Criteria that a device must meet in addition to those of its class. At most 32.",
+    atomic,
+  ),
+  allocationMode: value(
+    from + 2,
+    string,
+    "How many devices to allocate: ExactCount (as count says) or All (every matching " +
+      "device of a pool; fails if one is in use). Defaults to ExactCount.",
+  ),
+  count: value(
+    from + 3,
+    int64,
+    "Number of devices for allocationMode ExactCount. Must be greater than 0. Defaults to 1.",
+  ),
 });
 
 const adminAccess = (number: number) =>
-  pointer(number, bool, "For who looks after devices, which others may be using.", {
-    gate: "DRAAdminAccess",
-  });
+  pointer(
+    number,
+    bool,
+    "Whether to access devices for administration, even when other claims use them. Needs " +
+      "a namespace with the admin-access label. Beta: feature gate DRAAdminAccess.",
+    {
+      gate: "DRAAdminAccess",
+    },
+  );
 
 const neededFields = (structs: Shared, from: number) => ({
-  tolerations: value(from, list(structs.deviceToleration), "Taints that do not matter.", atomic),
-  capacity: pointer(from + 1, structs.capacityRequirements, "Amounts that are needed.", {
-    gate: gates.capacity,
-  }),
+  tolerations: value(
+    from,
+    list(structs.deviceToleration),
+    "Device taints that the request tolerates, at most 16. Alpha: requires the feature " +
+      "gate DRADeviceTaints.",
+    atomic,
+  ),
+  capacity: pointer(
+    from + 1,
+    structs.capacityRequirements,
+    "Capacity that the request needs from each device. Alpha: requires the feature gate " +
+      "DRAConsumableCapacity.",
+    {
+      gate: gates.capacity,
+    },
+  ),
 });
 
 const firstAvailable = (structs: Shared, { number, from }: { number: number; from: number }) => {
-  const way = structs.declare("DeviceSubRequest", "One of several ways to satisfy a request.", {
-    name: required(1, string, "Its name, a DNS label."),
+  const way = structs.declare("DeviceSubRequest", "Alternative way to satisfy a DeviceRequest.", {
+    name: required(
+      1,
+      string,
+      "Name of the alternative: a DNS label. Containers and results refer to it as " +
+        "`<request>/<name>`.",
+    ),
     ...askedFields(structs, 2),
     ...neededFields(structs, from),
   });
-  return value(number, list(way), "Ways in order of preference.", {
-    ...atomic,
-    gate: "DRAPrioritizedList",
-  });
+  return value(
+    number,
+    list(way),
+    "Alternatives in order of preference, at most 8; the first that can be satisfied is " +
+      "used. Beta: feature gate DRAPrioritizedList.",
+    {
+      ...atomic,
+      gate: "DRAPrioritizedList",
+    },
+  );
 };
 
-const requestName = required(1, string, "Its name, a DNS label.");
+const requestName = required(
+  1,
+  string,
+  "Name of the request: a DNS label, unique within the claim.",
+);
 
 const requestStruct = (structs: Shared) => {
-  const exact = structs.declare("ExactDeviceRequest", "Asks for devices of one class.", {
+  const exact = structs.declare("ExactDeviceRequest", "Request for devices of a single class.", {
     ...askedFields(structs, 1),
     adminAccess: adminAccess(5),
     ...neededFields(structs, 6),
   });
-  return structs.declare("DeviceRequest", "Asks for devices in one way or another.", {
-    name: requestName,
-    exactly: pointer(2, exact, "Devices of one class."),
-    firstAvailable: firstAvailable(structs, { number: 3, from: 6 }),
-  });
+  return structs.declare(
+    "DeviceRequest",
+    "Request for one or more devices. Exactly one of a direct request and firstAvailable " +
+      "must be set.",
+    {
+      name: requestName,
+      exactly: pointer(2, exact, "Request for devices of a single class. Excludes firstAvailable."),
+      firstAvailable: firstAvailable(structs, { number: 3, from: 6 }),
+    },
+  );
 };
 
 const flatRequestStruct = (structs: Shared) => {
   const { deviceClassName, ...asked } = askedFields(structs, 2);
-  return structs.declare("DeviceRequest", "Asks for devices in one way or another.", {
-    name: requestName,
-    deviceClassName: { ...deviceClassName, required: false },
-    ...asked,
-    adminAccess: adminAccess(6),
-    firstAvailable: firstAvailable(structs, { number: 7, from: 7 }),
-    ...neededFields(structs, 8),
-  });
+  return structs.declare(
+    "DeviceRequest",
+    "Request for one or more devices. Exactly one of a direct request and firstAvailable " +
+      "must be set.",
+    {
+      name: requestName,
+      deviceClassName: { ...deviceClassName, required: false },
+      ...asked,
+      adminAccess: adminAccess(6),
+      firstAvailable: firstAvailable(structs, { number: 7, from: 7 }),
+      ...neededFields(structs, 8),
+    },
+  );
 };
 
 const resultStruct = ({ declare, deviceToleration }: Shared) =>
-  declare("DeviceRequestAllocationResult", "A device for a request.", {
-    request: required(1, string, "Name of the request, or of it and a sub-request."),
-    driver: required(2, string, "Driver of the device."),
-    pool: required(3, string, "Pool of the device."),
-    device: required(4, string, "Name of the device."),
-    adminAccess: pointer(5, bool, "For who looks after it.", { gate: "DRAAdminAccess" }),
-    tolerations: value(6, list(deviceToleration), "Taints that did not matter.", atomic),
-    bindingConditions: value(7, list(string), "Conditions that pods wait for.", {
-      ...atomic,
-      gate: gates.binding,
-    }),
-    bindingFailureConditions: value(8, list(string), "Conditions on which to give up.", {
-      ...atomic,
-      gate: gates.binding,
-    }),
-    shareID: pointer(9, string, "Names a share of the device.", { gate: gates.capacity }),
-    consumedCapacity: value(10, map(quantity), "Amounts that are used.", { gate: gates.capacity }),
+  declare("DeviceRequestAllocationResult", "One device that was allocated for a request.", {
+    request: required(
+      1,
+      string,
+      "Name of the request, or `<request>/<alternative>` for one from firstAvailable.",
+    ),
+    driver: required(2, string, "Name of the DRA driver that manages the device."),
+    pool: required(3, string, "Name of the pool that contains the device."),
+    device: required(4, string, "Name of the device within the pool."),
+    adminAccess: pointer(
+      5,
+      bool,
+      "Whether the device was allocated for administration only. Beta: feature gate DRAAdminAccess.",
+      { gate: "DRAAdminAccess" },
+    ),
+    tolerations: value(
+      6,
+      list(deviceToleration),
+      "Tolerations of the request when the device was allocated. Alpha: requires the feature " +
+        "gate DRADeviceTaints.",
+      atomic,
+    ),
+    bindingConditions: value(
+      7,
+      list(string),
+      "Conditions that must be True in the device status before the pod is bound. Copied " +
+        "from the device. Alpha: requires the feature gate DRADeviceBindingConditions.",
+      {
+        ...atomic,
+        gate: gates.binding,
+      },
+    ),
+    bindingFailureConditions: value(
+      8,
+      list(string),
+      "Conditions of which none may be True; otherwise the allocation is given up. Alpha: " +
+        "requires the feature gate DRADeviceBindingConditions.",
+      {
+        ...atomic,
+        gate: gates.binding,
+      },
+    ),
+    shareID: pointer(
+      9,
+      string,
+      "Identifier of this share of a device that several claims use. Alpha: requires the " +
+        "feature gate DRAConsumableCapacity.",
+      { gate: gates.capacity },
+    ),
+    consumedCapacity: value(
+      10,
+      map(quantity),
+      "Capacity of the device that this share consumes, rounded as the device's policy " +
+        "requires. Alpha: requires the feature gate DRAConsumableCapacity.",
+      { gate: gates.capacity },
+    ),
   });
 
 const allocationStruct = (structs: Shared) => {
   const { declare, deviceConfiguration } = structs;
-  const configuration = declare("DeviceAllocationConfiguration", "How devices are set up.", {
-    source: required(1, string, "FromClass or FromClaim."),
-    requests: value(2, list(string), "For which requests; none means all.", atomic),
-    deviceConfiguration: inline(3, deviceConfiguration, "The setup.", {
-      protoName: "deviceConfiguration",
-    }),
-  });
-  const devices = declare("DeviceAllocationResult", "Devices, and how they are set up.", {
-    results: value(1, list(resultStruct(structs)), "The devices.", atomic),
-    config: value(2, list(configuration), "How they are set up.", atomic),
-  });
-  return declare("AllocationResult", "What the claim got.", {
-    devices: value(1, devices, "The devices."),
-    nodeSelector: pointer(3, nodeSelector, "Nodes they can be used on; absent: all."),
-    allocationTimestamp: pointer(5, time, "When it got them.", { gate: gates.binding }),
+  const configuration = declare(
+    "DeviceAllocationConfiguration",
+    "Configuration of allocated devices, and where it came from.",
+    {
+      source: required(1, string, "Origin of the configuration: FromClass or FromClaim."),
+      requests: value(
+        2,
+        list(string),
+        "Names of the requests to which the configuration applies. Empty means all.",
+        atomic,
+      ),
+      deviceConfiguration: inline(3, deviceConfiguration, "Parameters for the driver.", {
+        protoName: "deviceConfiguration",
+      }),
+    },
+  );
+  const devices = declare(
+    "DeviceAllocationResult",
+    "Devices that were allocated to a claim, with their configuration.",
+    {
+      results: value(1, list(resultStruct(structs)), "Allocated devices, at most 32.", atomic),
+      config: value(
+        2,
+        list(configuration),
+        "Configuration from classes and claim. Parameters of the claim follow those of the " +
+          "classes and take precedence.",
+        atomic,
+      ),
+    },
+  );
+  return declare("AllocationResult", "Result of allocating a claim.", {
+    devices: value(1, devices, "Devices and their configuration."),
+    nodeSelector: pointer(
+      3,
+      nodeSelector,
+      "Nodes on which the allocated devices are available. Absent means all nodes.",
+    ),
+    allocationTimestamp: pointer(
+      5,
+      time,
+      "Time at which the devices were allocated. Alpha: requires the feature gate " +
+        "DRADeviceBindingConditions.",
+      { gate: gates.binding },
+    ),
   });
 };
 
 const deviceStatusStruct = ({ declare }: Shared) => {
-  const network = declare("NetworkDeviceData", "What a network device says about itself.", {
-    interfaceName: value(1, string, "Name of the interface."),
-    ips: value(2, list(string), "Its addresses, with prefix lengths.", atomic),
-    hardwareAddress: value(3, string, "Its MAC address, for example."),
+  const network = declare("NetworkDeviceData", "Network data of an allocated device.", {
+    interfaceName: value(
+      1,
+      string,
+      "Name of the network interface inside the pod, at most 256 characters.",
+    ),
+    ips: value(
+      2,
+      list(string),
+      "IP addresses of the interface with prefix length, `192.0.2.5/24` for example. At most 16.",
+      atomic,
+    ),
+    hardwareAddress: value(
+      3,
+      string,
+      "Hardware address of the interface, a MAC address for example. At most 128 characters.",
+    ),
   });
-  return declare("AllocatedDeviceStatus", "How a device of the claim is.", {
-    driver: required(1, string, "Driver of the device."),
-    pool: required(2, string, "Pool of the device."),
-    device: required(3, string, "Name of the device."),
-    shareID: pointer(7, string, "Names a share of the device.", { gate: gates.capacity }),
-    conditions: required(4, list(condition), "What holds.", {
-      listType: "map",
-      listMapKeys: ["type"],
-      required: false,
-    }),
-    data: pointer(5, rawExtension, "Whatever the driver has to say."),
-    networkData: pointer(6, network, "For network devices."),
-  });
+  return declare(
+    "AllocatedDeviceStatus",
+    "State of an allocated device, as reported by its driver.",
+    {
+      driver: required(1, string, "Name of the DRA driver that manages the device."),
+      pool: required(2, string, "Name of the pool that contains the device."),
+      device: required(3, string, "Name of the device within the pool."),
+      shareID: pointer(
+        7,
+        string,
+        "Identifier of the share of the device. Alpha: requires the feature gate " +
+          "DRAConsumableCapacity.",
+        { gate: gates.capacity },
+      ),
+      conditions: required(4, list(condition), "Latest observations of the device, at most 8.", {
+        listType: "map",
+        listMapKeys: ["type"],
+        required: false,
+      }),
+      data: pointer(5, rawExtension, "Arbitrary data of the driver, at most 10 KiB."),
+      networkData: pointer(6, network, "Addresses of a network device."),
+    },
+  );
 };
 
 const statusStruct = (structs: Shared) => {
   const { declare } = structs;
-  const consumer = declare("ResourceClaimConsumerReference", "Who uses the claim.", {
-    apiGroup: value(1, string, "Its API group."),
-    resource: required(3, string, "Its resource, such as `pods`."),
-    name: required(4, string, "Its name."),
-    uid: required(5, string, "Its UID."),
+  const consumer = declare("ResourceClaimConsumerReference", "Object that may use a claim.", {
+    apiGroup: value(1, string, "API group of the object. Empty for the core group."),
+    resource: required(3, string, "Resource of the object in plural, `pods` for example."),
+    name: required(4, string, "Name of the referenced object."),
+    uid: required(5, string, "UID of the referenced object."),
   });
-  return declare("ResourceClaimStatus", "What the claim got, and who uses it.", {
-    allocation: pointer(1, allocationStruct(structs), "What it got; fixed until given back."),
-    reservedFor: value(2, list(consumer), "Who may use it.", {
-      listType: "map",
-      listMapKeys: ["uid"],
-      patchStrategy: ["merge"],
-      patchMergeKey: "uid",
-    }),
-    devices: value(4, list(deviceStatusStruct(structs)), "How each device is.", {
-      listType: "map",
-      listMapKeys: ["driver", "device", "pool", "shareID"],
-      gate: "DRAResourceClaimDeviceStatus",
-    }),
+  return declare("ResourceClaimStatus", "Observed state of a ResourceClaim.", {
+    allocation: pointer(
+      1,
+      allocationStruct(structs),
+      "Devices that were allocated. Absent until then. Immutable until it is cleared.",
+    ),
+    reservedFor: value(
+      2,
+      list(consumer),
+      "Objects, usually pods, that may use the claim: at most 256. The claim must be allocated.",
+      {
+        listType: "map",
+        listMapKeys: ["uid"],
+        patchStrategy: ["merge"],
+        patchMergeKey: "uid",
+      },
+    ),
+    devices: value(
+      4,
+      list(deviceStatusStruct(structs)),
+      "State of each allocated device, reported by the drivers. Beta: feature gate " +
+        "DRAResourceClaimDeviceStatus.",
+      {
+        listType: "map",
+        listMapKeys: ["driver", "device", "pool", "shareID"],
+        gate: "DRAResourceClaimDeviceStatus",
+      },
+    ),
   });
 };
 
 const specStruct = <R extends StructType<any>>(structs: Shared, request: R) => {
   const { declare, deviceConfiguration } = structs;
-  const constraint = declare("DeviceConstraint", "What must hold for several devices.", {
-    requests: value(1, list(string), "Devices of which requests; none means all.", atomic),
-    matchAttribute: pointer(2, string, "Attribute in which they must be alike."),
-    distinctAttribute: pointer(3, string, "Attribute in which they must differ.", {
-      gate: gates.capacity,
-    }),
+  const constraint = declare(
+    "DeviceConstraint",
+    "Condition across several devices. Exactly one attribute must be given.",
+    {
+      requests: value(
+        1,
+        list(string),
+        "Names of the requests whose devices are compared. Empty means all.",
+        atomic,
+      ),
+      matchAttribute: pointer(
+        2,
+        string,
+        "Fully qualified attribute that must have the same value on all devices. Devices " +
+          "without it do not qualify.",
+      ),
+      distinctAttribute: pointer(
+        3,
+        string,
+        "Fully qualified attribute that must have a different value on each device. Alpha: " +
+          "requires the feature gate DRAConsumableCapacity.",
+        {
+          gate: gates.capacity,
+        },
+      ),
+    },
+  );
+  const configuration = declare(
+    "DeviceClaimConfiguration",
+    "Configuration of devices in a claim.",
+    {
+      requests: value(
+        1,
+        list(string),
+        "Names of the requests to which the configuration applies. Empty means all.",
+        atomic,
+      ),
+      deviceConfiguration: inline(2, deviceConfiguration, "Parameters for the driver.", {
+        protoName: "deviceConfiguration",
+      }),
+    },
+  );
+  const devices = declare("DeviceClaim", "Devices that a claim requests.", {
+    requests: required(
+      1,
+      list(request),
+      "Requests for devices, at most 32. All must be satisfied.",
+      { ...atomic, required: false },
+    ),
+    constraints: value(
+      2,
+      list(constraint),
+      "Conditions across the devices of several requests, at most 32.",
+      atomic,
+    ),
+    config: value(
+      3,
+      list(configuration),
+      "Parameters for the drivers of the devices, at most 32.",
+      atomic,
+    ),
   });
-  const configuration = declare("DeviceClaimConfiguration", "How devices are set up.", {
-    requests: value(1, list(string), "For which requests; none means all.", atomic),
-    deviceConfiguration: inline(2, deviceConfiguration, "The setup.", {
-      protoName: "deviceConfiguration",
-    }),
-  });
-  const devices = declare("DeviceClaim", "Devices that are asked for.", {
-    requests: required(1, list(request), "The devices.", { ...atomic, required: false }),
-    constraints: value(2, list(constraint), "What must hold for them together.", atomic),
-    config: value(3, list(configuration), "How they are set up.", atomic),
-  });
-  return declare("ResourceClaimSpec", "What is asked for.", {
-    devices: required(1, devices, "The devices.", { required: false }),
+  return declare("ResourceClaimSpec", "Desired devices of a ResourceClaim.", {
+    devices: required(1, devices, "Requests, constraints and configuration.", { required: false }),
   });
 };
 
 const claimStructs = <R extends StructType<any>>(structs: Shared, request: R) => {
   const { declare } = structs;
   const spec = specStruct(structs, request);
-  const template = declare("ResourceClaimTemplateSpec", "What claims are made like.", {
-    metadata: value(1, objectMeta, "Labels and annotations for the claims."),
-    spec: required(2, spec, "What they ask for."),
-  });
+  const template = declare(
+    "ResourceClaimTemplateSpec",
+    "Template of the ResourceClaims for pods.",
+    {
+      metadata: value(1, objectMeta, "Labels and annotations of each claim."),
+      spec: required(2, spec, "Specification that each claim starts with."),
+    },
+  );
   return {
-    resourceClaim: declare("ResourceClaim", "A claim to devices, for pods to use.", {
-      metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: required(2, spec, "What is asked for; fixed."),
-      status: value(3, statusStruct(structs), "What it got, and who uses it."),
-    }),
-    resourceClaimTemplate: declare("ResourceClaimTemplate", "Makes a claim for each pod.", {
-      metadata: value(1, objectMeta, "Standard object metadata."),
-      spec: required(2, template, "What the claims are made like; fixed."),
-    }),
+    resourceClaim: declare(
+      "ResourceClaim",
+      "ResourceClaim requests devices for pods through dynamic resource allocation.",
+      {
+        metadata: value(1, objectMeta, "Standard object metadata."),
+        spec: required(2, spec, "Devices to allocate. Immutable."),
+        status: value(
+          3,
+          statusStruct(structs),
+          "Allocated devices and their consumers. Read-only for clients.",
+        ),
+      },
+    ),
+    resourceClaimTemplate: declare(
+      "ResourceClaimTemplate",
+      "ResourceClaimTemplate creates a ResourceClaim for each pod that refers to it.",
+      {
+        metadata: value(1, objectMeta, "Standard object metadata."),
+        spec: required(2, template, "Claim to create. Immutable."),
+      },
+    ),
   };
 };
 

@@ -18,95 +18,210 @@ import { atomic, gates, shared, type Shared } from "../shared-structs.ts";
 
 /** What describes a device beside its name; `from` is the first number. */
 const deviceFields = (structs: Shared, from: number) => ({
-  attributes: value(from, map(structs.deviceAttribute), "What it is like, by name."),
-  capacity: value(from + 1, map(structs.deviceCapacity), "What it has how much of, by name."),
+  attributes: value(
+    from,
+    map(structs.deviceAttribute),
+    "Attributes of the device by name. At most 32 together with capacity. Names without a " +
+      "domain belong to the driver.",
+  ),
+  capacity: value(
+    from + 1,
+    map(structs.deviceCapacity),
+    "Capacities of the device by name. At most 32 together with attributes.",
+  ),
   consumesCounters: value(
     from + 2,
     list(structs.deviceCounterConsumption),
-    "What it draws from the counters that it shares with others.",
+    "Shared counters that the device consumes when allocated. Alpha: requires the feature " +
+      "gate DRAPartitionableDevices.",
     { ...atomic, gate: gates.partitions },
   ),
-  nodeName: pointer(from + 3, string, "Node that it is on.", { gate: gates.partitions }),
-  nodeSelector: pointer(from + 4, nodeSelector, "Nodes that it can be used on.", {
-    gate: gates.partitions,
-  }),
-  allNodes: pointer(from + 5, bool, "It can be used on all nodes.", { gate: gates.partitions }),
-  taints: value(from + 6, list(structs.deviceTaint), "What keeps users away.", {
-    ...atomic,
-    gate: gates.taints,
-  }),
-  bindsToNode: pointer(from + 7, bool, "Using it binds the claim to the node.", {
-    gate: gates.binding,
-  }),
-  bindingConditions: value(from + 8, list(string), "Conditions that pods wait for.", {
-    ...atomic,
-    gate: gates.binding,
-  }),
-  bindingFailureConditions: value(from + 9, list(string), "Conditions on which to give up.", {
-    ...atomic,
-    gate: gates.binding,
-  }),
-  allowMultipleAllocations: pointer(from + 10, bool, "Several claims may use it at a time.", {
-    gate: gates.capacity,
-  }),
+  nodeName: pointer(
+    from + 3,
+    string,
+    "Node that can access the device. Only with perDeviceNodeSelection; excludes " +
+      "nodeSelector and allNodes. Alpha: requires the feature gate DRAPartitionableDevices.",
+    { gate: gates.partitions },
+  ),
+  nodeSelector: pointer(
+    from + 4,
+    nodeSelector,
+    "Nodes that can access the device, in a single term. Only with perDeviceNodeSelection. " +
+      "Alpha: requires the feature gate DRAPartitionableDevices.",
+    {
+      gate: gates.partitions,
+    },
+  ),
+  allNodes: pointer(
+    from + 5,
+    bool,
+    "Whether all nodes can access the device. Only with perDeviceNodeSelection. Alpha: " +
+      "requires the feature gate DRAPartitionableDevices.",
+    { gate: gates.partitions },
+  ),
+  taints: value(
+    from + 6,
+    list(structs.deviceTaint),
+    "Taints of the device, at most 4. Alpha: requires the feature gate DRADeviceTaints.",
+    {
+      ...atomic,
+      gate: gates.taints,
+    },
+  ),
+  bindsToNode: pointer(
+    from + 7,
+    bool,
+    "Whether allocating the device ties the claim to the chosen node. Alpha: requires the " +
+      "feature gate DRADeviceBindingConditions.",
+    {
+      gate: gates.binding,
+    },
+  ),
+  bindingConditions: value(
+    from + 8,
+    list(string),
+    "Conditions that must be True in the claim's device status before the pod is bound, at " +
+      "most 4. Alpha: requires the feature gate DRADeviceBindingConditions.",
+    {
+      ...atomic,
+      gate: gates.binding,
+    },
+  ),
+  bindingFailureConditions: value(
+    from + 9,
+    list(string),
+    "Conditions of which one being True makes the scheduler give up the allocation, at " +
+      "most 4. Alpha: requires the feature gate DRADeviceBindingConditions.",
+    {
+      ...atomic,
+      gate: gates.binding,
+    },
+  ),
+  allowMultipleAllocations: pointer(
+    from + 10,
+    bool,
+    "Whether several claims may share the device. Alpha: requires the feature gate " +
+      "DRAConsumableCapacity.",
+    {
+      gate: gates.capacity,
+    },
+  ),
 });
 
-const deviceName = required(1, string, "Its name, a DNS label, unique in the pool.");
+const deviceName = required(1, string, "Name of the device: a DNS label, unique within the pool.");
 
 const deviceStruct = (structs: Shared) =>
-  structs.declare("Device", "A device that can be used.", {
+  structs.declare("Device", "Device that a driver offers for allocation.", {
     name: deviceName,
     ...deviceFields(structs, 2),
   });
 
 const nestedDeviceStruct = (structs: Shared) => {
-  const basic = structs.declare("BasicDevice", "What a device is like.", deviceFields(structs, 1));
-  return structs.declare("Device", "A device that can be used.", {
+  const basic = structs.declare(
+    "BasicDevice",
+    "Attributes, capacities and placement of one device.",
+    deviceFields(structs, 1),
+  );
+  return structs.declare("Device", "Device that a driver offers for allocation.", {
     name: deviceName,
-    basic: pointer(2, basic, "What it is like."),
+    basic: pointer(2, basic, "Attributes, capacities and placement of the device."),
   });
 };
 
 const poolStruct = ({ declare }: Shared) =>
-  declare("ResourcePool", "Slices that belong together.", {
-    name: required(1, string, "Its name."),
-    generation: required(2, int64, "Grows when its slices change; slices of older ones are stale."),
-    resourceSliceCount: required(3, int64, "How many slices it has."),
+  declare("ResourcePool", "Pool of devices, which may span several ResourceSlices.", {
+    name: required(1, string, "Name of the pool, often that of the node. At most 253 characters."),
+    generation: required(
+      2,
+      int64,
+      "Generation of the pool. Slices with a lower one than the highest are ignored. Must " +
+        "not be negative.",
+    ),
+    resourceSliceCount: required(
+      3,
+      int64,
+      "Number of slices in this generation of the pool. Until all are present, the pool is " +
+        "incomplete and no devices are allocated in mode All.",
+    ),
   });
 
 const nodeFields = {
-  nodeName: pointer(3, string, "The node that they are on; fixed."),
-  nodeSelector: pointer(4, nodeSelector, "Nodes that they can be used on."),
-  allNodes: pointer(5, bool, "They can be used on all nodes."),
+  nodeName: pointer(
+    3,
+    string,
+    "Node that can access the devices. Excludes the other node fields. Immutable.",
+  ),
+  nodeSelector: pointer(
+    4,
+    nodeSelector,
+    "Nodes that can access the devices, in a single term. Excludes the other node fields.",
+  ),
+  allNodes: pointer(
+    5,
+    bool,
+    "Whether all nodes can access the devices. Excludes the other node fields.",
+  ),
 };
 
 const plainNodeFields = {
   ...nodeFields,
-  nodeName: value(3, string, "The node that they are on; fixed."),
-  allNodes: value(5, bool, "They can be used on all nodes."),
+  nodeName: value(
+    3,
+    string,
+    "Node that can access the devices. Excludes the other node fields. Immutable.",
+  ),
+  allNodes: value(
+    5,
+    bool,
+    "Whether all nodes can access the devices. Excludes the other node fields.",
+  ),
 };
 
 const sliceStruct = <D extends StructType<any>, N extends Fields>(
   structs: Shared,
   { device, nodes }: { readonly device: D; readonly nodes: N },
 ) => {
-  const spec = structs.declare("ResourceSliceSpec", "Devices, and where they are.", {
-    driver: required(1, string, "Their driver; fixed."),
-    pool: required(2, poolStruct(structs), "Their pool."),
-    ...nodes,
-    devices: required(6, list(device), "The devices.", { ...atomic, required: false }),
-    perDeviceNodeSelection: pointer(7, bool, "Each device says where it is.", {
-      gate: gates.partitions,
-    }),
-    sharedCounters: value(8, list(structs.counterSet), "Amounts that devices draw on.", {
-      ...atomic,
-      gate: gates.partitions,
-    }),
-  });
-  return structs.declare("ResourceSlice", "Devices of one driver that are in the same place.", {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: required(2, spec, "The devices, and where they are."),
-  });
+  const spec = structs.declare(
+    "ResourceSliceSpec",
+    "Devices of a ResourceSlice, and the nodes that can access them.",
+    {
+      driver: required(1, string, "Name of the DRA driver, a DNS subdomain. Immutable."),
+      pool: required(2, poolStruct(structs), "Pool that the slice belongs to."),
+      ...nodes,
+      devices: required(6, list(device), "Devices of the slice, at most 128.", {
+        ...atomic,
+        required: false,
+      }),
+      perDeviceNodeSelection: pointer(
+        7,
+        bool,
+        "Whether each device names its nodes itself. Excludes the other node fields. Alpha: " +
+          "requires the feature gate DRAPartitionableDevices.",
+        {
+          gate: gates.partitions,
+        },
+      ),
+      sharedCounters: value(
+        8,
+        list(structs.counterSet),
+        "Counters that devices of the slice share, at most 8 sets. Alpha: requires the feature " +
+          "gate DRAPartitionableDevices.",
+        {
+          ...atomic,
+          gate: gates.partitions,
+        },
+      ),
+    },
+  );
+  return structs.declare(
+    "ResourceSlice",
+    "ResourceSlice publishes devices of a driver for dynamic resource allocation. A pool " +
+      "may consist of several slices.",
+    {
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      spec: required(2, spec, "Driver, pool, nodes and devices of the slice."),
+    },
+  );
 };
 
 export const sliceV1 = sliceStruct(shared.v1, {
