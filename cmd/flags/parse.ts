@@ -3,7 +3,7 @@
  * `--name=value`, `--name value`, `-n=value`, `--bool`, `--bool=false`; a repeated list flag adds
  * up; `--` ends the flags.
  */
-import { isIP } from "node:net";
+import { formatIp, parseIp } from "#base";
 
 export type FlagType = "string" | "ip" | "bool" | "int" | "float" | "duration" | "list" | "pairs";
 
@@ -139,8 +139,10 @@ function checkedString(name: string, declared: Flag, text: string): string {
 }
 
 function checkedAddress(name: string, text: string): string {
-  if (text !== "" && isIP(text) === 0) throw invalid(name, text, "must be an IP address");
-  return text;
+  if (text === "") return text;
+  const address = parseIp(text);
+  if (address === undefined) throw invalid(name, text, "must be an IP address");
+  return formatIp(address);
 }
 
 function parseBool(name: string, text: string): boolean {

@@ -154,7 +154,6 @@ export * from "./meta/index.ts";
 export { parseRequest } from "./certificates/pkcs10.ts";
 export { qualityClassOf } from "./core/pod/qos-class.ts";
 export { rangeAllocation } from "./core/range-allocation.ts";
-export { formatAddress, parseAddress, parseNetwork } from "./networking/ip.ts";
 export {
   isHeadless,
   needsClusterIp,

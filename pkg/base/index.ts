@@ -35,3 +35,16 @@ export { KeyedMutex } from "./async/keyed-mutex.ts";
 export { SortedMap } from "./collections/sorted-map.ts";
 export { setBounded } from "./collections/bounded-map.ts";
 export { yieldEvery } from "./async/yield-every.ts";
+export { type Cidr, cidrContains, maskedIp, parseCidr, parseStrictCidr } from "./network/cidr.ts";
+export {
+  formatIp,
+  type IpAddress,
+  isGlobalUnicast,
+  isIpv4Mapped,
+  isLinkLocalMulticast,
+  isLinkLocalUnicast,
+  isLoopback,
+  isUnspecified,
+  parseIp,
+  parseStrictIp,
+} from "./network/ip-address.ts";

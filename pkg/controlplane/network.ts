@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
+import { isLoopback, parseCidr, parseIp } from "#base";
 import type { ServiceNetwork } from "#registry";
 
 /** What kube-apiserver uses unless told otherwise. */
@@ -32,14 +32,10 @@ export function serviceNetworkOf(cidrs: readonly string[], nodePorts: string): S
   return { cidrs, nodePorts: { first, last } };
 }
 
-function familyOf(cidr: string): number {
-  const [address = "", prefix = "", more] = cidr.split("/");
-  const family = isIP(address);
-  const longest = family === 4 ? 32 : 128;
-  if (family !== 0 && more === undefined && /^\d+$/.test(prefix) && Number(prefix) <= longest) {
-    return family;
-  }
-  throw new NetworkFlagError(`--service-cluster-ip-range: ${JSON.stringify(cidr)} is no network`);
+function familyOf(text: string): number {
+  const cidr = parseCidr(text);
+  if (cidr !== undefined) return cidr.address.length;
+  throw new NetworkFlagError(`--service-cluster-ip-range: ${JSON.stringify(text)} is no network`);
 }
 
 /**
@@ -48,7 +44,8 @@ function familyOf(cidr: string): number {
  */
 export function reachableAddress(host: string): string | undefined {
   if (!isWildcardAddress(host)) {
-    return isIP(host) === 0 || host.startsWith("127.") || host === "::1" ? undefined : host;
+    const address = parseIp(host);
+    return address === undefined || isLoopback(address) ? undefined : host;
   }
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return all.find(({ internal, family }) => !internal && family === "IPv4")?.address;

@@ -19,12 +19,8 @@ import {
   kind,
   objectMeta,
 } from "#meta";
-import {
-  addressWarning,
-  NOT_AN_ADDRESS,
-  parseAddress,
-  unreachableReason,
-} from "../networking/ip.ts";
+import { parseIp } from "#base";
+import { addressWarning, NOT_AN_ADDRESS, unreachableReason } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach } from "../strategy.ts";
 import { objectReference } from "./shared/references.ts";
@@ -119,7 +115,7 @@ const protocols = ["SCTP", "TCP", "UDP"];
 
 function checkAddress({ ip, hostname, nodeName }: Address, path: Path, problems: Problems): void {
   const place = path.child("ip");
-  const address = parseAddress(ip);
+  const address = parseIp(ip);
   if (address === undefined) problems.invalid(place, ip, NOT_AN_ADDRESS);
   if (hostname) {
     const messages = isDns1123Label(hostname);

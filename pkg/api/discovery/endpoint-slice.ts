@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { deepEqual, parseIp } from "#base";
 import {
   required,
   type Infer,
@@ -27,7 +27,6 @@ import {
   addressWarning,
   checkAddress,
   NOT_AN_ADDRESS,
-  parseAddress,
   unreachableReason,
 } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -206,7 +205,7 @@ function checkOneAddress(
 ): void {
   const place = path.index(index);
   if (type === "FQDN") return checkDomainName(text, place, problems);
-  const address = parseAddress(text);
+  const address = parseIp(text);
   if (address === undefined) return problems.invalid(place, text, NOT_AN_ADDRESS);
   if (type === "IPv4" && text.includes(":")) {
     return problems.invalid(path, text, "must be an IPv4 address");

@@ -9,7 +9,7 @@ import {
   isWildcardDns1123Subdomain,
 } from "#meta";
 import { invalidEach } from "../strategy.ts";
-import { parseAddress } from "./ip.ts";
+import { parseIp } from "#base";
 
 interface Backend {
   readonly service?: {
@@ -35,7 +35,7 @@ export function checkHost(
   path: Path,
   { addresses, problems }: { readonly addresses: boolean; readonly problems: Problems },
 ): void {
-  if (!addresses && parseAddress(host) !== undefined) {
+  if (!addresses && parseIp(host) !== undefined) {
     problems.invalid(path, host, "must be a DNS name, not an IP address");
   }
   const messages = host.includes("*") ? isWildcardDns1123Subdomain(host) : isDns1123Subdomain(host);

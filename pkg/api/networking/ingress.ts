@@ -5,7 +5,8 @@ import { dividedBySubresource, entry, invalidEach } from "../strategy.ts";
 import { checkBackend, checkHost, checkPath } from "./ingress-rules.ts";
 import { type Ingress, ingressV1 } from "./ingress-structs.ts";
 import { ingressFromV1beta1, ingressV1beta1 } from "./ingress-v1beta1.ts";
-import { addressWarning, NOT_AN_ADDRESS, parseAddress } from "./ip.ts";
+import { parseIp } from "#base";
+import { addressWarning, NOT_AN_ADDRESS } from "./ip.ts";
 
 type Rules = NonNullable<Ingress["spec"]["rules"]>;
 
@@ -68,13 +69,13 @@ function checkStatus({ status }: Ingress, old: Ingress, problems: Problems): voi
   for (const [index, each] of (status.loadBalancer.ingress ?? []).entries()) {
     const { ip = "", hostname = "" } = each;
     const place = waysIn.index(index);
-    if (ip !== "" && parseAddress(ip) === undefined && !known.has(ip)) {
+    if (ip !== "" && parseIp(ip) === undefined && !known.has(ip)) {
       problems.invalid(place.child("ip"), ip, NOT_AN_ADDRESS);
     }
     if (hostname === "") continue;
     const messages = isDns1123Subdomain(hostname);
     invalidEach(problems, place.child("hostname"), { value: hostname, messages });
-    if (parseAddress(hostname) === undefined) continue;
+    if (parseIp(hostname) === undefined) continue;
     const detail = "must be a DNS name, not an IP address";
     problems.invalid(place.child("hostname"), hostname, detail);
   }

@@ -15,7 +15,8 @@ import { intOrString, isPortName, isPortNumber, kind, labelSelector, objectMeta 
 import { checkLabelSelector, formatLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, unsupported } from "../strategy.ts";
-import { isStrictSubset, networkWarning, NOT_A_NETWORK, parseNetwork } from "./ip.ts";
+import { parseCidr } from "#base";
+import { isStrictSubset, networkWarning, NOT_A_NETWORK } from "./ip.ts";
 
 const v1 = structs("api/networking/v1");
 
@@ -208,10 +209,10 @@ function checkPort({ protocol, port, endPort }: Port, path: Path, problems: Prob
 function checkBlock({ cidr, except = [] }: Block, path: Path, problems: Problems): void {
   const place = path.child("cidr");
   if (cidr === "") return problems.required(place);
-  const network = parseNetwork(cidr);
+  const network = parseCidr(cidr);
   if (network === undefined) return problems.invalid(place, cidr, NOT_A_NETWORK);
   for (const [index, text] of except.entries()) {
-    const exception = parseNetwork(text);
+    const exception = parseCidr(text);
     const here = path.child("except").index(index);
     if (exception === undefined) problems.invalid(here, text, NOT_A_NETWORK);
     else if (!isStrictSubset(exception, network)) {

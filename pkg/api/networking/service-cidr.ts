@@ -2,7 +2,8 @@ import { type Infer, list, Path, value, type Problems, string, structs } from "#
 import { condition, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, FIELD_IMMUTABLE, invalidEach, same } from "../strategy.ts";
-import { checkNetwork, parseNetwork } from "./ip.ts";
+import { parseCidr } from "#base";
+import { checkNetwork } from "./ip.ts";
 
 /** All versions look alike. */
 function structOf(version: string) {
@@ -55,7 +56,7 @@ const path = Path.of("spec.cidrs");
 
 /** False if both are of one family. */
 function checkFamilies(cidrs: readonly string[], problems: Problems): boolean {
-  const sizes = cidrs.map((cidr) => parseNetwork(cidr)?.address.length);
+  const sizes = cidrs.map((cidr) => parseCidr(cidr)?.address.length);
   if (sizes.length !== 2 || sizes.includes(undefined) || sizes[0] !== sizes[1]) return true;
   const detail = "may specify no more than one IP for each IP family";
   problems.invalid(path, cidrs, `${detail}, i.e 192.168.0.0/24 and 2001:db8::/64`);

@@ -1,5 +1,4 @@
-import { formatAddress, parseAddress, parseNetwork } from "#api";
-import { assert } from "#base";
+import { assert, formatIp, parseCidr, parseIp } from "#base";
 
 /**
  * The addresses of a network that services may have: all but the first (the network itself, or the
@@ -23,7 +22,7 @@ export class AddressRange {
 
   /** Undefined for what is no network, or one that is too small to hold a service. */
   static parse(cidr: string): AddressRange | undefined {
-    const network = parseNetwork(cidr);
+    const network = parseCidr(cidr);
     if (network === undefined) return undefined;
     const { address, prefix } = network;
     const bits = address.length * 8 - prefix;
@@ -45,7 +44,7 @@ export class AddressRange {
 
   /** True for the usable addresses of the range, in any spelling. */
   contains(text: string): boolean {
-    const address = parseAddress(text);
+    const address = parseIp(text);
     if (address === undefined || familyOf(text) !== this.family) return false;
     const offset = numberOf(address) - this.base;
     return offset >= 1n && offset <= BigInt(this.count);
@@ -66,8 +65,8 @@ export function familyOf(address: string): "IPv4" | "IPv6" {
 
 /** Undefined for what is no address. */
 export function canonicalAddress(text: string): string | undefined {
-  const address = parseAddress(text);
-  return address === undefined ? undefined : formatAddress(address);
+  const address = parseIp(text);
+  return address === undefined ? undefined : formatIp(address);
 }
 
 function numberOf(address: readonly number[]): bigint {
@@ -79,7 +78,7 @@ function formatNumber(number: bigint, family: "IPv4" | "IPv6"): string {
   const bytes = Array.from({ length }, (_, index) =>
     Number((number >> BigInt((length - 1 - index) * 8)) & 0xffn),
   );
-  return formatAddress(bytes);
+  return formatIp(bytes);
 }
 
 /** The first usable address of a network, which is that of the API itself; "" for no network. */

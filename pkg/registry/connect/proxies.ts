@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { isGlobalUnicast, parseIp, parseStrictIp } from "#base";
 import { badRequest, serviceUnavailable } from "#meta";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
@@ -43,7 +43,7 @@ export async function nodeProxy(
     return toBackend(connectRequest, { scheme: "https", ...kubelet, peer: "kubelet" });
   }
   const { host } = kubelet;
-  if (isIP(host) !== 0 && !isReachable(host)) throw badRequest("address not allowed");
+  if (parseIp(host) !== undefined && !isReachable(host)) throw badRequest("address not allowed");
   return toBackend(connectRequest, { scheme: scheme || "http", host, port, peer: "backend" });
 }
 
@@ -112,19 +112,13 @@ function shuffled({ identities }: RegistryContext, all: readonly any[]): readonl
   return [...all.slice(start), ...all.slice(0, start)];
 }
 
-const special4 = /^(?:0\.0\.0\.0$|255\.255\.255\.255$|127\.|169\.254\.|22[4-9]\.|23\d\.)/;
-const special6 = /^(?:::1?$|fe[89ab]|ff|::ffff:(?:127|169\.254)\.)/i;
-
-/** An address of one machine that is not this one: no loopback, no link, no group. */
-function isReachable(address: string): boolean {
-  switch (isIP(address)) {
-    case 4:
-      return !special4.test(address);
-    case 6:
-      return !special6.test(address);
-    default:
-      return false;
-  }
+/**
+ * True for an address of one machine that is not this one: no loopback, link-local, multicast or
+ * unspecified address. Leading zeros are refused, since resolvers take them as octal.
+ */
+function isReachable(text: string): boolean {
+  const address = parseStrictIp(text);
+  return address !== undefined && isGlobalUnicast(address);
 }
 
 function toBackend({ rawPath, rawQuery }: ConnectRequest, place: ProxyBackend): Destination {

@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { formatIp, parseIp } from "#base";
 import { type Catalog, goQuote, resolve, StatusError } from "#meta";
 import {
   AuditFault,
@@ -174,8 +174,8 @@ function addressesOf(exchange: Exchange): readonly string[] {
   return addresses;
 }
 
-/** An IPv4 address that was mapped into IPv6 is shown as what it is. */
+/** Canonical text of an address; an IPv4-mapped one is written as IPv4. */
 function addressIn(text: string): string | undefined {
-  const address = text.trim().replace(/^::ffff:(?=\d+\.)/i, "");
-  return isIP(address) === 0 ? undefined : address;
+  const address = parseIp(text.trim());
+  return address === undefined ? undefined : formatIp(address);
 }

@@ -1,5 +1,5 @@
 /** The formats of texts that schemas may ask for. Others mean nothing. */
-import { isIPv4, isIPv6 } from "node:net";
+import { parseCidr, parseIp } from "#base";
 import { parseDuration } from "#meta";
 import { ScalarFault } from "#schema";
 import { isEmailAddress } from "./email-address.ts";
@@ -58,25 +58,6 @@ function isAuthority(text: string): boolean {
   const host = text.slice(text.lastIndexOf("@") + 1);
   if (host.startsWith("[")) return /^\[[^\]]*\](?::\d*)?$/.test(host);
   return /^[^:[\]<>"\s%]*(?:%[0-9A-Fa-f]{2}[^:[\]<>"\s%]*)*(?::\d*)?$/.test(host);
-}
-
-/** Go once took leading zeros in addresses, so Kubernetes still does. */
-function withoutLeadingZeros(text: string): string {
-  return text.replace(/(?<![0-9a-fA-F:.])0+(?=\d)|(?<=\.)0+(?=\d)|(?<=:)0+(?=\d+\.)/g, "");
-}
-
-function isAddress(text: string): boolean {
-  return isIPv4(withoutLeadingZeros(text)) || isAddress6(withoutLeadingZeros(text));
-}
-
-function isAddress6(text: string): boolean {
-  return isIPv6(text) && !text.includes("%");
-}
-
-function isNetwork(text: string): boolean {
-  const [, address = "", length = ""] = /^([^/]*)\/(\d{1,3})$/.exec(text) ?? [];
-  if (!isAddress(address)) return false;
-  return Number(length) <= (address.includes(":") ? 128 : 32);
 }
 
 /** 6, 8 or 20 bytes: `00:00:5e:00:53:01`, `00-00-5e-00-53-01`, `0000.5e00.5301`. */
@@ -140,9 +121,9 @@ const formats: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["uri", isRequestUri],
   ["email", isEmailAddress],
   ["hostname", isHostname],
-  ["ipv4", (text) => text.includes(".") && isAddress(text)],
-  ["ipv6", isAddress6],
-  ["cidr", isNetwork],
+  ["ipv4", (text) => text.includes(".") && parseIp(text) !== undefined],
+  ["ipv6", (text) => text.includes(":") && parseIp(text) !== undefined],
+  ["cidr", (text) => parseCidr(text) !== undefined],
   ["mac", pattern(hardwareAddress)],
   ["uuid", uuid(HEX, HEX)],
   ["uuid3", uuid("3", HEX)],

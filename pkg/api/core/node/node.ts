@@ -1,7 +1,7 @@
-import { deepClone } from "#base";
+import { deepClone, parseCidr } from "#base";
 import { Path, type Problems } from "#schema";
 import { type HookContext, kind, kubernetes } from "#meta";
-import { networkWarning, NOT_A_NETWORK, parseNetwork } from "../../networking/ip.ts";
+import { networkWarning, NOT_A_NETWORK } from "../../networking/ip.ts";
 import { goShape } from "../../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, repeatedPlaces, sortedKeys } from "../../strategy.ts";
@@ -73,7 +73,7 @@ function checkResources({ status }: Node, problems: Problems): void {
 }
 
 function checkRanges({ spec: { podCIDRs = [] } }: Node, problems: Problems): void {
-  const networks = podCIDRs.map(parseNetwork);
+  const networks = podCIDRs.map(parseCidr);
   for (const [index, network] of networks.entries()) {
     if (network !== undefined) continue;
     problems.invalid(rangesPath.index(index), podCIDRs[index], NOT_A_NETWORK);

@@ -1,7 +1,7 @@
 /** Rules of what nodes and schedulers say of a pod. */
 import { Path, type Problems } from "#schema";
 import { isDns1123Subdomain, isQualifiedName } from "#meta";
-import { parseAddress } from "../../networking/ip.ts";
+import { parseIp } from "#base";
 import { firstByName, invalidEach, mustNotChange, repeatedPlaces } from "../../strategy.ts";
 import { checkAddressText } from "./spec/dns-rules.ts";
 import type { Pod } from "./pod-types.ts";
@@ -62,7 +62,7 @@ function checkAddresses(
     checkAddressText(ip, place.index(index), problems);
   }
   if (addresses.length < 2) return;
-  const lengths = new Set(addresses.map(({ ip }) => parseAddress(ip)?.length));
+  const lengths = new Set(addresses.map(({ ip }) => parseIp(ip)?.length));
   if (addresses.length > 2 || lengths.size < 2) {
     const shown = addresses.map(({ ip }) => ({ IP: ip }));
     problems.invalid(place, shown, "may specify no more than one IP for each IP family");

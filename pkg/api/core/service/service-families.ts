@@ -3,8 +3,8 @@
  * contradict each other.
  */
 import { Path, Problems } from "#schema";
-import { deepEqual } from "#base";
-import { NOT_AN_ADDRESS, parseAddress } from "../../networking/ip.ts";
+import { deepEqual, parseIp } from "#base";
+import { NOT_AN_ADDRESS } from "../../networking/ip.ts";
 import { isHeadless, NO_ADDRESS, type Service } from "./service-types.ts";
 import { repeatedPlaces } from "../../strategy.ts";
 
@@ -95,7 +95,7 @@ function checkEachAddress(
     if (index === 0 && ip === NO_ADDRESS) {
       if (clusterIPs.length === 1) continue;
       problems.invalid(addressesPath, clusterIPs, "'None' must be the first and only value");
-    } else if (parseAddress(ip) !== undefined || known.includes(ip)) continue;
+    } else if (parseIp(ip) !== undefined || known.includes(ip)) continue;
     else problems.invalid(addressesPath.index(index), ip, NOT_AN_ADDRESS);
     isFine = false;
   }

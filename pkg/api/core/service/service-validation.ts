@@ -9,13 +9,8 @@ import {
   isQualifiedName,
   kubernetes,
 } from "#meta";
-import {
-  NOT_A_NETWORK,
-  NOT_AN_ADDRESS,
-  parseAddress,
-  parseNetwork,
-  unreachableReason,
-} from "../../networking/ip.ts";
+import { parseIp, parseCidr } from "#base";
+import { NOT_A_NETWORK, NOT_AN_ADDRESS, unreachableReason } from "../../networking/ip.ts";
 import { goShape } from "../../go-shape.ts";
 import { entry, invalidEach, repeatedPlaces, unsupported } from "../../strategy.ts";
 import { checkAddresses, checkChange } from "./service-families.ts";
@@ -184,7 +179,7 @@ function checkExternalAddresses(
 ): void {
   for (const [index, ip] of externalIPs.entries()) {
     const path = spec.child("externalIPs").index(index);
-    const address = parseAddress(ip);
+    const address = parseIp(ip);
     if (address === undefined) {
       if (!known.includes(ip)) problems.invalid(path, ip, NOT_AN_ADDRESS);
       continue;
@@ -230,7 +225,7 @@ function checkSourceRanges(
   problems: Problems,
 ): void {
   const check = (text: string, path: Path) => {
-    if (parseNetwork(text) !== undefined || known.includes(text)) return;
+    if (parseCidr(text) !== undefined || known.includes(text)) return;
     problems.invalid(path, text, NOT_A_NETWORK);
   };
   if (ranges.length > 0) {
@@ -332,14 +327,14 @@ export function validateLoadBalancerStatus(
   const known = new Set((old.ingress ?? []).map(({ ip }) => ip));
   for (const [index, { ip = "", ipMode, hostname = "" }] of ingress.entries()) {
     const place = path.index(index);
-    if (ip !== "" && parseAddress(ip) === undefined && !known.has(ip)) {
+    if (ip !== "" && parseIp(ip) === undefined && !known.has(ip)) {
       problems.invalid(place.child("ip"), ip, NOT_AN_ADDRESS);
     }
     checkMode(ip, ipMode, { path: place.child("ipMode"), problems });
     if (hostname === "") continue;
     const messages = isDns1123Subdomain(hostname);
     invalidEach(problems, place.child("hostname"), { value: hostname, messages });
-    if (parseAddress(hostname) === undefined) continue;
+    if (parseIp(hostname) === undefined) continue;
     const detail = "must be a DNS name, not an IP address";
     problems.invalid(place.child("hostname"), hostname, detail);
   }

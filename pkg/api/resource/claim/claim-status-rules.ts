@@ -1,10 +1,9 @@
 /** Rules of what claims got, and of who uses it. */
-import { deepEqual } from "#base";
+import { deepEqual, formatIp, parseCidr } from "#base";
 import { Path, type Problems, type StructType } from "#schema";
 import { checkConditions } from "../../condition-rules.ts";
 import { checkNodeSelector } from "../../core/pod/spec/node-selector-rules.ts";
 import { goShape } from "../../go-shape.ts";
-import { formatAddress, parseNetwork } from "../../networking/ip.ts";
 import {
   FIELD_IMMUTABLE,
   invalidEach,
@@ -186,11 +185,11 @@ function checkNetwork(network: NetworkData, place: Path, problems: Problems): vo
 }
 
 function interfaceFaults(text: string): readonly string[] {
-  const network = parseNetwork(text);
+  const network = parseCidr(text);
   if (network === undefined) {
     return ["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"];
   }
-  const canonical = `${formatAddress(network.address)}/${network.prefix}`;
+  const canonical = `${formatIp(network.address)}/${network.prefix}`;
   if (text === canonical) return [];
   return [`must be in canonical form (${JSON.stringify(canonical)})`];
 }

@@ -1,7 +1,8 @@
 /** Rules of how pods look up names. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Subdomain } from "#meta";
-import { NOT_AN_ADDRESS, parseAddress } from "../../../networking/ip.ts";
+import { parseIp } from "#base";
+import { NOT_AN_ADDRESS } from "../../../networking/ip.ts";
 import { invalidEach } from "../../../strategy.ts";
 import type { PodSpec } from "./pod-spec.ts";
 
@@ -14,7 +15,7 @@ const searchForm = `${part}(\\.${part})*`;
 const search = new RegExp(`^${searchForm}$`);
 
 export function checkAddressText(text: string, path: Path, problems: Problems): void {
-  if (parseAddress(text) === undefined) problems.invalid(path, text, NOT_AN_ADDRESS);
+  if (parseIp(text) === undefined) problems.invalid(path, text, NOT_AN_ADDRESS);
 }
 
 function searchFaults(domain: string): readonly string[] {
