@@ -3,14 +3,16 @@ import { deepEqual, type JsonObject, type Random, seededRandom } from "#base";
 import { required, int32, list, map, pointer, value, string, structs } from "#schema";
 import { configurationFault } from "./typed/validate.ts";
 import { compare } from "./typed/compare.ts";
-import { setOf } from "./fieldpath/set.ts";
+import { emptySet, setOf } from "./fieldpath/set.ts";
 import { fieldsOf } from "./typed/to-field-set.ts";
 import { identityOf, type Manager, Managers } from "./managers.ts";
 import { merge } from "./typed/merge.ts";
 import { rootShape } from "./typed/shape.ts";
-import { apply, type Change, ConflictFault, noScope, pathText, update } from "./updater.ts";
+import { apply, type Change, ConflictFault, pathText, update } from "./updater.ts";
 
 const v1 = structs("test/v1");
+
+const noScope = { ignored: emptySet };
 
 const port = v1("Port", "A port.", {
   port: required(1, int32, "Number."),

@@ -1,7 +1,6 @@
 import { append, deepEqual, type JsonObject } from "#base";
 import { compare, type Comparison } from "./typed/compare.ts";
 import {
-  emptySet,
   type FieldSet,
   hasPath,
   intersection,
@@ -285,5 +284,3 @@ export function standing(shape: Shape, configuration: JsonObject, live: JsonObje
 export function remaining(conflicts: readonly Conflict[], allowed: FieldSet): readonly Conflict[] {
   return conflicts.filter(({ path }) => !hasPath(allowed, path));
 }
-
-export const noScope: Scope = { ignored: emptySet };

@@ -178,10 +178,11 @@ export interface WriteResponse {
 }
 
 /**
- * `item` where the object is answered (deletion waits, or the kind says so), else a Success Status.
+ * `item` where the response is the object (deletion waits, or the kind says so), else a Success Status;
+ * `pending` when the object still exists, waiting for finalizers.
  */
 export type DeleteResponse = (
-  | { readonly item: Item /** Still there, waiting for finalizers. */; readonly pending: boolean }
+  | { readonly item: Item; readonly pending: boolean }
   | { readonly status: Status }
 ) & {
   /** For Warning headers, code 299. */

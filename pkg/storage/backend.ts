@@ -59,7 +59,8 @@ export interface Compare {
 export type WriteOperation =
   | {
       readonly put: string;
-      readonly value: Uint8Array /** The key goes away by itself after about so many seconds. */;
+      readonly value: Uint8Array;
+      /** The store deletes the key after about this many seconds. */
       readonly ttlSeconds?: number;
     }
   | { readonly delete: string };
@@ -161,7 +162,8 @@ export interface Backend extends AsyncDisposable {
  * StatusError.
  */
 export type StoreFaultDetail =
-  | { readonly kind: "compacted" /** Oldest revision still readable. */; readonly oldest: number }
+  /** `oldest` is the oldest revision that is still readable. */
+  | { readonly kind: "compacted"; readonly oldest: number }
   | { readonly kind: "future-revision"; readonly current: number }
   | { readonly kind: "too-large"; readonly message: string }
   | { readonly kind: "too-slow" }

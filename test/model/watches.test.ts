@@ -26,10 +26,10 @@ interface World {
   readonly tolerates: (error: unknown) => boolean;
 }
 
-/** Creates, changes and deletes at random until the end. */
-/** However slow the machine is: what few writes show proves little. */
+/** Least number of writes that a run must make to count, however slow the machine is. */
 const fewestWrites = 30;
 
+/** Creates, changes and deletes objects at random until the test stops it. */
 async function write({ api, random, stop, tolerates }: World): Promise<number> {
   let writes = 0;
   while (!stop.signal.aborted || writes < fewestWrites) {

@@ -254,12 +254,8 @@ export interface KindHooks<Hub = any> {
    */
   readonly validate?: (object: Hub, problems: Problems, context: HookContext) => void;
   /**
-   * Takes the place of `validate` on updates (of subresources too): calls it where Kubernetes does.
-   * Absent = `validate`.
-   */
-  /**
-   * Everything an update must obey; without it `validate` runs on updates of the main resource,
-   * too.
+   * Replaces `validate` on updates, of subresources too, and calls it where Kubernetes does.
+   * Absent: `validate` also runs on updates of the main resource.
    */
   readonly validateUpdate?: (
     object: Hub,

@@ -9,7 +9,6 @@ const LABEL_1035_FORM = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED_FORM = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE_FORM = `(${QUALIFIED_FORM})?`;
 const CONFIG_KEY_FORM = "[-._a-zA-Z0-9]+";
-const ENVIRONMENT_FORM = "[-._a-zA-Z][-._a-zA-Z0-9]*";
 const IDENTIFIER_FORM = "[A-Za-z_][A-Za-z0-9_]*";
 const PERCENT_FORM = "[0-9]+%";
 const HEADER_FORM = "[-A-Za-z0-9]+";
@@ -24,7 +23,6 @@ const label1035 = exactly(LABEL_1035_FORM);
 const qualifiedName = exactly(QUALIFIED_FORM);
 const labelValue = exactly(LABEL_VALUE_FORM);
 const configKey = exactly(CONFIG_KEY_FORM);
-const environmentName = exactly(ENVIRONMENT_FORM);
 const identifier = exactly(IDENTIFIER_FORM);
 const percent = exactly(PERCENT_FORM);
 const header = exactly(HEADER_FORM);
@@ -122,19 +120,6 @@ export function isConfigMapKey(value: string): string[] {
   if (!configKey.test(value)) {
     const rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
     messages.push(wrongForm(rule, CONFIG_KEY_FORM, ["key.name", "KEY_NAME", "key-name"]));
-  }
-  return [...messages, ...directoryMessages(value)];
-}
-
-/** Names of environment variables in their strict form. */
-export function isEnvVarName(value: string): string[] {
-  const messages: string[] = [];
-  if (!environmentName.test(value)) {
-    const rule =
-      "a valid environment variable name must consist of alphabetic characters, digits, " +
-      "'_', '-', or '.', and must not start with a digit";
-    const examples = ["my.env-name", "MY_ENV.NAME", "MyEnvName1"];
-    messages.push(wrongForm(rule, ENVIRONMENT_FORM, examples));
   }
   return [...messages, ...directoryMessages(value)];
 }

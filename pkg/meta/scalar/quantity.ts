@@ -89,11 +89,6 @@ export class Quantity {
     return new Quantity(BigInt(amount), 0, format);
   }
 
-  /** `amount` thousandths. */
-  static ofMilli(amount: bigint | number): Quantity {
-    return new Quantity(BigInt(amount), -3, "DecimalSI");
-  }
-
   /** Reads a quantity; throws QuantityFault. */
   static parse(text: string): Quantity {
     if (text === "") throw new QuantityFault(WRONG_FORM);

@@ -41,12 +41,6 @@ const rows: readonly (readonly [StatusError, number, string | undefined, string]
     "MethodNotAllowed",
     'delete is not supported on resources of kind "leases.coordination.k8s.io"',
   ],
-  [
-    errors.serverTimeout(core, "POST", 2),
-    500,
-    "ServerTimeout",
-    "The POST operation against configmaps could not be completed at this time, please try again.",
-  ],
   [errors.internalError("x"), 500, "InternalError", "Internal error occurred: x"],
   [errors.plainFailure("x"), 500, undefined, "x"],
   [errors.applyConflict("Apply failed", [{ message: "m" }]), 409, "Conflict", "Apply failed"],

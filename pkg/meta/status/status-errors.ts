@@ -252,22 +252,6 @@ export function notImplemented(message: string): StatusError {
   return failure({ code: 501, message });
 }
 
-/** The operation was neither done nor refused in time; the client may ask again. */
-export function serverTimeout(
-  resource: ResourceName,
-  operation: string,
-  retryAfterSeconds: number,
-): StatusError {
-  return failure({
-    code: 500,
-    reason: "ServerTimeout",
-    message:
-      `The ${operation} operation against ${resourceText(resource)} ` +
-      "could not be completed at this time, please try again.",
-    details: { ...detailsOf(resource, operation), retryAfterSeconds },
-  });
-}
-
 export function serviceUnavailable(message: string): StatusError {
   return failure({ code: 503, reason: "ServiceUnavailable", message });
 }

@@ -123,9 +123,6 @@ export class Problems {
   notFound(path: Path, value: unknown): void {
     this.add({ type: "FieldValueNotFound", field: path.toString(), value, detail: "" });
   }
-  typeInvalid(path: Path, value: unknown, detail: string): void {
-    this.add({ type: "FieldValueTypeInvalid", field: path.toString(), value, detail });
-  }
   /**
    * `Unsupported value: "x": supported values: "A", "B"`; the list is sorted as Kubernetes sorts
    * it.

@@ -1,5 +1,5 @@
+/** Uniqueness in lists: sets have no equal elements, lists of type map no two with equal keys. */
 import { identity, type JsonObject } from "#base";
-/** Sets have no element twice, and lists of type map no two elements with the same keys. */
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { inGoOrder } from "./go-order.ts";
