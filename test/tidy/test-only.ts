@@ -6,6 +6,7 @@ const allowed: Readonly<Record<string, string>> = {
   protoText: "prints proto/, which test/tidy/proto.test.ts does",
   protoPackage: "prints proto/, which test/tidy/proto.test.ts does",
   wireKinds: "prints proto/ and test/golden, which tests do",
+  keyOfEvent: "the counterpart of revisionOfEvent, which the product calls",
   seededRandom: "randomness of tests that can be repeated",
   silentLogger: "a logger for tests of several folders",
   "OpaqueJson.toJSON": "JSON.stringify calls it",
