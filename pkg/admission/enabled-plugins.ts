@@ -1,6 +1,7 @@
-/** The plugins of admission by the names that flags give them. */
+/** Which plugins are enabled, from `--enable-admission-plugins` and `--disable-admission-plugins`. */
+import { admissionOrder } from "./order.ts";
 
-/** A mistake in `--enable-admission-plugins` or `--disable-admission-plugins`, in one sentence. */
+/** A mistake in the flags or the configuration of admission plugins, in one sentence. */
 export class AdmissionPluginError extends Error {
   override readonly name = "AdmissionPluginError";
 }
@@ -10,99 +11,64 @@ export interface AdmissionPluginFlags {
   readonly disable?: readonly string[];
 }
 
-/** On unless they are switched off, as in release 1.34. */
-const onByDefault = [
-  "NamespaceLifecycle",
-  "LimitRanger",
-  "ServiceAccount",
-  "TaintNodesByCondition",
-  "PodSecurity",
-  "Priority",
-  "DefaultTolerationSeconds",
-  "DefaultStorageClass",
-  "StorageObjectInUseProtection",
-  "PersistentVolumeClaimResize",
-  "RuntimeClass",
-  "CertificateApproval",
-  "CertificateSigning",
-  "ClusterTrustBundleAttest",
-  "CertificateSubjectRestriction",
-  "DefaultIngressClass",
-  "PodTopologyLabels",
-  "MutatingAdmissionPolicy",
-  "MutatingAdmissionWebhook",
-  "ValidatingAdmissionPolicy",
-  "ValidatingAdmissionWebhook",
-  "ResourceQuota",
-];
+const plugins = admissionOrder.filter(({ enabled }) => enabled !== "always");
 
-/** Off unless they are switched on; AlwaysAdmit and NamespaceExists have nothing left to do. */
-const offered = [
-  "AlwaysAdmit",
-  "AlwaysPullImages",
-  "DenyServiceExternalIPs",
-  "EventRateLimit",
-  "ExtendedResourceToleration",
-  "ImagePolicyWebhook",
-  "LimitPodHardAntiAffinityTopology",
-  "NamespaceAutoProvision",
-  "NamespaceExists",
-  "NodeRestriction",
-  "OwnerReferencesPermissionEnforcement",
-  "PodNodeSelector",
-  "PodTolerationRestriction",
-];
-
-/** Kubernetes has it, this server has not: nobody could write anything, not even the server. */
-const absent = ["AlwaysDeny"];
-
-/** They do nothing without being told what to do. */
-const configured = ["EventRateLimit", "ImagePolicyWebhook"];
-
-/** @throws AdmissionPluginError for a plugin that is on and knows nothing to do */
-export function checkConfigured(on: ReadonlySet<string>, told: object): void {
-  const missing = configured.find((name) => on.has(name) && !Object.hasOwn(told, name));
+/** @throws AdmissionPluginError for an enabled plugin that lacks a required configuration */
+export function checkConfigured(
+  enabled: ReadonlySet<string>,
+  configuration: ReadonlyMap<string, unknown>,
+): void {
+  const missing = plugins.find(
+    ({ name, requiresConfiguration }) =>
+      requiresConfiguration && enabled.has(name) && !configuration.has(name),
+  );
   if (missing === undefined) return;
+  const name = JSON.stringify(missing.name);
   throw new AdmissionPluginError(
-    `admission plugin ${JSON.stringify(missing)} needs its part of admission-control-config-file`,
+    `admission plugin ${name} needs its part of admission-control-config-file`,
   );
 }
 
 /**
- * The names of the plugins that are on.
- * @throws AdmissionPluginError for names that nobody knows, that are switched both ways, or that
- * cannot be switched so.
+ * Names of the enabled plugins.
+ * @throws AdmissionPluginError for a name that is unknown, in both flags, unsupported, or cannot be
+ * disabled
  */
 export function enabledPlugins({
   enable = [],
   disable = [],
 }: AdmissionPluginFlags): ReadonlySet<string> {
-  check("enable-admission-plugins", enable);
-  check("disable-admission-plugins", disable);
+  checkNames("enable-admission-plugins", enable);
+  checkNames("disable-admission-plugins", disable);
   const both = enable.filter((name) => disable.includes(name));
   if (both.length > 0) {
     const flags = "enable-admission-plugins and disable-admission-plugins";
     throw new AdmissionPluginError(`${both.join(", ")} in ${flags} overlapped`);
   }
-  const missing = enable.find((name) => absent.includes(name));
-  if (missing !== undefined) {
+  const unsupported = plugins.find(
+    (plugin) => plugin.enabled === "unsupported" && enable.includes(plugin.name),
+  );
+  if (unsupported !== undefined) {
+    const name = JSON.stringify(unsupported.name);
     throw new AdmissionPluginError(
-      `enable-admission-plugins plugin ${JSON.stringify(missing)} is not part of this server`,
+      `enable-admission-plugins plugin ${name} is not part of this server`,
     );
   }
-  // Every write asks for its namespace; there is no writing without.
+  // The registry relies on it: without it, objects could be created in namespaces that are gone.
   if (disable.includes("NamespaceLifecycle")) {
     throw new AdmissionPluginError(
       'disable-admission-plugins plugin "NamespaceLifecycle" cannot be switched off',
     );
   }
-  const off = new Set(disable);
-  return new Set([...onByDefault, ...enable].filter((name) => !off.has(name)));
+  const onByDefault = plugins.filter(({ enabled }) => enabled === "default");
+  const disabled = new Set(disable);
+  return new Set(
+    [...onByDefault.map(({ name }) => name), ...enable].filter((name) => !disabled.has(name)),
+  );
 }
 
-function check(flag: string, names: readonly string[]): void {
-  const known = [...onByDefault, ...offered, ...absent];
-  const unknown = names.find((name) => !known.includes(name));
+function checkNames(flag: string, names: readonly string[]): void {
+  const unknown = names.find((name) => !plugins.some((plugin) => plugin.name === name));
   if (unknown === undefined) return;
   throw new AdmissionPluginError(`${flag} plugin ${JSON.stringify(unknown)} is unknown`);
 }

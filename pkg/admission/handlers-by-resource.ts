@@ -1,22 +1,22 @@
-/** A step of admission that looks at the writes of some resources only. */
-export interface ResourceHandler<Step> {
-  /** Their plural names; undefined = all. */
-  readonly about: readonly string[] | undefined;
-  readonly step: Step;
+/** A handler, and the resources whose writes it handles. */
+export interface ResourceHandler<Handler> {
+  /** Plural names; undefined = all resources. */
+  readonly resources: readonly string[] | undefined;
+  readonly handler: Handler;
 }
 
 /**
- * The steps for the writes of a resource, by its plural name and in their order: most steps are
- * about one resource, and writes of all others should not wait for them to say so.
+ * The handlers of a resource, by its plural name, in order. Most plugins handle one resource; a write
+ * of any other resource never calls them.
  */
-export function handlersByResource<Step>(
-  steps: readonly ResourceHandler<Step>[],
-): (plural: string) => readonly Step[] {
-  const chosen = (plural: string): readonly Step[] =>
-    steps
-      .filter(({ about }) => about === undefined || about.includes(plural))
-      .map(({ step }) => step);
-  const plurals = new Set(steps.flatMap(({ about = [] }) => about));
+export function handlersByResource<Handler>(
+  all: readonly ResourceHandler<Handler>[],
+): (plural: string) => readonly Handler[] {
+  const chosen = (plural: string): readonly Handler[] =>
+    all
+      .filter(({ resources }) => resources === undefined || resources.includes(plural))
+      .map(({ handler }) => handler);
+  const plurals = new Set(all.flatMap(({ resources = [] }) => resources));
   const known = new Map([...plurals].map((plural) => [plural, chosen(plural)]));
   const others = chosen("");
   return (plural) => known.get(plural) ?? others;

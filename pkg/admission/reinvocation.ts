@@ -2,107 +2,112 @@ import { deepClone, deepEqual } from "#base";
 import { StatusError } from "#meta";
 import { type AdmissionAttributes, type AdmissionHandler, runHandlers, runEach } from "#registry";
 
-/** A step that may change the object, and may be asked again when others have changed it since. */
+/** A handler of the mutating phase; reinvocation calls it a second time. */
 export type MutationHandler = (
   attributes: AdmissionAttributes,
-  rounds: ReinvocationContext,
+  reinvocation: ReinvocationContext,
 ) => ReturnType<AdmissionHandler>;
 
-/** The walk of one request through all that may change it, once or twice. */
+/** The one or two rounds of a request through the mutating phase. */
 export class ReinvocationContext {
   #round = 0;
-  #again = false;
-  readonly #memories = new Map<string, PluginReinvocation>();
+  #requested = false;
+  readonly #states = new Map<string, PluginReinvocation>();
 
-  /** 0, or 1 for the repetition. */
+  /** 0 for the first round, 1 for the reinvocation. */
   get round(): number {
     return this.#round;
   }
 
-  /** A change that earlier steps have not seen. */
+  /** Whether another round follows this one. */
+  get willReinvoke(): boolean {
+    return this.#requested && this.#round === 0;
+  }
+
+  /** Called by a plugin that has changed the object after others have seen it. */
   requestReinvocation(): void {
-    this.#again = true;
+    this.#requested = true;
   }
 
-  /** What the plugin of that name remembers of the first round. */
+  /** What that plugin notes of the first round. */
   stateOf(plugin: string): PluginReinvocation {
-    const memory = this.#memories.get(plugin) ?? new PluginReinvocation();
-    this.#memories.set(plugin, memory);
-    return memory;
+    const state = this.#states.get(plugin) ?? new PluginReinvocation();
+    this.#states.set(plugin, state);
+    return state;
   }
 
-  /** Whether all is to be done once more, which is at most once. */
+  /** Ends the round; returns whether there is another one. */
   next(): boolean {
-    const again = this.#again && this.#round === 0;
+    const again = this.willReinvoke;
     this.#round++;
     return again;
   }
 }
 
-/** Which entries (webhooks, policies) want to see what became of the object after them. */
+/** Which webhooks or policies (`entry`) of a plugin are to be called again in the second round. */
 class PluginReinvocation {
-  readonly #asked = new Set<object>();
+  readonly #called = new Set<object>();
   #due = new Set<object>();
-  #left: unknown;
+  #output: unknown;
 
-  /** The entry was asked, and would like to be asked again after changes. */
-  asked(entry: object): void {
-    this.#asked.add(entry);
+  /** The entry was called and has reinvocationPolicy IfNeeded. */
+  called(entry: object): void {
+    this.#called.add(entry);
   }
 
-  /** Everybody who was asked before is asked again. */
-  changed(): void {
-    this.#due = new Set([...this.#due, ...this.#asked]);
-    this.#asked.clear();
+  /** The object has changed: all entries called so far are due again. */
+  objectChanged(): void {
+    this.#due = new Set([...this.#due, ...this.#called]);
+    this.#called.clear();
   }
 
   isDue(entry: object): boolean {
     return this.#due.has(entry);
   }
 
-  /** At the end of a plugin's turn. */
-  leave(object: unknown): void {
-    if (this.#asked.size > 0) this.#left = deepClone(object);
+  /** At the end of the plugin's first round: remembers the object as the plugin left it. */
+  endRound(object: unknown): void {
+    if (this.#called.size > 0) this.#output = deepClone(object);
   }
 
-  /** At the beginning of the second: what others did in between counts as well. */
-  enter(object: unknown): void {
-    if (this.#asked.size > 0 && !deepEqual(this.#left, object)) this.changed();
+  /** At the start of the second: changes that other plugins made since count, too. */
+  startRound(object: unknown): void {
+    if (this.#called.size > 0 && !deepEqual(this.#output, object)) this.objectChanged();
   }
 }
 
-/** The steps for a resource, by its plural name. */
-type StepsOf<Step> = (plural: string) => readonly Step[];
+/** The handlers of a resource, by its plural name. */
+type HandlersOf<Handler> = (plural: string) => readonly Handler[];
 
-/** All the steps in order, and all of them once more where one asks for it. */
-export function runWithReinvocation(stepsOf: StepsOf<MutationHandler>): AdmissionHandler {
+/** Runs the mutating phase: all handlers in order, and once more where one requests it. */
+export function runWithReinvocation(handlersOf: HandlersOf<MutationHandler>): AdmissionHandler {
   return (attributes) => {
-    const rounds = new ReinvocationContext();
+    const reinvocation = new ReinvocationContext();
     const warnings: string[] = [];
-    const steps = stepsOf(attributes.request.resource.plural);
-    const round = () => runEach(steps, (step) => step(attributes, rounds), warnings);
+    const handlers = handlersOf(attributes.request.resource.plural);
+    const round = () => runEach(handlers, (handler) => handler(attributes, reinvocation), warnings);
     const first = round();
-    // Where nobody had anything to do, nobody asks for more.
+    // Reinvocation is requested by webhooks and policies only, which return promises.
     if (first === undefined) return undefined;
     const all = async (): Promise<void> => {
       await first;
-      while (rounds.next()) await round();
+      while (reinvocation.next()) await round();
     };
     return withEarlierWarnings(warnings, all).then(() => [...new Set(warnings)]);
   };
 }
 
-/** All the steps in order. */
-export function runInOrder(stepsOf: StepsOf<AdmissionHandler>): AdmissionHandler {
+/** Runs the validating phase: all handlers in order. */
+export function runInOrder(handlersOf: HandlersOf<AdmissionHandler>): AdmissionHandler {
   return (attributes) => {
     const warnings: string[] = [];
-    const steps = stepsOf(attributes.request.resource.plural);
-    const work = runHandlers(steps, attributes, warnings);
+    const handlers = handlersOf(attributes.request.resource.plural);
+    const work = runHandlers(handlers, attributes, warnings);
     return work && withEarlierWarnings(warnings, () => work).then(() => warnings);
   };
 }
 
-/** A refusal tells what was warned of before it, too. */
+/** Adds the warnings collected before a refusal to it. */
 export async function withEarlierWarnings(
   warnings: readonly string[],
   work: () => Promise<void>,

@@ -1,47 +1,46 @@
 import type { AdmissionAttributes, AdmissionHandler } from "#registry";
 import type { Instruments } from "#request";
-import { pluginSeconds, type AdmissionType, stepSeconds } from "./metrics.ts";
-import { runInOrder } from "./reinvocation.ts";
+import { type AdmissionType, pluginSeconds, stepSeconds } from "./metrics.ts";
 
-/** All of the steps as one, timed. */
+type Handler<Rest extends readonly unknown[]> = (
+  attributes: AdmissionAttributes,
+  ...rest: Rest
+) => ReturnType<AdmissionHandler>;
+
+/** A phase of admission as a whole, timed. */
 export function timedPhase(
   type: AdmissionType,
-  steps: readonly AdmissionHandler[],
+  handler: AdmissionHandler,
   instruments: Instruments,
 ): AdmissionHandler {
-  return timed(
-    runInOrder(() => steps),
-    (operation, rejected) => instruments.observer(stepSeconds.name, { type, operation, rejected }),
+  return timed(handler, (operation, rejected) =>
+    instruments.observer(stepSeconds.name, { type, operation, rejected }),
   );
 }
 
-/** The step of one plugin, timed. */
+/** The handler of one plugin, timed. */
 export function timedPlugin<Rest extends readonly unknown[]>(
-  step: Step<Rest>,
+  handler: Handler<Rest>,
   { name, type }: { readonly name: string; readonly type: AdmissionType },
   instruments: Instruments,
-): Step<Rest> {
-  return timed(step, (operation, rejected) =>
+): Handler<Rest> {
+  return timed(handler, (operation, rejected) =>
     instruments.observer(pluginSeconds.name, { name, type, operation, rejected }),
   );
 }
 
-type Step<Rest extends readonly unknown[]> = (
-  attributes: AdmissionAttributes,
-  ...rest: Rest
-) => ReturnType<AdmissionHandler>;
 type Observer = (seconds: number) => void;
-type Outcome = "true" | "false";
-type Observers = Readonly<Record<Outcome, Observer>>;
+type Rejected = "true" | "false";
+type Observers = Readonly<Record<Rejected, Observer>>;
 
 function timed<Rest extends readonly unknown[]>(
-  step: Step<Rest>,
-  make: (operation: string, rejected: Outcome) => Observer,
-): Step<Rest> {
+  handler: Handler<Rest>,
+  observer: (operation: string, rejected: Rejected) => Observer,
+): Handler<Rest> {
   const observers = new Map<string, Observers>();
   const observersOf = (operation: string): Observers => {
-    const shown = operation.toUpperCase();
-    const made = { true: make(shown, "true"), false: make(shown, "false") };
+    const label = operation.toUpperCase();
+    const made = { true: observer(label, "true"), false: observer(label, "false") };
     observers.set(operation, made);
     return made;
   };
@@ -49,7 +48,13 @@ function timed<Rest extends readonly unknown[]>(
     const { operation } = attributes;
     const both = observers.get(operation) ?? observersOf(operation);
     const started = performance.now();
-    const answer = step(attributes, ...rest);
+    let answer: ReturnType<AdmissionHandler>;
+    try {
+      answer = handler(attributes, ...rest);
+    } catch (error) {
+      both.true(secondsSince(started));
+      throw error;
+    }
     if (answer === undefined) both.false(secondsSince(started));
     else observeEnd(answer, both, started);
     return answer;

@@ -1,27 +1,20 @@
-/** What every write goes through, as start options say it. */
+/** Builds admission from the start options. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import {
-  type DefaultAdmission,
-  defaultAdmission,
+  type Admission,
+  type AdmissionConfiguration,
+  createAdmission,
   enabledPlugins,
   parseAdmissionConfiguration,
-  timedPhase,
 } from "#admission";
 import type { Clock } from "#base";
 import type { Catalog, Domain } from "#meta";
-import type { AdmissionHandler, Registry } from "#registry";
+import type { Registry } from "#registry";
 import type { Instruments, Tracer } from "#request";
 import type { AccessControl } from "./authorization/access-control.ts";
 import { fromFlag } from "./files/file-reloader.ts";
 import type { StartOptions } from "./options.ts";
-
-export interface Admission {
-  readonly provide: DefaultAdmission["provide"];
-  readonly mutating: readonly AdmissionHandler[];
-  readonly validating: readonly AdmissionHandler[];
-  readonly follow: DefaultAdmission["follow"];
-}
 
 export interface AdmissionDependencies {
   readonly options: StartOptions;
@@ -38,24 +31,24 @@ export interface AdmissionDependencies {
 }
 
 export function buildAdmission(from: AdmissionDependencies): Admission {
-  const { options, access, measuring } = from;
-  const { instruments } = measuring;
-  const plugins = enabledPlugins(options.admissionPlugins ?? {});
-  const { authorizer } = access;
-  const configuration = configurationOf(options, from.catalog.domain);
-  const common = { ...from, authorizer, plugins, instruments, life: from.signal };
-  const admission = defaultAdmission({ ...common, configuration });
-  const { provide, mutating, validating, quota, follow } = admission;
-  return {
-    provide,
-    mutating: [timedPhase("admit", [...access.mutating, mutating], instruments)],
-    validating: [timedPhase("validate", [...validating, quota], instruments)],
-    follow,
-  };
+  const { options, access, measuring, catalog } = from;
+  const { authorizer, accessChecks } = access;
+  return createAdmission({
+    ...from,
+    authorizer,
+    accessChecks,
+    plugins: enabledPlugins(options.admissionPlugins ?? {}),
+    configuration: configurationOf(options, catalog.domain),
+    instruments: measuring.instruments,
+    life: from.signal,
+  });
 }
 
-function configurationOf({ admissionConfiguration }: StartOptions, domain: Domain) {
-  if (admissionConfiguration === undefined) return {};
+function configurationOf(
+  { admissionConfiguration }: StartOptions,
+  domain: Domain,
+): AdmissionConfiguration {
+  if (admissionConfiguration === undefined) return new Map();
   const { text, folder = "." } = admissionConfiguration;
   return fromFlag("admission-control-config-file", () =>
     parseAdmissionConfiguration(text, domain, (named) =>

@@ -35,9 +35,7 @@ export interface RegistryOptions {
   readonly minRequestTimeoutMs: number;
   /** The store's root as messages show it, default `/registry`. */
   readonly storageRoot?: string;
-  /** Comes before all other admission, before the namespace of the object is looked for. */
-  readonly provide?: AdmissionHandler | undefined;
-  /** May change what is written; runs in order, after the built-in NamespaceLifecycle. */
+  /** May change what is written; runs in order. */
   readonly mutating?: readonly AdmissionHandler[];
   /** May refuse what is written; sees the object as it would be stored. */
   readonly validating?: readonly AdmissionHandler[];
@@ -66,7 +64,6 @@ export interface RegistryContext {
   readonly namespaces: NamespaceCache;
   /** Serializes concurrent writers of one key. */
   readonly mutex: KeyedMutex;
-  /** Begins with what was to come before, and NamespaceLifecycle. */
   readonly mutating: readonly AdmissionHandler[];
   readonly validating: readonly AdmissionHandler[];
   /** By the key prefix of the kind: what hands out addresses and ports to its objects. */

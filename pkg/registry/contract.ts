@@ -30,6 +30,11 @@ export interface Registry {
     connectRequest: ConnectRequest,
   ): Promise<Destination | undefined>;
   /**
+   * The admission plugin NamespaceLifecycle, over the registry's namespace cache. Its place in the
+   * order of admission is in pkg/admission/order.ts.
+   */
+  readonly namespaceLifecycle: AdmissionHandler;
+  /**
    * Mends what interrupted writes left of addresses and ports; to be called every few minutes.
    * Absent where services get none.
    */

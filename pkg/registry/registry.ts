@@ -68,6 +68,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       ),
     connect: (request, connectRequest) =>
       withStatusErrors(() => connect(of(request), request, connectRequest)),
+    namespaceLifecycle: (attributes) => namespaceLifecycle(common, attributes),
     ...(repair === undefined ? {} : { repair: () => withStatusErrors(() => repair.run()) }),
   };
 }
@@ -97,7 +98,7 @@ function verbsOf(registry: RegistryContext, request: ResourceRequest): typeof us
 
 function createContext(options: RegistryOptions): RegistryContext {
   const { catalog, clock, random } = options;
-  const { provide, mutating = [], validating = [], storageRoot = "/registry" } = options;
+  const { mutating = [], validating = [], storageRoot = "/registry" } = options;
   const { serviceNetwork, createHandlers = new Map() } = options;
   const namespaces = new NamespaceCache(clock, (name) => readNamespace(registry, name));
   const identities = identitiesOf(random);
@@ -105,11 +106,7 @@ function createContext(options: RegistryOptions): RegistryContext {
   const registry: RegistryContext = {
     ...options,
     storageRoot,
-    mutating: [
-      ...(provide === undefined ? [] : [provide]),
-      (attributes) => namespaceLifecycle({ namespaces }, attributes),
-      ...mutating,
-    ],
+    mutating,
     validating,
     timestamp: secondTimestamps(clock),
     allocators,

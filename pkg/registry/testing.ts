@@ -121,7 +121,7 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
   const catalog = new Catalog(builtinKinds, domainOf(), () => true);
   const clock = new TestClock();
   const random: Random = seededRandom(options.seed ?? 1);
-  const registry = createRegistry({
+  const registry: Registry = createRegistry({
     catalog,
     clock,
     random,
@@ -130,6 +130,8 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     eventTtlSeconds: 3600,
     minRequestTimeoutMs: 1_800_000,
     ...options,
+    // Without admission of their own, tests have this plugin only.
+    mutating: options.mutating ?? [(attributes) => registry.namespaceLifecycle(attributes)],
     store,
   });
   const context = new AbortController();

@@ -47,6 +47,7 @@ function registryOf(verbs: Partial<Registry>): Registry {
     delete: unused,
     deleteCollection: unused,
     connect: unused,
+    namespaceLifecycle: () => undefined,
     isKnownEmpty: () => false,
   };
   return { ...all, ...verbs };

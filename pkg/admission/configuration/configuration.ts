@@ -1,49 +1,13 @@
-/** What a file of `--admission-control-config-file` says. */
+/** The file of `--admission-control-config-file`. */
 import type { Domain } from "#meta";
-import {
-  AdmissionConfigurationFault,
-  type ConfigurationPlace,
-  known,
-  listIn,
-  parsed,
-  recordOf,
-  typed,
-} from "./fields.ts";
-import { type EventLimit, eventLimitsIn } from "../plugins/access/event-rate-limit.ts";
-import { type ImagePolicy, imagePolicyIn } from "../plugins/pod/image-policy-webhook.ts";
-import { type NodeSelectors, nodeSelectorsIn } from "../plugins/pod/pod-node-selector.ts";
-import { type PodSecurityDefaults, podSecurityIn } from "../pod-security/index.ts";
-import {
-  type PodTolerations,
-  podTolerationsIn,
-} from "../plugins/pod/pod-toleration-restriction.ts";
+import { admissionOrder } from "../order.ts";
+import { AdmissionConfigurationFault, known, listIn, parsed, recordOf, typed } from "./fields.ts";
 
-/** Each by the name of its plugin; absent where the file does not speak of it. */
-export interface AdmissionConfiguration {
-  readonly EventRateLimit?: readonly EventLimit[];
-  readonly ImagePolicyWebhook?: ImagePolicy;
-  readonly PodNodeSelector?: NodeSelectors;
-  readonly PodSecurity?: PodSecurityDefaults;
-  readonly PodTolerationRestriction?: PodTolerations;
-}
-
-type Parsers = {
-  readonly [Name in keyof Required<AdmissionConfiguration>]: (
-    value: unknown,
-    place: ConfigurationPlace,
-  ) => Required<AdmissionConfiguration>[Name];
-};
-
-const parsers: Parsers = {
-  EventRateLimit: (value, { domain }) => eventLimitsIn(value, domain),
-  ImagePolicyWebhook: imagePolicyIn,
-  PodNodeSelector: nodeSelectorsIn,
-  PodSecurity: (value, { domain }) => podSecurityIn(value, domain),
-  PodTolerationRestriction: (value, { domain }) => podTolerationsIn(value, domain),
-};
+/** What each plugin parsed from its part of the file, by the name of the plugin. */
+export type AdmissionConfiguration = ReadonlyMap<string, unknown>;
 
 /**
- * An AdmissionConfiguration, YAML or JSON; `readFile` reads what it refers to by path.
+ * Parses an AdmissionConfiguration, YAML or JSON; `readFile` reads the files that it names.
  * @throws AdmissionConfigurationFault, or what `readFile` throws
  */
 export function parseAdmissionConfiguration(
@@ -55,19 +19,21 @@ export function parseAdmissionConfiguration(
   const file = typed(parsed(text), { group: "apiserver.config.{api}", kind }, domain);
   known(file, ["apiVersion", "kind", "plugins"], kind);
   const found = new Map<string, unknown>();
-  for (const plugin of listIn(file, "plugins")) {
-    const fields = recordOf(plugin, "plugins");
+  for (const entry of listIn(file, "plugins")) {
+    const fields = recordOf(entry, "plugins");
     known(fields, ["name", "path", "configuration"], "plugins");
     const { name, path, configuration } = fields;
-    const isKnown = typeof name === "string" && Object.hasOwn(parsers, name);
-    if (!isKnown) {
-      const told = JSON.stringify(name);
-      throw new AdmissionConfigurationFault(`plugin ${told} takes no configuration here`);
+    const plugin = admissionOrder.find((each) => each.name === name);
+    if (plugin?.parseConfiguration === undefined) {
+      const quoted = JSON.stringify(name);
+      throw new AdmissionConfigurationFault(`plugin ${quoted} takes no configuration here`);
     }
-    if (found.has(name)) throw new AdmissionConfigurationFault(`${name} is configured twice`);
+    if (found.has(plugin.name)) {
+      throw new AdmissionConfigurationFault(`${plugin.name} is configured twice`);
+    }
     const given = configuration ?? (typeof path === "string" ? parsed(readFile(path)) : undefined);
     if (given === undefined) continue;
-    found.set(name, parsers[name as keyof Parsers](given, { domain, readFile }));
+    found.set(plugin.name, plugin.parseConfiguration(given, { domain, readFile }));
   }
-  return Object.fromEntries(found);
+  return found;
 }

@@ -8,7 +8,7 @@ export function annotation(metadata: any, key: string): string | undefined {
  * The class that one of the annotations marks as the default; of several the newest, and of equally
  * old ones the first by name.
  */
-export function defaultAmong(classes: readonly any[], marks: readonly string[]): any {
+export function defaultClassOf(classes: readonly any[], marks: readonly string[]): any {
   const [first] = classes
     .filter(({ metadata }) => marks.some((mark) => annotation(metadata, mark) === "true"))
     .sort((left, right) => newerFirst(left.metadata, right.metadata));

@@ -1,43 +1,51 @@
-import { type Domain, invalid, resolve } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import { invalid, resolve } from "#meta";
+import type { AdmissionAttributes } from "#registry";
 import { Path, Problems } from "#schema";
-import type { ObjectReader } from "../objects.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 
 const namespaces = { group: "", plural: "namespaces" };
 
-/** Claims may reach for devices that others use only in namespaces that are marked for it. */
-export function deviceAccess(objects: ObjectReader, domain: Domain): AdmissionHandler {
-  const label = resolve("resource.{label}/admin-access", domain);
-  const checked = async ({ request, object }: AdmissionAttributes, requests: readonly any[]) => {
-    const { resource, context } = request;
-    const index = requests.findIndex(({ exactly }) => exactly?.adminAccess === true);
-    if (index < 0) return [];
-    const namespace = await objects.find(namespaces, request.namespace, context);
-    if (namespace?.metadata.labels?.[label] === "true") return [];
-    const problems = new Problems();
-    problems.forbidden(
-      Path.of("spec.devices.requests").index(index).child("adminAccess"),
-      `admin access to devices requires the \`${label}: true\` label on the containing namespace`,
-    );
-    const { hub, kind } = resource;
-    throw invalid({ group: hub.group, kind: kind.kind }, object.metadata.name ?? "", problems);
-  };
-  return (attributes) => {
-    const requests = requestsOf(attributes);
-    return requests.length === 0 ? undefined : checked(attributes, requests);
-  };
-}
+/**
+ * Dynamic resource allocation: requests with `adminAccess`, which reach devices that are in use by
+ * others, are allowed only in namespaces with the admin-access label. kube-apiserver makes this check
+ * in the validation of ResourceClaims and ResourceClaimTemplates.
+ */
+export const draAdminAccess: AdmissionPlugin = {
+  name: "DRAAdminAccess",
+  enabled: "always",
+  resources: ["resourceclaims", "resourceclaimtemplates"],
+  create({ objects, domain }) {
+    const label = resolve("resource.{label}/admin-access", domain);
+    const check = async (
+      { request, object }: AdmissionAttributes,
+      index: number,
+    ): Promise<readonly string[]> => {
+      const { resource, context } = request;
+      const namespace = await objects.find(namespaces, request.namespace, context);
+      if (namespace?.metadata.labels?.[label] === "true") return [];
+      const problems = new Problems();
+      problems.forbidden(
+        Path.of("spec.devices.requests").index(index).child("adminAccess"),
+        `admin access to devices requires the \`${label}: true\` label on the containing namespace`,
+      );
+      const { hub, kind } = resource;
+      throw invalid({ group: hub.group, kind: kind.kind }, object.metadata.name ?? "", problems);
+    };
+    return {
+      validate: (attributes) => {
+        const index = deviceRequestsOf(attributes).findIndex(
+          ({ exactly }) => exactly?.adminAccess === true,
+        );
+        return index < 0 ? undefined : check(attributes, index);
+      },
+    };
+  },
+};
 
-/** The requests for devices in what is written. */
-function requestsOf({ request, object, operation }: AdmissionAttributes): readonly any[] {
+function deviceRequestsOf({ request, object, operation }: AdmissionAttributes): readonly any[] {
   const { resource, subresource } = request;
   const { group, plural } = resource.kind;
   if (group !== "resource.{api}" || subresource !== "" || operation === "delete") return [];
-  const spec =
-    plural === "resourceclaims"
-      ? object.spec
-      : plural === "resourceclaimtemplates"
-        ? object.spec.spec
-        : undefined;
+  const spec = plural === "resourceclaims" ? object.spec : object.spec.spec;
   return spec?.devices.requests ?? [];
 }

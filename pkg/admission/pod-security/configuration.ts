@@ -6,12 +6,29 @@ import {
   recordOf,
   typed,
 } from "../configuration/fields.ts";
-import type { PodSecurityDefaults } from "./plugin.ts";
-import { levelOf, minorOf, type Standard } from "./policy.ts";
+import { lax, levelOf, minorOf, type NamespacePolicy, type Standard } from "./policy.ts";
+
+/** The policy of namespaces without labels, and exemptions from all policies. */
+export interface PodSecurityDefaults {
+  readonly policy: NamespacePolicy;
+  readonly exempt: {
+    readonly users: ReadonlySet<string>;
+    readonly namespaces: ReadonlySet<string>;
+    readonly runtimeClasses: ReadonlySet<string>;
+  };
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Without configuration: level `privileged` in every mode, nothing exempt. */
+export const privilegedDefaults: PodSecurityDefaults = {
+  policy: { enforce: lax, audit: lax, warn: lax },
+  exempt: { users: none, namespaces: none, runtimeClasses: none },
+};
 
 const modes = ["enforce", "audit", "warn"] as const;
 
-/** What a PodSecurityConfiguration says. @throws AdmissionConfigurationFault */
+/** Parses a PodSecurityConfiguration. @throws AdmissionConfigurationFault */
 export function podSecurityIn(value: unknown, domain: Domain): PodSecurityDefaults {
   const kind = "PodSecurityConfiguration";
   const group = "pod-security.admission.config.{api}";

@@ -1,3 +1,2 @@
-/** pod-security: pods conform to what their namespace asks for. */
-export { podSecurityIn } from "./configuration.ts";
-export { laxDefaults, type PodSecurityDefaults, podSecurity } from "./plugin.ts";
+/** pod-security: the PodSecurity plugin and the Pod Security Standards. */
+export { podSecurity } from "./pod-security.ts";

@@ -76,35 +76,37 @@ export class MutatingPolicies {
   /** One after another, each seeing what those before have made of the object. */
   mutate(
     attributes: AdmissionAttributes,
-    rounds: ReinvocationContext,
+    reinvocation: ReinvocationContext,
   ): ReturnType<AdmissionHandler> {
     const { operation } = attributes;
     if (operation !== "create" && operation !== "update") return undefined;
     const candidates = this.#set.candidates(attributes);
-    return candidates.length === 0 ? undefined : this.#mutateByAll(candidates, attributes, rounds);
+    return candidates.length === 0
+      ? undefined
+      : this.#mutateByAll(candidates, attributes, reinvocation);
   }
 
   async #mutateByAll(
     candidates: Candidates<MutatingPolicy>,
     attributes: AdmissionAttributes,
-    rounds: ReinvocationContext,
+    reinvocation: ReinvocationContext,
   ): Promise<readonly string[]> {
     const { object } = attributes;
-    const memory = rounds.stateOf("policies");
-    if (rounds.round > 0) memory.enter(object);
+    const state = reinvocation.stateOf("policies");
+    if (reinvocation.round > 0) state.startRound(object);
     const input = new PolicyInput(attributes, this.parts);
     for (const candidate of candidates) {
       const concerned = await input.concerned(candidate);
       if (concerned === undefined) continue;
       const { policy, binding } = concerned;
-      if (rounds.round > 0 && !memory.isDue(binding)) continue;
+      if (reinvocation.round > 0 && !state.isDue(binding)) continue;
       if (await this.#mutateBy(concerned, input)) {
-        memory.changed();
-        rounds.requestReinvocation();
+        state.objectChanged();
+        reinvocation.requestReinvocation();
       }
-      if (policy.spec.reinvocationPolicy === "IfNeeded") memory.asked(binding);
+      if (policy.spec.reinvocationPolicy === "IfNeeded") state.called(binding);
     }
-    memory.leave(object);
+    state.endRound(object);
     return [];
   }
 

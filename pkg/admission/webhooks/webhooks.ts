@@ -106,34 +106,36 @@ export class Webhooks {
   /** One after another, each seeing what those before have made of the object. */
   mutate(
     attributes: AdmissionAttributes,
-    rounds: ReinvocationContext,
+    reinvocation: ReinvocationContext,
   ): ReturnType<AdmissionHandler> {
     const candidates = candidatesFor(this.#mutating, attributes);
-    return candidates.length === 0 ? undefined : this.#mutateBy(candidates, attributes, rounds);
+    return candidates.length === 0
+      ? undefined
+      : this.#mutateBy(candidates, attributes, reinvocation);
   }
 
   async #mutateBy(
     candidates: Candidates,
     attributes: AdmissionAttributes,
-    rounds: ReinvocationContext,
+    reinvocation: ReinvocationContext,
   ): Promise<readonly string[]> {
-    const memory = rounds.stateOf("webhooks");
-    if (rounds.round > 0) memory.enter(attributes.object);
+    const state = reinvocation.stateOf("webhooks");
+    if (reinvocation.round > 0) state.startRound(attributes.object);
     const warnings: string[] = [];
     const reviewed = new VersionedAttributes(attributes, this.parts);
     await withEarlierWarnings(warnings, async () => {
       for (const candidate of candidates) {
         const { hook } = candidate.entry;
         const due = await this.#due(candidate, reviewed);
-        if (due === undefined || (rounds.round > 0 && !memory.isDue(hook))) continue;
-        if (await this.#change(due, reviewed, { rounds, warnings })) {
-          memory.changed();
-          rounds.requestReinvocation();
+        if (due === undefined || (reinvocation.round > 0 && !state.isDue(hook))) continue;
+        if (await this.#change(due, reviewed, { reinvocation, warnings })) {
+          state.objectChanged();
+          reinvocation.requestReinvocation();
         }
-        if (hook.spec.reinvocationPolicy === "IfNeeded") memory.asked(hook);
+        if (hook.spec.reinvocationPolicy === "IfNeeded") state.called(hook);
       }
     });
-    memory.leave(attributes.object);
+    state.endRound(attributes.object);
     return warnings;
   }
 
@@ -202,10 +204,13 @@ export class Webhooks {
   async #change(
     due: Due,
     reviewed: VersionedAttributes,
-    { rounds, warnings }: { readonly rounds: ReinvocationContext; readonly warnings: string[] },
+    {
+      reinvocation,
+      warnings,
+    }: { readonly reinvocation: ReinvocationContext; readonly warnings: string[] },
   ): Promise<boolean> {
     const { hook, index, as } = due;
-    const { round } = rounds;
+    const { round } = reinvocation;
     const { notes } = reviewed.attributes.request;
     const { api } = this.parts.catalog.domain;
     const key = `webhook.admission.${api}/round_${round}_index_${index}`;

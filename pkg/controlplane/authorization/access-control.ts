@@ -1,4 +1,5 @@
 /** Who may come in and what they may do, as start options say it. */
+import type { AccessChecks } from "#admission";
 import { accessDefaults } from "#api";
 import {
   selfSubjectReview,
@@ -18,7 +19,7 @@ import {
 } from "#authz";
 import type { Clock } from "#base";
 import { type Catalog, type Domain, resolve } from "#meta";
-import type { AdmissionHandler, CreateHandler, Registry } from "#registry";
+import type { CreateHandler, Registry } from "#registry";
 import type { Authenticator, Authorizer, Instruments, Tracer } from "#request";
 import type { ServerDocument } from "#server";
 import { buildAuthentication } from "../authentication/authentication.ts";
@@ -33,7 +34,8 @@ export interface AccessControl {
   readonly authorizer: Authorizer;
   /** What authorizers must know of; to be fed to them. */
   readonly followed: readonly FollowedKind[];
-  readonly mutating: readonly AdmissionHandler[];
+  /** Checks of authorization that admission makes. */
+  readonly accessChecks: AccessChecks;
   readonly createHandlers: ReadonlyMap<string, CreateHandler>;
   readonly documents: ReadonlyMap<string, ServerDocument>;
 }
@@ -74,10 +76,10 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
     authenticator,
     authorizer,
     followed: [...rbac.followed(), ...ofNodes],
-    mutating: [
-      authorizeCreateByUpdate(authorizer),
-      rbacEscalationCheck({ rbac, authorizer, domain }),
-    ],
+    accessChecks: {
+      createByUpdate: authorizeCreateByUpdate(authorizer),
+      rbacEscalation: rbacEscalationCheck({ rbac, authorizer, domain }),
+    },
     createHandlers: new Map<string, CreateHandler>([
       ...accessReviews(authorizer, domain),
       ["/selfsubjectreviews/", selfSubjectReview],

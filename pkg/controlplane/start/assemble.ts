@@ -3,7 +3,8 @@ import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
 import { createServer, type KeelsonServer, type TlsOptions } from "#server";
 import { type AccessControl, buildAccessControl } from "../authorization/access-control.ts";
-import { type Admission, buildAdmission } from "../admission.ts";
+import type { Admission } from "#admission";
+import { buildAdmission } from "../admission.ts";
 import { type Auditing, buildAuditing } from "../observability/audit.ts";
 import { debuggingOptions } from "../observability/debugging.ts";
 import type { ServerDependencies } from "./build-dependencies.ts";
@@ -54,7 +55,7 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
 function registryOf(
   { options, catalog, clock, gates, store, storageRoot }: ServerDependencies,
   { createHandlers }: AccessControl,
-  { provide, mutating, validating }: Admission,
+  { mutating, validating }: Admission,
 ): Registry {
   return createRegistry({
     store,
@@ -67,9 +68,8 @@ function registryOf(
     minRequestTimeoutMs: options.minRequestTimeoutMs ?? defaultMinRequestTimeoutMs,
     storageRoot,
     serviceNetwork: options.serviceNetwork ?? defaultNetwork,
-    provide,
-    mutating,
-    validating,
+    mutating: [mutating],
+    validating: [validating],
     createHandlers,
   });
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { defaultAdmission, enabledPlugins } from "#admission";
+import { createAdmission, enabledPlugins } from "#admission";
 import { Catalog, domainOf } from "#meta";
 import { builtinKinds } from "#api";
 import type { Registry } from "#registry";
@@ -15,7 +15,7 @@ const allowAll: Authorizer = { authorize: async () => ({ verdict: "allow", reaso
 
 async function admitting(authorizer = allowAll): Promise<TestRegistry> {
   const late: { registry?: Registry } = {};
-  const { mutating, validating, quota } = defaultAdmission({
+  const { mutating, validating } = createAdmission({
     catalog: new Catalog(builtinKinds, domainOf(), () => true),
     registry: () => late.registry!,
     gates: () => false,
@@ -23,8 +23,13 @@ async function admitting(authorizer = allowAll): Promise<TestRegistry> {
     clock: new TestClock(),
     authorizer,
   });
-  const test = await testRegistry({ mutating: [mutating], validating: [...validating, quota] });
+  const test = await testRegistry({
+    mutating: [mutating],
+    validating: [validating],
+    namespaces: [],
+  });
   late.registry = test.registry;
+  await test.post("v1/namespaces", { metadata: { name: "ns" } });
   await test.post("v1/serviceaccounts/ns", { metadata: { name: "default" } });
   return test;
 }
@@ -207,7 +212,7 @@ describe("admission", () => {
         reason: "",
       }),
     };
-    const strict = defaultAdmission({
+    const strict = createAdmission({
       catalog: test.catalog,
       registry: () => test.registry,
       gates: () => false,
@@ -224,9 +229,7 @@ describe("admission", () => {
       object: old,
       old,
     } as const;
-    const all = async () => {
-      for (const step of strict.validating) await step(attributes);
-    };
+    const all = async () => strict.validating(attributes);
     assert.match(
       await refusal(all()),
       /^403 .*user not permitted to approve requests with signerName "example.com\/s"$/,

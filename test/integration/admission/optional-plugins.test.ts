@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { defaultAdmission, enabledPlugins } from "#admission";
+import { createAdmission, enabledPlugins } from "#admission";
 import { builtinKinds } from "#api";
 import { Catalog, domainOf } from "#meta";
 import type { Registry } from "#registry";
@@ -18,7 +18,7 @@ describe("admission plugins that are switched on", () => {
   async function admitting(...enable: readonly string[]): Promise<TestRegistry> {
     rights = new Set();
     const late: { registry?: Registry } = {};
-    const { mutating, validating } = defaultAdmission({
+    const { mutating, validating } = createAdmission({
       catalog: new Catalog(builtinKinds, domainOf(), () => true),
       registry: () => late.registry!,
       gates: () => false,
@@ -35,8 +35,13 @@ describe("admission plugins that are switched on", () => {
         }),
       },
     });
-    const test = await testRegistry({ mutating: [mutating], validating });
+    const test = await testRegistry({
+      mutating: [mutating],
+      validating: [validating],
+      namespaces: [],
+    });
     late.registry = test.registry;
+    await test.post("v1/namespaces", { metadata: { name: "ns" } });
     return test;
   }
   const container = { name: "c", image: "a:1", imagePullPolicy: "IfNotPresent" };

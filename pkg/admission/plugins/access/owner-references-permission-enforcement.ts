@@ -1,14 +1,10 @@
-/** Who may say that an object belongs to another (OwnerReferencesPermissionEnforcement). */
 import { deepEqual } from "#base";
-import type { Catalog } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
-import type { Authorizer, RequestInfo } from "#request";
+import type { AdmissionAttributes } from "#registry";
+import type { RequestInfo } from "#request";
 import { refuse } from "../../objects.ts";
+import type { AdmissionPlugin, PluginDependencies } from "../../plugin.ts";
 
-export interface OwnerPermissionParts {
-  readonly authorizer: Authorizer;
-  readonly catalog: Catalog;
-}
+type OwnerPermissionParts = Pick<PluginDependencies, "authorizer" | "catalog">;
 
 interface Owner {
   readonly apiVersion: string;
@@ -19,23 +15,36 @@ interface Owner {
 }
 
 /**
- * Giving an object an owner can get it deleted, so it takes the right to delete it; holding an
- * owner's deletion up takes the right to set the owner's finalizers.
+ * Changing ownerReferences needs permission to delete the object, since the garbage collector may
+ * then delete it; setting blockOwnerDeletion needs permission to update the owner's finalizers.
  */
-export function ownerPermissions(parts: OwnerPermissionParts): AdmissionHandler {
-  return async (attributes) => {
-    const { request, operation, object, old } = attributes;
-    const isPodStatus = request.resource.keyPrefix === "/pods/" && request.subresource === "status";
-    if (operation === "delete" || isPodStatus) return [];
-    const [owners, before] = [ownersOf(object), ownersOf(old)];
-    if (deepEqual(owners, before)) return [];
-    if (operation === "update") await mayDelete(parts, attributes);
-    const blocking = new Set(before.filter(blocks).map(({ uid }) => uid));
-    for (const owner of owners.filter((each) => blocks(each) && !blocking.has(each.uid))) {
-      await mayBlock(parts, attributes, owner);
-    }
-    return [];
-  };
+export const ownerReferencesPermissionEnforcement: AdmissionPlugin = {
+  name: "OwnerReferencesPermissionEnforcement",
+  enabled: "optional",
+  create: (parts) => ({
+    validate: (attributes) => {
+      const { request, operation, object, old } = attributes;
+      const isPodStatus =
+        request.resource.keyPrefix === "/pods/" && request.subresource === "status";
+      if (operation === "delete" || isPodStatus) return undefined;
+      if (deepEqual(ownersOf(object), ownersOf(old))) return undefined;
+      return check(parts, attributes);
+    },
+  }),
+};
+
+async function check(
+  parts: OwnerPermissionParts,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
+  const { operation, object, old } = attributes;
+  const before = ownersOf(old);
+  if (operation === "update") await mayDelete(parts, attributes);
+  const blocking = new Set(before.filter(blocks).map(({ uid }) => uid));
+  for (const owner of ownersOf(object)) {
+    if (blocks(owner) && !blocking.has(owner.uid)) await mayBlock(parts, attributes, owner);
+  }
+  return [];
 }
 
 function ownersOf(object: any): readonly Owner[] {

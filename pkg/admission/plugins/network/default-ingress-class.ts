@@ -1,22 +1,36 @@
-import { type Domain, resolve } from "#meta";
-import type { AdmissionHandler } from "#registry";
-import { annotation, defaultAmong } from "../default-class.ts";
-import { isFor, type ObjectReader } from "../../objects.ts";
+import { resolve } from "#meta";
+import type { AdmissionAttributes } from "#registry";
+import { isFor } from "../../objects.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
+import { annotation, defaultClassOf } from "../default-class.ts";
 
 const group = "networking.{api}";
 
-/** Ingresses that name no class get the default one, if there is one. */
-export function defaultIngressClass(objects: ObjectReader, domain: Domain): AdmissionHandler {
-  const old = resolve("{label}/ingress.class", domain);
-  const mark = resolve("ingressclass.{label}/is-default-class", domain);
-  return async (attributes) => {
-    const { request, object, operation } = attributes;
-    if (!isFor(attributes, group, "ingresses") || operation !== "create") return [];
-    const { metadata, spec } = object;
-    if (spec.ingressClassName !== undefined || annotation(metadata, old) !== undefined) return [];
-    const all = await objects.list({ group, plural: "ingressclasses" }, request.context);
-    const found = defaultAmong(all, [mark]);
-    if (found !== undefined) spec.ingressClassName = found.metadata.name;
-    return [];
-  };
-}
+/** Sets ingressClassName to the default IngressClass in new Ingresses that name no class. */
+export const defaultIngressClass: AdmissionPlugin = {
+  name: "DefaultIngressClass",
+  enabled: "default",
+  resources: ["ingresses"],
+  create({ objects, domain }) {
+    const classAnnotation = resolve("{label}/ingress.class", domain);
+    const defaultAnnotation = resolve("ingressclass.{label}/is-default-class", domain);
+    const setClass = async ({
+      request,
+      object,
+    }: AdmissionAttributes): Promise<readonly string[]> => {
+      const classes = await objects.list({ group, plural: "ingressclasses" }, request.context);
+      const found = defaultClassOf(classes, [defaultAnnotation]);
+      if (found !== undefined) object.spec.ingressClassName = found.metadata.name;
+      return [];
+    };
+    return {
+      mutate: (attributes) => {
+        const { object, operation } = attributes;
+        if (!isFor(attributes, group, "ingresses") || operation !== "create") return undefined;
+        const { metadata, spec } = object;
+        const isNamed = spec.ingressClassName ?? annotation(metadata, classAnnotation);
+        return isNamed === undefined ? setClass(attributes) : undefined;
+      },
+    };
+  },
+};

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { builtinKinds } from "#api";
+import { systemClock } from "#base";
 import { Catalog, domainOf, StatusError } from "#meta";
 import type { AdmissionAttributes, Registry } from "#registry";
 import type { Authorizer } from "#request";
-import { nodeRestriction } from "./node-restriction.ts";
-import { ObjectReader } from "../../objects.ts";
-import { AdmissionPluginError, enabledPlugins } from "../../enabled-plugins.ts";
+import { createAdmission } from "../../admission.ts";
 
 const catalog = new Catalog(builtinKinds, domainOf(), () => true);
 
@@ -58,10 +57,14 @@ async function objection(text: string, { object, old, user }: Write = {}): Promi
   const [plural = "", subresource = ""] = what.split("/");
   const resource = catalog.resources.find((each) => each.plural === plural);
   const [namespace = "", name = ""] = place.includes("/") ? place.split("/") : ["", place];
-  const parts = { catalog, registry: () => registry, gates: () => true };
-  const gates = (gate: string) => gate === "ServiceAccountNodeAudienceRestriction";
-  const objects = new ObjectReader(parts);
-  const admit = nodeRestriction({ objects, domain: catalog.domain, authorizer, gates });
+  const { mutating } = createAdmission({
+    catalog,
+    registry: () => registry,
+    gates: (gate) => gate === "ServiceAccountNodeAudienceRestriction",
+    authorizer,
+    clock: systemClock,
+    plugins: new Set(["NodeRestriction"]),
+  });
   const attributes = {
     request: {
       resource: resource!,
@@ -78,7 +81,7 @@ async function objection(text: string, { object, old, user }: Write = {}): Promi
     old,
   };
   try {
-    await admit(attributes);
+    await mutating(attributes);
     return "";
   } catch (error) {
     assert.ok(error instanceof StatusError, String(error));
@@ -282,37 +285,6 @@ describe("what nodes may write", () => {
   for (const [text, write, expected] of cases) {
     it(`${text}: ${expected === "" ? "yes" : expected}`, async () => {
       assert.equal(await objection(text, write), expected);
-    });
-  }
-});
-
-describe("switches of admission plugins", () => {
-  it("begin with the defaults", () => {
-    const on = enabledPlugins({ enable: ["NodeRestriction"], disable: ["LimitRanger"] });
-    assert.deepEqual(
-      ["NodeRestriction", "LimitRanger", "ServiceAccount"].map((name) => on.has(name)),
-      [true, false, true],
-    );
-    assert.ok(!enabledPlugins({}).has("NodeRestriction"));
-  });
-
-  for (const [switches, message] of [
-    [{ enable: ["Nothing"] }, 'enable-admission-plugins plugin "Nothing" is unknown'],
-    [{ disable: ["constructor"] }, 'disable-admission-plugins plugin "constructor" is unknown'],
-    [
-      { enable: ["Priority"], disable: ["Priority"] },
-      "Priority in enable-admission-plugins and disable-admission-plugins overlapped",
-    ],
-    [
-      { enable: ["AlwaysDeny"] },
-      'enable-admission-plugins plugin "AlwaysDeny" is not part of this server',
-    ],
-  ] as const) {
-    it(message, () => {
-      assert.throws(
-        () => enabledPlugins(switches),
-        (error) => error instanceof AdmissionPluginError && error.message === message,
-      );
     });
   }
 });

@@ -1,13 +1,13 @@
-/** Kubelets change only what is theirs: their Node, their pods, their leases. */
 import { parseRequest } from "#api";
 import { deepEqual } from "#base";
 import { goQuote, notFound, resolve } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import type { User } from "#request";
 import { refuse } from "../../objects.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
 import { changedLabels, forbiddenNodeLabels } from "./node-labels.ts";
 import { checkNodeToken } from "./node-tokens.ts";
-import type { NodeRestrictionParts, NodeWrite } from "./node-write.ts";
+import type { NodeWrite } from "./node-write.ts";
 import { usesSecrets } from "../secret-references.ts";
 
 type Check = (write: NodeWrite) => Promise<void> | void;
@@ -27,12 +27,20 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["certificates.{api}/podcertificaterequests", checkPodCertificate],
 ]);
 
-export function nodeRestriction(parts: NodeRestrictionParts): AdmissionHandler {
-  return (attributes) => {
-    const node = nodeNameOf(attributes.request.user);
-    return node === undefined ? undefined : checked({ attributes, node, parts });
-  };
-}
+/**
+ * A kubelet may write only its own Node, the pods that run on it, its Lease and the like. Requests of
+ * other users are none of its business and cost one comparison.
+ */
+export const nodeRestriction: AdmissionPlugin = {
+  name: "NodeRestriction",
+  enabled: "optional",
+  create: (parts) => ({
+    mutate: (attributes) => {
+      const node = nodeNameOf(attributes.request.user);
+      return node === undefined ? undefined : checked({ attributes, node, parts });
+    },
+  }),
+};
 
 async function checked(write: NodeWrite): Promise<readonly string[]> {
   const { attributes, node } = write;
@@ -42,7 +50,7 @@ async function checked(write: NodeWrite): Promise<readonly string[]> {
   return [];
 }
 
-/** Undefined for everybody who is no node. */
+/** Undefined for users other than nodes. */
 function nodeNameOf({ name, groups }: User): string | undefined {
   const isNode = name.startsWith(userPrefix) && groups.includes("system:nodes");
   return isNode ? name.slice(userPrefix.length) : undefined;
@@ -50,7 +58,7 @@ function nodeNameOf({ name, groups }: User): string | undefined {
 
 const q = goQuote;
 
-/** As Kubernetes spells operations. */
+/** `"CREATE"`, `"UPDATE"`, …, quoted as in messages of Kubernetes. */
 function shownOperation({ operation }: AdmissionAttributes): string {
   return q(operation.toUpperCase());
 }
@@ -83,7 +91,7 @@ async function checkPod(write: NodeWrite): Promise<void> {
   throw refuse(attributes, `${which}, node ${q(node)} can only create and delete mirror pods`);
 }
 
-/** A node may make known what it runs of its own accord, as long as that uses no other objects. */
+/** A node may create mirror pods for its static pods, which may not reference other objects. */
 async function checkMirrorPod(write: NodeWrite): Promise<void> {
   const { attributes, node, parts } = write;
   const { metadata, spec } = attributes.object;
@@ -122,7 +130,7 @@ async function checkOwner(
   throw refuse(attributes, `node ${node} UID mismatch: ${uids}`);
 }
 
-/** What a pod refers to that a mirror pod may not; undefined if there is nothing. */
+/** The first sort of object that a mirror pod may not reference, but does; else undefined. */
 function usedByPod(spec: any): string | undefined {
   const volumes: readonly any[] = spec.volumes ?? [];
   const sources = volumes.flatMap(({ projected }) => projected?.sources ?? []);
@@ -206,7 +214,7 @@ function checkNode({ attributes, node, parts }: NodeWrite): void {
   if (labels !== "") throw refuse(attributes, `is not allowed to modify labels: ${labels}`);
 }
 
-/** Parts of a claim's status that tell of a volume's growth. */
+/** Fields of a claim's status that a kubelet writes when it has resized the volume. */
 const claimStatus: ReadonlySet<string> = new Set([
   "capacity",
   "conditions",
@@ -243,7 +251,7 @@ function checkStorageNode({ attributes, node }: NodeWrite): void {
   throw refuse(attributes, "can only access CSINode with the same name as the requesting node");
 }
 
-/** A path of a POST names no object. */
+/** The path of a POST has no name; the object does. */
 function nameOf({ request, object }: AdmissionAttributes): string {
   return request.name || (object?.metadata.name ?? "");
 }

@@ -1,21 +1,15 @@
-import type { Domain } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import type { Authorizer } from "#request";
-import type { ObjectReader } from "../../objects.ts";
+import type { PluginDependencies } from "../../plugin.ts";
 
-export interface NodeRestrictionParts {
-  readonly objects: ObjectReader;
-  readonly domain: Domain;
-  /** Asked whether a node may have tokens for audiences that none of its pods names. */
-  readonly authorizer: Authorizer;
-  /** Whether a feature gate is on. */
-  readonly gates: (name: string) => boolean;
-}
+export type NodeRestrictionParts = Pick<
+  PluginDependencies,
+  "objects" | "domain" | "authorizer" | "gates"
+>;
 
-/** One write of a node. */
+/** One write of a kubelet. */
 export interface NodeWrite {
   readonly attributes: AdmissionAttributes;
-  /** The node that writes. */
+  /** Name of the node that writes. */
   readonly node: string;
   readonly parts: NodeRestrictionParts;
 }

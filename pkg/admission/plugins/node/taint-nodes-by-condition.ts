@@ -1,17 +1,25 @@
-import { type Domain, resolve } from "#meta";
-import type { AdmissionHandler } from "#registry";
+import { resolve } from "#meta";
 import { isFor } from "../../objects.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
 
-/** A new node takes no pods until the node controller has seen that it is ready. */
-export function notReadyTaint(domain: Domain): AdmissionHandler {
-  const key = resolve("node.{label}/not-ready", domain);
-  const effect = "NoSchedule";
-  return async (attributes) => {
-    if (!isFor(attributes, "", "nodes") || attributes.operation !== "create") return [];
-    const { spec } = attributes.object;
-    const taints: readonly any[] = spec.taints ?? [];
-    if (taints.some((taint) => taint.key === key && taint.effect === effect)) return [];
-    spec.taints = [...taints, { key, effect }];
-    return [];
-  };
-}
+const effect = "NoSchedule";
+
+/** Taints a new node as not ready; the node controller removes the taint when the node is ready. */
+export const taintNodesByCondition: AdmissionPlugin = {
+  name: "TaintNodesByCondition",
+  enabled: "default",
+  resources: ["nodes"],
+  create({ domain }) {
+    const key = resolve("node.{label}/not-ready", domain);
+    return {
+      mutate: (attributes) => {
+        if (!isFor(attributes, "", "nodes") || attributes.operation !== "create") return undefined;
+        const { spec } = attributes.object;
+        const taints: readonly any[] = spec.taints ?? [];
+        const isThere = taints.some((taint) => taint.key === key && taint.effect === effect);
+        if (!isThere) spec.taints = [...taints, { key, effect }];
+        return undefined;
+      },
+    };
+  },
+};

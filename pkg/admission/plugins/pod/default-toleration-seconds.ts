@@ -1,121 +1,40 @@
-import { identity } from "#base";
-import { type Domain, resolve } from "#meta";
-import type { AdmissionHandler } from "#registry";
+import { resolve } from "#meta";
 import { isFor } from "../../objects.ts";
-
-export interface Toleration {
-  readonly key?: string;
-  readonly operator?: string;
-  readonly value?: string;
-  readonly effect?: string;
-  readonly tolerationSeconds?: number | bigint;
-}
+import type { AdmissionPlugin } from "../../plugin.ts";
+import type { Toleration } from "./tolerations.ts";
 
 const defaultSeconds = 300;
 
-/** Pods stay for a while on a node that fails or cannot be reached, unless they say otherwise. */
-export function defaultTolerations(domain: Domain): AdmissionHandler {
-  const keys = ["not-ready", "unreachable"].map((key) => resolve(`node.{label}/${key}`, domain));
-  return async (attributes) => {
-    if (!isFor(attributes, "", "pods") || attributes.operation === "delete") return [];
-    const { spec } = attributes.object;
-    const given: readonly Toleration[] = spec.tolerations ?? [];
-    const missing = keys.filter((key) => !given.some((each) => coversFailure(each, key)));
-    if (missing.length === 0) return [];
-    const added = missing.map((key) => ({
-      key,
-      operator: "Exists",
-      effect: "NoExecute",
-      tolerationSeconds: defaultSeconds,
-    }));
-    spec.tolerations = [...given, ...added];
-    return [];
-  };
-}
-
-function coversFailure({ key, effect }: Toleration, wanted: string): boolean {
-  return (!key || key === wanted) && (!effect || effect === "NoExecute");
-}
-
-/** Both lists without what another entry covers anyway. */
-export function mergeTolerations(
-  first: readonly Toleration[],
-  second: readonly Toleration[],
-): readonly Toleration[] {
-  const all = [...first, ...second];
-  const later = new Coverage();
-  const isCoveredLater = all
-    .toReversed()
-    .map((each) => {
-      const isCovered = later.coversDifferently(each);
-      later.add(each);
-      return isCovered;
-    })
-    .toReversed();
-  const kept = new Coverage();
-  return all.filter((each, index) => {
-    if (isCoveredLater[index] || kept.covers(each)) return false;
-    kept.add(each);
-    return true;
-  });
-}
-
-interface Reach {
-  /** Equal tolerations have the same. */
-  readonly identity: unknown;
-  readonly seconds: number | bigint;
-}
-
-const forever = Number.POSITIVE_INFINITY;
-
 /**
- * What some tolerations tolerate together: a wide one covers a narrow one if whatever the latter
- * tolerates, it tolerates, too. Those that differ only in how long they last share a place, where
- * the two that last longest stand for all, so that asking costs the same however many there are.
+ * A pod without tolerations for the taints not-ready:NoExecute and unreachable:NoExecute gets them,
+ * for 300 seconds each.
  */
-export class Coverage {
-  readonly #identities = new Set<unknown>();
-  /** By key, effect and value; the longest first. */
-  readonly #places = new Map<string, readonly Reach[]>();
+export const defaultTolerationSeconds: AdmissionPlugin = {
+  name: "DefaultTolerationSeconds",
+  enabled: "default",
+  resources: ["pods"],
+  create({ domain }) {
+    const keys = ["not-ready", "unreachable"].map((key) => resolve(`node.{label}/${key}`, domain));
+    return {
+      mutate: (attributes) => {
+        if (!isFor(attributes, "", "pods") || attributes.operation === "delete") return undefined;
+        const { spec } = attributes.object;
+        const given: readonly Toleration[] = spec.tolerations ?? [];
+        const missing = keys.filter((key) => !given.some((each) => covers(each, key)));
+        if (missing.length === 0) return undefined;
+        const added = missing.map((key) => ({
+          key,
+          operator: "Exists",
+          effect: "NoExecute",
+          tolerationSeconds: defaultSeconds,
+        }));
+        spec.tolerations = [...given, ...added];
+        return undefined;
+      },
+    };
+  },
+};
 
-  add(wide: Toleration): void {
-    const own = identity(wide);
-    if (this.#identities.has(own)) return;
-    this.#identities.add(own);
-    const { key = "", operator, value = "", effect = "", tolerationSeconds } = wide;
-    const exists = operator === "Exists";
-    const isForAll = exists && key === "";
-    const place = placeOf(isForAll ? undefined : key, effect, exists ? undefined : value);
-    const seconds = effect === "NoExecute" ? (tolerationSeconds ?? forever) : forever;
-    const reaches = [...(this.#places.get(place) ?? []), { identity: own, seconds }];
-    reaches.sort((left, right) => (left.seconds < right.seconds ? 1 : -1));
-    this.#places.set(place, reaches.slice(0, 2));
-  }
-
-  covers(narrow: Toleration): boolean {
-    return this.#identities.has(identity(narrow)) || this.coversDifferently(narrow);
-  }
-
-  /** By one that is not equal to it. */
-  coversDifferently(narrow: Toleration): boolean {
-    const { key = "", operator, value = "", effect = "", tolerationSeconds: least } = narrow;
-    const isEqual = !operator || operator === "Equal";
-    const own = identity(narrow);
-    const seconds = least ?? forever;
-    for (const wideKey of [key, undefined]) {
-      for (const wideEffect of new Set([effect, ""])) {
-        for (const wideValue of isEqual ? [value, undefined] : [undefined]) {
-          const reaches = this.#places.get(placeOf(wideKey, wideEffect, wideValue)) ?? [];
-          const other = reaches.find((reach) => reach.identity !== own);
-          if (other !== undefined && seconds <= other.seconds) return true;
-        }
-      }
-    }
-    return false;
-  }
-}
-
-/** Undefined for any key, and for any value. */
-function placeOf(key: string | undefined, effect: string, value: string | undefined): string {
-  return JSON.stringify([key ?? 0, effect, value ?? 0]);
+function covers({ key, effect }: Toleration, wanted: string): boolean {
+  return (!key || key === wanted) && (!effect || effect === "NoExecute");
 }

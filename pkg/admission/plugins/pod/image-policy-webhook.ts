@@ -1,7 +1,6 @@
-/** Asks a webhook whether the images of a pod may be used (ImagePolicyWebhook). */
 import { type Clock, isJsonObject, type JsonObject, setBounded } from "#base";
 import { type Domain, resolve } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import {
   type Endpoint,
   KubeconfigFault,
@@ -19,23 +18,24 @@ import {
   recordOf,
 } from "../../configuration/fields.ts";
 import { refuse } from "../../objects.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
 
-export interface ImagePolicy {
+interface ImagePolicy {
   readonly endpoint: Endpoint;
-  /** How long what was allowed stays allowed, in milliseconds; 0 = ask each time. */
+  /** TTL of an allowed review in the cache, in milliseconds; 0 = not cached. */
   readonly allowedMs: number;
-  /** How long what was refused stays so. */
+  /** TTL of a denied review, in milliseconds. */
   readonly deniedMs: number;
-  /** Before the second try. */
+  /** Delay before the first retry, in milliseconds. */
   readonly backoffMs: number;
-  /** Where the webhook cannot be asked. */
+  /** Fails open when the webhook cannot be reached. */
   readonly allowsByDefault: boolean;
 }
 
 const names = ["kubeConfigFile", "retryBackoff", "denyTTL", "allowTTL", "defaultAllow"];
 
 /** @throws AdmissionConfigurationFault, or what `readFile` throws */
-export function imagePolicyIn(value: unknown, { readFile }: ConfigurationPlace): ImagePolicy {
+function imagePolicyIn(value: unknown, { readFile }: ConfigurationPlace): ImagePolicy {
   const outer = recordOf(value, "ImagePolicyWebhook");
   known(outer, ["imagePolicy"], "ImagePolicyWebhook");
   const fields = recordOf(outer["imagePolicy"] ?? {}, "imagePolicy");
@@ -61,19 +61,19 @@ function endpointIn(path: unknown, readFile: (path: string) => string): Endpoint
   }
 }
 
-/** Seconds in the file, where 0 stands for the usual ones and -1 for none at all. */
+/** The file has seconds: 0 = the default, -1 = no caching. */
 function millisecondsIn(fields: JsonObject, key: string, usual: number): number {
   const seconds = numberIn(fields, key, { least: -1, most: 1800, usual }) || usual;
   return Math.max(0, seconds) * 1000;
 }
 
-export interface ImagePolicyParts {
+interface ImagePolicyParts {
   readonly policy: ImagePolicy;
   readonly domain: Domain;
   readonly clock: Clock;
-  readonly tracer?: Tracer;
+  readonly tracer: Tracer | undefined;
   /** Ends connections that are kept open. */
-  readonly life?: AbortSignal;
+  readonly life: AbortSignal | undefined;
 }
 
 interface Verdict {
@@ -82,37 +82,47 @@ interface Verdict {
   readonly notes: JsonObject;
 }
 
-interface Kept {
+interface CachedVerdict {
   readonly verdict: Verdict;
   /** On the monotonic clock. */
   readonly until: number;
 }
 
-/** Answers kept at a time, and the longest time for one try. */
+/** Cached reviews, and the timeout of one call in milliseconds. */
 const capacity = 1024;
 const timeoutMs = 30_000;
 
-export function imagePolicy(parts: ImagePolicyParts): AdmissionHandler {
-  const reviews = new ImageReviews(parts);
-  return async (attributes) => {
-    const { request, operation, object: pod } = attributes;
-    const isPod = request.resource.keyPrefix === "/pods/";
-    const isWritten = operation === "create" || operation === "update";
-    const lists = containerLists[request.subresource];
-    if (!isPod || !isWritten || lists === undefined) return [];
-    const containers = lists.flatMap((list): readonly any[] => pod.spec[list] ?? []);
-    const annotations = Object.entries<string>(pod.metadata.annotations ?? {});
-    const marker = resolve(".image-policy.{api}/", parts.domain);
-    const own = annotations.filter(([key]) => key.includes(marker));
-    const spec = {
-      containers: containers.map(({ image = "" }) => ({ image })),
-      ...(own.length === 0 ? {} : { annotations: Object.fromEntries(own) }),
-      ...(request.namespace === "" ? {} : { namespace: request.namespace }),
+/** Asks a webhook whether the images of a pod may be used (ImageReview). */
+export const imagePolicyWebhook: AdmissionPlugin<ImagePolicy> = {
+  name: "ImagePolicyWebhook",
+  enabled: "optional",
+  resources: ["pods"],
+  requiresConfiguration: true,
+  parseConfiguration: imagePolicyIn,
+  create({ domain, clock, tracer, life }, policy) {
+    if (policy === undefined) return {};
+    const reviews = new ImageReviews({ policy, domain, clock, tracer, life });
+    const marker = resolve(".image-policy.{api}/", domain);
+    return {
+      validate: (attributes) => {
+        const { request, operation, object: pod } = attributes;
+        const isPod = request.resource.keyPrefix === "/pods/";
+        const isWritten = operation === "create" || operation === "update";
+        const lists = containerLists[request.subresource];
+        if (!isPod || !isWritten || lists === undefined) return undefined;
+        const containers = lists.flatMap((list): readonly any[] => pod.spec[list] ?? []);
+        const annotations = Object.entries<string>(pod.metadata.annotations ?? {});
+        const own = annotations.filter(([key]) => key.includes(marker));
+        const spec = {
+          containers: containers.map(({ image = "" }) => ({ image })),
+          ...(own.length === 0 ? {} : { annotations: Object.fromEntries(own) }),
+          ...(request.namespace === "" ? {} : { namespace: request.namespace }),
+        };
+        return reviews.judge(attributes, spec);
+      },
     };
-    await reviews.judge(attributes, spec);
-    return [];
-  };
-}
+  },
+};
 
 /** By subresource, the lists whose images are asked about. */
 const containerLists: Readonly<Record<string, readonly string[]>> = {
@@ -122,7 +132,7 @@ const containerLists: Readonly<Record<string, readonly string[]>> = {
 
 class ImageReviews {
   readonly #client: WebhookClient;
-  readonly #kept = new Map<string, Kept>();
+  readonly #cache = new Map<string, CachedVerdict>();
 
   constructor(private readonly parts: ImagePolicyParts) {
     const { clock, tracer, policy, life } = parts;
@@ -132,7 +142,7 @@ class ImageReviews {
     life?.addEventListener("abort", () => this.#client.close(), { once: true });
   }
 
-  async judge(attributes: AdmissionAttributes, spec: object): Promise<void> {
+  async judge(attributes: AdmissionAttributes, spec: object): Promise<readonly string[]> {
     const { notes, context } = attributes.request;
     const key = (told: string): string =>
       resolve(`imagepolicywebhook.image-policy.{api}/${told}`, this.parts.domain);
@@ -143,12 +153,12 @@ class ImageReviews {
       if (!(error instanceof WebhookFault)) throw error;
       if (!this.parts.policy.allowsByDefault) throw refuse(attributes, error.message);
       notes?.annotate(key("failed-open"), "true");
-      return;
+      return [];
     }
     for (const [told, text] of Object.entries(verdict.notes)) {
       if (typeof text === "string") notes?.annotate(key(told), text);
     }
-    if (verdict.allowed) return;
+    if (verdict.allowed) return [];
     const { reason } = verdict;
     const denied = "image policy webhook backend denied one or more images";
     const unsaid = "one or more images rejected by webhook backend";
@@ -158,7 +168,7 @@ class ImageReviews {
   async #ask(spec: object, signal: AbortSignal): Promise<Verdict> {
     const { clock, domain, policy } = this.parts;
     const question = JSON.stringify(spec);
-    const known = this.#kept.get(question);
+    const known = this.#cache.get(question);
     if (known !== undefined && known.until > clock.monotonic()) return known.verdict;
     const answer = await this.#client.post(
       {
@@ -173,7 +183,7 @@ class ImageReviews {
     const verdict = verdictOf(answer);
     const keptMs = verdict.allowed ? policy.allowedMs : policy.deniedMs;
     const kept = { verdict, until: clock.monotonic() + keptMs };
-    if (keptMs > 0) setBounded(this.#kept, [question, kept], capacity);
+    if (keptMs > 0) setBounded(this.#cache, [question, kept], capacity);
     return verdict;
   }
 }

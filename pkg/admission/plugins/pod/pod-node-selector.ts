@@ -1,20 +1,20 @@
-/** Pods of a namespace run on the nodes that are meant for it (PodNodeSelector). */
 import { assign } from "#base";
 import { checkLabels, forbidden, plainFailure } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import { Path, Problems } from "#schema";
 import { known, recordOf } from "../../configuration/fields.ts";
 import { isFor, type ObjectReader } from "../../objects.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
 
-/** By namespace, what its pods may select; `clusterDefaultNodeSelector` is for all others. */
-export type NodeSelectors = ReadonlyMap<string, string>;
+/** Whitelisted node selector by namespace; `clusterDefaultNodeSelector` is the default selector. */
+type NodeSelectors = ReadonlyMap<string, string>;
 
 type Labels = Readonly<Record<string, string>>;
 
-const usual = "clusterDefaultNodeSelector";
+const clusterDefault = "clusterDefaultNodeSelector";
 
 /** @throws AdmissionConfigurationFault */
-export function nodeSelectorsIn(value: unknown): NodeSelectors {
+function nodeSelectorsIn(value: unknown): NodeSelectors {
   const fields = recordOf(value, "PodNodeSelector");
   const key = "podNodeSelectorPluginConfig";
   known(fields, [key], "PodNodeSelector");
@@ -22,48 +22,69 @@ export function nodeSelectorsIn(value: unknown): NodeSelectors {
   return new Map(selectors.map(([name, selector]) => [name, String(selector ?? "")]));
 }
 
-export interface NodeSelectorParts {
+interface NodeSelectorParts {
   readonly objects: ObjectReader;
   readonly selectors: NodeSelectors;
 }
 
-/** What the namespace asks for is added to what the pod asks for. */
-export function selectNodes(parts: NodeSelectorParts): AdmissionHandler {
-  return async (attributes) => {
-    if (!isNewPod(attributes)) return [];
-    const { spec } = attributes.object;
-    const wanted = await agreed(parts, attributes);
-    const both = Object.create(null) as Record<string, string>;
-    for (const [name, text] of Object.entries({ ...wanted, ...spec.nodeSelector })) {
-      assign(both, name, text);
-    }
-    if (Object.keys(both).length > 0) spec.nodeSelector = both;
-    refuseOthers(parts, attributes);
-    return [];
-  };
+/**
+ * Merges the node selector of the namespace (annotation, else configuration) into that of a new pod,
+ * and refuses pods whose selector conflicts with it or with the namespace's whitelist.
+ */
+export const podNodeSelector: AdmissionPlugin<NodeSelectors> = {
+  name: "PodNodeSelector",
+  enabled: "optional",
+  resources: ["pods"],
+  parseConfiguration: nodeSelectorsIn,
+  create({ objects }, selectors = new Map()) {
+    const parts = { objects, selectors };
+    return {
+      mutate: (attributes) =>
+        isNewPod(attributes) ? mergeSelectors(parts, attributes) : undefined,
+      validate: (attributes) =>
+        isNewPod(attributes) ? checkSelectors(parts, attributes) : undefined,
+    };
+  },
+};
+
+async function mergeSelectors(
+  parts: NodeSelectorParts,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
+  const { spec } = attributes.object;
+  const wanted = await namespaceSelector(parts, attributes);
+  const both = Object.create(null) as Record<string, string>;
+  for (const [name, text] of Object.entries({ ...wanted, ...spec.nodeSelector })) {
+    assign(both, name, text);
+  }
+  if (Object.keys(both).length > 0) spec.nodeSelector = both;
+  checkWhitelist(parts, attributes);
+  return [];
 }
 
-/** The same once all others have had their say. */
-export function selectedNodes(parts: NodeSelectorParts): AdmissionHandler {
-  return async (attributes) => {
-    if (!isNewPod(attributes)) return [];
-    await agreed(parts, attributes);
-    refuseOthers(parts, attributes);
-    return [];
-  };
+async function checkSelectors(
+  parts: NodeSelectorParts,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
+  await namespaceSelector(parts, attributes);
+  checkWhitelist(parts, attributes);
+  return [];
 }
 
 function isNewPod(attributes: AdmissionAttributes): boolean {
   return isFor(attributes, "", "pods") && attributes.operation === "create";
 }
 
-/** The selector of the namespace, which does not contradict that of the pod. */
-async function agreed(parts: NodeSelectorParts, attributes: AdmissionAttributes): Promise<Labels> {
+/** The selector of the namespace. @throws 403 where that of the pod conflicts with it */
+async function namespaceSelector(
+  parts: NodeSelectorParts,
+  attributes: AdmissionAttributes,
+): Promise<Labels> {
   const { objects, selectors } = parts;
   const { request, object } = attributes;
   const key = "scheduler.alpha.{label}/node-selector";
   const named = await objects.annotationOfNamespace(request, key);
-  const wanted = labelsOf(named ?? selectors.get(usual) ?? "");
+  const wanted = labelsOf(named ?? selectors.get(clusterDefault) ?? "");
   const own: Labels = object.spec.nodeSelector ?? {};
   const disagree = Object.entries(wanted).some(
     ([name, value]) => Object.hasOwn(own, name) && own[name] !== value,
@@ -75,7 +96,7 @@ async function agreed(parts: NodeSelectorParts, attributes: AdmissionAttributes)
   );
 }
 
-function refuseOthers({ selectors }: NodeSelectorParts, attributes: AdmissionAttributes): void {
+function checkWhitelist({ selectors }: NodeSelectorParts, attributes: AdmissionAttributes): void {
   const allowed = labelsOf(selectors.get(attributes.request.namespace) ?? "");
   if (Object.keys(allowed).length === 0) return;
   const own: Labels = attributes.object.spec.nodeSelector ?? {};
@@ -90,7 +111,7 @@ function refuse({ request, object }: AdmissionAttributes, why: string): Error {
   return forbidden(request.resource, object.metadata.name ?? "", why);
 }
 
-/** `a=b,c=d`. @throws StatusError where it is nothing of the kind */
+/** Parses `a=b,c=d`. @throws StatusError */
 function labelsOf(text: string): Labels {
   const labels = Object.create(null) as Record<string, string>;
   if (text === "") return labels;

@@ -1,71 +1,82 @@
-/** Which taints the pods of a namespace tolerate, and may (PodTolerationRestriction). */
 import { qualityClassOf } from "#api";
 import { type Domain, plainFailure, resolve } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import { known, listIn, recordOf, typed } from "../../configuration/fields.ts";
 import { isFor, type ObjectReader } from "../../objects.ts";
-import { Coverage, mergeTolerations, type Toleration } from "./default-toleration-seconds.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
+import { Coverage, mergeTolerations, type Toleration } from "./tolerations.ts";
 
-/** For namespaces that do not say it themselves. */
-export interface PodTolerations {
-  readonly usual: readonly Toleration[];
-  /** Pods may tolerate these; none = all. */
-  readonly allowed: readonly Toleration[];
+/** For namespaces without annotations of their own. */
+interface PodTolerations {
+  readonly defaults: readonly Toleration[];
+  /** Tolerations that pods may have; empty = any. */
+  readonly whitelist: readonly Toleration[];
 }
 
 /** @throws AdmissionConfigurationFault */
-export function podTolerationsIn(value: unknown, domain: Domain): PodTolerations {
+function podTolerationsIn(value: unknown, domain: Domain): PodTolerations {
   const type = { group: "podtolerationrestriction.admission.{api}", kind: "Configuration" };
   const fields = typed(value, type, domain);
   known(fields, ["apiVersion", "kind", "default", "whitelist"], "PodTolerationRestriction");
   const tolerations = (key: string): readonly Toleration[] =>
     listIn(fields, key).map((each) => recordOf(each, key));
-  return { usual: tolerations("default"), allowed: tolerations("whitelist") };
+  return { defaults: tolerations("default"), whitelist: tolerations("whitelist") };
 }
 
-export interface PodTolerationParts {
+interface PodTolerationParts {
   readonly objects: ObjectReader;
   readonly domain: Domain;
   readonly configured: PodTolerations;
 }
 
-export function giveTolerations(parts: PodTolerationParts): AdmissionHandler {
-  return async (attributes) => {
-    if (!isWrittenPod(attributes)) return [];
-    const { spec, status } = attributes.object;
-    const own: readonly Toleration[] = spec.tolerations ?? [];
-    let all = attributes.operation === "create" ? await usualOf(parts, attributes) : [];
-    all = mergeTolerations(all, own);
-    if ((status?.qosClass || qualityClassOf(spec)) !== "BestEffort") {
-      const key = resolve("node.{label}/memory-pressure", parts.domain);
-      all = mergeTolerations(all, [{ key, operator: "Exists", effect: "NoSchedule" }]);
-    }
-    if (all.length > 0) spec.tolerations = all;
-    await refuseOthers(parts, attributes);
-    return [];
-  };
-}
+/**
+ * Merges default tolerations (namespace annotation, else configuration) into those of a pod, and
+ * refuses tolerations outside the whitelist.
+ */
+export const podTolerationRestriction: AdmissionPlugin<PodTolerations> = {
+  name: "PodTolerationRestriction",
+  enabled: "optional",
+  resources: ["pods"],
+  parseConfiguration: (value, { domain }) => podTolerationsIn(value, domain),
+  create({ objects, domain }, configured = { defaults: [], whitelist: [] }) {
+    const parts = { objects, domain, configured };
+    return {
+      mutate: (attributes) =>
+        isWrittenPod(attributes) ? mergeDefaults(parts, attributes) : undefined,
+      validate: (attributes) =>
+        isWrittenPod(attributes) ? checkWhitelist(parts, attributes) : undefined,
+    };
+  },
+};
 
-/** Once more when all others have had their say. */
-export function allowedTolerations(parts: PodTolerationParts): AdmissionHandler {
-  return async (attributes) => {
-    if (isWrittenPod(attributes)) await refuseOthers(parts, attributes);
-    return [];
-  };
-}
-
-async function refuseOthers(
+async function mergeDefaults(
   parts: PodTolerationParts,
   attributes: AdmissionAttributes,
-): Promise<void> {
+): Promise<readonly string[]> {
+  const { spec, status } = attributes.object;
+  const own: readonly Toleration[] = spec.tolerations ?? [];
+  let all = attributes.operation === "create" ? await defaultsFor(parts, attributes) : [];
+  all = mergeTolerations(all, own);
+  if ((status?.qosClass || qualityClassOf(spec)) !== "BestEffort") {
+    const key = resolve("node.{label}/memory-pressure", parts.domain);
+    all = mergeTolerations(all, [{ key, operator: "Exists", effect: "NoSchedule" }]);
+  }
+  if (all.length > 0) spec.tolerations = all;
+  return checkWhitelist(parts, attributes);
+}
+
+async function checkWhitelist(
+  parts: PodTolerationParts,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
   const own: readonly Toleration[] = attributes.object.spec.tolerations ?? [];
-  if (own.length === 0) return;
-  const named = await ofNamespace(parts, attributes, "tolerationsWhitelist");
-  const allowed = named ?? parts.configured.allowed;
-  if (allowed.length === 0) return;
+  if (own.length === 0) return [];
+  const named = await namespaceTolerations(parts, attributes, "tolerationsWhitelist");
+  const allowed = named ?? parts.configured.whitelist;
+  if (allowed.length === 0) return [];
   const coverage = new Coverage();
   for (const each of allowed) coverage.add(each);
-  if (own.every((each) => coverage.covers(each))) return;
+  if (own.every((each) => coverage.covers(each))) return [];
   const which = named === undefined ? "cluster" : "namespace";
   throw plainFailure(
     "pod tolerations (possibly merged with namespace default tolerations) " +
@@ -77,16 +88,16 @@ function isWrittenPod(attributes: AdmissionAttributes): boolean {
   return isFor(attributes, "", "pods") && ["create", "update"].includes(attributes.operation);
 }
 
-async function usualOf(
+async function defaultsFor(
   parts: PodTolerationParts,
   attributes: AdmissionAttributes,
 ): Promise<readonly Toleration[]> {
-  const named = await ofNamespace(parts, attributes, "defaultTolerations");
-  return named ?? parts.configured.usual;
+  const named = await namespaceTolerations(parts, attributes, "defaultTolerations");
+  return named ?? parts.configured.defaults;
 }
 
-/** What an annotation of the namespace lists; undefined where it has none. */
-async function ofNamespace(
+/** The tolerations in an annotation of the namespace; undefined without the annotation. */
+async function namespaceTolerations(
   { objects, domain }: PodTolerationParts,
   { request }: AdmissionAttributes,
   name: string,
@@ -101,7 +112,7 @@ async function ofNamespace(
       return list;
     }
   } catch {
-    // Told below, with all else that is no list.
+    // Reported below, as any value that is not a list.
   }
   throw plainFailure(`annotation ${key} of the namespace is not a list of tolerations`);
 }

@@ -1,23 +1,34 @@
-import type { AdmissionAttributes, AdmissionHandler, RequestContext } from "#registry";
+import type { AdmissionAttributes, RequestContext } from "#registry";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
-
-/** Pods get the number that their priority class stands for. */
+import type { AdmissionPlugin } from "../../plugin.ts";
 
 const group = "scheduling.{api}";
 const classes = { group, plural: "priorityclasses" };
 const usualPolicy = "PreemptLowerPriority";
 const systemClasses = ["system-cluster-critical", "system-node-critical"];
 
-export function priorityOfPods(objects: ObjectReader): AdmissionHandler {
-  return async (attributes) => {
-    if (!isFor(attributes, "", "pods") || attributes.operation === "delete") return [];
-    if (attributes.operation === "update") keepPriority(attributes);
-    else await givePriority(objects, attributes);
-    return [];
-  };
-}
+/**
+ * Sets the priority and preemption policy of a new pod from its PriorityClass, and keeps them where
+ * an update leaves them out. Refuses a second global default among PriorityClasses, and the deletion
+ * of the system classes.
+ */
+export const priority: AdmissionPlugin = {
+  name: "Priority",
+  enabled: "default",
+  resources: ["pods", "priorityclasses"],
+  create: ({ objects }) => ({
+    mutate: (attributes) => {
+      if (!isFor(attributes, "", "pods")) return undefined;
+      if (attributes.operation === "create") return setPriority(objects, attributes);
+      if (attributes.operation === "update") keepPriority(attributes);
+      return undefined;
+    },
+    validate: (attributes) =>
+      isFor(attributes, group, "priorityclasses") ? checkClass(objects, attributes) : undefined,
+  }),
+};
 
-/** Clients that do not know the fields do not send them back. */
+/** Clients that do not know the fields do not send them. */
 function keepPriority({ object, old }: AdmissionAttributes): void {
   if (old.spec.priority !== undefined) object.spec.priority ??= old.spec.priority;
   if (old.spec.preemptionPolicy !== undefined) {
@@ -25,7 +36,10 @@ function keepPriority({ object, old }: AdmissionAttributes): void {
   }
 }
 
-async function givePriority(objects: ObjectReader, attributes: AdmissionAttributes): Promise<void> {
+async function setPriority(
+  objects: ObjectReader,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
   const { spec } = attributes.object;
   const found = await classOf(objects, attributes);
   if (found !== undefined) spec.priorityClassName = found.metadata.name;
@@ -42,9 +56,10 @@ async function givePriority(objects: ObjectReader, attributes: AdmissionAttribut
   }
   spec.priority = value;
   spec.preemptionPolicy = policy;
+  return [];
 }
 
-/** The class that the pod names, or the default one; undefined where there is no default. */
+/** The class that the pod names, or the global default; undefined where there is none. */
 async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<any> {
   const { request, object } = attributes;
   const name: string = object.spec.priorityClassName ?? "";
@@ -54,7 +69,7 @@ async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): 
   throw refuse(attributes, `no PriorityClass with name ${name} was found`);
 }
 
-/** Should there be several, the lowest counts. */
+/** Of several global defaults, the one with the lowest value; undefined without any. */
 async function defaultClass(objects: ObjectReader, life: RequestContext): Promise<any> {
   const all = await objects.list(classes, life);
   const [lowest] = all
@@ -63,21 +78,27 @@ async function defaultClass(objects: ObjectReader, life: RequestContext): Promis
   return lowest;
 }
 
-/** One class at most is the default, and the built-in ones stay. */
-export function onePriorityDefault(objects: ObjectReader): AdmissionHandler {
-  return async (attributes) => {
-    const { request, object, operation } = attributes;
-    if (!isFor(attributes, group, "priorityclasses")) return [];
-    if (operation === "delete") {
-      if (!systemClasses.includes(request.name)) return [];
-      throw refuse(attributes, "this is a system priority class and cannot be deleted");
-    }
-    if (!object.globalDefault) return [];
-    const other = await defaultClass(objects, request.context);
-    if (other === undefined) return [];
-    const { name } = other.metadata;
-    if (operation === "update" && name === object.metadata.name) return [];
-    const already = `PriorityClass ${name} is already marked as default`;
-    throw refuse(attributes, `${already}. Only one default can exist`);
-  };
+function checkClass(
+  objects: ObjectReader,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> | undefined {
+  const { request, object, operation } = attributes;
+  if (operation === "delete") {
+    if (!systemClasses.includes(request.name)) return undefined;
+    throw refuse(attributes, "this is a system priority class and cannot be deleted");
+  }
+  return object.globalDefault ? checkOnlyDefault(objects, attributes) : undefined;
+}
+
+async function checkOnlyDefault(
+  objects: ObjectReader,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
+  const { request, object, operation } = attributes;
+  const other = await defaultClass(objects, request.context);
+  if (other === undefined) return [];
+  const { name } = other.metadata;
+  if (operation === "update" && name === object.metadata.name) return [];
+  const already = `PriorityClass ${name} is already marked as default`;
+  throw refuse(attributes, `${already}. Only one default can exist`);
 }

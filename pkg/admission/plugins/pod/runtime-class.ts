@@ -1,47 +1,74 @@
 import { Quantity } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
-import { mergeTolerations } from "./default-toleration-seconds.ts";
-
-/** Pods get the overhead of their runtime class, and go where it is at home. */
+import type { AdmissionPlugin } from "../../plugin.ts";
+import { mergeTolerations } from "./tolerations.ts";
 
 type Amounts = Readonly<Record<string, string>>;
 
 const classes = { group: "node.{api}", plural: "runtimeclasses" };
 const mismatch = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
-export function runtimeClassOfPods(objects: ObjectReader): AdmissionHandler {
-  return async (attributes) => {
-    if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
-    const found = await classOf(objects, attributes);
-    if (found === undefined) return [];
-    setOverhead(attributes, found);
-    setScheduling(attributes, found);
-    return [];
-  };
+/**
+ * Sets the overhead of a new pod and merges in the node selector and tolerations of its
+ * RuntimeClass. The validating phase refuses an overhead other than that of the class.
+ */
+export const runtimeClass: AdmissionPlugin = {
+  name: "RuntimeClass",
+  enabled: "default",
+  resources: ["pods"],
+  create({ objects }) {
+    const setFields = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
+      const found = await classOf(objects, attributes);
+      setOverhead(attributes, found);
+      setScheduling(attributes, found);
+      return [];
+    };
+    return {
+      mutate: (attributes) =>
+        isNewPod(attributes) && namesClass(attributes) ? setFields(attributes) : undefined,
+      validate: (attributes) => {
+        if (!isNewPod(attributes)) return undefined;
+        if (namesClass(attributes)) return checkOverhead(objects, attributes);
+        if (attributes.object.spec.overhead !== undefined) throw unexpectedOverhead(attributes);
+        return undefined;
+      },
+    };
+  },
+};
+
+function isNewPod(attributes: AdmissionAttributes): boolean {
+  return isFor(attributes, "", "pods") && attributes.operation === "create";
 }
 
-/** The overhead that a pod has is that of its class, whatever other plugins did to it. */
-export function runtimeOverhead(objects: ObjectReader): AdmissionHandler {
-  return async (attributes) => {
-    if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
-    const { overhead } = attributes.object.spec;
-    const found = await classOf(objects, attributes);
-    const fixed: Amounts | undefined = found?.overhead && (found.overhead.podFixed ?? {});
-    if (fixed === undefined) {
-      if (overhead === undefined) return [];
-      const without = "without corresponding RuntimeClass defined Overhead";
-      throw refuse(attributes, `pod rejected: Pod Overhead set ${without}`);
-    }
-    if (!sameAmounts(fixed, overhead ?? {})) throw refuse(attributes, mismatch);
-    return [];
-  };
+function namesClass({ object }: AdmissionAttributes): boolean {
+  return object.spec.runtimeClassName !== undefined;
 }
 
+async function checkOverhead(
+  objects: ObjectReader,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
+  const { overhead } = attributes.object.spec;
+  const found = await classOf(objects, attributes);
+  const fixed: Amounts | undefined = found.overhead && (found.overhead.podFixed ?? {});
+  if (fixed === undefined) {
+    if (overhead === undefined) return [];
+    throw unexpectedOverhead(attributes);
+  }
+  if (!sameAmounts(fixed, overhead ?? {})) throw refuse(attributes, mismatch);
+  return [];
+}
+
+function unexpectedOverhead(attributes: AdmissionAttributes): Error {
+  const without = "without corresponding RuntimeClass defined Overhead";
+  return refuse(attributes, `pod rejected: Pod Overhead set ${without}`);
+}
+
+/** @throws 403 where the class does not exist */
 async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<any> {
   const { request, object } = attributes;
-  const name: string | undefined = object.spec.runtimeClassName;
-  if (name === undefined) return undefined;
+  const name: string = object.spec.runtimeClassName;
   const found = await objects.find(classes, name, request.context);
   if (found !== undefined) return found;
   throw refuse(attributes, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);

@@ -1,77 +1,99 @@
 import { cryptoRandom, randomText } from "#base";
 import { type Domain, resolve } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import { annotation } from "../default-class.ts";
-import { isFor, type ObjectReader, refuse } from "../../objects.ts";
+import { isFor, refuse } from "../../objects.ts";
+import type { AdmissionPlugin, PluginDependencies } from "../../plugin.ts";
 import { checkSecretUse, usesSecrets } from "../secret-references.ts";
 
-/**
- * Pods run as a service account: the plugin names it, mounts its token and hands its image pull
- * secrets on. Mirror pods, which a node made up itself, stay as they are and may have none of that.
- */
-
-const usualAccount = "default";
-/** The default account of a new namespace may take a moment to be made. */
+const defaultAccount = "default";
+/** The controller may not have created the default account of a new namespace yet. */
 const attempts = 10;
 const waitMs = 100;
 
 const volumePrefix = "kube-api-access-";
 const mountPath = "/var/run/secrets/{label}/serviceaccount";
-/** Without vowels and look-alikes, so that no words come out. */
+/** Without vowels and look-alikes, so that suffixes do not spell words (source: Kubernetes). */
 const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
 const fileMode = 0o644;
-/** The odd seconds tell such tokens from those that clients ask for. */
+/** 3607 rather than 3600 marks the tokens that this plugin requested (source: Kubernetes). */
 const tokenSeconds = 3607;
 
-export interface ServiceAccountParts {
-  readonly objects: ObjectReader;
-  readonly domain: Domain;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+type ServiceAccountParts = Pick<PluginDependencies, "objects" | "domain" | "clock">;
+
+/**
+ * Sets the service account of a new pod (default: `default`), mounts its API token and copies its
+ * image pull secrets. Mirror pods, which a kubelet creates for static pods, stay as they are and may
+ * use neither service accounts nor secrets.
+ */
+export const serviceAccount: AdmissionPlugin = {
+  name: "ServiceAccount",
+  enabled: "default",
+  resources: ["pods"],
+  create(parts) {
+    const path = resolve(mountPath, parts.domain);
+    return {
+      mutate: (attributes) => {
+        if (!isNewPod(attributes)) return undefined;
+        if (!isMirror(parts.domain, attributes.object)) return setAccount(parts, attributes, path);
+        checkMirror(attributes);
+        return undefined;
+      },
+      validate: (attributes) => {
+        if (!isNewPod(attributes) && !addsEphemeralContainers(attributes)) return undefined;
+        if (!isMirror(parts.domain, attributes.object)) return checkAccount(parts, attributes);
+        checkMirror(attributes);
+        return undefined;
+      },
+    };
+  },
+};
+
+function isNewPod(attributes: AdmissionAttributes): boolean {
+  return isFor(attributes, "", "pods") && attributes.operation === "create";
 }
 
-export function serviceAccountOfPods(parts: ServiceAccountParts): AdmissionHandler {
-  const path = resolve(mountPath, parts.domain);
-  return async (attributes) => {
-    if (!isFor(attributes, "", "pods") || attributes.operation !== "create") return [];
-    const pod = attributes.object;
-    if (isMirror(parts.domain, pod)) return checkMirror(attributes);
-    const { spec } = pod;
-    spec.serviceAccountName ||= usualAccount;
-    spec.serviceAccount = spec.serviceAccountName;
-    const account = await accountOf(parts, attributes);
-    const mounts = spec.automountServiceAccountToken ?? account.automountServiceAccountToken;
-    if (mounts ?? true) mountToken(spec, path);
-    if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
-      spec.imagePullSecrets = account.imagePullSecrets.map(({ name }: any) => ({ name }));
-    }
-    return checkUse(parts.domain, attributes, account);
-  };
+function addsEphemeralContainers({ request, operation }: AdmissionAttributes): boolean {
+  const { resource, subresource } = request;
+  const isPod = resource.keyPrefix === "/pods/";
+  return isPod && subresource === "ephemeralcontainers" && operation === "update";
 }
 
-/** Once more when all others have had their say. */
-export function serviceAccountUse(parts: ServiceAccountParts): AdmissionHandler {
-  return async (attributes) => {
-    const { request, operation } = attributes;
-    const debugs = request.resource.keyPrefix === "/pods/" && operation === "update";
-    const isDebug = debugs && request.subresource === "ephemeralcontainers";
-    const isNew = isFor(attributes, "", "pods") && operation === "create";
-    if (!isNew && !isDebug) return [];
-    const pod = attributes.object;
-    if (isMirror(parts.domain, pod)) return checkMirror(attributes);
-    if (!pod.spec.serviceAccountName) {
-      const which = `${request.namespace}/${pod.metadata.name ?? ""}`;
-      throw refuse(attributes, `no service account specified for pod ${which}`);
-    }
-    return checkUse(parts.domain, attributes, await accountOf(parts, attributes));
-  };
+async function setAccount(
+  parts: ServiceAccountParts,
+  attributes: AdmissionAttributes,
+  path: string,
+): Promise<readonly string[]> {
+  const { spec } = attributes.object;
+  spec.serviceAccountName ||= defaultAccount;
+  spec.serviceAccount = spec.serviceAccountName;
+  const account = await accountOf(parts, attributes);
+  const mounts = spec.automountServiceAccountToken ?? account.automountServiceAccountToken;
+  if (mounts ?? true) mountToken(spec, path);
+  if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
+    spec.imagePullSecrets = account.imagePullSecrets.map(({ name }: any) => ({ name }));
+  }
+  return checkUse(parts.domain, attributes, account);
+}
+
+async function checkAccount(
+  parts: ServiceAccountParts,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> {
+  const pod = attributes.object;
+  if (!pod.spec.serviceAccountName) {
+    const which = `${attributes.request.namespace}/${pod.metadata.name ?? ""}`;
+    throw refuse(attributes, `no service account specified for pod ${which}`);
+  }
+  return checkUse(parts.domain, attributes, await accountOf(parts, attributes));
 }
 
 function isMirror(domain: Domain, { metadata }: any): boolean {
   return annotation(metadata, resolve("{label}/config.mirror", domain)) !== undefined;
 }
 
-function checkMirror(attributes: AdmissionAttributes): readonly string[] {
+function checkMirror(attributes: AdmissionAttributes): void {
   const { spec } = attributes.object;
   const forbid = (what: string) => refuse(attributes, `a mirror pod may not ${what}`);
   if (spec.serviceAccountName) throw forbid("reference service accounts");
@@ -81,11 +103,10 @@ function checkMirror(attributes: AdmissionAttributes): readonly string[] {
       if (serviceAccountToken) throw forbid("use ServiceAccountToken volume projections");
     }
   }
-  return [];
 }
 
 async function accountOf(
-  { objects, sleep }: ServiceAccountParts,
+  { objects, clock }: ServiceAccountParts,
   attributes: AdmissionAttributes,
 ): Promise<any> {
   const { request, object } = attributes;
@@ -95,8 +116,8 @@ async function accountOf(
   for (let attempt = 1; ; attempt++) {
     const account = await objects.find(where, name, context);
     if (account !== undefined) return account;
-    if (name !== usualAccount || attempt === attempts) break;
-    await sleep(waitMs, context.signal);
+    if (name !== defaultAccount || attempt === attempts) break;
+    await clock.sleep(waitMs, context.signal);
   }
   const missing = `serviceaccount ${JSON.stringify(name)} not found`;
   throw refuse(attributes, `error looking up service account ${namespace}/${name}: ${missing}`);
@@ -114,7 +135,7 @@ function checkUse(
   return [];
 }
 
-/** Into every container that has nothing there yet. */
+/** Mounts the token in every container without a mount at that path. */
 function mountToken(spec: any, path: string): void {
   const volumes: readonly { readonly name: string }[] = spec.volumes ?? [];
   const there = volumes.find(({ name }) => name.startsWith(volumePrefix));
@@ -130,7 +151,7 @@ function mountToken(spec: any, path: string): void {
   if (isUsed && there === undefined) spec.volumes = [...volumes, tokenVolume(name)];
 }
 
-/** The token, the authority that signed the server's certificate, and the name of the namespace. */
+/** Projected volume: the token, the CA of the API server, and the name of the namespace. */
 function tokenVolume(name: string): unknown {
   const namespace = { apiVersion: "v1", fieldPath: "metadata.namespace" };
   return {

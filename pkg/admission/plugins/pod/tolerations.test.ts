@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { deepEqual, seededRandom } from "#base";
-import { mergeTolerations, type Toleration } from "./default-toleration-seconds.ts";
+import { mergeTolerations, type Toleration } from "./tolerations.ts";
 
 /** What the rule says, pair by pair. */
 function covers(wide: Toleration, narrow: Toleration): boolean {

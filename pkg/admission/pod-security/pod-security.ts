@@ -1,32 +1,16 @@
-/** Pods conform to the standards that their namespaces name in labels (PodSecurity). */
 import { deepEqual } from "#base";
 import { type Domain, invalid, resolve } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import { Path, Problems } from "#schema";
 import { isFor, type ObjectReader, refuse } from "../objects.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { baseline, type CheckedPod } from "./baseline.ts";
-import { lax, type NamespacePolicy, policyOf, type Standard, standardText } from "./policy.ts";
+import { type PodSecurityDefaults, podSecurityIn, privilegedDefaults } from "./configuration.ts";
+import { policyOf, type Standard, standardText } from "./policy.ts";
 import { restricted } from "./restricted.ts";
 import { type Violation, violationsText } from "./quoted.ts";
 
-/** What holds where namespaces say nothing, and for whom nothing holds. */
-export interface PodSecurityDefaults {
-  readonly policy: NamespacePolicy;
-  readonly exempt: {
-    readonly users: ReadonlySet<string>;
-    readonly namespaces: ReadonlySet<string>;
-    readonly runtimeClasses: ReadonlySet<string>;
-  };
-}
-
-const nobody: ReadonlySet<string> = new Set();
-
-export const laxDefaults: PodSecurityDefaults = {
-  policy: { enforce: lax, audit: lax, warn: lax },
-  exempt: { users: nobody, namespaces: nobody, runtimeClasses: nobody },
-};
-
-export interface PodSecurityParts {
+interface PodSecurityParts {
   readonly objects: ObjectReader;
   readonly domain: Domain;
   readonly defaults: PodSecurityDefaults;
@@ -52,23 +36,38 @@ const templates: Readonly<Record<string, (object: any) => Template | undefined>>
 
 const podEndpoints = ["", "ephemeralcontainers"];
 
-export function podSecurity(parts: PodSecurityParts): AdmissionHandler {
-  return (attributes) => {
-    const { request, operation, object } = attributes;
-    if (operation !== "create" && operation !== "update") return undefined;
-    const { keyPrefix } = request.resource;
-    if (isFor(attributes, "", "namespaces")) return namespaceLabels(parts, attributes);
-    if (keyPrefix === "/pods/" && podEndpoints.includes(request.subresource)) {
-      const matters = operation === "create" || changesPod(attributes);
-      return matters ? judge(parts, attributes, { pod: object, enforces: true }) : undefined;
-    }
-    if (request.subresource !== "" || !Object.hasOwn(templates, keyPrefix)) return undefined;
-    const pod = templates[keyPrefix]?.(object);
-    return pod?.spec === undefined ? undefined : judge(parts, attributes, { pod, enforces: false });
-  };
+/**
+ * Enforces the Pod Security Standards that the labels of the namespace name: refuses pods, warns of
+ * pods and of workloads with pod templates, and validates the labels themselves.
+ */
+export const podSecurity: AdmissionPlugin<PodSecurityDefaults> = {
+  name: "PodSecurity",
+  enabled: "default",
+  parseConfiguration: (value, { domain }) => podSecurityIn(value, domain),
+  create({ objects, domain }, defaults = privilegedDefaults) {
+    const parts = { objects, domain, defaults };
+    return { validate: (attributes) => evaluate(parts, attributes) };
+  },
+};
+
+function evaluate(
+  parts: PodSecurityParts,
+  attributes: AdmissionAttributes,
+): Promise<readonly string[]> | undefined {
+  const { request, operation, object } = attributes;
+  if (operation !== "create" && operation !== "update") return undefined;
+  const { keyPrefix } = request.resource;
+  if (isFor(attributes, "", "namespaces")) return namespaceLabels(parts, attributes);
+  if (keyPrefix === "/pods/" && podEndpoints.includes(request.subresource)) {
+    const matters = operation === "create" || changesPod(attributes);
+    return matters ? judge(parts, attributes, { pod: object, enforces: true }) : undefined;
+  }
+  if (request.subresource !== "" || !Object.hasOwn(templates, keyPrefix)) return undefined;
+  const pod = templates[keyPrefix]?.(object);
+  return pod?.spec === undefined ? undefined : judge(parts, attributes, { pod, enforces: false });
 }
 
-/** Updates of pods can change little but metadata; only what checks look at matters. */
+/** Whether an update changes a field that the checks look at; most update metadata or status only. */
 function changesPod({ object, old }: AdmissionAttributes): boolean {
   const security = ({ metadata, spec }: any) => [metadata.annotations ?? {}, spec];
   return !deepEqual(security(object), security(old));
@@ -130,9 +129,7 @@ function violations(
   return checks.flatMap((check) => check(pod) ?? []);
 }
 
-/**
- * Refuses labels that make no sense unless they were there, and warns of pods that break new ones.
- */
+/** Refuses new invalid labels of a namespace, and warns of existing pods that violate a new level. */
 async function namespaceLabels(
   parts: PodSecurityParts,
   attributes: AdmissionAttributes,
@@ -157,7 +154,7 @@ async function namespaceLabels(
   return existingPods(name, pods, { standard: policy.enforce, domain });
 }
 
-/** Pods looked at and told of, as many as Kubernetes does. */
+/** Existing pods checked on a change of the level, as in Kubernetes. */
 const mostPods = 3000;
 
 function existingPods(

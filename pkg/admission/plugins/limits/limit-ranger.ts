@@ -1,12 +1,9 @@
-import { resolve, type Domain } from "#meta";
+import { resolve } from "#meta";
 import { type Amounts, podTotal } from "#quota";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import { isFor, type ObjectReader, refuse } from "../../objects.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
 import { checkLimits } from "./limit-range-checks.ts";
-
-/**
- * Limit ranges of a namespace: what containers get that say nothing, and what nobody may exceed.
- */
 
 interface Limit {
   readonly type: string;
@@ -14,39 +11,64 @@ interface Limit {
   readonly defaultRequest?: Amounts;
 }
 
-/** Gives containers the defaults of all limit ranges, and notes on the pod what it got. */
-export function limitDefaults(objects: ObjectReader, domain: Domain): AdmissionHandler {
-  const note = resolve("{label}/limit-ranger", domain);
-  return async (attributes) => {
-    const isNewPod = isFor(attributes, "", "pods") && attributes.operation === "create";
-    if (!isNewPod && !isResize(attributes)) return [];
-    const { metadata, spec } = attributes.object;
-    for (const range of await rangesOf(objects, attributes)) {
-      const set = giveDefaults(spec, range.spec.limits ?? []);
-      if (set.length === 0) continue;
-      const text = `LimitRanger plugin set: ${set.join("; ")}`;
-      const all = { __proto__: null, ...metadata.annotations, [note]: text };
-      metadata.annotations = all;
-    }
-    return [];
-  };
+/**
+ * Sets default requests and limits of the namespace's LimitRanges in new pods, notes them in an
+ * annotation, and refuses pods and claims outside the bounds of the LimitRanges.
+ */
+export const limitRanger: AdmissionPlugin = {
+  name: "LimitRanger",
+  enabled: "default",
+  resources: ["pods", "persistentvolumeclaims"],
+  create({ objects, domain }) {
+    const key = resolve("{label}/limit-ranger", domain);
+    return {
+      mutate: (attributes) =>
+        isNewPod(attributes) || isResize(attributes)
+          ? setDefaults(objects, attributes, key)
+          : undefined,
+      validate: (attributes) => {
+        const isClaim =
+          isFor(attributes, "", "persistentvolumeclaims") && attributes.operation !== "delete";
+        if (!isNewPod(attributes) && !isClaim && !isResize(attributes)) return undefined;
+        if (attributes.old?.metadata.deletionTimestamp) return undefined;
+        return checkBounds(objects, attributes, isClaim ? claimFaults : podFaults);
+      },
+    };
+  },
+};
+
+async function setDefaults(
+  objects: ObjectReader,
+  attributes: AdmissionAttributes,
+  key: string,
+): Promise<readonly string[]> {
+  const { metadata, spec } = attributes.object;
+  for (const range of await rangesOf(objects, attributes)) {
+    const set = giveDefaults(spec, range.spec.limits ?? []);
+    if (set.length === 0) continue;
+    const text = `LimitRanger plugin set: ${set.join("; ")}`;
+    const all = { __proto__: null, ...metadata.annotations, [key]: text };
+    metadata.annotations = all;
+  }
+  return [];
 }
 
-export function limitChecks(objects: ObjectReader): AdmissionHandler {
-  return async (attributes) => {
-    const { operation, object } = attributes;
-    const isPod = isFor(attributes, "", "pods") && operation === "create";
-    const isClaim = isFor(attributes, "", "persistentvolumeclaims") && operation !== "delete";
-    if (!isPod && !isClaim && !isResize(attributes)) return [];
-    if (attributes.old?.metadata.deletionTimestamp) return [];
-    for (const range of await rangesOf(objects, attributes)) {
-      const faults = (range.spec.limits ?? []).flatMap((limit: any) =>
-        isClaim ? claimFaults(limit, object.spec) : podFaults(limit, object.spec),
-      );
-      if (faults.length > 0) throw refuse(attributes, together(faults));
-    }
-    return [];
-  };
+async function checkBounds(
+  objects: ObjectReader,
+  attributes: AdmissionAttributes,
+  faultsOf: (limit: any, spec: any) => readonly string[],
+): Promise<readonly string[]> {
+  for (const range of await rangesOf(objects, attributes)) {
+    const faults = (range.spec.limits ?? []).flatMap((limit: any) =>
+      faultsOf(limit, attributes.object.spec),
+    );
+    if (faults.length > 0) throw refuse(attributes, together(faults));
+  }
+  return [];
+}
+
+function isNewPod(attributes: AdmissionAttributes): boolean {
+  return isFor(attributes, "", "pods") && attributes.operation === "create";
 }
 
 function isResize({ request, operation }: AdmissionAttributes): boolean {
@@ -62,7 +84,7 @@ function rangesOf(
   return objects.list({ group: "", plural: "limitranges", namespace }, context);
 }
 
-/** Changes the containers in place; says what it did. */
+/** Sets missing requests and limits in place; returns what it set, for the annotation. */
 function giveDefaults(spec: any, limits: readonly Limit[]): readonly string[] {
   const ofContainers = limits.filter(({ type }) => type === "Container");
   const requests: Amounts = Object.assign({}, ...ofContainers.map((each) => each.defaultRequest));
@@ -113,7 +135,7 @@ function claimFaults(limit: any, spec: any): readonly string[] {
   return checkLimits(limit, { requests: spec.resources?.requests ?? {}, limits: undefined });
 }
 
-/** Each fault once. */
+/** Joins the faults, each once, as Kubernetes prints an aggregate of errors. */
 function together(faults: readonly string[]): string {
   const once = [...new Set(faults)];
   return once.length === 1 ? once[0]! : `[${once.join(", ")}]`;

@@ -1,8 +1,7 @@
-/** How many events may be written (EventRateLimit). */
 import { type Clock, setBounded } from "#base";
 import { TokenBucket } from "#client";
 import { type Domain, tooManyRequests } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import type { AdmissionAttributes } from "#registry";
 import {
   AdmissionConfigurationFault,
   known,
@@ -11,8 +10,9 @@ import {
   recordOf,
   typed,
 } from "../../configuration/fields.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
 
-/** What events are counted by, each with the name that its limit has in messages. */
+/** The bucket of an Event, by type of limit. */
 const keys: Readonly<Record<string, (attributes: AdmissionAttributes) => string>> = {
   Server: () => "",
   Namespace: ({ request }) => request.namespace,
@@ -24,20 +24,20 @@ const keys: Readonly<Record<string, (attributes: AdmissionAttributes) => string>
   },
 };
 
-export interface EventLimit {
-  /** One of the `keys`. */
+interface EventLimit {
+  /** A key of `keys`. */
   readonly type: string;
   readonly perSecond: number;
   readonly burst: number;
-  /** Keys that are remembered; the one that was not seen for longest makes room. */
+  /** Buckets kept; the least recently used is evicted. */
   readonly capacity: number;
 }
 
-const usualCapacity = 4096;
-const mostOfAny = 2 ** 31 - 1;
+const defaultCapacity = 4096;
+const maxInt32 = 2 ** 31 - 1;
 
 /** @throws AdmissionConfigurationFault */
-export function eventLimitsIn(value: unknown, domain: Domain): readonly EventLimit[] {
+function eventLimitsIn(value: unknown, domain: Domain): readonly EventLimit[] {
   const type = { group: "eventratelimit.admission.{api}", kind: "Configuration" };
   const fields = typed(value, type, domain);
   known(fields, ["apiVersion", "kind", "limits"], "EventRateLimit");
@@ -57,36 +57,45 @@ function limitIn(value: unknown): EventLimit {
       `type: Unsupported value: ${told}: supported values: ${offered}`,
     );
   }
-  const positive = { least: 1, most: mostOfAny, usual: 0 };
+  const positive = { least: 1, most: maxInt32, usual: 0 };
   return {
     type,
     perSecond: numberIn(limit, "qps", positive),
     burst: numberIn(limit, "burst", positive),
     capacity:
-      numberIn(limit, "cacheSize", { least: 0, most: mostOfAny, usual: 0 }) || usualCapacity,
+      numberIn(limit, "cacheSize", { least: 0, most: maxInt32, usual: 0 }) || defaultCapacity,
   };
 }
 
-/** Every limit counts every event, whichever of them refuses it. */
-export function eventRates(limits: readonly EventLimit[], clock: Clock): AdmissionHandler {
-  const all = limits.map((limit) => new Limit(limit, clock));
-  return async (attributes) => {
-    const { request, operation, dryRun } = attributes;
-    const { kind, plural } = request.resource;
-    // Events of another group are none to Kubernetes either.
-    const isEvent = plural === "events" && kind.group === "" && request.resource.group === "";
-    if (!isEvent || dryRun || !["create", "update"].includes(operation)) return [];
-    const [refused] = all.filter((limit) => !limit.allows(attributes)).reverse();
-    if (refused === undefined) return [];
-    const why = `limit reached on type ${refused.type} for key ${refused.key(attributes)}`;
-    throw tooManyRequests(`Too many requests: ${why}`);
-  };
-}
+/** Limits the rate of Events with token buckets. Each limit counts every Event, whichever refuses it. */
+export const eventRateLimit: AdmissionPlugin<readonly EventLimit[]> = {
+  name: "EventRateLimit",
+  enabled: "optional",
+  resources: ["events"],
+  requiresConfiguration: true,
+  parseConfiguration: (value, { domain }) => eventLimitsIn(value, domain),
+  create({ clock }, limits = []) {
+    const all = limits.map((limit) => new Limit(limit, clock));
+    return {
+      validate: (attributes) => {
+        const { request, operation, dryRun } = attributes;
+        const { kind, plural } = request.resource;
+        // Kubernetes does not limit Events of the group events.k8s.io.
+        const isEvent = plural === "events" && kind.group === "" && request.resource.group === "";
+        if (!isEvent || dryRun || !["create", "update"].includes(operation)) return undefined;
+        const [refused] = all.filter((limit) => !limit.allows(attributes)).reverse();
+        if (refused === undefined) return undefined;
+        const why = `limit reached on type ${refused.type} for key ${refused.key(attributes)}`;
+        throw tooManyRequests(`Too many requests: ${why}`);
+      },
+    };
+  },
+};
 
 class Limit {
   readonly type: string;
   readonly key: (attributes: AdmissionAttributes) => string;
-  /** In the order in which they were last asked. */
+  /** By key, least recently used first. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(

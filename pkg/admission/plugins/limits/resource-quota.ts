@@ -1,9 +1,8 @@
-import { type Clock, KeyedMutex } from "#base";
+import { KeyedMutex } from "#base";
 import { isConflict, isNotFound, Quantity } from "#meta";
 import { amountOf, type Amounts, inScopes, masked, type Meter, meterOf, minus, plus } from "#quota";
 import {
   type AdmissionAttributes,
-  type AdmissionHandler,
   apiserver,
   apiserverAgent,
   jsonBody,
@@ -11,45 +10,43 @@ import {
   defaultWriteOptions,
   type ResourceRequest,
 } from "#registry";
-import {
-  type ObjectReaderOptions,
-  type Collection,
-  type ObjectReader,
-  refuse,
-} from "../../objects.ts";
+import { type Collection, refuse } from "../../objects.ts";
+import type { AdmissionPlugin, PluginDependencies } from "../../plugin.ts";
 
-/**
- * Quotas: what is written must fit into what all quotas of its namespace still allow, and is then
- * noted in their status. The quota controller counts anew from time to time, and alone knows of
- * deletions.
- */
+type QuotaParts = Pick<PluginDependencies, "objects" | "clock" | "catalog" | "registry">;
 
-export interface QuotaParts extends ObjectReaderOptions {
-  readonly objects: ObjectReader;
-  readonly clock: Clock;
-}
-
-/** How often the usage is worked out anew when others change the same quotas. */
+/** Attempts to write the usage when other servers change the same quotas. */
 const attempts = 10;
 
-export function resourceQuota(parts: QuotaParts): AdmissionHandler {
-  const { domain } = parts.catalog;
-  // Charges of one namespace run one after another, which avoids conflicts in the store.
-  const mutex = new KeyedMutex();
-  const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
-    const { resource, namespace } = attributes.request;
-    // Where there is no quota, nobody needs to wait for others.
-    if ((await quotasFor(parts, attributes)).length === 0) return [];
-    const meter = meterOf(resource, { domain, now: parts.clock.now() });
-    await mutex.runExclusive(namespace, () => charge(parts, attributes, meter));
-    return [];
-  };
-  return (attributes) => {
-    const { request } = attributes;
-    if (request.namespace === "" || !mayCharge(attributes)) return undefined;
-    return parts.objects.areKnownToBeNone(quotasOf(request)) ? undefined : charged(attributes);
-  };
-}
+/**
+ * Refuses what exceeds a ResourceQuota of the namespace, and adds what it admits to the quota's
+ * status. Runs last, so that a request refused for another reason uses no quota. Deletions are
+ * counted by the quota controller.
+ */
+export const resourceQuota: AdmissionPlugin = {
+  name: "ResourceQuota",
+  enabled: "default",
+  create(parts) {
+    const { domain } = parts.catalog;
+    // Charges of one namespace run one after another, which avoids conflicts in the store.
+    const mutex = new KeyedMutex();
+    const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
+      const { resource, namespace } = attributes.request;
+      // Without a quota there is nothing to wait for.
+      if ((await quotasFor(parts, attributes)).length === 0) return [];
+      const meter = meterOf(resource, { domain, now: parts.clock.now() });
+      await mutex.runExclusive(namespace, () => charge(parts, attributes, meter));
+      return [];
+    };
+    return {
+      validate: (attributes) => {
+        const { request } = attributes;
+        if (request.namespace === "" || !mayCharge(attributes)) return undefined;
+        return parts.objects.areKnownToBeNone(quotasOf(request)) ? undefined : charged(attributes);
+      },
+    };
+  },
+};
 
 function quotasOf({ namespace }: ResourceRequest): Collection {
   return { group: "", plural: "resourcequotas", namespace };
@@ -59,7 +56,7 @@ function quotasFor({ objects }: QuotaParts, { request }: AdmissionAttributes) {
   return objects.list(quotasOf(request), request.context);
 }
 
-/** Whether a quota may count more, or less, after a write of this sort. */
+/** Whether a write of this sort can change the usage of a quota. */
 function mayCharge({ request, operation }: AdmissionAttributes): boolean {
   const { resource, subresource } = request;
   if (operation === "delete") return false;
@@ -116,7 +113,7 @@ function checkSaid(attributes: AdmissionAttributes, meter: Meter, { metadata, st
   throw refuse(attributes, `status unknown for quota: ${metadata.name}, resources: ${list}`);
 }
 
-/** What the write adds to the usage, or takes from it; nothing that stays the same. */
+/** The difference that the write makes to the usage, without zeros. */
 function changeOf(attributes: AdmissionAttributes, usage: Amounts, meter: Meter): Amounts {
   const negative = Object.keys(usage).filter((name) => Quantity.parse(usage[name]!).sign < 0);
   if (negative.length > 0) {
@@ -154,7 +151,7 @@ function printed(amounts: Amounts): string {
     .join(",");
 }
 
-/** False when somebody else changed one of the quotas meanwhile. */
+/** False on a conflict: one of the quotas has changed since it was read. */
 async function noteAll(
   parts: QuotaParts,
   attributes: AdmissionAttributes,

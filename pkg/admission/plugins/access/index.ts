@@ -1,0 +1,6 @@
+/** plugins/access: checks of permissions, and the plugins that admit or deny everything. */
+export { alwaysAdmit } from "./always-admit.ts";
+export { alwaysDeny } from "./always-deny.ts";
+export { createByUpdateAuthorization } from "./create-by-update-authorization.ts";
+export { ownerReferencesPermissionEnforcement } from "./owner-references-permission-enforcement.ts";
+export { rbacEscalation } from "./rbac-escalation.ts";

@@ -1,0 +1,20 @@
+import type { AdmissionPlugin } from "../../plugin.ts";
+
+/**
+ * RBAC privilege-escalation check: a user may grant only permissions that they hold, or needs the
+ * verb `escalate` (roles) or `bind` (bindings). Skipped in a first round that will be repeated: the
+ * last round has the object as it would be stored.
+ */
+export const rbacEscalation: AdmissionPlugin = {
+  name: "RBACEscalation",
+  enabled: "always",
+  resources: ["roles", "clusterroles", "rolebindings", "clusterrolebindings"],
+  create({ accessChecks }) {
+    if (accessChecks === undefined) return {};
+    const { rbacEscalation: check } = accessChecks;
+    return {
+      mutate: (attributes, reinvocation) =>
+        reinvocation.willReinvoke ? undefined : check(attributes),
+    };
+  },
+};

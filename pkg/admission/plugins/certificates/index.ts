@@ -1,0 +1,5 @@
+/** plugins/certificates: who may approve, sign and attest certificates. */
+export { certificateApproval } from "./certificate-approval.ts";
+export { certificateSigning } from "./certificate-signing.ts";
+export { certificateSubjectRestriction } from "./certificate-subject-restriction.ts";
+export { clusterTrustBundleAttest } from "./cluster-trust-bundle-attest.ts";

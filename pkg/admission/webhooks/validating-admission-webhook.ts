@@ -1,0 +1,8 @@
+import type { AdmissionPlugin } from "../plugin.ts";
+
+/** Calls the webhooks of ValidatingWebhookConfigurations, all at the same time. */
+export const validatingAdmissionWebhook: AdmissionPlugin = {
+  name: "ValidatingAdmissionWebhook",
+  enabled: "default",
+  create: ({ webhooks }) => ({ validate: (attributes) => webhooks.validate(attributes) }),
+};
