@@ -170,13 +170,13 @@ class VerbRun {
     const fieldSelector = named
       ? [sent.fieldSelector, nameTerm].filter(Boolean).join(",")
       : sent.fieldSelector;
-    const life = new AbortController();
-    const end = () => life.abort(new WatchEnded());
+    const watching = new AbortController();
+    const end = () => watching.abort(new WatchEnded());
     exchange.signal.addEventListener("abort", end, { once: true });
     const forget = this.parts.closing.add(end);
     if (exchange.signal.aborted) end();
     try {
-      const target = { ...this.target, name: "", life };
+      const target: ResourceRequest = { ...this.target, name: "", context: watching };
       const events = this.parts.registry.watchBatches(target, { ...sent, fieldSelector });
       const view = {
         ...negotiated,
@@ -186,7 +186,7 @@ class VerbRun {
         messages: messagesOf(this.parts.limits),
         initialEventsEnd: `${this.domain.api}/initial-events-end`,
       };
-      await this.sendEvents(events, { view, ended: life.signal });
+      await this.sendEvents(events, { view, ended: watching.signal });
     } finally {
       forget();
       exchange.signal.removeEventListener("abort", end);
