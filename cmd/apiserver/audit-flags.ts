@@ -63,22 +63,25 @@ interface Defaults {
   readonly throttled: boolean;
 }
 
-const truncation = {
-  "truncate-enabled": flag("bool", false, "truncate events and batches that are too large"),
-  "truncate-max-batch-size": flag(
-    "int",
-    10 * mebibyte,
-    "maximum size in bytes of a batch; a larger one is split (with truncation)",
-    atLeast1,
-  ),
-  "truncate-max-event-size": flag(
-    "int",
-    100 * 1024,
-    "maximum size in bytes of an event; of a larger one, request and response bodies are " +
-      "removed (with truncation)",
-    atLeast1,
-  ),
-} as const;
+/** Flags that bound the size of events and batches. */
+function truncation() {
+  return {
+    "truncate-enabled": flag("bool", false, "truncate events and batches that are too large"),
+    "truncate-max-batch-size": flag(
+      "int",
+      10 * mebibyte,
+      "maximum size in bytes of a batch; a larger one is split (with truncation)",
+      atLeast1,
+    ),
+    "truncate-max-event-size": flag(
+      "int",
+      100 * 1024,
+      "maximum size in bytes of an event; of a larger one, request and response bodies are " +
+        "removed (with truncation)",
+      atLeast1,
+    ),
+  } as const;
+}
 
 /** Flags that the log and the webhook backend share. */
 function delivery<P extends "audit-log" | "audit-webhook">(prefix: P, initial: Defaults) {
@@ -127,7 +130,7 @@ function delivery<P extends "audit-log" | "audit-webhook">(prefix: P, initial: D
       "maximum number of batches at once after an idle time (batch mode)",
       atLeast1,
     ),
-    ...truncation,
+    ...truncation(),
   } as const;
   const named = Object.entries(flags).map(([name, each]) => [`${prefix}-${name}`, each]);
   return Object.fromEntries(named) as {
