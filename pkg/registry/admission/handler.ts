@@ -1,9 +1,23 @@
 import { append } from "#base";
+import type { RegistryContext } from "../context.ts";
 import type { AdmissionAttributes, AdmissionHandler } from "../contract.ts";
+import { managedFieldsOf, restoreManagedFields } from "../write/managed-fields.ts";
+
+/** Mutating and validating admission at once, for objects that do not take the write path. */
+export async function runAdmission(
+  registry: Pick<RegistryContext, "mutating" | "validating">,
+  attributes: AdmissionAttributes,
+  warnings: string[],
+): Promise<void> {
+  const before = managedFieldsOf(attributes);
+  await runHandlers(registry.mutating, attributes, warnings);
+  append(warnings, restoreManagedFields(attributes, before));
+  await runHandlers(registry.validating, attributes, warnings);
+}
 
 /**
- * Asks one step after another; what they warn of is added to `warnings`. Undefined when none had
- * anything to do.
+ * Runs the handlers in order and adds their warnings to `warnings`. Returns undefined if none of
+ * them waits.
  */
 export function runHandlers(
   steps: readonly AdmissionHandler[],
@@ -13,7 +27,7 @@ export function runHandlers(
   return runEach(steps, (step) => step(attributes), warnings);
 }
 
-/** As `admitBy`, for steps that are asked in another way. */
+/** As `runHandlers`, for steps that are no handlers themselves. */
 export function runEach<Step>(
   steps: readonly Step[],
   ask: (step: Step) => ReturnType<AdmissionHandler>,

@@ -6,7 +6,7 @@ import { decodeBody } from "../write/decode-body.ts";
 import type { Body, ResourceRequest, WriteResponse, WriteOptions } from "../contract.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
-import { admitAll } from "../write/pipeline.ts";
+import { runAdmission } from "../admission/handler.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { changeStored } from "./change-stored.ts";
 import { createdStatus } from "./made-item.ts";
@@ -38,7 +38,7 @@ export async function bind(
   const asked = writeOperationOptions("CreateOptions", options);
   const written = { request, dryRun, object: binding, old: undefined, options: asked };
   const attributes = { ...written, operation: "create", bodyResource: bindings } as const;
-  await admitAll(registry, attributes, warnings);
+  await runAdmission(registry, attributes, warnings);
 
   const pods = { ...request, resource: coreResource(registry, "pods"), name, subresource: "" };
   await changeStored(registry, pods, {

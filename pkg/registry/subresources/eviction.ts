@@ -9,7 +9,7 @@ import {
 } from "#meta";
 import { parseJson, unwrapEnvelope } from "#schema";
 import { writeOperationOptions } from "../admission/options.ts";
-import { decodeBody, type Decoded } from "../write/decode-body.ts";
+import { decodeBody } from "../write/decode-body.ts";
 import type {
   Body,
   DeleteOptions,
@@ -20,7 +20,9 @@ import type {
 import type { RegistryContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
 import { updateManagedFields as owned } from "../write/managed-fields.ts";
-import { admitAll, write } from "../write/pipeline.ts";
+import { runAdmission } from "../admission/handler.ts";
+import { changeBySubresource } from "../write/pipeline.ts";
+import type { ObjectChange } from "../write/write.ts";
 import { get } from "../read/get.ts";
 import { checkDeletePreconditions, deleteObject } from "../delete/delete.ts";
 import { collectionPrefix, StoredItem } from "../codec/stored.ts";
@@ -52,7 +54,7 @@ export async function evict(
   const asked = writeOperationOptions("CreateOptions", options);
   const written = { request, dryRun, object: eviction, old: undefined, options: asked };
   const attributes = { ...written, operation: "create", bodyResource: resource } as const;
-  await admitAll(registry, attributes, warnings);
+  await runAdmission(registry, attributes, warnings);
   const pods = { ...request, subresource: "" };
   await evictPod(registry, pods, deletionOf(eviction.deleteOptions, dryRun));
   return createdStatus(registry, warnings);
@@ -176,7 +178,7 @@ async function takeDisruption(
   const own = { resource, name, subresource: "status", userAgent: "kube-apiserver" };
   const budgets: ResourceRequest = { ...request, ...own, context: { signal } };
   const now = registry.clock.now();
-  const change = (current: StoredItem | undefined): Decoded => {
+  const change: ObjectChange = (_registry, current) => {
     if (current === undefined) throw notFound(resource, name);
     const object = deepClone(current.object);
     takeFrom(object, request.name, now);
@@ -184,7 +186,7 @@ async function takeDisruption(
     return { object, warnings: [] };
   };
   try {
-    await write(registry, budgets, { change, uid: undefined, dryRun });
+    await changeBySubresource(registry, budgets, { change, uid: undefined, dryRun });
   } catch (error) {
     if (!signal.aborted || request.context.signal.aborted) throw error;
     const text = `couldn't update PodDisruptionBudget ${JSON.stringify(name)} due to conflicts`;

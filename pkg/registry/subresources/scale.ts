@@ -27,7 +27,8 @@ import type { RegistryContext } from "../context.ts";
 import { matchName, matchNamespace } from "../write/metadata.ts";
 import { updateManagedFields, setManagedFields } from "../write/managed-fields.ts";
 import { patchApplier } from "../write/patch.ts";
-import { write } from "../write/pipeline.ts";
+import { changeBySubresource } from "../write/pipeline.ts";
+import type { ObjectChange } from "../write/write.ts";
 import { get } from "../read/get.ts";
 import type { StoredItem } from "../codec/stored.ts";
 import { virtualItem, subresourceKind } from "./made-item.ts";
@@ -66,7 +67,7 @@ async function updateScale(
   matchNamespace(request, decoded.object.metadata);
   matchName(request, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
-  const change = (current: StoredItem | undefined): Decoded => {
+  const change: ObjectChange = (_registry, current) => {
     const there = existingObject(request, current);
     const before = seenAsScale(registry, request, { there, access });
     const wanted = { object: deepClone(decoded.object), warnings: decoded.warnings };
@@ -78,7 +79,11 @@ async function updateScale(
     );
     return scaled(registry, request, { there, wanted, access });
   };
-  const response = await write(registry, request, { change, uid, dryRun: options.dryRun });
+  const response = await changeBySubresource(registry, request, {
+    change,
+    uid,
+    dryRun: options.dryRun,
+  });
   return { ...response, item: scaleItem(resource, response.item, access) };
 }
 
@@ -90,7 +95,7 @@ async function patchScale(
   const resource = scaleResource(registry);
   const scaleRequest = { ...request, resource };
   const patched = scalePatcher(registry, scaleRequest, { body, options });
-  const change = (current: StoredItem | undefined): Decoded => {
+  const change: ObjectChange = (_registry, current) => {
     const there = existingObject(request, current);
     const before = seenAsScale(registry, request, { there, access });
     const wanted = patched(virtualItem(resource, before, there.revision));
@@ -99,7 +104,7 @@ async function patchScale(
     return scaled(registry, request, { there, wanted, access });
   };
   const { dryRun } = options;
-  const response = await write(registry, request, { change, uid: undefined, dryRun });
+  const response = await changeBySubresource(registry, request, { change, uid: undefined, dryRun });
   return { ...response, item: scaleItem(resource, response.item, access) };
 }
 

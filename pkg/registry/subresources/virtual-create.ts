@@ -10,7 +10,7 @@ import type {
 import { type RegistryContext, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
 import { updateManagedFields } from "../write/managed-fields.ts";
-import { admitAll } from "../write/pipeline.ts";
+import { runAdmission } from "../admission/handler.ts";
 import { virtualItem, subresourceKind } from "./made-item.ts";
 
 /** The `create` of a path that somebody answers. */
@@ -45,7 +45,7 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
         bodyResource: resource,
         options: asked,
       };
-      await admitAll(registry, { ...written, operation: "create" }, warnings);
+      await runAdmission(registry, { ...written, operation: "create" }, warnings);
     }
     const warn = (text: string) => void warnings.push(text);
     const answered = await handle({ request, object, dryRun, context, warn });

@@ -211,7 +211,7 @@ function decode(struct: StructType<any>, object: JsonObject): any {
   }
 }
 
-type ManagedFields = readonly ManagedFieldsEntry[] | undefined;
+export type ManagedFields = readonly ManagedFieldsEntry[] | undefined;
 
 /** The owners of what is about to be written; a deletion writes nothing. */
 export function managedFieldsOf({ object }: Pick<AdmissionAttributes, "object">): ManagedFields {

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { deepEqual } from "#base";
 import type { PatchOptions } from "../contract.ts";
 import { refusal, testRegistry, type TestRegistry } from "../testing.ts";
+import { applyPath, createSteps, patchPath, subresourcePath, updatePath } from "./pipeline.ts";
+import type { WriteStep } from "./write.ts";
 
 const maps = "v1/configmaps/ns";
 const leases = "coordination.k8s.io/v1/leases/ns";
@@ -337,5 +340,75 @@ describe("registry writes", () => {
     const patched = await api.patch(`${maps}/a`, '{"data":{"constructor":"z"}}');
     const stored = Buffer.from(patched.item.bytes).toString();
     assert.match(stored, /"data":\{"__proto__":"y","constructor":"z"\}/);
+  });
+});
+
+/** The lists as the documentation shows them: a title, then the steps in lines of 100 columns. */
+function printedSteps(): string {
+  const lists: readonly (readonly [string, readonly WriteStep[]])[] = [
+    ["create", createSteps],
+    ["replace, before the object is read", updatePath.before],
+    ["replace, existing object", updatePath.existing],
+    ["replace, missing object", updatePath.missing],
+    ["patch, existing object", patchPath.existing],
+    ["patch, missing object", patchPath.missing],
+    ["server-side apply, existing object", applyPath.existing],
+    ["server-side apply, missing object", applyPath.missing],
+    ["subresource, existing object", subresourcePath.existing],
+    ["subresource, missing object", subresourcePath.missing],
+  ];
+  const text = lists.map(([title, steps]) => {
+    const lines = ["  "];
+    for (const { name } of steps) {
+      if (lines.at(-1)!.length + name.length > 95) lines.push("  ");
+      lines.push(`${lines.pop()}${name} > `);
+    }
+    return `${title}\n${lines
+      .map((line) => line.trimEnd())
+      .join("\n")
+      .replace(/ >$/, "")}\n`;
+  });
+  return `\`\`\`text\n${text.join("")}\`\`\`\n`;
+}
+
+describe("the lists of the write path", () => {
+  it("are printed in the documentation", () => {
+    const root = new URL("../../../", import.meta.url);
+    const files = ["ARCHITECTURE.md", "docs/architecture.md"]
+      .map((name) => new URL(name, root))
+      .filter((file) => existsSync(file));
+    const block = /(<!-- write steps -->\n)[\s\S]*?(<!-- end of write steps -->)/;
+    const file = files.find((each) => block.test(readFileSync(each, "utf8")));
+    assert.ok(file !== undefined, "one of the documents has the block");
+    const text = readFileSync(file, "utf8");
+    const wanted = text.replace(block, (_all, open: string, close: string) => {
+      return `${open}${printedSteps()}${close}`;
+    });
+    if (process.env["UPDATE"] === "1") writeFileSync(file, wanted);
+    else assert.equal(text, wanted, "run UPDATE=1 npx mocha pkg/registry/write/pipeline.test.ts");
+  });
+
+  it("decode, admit, prepare, validate, admit and store in the documented order", () => {
+    const order = (steps: readonly WriteStep[], phases: readonly string[]): readonly string[] =>
+      steps.map(({ name }) => name).filter((name) => phases.includes(name));
+    const creation = [
+      "decodeBody",
+      "mutatingAdmission",
+      "prepareCreate",
+      "validateCreate",
+      "validatingAdmission",
+      "compareAndCreate",
+    ];
+    assert.deepEqual(order(createSteps, creation), creation);
+    const change = [
+      "mutatingAdmission",
+      "prepareUpdate",
+      "validateUpdate",
+      "validatingAdmission",
+      "compareAndSwap",
+    ];
+    for (const { existing } of [updatePath, patchPath, applyPath, subresourcePath]) {
+      assert.deepEqual(order(existing, change), change);
+    }
   });
 });

@@ -1,0 +1,94 @@
+import { assert } from "#base";
+import type { Entry, WriteOutcome } from "#storage";
+import { encodeStored, setResourceVersion, storageKey, StoredItem } from "../codec/stored.ts";
+import type { RegistryContext } from "../context.ts";
+import type { ResourceRequest } from "../contract.ts";
+import { isReadyToDelete } from "../delete/delete.ts";
+import { refuseChangedDefinition, refuseTerminatingDefinition } from "./custom-resource-errors.ts";
+import { writeWithSizeFallback } from "./size-fallback.ts";
+import type { Write } from "./write.ts";
+
+type StoredEntry = Pick<Entry, "key" | "value" | "modRevision">;
+
+/**
+ * Stores a new object, unless its name is taken: then there is no response. A dry run only looks
+ * whether the name is free.
+ */
+export async function compareAndCreate(write: Write): Promise<void> {
+  const { registry, request, object, applies } = write;
+  const { resource, context } = request;
+  const { store } = registry;
+  const key = storageKey(request, object.metadata.name);
+  if (write.dryRun) {
+    const value = encodeStored(registry, resource, object);
+    const { entry } = await store.get(key, context);
+    if (entry === undefined) respond(write, { key, value, modRevision: 0 });
+    return;
+  }
+  refuseTerminatingDefinition(request);
+  refuseChangedDefinition(registry, request);
+  const create = (value: Uint8Array): Promise<Entry | undefined> =>
+    store.create(key, value, storeOptions(registry, request));
+  const stored = await writeWithSizeFallback(registry, resource, {
+    object,
+    applies,
+    write: create,
+  });
+  if (stored === undefined) return;
+  write.stored = true;
+  respond(write, stored);
+}
+
+/**
+ * Replaces the stored object if it still has the revision that was read; there is no response if it
+ * has another one. An object whose last finalizer goes while it is being deleted is deleted, and
+ * one that does not change is not written.
+ */
+export async function compareAndSwap(write: Write): Promise<void> {
+  const { registry, request, object, entry, applies } = write;
+  assert(entry !== undefined, "an update has a stored object");
+  const { resource, context } = request;
+  const { key, modRevision } = entry;
+  const value = encodeStored(registry, resource, object);
+  const deletes = isReadyToDelete(resource, object);
+  if (write.dryRun) return respond(write, { key, value, modRevision });
+  const isFresh = entry.encryption?.stale !== true;
+  if (!deletes && isFresh && Buffer.compare(value, entry.value) === 0) return respond(write, entry);
+  refuseChangedDefinition(registry, request);
+  const { store } = registry;
+  const update = (fitting: Uint8Array): Promise<WriteOutcome> =>
+    store.update(key, modRevision, fitting, storeOptions(registry, request));
+  const outcome = deletes
+    ? await store.delete(key, modRevision, context)
+    : await writeWithSizeFallback(registry, resource, { object, applies, write: update });
+  if (!outcome.done) {
+    write.conflict = { current: outcome.current };
+    return;
+  }
+  write.stored = true;
+  respond(write, deletes ? { key, value, modRevision } : outcome.entry);
+}
+
+function respond(write: Write, entry: StoredEntry): void {
+  const created = write.current === undefined;
+  write.response = { item: itemOf(write, entry), created, warnings: write.warnings };
+}
+
+function itemOf({ registry, request, object }: Write, entry: StoredEntry): StoredItem {
+  const { stored, kind } = request.resource;
+  // A stored version other than the hub may not hold all that the object has.
+  if (stored.convert !== "hub" || kind.custom?.conversion !== undefined) {
+    return new StoredItem(registry, request, entry);
+  }
+  setResourceVersion(object, entry.modRevision);
+  return new StoredItem(registry, request, entry, { object });
+}
+
+function storeOptions(
+  registry: RegistryContext,
+  { resource, context }: ResourceRequest,
+): { readonly signal: AbortSignal; readonly ttlSeconds?: number } {
+  return resource.kind.rules.expires
+    ? { signal: context.signal, ttlSeconds: registry.eventTtlSeconds }
+    : context;
+}
