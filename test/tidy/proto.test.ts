@@ -72,9 +72,9 @@ function isStruct(value: unknown): value is StructType<any> {
 }
 
 function listOf(struct: StructType<any>, name: string): StructType<any> {
-  return structs(struct.package)(name, `A list of ${struct.name} objects.`, {
-    metadata: value(1, listMeta, "Metadata of the list."),
-    items: required(2, list(struct), "The objects."),
+  return structs(struct.package)(name, `${name} is a list of ${struct.name} objects.`, {
+    metadata: value(1, listMeta, "Standard list metadata: resource version and paging."),
+    items: required(2, list(struct), "Objects on this page of the list."),
   });
 }
 

@@ -173,11 +173,13 @@ export const jsonSchemaProps: StructType<any> = v1(
   "JSONSchemaProps",
   "JSON schema (OpenAPI v3, with extensions of Kubernetes) of one value.",
   {
-    id: value(1, string, "Not supported: must be empty."),
+    id: value(1, string, "Identifier of the schema. Not supported: must be empty."),
     $schema: value(2, string, "URI of the JSON schema dialect. Not evaluated.", {
       protoName: "schema",
     }),
-    $ref: pointer(3, string, "Not supported: must be absent.", { protoName: "ref" }),
+    $ref: pointer(3, string, "Reference to another schema. Not supported: must be absent.", {
+      protoName: "ref",
+    }),
     description: value(
       4,
       string,
@@ -263,10 +265,26 @@ export const jsonSchemaProps: StructType<any> = v1(
       jsonSchemaPropsOrBool,
       "Schema of all values of a map, or true for any value. Excludes properties.",
     ),
-    patternProperties: value(31, map(recursive), "Not supported: must be empty."),
-    dependencies: value(32, map(jsonSchemaPropsOrStringArray), "Not supported: must be empty."),
-    additionalItems: pointer(33, jsonSchemaPropsOrBool, "Not supported: must be absent."),
-    definitions: value(34, map(recursive), "Not supported: must be empty."),
+    patternProperties: value(
+      31,
+      map(recursive),
+      "Schemas of properties by pattern. Not supported: must be empty.",
+    ),
+    dependencies: value(
+      32,
+      map(jsonSchemaPropsOrStringArray),
+      "Dependencies between properties. Not supported: must be empty.",
+    ),
+    additionalItems: pointer(
+      33,
+      jsonSchemaPropsOrBool,
+      "Schema of elements beyond those in items. Not supported: must be absent.",
+    ),
+    definitions: value(
+      34,
+      map(recursive),
+      "Named schemas for use in $ref. Not supported: must be empty.",
+    ),
     externalDocs: pointer(35, externalDocumentation, "Documentation outside the schema."),
     example: pointer(36, json, "Example of a valid value."),
     nullable: value(

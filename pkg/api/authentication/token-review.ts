@@ -6,16 +6,20 @@ import { userInfo } from "./user-info.ts";
 const v1 = structs("api/authentication/v1");
 const atomic = { listType: "atomic" } as const;
 
-const tokenReviewSpec = v1("TokenReviewSpec", "Token to verify.", {
-  token: value(1, string, "Bearer token to authenticate, without the prefix `Bearer`."),
-  audiences: value(
-    2,
-    list(string),
-    "Audiences of the caller: the token must be valid for at least one of them. Defaults " +
-      "to the audiences of the API server.",
-    atomic,
-  ),
-});
+const tokenReviewSpec = v1(
+  "TokenReviewSpec",
+  "Bearer token to verify, and its expected audiences.",
+  {
+    token: value(1, string, "Bearer token to authenticate, without the prefix `Bearer`."),
+    audiences: value(
+      2,
+      list(string),
+      "Audiences of the caller: the token must be valid for at least one of them. Defaults " +
+        "to the audiences of the API server.",
+      atomic,
+    ),
+  },
+);
 
 const tokenReviewStatus = v1("TokenReviewStatus", "Result of verifying a token.", {
   authenticated: value(1, bool, "Whether the token is valid and belongs to a known user."),

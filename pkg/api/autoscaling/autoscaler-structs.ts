@@ -72,7 +72,8 @@ const metricIdentifier = v2(
 const target = (number: number) => required(number, metricTarget, "Value to scale towards.");
 const current = (number: number) =>
   required(number, metricValueStatus, "Most recent value of the metric.");
-const metric = (number: number) => required(number, metricIdentifier, "Metric to read.");
+const metric = (number: number) =>
+  required(number, metricIdentifier, "Metric that is read, by name and selector.");
 const described = (number: number) =>
   required(number, crossVersionObjectReference, "Object that the metric describes.");
 const resourceName = required(

@@ -63,7 +63,7 @@ const limitRangeV1 = v1(
     "supplies defaults. Checked on creation and update only.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, limitRangeSpec, "Limits to enforce."),
+    spec: value(2, limitRangeSpec, "Limits to enforce, by type of object."),
   },
 );
 

@@ -174,7 +174,7 @@ const contentStructs = (declare: Declare) => {
       "Value of a device attribute. Exactly one field must be set.",
       {
         int: pointer(2, int64, "Value as an integer."),
-        bool: pointer(3, bool, "Value as a boolean."),
+        bool: pointer(3, bool, "Value as a boolean, true or false."),
         string: pointer(4, string, "Value as a string, at most 64 characters."),
         version: pointer(5, string, "Value as a semantic version 2.0.0, at most 64 characters."),
       },

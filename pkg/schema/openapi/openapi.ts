@@ -58,11 +58,11 @@ interface Walk {
 const typeMetaProperties = {
   apiVersion: {
     description:
-      "APIVersion defines the schema by group and version; the core group has only the version.",
+      "APIVersion defines the API group and version of the object: `apps/v1`, or `v1` for core.",
     type: "string",
   },
   kind: {
-    description: "The object's type in CamelCase. It cannot be changed.",
+    description: "Kind of the object in CamelCase, `Deployment` for example. Immutable.",
     type: "string",
   },
 } as const;

@@ -14,9 +14,9 @@ import {
 /** One declaration per kind and struct, so that folds see the same list struct every time. */
 const listStructs = memoize((kind: Kind) =>
   memoize((struct: StructType<any>) =>
-    structs(struct.package)(kind.listKind, `A list of ${kind.kind} objects.`, {
-      metadata: value(1, listMeta, "Metadata of the list."),
-      items: required(2, list(struct), "The objects."),
+    structs(struct.package)(kind.listKind, `${kind.listKind} is a list of ${kind.kind} objects.`, {
+      metadata: value(1, listMeta, "Standard list metadata: resource version and paging."),
+      items: required(2, list(struct), "Objects on this page of the list."),
     }),
   ),
 );

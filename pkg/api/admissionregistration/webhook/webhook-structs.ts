@@ -22,7 +22,8 @@ const sideEffectsDoc =
   "default.";
 const reviewVersionsDoc =
   "Versions of AdmissionReview that the webhook accepts, in order of preference. At " +
-  "least one must be supported by the API server: v1 or v1beta1.";
+  "least one must be supported by the API server: v1 or v1beta1. Required in v1; in " +
+  "v1beta1 it defaults to v1beta1.";
 
 /** The fields that webhooks of both sorts begin with, in Go's order, which JSON shows. */
 function firstFields(version: "v1" | "v1beta1") {

@@ -204,7 +204,7 @@ const scaleIOPersistentVolumeSource = v1(
       },
     ),
     volumeName: value(8, string, "Name of an existing volume."),
-    fsType: value(9, string, fileSystem, { default: "xfs" }),
+    fsType: value(9, string, "Filesystem type to mount. Defaults to xfs.", { default: "xfs" }),
     readOnly: value(10, bool, readOnly),
   },
 );
@@ -286,12 +286,12 @@ export const persistentVolumeSource = v1(
     gcePersistentDisk: pointer(
       1,
       gcePersistentDiskVolumeSource,
-      "Persistent disk of Google Compute Engine. Deprecated: redirected to the CSI driver.",
+      "Google Compute Engine disk. Deprecated: redirected to the CSI driver.",
     ),
     awsElasticBlockStore: pointer(
       2,
       awsElasticBlockStoreVolumeSource,
-      "Amazon EBS volume. Deprecated: redirected to the CSI driver.",
+      "EBS volume of Amazon Web Services. Deprecated: redirected to the CSI driver.",
     ),
     hostPath: pointer(
       3,
@@ -303,7 +303,7 @@ export const persistentVolumeSource = v1(
       glusterfsPersistentVolumeSource,
       "Volume on a Glusterfs cluster. Deprecated and no longer supported.",
     ),
-    nfs: pointer(5, nfsVolumeSource, "Export of an NFS server."),
+    nfs: pointer(5, nfsVolumeSource, "Directory that an NFS server exports."),
     rbd: pointer(
       6,
       rbdPersistentVolumeSource,

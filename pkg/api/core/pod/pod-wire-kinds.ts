@@ -11,7 +11,7 @@ export const podStatusResult = v1(
   "PodStatusResult carries the status of a pod as reported by a node.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    status: value(2, podStatus, "State of the pod."),
+    status: value(2, podStatus, "State of the pod on its node."),
   },
 );
 

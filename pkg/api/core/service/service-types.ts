@@ -160,7 +160,8 @@ const serviceSpec = v1("ServiceSpec", "Desired state of a Service.", {
   sessionAffinityConfig: pointer(
     14,
     sessionAffinityConfig,
-    "Settings of session affinity. Required details are filled in for ClientIP.",
+    "Details of sessionAffinity. For ClientIP, the server fills in the timeout; must be " +
+      "absent for None.",
   ),
   ipFamilies: value(
     19,

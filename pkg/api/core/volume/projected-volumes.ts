@@ -60,7 +60,7 @@ export const secretVolumeSource = v1(
 
 export const objectFieldSelector = v1(
   "ObjectFieldSelector",
-  "Field of a pod.",
+  "Selects a field of a pod.",
   {
     apiVersion: value(1, string, "API version in which the path is written. Defaults to v1."),
     fieldPath: required(
@@ -75,7 +75,7 @@ export const objectFieldSelector = v1(
 
 export const resourceFieldSelector = v1(
   "ResourceFieldSelector",
-  "Resource request or limit of a container.",
+  "Selects a resource request or limit of a container.",
   {
     containerName: value(
       1,

@@ -109,7 +109,11 @@ const requestStruct = (structs: Shared) => {
       "must be set.",
     {
       name: requestName,
-      exactly: pointer(2, exact, "Request for devices of a single class. Excludes firstAvailable."),
+      exactly: pointer(
+        2,
+        exact,
+        "Direct request for devices of one class. Excludes firstAvailable.",
+      ),
       firstAvailable: firstAvailable(structs, { number: 3, from: 6 }),
     },
   );

@@ -52,7 +52,7 @@ export const envFromSource = v1(
 
 const configMapKeySelector = v1(
   "ConfigMapKeySelector",
-  "Entry of a ConfigMap.",
+  "Selects an entry of a ConfigMap.",
   {
     localObjectReference: inline(
       1,
@@ -71,7 +71,7 @@ const configMapKeySelector = v1(
 
 const secretKeySelector = v1(
   "SecretKeySelector",
-  "Entry of a Secret.",
+  "Selects an entry of a Secret.",
   {
     localObjectReference: inline(
       1,
@@ -86,7 +86,7 @@ const secretKeySelector = v1(
 
 const fileKeySelector = v1(
   "FileKeySelector",
-  "Entry of an environment file in a volume.",
+  "Selects an entry of an environment file in a volume.",
   {
     volumeName: required(
       1,
