@@ -48,3 +48,4 @@ export {
   parseIp,
   parseStrictIp,
 } from "./network/ip-address.ts";
+export { compareSemver, parseSemver, type SemanticVersion } from "./text/semantic-version.ts";

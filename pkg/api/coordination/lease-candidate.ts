@@ -11,7 +11,7 @@ import {
 import { isConfigMapKey, kind, microTime, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { mustNotChange, same } from "../strategy.ts";
-import { compareVersions, parseVersion } from "./semantic-version.ts";
+import { compareSemver, parseSemver } from "#base";
 import { checkStrategyName, OLDEST_EMULATION_VERSION } from "./strategy-name.ts";
 
 const v1beta1 = structs("api/coordination/v1beta1");
@@ -127,7 +127,7 @@ function checkVersion(
   text: string,
   problems: Problems,
 ) {
-  const version = text === "" ? undefined : parseVersion(text);
+  const version = text === "" ? undefined : parseSemver(text);
   if (text !== "" && version === undefined) {
     problems.invalid(path.child(field), text, "must be a valid semantic version");
   }
@@ -142,13 +142,13 @@ function validate({ spec }: LeaseCandidate, problems: Problems): void {
   const emulated = checkVersion("emulationVersion", emulationVersion, problems);
   const binary = checkVersion("binaryVersion", binaryVersion, problems);
   if (binaryVersion === "") problems.required(path.child("binaryVersion"));
-  else if (emulationVersion !== "" && compareVersions(binary, emulated) < 0) {
+  else if (emulationVersion !== "" && compareSemver(binary, emulated) < 0) {
     const detail = "must be greater than or equal to `emulationVersion`";
     problems.invalid(path.child("binaryVersion"), binaryVersion, detail);
   }
   if (strategy === "") problems.required(path.child("strategy"));
   else checkStrategyName(strategy, path.child("strategy"), problems);
-  if (strategy === OLDEST_EMULATION_VERSION && compareVersions(emulated, zero) === 0) {
+  if (strategy === OLDEST_EMULATION_VERSION && compareSemver(emulated, zero) === 0) {
     const detail = `must be specified when \`strategy\` is '${OLDEST_EMULATION_VERSION}'`;
     problems.required(path.child("emulationVersion"), detail);
   }

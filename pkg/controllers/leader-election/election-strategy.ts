@@ -1,5 +1,5 @@
 /** Who of several candidates should hold a lease. Pure: no clock, no requests. */
-import { compareVersions, parseVersion } from "#api";
+import { compareSemver, parseSemver } from "#base";
 import type { LeaseCandidate } from "#client";
 
 /** The only strategy that is known here; others are somebody else's. */
@@ -35,8 +35,8 @@ function byVersion(
   b: LeaseCandidate,
   field: "binaryVersion" | "emulationVersion",
 ): number {
-  const of = ({ spec }: LeaseCandidate) => parseVersion(spec?.[field] ?? "") ?? nothing;
-  return compareVersions(of(a), of(b));
+  const of = ({ spec }: LeaseCandidate) => parseSemver(spec?.[field] ?? "") ?? nothing;
+  return compareSemver(of(a), of(b));
 }
 
 const nothing = { numbers: [0n, 0n, 0n], prerelease: [] } as const;

@@ -1,5 +1,5 @@
 /** Rules of resource slices. */
-import { deepEqual } from "#base";
+import { deepEqual, parseSemver } from "#base";
 import { Path, type Problems } from "#schema";
 import { checkNodeSelector } from "../../core/pod/spec/node-selector-rules.ts";
 import { firstByName, mustNotChange, sortedKeys } from "../../strategy.ts";
@@ -31,13 +31,6 @@ type Counters = NonNullable<SliceSpec["sharedCounters"]>[number]["counters"];
 type Consumption = NonNullable<Device["consumesCounters"]>[number];
 
 const path = Path.of("spec");
-const numericForm = "(0|[1-9][0-9]*)";
-const versionForm = new RegExp(
-  `^${numericForm}\\.${numericForm}\\.${numericForm}` +
-    "(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)" +
-    "(\\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?" +
-    "(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?$",
-);
 
 export function checkSliceSpec(
   spec: SliceSpec,
@@ -226,7 +219,7 @@ function checkAttribute(attribute: DeviceAttribute, place: Path, problems: Probl
   const { int, bool, string, version } = attribute;
   for (const [field, text] of Object.entries({ string, version })) {
     if (text === undefined) continue;
-    if (field === "version" && !versionForm.test(text)) {
+    if (field === "version" && parseSemver(text) === undefined) {
       const detail = "must be a string compatible with semver.org spec 2.0.0";
       problems.invalid(place.child(field), text, detail);
     }

@@ -1,39 +1,24 @@
 /** Versions as semver.org orders them. */
+import { compareSemver, parseSemver, type SemanticVersion } from "#base";
 import { define, type Library, overload, readType } from "../../check/declare.ts";
 import { canonical, CelFault, Opaque, type Value } from "../../value/values.ts";
 
 const TYPE = "kubernetes.Semver";
 const LONGEST = 1_000;
+/** Numbers have at most 64 bits. */
 const LARGEST = 2n ** 64n - 1n;
 
-interface Version {
-  readonly numbers: readonly [bigint, bigint, bigint];
-  readonly pre: readonly string[];
-  readonly build: readonly string[];
-}
-
-type Semver = Opaque<Version>;
-
-const part = "[0-9A-Za-z-]+";
-const form = new RegExp(
-  `^(\\d+)\\.(\\d+)\\.(\\d+)(?:-(${part}(?:\\.${part})*))?(?:\\+(${part}(?:\\.${part})*))?$`,
-);
+type Semver = Opaque<SemanticVersion>;
 
 /** Throws CelFault. With `lenient`, `v1.02` is 1.2.0. */
 function parse(text: string, lenient = false): Semver {
-  const parts = form.exec(lenient ? normalized(text) : text);
-  if (parts === null || text.length > LONGEST) {
+  const version =
+    text.length > LONGEST ? undefined : parseSemver(lenient ? normalized(text) : text);
+  if (version === undefined || version.numbers.some((number) => number > LARGEST)) {
     throw new CelFault(`invalid semantic version: ${JSON.stringify(text)}`);
   }
-  const [, major = "", minor = "", patch = "", pre, build] = parts;
-  const identifiers = pre?.split(".") ?? [];
-  const leadingZero = [major, minor, patch, ...identifiers].some((one) => /^0\d+$/.test(one));
-  const numbers = [BigInt(major), BigInt(minor), BigInt(patch)] as const;
-  if (leadingZero || numbers.some((number) => number > LARGEST)) {
-    throw new CelFault(`invalid semantic version: ${JSON.stringify(text)}`);
-  }
-  const version: Version = { numbers, pre: identifiers, build: build?.split(".") ?? [] };
-  return new Opaque(TYPE, version, JSON.stringify([numbers.map(String), identifiers]));
+  const { numbers, prerelease } = version;
+  return new Opaque(TYPE, version, JSON.stringify([numbers.map(String), prerelease]));
 }
 
 function normalized(text: string): string {
@@ -55,29 +40,7 @@ function accepts(text: string, lenient = false): Value {
 }
 
 function compare({ content: left }: Semver, { content: right }: Semver): number {
-  for (let at = 0; at < 3; at++) {
-    const difference = (left.numbers[at] ?? 0n) - (right.numbers[at] ?? 0n);
-    if (difference !== 0n) return difference < 0n ? -1 : 1;
-  }
-  // A release comes after all that lead to it.
-  if (left.pre.length === 0 || right.pre.length === 0) {
-    return Math.sign(right.pre.length - left.pre.length);
-  }
-  for (let at = 0; at < Math.min(left.pre.length, right.pre.length); at++) {
-    const order = compareIdentifiers(left.pre[at] ?? "", right.pre[at] ?? "");
-    if (order !== 0) return order;
-  }
-  return Math.sign(left.pre.length - right.pre.length);
-}
-
-/** Numbers come before words. */
-function compareIdentifiers(left: string, right: string): number {
-  const leftIsNumber = /^\d+$/.test(left);
-  const rightIsNumber = /^\d+$/.test(right);
-  if (leftIsNumber !== rightIsNumber) return leftIsNumber ? -1 : 1;
-  if (!leftIsNumber) return left < right ? -1 : Number(left > right);
-  const difference = BigInt(left) - BigInt(right);
-  return difference < 0n ? -1 : Number(difference > 0n);
+  return compareSemver(left, right);
 }
 
 const number =

@@ -1,6 +1,7 @@
-/** Versions after semver.org 2.0.0; build metadata is read and forgotten. */
-interface SemanticVersion {
-  readonly numbers: readonly bigint[];
+/** A version after semver.org 2.0.0; build metadata is dropped. */
+export interface SemanticVersion {
+  /** Major, minor and patch. */
+  readonly numbers: readonly [bigint, bigint, bigint];
   readonly prerelease: readonly string[];
 }
 
@@ -11,34 +12,35 @@ const pattern = new RegExp(
 );
 
 /** Exactly `1.34.0`, `1.35.0-alpha.1`, `1.34.0+build`; undefined for anything else. */
-export function parseVersion(text: string): SemanticVersion | undefined {
-  const match = pattern.exec(text);
-  if (match === null) return undefined;
-  const prerelease = match[4]?.split(".") ?? [];
-  if (prerelease.some((part) => /^0[0-9]+$/.test(part))) return undefined;
-  return { numbers: match.slice(1, 4).map(BigInt), prerelease };
+export function parseSemver(text: string): SemanticVersion | undefined {
+  const [, major, minor, patch, prerelease] = pattern.exec(text) ?? [];
+  if (major === undefined || minor === undefined || patch === undefined) return undefined;
+  const numbers = [BigInt(major), BigInt(minor), BigInt(patch)] as const;
+  const parts = prerelease?.split(".") ?? [];
+  if (parts.some((part) => /^0[0-9]+$/.test(part))) return undefined;
+  return { numbers, prerelease: parts };
 }
 
-/** Below, at or above zero as `left` is older than, as old as or newer than `right`. */
-export function compareVersions(left: SemanticVersion, right: SemanticVersion): number {
+/** Negative, zero or positive as `left` precedes, equals or follows `right`. */
+export function compareSemver(left: SemanticVersion, right: SemanticVersion): number {
   for (const [index, value] of left.numbers.entries()) {
     const order = compare(value, right.numbers[index] ?? 0n);
     if (order !== 0) return order;
   }
   const [a, b] = [left.prerelease, right.prerelease];
-  if (a.length === 0 || b.length === 0)
-    return compare(b.length === 0 ? 0 : 1, a.length === 0 ? 0 : 1);
+  // A release follows all of its prereleases.
+  if (a.length === 0 || b.length === 0) return Math.sign(b.length - a.length);
   for (const [index, part] of a.entries()) {
     const other = b[index];
     if (other === undefined) return 1;
-    const order = comparePrerelease(part, other);
+    const order = compareIdentifiers(part, other);
     if (order !== 0) return order;
   }
   return compare(a.length, b.length);
 }
 
 /** Numbers come before words. */
-function comparePrerelease(left: string, right: string): number {
+function compareIdentifiers(left: string, right: string): number {
   const isNumber = (text: string) => /^[0-9]+$/.test(text);
   if (isNumber(left) && isNumber(right)) return compare(BigInt(left), BigInt(right));
   if (isNumber(left) !== isNumber(right)) return isNumber(left) ? -1 : 1;
