@@ -1,9 +1,35 @@
-import { expired, type Status } from "#meta";
+import { expired, type Resource, type Status } from "#meta";
 import { StoreFault } from "#storage";
-import type { WatchDispatcher } from "./dispatcher.ts";
+import type { Selection } from "../read/selection.ts";
 import type { EventBatch, ItemEvent } from "../contract.ts";
 import { faultError } from "../codec/faults.ts";
-import type { WatcherSet } from "./watcher-set.ts";
+
+/** Watches of one selection: events are selected and encoded once for all of them. */
+export interface WatcherSet {
+  readonly id: string;
+  readonly resource: Resource;
+  readonly prefix: string;
+  readonly selection: Selection;
+  readonly watchers: Set<CacheWatcher>;
+}
+
+/** Events that a busy watcher has not seen yet. */
+export interface MissedEvents {
+  readonly events: readonly ItemEvent[];
+  /** Revision up to which the events are complete. */
+  readonly position: number;
+}
+
+/** What delivers events to watchers: the dispatcher of a collection. */
+interface EventSource {
+  /** Revision up to which changes have been delivered. */
+  readonly cursor: number;
+  /** False when the changes after `position` are no longer at hand. */
+  add(watcher: CacheWatcher, position: number): boolean;
+  remove(watcher: CacheWatcher): void;
+  /** At most about `most` of the changes after `position`. */
+  missed(set: WatcherSet, position: number, most: number): MissedEvents;
+}
 
 type Step = IteratorResult<EventBatch, undefined>;
 
@@ -27,7 +53,7 @@ export interface Bookmarks {
 export class CacheWatcher {
   readonly group: WatcherSet;
   readonly bookmarks: boolean;
-  readonly #audience: WatchDispatcher;
+  readonly #source: EventSource;
   readonly #bookmarks: Bookmarks | undefined;
   #position: number;
   #bookmarkAt: number;
@@ -35,14 +61,14 @@ export class CacheWatcher {
   #fault: Status | undefined;
   #ended = false;
 
-  constructor(audience: WatchDispatcher, options: CacheWatcherOptions, now: number) {
-    this.#audience = audience;
+  constructor(source: EventSource, options: CacheWatcherOptions, now: number) {
+    this.#source = source;
     this.group = options.group;
     this.#position = options.position;
     this.#bookmarks = options.bookmarks;
     this.bookmarks = options.bookmarks !== undefined;
     this.#bookmarkAt = options.bookmarks?.next(now) ?? 0;
-    if (audience.add(this, this.#position)) return;
+    if (source.add(this, this.#position)) return;
     this.#fault = expired("too old resource version: the cache began anew").status;
   }
 
@@ -86,7 +112,7 @@ export class CacheWatcher {
 
   /** Ends the watch with an error. */
   fail(status: Status): void {
-    this.#audience.remove(this);
+    this.#source.remove(this);
     if (this.#ended || this.#fault !== undefined) return;
     this.#fault = status;
     const waiting = this.#waiting;
@@ -95,7 +121,7 @@ export class CacheWatcher {
   }
 
   end(): void {
-    this.#audience.remove(this);
+    this.#source.remove(this);
     this.#ended = true;
     this.#fault = undefined;
     const waiting = this.#waiting;
@@ -111,14 +137,14 @@ export class CacheWatcher {
 
   /** Undefined when there is nothing, and the position then is the cursor. */
   #missed(): Step | undefined {
-    while (this.#position < this.#audience.cursor) {
+    while (this.#position < this.#source.cursor) {
       try {
-        const { events, position } = this.#audience.missed(this.group, this.#position, mostMissed);
+        const { events, position } = this.#source.missed(this.group, this.#position, mostMissed);
         this.#position = position;
         if (events.length > 0) return alone(events);
       } catch (fault) {
         if (!(fault instanceof StoreFault)) throw fault;
-        this.#audience.remove(this);
+        this.#source.remove(this);
         return this.#lastWords(faultError(fault).status);
       }
     }

@@ -4,8 +4,8 @@ import { type Change, type Collection, StoreFault, type Subscriber } from "#stor
 import type { EventBatch, ItemEvent } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { selectedEvent } from "./events.ts";
-import type { CacheWatcher } from "./cache-watcher.ts";
-import { type WatcherSet, WatcherIndex } from "./watcher-set.ts";
+import type { CacheWatcher, MissedEvents, WatcherSet } from "./cache-watcher.ts";
+import { WatcherIndex } from "./watcher-set.ts";
 import { isReadable, StoredItem } from "../codec/stored.ts";
 
 /** Followers that are told in one go; then others get a turn. */
@@ -20,13 +20,6 @@ interface Delivery {
   /** The batch is what happened after this revision and up to that one. */
   readonly after: number;
   readonly to: number;
-}
-
-/** What a follower that was busy has not seen yet. */
-interface Missed {
-  readonly events: readonly ItemEvent[];
-  /** Everything up to here is in the events. */
-  readonly position: number;
 }
 
 /** The audiences of an environment, by the key prefix of the resource. */
@@ -129,7 +122,7 @@ export class WatchDispatcher implements Subscriber {
    * The events of a group after a position, of at most about `most` changes. Throws StoreFault
    * `too-slow` when they are forgotten.
    */
-  missed(group: WatcherSet, position: number, most: number): Missed {
+  missed(group: WatcherSet, position: number, most: number): MissedEvents {
     const { span } = this.#collection;
     if (span === undefined || position < span.from) throw new StoreFault({ kind: "too-slow" });
     const changes = this.#collection.changesAfter(position, most);

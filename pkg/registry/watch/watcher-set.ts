@@ -1,16 +1,7 @@
 import type { Resource } from "#meta";
 import type { Change } from "#storage";
-import type { CacheWatcher } from "./cache-watcher.ts";
+import type { WatcherSet } from "./cache-watcher.ts";
 import type { Selection, Trigger } from "../read/selection.ts";
-
-/** Watches that see the same: everything is worked out once for all of them. */
-export interface WatcherSet {
-  readonly id: string;
-  readonly resource: Resource;
-  readonly prefix: string;
-  readonly selection: Selection;
-  readonly watchers: Set<CacheWatcher>;
-}
 
 /** The groups that watch keys with one prefix. */
 interface Place {
