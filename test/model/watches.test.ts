@@ -109,7 +109,7 @@ class Observer {
   private async watch(): Promise<boolean> {
     const { api, random } = this.world;
     const controller = new AbortController();
-    const target = { ...api.request(this.path), life: controller };
+    const target = { ...api.request(this.path), context: controller };
     const events = api.registry.watch(target, {
       labelSelector: "",
       fieldSelector: "",
