@@ -1,4 +1,4 @@
-import { AsyncQueue, type Clock, randomText, type Random } from "#base";
+import { AsyncQueue, type Clock, randomText, type Random, setBounded } from "#base";
 import { resolve } from "#meta";
 import type { ApiObject, Client, Draft, Handle } from "./contract.ts";
 import { microsText } from "./leader-election/leader-election.ts";
@@ -122,9 +122,6 @@ export class EventRecorder {
   }
 
   private remember(key: string, told: Told): void {
-    this.told.set(key, told);
-    if (this.told.size <= mostTold) return;
-    const [eldest] = this.told.keys();
-    if (eldest !== undefined) this.told.delete(eldest);
+    setBounded(this.told, [key, told], mostTold);
   }
 }

@@ -182,7 +182,11 @@ async function law(
   const { seed, tolerates, disturb, window = 1000 } = options;
   const random = seededRandom(seed);
   const feed = { waitMs: 2000, nudgeMs: 5 };
-  const store = objectStore(backend, { root: "/registry", feed, window: { changes: window } });
+  const store = objectStore(backend, {
+    root: "/registry",
+    reflector: feed,
+    watchCache: { changes: window },
+  });
   const api = await testRegistry({ store, clock: systemClock, namespaces, seed });
   const world: World = { api, random, stop: new AbortController(), tolerates };
   const observers = [...selections, ...selections].map(([path, selector]) => {

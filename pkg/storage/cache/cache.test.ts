@@ -39,7 +39,11 @@ describe("cache", () => {
   beforeEach(() => {
     backend = new Faulty(memoryBackend({}));
     const feed = { waitMs: 100, nudgeMs: 5 };
-    store = objectStore(backend, { root: "/registry", feed, window: { changes: 200 } });
+    store = objectStore(backend, {
+      root: "/registry",
+      reflector: feed,
+      watchCache: { changes: 200 },
+    });
     things = store.collection(prefix);
   });
   afterEach(async () => {

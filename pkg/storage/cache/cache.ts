@@ -3,77 +3,67 @@ import type { Backend } from "../backend.ts";
 import type { CollectionFigures } from "../store.ts";
 import { Cacher } from "./cacher.ts";
 import { StoreReflector, type ReflectorLimits } from "./store-reflector.ts";
+import { PrefixRouter } from "./prefix-router.ts";
 import type { WatchCacheLimits } from "./watch-cache.ts";
 
 export interface CacheOptions {
-  /** Stands before every key in the backend. */
+  /** Prefix of every key in the backend, `/registry`. */
   readonly root: string;
   readonly clock?: Clock;
-  /** Of one collection's past. Default: 20,000 changes and 32 MiB. */
-  readonly window?: Partial<WatchCacheLimits>;
-  /** Default: readers wait up to 3 s, and ask for progress after 20 ms. */
-  readonly feed?: Partial<ReflectorLimits>;
-  /** Makes what hears how many seconds each read waited for the collection of a prefix. */
+  /** Limits of the changes that one collection retains. Default: 20,000 changes and 32 MiB. */
+  readonly watchCache?: Partial<WatchCacheLimits>;
+  /** Default: reads wait up to 3 s for the cache, and request progress after 20 ms. */
+  readonly reflector?: Partial<ReflectorLimits>;
+  /** Returns the observer of read waits, in seconds, for the collection of a prefix. */
   readonly readWait?: (prefix: string) => (seconds: number) => void;
 }
 
-const defaultWindow: WatchCacheLimits = { changes: 20_000, bytes: 32 * 2 ** 20 };
-const defaultFeed: ReflectorLimits = { waitMs: 3_000, nudgeMs: 20 };
+const defaultWatchCache: WatchCacheLimits = { changes: 20_000, bytes: 32 * 2 ** 20 };
+const defaultReflector: ReflectorLimits = { waitMs: 3_000, nudgeMs: 20 };
 
-/** The collections of a store, each made when it is first asked for, and the feed of all. */
+/** The Cachers of a store, each created on first use, and the StoreReflector that feeds them. */
 export class Cache {
   readonly #backend: Backend;
   readonly #options: CacheOptions;
-  readonly #feed: StoreReflector;
-  readonly #collections = new Map<string, Cacher>();
-  /** Slashes in the longest prefix. */
-  #depth = 0;
+  readonly #reflector: StoreReflector;
+  readonly #cachers = new PrefixRouter<Cacher>();
   #pending: (() => void)[] = [];
 
   constructor(backend: Backend, options: CacheOptions) {
     this.#backend = backend;
     this.#options = options;
-    const limits = { ...defaultFeed, ...options.feed };
-    this.#feed = new StoreReflector(backend, options.clock ?? systemClock, limits);
+    const limits = { ...defaultReflector, ...options.reflector };
+    const { clock = systemClock } = options;
+    this.#reflector = new StoreReflector({ backend, clock, limits, handlers: this.#cachers });
   }
 
   collection(prefix: string): Cacher {
-    const known = this.#collections.get(prefix);
+    const { root } = this.#options;
+    const known = this.#cachers.get(root + prefix);
     if (known !== undefined) return known;
-    const made = new Cacher({
+    const cacher = new Cacher({
       backend: this.#backend,
-      feed: this.#feed,
-      root: this.#options.root,
+      reflector: this.#reflector,
+      root,
       prefix,
-      limits: { ...defaultWindow, ...this.#options.window },
+      limits: { ...defaultWatchCache, ...this.#options.watchCache },
       later: (work) => this.#later(work),
       waited: this.#options.readWait?.(prefix) ?? (() => undefined),
     });
-    this.#collections.set(prefix, made);
-    this.#depth = Math.max(this.#depth, prefix.split("/").length - 1);
-    return made;
+    this.#cachers.set(root + prefix, cacher);
+    return cacher;
   }
 
   get figures(): readonly CollectionFigures[] {
-    return [...this.#collections.values()].map(({ figures }) => figures);
+    return [...this.#cachers.values].map(({ figures }) => figures);
   }
 
-  /** The collection that has the key, if somebody has asked for it yet. */
+  /** The Cacher of a key, if its collection was used before. */
   holding(key: string): Cacher | undefined {
-    let slash = 0;
-    for (let depth = 1; depth < this.#depth; depth++) {
-      slash = key.indexOf("/", slash + 1);
-      if (slash < 0) return undefined;
-      const found = this.#collections.get(key.slice(0, slash + 1));
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    return this.#cachers.find(this.#options.root + key);
   }
 
-  /**
-   * Watchers are told when the events that came in together have all been taken in, once for all
-   * of them.
-   */
+  /** Subscribers are notified once for all events that arrived together, after all are applied. */
   #later(work: () => void): void {
     this.#pending.push(work);
     if (this.#pending.length > 1) return;

@@ -14,14 +14,14 @@ import { noFigures, WatchCache, type WatchCacheLimits } from "./watch-cache.ts";
 
 interface CacherOptions {
   readonly backend: Backend;
-  readonly feed: StoreReflector;
+  readonly reflector: StoreReflector;
   /** Stands before every key in the backend; keys here go without it. */
   readonly root: string;
   readonly prefix: string;
   readonly limits: WatchCacheLimits;
   /** Runs what was given to it once, later in this turn of the event loop. */
   readonly later: (work: () => void) => void;
-  /** Hears how many seconds a read waited for the feed. */
+  /** Observes how many seconds a read waited for the reflector. */
   readonly waited: (seconds: number) => void;
 }
 
@@ -30,28 +30,28 @@ interface Read {
   readonly signal?: AbortSignal;
 }
 
-/** Entries that one read of the store brings while the cache is filled. */
+/** Page size of the list that fills the cache. */
 const fillChunk = 2000;
-/** Reads that pass to the store while the cache is filled; more would starve the filling. */
+/** Concurrent reads that bypass the cache while it is being filled; more would slow the list. */
 const mostPassing = 8;
-/** How often a read begins anew because the feed did. */
+/** How often a read is retried when the watch is lost. */
 const attempts = 4;
 
 /**
- * The cache of one collection. It is filled by a list of one revision; what the feed delivers
- * meanwhile is held back and then applied as far as it is newer.
+ * The cache of one collection. It is filled by a list at one revision; events that arrive meanwhile
+ * are held and then applied as far as they are newer.
  */
 export class Cacher implements Collection, EventHandler {
   readonly prefix: string;
   readonly #options: CacherOptions;
   readonly #subscribers = new Set<Subscriber>();
-  #window: WatchCache | undefined;
-  /** The revision of the list that filled the window: the feed may still be behind it. */
+  #watchCache: WatchCache | undefined;
+  /** The revision of the list that filled the cache; the reflector may still be behind it. */
   #filledAt = 0;
   #filling: Promise<WatchCache> | undefined;
-  /** Events that came while it is filled. */
+  /** Events that arrived while the cache is being filled. */
   #held: StoreEvent[] = [];
-  /** Reads that are passing to the store. */
+  /** Reads that bypass the cache now. */
   #passing = 0;
   #told = false;
   #written = 0;
@@ -60,7 +60,6 @@ export class Cacher implements Collection, EventHandler {
   constructor(options: CacherOptions) {
     this.#options = options;
     this.prefix = options.root + options.prefix;
-    options.feed.add(this);
   }
 
   get written(): number {
@@ -72,25 +71,26 @@ export class Cacher implements Collection, EventHandler {
   }
 
   get span(): Span | undefined {
-    const window = this.#window;
-    return window && { from: window.from, to: this.#revision };
+    const watchCache = this.#watchCache;
+    return watchCache && { from: watchCache.from, to: this.#revision };
   }
 
   get figures(): CollectionFigures {
     const { prefix } = this.#options;
-    const window = this.#window?.figures ?? noFigures;
-    const revision = this.#window === undefined ? 0 : this.#revision;
+    const watchCache = this.#watchCache?.figures ?? noFigures;
+    const revision = this.#watchCache === undefined ? 0 : this.#revision;
     const watchers = this.#subscribers.size;
-    return { ...this.#done, prefix, ...window, revision, watchers };
+    return { ...this.#done, prefix, ...watchCache, revision, watchers };
   }
 
   async get(key: string, options: Read): ReturnType<Collection["get"]> {
-    if (this.#window === undefined && this.#passing < mostPassing) return this.#pass(key, options);
-    const window = this.#asNew(options.atLeast) ?? (await this.#fresh(options));
-    return { entry: window.entries.get(key), revision: this.#revision };
+    if (this.#watchCache === undefined && this.#passing < mostPassing)
+      return this.#pass(key, options);
+    const watchCache = this.#asNew(options.atLeast) ?? (await this.#fresh(options));
+    return { entry: watchCache.entries.get(key), revision: this.#revision };
   }
 
-  /** The store's answer is as new as can be; the cache is for the next ones. */
+  /** Reads from the store, and starts to fill the cache for later reads. */
   async #pass(key: string, options: Read): ReturnType<Collection["get"]> {
     const { backend, root } = this.#options;
     this.#fill().catch(() => undefined);
@@ -111,28 +111,28 @@ export class Cacher implements Collection, EventHandler {
   async at(revision: number, { signal }: { readonly signal?: AbortSignal }): Promise<Snapshot> {
     const { backend, root } = this.#options;
     signal?.throwIfAborted();
-    if (this.#window === undefined) this.#fill().catch(() => undefined);
+    if (this.#watchCache === undefined) this.#fill().catch(() => undefined);
     else if (revision > this.#revision) await this.#fresh({});
     const known = revision >= (backend.oldest ?? 0) && revision <= this.#revision;
-    const entries = known ? this.#window?.at(revision) : undefined;
+    const entries = known ? this.#watchCache?.at(revision) : undefined;
     if (entries !== undefined) return cachedSnapshot(entries, revision);
     return storedSnapshot({ backend, root, revision });
   }
 
   isKnownEmpty(prefix: string): boolean {
-    if (this.#window === undefined || this.#revision < this.#written) return false;
-    return this.#window.entries.count(prefix, prefixEnd(prefix)) === 0;
+    if (this.#watchCache === undefined || this.#revision < this.#written) return false;
+    return this.#watchCache.entries.count(prefix, prefixEnd(prefix)) === 0;
   }
 
   async filled(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    await (this.#window ?? this.#fill());
+    await (this.#watchCache ?? this.#fill());
     signal?.throwIfAborted();
   }
 
   changesAfter(revision: number, limit?: number): readonly Change[] {
-    assert(this.#window !== undefined, "only a filled cache has changes");
-    return this.#window.after(revision, limit);
+    assert(this.#watchCache !== undefined, "only a filled cache has changes");
+    return this.#watchCache.after(revision, limit);
   }
 
   async *past(
@@ -155,75 +155,75 @@ export class Cacher implements Collection, EventHandler {
 
   onEvent(event: StoreEvent): void {
     this.#done.received++;
-    if (this.#window === undefined) {
+    if (this.#watchCache === undefined) {
       if (this.#filling !== undefined) this.#held.push(event);
       return;
     }
-    this.#apply(this.#window, event);
+    this.#apply(this.#watchCache, event);
     if (this.#told || this.#subscribers.size === 0) return;
     this.#told = true;
     this.#options.later(() => {
       this.#told = false;
-      if (this.#window === undefined) return;
+      if (this.#watchCache === undefined) return;
       this.#done.told += this.#subscribers.size;
       for (const subscriber of this.#subscribers) subscriber.changed();
     });
   }
 
   onReset(): void {
-    this.#window = undefined;
+    this.#watchCache = undefined;
     this.#held = [];
     for (const subscriber of this.#subscribers) subscriber.lost();
   }
 
-  /** What the window shows is the state as of this revision. */
+  /** The revision of the cached state. */
   get #revision(): number {
-    return Math.max(this.#filledAt, this.#options.feed.revision);
+    return Math.max(this.#filledAt, this.#options.reflector.revision);
   }
 
-  #apply(window: WatchCache, event: StoreEvent): void {
+  #apply(watchCache: WatchCache, event: StoreEvent): void {
     const { length } = this.#options.root;
     if (event.type === "delete") {
       if (event.revision > this.#filledAt) {
-        window.apply(event.key.slice(length), event.revision, undefined);
+        watchCache.apply(event.key.slice(length), event.revision, undefined);
       }
       return;
     }
     const entry = cachedEntry(event.entry, length);
-    if (entry.modRevision > this.#filledAt) window.apply(entry.key, entry.modRevision, entry);
+    if (entry.modRevision > this.#filledAt) watchCache.apply(entry.key, entry.modRevision, entry);
   }
 
-  /** The window, if it is known to be as new: neither the store nor anybody else is asked. */
+  /** The watch cache if it has reached the revision; without one the store has to be asked. */
   #asNew(revision: number | undefined): WatchCache | undefined {
-    return revision !== undefined && revision <= this.#revision ? this.#window : undefined;
+    return revision !== undefined && revision <= this.#revision ? this.#watchCache : undefined;
   }
 
-  /** The window, once it shows a state as new as is asked for. */
+  /** The watch cache, once it has reached `atLeast`, or else the store's current revision. */
   async #fresh({ atLeast, signal }: Read): Promise<WatchCache> {
     const { backend } = this.#options;
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const window = this.#window ?? (await this.#fill());
-      if (this.#asNew(atLeast) === window) return window;
-      // A revision that was written here exists: there is nothing to ask.
+      const watchCache = this.#watchCache ?? (await this.#fill());
+      if (this.#asNew(atLeast) === watchCache) return watchCache;
+      // A revision that this process wrote exists in the store: no need to ask for the newest.
       const known = atLeast !== undefined && atLeast <= this.#written;
       const wanted = known ? atLeast : await backend.revision();
       signal?.throwIfAborted();
       const reached = wanted <= this.#revision || (await this.#waitedFor(wanted));
-      if (reached && window === this.#window) {
+      if (reached && watchCache === this.#watchCache) {
         this.#done.consistentReads++;
-        return window;
+        return watchCache;
       }
       this.#done.failedReads++;
       signal?.throwIfAborted();
     }
-    const message = "the cache began anew again and again";
+    const message = "the watch of the store was lost repeatedly";
     throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
   }
 
   async #waitedFor(revision: number): Promise<boolean> {
     const started = performance.now();
     try {
-      return await this.#options.feed.reached(revision);
+      return await this.#options.reflector.reached(revision);
     } finally {
       this.#options.waited((performance.now() - started) / 1000);
     }
@@ -238,10 +238,10 @@ export class Cacher implements Collection, EventHandler {
   }
 
   async #list(): Promise<WatchCache> {
-    const { backend, feed, root, limits } = this.#options;
+    const { backend, reflector, root, limits } = this.#options;
     for (let attempt = 0; attempt < attempts; attempt++) {
-      await feed.running();
-      const { generation } = feed;
+      await reflector.running();
+      const { generation } = reflector;
       this.#held = [];
       const { prefix } = this;
       const entries: (readonly [string, Entry])[] = [];
@@ -258,21 +258,21 @@ export class Cacher implements Collection, EventHandler {
         if (found.entries.length >= found.count) break;
         from = `${found.entries.at(-1)!.key}\0`;
       }
-      // The feed began anew: what was held back may have gaps.
-      if (feed.generation !== generation) continue;
-      const window = new WatchCache(SortedMap.from(entries), revision, limits);
+      // The watch was lost meanwhile: the held events may have gaps.
+      if (reflector.generation !== generation) continue;
+      const watchCache = new WatchCache(SortedMap.from(entries), revision, limits);
       this.#filledAt = revision;
-      for (const event of this.#held) this.#apply(window, event);
-      this.#window = window;
+      for (const event of this.#held) this.#apply(watchCache, event);
+      this.#watchCache = watchCache;
       this.#done.fills++;
-      return window;
+      return watchCache;
     }
-    const message = "the cache could not be filled: the store began anew again and again";
+    const message = "the cache could not be filled: the watch of the store was lost repeatedly";
     throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
   }
 }
 
-/** One object for each version, with room for what others make of it. */
+/** One object per version, shared by all readers, which may attach `derived` data. */
 function cachedEntry(entry: Entry, root: number): Entry {
   const { createRevision, modRevision, encryption } = entry;
   const key = ownText(entry.key.slice(root));

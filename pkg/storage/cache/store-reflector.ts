@@ -1,20 +1,27 @@
 import type { Clock } from "#base";
 import { type Backend, type StoreEvent, StoreFault, type WatchBatch } from "../backend.ts";
+import type { PrefixRouter } from "./prefix-router.ts";
 
 export interface ReflectorLimits {
-  /** How long a reader waits for the feed to come up to a revision that the store has told. */
+  /** Timeout in ms of a read that waits for the watch to reach the store's revision. */
   readonly waitMs: number;
-  /** After so long without it, the store is asked for progress. */
+  /** Interval in ms at which waiting reads request progress from the store. */
   readonly nudgeMs: number;
 }
 
-/** Takes the events whose keys begin with its prefix. */
+/** Receives the events of the keys below its prefix. */
 export interface EventHandler {
-  /** As in the backend. */
-  readonly prefix: string;
   onEvent(event: StoreEvent): void;
-  /** The feed begins anew; everything that was received before is worth nothing. */
+  /** The watch was lost: the handler must list again. */
   onReset(): void;
+}
+
+interface StoreReflectorOptions {
+  readonly backend: Backend;
+  readonly clock: Clock;
+  readonly limits: ReflectorLimits;
+  /** By the prefix of their keys in the backend. */
+  readonly handlers: PrefixRouter<EventHandler>;
 }
 
 interface Waiting {
@@ -29,16 +36,14 @@ export function keyOf(event: StoreEvent): string {
 }
 
 /**
- * One watch of the whole store for all collections: its position says how far every one of them is
- * complete. Begins with the first collection and ends with the backend.
+ * One watch of the whole store for all collections: its revision says how far every one of them is
+ * complete. Starts with the first collection and ends with the backend.
  */
 export class StoreReflector {
   readonly #backend: Backend;
   readonly #clock: Clock;
   readonly #limits: ReflectorLimits;
-  readonly #sinks = new Map<string, EventHandler>();
-  /** Slashes in the longest prefix. */
-  #depth = 0;
+  readonly #handlers: PrefixRouter<EventHandler>;
   #revision = 0;
   #generation = 0;
   #state: "new" | "starting" | "running" | "ended" = "new";
@@ -46,10 +51,11 @@ export class StoreReflector {
   #waiting: Waiting[] = [];
   #nudging = false;
 
-  constructor(backend: Backend, clock: Clock, limits: ReflectorLimits) {
+  constructor({ backend, clock, limits, handlers }: StoreReflectorOptions) {
     this.#backend = backend;
     this.#clock = clock;
     this.#limits = limits;
+    this.#handlers = handlers;
   }
 
   /** Everything up to here has been delivered. */
@@ -57,14 +63,9 @@ export class StoreReflector {
     return this.#revision;
   }
 
-  /** Grows with every beginning; 0 while the feed does not run. */
+  /** Incremented by every start of the watch; 0 while it does not run. */
   get generation(): number {
     return this.#state === "running" ? this.#generation : 0;
-  }
-
-  add(sink: EventHandler): void {
-    this.#sinks.set(sink.prefix, sink);
-    this.#depth = Math.max(this.#depth, sink.prefix.split("/").length - 1);
   }
 
   /** Resolves when events are delivered from `revision` on. */
@@ -79,8 +80,8 @@ export class StoreReflector {
   }
 
   /**
-   * Whether the feed came as far as `revision`; false when it began anew instead. Throws `timeout`
-   * when it takes too long.
+   * Whether the watch reached `revision`; false when it was lost instead. Throws StoreFault `timeout`
+   * after `waitMs`.
    */
   reached(revision: number): boolean | Promise<boolean> {
     if (this.#revision >= revision && this.#state === "running") return true;
@@ -114,27 +115,16 @@ export class StoreReflector {
     } catch (error) {
       closed = isClosed(error);
     }
-    // Whoever needs it next starts it again.
+    // The next read of a collection restarts it.
     this.#state = closed ? "ended" : "new";
-    for (const sink of this.#sinks.values()) sink.onReset();
+    for (const handler of this.#handlers.values) handler.onReset();
     for (const { settle } of this.#waiting.splice(0)) settle(false);
   }
 
   #deliver({ events, revision }: WatchBatch): void {
-    for (const event of events) this.#route(event);
+    for (const event of events) this.#handlers.find(keyOf(event))?.onEvent(event);
     this.#revision = Math.max(this.#revision, revision);
     if (this.#waiting.length > 0) this.#wake();
-  }
-
-  #route(event: StoreEvent): void {
-    const key = keyOf(event);
-    let slash = 0;
-    for (let depth = 1; depth < this.#depth; depth++) {
-      slash = key.indexOf("/", slash + 1);
-      if (slash < 0) return;
-      const sink = this.#sinks.get(key.slice(0, slash + 1));
-      if (sink !== undefined) return sink.onEvent(event);
-    }
   }
 
   #wake(): void {
@@ -143,7 +133,7 @@ export class StoreReflector {
     for (const { revision, settle } of waiting) if (revision <= this.#revision) settle(true);
   }
 
-  /** While somebody waits: asks the store for progress, and gives up on those who wait too long. */
+  /** While reads wait: requests progress from the store, and fails reads that wait too long. */
   async #nudge(): Promise<void> {
     this.#nudging = true;
     const { waitMs, nudgeMs } = this.#limits;

@@ -26,40 +26,40 @@ function told(changes: readonly Change[]): string {
     .join(" ");
 }
 
-function kept(window: WatchCache): number {
-  return window.figures.changes;
+function kept(watchCache: WatchCache): number {
+  return watchCache.figures.changes;
 }
 
 const wide = { changes: 1000, bytes: 1e6 };
 
-describe("window", () => {
+describe("watchCache", () => {
   it("shows the newest state, the past, and what happened between", () => {
     const start = SortedMap.from([["a", entry("a", 3)]]);
-    const window = new WatchCache(start, 11, wide);
-    window.apply("b", 12, entry("b", 12));
-    window.apply("a", 15, entry("a", 15));
-    window.apply("b", 15, undefined);
-    assert.equal(window.apply("zz", 16, undefined), undefined, "nothing is deleted twice");
-    window.apply("c", 17, entry("c", 17));
-    assert.equal(show(window.entries), "a15 c17");
-    const { objects, bytes, changes, from } = window.figures;
+    const watchCache = new WatchCache(start, 11, wide);
+    watchCache.apply("b", 12, entry("b", 12));
+    watchCache.apply("a", 15, entry("a", 15));
+    watchCache.apply("b", 15, undefined);
+    assert.equal(watchCache.apply("zz", 16, undefined), undefined, "nothing is deleted twice");
+    watchCache.apply("c", 17, entry("c", 17));
+    assert.equal(show(watchCache.entries), "a15 c17");
+    const { objects, bytes, changes, from } = watchCache.figures;
     assert.deepEqual(
       { objects, bytes, changes, from },
       { objects: 2, bytes: 20, changes: 4, from: 11 },
     );
-    const states = [11, 12, 14, 15, 16, 17, 99].map((revision) => show(window.at(revision)));
+    const states = [11, 12, 14, 15, 16, 17, 99].map((revision) => show(watchCache.at(revision)));
     assert.deepEqual(states, ["a3", "a3 b12", "a3 b12", "a15", "a15", "a15 c17", "a15 c17"]);
-    assert.equal(show(window.at(10)), "forgotten");
-    assert.equal(told(window.after(11)), "+b12 ~a15 -b15 +c17");
-    assert.equal(told(window.after(12)), "~a15 -b15 +c17");
-    assert.equal(told(window.after(11, 2)), "+b12 ~a15 -b15", "revisions stay whole");
-    assert.equal(told(window.after(17)), "");
+    assert.equal(show(watchCache.at(10)), "forgotten");
+    assert.equal(told(watchCache.after(11)), "+b12 ~a15 -b15 +c17");
+    assert.equal(told(watchCache.after(12)), "~a15 -b15 +c17");
+    assert.equal(told(watchCache.after(11, 2)), "+b12 ~a15 -b15", "revisions stay whole");
+    assert.equal(told(watchCache.after(17)), "");
   });
 
   it("is the same as replaying everything, whatever it has forgotten", () => {
     const seed = Date.now() % 1_000_000_007;
     const random = seededRandom(seed);
-    const window = new WatchCache(SortedMap.empty<Entry>(), 1, { changes: 700, bytes: 1e6 });
+    const watchCache = new WatchCache(SortedMap.empty<Entry>(), 1, { changes: 700, bytes: 1e6 });
     let state = SortedMap.empty<Entry>();
     const states = new Map([[1, state]]);
     const all: Change[] = [];
@@ -67,28 +67,31 @@ describe("window", () => {
       for (let many = 1 + random.below(3); many > 0; many--) {
         const key = `k${random.below(40)}${"abc"[many - 1]}`;
         const value = random.below(3) === 0 ? undefined : entry(key, revision);
-        const change = window.apply(key, revision, value);
+        const change = watchCache.apply(key, revision, value);
         if (change !== undefined) all.push(change);
         state = value === undefined ? state.delete(key) : state.set(key, value);
       }
       states.set(revision, state);
     }
-    assert.ok(window.from > 1 && kept(window) <= 700 + 300, `${kept(window)} are kept, ${seed}`);
+    assert.ok(
+      watchCache.from > 1 && kept(watchCache) <= 700 + 300,
+      `${kept(watchCache)} are kept, ${seed}`,
+    );
     for (const [revision, expected] of states) {
-      const wanted = revision < window.from ? "forgotten" : show(expected);
-      assert.equal(show(window.at(revision)), wanted, `at ${revision}, seed ${seed}`);
-      if (revision < window.from) continue;
+      const wanted = revision < watchCache.from ? "forgotten" : show(expected);
+      assert.equal(show(watchCache.at(revision)), wanted, `at ${revision}, seed ${seed}`);
+      if (revision < watchCache.from) continue;
       const after = all.filter((change) => change.revision > revision);
-      assert.deepEqual(window.after(revision), after, `after ${revision}, seed ${seed}`);
+      assert.deepEqual(watchCache.after(revision), after, `after ${revision}, seed ${seed}`);
     }
   });
 
   it("forgets by bytes", () => {
-    const window = new WatchCache(SortedMap.empty<Entry>(), 1, { changes: 1e6, bytes: 20_000 });
+    const watchCache = new WatchCache(SortedMap.empty<Entry>(), 1, { changes: 1e6, bytes: 20_000 });
     for (let revision = 2; revision < 2000; revision++) {
-      window.apply("a", revision, entry("a", revision));
+      watchCache.apply("a", revision, entry("a", revision));
     }
-    assert.ok(kept(window) < 500, `${kept(window)} are kept`);
-    assert.equal(show(window.entries), "a1999");
+    assert.ok(kept(watchCache) < 500, `${kept(watchCache)} are kept`);
+    assert.equal(show(watchCache.entries), "a1999");
   });
 });

@@ -1,11 +1,11 @@
-import { assert, SortedMap } from "#base";
+import { assert, setBounded, SortedMap } from "#base";
 import type { Entry } from "../backend.ts";
 import type { Change } from "../store.ts";
 
 export interface WatchCacheLimits {
-  /** Changes kept at least until there are more. */
+  /** Number of changes retained. */
   readonly changes: number;
-  /** Bytes of versions that only the past still holds. */
+  /** Bytes of versions retained only for past revisions. */
   readonly bytes: number;
 }
 
@@ -18,7 +18,7 @@ interface WatchCacheFigures {
   readonly bytes: number;
 }
 
-/** Of a window that is not there. */
+/** Figures of a collection that is not cached. */
 export const noFigures: WatchCacheFigures = {
   changes: 0,
   pastBytes: 0,
@@ -34,14 +34,13 @@ interface Chunk {
   bytes: number;
 }
 
-/** A snapshot in the past replays at most about so many changes. */
+/** Approximate number of changes that a snapshot of a past revision replays. */
 const CHUNK_CHANGES = 128;
-/** Past states kept ready for lists that are read page by page. */
-const REMEMBERED = 16;
+/** Past states that are cached for lists read page by page. */
+const REPLAYED = 16;
 
 /**
- * The newest state of a collection and how it came about. Whole chunks are forgotten at the old
- * end.
+ * The newest state of a collection and its recent changes. Whole chunks are dropped at the old end.
  *
  *     chunks   [12 15 15] [17 18]      from = 11 (everything after 11 is known), newest = 18
  *     at(16)   the state before 17: that before the second chunk
@@ -71,12 +70,11 @@ export class WatchCache {
     return this.#entries;
   }
 
-  /** The changes after this revision are all known. */
+  /** All changes after this revision are retained. */
   get from(): number {
     return this.#from;
   }
 
-  /** What it holds now. */
   get figures(): WatchCacheFigures {
     const { size } = this.#entries;
     const held = { changes: this.#count, pastBytes: this.#bytes };
@@ -107,7 +105,7 @@ export class WatchCache {
     return change;
   }
 
-  /** The state as of a revision that is not after the newest; undefined if it is forgotten. */
+  /** The state as of a revision that is not after the newest; undefined if it was dropped. */
   at(revision: number): SortedMap<Entry> | undefined {
     if (revision < this.#from) return undefined;
     const newest = this.#chunks[this.#chunks.length - 1]!.changes.at(-1)?.revision ?? this.#from;
@@ -120,16 +118,13 @@ export class WatchCache {
       if (changedAt > revision) break;
       entries = entry === undefined ? entries.delete(key) : entries.set(key, entry);
     }
-    if (this.#replayed.size >= REMEMBERED) {
-      this.#replayed.delete(this.#replayed.keys().next().value!);
-    }
-    this.#replayed.set(revision, entries);
+    setBounded(this.#replayed, [revision, entries], REPLAYED);
     return entries;
   }
 
   /**
-   * The changes after a revision, in order: about `limit`, so that those of one revision stay
-   * together.
+   * The changes after a revision, in order: about `limit`, as the changes of one revision are never
+   * separated.
    */
   after(revision: number, limit = Number.POSITIVE_INFINITY): readonly Change[] {
     assert(revision >= this.#from, "the past is known from there");

@@ -1,4 +1,4 @@
-import { assert, type SortedMap } from "#base";
+import { assert, setBounded, type SortedMap } from "#base";
 import { StoreFault, type Entry, type StoreEvent } from "../backend.ts";
 import type { State, Step } from "./state.ts";
 
@@ -53,7 +53,7 @@ const CHUNK_MOMENTS = 128;
 /** A chunk with more bytes is closed early, so that old large values can go. */
 const CHUNK_BYTES = 1024 * 1024;
 /** Entries at past revisions that are kept ready, for lists that are read page by page. */
-const REMEMBERED = 8;
+const REPLAYED = 8;
 
 /** All live revisions of a store: the newest state, and how it came about since the oldest. */
 export class History {
@@ -106,9 +106,7 @@ export class History {
     const known = this.#replayed.get(revision);
     if (known !== undefined) return known;
     const entries = replay(this.#chunks[this.#chunkOf(revision)]!, revision);
-    const eldest = this.#replayed.keys().next();
-    if (this.#replayed.size >= REMEMBERED) this.#replayed.delete(eldest.value!);
-    this.#replayed.set(revision, entries);
+    setBounded(this.#replayed, [revision, entries], REPLAYED);
     return entries;
   }
 

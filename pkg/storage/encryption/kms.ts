@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import type { Clock } from "#base";
+import { type Clock, setBounded } from "#base";
 import { DecodeFault, fromProtobuf, type Infer, toProtobuf } from "#schema";
 import { aesGcm, type Cipher, derivedKeyGcm } from "./aes.ts";
 import type { KeyService } from "./kms-client.ts";
@@ -102,12 +102,7 @@ export class Kms implements Transformer {
   }
 
   #keep(id: string, cipher: Promise<Cipher> | Cipher): void {
-    this.#ciphers.set(id, cipher);
-    if (this.#ciphers.size <= mostCiphers) return;
-    for (const oldest of this.#ciphers.keys()) {
-      this.#ciphers.delete(oldest);
-      return;
-    }
+    setBounded(this.#ciphers, [id, cipher], mostCiphers);
   }
 
   async #decrypted(stored: Stored): Promise<Cipher> {
