@@ -77,9 +77,9 @@ function textLine({ level, micros, message, fields }: Line, processId: number): 
   const fraction = String(Math.floor(micros) % 1_000_000).padStart(6, "0");
   const letter = level === undefined ? "E" : "I";
   const pid = String(processId).padStart(7);
-  const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${shown(value)}`);
+  const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${quotedValue(value)}`);
   const head = `${letter}${month}${day} ${clockTime}.${fraction} ${pid} keelson]`;
-  return `${head} ${shown(message)}${pairs.join("")}`;
+  return `${head} ${quotedValue(message)}${pairs.join("")}`;
 }
 
 function jsonLine({ level, micros, message, fields }: Line): string {
@@ -94,7 +94,7 @@ function jsonLine({ level, micros, message, fields }: Line): string {
 }
 
 /** Quoted, so that no value can begin a line or a field of its own. */
-function shown(value: string | number | boolean): string {
+function quotedValue(value: string | number | boolean): string {
   return typeof value === "string" ? JSON.stringify(shortened(value)) : String(value);
 }
 

@@ -66,12 +66,16 @@ function itemOf({ items }: JsonSchema): JsonSchema | undefined {
   return items && !Array.isArray(items) ? (items as JsonSchema) : undefined;
 }
 
-interface Place {
+interface FieldContext {
   readonly path: Path;
   readonly problems: Problems;
 }
 
-function checkKeys(keys: readonly string[], item: JsonSchema, { path, problems }: Place): void {
+function checkKeys(
+  keys: readonly string[],
+  item: JsonSchema,
+  { path, problems }: FieldContext,
+): void {
   const repeated = repeatedPlaces(keys, (key) => key);
   for (const [index, key] of keys.entries()) {
     const property = entry(item.properties, key);
@@ -111,7 +115,7 @@ export function checkListItems(schema: JsonSchema, path: Path, problems: Problem
   problems.invalid(items.child(isList ? LIST_TYPE : MAP_TYPE), item[LIST_TYPE] ?? null, detail);
 }
 
-function checkKeyValue(key: string, item: JsonSchema, { path, problems }: Place): void {
+function checkKeyValue(key: string, item: JsonSchema, { path, problems }: FieldContext): void {
   const property = entry(item.properties, key);
   if (property === undefined) return;
   const place = path.child("properties").key(key);

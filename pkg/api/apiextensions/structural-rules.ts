@@ -30,7 +30,7 @@ function text({ type, field, value, detail }: FieldProblem): string {
   return `${field}: ${words[type] ?? type}${shown}: ${detail}`;
 }
 
-interface Place {
+interface SchemaContext {
   readonly level: Level;
   readonly path: Path;
   readonly problems: Problems;
@@ -40,7 +40,7 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED = "x-kubernetes-embedded-resource";
 const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-function checkInvariants(schema: JsonSchema, place: Place): void {
+function checkInvariants(schema: JsonSchema, place: SchemaContext): void {
   const { path, problems, level } = place;
   const { type = "", items, properties = {}, additionalProperties } = schema;
   if (type === "array" && !items) problems.required(path.child("items"), "must be specified");
@@ -64,7 +64,7 @@ function checkInvariants(schema: JsonSchema, place: Place): void {
   checkObjectFields(schema, place);
 }
 
-function at(place: Place, path: Path, level: Level): Place {
+function at(place: SchemaContext, path: Path, level: Level): SchemaContext {
   return { ...place, path, level };
 }
 
@@ -72,7 +72,7 @@ function isSchema(value: unknown): value is JsonSchema {
   return isJsonObject(value);
 }
 
-function checkExtensions(schema: JsonSchema, { path, problems }: Place): void {
+function checkExtensions(schema: JsonSchema, { path, problems }: SchemaContext): void {
   if (!schema[INT_OR_STRING]) return;
   for (const name of [PRESERVE, EMBEDDED] as const) {
     if (!schema[name]) continue;
@@ -87,7 +87,7 @@ const missingType: Readonly<Record<Level, string>> = {
   field: "must not be empty for specified object fields",
 };
 
-function checkType(schema: JsonSchema, { path, problems, level }: Place): void {
+function checkType(schema: JsonSchema, { path, problems, level }: SchemaContext): void {
   const { type = "" } = schema;
   const place = path.child("type");
   const isEmbedded = schema[EMBEDDED] === true;
@@ -108,7 +108,7 @@ function checkType(schema: JsonSchema, { path, problems, level }: Place): void {
 }
 
 /** apiVersion, kind and metadata of objects are what they are everywhere. */
-function checkObjectFields(schema: JsonSchema, { path, problems, level }: Place): void {
+function checkObjectFields(schema: JsonSchema, { path, problems, level }: SchemaContext): void {
   const { properties = {} } = schema;
   const isObject = level === "root" || schema[EMBEDDED] === true;
   const place = path.child("properties");
@@ -163,7 +163,11 @@ interface Skips {
 
 const none: Skips = { skipsAnyOf: false, skipsFirst: false };
 
-function checkJunctors(schema: JsonSchema, place: Place, { skipsAnyOf, skipsFirst }: Skips): void {
+function checkJunctors(
+  schema: JsonSchema,
+  place: SchemaContext,
+  { skipsAnyOf, skipsFirst }: Skips,
+): void {
   const { path, problems } = place;
   const nested = (each: JsonSchema, below: Path, skips = none) =>
     checkNested(each, { ...place, path: below }, skips);
@@ -200,7 +204,7 @@ const forbiddenBelow = [
   ["x-kubernetes-validations", "must be empty to be structural"],
 ] as const;
 
-function checkNested(schema: JsonSchema, place: Place, skips: Skips): void {
+function checkNested(schema: JsonSchema, place: SchemaContext, skips: Skips): void {
   const { path, problems } = place;
   checkJunctors(schema, place, skips);
   if (isSchema(schema.items)) {

@@ -7,7 +7,7 @@ import { validatePodTemplate } from "../core/pod/spec/pod-spec-rules.ts";
 import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
 import type { JobSpec } from "./job-structs.ts";
 
-interface Place {
+interface FieldContext {
   readonly path: Path;
   readonly problems: Problems;
 }
@@ -20,7 +20,7 @@ const MOST_FAILED_OF_MANY = 10_000;
 const LONGEST_MANAGER = 63;
 
 /** Everything but the selector. */
-export function checkJobSpec(spec: JobSpec, place: Place, context: HookContext): void {
+export function checkJobSpec(spec: JobSpec, place: FieldContext, context: HookContext): void {
   const { path, problems } = place;
   const { parallelism, completions, activeDeadlineSeconds, backoffLimit } = spec;
   const { ttlSecondsAfterFinished, backoffLimitPerIndex, maxFailedIndexes } = spec;
@@ -61,7 +61,7 @@ function checkManager(manager: string | undefined, path: Path, problems: Problem
   if (manager.length > LONGEST_MANAGER) problems.tooLong(path, manager, LONGEST_MANAGER);
 }
 
-function checkCompletionMode(spec: JobSpec, { path, problems }: Place): void {
+function checkCompletionMode(spec: JobSpec, { path, problems }: FieldContext): void {
   const { completionMode: value, backoffLimitPerIndex, maxFailedIndexes } = spec;
   const supported = ["NonIndexed", "Indexed"];
   if (value !== undefined && !supported.includes(value)) {
@@ -75,7 +75,7 @@ function checkCompletionMode(spec: JobSpec, { path, problems }: Place): void {
   }
 }
 
-function checkIndexed(spec: JobSpec, { path, problems }: Place): void {
+function checkIndexed(spec: JobSpec, { path, problems }: FieldContext): void {
   const { completions, parallelism = 0, maxFailedIndexes: failed, backoffLimitPerIndex } = spec;
   const ofParallel = path.child("parallelism");
   const ofFailed = path.child("maxFailedIndexes");
@@ -118,7 +118,7 @@ const actions = ["Count", "FailIndex", "FailJob", "Ignore"];
 const quotedList = (values: readonly string[]): string =>
   `[${values.map((value) => JSON.stringify(value)).join(" ")}]`;
 
-function checkFailurePolicy(spec: JobSpec, { path, problems }: Place): void {
+function checkFailurePolicy(spec: JobSpec, { path, problems }: FieldContext): void {
   const list = path.child("podFailurePolicy", "rules");
   const rules = spec.podFailurePolicy?.rules ?? [];
   if (rules.length > MAX_RULES) problems.tooMany(list, rules.length, MAX_RULES);
@@ -129,7 +129,11 @@ function checkFailurePolicy(spec: JobSpec, { path, problems }: Place): void {
 
 type FailureRule = NonNullable<NonNullable<JobSpec["podFailurePolicy"]>["rules"]>[number];
 
-function checkFailureRule(rule: FailureRule, spec: JobSpec, { path, problems }: Place): void {
+function checkFailureRule(
+  rule: FailureRule,
+  spec: JobSpec,
+  { path, problems }: FieldContext,
+): void {
   const { action, onExitCodes, onPodConditions: patterns = [] } = rule;
   const at = path.child("action");
   if (action === "") problems.required(at, `valid values: ${quotedList(actions)}`);
@@ -154,7 +158,7 @@ function checkFailureRule(rule: FailureRule, spec: JobSpec, { path, problems }: 
 
 type ExitCodes = NonNullable<FailureRule["onExitCodes"]>;
 
-function checkExitCodes(codes: ExitCodes, spec: JobSpec, { path, problems }: Place): void {
+function checkExitCodes(codes: ExitCodes, spec: JobSpec, { path, problems }: FieldContext): void {
   const { operator, containerName: container } = codes;
   const operators = ["In", "NotIn"];
   const at = path.child("operator");
@@ -170,7 +174,11 @@ function checkExitCodes(codes: ExitCodes, spec: JobSpec, { path, problems }: Pla
   checkCodes(codes.values ?? [], operator, { path: path.child("values"), problems });
 }
 
-function checkCodes(values: readonly number[], operator: string, { path, problems }: Place): void {
+function checkCodes(
+  values: readonly number[],
+  operator: string,
+  { path, problems }: FieldContext,
+): void {
   if (values.length === 0) problems.invalid(path, values, "at least one value is required");
   if (values.length > MAX_VALUES) problems.tooMany(path, values.length, MAX_VALUES);
   const repeated = repeatedPlaces(values, (value) => value);
@@ -209,7 +217,7 @@ function goSuccessPolicy(policy: NonNullable<JobSpec["successPolicy"]>): unknown
   return { Rules: rules ?? null };
 }
 
-function checkSuccessPolicy(spec: JobSpec, { path, problems }: Place): void {
+function checkSuccessPolicy(spec: JobSpec, { path, problems }: FieldContext): void {
   const { successPolicy: policy } = spec;
   if (policy === undefined) return;
   const place = path.child("successPolicy");
@@ -231,7 +239,11 @@ function checkSuccessPolicy(spec: JobSpec, { path, problems }: Place): void {
 
 type SuccessRule = NonNullable<NonNullable<JobSpec["successPolicy"]>["rules"]>[number];
 
-function checkSuccessRule(rule: SuccessRule, completions: number, { path, problems }: Place) {
+function checkSuccessRule(
+  rule: SuccessRule,
+  completions: number,
+  { path, problems }: FieldContext,
+) {
   const { succeededIndexes: indexes, succeededCount: count } = rule;
   if (indexes === undefined && count === undefined) {
     const detail = "at least one of succeededCount or succeededIndexes must be specified";
@@ -291,7 +303,7 @@ function indexFault(
   return `non-increasing order, previous: ${last}, current: ${index}`;
 }
 
-function checkReplacementPolicy(spec: JobSpec, { path, problems }: Place): void {
+function checkReplacementPolicy(spec: JobSpec, { path, problems }: FieldContext): void {
   const { podReplacementPolicy: policy, podFailurePolicy } = spec;
   if (policy === undefined) return;
   const all = ["Failed", "TerminatingOrFailed"];

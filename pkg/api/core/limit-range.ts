@@ -134,7 +134,7 @@ function exceeds(left: string | undefined, right: string | undefined): boolean {
  * The amounts of one resource must be in order. What is shown as the wrong value is not always the
  * value of the field that is named; clients see it so.
  */
-function checkOrder(item: Item, name: string, { path, problems }: Place): void {
+function checkOrder(item: Item, name: string, { path, problems }: FieldContext): void {
   const [min, max] = [entry(item.min, name), entry(item.max, name)];
   const isPod = item.type === "Pod";
   const limit = isPod ? undefined : entry(item.default, name);
@@ -171,12 +171,12 @@ function checkOrder(item: Item, name: string, { path, problems }: Place): void {
   }
 }
 
-interface Place {
+interface FieldContext {
   readonly path: Path;
   readonly problems: Problems;
 }
 
-function checkRatio(item: Item, name: string, { path, problems }: Place): void {
+function checkRatio(item: Item, name: string, { path, problems }: FieldContext): void {
   const ratio = entry(item.maxLimitRequestRatio, name);
   if (ratio === undefined) return;
   const place = path.child("maxLimitRequestRatio").key(name);
@@ -189,7 +189,7 @@ function checkRatio(item: Item, name: string, { path, problems }: Place): void {
   problems.invalid(place, ratio, `ratio ${ratio} is greater than max/min = ${largest.toFixed(6)}`);
 }
 
-function checkOvercommit(item: Item, name: string, { path, problems }: Place): void {
+function checkOvercommit(item: Item, name: string, { path, problems }: FieldContext): void {
   const limit = entry(item.default, name);
   const request = entry(item.defaultRequest, name);
   if (item.type === "Pod" || isOvercommitAllowed(name)) return;

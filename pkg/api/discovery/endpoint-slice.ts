@@ -191,7 +191,7 @@ function checkDomainName(name: string, path: Path, problems: Problems): void {
   problems.invalid(path, name, "should be a domain with at least two segments separated by dots");
 }
 
-interface Place {
+interface FieldContext {
   readonly path: Path;
   readonly problems: Problems;
 }
@@ -201,7 +201,7 @@ function checkOneAddress(
   text: string,
   type: string,
   index: number,
-  { path, problems }: Place,
+  { path, problems }: FieldContext,
 ): void {
   const place = path.index(index);
   if (type === "FQDN") return checkDomainName(text, place, problems);
@@ -220,7 +220,7 @@ function checkOneAddress(
 
 function checkHints(
   names: readonly string[],
-  { path, problems, check }: Place & { readonly check: (name: string) => readonly string[] },
+  { path, problems, check }: FieldContext & { readonly check: (name: string) => readonly string[] },
 ): void {
   if (names.length > MOST_HINTS) return problems.tooMany(path, names.length, MOST_HINTS);
   for (const [index, name] of names.entries()) {
@@ -230,7 +230,7 @@ function checkHints(
   }
 }
 
-function checkAddresses(each: Endpoint, type: string, { path, problems }: Place): void {
+function checkAddresses(each: Endpoint, type: string, { path, problems }: FieldContext): void {
   const addresses = each.addresses ?? [];
   const addressPath = path.child("addresses");
   if (addresses.length === 0) problems.required(addressPath, "must contain at least 1 address");
@@ -243,7 +243,7 @@ function checkAddresses(each: Endpoint, type: string, { path, problems }: Place)
   }
 }
 
-function checkEndpoint(each: Endpoint, { path, problems }: Place): void {
+function checkEndpoint(each: Endpoint, { path, problems }: FieldContext): void {
   const { nodeName, hostname, hints } = each;
   if (nodeName !== undefined) {
     const messages = isDns1123Subdomain(nodeName);
@@ -263,7 +263,7 @@ function checkEndpoint(each: Endpoint, { path, problems }: Place): void {
   checkHints(nodes, { path: nodePath, problems, check: isDns1123Subdomain });
 }
 
-function checkPort(port: Port, isRepeated: boolean, { path, problems }: Place): void {
+function checkPort(port: Port, isRepeated: boolean, { path, problems }: FieldContext): void {
   const { name = "", protocol = "", appProtocol } = port;
   const place = path.child("name");
   if (name !== "") invalidEach(problems, place, { value: name, messages: isDns1123Label(name) });

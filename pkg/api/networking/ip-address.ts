@@ -100,7 +100,7 @@ function validate({ spec: { parentRef } }: IPAddress, problems: Problems): void 
 }
 
 /** A reference with the field names of Go's struct, as Kubernetes prints it. */
-function shown(parent: Parent): unknown {
+function goParentReference(parent: Parent): unknown {
   if (parent === undefined) return null;
   return {
     Group: parent.group ?? "",
@@ -140,7 +140,11 @@ export const ipAddress = kind(ipAddressV1, {
     validate,
     validateUpdate: (object, old, problems) => {
       const { parentRef } = object.spec;
-      const values = { now: parentRef, before: old.spec.parentRef, shown: shown(parentRef) };
+      const values = {
+        now: parentRef,
+        before: old.spec.parentRef,
+        shown: goParentReference(parentRef),
+      };
       mustNotChange(problems, path, values);
     },
   },

@@ -91,7 +91,7 @@ function checkOverhead(object: RuntimeClass, problems: Problems): void {
   }
 }
 
-function keyOf({ key = "", operator = "", value = "", effect = "" }: Toleration): string {
+function tolerationKey({ key = "", operator = "", value = "", effect = "" }: Toleration): string {
   return JSON.stringify([key, operator, value, effect]);
 }
 
@@ -102,7 +102,7 @@ function checkScheduling(object: RuntimeClass, problems: Problems): void {
   for (const [index, each] of tolerations.entries()) {
     checkToleration(each, path.child("tolerations").index(index), problems);
   }
-  const repeated = repeatedPlaces(tolerations, keyOf);
+  const repeated = repeatedPlaces(tolerations, tolerationKey);
   for (const [index, each] of tolerations.entries()) {
     if (!repeated.has(index)) continue;
     // Shown with the field names of Go's struct, as Kubernetes prints it.

@@ -115,7 +115,7 @@ function validate({ spec }: CSINode, problems: Problems): void {
 }
 
 /** A driver with the field names of Go's struct, as Kubernetes prints it. */
-function shown(driver: Driver): unknown {
+function goDriver(driver: Driver): unknown {
   const { name, nodeID, topologyKeys, allocatable } = driver;
   return {
     Name: name,
@@ -140,7 +140,7 @@ export const csiNode = kind(csiNodeV1, {
       for (const before of old.spec.drivers ?? []) {
         const now = drivers.get(before.name);
         if (now === undefined || deepEqual(now, before)) continue;
-        problems.invalid(Path.of("spec.drivers"), shown(now), FIELD_IMMUTABLE);
+        problems.invalid(Path.of("spec.drivers"), goDriver(now), FIELD_IMMUTABLE);
       }
     },
   },

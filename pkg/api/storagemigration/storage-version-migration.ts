@@ -121,7 +121,7 @@ function isTrue({ status }: Migration, type: string): boolean {
 }
 
 /** Conditions as Kubernetes prints them. */
-function shown({ status }: Migration): unknown {
+function goConditions({ status }: Migration): unknown {
   return status.conditions?.map((each) => goShape(migrationCondition, each)) ?? null;
 }
 
@@ -153,7 +153,8 @@ function checkStatus(migration: Migration, old: Migration, problems: Problems): 
     const values = { now: status.resourceVersion ?? "", before: old.status.resourceVersion };
     mustNotChange(problems, versionPath, values);
   }
-  const refuse = (detail: string) => problems.invalid(conditionsPath, shown(migration), detail);
+  const refuse = (detail: string) =>
+    problems.invalid(conditionsPath, goConditions(migration), detail);
   const [succeeded, failed] = [isTrue(migration, "Succeeded"), isTrue(migration, "Failed")];
   const running = isTrue(migration, "Running");
   if (succeeded && failed) {

@@ -30,12 +30,12 @@ interface Inner<V> {
 export type Node<V> = Leaf<V> | Inner<V>;
 
 /** A place in a leaf. */
-export interface Place<V> {
+export interface LeafPosition<V> {
   readonly leaf: Leaf<V>;
   readonly index: number;
 }
 
-export function locate<V>(root: Node<V>, key: string): Place<V> | undefined {
+export function locate<V>(root: Node<V>, key: string): LeafPosition<V> | undefined {
   let node = root;
   while (!node.leaf) node = node.children[childFor(node.keys, key)]!;
   const index = lowerBound(node.keys, key);
@@ -94,7 +94,7 @@ export function rankIn<V>(root: Node<V>, key: string): number {
 }
 
 /** The place with `index` entries before it; `index` is below the root's size. */
-export function at<V>(root: Node<V>, index: number): Place<V> {
+export function at<V>(root: Node<V>, index: number): LeafPosition<V> {
   let node = root;
   let rest = index;
   while (!node.leaf) {
@@ -106,7 +106,7 @@ export function at<V>(root: Node<V>, index: number): Place<V> {
 }
 
 /** The leaves from the first key that is not below `from`, with the index to start at in each. */
-export function* leavesFrom<V>(root: Node<V>, from: string): Generator<Place<V>> {
+export function* leavesFrom<V>(root: Node<V>, from: string): Generator<LeafPosition<V>> {
   const above: { readonly node: Inner<V>; next: number }[] = [];
   let node = root;
   while (!node.leaf) {

@@ -59,9 +59,9 @@ export interface Checked {
   readonly issues: readonly CompileIssue[];
 }
 
-interface Scope {
+interface TypeScope {
   readonly names: ReadonlyMap<string, CelType>;
-  readonly outer: Scope | undefined;
+  readonly outer: TypeScope | undefined;
 }
 
 /** Checks a parsed expression. Types are complete also where there are issues. */
@@ -93,13 +93,13 @@ class Checker {
     return { expression, types, references, issues };
   }
 
-  check(node: Expression, scope: Scope | undefined): CelType {
+  check(node: Expression, scope: TypeScope | undefined): CelType {
     const type = this.typeOf(node, scope);
     this.types.set(node, type);
     return type;
   }
 
-  private typeOf(node: Expression, scope: Scope | undefined): CelType {
+  private typeOf(node: Expression, scope: TypeScope | undefined): CelType {
     switch (node.kind) {
       case "literal":
         return literalType(node.literal);
@@ -149,7 +149,7 @@ class Checker {
   }
 
   /** A local, a variable or a type of that (qualified) name. */
-  private named(node: Expression, scope: Scope | undefined): CelType | undefined {
+  private named(node: Expression, scope: TypeScope | undefined): CelType | undefined {
     const name = qualifiedName(node);
     if (name === undefined) return undefined;
     for (let inner = scope; inner !== undefined; inner = inner.outer) {
@@ -170,7 +170,7 @@ class Checker {
     return { kind: "type", name: "type", parameters: [type] };
   }
 
-  private select(node: SelectNode, scope: Scope | undefined): CelType {
+  private select(node: SelectNode, scope: TypeScope | undefined): CelType {
     if (!node.test) {
       const whole = this.named(node, scope);
       if (whole !== undefined) return whole;
@@ -211,7 +211,7 @@ class Checker {
     }
   }
 
-  private call(node: CallNode, scope: Scope | undefined): CelType {
+  private call(node: CallNode, scope: TypeScope | undefined): CelType {
     if (node.name === "_?._") return this.optionalSelect(node, scope);
     const { target } = node;
     const types = node.arguments.map((argument) => this.check(argument, scope));
@@ -283,7 +283,7 @@ class Checker {
     return { parameters: candidate.parameters.map(renamed), result: renamed(candidate.result) };
   }
 
-  private optionalSelect(node: CallNode, scope: Scope | undefined): CelType {
+  private optionalSelect(node: CallNode, scope: TypeScope | undefined): CelType {
     const [operand, field] = node.arguments;
     if (operand === undefined || field?.kind !== "literal" || field.literal.type !== "string") {
       return this.issue(node.at, "unsupported optional field selection");
@@ -301,7 +301,7 @@ class Checker {
     return this.mismatch(at, previous, current);
   }
 
-  private entryType(entry: { value: Expression; optional: boolean }, scope?: Scope): CelType {
+  private entryType(entry: { value: Expression; optional: boolean }, scope?: TypeScope): CelType {
     const type = this.check(entry.value, scope);
     if (!entry.optional) return type;
     const known = substitute(this.mapping, type);
@@ -311,7 +311,7 @@ class Checker {
     return known;
   }
 
-  private list(node: ListNode, scope: Scope | undefined): CelType {
+  private list(node: ListNode, scope: TypeScope | undefined): CelType {
     let element: CelType | undefined;
     for (const entry of node.elements) {
       element = this.joined(entry.value.at, element, this.entryType(entry, scope));
@@ -319,7 +319,7 @@ class Checker {
     return listOf(element ?? this.fresh());
   }
 
-  private map(node: MapNode, scope: Scope | undefined): CelType {
+  private map(node: MapNode, scope: TypeScope | undefined): CelType {
     let key: CelType | undefined;
     let value: CelType | undefined;
     for (const entry of node.entries) {
@@ -329,7 +329,7 @@ class Checker {
     return mapOf(key ?? this.fresh(), value ?? this.fresh());
   }
 
-  private struct(node: StructNode, scope: Scope | undefined): CelType {
+  private struct(node: StructNode, scope: TypeScope | undefined): CelType {
     const name = node.name.startsWith(".") ? node.name.slice(1) : node.name;
     const type = this.declarations.type(name);
     if (type === undefined) return this.undeclared(node, name);
@@ -347,14 +347,14 @@ class Checker {
     return type;
   }
 
-  private comprehension(node: ComprehensionNode, scope: Scope | undefined): CelType {
+  private comprehension(node: ComprehensionNode, scope: TypeScope | undefined): CelType {
     const range = substitute(this.mapping, this.check(node.range, scope));
     const accumulator = this.check(node.initial, scope);
     const [first, second] = this.ranged(node, range);
-    const folding: Scope = { names: new Map([[node.accumulator, accumulator]]), outer: scope };
+    const folding: TypeScope = { names: new Map([[node.accumulator, accumulator]]), outer: scope };
     const names = new Map([[node.variable, first]]);
     if (node.second !== undefined) names.set(node.second, second);
-    const looping: Scope = { names, outer: folding };
+    const looping: TypeScope = { names, outer: folding };
     const condition = this.check(node.condition, looping);
     if (!this.assignable(bool, condition)) this.mismatch(node.condition.at, bool, condition);
     const step = this.check(node.step, looping);
@@ -391,8 +391,8 @@ interface Given {
   readonly member: boolean;
 }
 
-function isLocal(name: string, scope: Scope): boolean {
-  for (let inner: Scope | undefined = scope; inner !== undefined; inner = inner.outer) {
+function isLocal(name: string, scope: TypeScope): boolean {
+  for (let inner: TypeScope | undefined = scope; inner !== undefined; inner = inner.outer) {
     if (inner.names.has(name)) return true;
   }
   return false;

@@ -21,7 +21,7 @@ export function checkLiterals(checked: Checked, source: Source): CompileIssue[] 
   for (const reference of checked.references.values()) {
     if (reference.kind !== "call") continue;
     const rule = rules.get(reference.name);
-    const text = textOf(reference.arguments.at(-1));
+    const text = stringLiteral(reference.arguments.at(-1));
     if (rule === undefined || text === undefined) continue;
     if (!accepts(rule, text.value)) {
       issues.add(text.at, `invalid ${reference.name} argument`);
@@ -30,7 +30,7 @@ export function checkLiterals(checked: Checked, source: Source): CompileIssue[] 
   return issues.found;
 }
 
-function textOf(node: Expression | undefined): { at: number; value: string } | undefined {
+function stringLiteral(node: Expression | undefined): { at: number; value: string } | undefined {
   if (node?.kind !== "literal" || node.literal.type !== "string") return undefined;
   return { at: node.at, value: node.literal.value };
 }

@@ -41,7 +41,7 @@ export function formatText(text: string, values: ListValue): Value {
 function clause(value: Value, { verb, precision }: Clause): string {
   switch (verb) {
     case "s":
-      return shown(value);
+      return stringVerb(value);
     case "d":
       return decimal(value);
     case "f":
@@ -71,7 +71,7 @@ function wrongType(value: Value, clause: string, wanted: string): CelFault {
   );
 }
 
-function shown(value: Value): string {
+function stringVerb(value: Value): string {
   if (value === null) return "null";
   switch (typeof value) {
     case "string":
@@ -88,7 +88,7 @@ function shown(value: Value): string {
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (value instanceof Duration) return formatSpan(value);
   if (value instanceof TypeValue) return value.name;
-  if (value instanceof ListValue) return `[${[...value].map(shown).join(", ")}]`;
+  if (value instanceof ListValue) return `[${[...value].map(stringVerb).join(", ")}]`;
   if (value instanceof MapValue) return shownMap(value);
   throw wrongType(
     value,
@@ -100,7 +100,7 @@ function shown(value: Value): string {
 function shownMap(map: MapValue): string {
   const entries = [...map.keys()].map((key) => {
     if (key instanceof Double) throw wrongType(key, "map key", "strings, ints and bools");
-    return `${shown(key)}: ${shown(map.find(key) ?? null)}`;
+    return `${stringVerb(key)}: ${stringVerb(map.find(key) ?? null)}`;
   });
   return `{${entries.sort().join(", ")}}`;
 }

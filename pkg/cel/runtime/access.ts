@@ -1,5 +1,5 @@
 /** Fields, keys and indexes of values. */
-import type { Frame, Step } from "./frame.ts";
+import type { Frame, Evaluator } from "./frame.ts";
 import {
   CelFault,
   Double,
@@ -15,7 +15,7 @@ import {
 } from "../value/values.ts";
 
 /** `operand.field`; through an optional the result is one too. */
-export function selectStep(operand: Step, name: string, cost: number): Step {
+export function selectStep(operand: Evaluator, name: string, cost: number): Evaluator {
   return (frame) => {
     const target = operand(frame);
     frame.spend(cost);
@@ -30,7 +30,7 @@ export function selectStep(operand: Step, name: string, cost: number): Step {
 }
 
 /** `operand.?field`. */
-export function optionalSelectStep(operand: Step, name: string): Step {
+export function optionalSelectStep(operand: Evaluator, name: string): Evaluator {
   return (frame) => {
     const target = operand(frame);
     frame.spend(1);
@@ -47,7 +47,7 @@ function optionalField(target: Value, name: Value): OptionalValue {
 }
 
 /** `has(operand.field)`. */
-export function testStep(operand: Step, name: string): Step {
+export function testStep(operand: Evaluator, name: string): Evaluator {
   return (frame) => {
     let target = operand(frame);
     if (target instanceof OptionalValue) {
@@ -97,7 +97,7 @@ function wholeNumber(key: Value): number | undefined {
 }
 
 /** Adds to the list in the slot, which only this expression sees. */
-export function appendStep(slot: number, element: Step): Step {
+export function appendStep(slot: number, element: Evaluator): Evaluator {
   return (frame: Frame) => {
     const list = frame.slots[slot];
     const value = element(frame);

@@ -2,12 +2,12 @@
 import type { Reference } from "../check/checker.ts";
 import { actualCost, type ActualCost } from "../cost/cost-actual.ts";
 import type { Implementation, Overload } from "../check/declare.ts";
-import type { Step } from "./frame.ts";
+import type { Evaluator } from "./frame.ts";
 import type { CelType } from "../check/types.ts";
 import { CelFault, typeName, type Value } from "../value/values.ts";
 
 interface Arguments {
-  readonly arguments: readonly Step[];
+  readonly arguments: readonly Evaluator[];
   readonly types: readonly CelType[];
   readonly literals: readonly (Value | undefined)[];
   /** An index into the result of a call costs one more. */
@@ -16,7 +16,7 @@ interface Arguments {
 
 type CallReference = Extract<Reference, { kind: "call" }>;
 
-export function dispatchStep(reference: CallReference, given: Arguments): Step {
+export function dispatchStep(reference: CallReference, given: Arguments): Evaluator {
   const { name, overloads } = reference;
   const [first] = overloads;
   if (first === undefined) throw new CelFault(`no such overload: ${name}`);
@@ -34,7 +34,7 @@ function isOperator(name: string): boolean {
   return (name.includes("_") && !/[a-z]/.test(name)) || name === "@in" || name === "size";
 }
 
-function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: number): Step {
+function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: number): Evaluator {
   const [first, second] = steps;
   if (steps.length === 1 && first !== undefined) {
     return (frame) => {
@@ -59,7 +59,11 @@ function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: 
 }
 
 /** Costs of the operands count before the work is done, unless they depend on the result. */
-function costedStep(call: Implementation, { arguments: steps }: Arguments, cost: ActualCost): Step {
+function costedStep(
+  call: Implementation,
+  { arguments: steps }: Arguments,
+  cost: ActualCost,
+): Evaluator {
   const [first, second] = steps;
   if (steps.length === 2 && first !== undefined && second !== undefined) {
     return (frame) => {

@@ -25,7 +25,7 @@ export class Frame {
   }
 }
 
-export type Step = (frame: Frame) => Value;
+export type Evaluator = (frame: Frame) => Value;
 
 /** Faults become values where an operator may still decide without them; the rest goes on up. */
 export function absorbed(error: unknown): CelFault {

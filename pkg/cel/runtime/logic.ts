@@ -1,9 +1,9 @@
 /** Logical operators: either side may decide alone, also when the other has no value. */
-import { absorbed, type Step } from "./frame.ts";
+import { absorbed, type Evaluator } from "./frame.ts";
 import { CelFault, noSuchOverload, type Value } from "../value/values.ts";
 
 /** `&&` where `decisive` is false, `||` where it is true. */
-export function logicalStep(left: Step, right: Step, decisive: boolean): Step {
+export function logicalStep(left: Evaluator, right: Evaluator, decisive: boolean): Evaluator {
   return (frame) => {
     let held: CelFault | undefined;
     try {
@@ -28,7 +28,7 @@ export function logicalStep(left: Step, right: Step, decisive: boolean): Step {
 }
 
 /** `condition ? yes : no`. */
-export function conditionalStep(condition: Step, yes: Step, no: Step): Step {
+export function conditionalStep(condition: Evaluator, yes: Evaluator, no: Evaluator): Evaluator {
   return (frame) => {
     const value = condition(frame);
     if (value === true) return yes(frame);
@@ -38,7 +38,7 @@ export function conditionalStep(condition: Step, yes: Step, no: Step): Step {
 }
 
 /** Whether a fold goes on: also while its accumulator has no value yet. */
-export function notStrictlyFalseStep(operand: Step): Step {
+export function notStrictlyFalseStep(operand: Evaluator): Evaluator {
   return (frame) => {
     frame.spend(1);
     try {

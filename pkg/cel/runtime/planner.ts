@@ -3,7 +3,7 @@ import type { CallNode, ComprehensionNode, Expression, SelectNode } from "../syn
 import { appendStep, optionalSelectStep, selectStep, testStep } from "./access.ts";
 import type { Checked, Reference } from "../check/checker.ts";
 import { dispatchStep } from "./dispatch.ts";
-import { absorbed, type Frame, type Step } from "./frame.ts";
+import { absorbed, type Frame, type Evaluator } from "./frame.ts";
 import { JsonObject } from "../value/json-values.ts";
 import { literalValue } from "../check/literal-types.ts";
 import { conditionalStep, logicalStep, notStrictlyFalseStep } from "./logic.ts";
@@ -21,7 +21,7 @@ import {
 } from "../value/values.ts";
 
 export interface Plan {
-  readonly step: Step;
+  readonly step: Evaluator;
   /** Variables in the order of their slots, which come first. */
   readonly variables: readonly string[];
   readonly slotCount: number;
@@ -38,11 +38,11 @@ export function plan(checked: Checked): Plan {
 }
 
 /** Where a comprehension keeps its variables. */
-interface Scope {
+interface SlotScope {
   readonly slots: ReadonlyMap<string, number>;
   /** The accumulator that `appendStep` may add to. */
   readonly growing: number | undefined;
-  readonly outer: Scope | undefined;
+  readonly outer: SlotScope | undefined;
 }
 
 class Planner {
@@ -55,7 +55,7 @@ class Planner {
     this.slotCount = variables.length;
   }
 
-  plan(node: Expression, scope: Scope | undefined): Step {
+  plan(node: Expression, scope: SlotScope | undefined): Evaluator {
     const reference = this.checked.references.get(node);
     if (reference !== undefined && reference.kind !== "call" && reference.kind !== "construct") {
       return this.name(reference, scope);
@@ -84,8 +84,8 @@ class Planner {
 
   private name(
     reference: Exclude<Reference, { kind: "call" | "construct" }>,
-    scope: Scope | undefined,
-  ): Step {
+    scope: SlotScope | undefined,
+  ): Evaluator {
     if (reference.kind === "type") {
       const value = new TypeValue(reference.type.name);
       return () => value;
@@ -105,13 +105,17 @@ class Planner {
     return this.checked.types.get(node) ?? dyn;
   }
 
-  private select(node: SelectNode, scope: Scope | undefined): Step {
+  private select(node: SelectNode, scope: SlotScope | undefined): Evaluator {
     const operand = this.plan(node.operand, scope);
     if (node.test) return testStep(operand, node.field);
     return selectStep(operand, node.field, isAttribute(node.operand) ? 1 : 2);
   }
 
-  private call(node: CallNode, reference: Reference | undefined, scope: Scope | undefined): Step {
+  private call(
+    node: CallNode,
+    reference: Reference | undefined,
+    scope: SlotScope | undefined,
+  ): Evaluator {
     const [first, second, third] = node.arguments;
     switch (node.name) {
       case "_&&_":
@@ -166,8 +170,8 @@ class Planner {
   private otherwise(
     target: Expression,
     other: Expression,
-    { scope, whole }: { readonly scope: Scope | undefined; readonly whole: boolean },
-  ): Step {
+    { scope, whole }: { readonly scope: SlotScope | undefined; readonly whole: boolean },
+  ): Evaluator {
     const present = this.plan(target, scope);
     const fallback = this.plan(other, scope);
     return (frame) => {
@@ -181,8 +185,8 @@ class Planner {
 
   private list(
     elements: readonly { readonly value: Expression; readonly optional: boolean }[],
-    scope: Scope | undefined,
-  ): Step {
+    scope: SlotScope | undefined,
+  ): Evaluator {
     const steps = elements.map(({ value }) => this.plan(value, scope));
     const optionals = elements.map(({ optional }) => optional);
     const anyOptional = optionals.includes(true);
@@ -205,8 +209,8 @@ class Planner {
       readonly value: Expression;
       readonly optional: boolean;
     }[],
-    scope: Scope | undefined,
-  ): Step {
+    scope: SlotScope | undefined,
+  ): Evaluator {
     const steps = entries.map(({ key, value, optional }) => ({
       key: this.plan(key, scope),
       value: this.plan(value, scope),
@@ -231,8 +235,8 @@ class Planner {
       readonly optional: boolean;
     }[],
     reference: Reference | undefined,
-    scope: Scope | undefined,
-  ): Step {
+    scope: SlotScope | undefined,
+  ): Evaluator {
     if (reference?.kind !== "construct") throw new CelFault("undeclared reference");
     const { type } = reference;
     const steps = fields.map(({ field, value, optional }) => ({
@@ -251,19 +255,19 @@ class Planner {
     };
   }
 
-  private comprehension(node: ComprehensionNode, scope: Scope | undefined): Step {
+  private comprehension(node: ComprehensionNode, scope: SlotScope | undefined): Evaluator {
     const accumulator = this.slotCount++;
     const variable = this.slotCount++;
     const second = this.slotCount++;
     const grows = node.initial.kind === "list" && node.initial.elements.length === 0;
-    const folding: Scope = {
+    const folding: SlotScope = {
       slots: new Map([[node.accumulator, accumulator]]),
       growing: grows ? accumulator : undefined,
       outer: scope,
     };
     const names = new Map([[node.variable, variable]]);
     if (node.second !== undefined) names.set(node.second, second);
-    const looping: Scope = { slots: names, growing: undefined, outer: folding };
+    const looping: SlotScope = { slots: names, growing: undefined, outer: folding };
     return foldStep({
       range: this.plan(node.range, scope),
       initial: this.plan(node.initial, scope),
@@ -277,11 +281,11 @@ class Planner {
 }
 
 interface Fold {
-  readonly range: Step;
-  readonly initial: Step;
-  readonly condition: Step;
-  readonly step: Step;
-  readonly result: Step;
+  readonly range: Evaluator;
+  readonly initial: Evaluator;
+  readonly condition: Evaluator;
+  readonly step: Evaluator;
+  readonly result: Evaluator;
   /** Whether a later element may still decide when one has no value. */
   readonly absorbs: boolean;
   readonly slots: {
@@ -291,7 +295,7 @@ interface Fold {
   };
 }
 
-function foldStep(fold: Fold): Step {
+function foldStep(fold: Fold): Evaluator {
   const { range, initial, condition, step, result, absorbs } = fold;
   const { accumulator, variable, second } = fold.slots;
   const once = absorbs ? absorbing(step) : step;
@@ -323,7 +327,7 @@ function foldStep(fold: Fold): Step {
 }
 
 /** The step's value, or its fault for the accumulator to hold. */
-function absorbing(step: Step): (frame: Frame) => Value | CelFault {
+function absorbing(step: Evaluator): (frame: Frame) => Value | CelFault {
   return (frame) => {
     try {
       return step(frame);
@@ -338,7 +342,7 @@ function unwrap(value: Value): Value | undefined {
   return value.value;
 }
 
-function slotOf(name: string, scope: Scope | undefined): number {
+function slotOf(name: string, scope: SlotScope | undefined): number {
   for (let inner = scope; inner !== undefined; inner = inner.outer) {
     const slot = inner.slots.get(name);
     if (slot !== undefined) return slot;
@@ -349,7 +353,7 @@ function slotOf(name: string, scope: Scope | undefined): number {
 /** `accumulator + [element]` inside the fold that owns the accumulator. */
 function appended(
   node: CallNode,
-  scope: Scope | undefined,
+  scope: SlotScope | undefined,
 ): { readonly slot: number; readonly element: Expression } | undefined {
   const [left, right] = node.arguments;
   const slot = scope?.outer?.growing;

@@ -64,7 +64,7 @@ export function tokenize(text: string): { tokens: Token[]; faults: LexicalFault[
     const token = tokenAt(text, at);
     if (token === undefined) {
       const wrong = unrecognized(text, at);
-      faults.push({ at, message: `token recognition error at: '${shown(wrong)}'` });
+      faults.push({ at, message: `token recognition error at: '${escapedText(wrong)}'` });
       at += wrong.length;
     } else {
       tokens.push(token);
@@ -120,7 +120,7 @@ function unrecognized(text: string, at: number): string {
   return run + String.fromCodePoint(text.codePointAt(at + run.length) ?? 0).replace("\0", "");
 }
 
-function shown(text: string): string {
+function escapedText(text: string): string {
   return text.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t");
 }
 

@@ -78,7 +78,7 @@ class Run {
     return remove(place);
   }
 
-  private insert(place: Place, value: unknown): void {
+  private insert(place: Target, value: unknown): void {
     this.moving.spend(elementsBehind(place));
     insert(place, value);
   }
@@ -124,7 +124,7 @@ class Run {
   }
 
   /** The object or array that holds the last step of a path. */
-  private place(path: string | null | undefined, op: string): Place {
+  private place(path: string | null | undefined, op: string): Target {
     const missing = (): PatchFault =>
       new PatchFault(`${op} operation does not apply: doc is missing path: ${path ?? ""}`);
     if (typeof path !== "string") throw missing();
@@ -140,7 +140,7 @@ class Run {
   }
 }
 
-interface Place {
+interface Target {
   readonly container: Container;
   readonly key: string;
 }
@@ -161,19 +161,19 @@ function stepInto(container: Container, step: string): unknown {
   return index === undefined ? undefined : container.at(index);
 }
 
-function read({ container, key }: Place): unknown {
+function read({ container, key }: Target): unknown {
   if (Array.isArray(container)) return container[indexOf({ container, key }, container.length)];
   return Object.hasOwn(container, key) ? container[key] : undefined;
 }
 
 /** How many elements move when one comes or goes. */
-function elementsBehind({ container, key }: Place): number {
+function elementsBehind({ container, key }: Target): number {
   if (!Array.isArray(container) || key === "-") return 0;
   const { length } = container;
   return Math.min(length, length - (integerOf(key) ?? 0));
 }
 
-function insert(place: Place, value: unknown): void {
+function insert(place: Target, value: unknown): void {
   const { container, key } = place;
   if (!Array.isArray(container)) assign(container, key, value);
   else if (key === "-") container.push(value);
@@ -181,7 +181,7 @@ function insert(place: Place, value: unknown): void {
 }
 
 /** Takes a value out and gives it back. */
-function remove(place: Place): unknown {
+function remove(place: Target): unknown {
   const { container, key } = place;
   if (Array.isArray(container)) {
     return container.splice(indexOf(place, container.length), 1)[0];
@@ -195,7 +195,7 @@ function remove(place: Place): unknown {
 }
 
 /** The index that a key names among `size` slots; negative ones count from the end. */
-function indexOf({ key }: Place, size: number): number {
+function indexOf({ key }: Target, size: number): number {
   const index = integerOf(key);
   if (index === undefined) {
     throw new PatchFault(`value was not a proper array index: '${key}'`);

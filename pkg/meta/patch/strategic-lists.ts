@@ -40,8 +40,8 @@ export function partitioned(
   by: readonly unknown[],
   mergeKey: string | undefined,
 ): Parts {
-  const keys = new Set(by.map((element) => keyOf(element, mergeKey)));
-  const isNamed = (element: unknown): boolean => keys.has(keyOf(element, mergeKey));
+  const keys = new Set(by.map((element) => mergeKeyValue(element, mergeKey)));
+  const isNamed = (element: unknown): boolean => keys.has(mergeKeyValue(element, mergeKey));
   return { named: list.filter(isNamed), others: list.filter((element) => !isNamed(element)) };
 }
 
@@ -53,8 +53,8 @@ export function ordered(parts: Parts, { order, live, mergeKey }: Orders): unknow
   let left = 0;
   let right = 0;
   while (left < others.length && right < named.length) {
-    const l = liveIndex.get(keyOf(others[left], mergeKey));
-    const r = liveIndex.get(keyOf(named[right], mergeKey));
+    const l = liveIndex.get(mergeKeyValue(others[left], mergeKey));
+    const r = liveIndex.get(mergeKeyValue(named[right], mergeKey));
     if (l !== undefined && r !== undefined && l < r) result.push(others[left++]);
     else result.push(named[right++]);
   }
@@ -66,7 +66,7 @@ function sorted(
   order: ReadonlyMap<unknown, number>,
   mergeKey: string | undefined,
 ): unknown[] {
-  const at = (element: unknown): number => order.get(keyOf(element, mergeKey)) ?? -1;
+  const at = (element: unknown): number => order.get(mergeKeyValue(element, mergeKey)) ?? -1;
   return [...list].sort((a, b) => at(a) - at(b));
 }
 
@@ -76,12 +76,12 @@ function indexes(
 ): ReadonlyMap<unknown, number> {
   const found = new Map<unknown, number>();
   for (const [index, element] of list.entries()) {
-    const key = keyOf(element, mergeKey);
+    const key = mergeKeyValue(element, mergeKey);
     if (!found.has(key)) found.set(key, index);
   }
   return found;
 }
 
-function keyOf(element: unknown, mergeKey: string | undefined): unknown {
+function mergeKeyValue(element: unknown, mergeKey: string | undefined): unknown {
   return mergeKey !== undefined && isJsonObject(element) ? element[mergeKey] : element;
 }

@@ -20,11 +20,11 @@ const DELETE_FROM = "$deleteFromPrimitiveList";
 const MERGE_LIMIT = 1_000_000;
 
 /** What is known of a value: the struct or map it lies in; undefined below opaque values. */
-type Scope = StructType<any> | { readonly tag: "map"; readonly value: Type } | undefined;
+type EnclosingType = StructType<any> | { readonly tag: "map"; readonly value: Type } | undefined;
 
 /** Where in the object a merge is at. */
-interface Place {
-  readonly scope: Scope;
+interface MergeContext {
+  readonly scope: EnclosingType;
   readonly work: Work;
 }
 
@@ -51,7 +51,7 @@ export function strategicMergePatch(
 }
 
 /** Merges into `original` and gives it back; both arguments are used up. */
-function mergeObject(original: JsonObject, patch: JsonObject, place: Place): JsonObject {
+function mergeObject(original: JsonObject, patch: JsonObject, place: MergeContext): JsonObject {
   if (Object.hasOwn(patch, PATCH)) return directed(patch);
   retainKeys(original, patch);
   orderLists(original, patch, place);
@@ -104,7 +104,7 @@ function fieldOf(key: string, prefix: string): string {
 }
 
 /** Merges and orders the lists that `$setElementOrder` names, and takes them out of the patch. */
-function orderLists(original: JsonObject, patch: JsonObject, { scope, work }: Place): void {
+function orderLists(original: JsonObject, patch: JsonObject, { scope, work }: MergeContext): void {
   for (const key of Object.keys(patch)) {
     if (!key.startsWith(ELEMENT_ORDER)) continue;
     const order = asList(patch[key]);
@@ -185,7 +185,7 @@ function deleteFrom(
   );
 }
 
-interface FieldChange extends Place {
+interface FieldChange extends MergeContext {
   readonly value: unknown;
 }
 
@@ -241,7 +241,7 @@ function checkElements(original: readonly unknown[], patch: readonly unknown[]):
   return types.has("map[string]interface {}");
 }
 
-interface ElementRules extends Place {
+interface ElementRules extends MergeContext {
   readonly mergeKey: string;
 }
 
@@ -304,15 +304,15 @@ function applyElementDirectives(
 }
 
 /** How the field `key` is merged; entries of a map have no rules of their own. */
-function rulesIn(scope: Scope, key: string): FieldRules | undefined {
+function rulesIn(scope: EnclosingType, key: string): FieldRules | undefined {
   if (scope === undefined) return undefined;
   if (scope.tag === "struct") return mergeRules(scope as StructType<any>, key);
   return { type: resolvedType(scope.value), strategies: [], mergeKey: undefined };
 }
 
-function scopeOf(type: Type | undefined): Scope {
+function scopeOf(type: Type | undefined): EnclosingType {
   const found = type === undefined ? undefined : resolvedType(type);
-  return found?.tag === "struct" || found?.tag === "map" ? (found as Scope) : undefined;
+  return found?.tag === "struct" || found?.tag === "map" ? (found as EnclosingType) : undefined;
 }
 
 function resolvedType(type: Type): Type {

@@ -36,7 +36,7 @@ export function fromJson<S extends StructType<any>>(
   value: unknown,
   options: FromJsonOptions = {},
 ): Infer<S> {
-  const place = new Place(options);
+  const place = new DecodeContext(options);
   try {
     return decoderOf(struct)(value, place) as Infer<S>;
   } catch (fault) {
@@ -52,7 +52,7 @@ const MAX_UNKNOWN = 100;
  * Where the decoder is. One per decode; leaves never touch it, so a deep path costs nothing until a
  * fault.
  */
-class Place {
+class DecodeContext {
   /** Field names, list indices, and map keys (wrapped, since Go's errors leave them out). */
   readonly steps: (string | number | readonly [key: string])[] = [];
   readonly unknown: string[] | undefined;
@@ -99,7 +99,7 @@ class Place {
 }
 
 /** Undefined means: nothing to keep (null, or empty where JSON leaves that out). */
-type Decode = (value: unknown, place: Place) => unknown;
+type Decode = (value: unknown, place: DecodeContext) => unknown;
 
 const decoderOf: (type: Type) => Decode = memoize((type: Type): Decode => {
   switch (type.tag) {
@@ -139,7 +139,7 @@ function jsonTypeName(value: unknown): string {
 }
 
 /** Go shows the digits of a number that does not fit its integer type. */
-function refusedNumber(value: unknown, goType: string, place: Place): ScalarFault {
+function refusedNumber(value: unknown, goType: string, place: DecodeContext): ScalarFault {
   if (typeof value !== "number" && typeof value !== "bigint") return mismatch(value, goType);
   return ScalarFault.mismatched(`number ${place.literal ?? String(value)}`, goType);
 }

@@ -34,7 +34,7 @@ function embedding(schema: CompiledSchema): CompiledSchema {
   return new CompiledSchema({ ...schema.source, "x-kubernetes-embedded-resource": true });
 }
 
-interface Place {
+interface DefaultContext {
   readonly schema: CompiledSchema;
   readonly path: Path;
   /** Schema of the innermost resource around it. */
@@ -59,7 +59,7 @@ class DefaultWalk {
     private readonly allowsUnknown: boolean,
   ) {}
 
-  check(place: Place): void {
+  check(place: DefaultContext): void {
     const { schema, path, surround } = place;
     if (!schema.hasDefaults || this.budget < 0) return;
     if (schema.default !== undefined) this.checkDefault(schema.default, place);
@@ -75,7 +75,7 @@ class DefaultWalk {
     for (const name of schema.names) {
       const property = schema.property(name);
       if (property === undefined) continue;
-      const below: Place = {
+      const below: DefaultContext = {
         ...place,
         path: path.child("properties").key(name),
         surround: (value) => surround({ [name]: value }),
@@ -85,7 +85,7 @@ class DefaultWalk {
     }
   }
 
-  private checkDefault(value: unknown, place: Place): void {
+  private checkDefault(value: unknown, place: DefaultContext): void {
     const { schema } = place;
     const path = place.path.child("default");
     const isKept = place.isMeta || this.allowsUnknown || isPruned(value, schema);
@@ -99,7 +99,11 @@ class DefaultWalk {
   }
 
   /** As an update from the same value, and as a creation. */
-  private checkRules(value: unknown, { schema, root }: Place, { path, problems }: Report): void {
+  private checkRules(
+    value: unknown,
+    { schema, root }: DefaultContext,
+    { path, problems }: Report,
+  ): void {
     if (!schema.hasRules) return;
     const options = { path, isRoot: schema === root, problems, budget: this.budget };
     let left = checkRules(value, schema, { ...options, old: value });
@@ -108,7 +112,7 @@ class DefaultWalk {
   }
 }
 
-function inside(place: Place, schema: CompiledSchema): Place {
+function inside(place: DefaultContext, schema: CompiledSchema): DefaultContext {
   if (!schema.isEmbedded) return { ...place, schema };
   return { ...place, schema, root: schema, surround: asResource, isMeta: false };
 }
@@ -135,7 +139,7 @@ function checkCoerced(value: unknown, schema: CompiledSchema, { path, problems }
 }
 
 /** What metadata must be shows only in a whole resource. */
-function checkMetaDefault(value: unknown, place: Place, { path, problems }: Report): void {
+function checkMetaDefault(value: unknown, place: DefaultContext, { path, problems }: Report): void {
   const resource = place.surround(deepClone(value));
   const found = new Problems();
   try {

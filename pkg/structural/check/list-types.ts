@@ -47,12 +47,12 @@ function checkMap(
   }
   const keys = list.map((item) => keyText(item as JsonObject | null, names));
   for (const index of repeated(keys)) {
-    problems.duplicate(path.index(index), inGoOrder(keyOf(list[index] as JsonObject, names)));
+    problems.duplicate(path.index(index), inGoOrder(listMapKey(list[index] as JsonObject, names)));
   }
 }
 
 /** The part of an element that tells it apart from others. */
-function keyOf(item: JsonObject | null, names: readonly string[]): JsonObject {
+function listMapKey(item: JsonObject | null, names: readonly string[]): JsonObject {
   const there = names.filter((name) => item !== null && Object.hasOwn(item, name));
   return Object.fromEntries(there.map((name) => [name, item?.[name]]));
 }

@@ -24,20 +24,20 @@ export function numberFaults(value: Numeric, source: JsonSchema): readonly strin
   const faults: string[] = [];
   const { multipleOf, minimum, maximum } = source;
   if (multipleOf !== undefined && !isMultiple(value, multipleOf)) {
-    faults.push(`be a multiple of ${shown(multipleOf)}`);
+    faults.push(`be a multiple of ${goNumber(multipleOf)}`);
   }
   if (minimum !== undefined) {
     const least = bound(minimum, value);
     const isExclusive = source.exclusiveMinimum === true;
     if (value < least || (isExclusive && value <= least)) {
-      faults.push(`be greater than ${isExclusive ? "" : "or equal to "}${shown(least)}`);
+      faults.push(`be greater than ${isExclusive ? "" : "or equal to "}${goNumber(least)}`);
     }
   }
   if (maximum !== undefined) {
     const most = bound(maximum, value);
     const isExclusive = source.exclusiveMaximum === true;
     if (value > most || (isExclusive && value >= most)) {
-      faults.push(`be less than ${isExclusive ? "" : "or equal to "}${shown(most)}`);
+      faults.push(`be less than ${isExclusive ? "" : "or equal to "}${goNumber(most)}`);
     }
   }
   return faults;
@@ -60,7 +60,7 @@ function isMultiple(value: Numeric, factor: number): boolean {
 }
 
 /** `%v` of a Go number: exponents have two digits and begin below 1e-4. */
-function shown(value: Numeric): string {
+function goNumber(value: Numeric): string {
   if (typeof value === "bigint" || value === 0) return String(value);
   const magnitude = Math.abs(value);
   if (magnitude >= 1e-4 && magnitude < 1e21) return String(value);

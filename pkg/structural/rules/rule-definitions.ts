@@ -109,7 +109,7 @@ function checkRule(rule: RuleProgram, path: Path, place: BoundPlace): void {
   const cost = each === 0 ? 0 : each * place.cardinality;
   if (limitsEach) checkCost("estimated rule cost", cost, { path: at, problems });
   costs.observe(at, cost);
-  if (rule.fault !== undefined) problems.invalid(at, shown(source), rule.fault);
+  if (rule.fault !== undefined) problems.invalid(at, goRule(source), rule.fault);
   checkMessage(rule, path.child("messageExpression"), place);
   if (rule.usesOld && unrelated !== undefined) {
     const detail =
@@ -125,7 +125,7 @@ function checkRule(rule: RuleProgram, path: Path, place: BoundPlace): void {
 function checkMessage(rule: RuleProgram, path: Path, place: BoundPlace): void {
   const { problems, costs, limitsEach } = place;
   if (rule.messageFault !== undefined) {
-    problems.invalid(path, shown(rule.source), rule.messageFault);
+    problems.invalid(path, goRule(rule.source), rule.messageFault);
   }
   if (rule.message === undefined) return;
   const cost = rule.message.estimatedCost.max;
@@ -143,7 +143,7 @@ function checkCost(
 }
 
 /** A rule as Kubernetes prints it: with the field names of Go's struct. */
-function shown(rule: ValidationRule): unknown {
+function goRule(rule: ValidationRule): unknown {
   return {
     Rule: rule.rule,
     Message: rule.message ?? "",

@@ -44,7 +44,7 @@ function overlap(left: string, right: string): boolean {
   return `${left}/`.startsWith(`${right}/`) || `${right}/`.startsWith(`${left}/`);
 }
 
-function shown({ path, source }: File): string {
+function quotedFile({ path, source }: File): string {
   return source === "" ? `"${path}"` : `"${path}" (${source})`;
 }
 
@@ -58,7 +58,7 @@ function overlaps(all: readonly File[], what: string): readonly string[] {
     files
       .slice(0, index)
       .filter((other) => overlap(file.path, other.path))
-      .map((other) => `${what}: overlapping paths: ${shown(file)} with ${shown(other)}`),
+      .map((other) => `${what}: overlapping paths: ${quotedFile(file)} with ${quotedFile(other)}`),
   );
 }
 
