@@ -13,10 +13,10 @@ export { ClientCertificateAuthenticator } from "./certificates/client-certificat
 export { RequestHeaderAuthenticator, type RequestHeaderNames } from "./certificates/front-proxy.ts";
 export {
   type AnonymousOptions,
-  type JwtConfiguration,
   jwtIssuerOptions,
   readAuthenticationConfiguration,
 } from "./issuers/configuration.ts";
+export type { JwtConfiguration } from "./issuers/configuration-structs.ts";
 export { JwtAuthenticator } from "./issuers/jwt-issuers.ts";
 export { signToken } from "./jwt/jwt.ts";
 export { selfSubjectReview } from "./self-subject-review.ts";

@@ -1,6 +1,6 @@
 import { type Path, type Problems } from "#schema";
 import { parseCertificates } from "../certificates/certificate-authorities.ts";
-import type { JwtConfiguration } from "./configuration.ts";
+import type { JwtConfiguration } from "./configuration-structs.ts";
 
 interface Checking {
   readonly path: Path;

@@ -6,7 +6,8 @@ import type { User } from "#request";
 import type { Claims } from "../jwt/jwt.ts";
 import { userInfoOf } from "../self-subject-review.ts";
 import { InvalidTokenError } from "../tokens/token-authenticator.ts";
-import type { ClaimMapping, JwtIssuerOptions } from "./configuration.ts";
+import type { ClaimMapping } from "./configuration-structs.ts";
+import type { JwtIssuerOptions } from "./configuration.ts";
 import { evaluated, type Rule } from "./expressions.ts";
 
 /**

@@ -15,7 +15,7 @@ import {
 } from "#cel";
 import { type Domain, isDns1123Subdomain } from "#meta";
 import type { Path, Problems } from "#schema";
-import type { ClaimMapping, JwtConfiguration } from "./configuration.ts";
+import type { ClaimMapping, JwtConfiguration } from "./configuration-structs.ts";
 
 export interface Rule {
   readonly expression: string;
