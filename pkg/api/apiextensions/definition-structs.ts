@@ -142,7 +142,7 @@ const definitionNames = v1(
       1,
       string,
       "Plural name, lowercase, used in URLs: /apis/<group>/<version>/.../<plural>. The " +
-        "definition must be named `<plural>.<group>`. Immutable in practice.",
+        "definition must be named `<plural>.<group>`. Immutable.",
     ),
     singular: value(
       2,
@@ -150,7 +150,12 @@ const definitionNames = v1(
       "Singular name, lowercase, accepted by kubectl. Defaults to the kind in lower case.",
     ),
     shortNames: value(3, list(string), "Abbreviations that kubectl accepts, lowercase.", atomic),
-    kind: required(4, string, "Kind of the objects in CamelCase, normally singular."),
+    kind: required(
+      4,
+      string,
+      "Kind of the objects in CamelCase, normally singular. Immutable once the resource is " +
+        "established.",
+    ),
     listKind: value(
       5,
       string,
@@ -285,7 +290,7 @@ const spec = v1("CustomResourceDefinitionSpec", "Desired state of a CustomResour
     4,
     named("v1.ResourceScope", "Cluster", "Namespaced"),
     "Whether objects are cluster-wide or belong to namespaces: one of Cluster, Namespaced. " +
-      "Immutable.",
+      "Immutable once the resource is established.",
   ),
   versions: required(
     7,

@@ -71,7 +71,7 @@ const eventV1 = v1(
     eventTime: value(
       10,
       microTime,
-      "Time of the first occurrence, with microseconds. Set in new-style events only. Immutable.",
+      "Time of the first occurrence, with microseconds. Set in new-style events only.",
     ),
     series: pointer(11, eventSeries, "Repetitions of the event. Absent for a single occurrence."),
     action: value(
@@ -101,7 +101,7 @@ const newEventSeries = eventsV1("EventSeries", "Repetitions of an event within a
 const newEventV1 = eventsV1(
   "Event",
   "Event reports that something happened to an object. Events are informational, and " +
-    "deleted after --event-ttl.",
+    "deleted after --event-ttl. Only metadata and series can be changed.",
   {
     metadata: required(
       1,
@@ -112,7 +112,7 @@ const newEventV1 = eventsV1(
     eventTime: required(
       2,
       microTime,
-      "Time of the first occurrence, with microseconds. Required. Immutable.",
+      "Time of the first occurrence, with microseconds. Required for new events.",
     ),
     series: pointer(3, newEventSeries, "Repetitions of the event. Absent for a single occurrence."),
     reportingController: value(

@@ -105,7 +105,7 @@ const resourceQuotaSpec = v1("ResourceQuotaSpec", "Desired limits of a ResourceQ
     3,
     scopeSelector,
     "Scope conditions with values that an object must fulfil in order to be counted. " +
-      "Combined with scopes. Immutable.",
+      "Combined with scopes.",
   ),
 });
 

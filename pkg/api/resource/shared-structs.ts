@@ -161,12 +161,7 @@ const contentStructs = (declare: Declare) => {
       "Named set of counters from which partitions of a device draw.",
       {
         name: required(1, string, "Name of the set: a DNS label, unique within the slice."),
-        counters: value(
-          2,
-          map(counter),
-          "Counters by name, at most 32 in all sets of the slice. Required.",
-          { required: true },
-        ),
+        counters: value(2, map(counter), "Counters by name. Required.", { required: true }),
       },
     ),
     deviceAttribute: declare(

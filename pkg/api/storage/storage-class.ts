@@ -72,7 +72,7 @@ const storageClassV1 = v1(
     allowedTopologies: value(
       8,
       list(topologySelectorTerm),
-      "Node topologies in which volumes may be provisioned. Not restricted when empty. Immutable.",
+      "Node topologies in which volumes may be provisioned. Not restricted when empty.",
       {
         listType: "atomic",
       },

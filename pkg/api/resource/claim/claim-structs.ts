@@ -53,8 +53,7 @@ const neededFields = (structs: Shared, from: number) => ({
   tolerations: value(
     from,
     list(structs.deviceToleration),
-    "Device taints that the request tolerates, at most 16. Alpha: requires the feature " +
-      "gate DRADeviceTaints.",
+    "Device taints that the request tolerates. Alpha: requires the feature gate DRADeviceTaints.",
     atomic,
   ),
   capacity: pointer(

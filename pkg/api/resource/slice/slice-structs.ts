@@ -130,7 +130,11 @@ const nestedDeviceStruct = (structs: Shared) => {
 
 const poolStruct = ({ declare }: Shared) =>
   declare("ResourcePool", "Pool of devices, which may span several ResourceSlices.", {
-    name: required(1, string, "Name of the pool, often that of the node. At most 253 characters."),
+    name: required(
+      1,
+      string,
+      "Name of the pool, often that of the node. At most 253 characters. Immutable.",
+    ),
     generation: required(
       2,
       int64,
@@ -204,8 +208,8 @@ const sliceStruct = <D extends StructType<any>, N extends Fields>(
       sharedCounters: value(
         8,
         list(structs.counterSet),
-        "Counters that devices of the slice share, at most 8 sets. Alpha: requires the feature " +
-          "gate DRAPartitionableDevices.",
+        "Counters that devices of the slice share, at most 32 counters in all sets. Alpha: " +
+          "requires the feature gate DRAPartitionableDevices.",
         {
           ...atomic,
           gate: gates.partitions,

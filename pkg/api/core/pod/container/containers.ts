@@ -133,7 +133,8 @@ const containerFields = {
   name: required(
     1,
     string,
-    "Name of the container: a DNS label, unique among all containers of the pod. Immutable.",
+    "Name of the container: a DNS label, unique among all containers of the pod. Immutable " +
+      "in existing pods.",
   ),
   image: value(
     2,
@@ -146,7 +147,7 @@ const containerFields = {
     list(string),
     "Entry point and its first arguments, instead of the image's ENTRYPOINT. Not run in a " +
       "shell. `$(VAR_NAME)` is expanded from the environment, `$$` escapes a dollar sign. " +
-      "Immutable.",
+      "Immutable in existing pods.",
     {
       listType: "atomic",
     },
@@ -155,14 +156,19 @@ const containerFields = {
     4,
     list(string),
     "Arguments of the entry point, instead of the image's CMD. `$(VAR_NAME)` is expanded " +
-      "as in command. Immutable.",
+      "as in command. Immutable in existing pods.",
     { listType: "atomic" },
   ),
-  workingDir: value(5, string, "Working directory. Defaults to that of the image. Immutable."),
+  workingDir: value(
+    5,
+    string,
+    "Working directory. Defaults to that of the image. Immutable in existing pods.",
+  ),
   ports: value(
     6,
     list(containerPort),
-    "Ports that the container exposes. Omitting one does not prevent access to it. Immutable.",
+    "Ports that the container exposes. Omitting one does not prevent access to it. " +
+      "Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["containerPort", "protocol"],
@@ -174,17 +180,22 @@ const containerFields = {
     19,
     list(envFromSource),
     "ConfigMaps and Secrets whose entries become environment variables. On duplicates the " +
-      "last source wins, and env wins over all. Immutable.",
+      "last source wins, and env wins over all. Immutable in existing pods.",
     {
       listType: "atomic",
     },
   ),
-  env: value(7, list(envVar), "Environment variables to set in the container. Immutable.", {
-    listType: "map",
-    listMapKeys: ["name"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "name",
-  }),
+  env: value(
+    7,
+    list(envVar),
+    "Environment variables to set in the container. Immutable in existing pods.",
+    {
+      listType: "map",
+      listMapKeys: ["name"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "name",
+    },
+  ),
   resources: value(
     8,
     resourceRequirements,
@@ -217,7 +228,8 @@ const containerFields = {
   volumeMounts: value(
     9,
     list(volumeMount),
-    "Volumes of the pod to mount into the filesystem of the container. Immutable.",
+    "Volumes of the pod to mount into the filesystem of the container. Immutable in " +
+      "existing pods.",
     {
       listType: "map",
       listMapKeys: ["mountPath"],
@@ -228,7 +240,7 @@ const containerFields = {
   volumeDevices: value(
     21,
     list(volumeDevice),
-    "Raw block volumes of the pod to expose as devices. Immutable.",
+    "Raw block volumes of the pod to expose as devices. Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["devicePath"],
@@ -239,42 +251,45 @@ const containerFields = {
   livenessProbe: pointer(
     10,
     probe,
-    "Periodic check of liveness. On failure the kubelet restarts the container. Immutable.",
+    "Periodic check of liveness. On failure the kubelet restarts the container. Immutable " +
+      "in existing pods.",
   ),
   readinessProbe: pointer(
     11,
     probe,
     "Periodic check of readiness. While it fails, the pod is removed from the endpoints of " +
-      "Services. Immutable.",
+      "Services. Immutable in existing pods.",
   ),
   startupProbe: pointer(
     22,
     probe,
     "Check that runs until it first succeeds; liveness and readiness probes start only " +
-      "then. On failure the container is restarted. Immutable.",
+      "then. On failure the container is restarted. Immutable in existing pods.",
   ),
   lifecycle: pointer(
     12,
     lifecycle,
-    "Handlers to run after the start and before the termination of the container. Immutable.",
+    "Handlers to run after the start and before the termination of the container. " +
+      "Immutable in existing pods.",
   ),
   terminationMessagePath: value(
     13,
     string,
     "Path inside the container of a file whose content becomes its termination message, at " +
-      "most 4096 bytes. Defaults to /dev/termination-log. Immutable.",
+      "most 4096 bytes. Defaults to /dev/termination-log. Immutable in existing pods.",
   ),
   terminationMessagePolicy: value(
     20,
     named("v1.TerminationMessagePolicy", "File", "FallbackToLogsOnError"),
     "Source of the termination message. One of File, FallbackToLogsOnError (the end of the " +
-      "log if the file is empty and the container failed). Defaults to File. Immutable.",
+      "log if the file is empty and the container failed). Defaults to File. Immutable in " +
+      "existing pods.",
   ),
   imagePullPolicy: value(
     14,
     named("v1.PullPolicy", "Always", "Never", "IfNotPresent"),
     "When to pull the image: one of Always, Never, IfNotPresent. Defaults to Always for " +
-      "tag `latest` or no tag, otherwise to IfNotPresent. Immutable.",
+      "tag `latest` or no tag, otherwise to IfNotPresent. Immutable in existing pods.",
   ),
   securityContext: pointer(
     15,

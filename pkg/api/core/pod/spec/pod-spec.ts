@@ -69,19 +69,24 @@ const podOS = v1("PodOS", "Operating system of a pod.", {
   name: required(1, named("v1.OSName"), "Name of the operating system: linux or windows."),
 });
 
-export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable after creation.", {
-  volumes: value(1, list(volume), "Volumes that containers of the pod can mount. Immutable.", {
-    listType: "map",
-    listMapKeys: ["name"],
-    patchStrategy: ["merge", "retainKeys"],
-    patchMergeKey: "name",
-  }),
+export const podSpec = v1("PodSpec", "Desired state of a pod.", {
+  volumes: value(
+    1,
+    list(volume),
+    "Volumes that containers of the pod can mount. Immutable in existing pods.",
+    {
+      listType: "map",
+      listMapKeys: ["name"],
+      patchStrategy: ["merge", "retainKeys"],
+      patchMergeKey: "name",
+    },
+  ),
   initContainers: value(
     20,
     list(container),
     "Containers that run one after another to completion before the application containers " +
-      "start. One with restartPolicy Always keeps running as a sidecar. Immutable, except " +
-      "for images.",
+      "start. One with restartPolicy Always keeps running as a sidecar. Immutable in " +
+      "existing pods, except for images.",
     { listType: "map", listMapKeys: ["name"], patchStrategy: ["merge"], patchMergeKey: "name" },
   ),
   containers: required(
@@ -106,13 +111,13 @@ export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable a
     3,
     named("v1.RestartPolicy", "Always", "OnFailure", "Never"),
     "When to restart the containers of the pod: one of Always, OnFailure, Never. Workload " +
-      "controllers restrict the choice. Defaults to Always. Immutable.",
+      "controllers restrict the choice. Defaults to Always. Immutable in existing pods.",
   ),
   terminationGracePeriodSeconds: pointer(
     4,
     int64,
     "Seconds between the request to terminate and the forced kill of processes. preStop " +
-      "handlers count. 0 kills immediately. Defaults to 30. Immutable.",
+      "handlers count. 0 kills immediately. Defaults to 30. Immutable in existing pods.",
   ),
   activeDeadlineSeconds: pointer(
     5,
@@ -125,19 +130,20 @@ export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable a
     named("v1.DNSPolicy", "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
     "DNS resolution of the pod. One of ClusterFirst (cluster DNS, then that of the node), " +
       "ClusterFirstWithHostNet (the same with hostNetwork), Default (that of the node), None " +
-      "(only dnsConfig). Defaults to ClusterFirst. Immutable.",
+      "(only dnsConfig). Defaults to ClusterFirst. Immutable in existing pods.",
   ),
   nodeSelector: value(
     7,
     map(string),
-    "Labels that a node must have to run the pod. Immutable, but may be extended while " +
-      "scheduling gates exist.",
+    "Labels that a node must have to run the pod. Immutable in existing pods, but may be " +
+      "extended while scheduling gates exist.",
     { mapType: "atomic" },
   ),
   serviceAccountName: value(
     8,
     string,
-    "Service account that the pod runs as. Defaults to `default` through admission. Immutable.",
+    "Service account that the pod runs as. Defaults to `default` through admission. " +
+      "Immutable in existing pods.",
   ),
   serviceAccount: value(
     9,
@@ -148,47 +154,49 @@ export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable a
     21,
     bool,
     "Whether a service account token is mounted into the containers. Defaults to the " +
-      "setting of the service account. Immutable.",
+      "setting of the service account. Immutable in existing pods.",
   ),
   nodeName: value(
     10,
     string,
     "Node that the pod runs on, normally set by the scheduler. Setting it directly " +
-      "bypasses scheduling. Immutable once set.",
+      "bypasses scheduling. Immutable in existing pods once set.",
   ),
   hostNetwork: value(
     11,
     bool,
     "Whether the pod uses the network namespace of the node. Ports must then be free on " +
-      "the node. Defaults to false. Immutable.",
+      "the node. Defaults to false. Immutable in existing pods.",
   ),
   hostPID: value(
     12,
     bool,
     "Whether the pod uses the process namespace of the node. Excludes " +
-      "shareProcessNamespace. Defaults to false. Immutable.",
+      "shareProcessNamespace. Defaults to false. Immutable in existing pods.",
   ),
   hostIPC: value(
     13,
     bool,
-    "Whether the pod uses the IPC namespace of the node. Defaults to false. Immutable.",
+    "Whether the pod uses the IPC namespace of the node. Defaults to false. Immutable in " +
+      "existing pods.",
   ),
   shareProcessNamespace: pointer(
     27,
     bool,
     "Whether all containers share a single process namespace. Excludes hostPID. Defaults " +
-      "to false. Immutable.",
+      "to false. Immutable in existing pods.",
   ),
   securityContext: pointer(
     14,
     podSecurityContext,
-    "Security settings for all containers of the pod. Settings of a container take precedence.",
+    "Security settings for all containers of the pod. Settings of a container take " +
+      "precedence. Immutable in existing pods.",
   ),
   imagePullSecrets: value(
     15,
     list(localObjectReference),
     "Secrets with registry credentials for pulling the images. Defaults to those of the " +
-      "service account. Immutable.",
+      "service account. Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["name"],
@@ -199,24 +207,27 @@ export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable a
   hostname: value(
     16,
     string,
-    "Host name of the pod, a DNS label. Defaults to the name of the pod. Immutable.",
+    "Host name of the pod, a DNS label. Defaults to the name of the pod. Immutable in " +
+      "existing pods.",
   ),
   subdomain: value(
     17,
     string,
     "Subdomain of the pod: its fully qualified name becomes " +
       "<hostname>.<subdomain>.<namespace>.svc.<cluster domain>. Needs a headless Service of " +
-      "that name. Immutable.",
+      "that name. Immutable in existing pods.",
   ),
   affinity: pointer(
     18,
     affinity,
-    "Scheduling constraints: node affinity, pod affinity and pod anti-affinity. Immutable.",
+    "Scheduling constraints: node affinity, pod affinity and pod anti-affinity. Immutable " +
+      "in existing pods.",
   ),
   schedulerName: value(
     19,
     string,
-    "Scheduler that dispatches the pod. Defaults to `default-scheduler`. Immutable.",
+    "Scheduler that dispatches the pod. Defaults to `default-scheduler`. Immutable in " +
+      "existing pods.",
   ),
   tolerations: value(
     22,
@@ -226,29 +237,38 @@ export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable a
       listType: "atomic",
     },
   ),
-  hostAliases: value(23, list(hostAlias), "Entries for the hosts file of the pod. Immutable.", {
-    listType: "map",
-    listMapKeys: ["ip"],
-    patchStrategy: ["merge"],
-    patchMergeKey: "ip",
-  }),
+  hostAliases: value(
+    23,
+    list(hostAlias),
+    "Entries for the hosts file of the pod. Immutable in existing pods.",
+    {
+      listType: "map",
+      listMapKeys: ["ip"],
+      patchStrategy: ["merge"],
+      patchMergeKey: "ip",
+    },
+  ),
   priorityClassName: value(
     24,
     string,
     "PriorityClass of the pod. Admission derives priority and preemptionPolicy from it. " +
-      "Defaults to the global default class. Immutable.",
+      "Defaults to the global default class. Immutable in existing pods.",
   ),
   priority: pointer(
     25,
     int32,
     "Priority of the pod; higher values are scheduled first and may preempt lower ones. " +
-      "Set by admission from priorityClassName. Immutable.",
+      "Set by admission from priorityClassName. Immutable in existing pods.",
   ),
-  dnsConfig: pointer(26, podDNSConfig, "DNS settings that complement dnsPolicy. Immutable."),
+  dnsConfig: pointer(
+    26,
+    podDNSConfig,
+    "DNS settings that complement dnsPolicy. Immutable in existing pods.",
+  ),
   readinessGates: value(
     28,
     list(podReadinessGate),
-    "Additional conditions that must be True for the pod to be ready. Immutable.",
+    "Additional conditions that must be True for the pod to be ready. Immutable in existing pods.",
     {
       listType: "atomic",
     },
@@ -257,32 +277,32 @@ export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable a
     29,
     string,
     "RuntimeClass of the pod. If it does not exist, the pod does not run. Defaults to the " +
-      "default handler. Immutable.",
+      "default handler. Immutable in existing pods.",
   ),
   enableServiceLinks: pointer(
     30,
     bool,
     "Whether Services of the namespace are injected as environment variables. Defaults to " +
-      "true. Immutable.",
+      "true. Immutable in existing pods.",
   ),
   preemptionPolicy: pointer(
     31,
     named("v1.PreemptionPolicy", "PreemptLowerPriority", "Never"),
     "Whether the pod may preempt pods of lower priority: one of PreemptLowerPriority, " +
       "Never. Set by admission from the PriorityClass, otherwise PreemptLowerPriority. " +
-      "Immutable.",
+      "Immutable in existing pods.",
   ),
   overhead: value(
     32,
     map(quantity),
     "Resources that the sandbox consumes besides the containers. Set by admission from the " +
-      "RuntimeClass. Immutable.",
+      "RuntimeClass. Immutable in existing pods.",
   ),
   topologySpreadConstraints: value(
     33,
     list(topologySpreadConstraint),
     "How pods are spread over topology domains such as zones. All constraints must hold. " +
-      "Immutable.",
+      "Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["topologyKey", "whenUnsatisfiable"],
@@ -294,19 +314,20 @@ export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable a
     35,
     bool,
     "Whether the host name is the fully qualified domain name instead of its first label. " +
-      "Defaults to false. Immutable.",
+      "Defaults to false. Immutable in existing pods.",
   ),
   os: pointer(
     36,
     podOS,
     "Operating system of the containers. Fields specific to the other operating system " +
-      "must then be absent. Immutable.",
+      "must then be absent. Immutable in existing pods.",
   ),
   hostUsers: pointer(
     37,
     bool,
     "Whether the pod uses the user namespace of the node; false creates one for the pod. " +
-      "Defaults to true. Immutable. Beta: feature gate UserNamespacesSupport.",
+      "Defaults to true. Immutable in existing pods. Beta: feature gate " +
+      "UserNamespacesSupport.",
   ),
   schedulingGates: value(
     38,
@@ -324,7 +345,7 @@ export const podSpec = v1("PodSpec", "Desired state of a pod. Mostly immutable a
     39,
     list(podResourceClaim),
     "ResourceClaims that must be allocated and reserved before the pod starts. Containers " +
-      "refer to them by name. Immutable.",
+      "refer to them by name. Immutable in existing pods.",
     {
       listType: "map",
       listMapKeys: ["name"],
