@@ -1,7 +1,7 @@
 /** Two controller managers of one API server, as processes. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { holdPort } from "#base";
@@ -147,15 +147,24 @@ describe("keelson controller-manager", () => {
   it("ends when it is told to while it begins to lead", async () => {
     const { port, release } = await holdPort(0);
     await release();
-    const { child, ended, text } = manager(`--secure-port=${port}`);
+    const { child, ended, text } = manager(
+      `--secure-port=${port}`,
+      "--cert-dir=certs",
+      "--kube-api-content-type=application/vnd.kubernetes.protobuf",
+    );
     child.stdout?.once("data", () => child.kill("SIGTERM"));
     assert.equal(await ended, 0, text());
     assert.equal(await holder(), "");
+    const pem = readFileSync(path.join(folder, "certs", "kube-controller-manager.crt"), "utf8");
+    assert.match(pem, /BEGIN CERTIFICATE/);
   });
 
   it("says in one sentence what is wrong", async () => {
     const mistakes: readonly (readonly [string, RegExp])[] = [
-      ["--controllers=*,nonsense", /^keelson: --controllers: "nonsense" is no known controller\n$/],
+      [
+        "--controllers=*,nonsense",
+        /^keelson: --controllers: "nonsense" is not in the list of known controllers\n$/,
+      ],
       ["--kubeconfig=missing", /^keelson: --kubeconfig: missing cannot be read \(ENOENT\)\n$/],
       [
         "--cluster-signing-key-file=",

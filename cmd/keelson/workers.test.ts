@@ -70,7 +70,7 @@ describe("workers", () => {
   it("are replaced when they die", async () => {
     const victim = Number(await seen(/keelson: workers (\d+), \d+/));
     process.kill(victim, "SIGKILL");
-    await seen(new RegExp(`worker ${victim} has ended; another one takes its place`));
+    await seen(new RegExp(`worker ${victim} exited; starting another one`));
     for (let index = 0; index < 10; index++) {
       assert.equal((await call("GET", "/readyz")).status, 200);
     }

@@ -11,20 +11,20 @@ import {
 import { StatusError } from "#meta";
 import type { Instruments } from "#request";
 
-/** What every controller is given. */
+/** Dependencies of every controller. */
 export interface ControllerContext {
   readonly client: Client;
   readonly informers: Informers;
   readonly clock: Clock;
   readonly random: Random;
-  /** Ends the controller. */
+  /** Aborts to stop the controller. */
   readonly signal: AbortSignal;
-  /** Told of what went wrong and will be tried again. */
+  /** Reports an error that will be retried. */
   readonly report: (what: string, error: unknown) => void;
   readonly instruments: Instruments;
 }
 
-/** `delays` after failures may differ from the usual ones. */
+/** A work queue named `name`; `delays` overrides the default backoff. */
 export function newWorkQueue(
   context: ControllerContext & Pick<WorkQueueOptions, "delays">,
   name: string,
@@ -32,7 +32,7 @@ export function newWorkQueue(
   return new WorkQueue({ ...context, name });
 }
 
-/** Adds the keys of whatever changes in a collection, as `keysOf` tells them. */
+/** Adds the keys that `keysOf` answers for each change of the informer. */
 export function enqueueOnChange<T extends ApiObject>(
   queue: WorkQueue,
   informer: Informer<T>,
@@ -47,7 +47,7 @@ export function statusCodeOf(error: unknown): number {
   return error instanceof StatusError ? error.code : 0;
 }
 
-/** Nothing new is made in a namespace that goes away. */
+/** Whether a create failed because the namespace is terminating. */
 export function isTerminating(error: unknown): boolean {
   if (!(error instanceof StatusError)) return false;
   const causes = error.status.details?.causes ?? [];

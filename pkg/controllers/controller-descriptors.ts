@@ -19,18 +19,18 @@ import { runRootCaPublisher } from "./core/root-ca-publisher.ts";
 import { runServiceAccountController } from "./core/service-account-controller.ts";
 import { runTokenCleaner } from "./bootstrap/token-cleaner.ts";
 
-/** What some controllers need beside the API. */
+/** Settings of single controllers. */
 export interface ControllerSettings
   extends NamespaceOptions, GarbageCollectorOptions, QuotaOptions {
-  /** Authorities of the API server (PEM); "" = nobody is told of them. */
+  /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
-  /** Signs tokens that lie in Secrets; absent = nobody fills such Secrets. */
+  /** Signs tokens for service account token Secrets; absent = these are not filled. */
   readonly signToken?: ServiceAccountTokenOptions["sign"];
-  /** Signs the certificates of the cluster; absent = nobody does. */
+  /** Signs CertificateSigningRequests; absent = none are signed. */
   readonly signing?: SigningSettings;
 }
 
-/** Those of kube-controller-manager. */
+/** kube-controller-manager's defaults. */
 export const defaultControllerSettings = {
   namespaceWorkers: 10,
   garbageCollectorWorkers: 20,
@@ -38,18 +38,18 @@ export const defaultControllerSettings = {
   quotaResyncMs: 300_000,
 } as const;
 
-/** The longest life of a certificate, as in kube-controller-manager. */
+/** Maximum validity of a signed certificate: kube-controller-manager's default, one year. */
 export const signingDurationMs = 365 * 86_400_000;
 
 export interface ControllerDescriptor {
   readonly name: string;
-  /** An older name, which is still understood. */
+  /** Former name, accepted by `--controllers`. */
   readonly alias: string;
-  /** Its service account in kube-system; absent = it works as the program itself. */
+  /** Its ServiceAccount in kube-system; absent = it uses the credentials of the process. */
   readonly serviceAccount?: string;
-  /** Runs unless it is taken out; the others must be asked for. */
+  /** Whether `*` of `--controllers` includes it. */
   readonly enabledByDefault: boolean;
-  /** Until the signal of the context aborts. Resolves at once where a setting is missing. */
+  /** Runs until the signal of the context aborts; returns at once if a setting is missing. */
   readonly run: (context: ControllerContext, settings: ControllerSettings) => Promise<void>;
 }
 
@@ -154,8 +154,9 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
 ];
 
 /**
- * The controllers that `--controllers` asks for: `*` is all that are on by default, `name` one
- * more, `-name` one less. Throws a RangeError that names an unknown controller.
+ * The controllers that `--controllers` selects: `*` is all that are enabled by default, `name` adds
+ * one, `-name` removes one.
+ * @throws RangeError that names an unknown controller
  */
 export function selectControllers(words: readonly string[]): readonly ControllerDescriptor[] {
   const names = new Set(words.map(fullName));
@@ -169,6 +170,7 @@ function fullName(word: string): string {
   if (word === "*") return word;
   const [, sign = "", name = ""] = /^(-?)(.*)$/.exec(word) ?? [];
   const found = controllerDescriptors.find((each) => each.name === name || each.alias === name);
-  if (found === undefined) throw new RangeError(`${JSON.stringify(name)} is no known controller`);
+  if (found === undefined)
+    throw new RangeError(`${JSON.stringify(name)} is not in the list of known controllers`);
   return `${sign}${found.name}`;
 }

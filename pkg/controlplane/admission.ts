@@ -26,7 +26,7 @@ export interface AdmissionDependencies {
   readonly measuring: { readonly instruments: Instruments };
   readonly tracer: Tracer;
   readonly signal: AbortSignal;
-  /** Asked for when the first request comes: the registry is made with its admission. */
+  /** Called by the first request: the registry is built with the admission chain. */
   readonly registry: () => Registry;
 }
 

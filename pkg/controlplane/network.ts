@@ -2,13 +2,13 @@ import { networkInterfaces } from "node:os";
 import { isLoopback, parseCidr, parseIp } from "#base";
 import type { ServiceNetwork } from "#registry";
 
-/** What kube-apiserver uses unless told otherwise. */
+/** kube-apiserver's defaults. */
 export const defaultNetwork: ServiceNetwork = {
   cidrs: ["10.0.0.0/24"],
   nodePorts: { first: 30_000, last: 32_767 },
 };
 
-/** A mistake in flags about networks, in one sentence. */
+/** An invalid network flag; the message is shown to the user as it is. */
 export class NetworkFlagError extends Error {
   override readonly name = "NetworkFlagError";
 }
@@ -21,7 +21,7 @@ export function serviceNetworkOf(cidrs: readonly string[], nodePorts: string): S
   const families = cidrs.map(familyOf);
   if (cidrs.length < 1 || cidrs.length > 2 || new Set(families).size < cidrs.length) {
     throw new NetworkFlagError(
-      "--service-cluster-ip-range takes one network, or one of each family: " +
+      "--service-cluster-ip-range must be one CIDR, or one of each IP family: " +
         "10.0.0.0/24,fd00:10::/112",
     );
   }
@@ -35,7 +35,7 @@ export function serviceNetworkOf(cidrs: readonly string[], nodePorts: string): S
 function familyOf(text: string): number {
   const cidr = parseCidr(text);
   if (cidr !== undefined) return cidr.address.length;
-  throw new NetworkFlagError(`--service-cluster-ip-range: ${JSON.stringify(text)} is no network`);
+  throw new NetworkFlagError(`--service-cluster-ip-range: ${JSON.stringify(text)} is not a CIDR`);
 }
 
 /**
@@ -51,7 +51,7 @@ export function reachableAddress(host: string): string | undefined {
   return all.find(({ internal, family }) => !internal && family === "IPv4")?.address;
 }
 
-/** Where a server listens that is not told otherwise. */
+/** Default address to listen on. */
 export const localhost = "127.0.0.1";
 
 /** Whether a server that listens there takes connections to all addresses of the machine. */

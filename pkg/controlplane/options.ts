@@ -15,10 +15,10 @@ import type { EncryptionAtRest } from "./storage/encryption.ts";
 import type { StorageOptions } from "./storage/open-storage.ts";
 import type { ServiceAccountOptions } from "./authentication/service-accounts.ts";
 
-/** Other servers of one store may not have heard of a deletion for so long. */
+/** Time after which every replica has seen the deletion of a namespace. */
 const settleMs = 1_500;
 
-/** How long what goes away with its contents stays after it is empty. */
+/** Time for which an empty, terminating namespace is kept, in ms. */
 export function namespaceSettleMs({ storage }: StartOptions): number {
   return storage?.kind === "etcd" ? settleMs : 0;
 }
@@ -38,81 +38,81 @@ export interface StartOptions {
   readonly port?: number;
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Folder that keeps generated certificates and the admin token; absent = made anew each time. */
+  /** Directory of generated certificates and the admin token; absent = kept in memory. */
   readonly certificateDirectory?: string;
-  /** Serving certificate (PEM); absent = one is made. */
+  /** Serving certificate (PEM); absent = one is generated. */
   readonly serving?: { readonly certificate: TextSource; readonly privateKey: TextSource };
-  /** Authorities of client certificates beside the generated one (PEM). */
+  /** CA certificates that verify client certificates, besides the generated one (PEM). */
   readonly clientCa?: TextSource;
   readonly frontProxy?: FrontProxyOptions;
   readonly tlsMinVersion?: "TLSv1.2" | "TLSv1.3";
   /** Lines of `token,user,uid,"group1,group2"`. */
   readonly tokens?: string;
-  /** Nodes may join with the tokens that lie in Secrets of kube-system; default false. */
+  /** Accept bootstrap tokens from Secrets in kube-system; default false. */
   readonly bootstrapTokens?: boolean;
   readonly serviceAccounts?: ServiceAccountOptions;
   readonly oidc?: OidcOptions;
-  /** An AuthenticationConfiguration (YAML or JSON): issuers of tokens, and who is anonymous. */
+  /** An AuthenticationConfiguration (YAML or JSON): JWT issuers and anonymous access. */
   readonly authentication?: TextSource;
   readonly tokenWebhook?: TokenWebhookOptions;
   /** Requests without credentials become `system:anonymous`; default true. */
   readonly anonymous?: boolean;
   /** In order; default RBAC. Members of `system:masters` may do everything in every mode. */
   readonly authorization?: readonly AuthorizationMode[];
-  /** What the mode ABAC goes by: lines of JSON. */
+  /** Policy of the ABAC authorizer: one JSON object per line. */
   readonly authorizationPolicies?: string;
-  /** What the mode Webhook asks. */
+  /** The webhook of mode Webhook. */
   readonly authorizationWebhook?: AuthorizationWebhook;
   /** An AuthorizationConfiguration (YAML or JSON), in place of `authorization`. */
   readonly authorizationConfiguration?: TextSource;
   /** Admission plugins switched on or off by Kubernetes' names; default as in 1.34. */
   readonly admissionPlugins?: AdmissionPluginFlags;
-  /** What plugins are told beside being on. */
+  /** Configuration of single admission plugins. */
   readonly admissionConfiguration?: {
     /** An AdmissionConfiguration (YAML or JSON). */
     readonly text: string;
-    /** Where the files are that it names; default the working directory. */
+    /** Directory of the files that it names; default the working directory. */
     readonly folder?: string;
   };
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
   readonly storageRoot?: string;
-  /** Absent = values are stored as they are. */
+  /** Absent = values are stored unencrypted. */
   readonly encryption?: EncryptionAtRest;
   readonly storageMediaType?: "json" | "protobuf";
   readonly eventTtlSeconds?: number;
   /** `--min-request-timeout`: shortest lifetime in ms of a watch without timeoutSeconds. */
   readonly minRequestTimeoutMs?: number;
-  /** 0 = history is never forgotten. */
+  /** 0 = this server does not compact the store. */
   readonly compactionIntervalMs?: number;
   readonly apiDomain?: string;
   readonly labelDomain?: string;
-  /** `--runtime-config`: group versions and resources switched on or off. */
+  /** `--runtime-config`: group versions and resources turned on or off. */
   readonly runtimeConfig?: ReadonlyMap<string, string>;
-  /** Where services get their addresses and node ports; default 10.0.0.0/24 and 30000-32767. */
+  /** Cluster IP ranges and node ports of Services; default 10.0.0.0/24 and 30000-32767. */
   readonly serviceNetwork?: ServiceNetwork;
-  /** Address under which pods reach this server; default: told from `host`. */
+  /** Address at which pods reach this server; default: derived from `host`. */
   readonly advertiseAddress?: string;
-  /** How kubelets are spoken to, for logs, exec and the like. */
+  /** TLS of connections to kubelets (logs, exec, port-forward). */
   readonly kubelet?: KubeletTls;
-  /** Let containers ask to be privileged; default false. */
+  /** Allow containers to request privileged mode; default false. */
   readonly allowPrivileged?: boolean;
-  /** `--feature-gates`: switched on ("true") or off ("false") by name. */
+  /** `--feature-gates`: feature gates by name, "true" or "false". */
   readonly featureGates?: ReadonlyMap<string, string>;
-  /** What is recorded of requests, and where; default: nothing. */
+  /** Default: auditing is off. */
   readonly audit?: AuditOptions | undefined;
-  /** A TracingConfiguration (YAML or JSON); absent = no request is recorded as a trace. */
+  /** A TracingConfiguration (YAML or JSON); absent = tracing is off. */
   readonly tracing?: string;
-  /** Let those who may see `/debug/pprof/` measure where time is spent; default true. */
+  /** Serve profiles at `/debug/pprof/`; default true. */
   readonly profiling?: boolean;
-  /** What the program was told on its command line, for `/flagz`. */
+  /** Values of all command-line flags, for `/flagz`. */
   readonly flags?: ReadonlyMap<string, string>;
   readonly lifecycle?: Lifecycle;
   readonly limits?: Partial<Limits>;
   readonly clock?: Clock;
-  /** Default: what went wrong, on standard error. */
+  /** Default: errors only, to standard error. */
   readonly logger?: AdjustableLogger;
-  /** Told of what went wrong behind the scenes; default: an error of the logger. */
+  /** Reports errors outside requests; default: the logger. */
   readonly report?: (what: string, error: unknown) => void;
 }
 
@@ -125,11 +125,11 @@ export interface RunningServer {
   readonly token: string;
   /** A request of the user `admin` inside the process, with the semantics of the global `fetch`. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** A second server that begins with a copy of everything in this one; only in memory. */
+  /** Starts a second server on a copy of the store; memory backend only. */
   fork(options?: StartOptions): Promise<RunningServer>;
   /**
-   * Says that it is not ready and goes on for `delayMs`; then ends watches, evenly over `spreadMs`,
-   * lets accepted requests finish for at most `graceMs` (default 5 s), and frees everything.
+   * Shuts down: fails `/readyz` and serves on for `delayMs`, ends watches evenly over `spreadMs`,
+   * waits up to `graceMs` (default 5 s) for accepted requests, then releases all resources.
    */
   close(options?: CloseOptions): Promise<void>;
 }

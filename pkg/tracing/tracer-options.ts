@@ -2,15 +2,15 @@ import type { Tracer } from "#request";
 import type { TracingConfiguration } from "./configuration.ts";
 
 export interface TracingOptions extends TracingConfiguration {
-  /** What records, and which of several. */
+  /** service.name and service.instance.id of the resource. */
   readonly service: string;
   readonly instance: string;
-  /** Told of spans that were lost. */
+  /** Reports spans that could not be exported. */
   readonly report: (error: unknown) => void;
 }
 
 export interface RunningTracer {
   readonly tracer: Tracer;
-  /** Sends what has been recorded, or gives it up after a few seconds. */
+  /** Exports the remaining spans, for a few seconds at most. */
   readonly close: () => Promise<void>;
 }

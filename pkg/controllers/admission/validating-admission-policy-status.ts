@@ -30,8 +30,8 @@ interface Definition extends ApiObject {
 }
 
 /**
- * Tells in the status of validating policies what the types of the resources that they name say of
- * their expressions. Policies are in force whatever comes out.
+ * Type-checks the expressions of ValidatingAdmissionPolicies against the resources that they match,
+ * and writes warnings to the status. Policies are enforced regardless of the result.
  */
 export async function runValidatingAdmissionPolicyStatus(
   context: ControllerContext,
@@ -52,7 +52,7 @@ export async function runValidatingAdmissionPolicyStatus(
     const warnings = typeWarnings(policy.spec, resources);
     // null: a merge patch must remove the warnings of an earlier generation.
     const typeChecking = { expressionWarnings: warnings.length === 0 ? null : warnings };
-    // What is written is about this state of the policy and no other.
+    // The resourceVersion ties the result to the policy that was checked.
     const body = {
       metadata: { uid, resourceVersion },
       status: { observedGeneration: generation, typeChecking },

@@ -9,20 +9,20 @@ import {
   loopbackRequest,
 } from "#registry";
 
-/** Objects of one kind, without a namespace, that the server keeps. */
+/** Default objects of one cluster-scoped kind. */
 export interface DefaultObjects {
   readonly resource: Resource;
   readonly wanted: readonly any[];
   readonly fieldManager: string;
-  /** What becomes of one that is there. */
+  /** The desired state of an existing object. */
   readonly repaired: (present: any, wanted: any) => any;
-  /** True for one that is there and not wanted, and that the server itself has made. */
+  /** Whether an existing object that is not wanted was created by a server, and is to be deleted. */
   readonly isObsolete: (present: any) => boolean;
 }
 
 /**
- * Makes those objects, repairs them, and deletes obsolete ones. Another replica may be doing the
- * same at the same moment: it wants the same.
+ * Creates missing objects, repairs existing ones and deletes obsolete ones. Conflicts are ignored:
+ * other replicas write the same.
  */
 export async function ensureDefaultObjects(
   options: ServerAccess,

@@ -4,8 +4,8 @@ import { type Client, type Handle, type Lease, microsText } from "#client";
 import { ignoreNotFound, isConflict, resolve } from "#meta";
 
 /**
- * Every API server keeps a Lease in kube-system that says that it is there. Leases of servers that
- * have been gone for an hour are removed by whoever looks next.
+ * Identity Leases of API servers: each server renews one in kube-system, and deletes those of other
+ * servers that expired.
  */
 
 export interface IdentityLeaseOptions {
@@ -37,7 +37,7 @@ export async function runIdentityLease(options: IdentityLeaseOptions): Promise<v
         lookAt = clock.monotonic() + leaseSeconds * 1000;
       }
     } catch (error) {
-      if (!signal.aborted) report("identity lease of the API server", error);
+      if (!signal.aborted) report("Failed to renew the identity Lease of the API server", error);
     }
     await clock.sleep(renewMs, signal, { background: true }).catch(() => undefined);
   }
@@ -48,7 +48,7 @@ function leasesOf({ client }: IdentityLeaseOptions): Handle<Lease> {
   return { group, version: "v1", plural: "leases", kind: "Lease", namespaced: true };
 }
 
-/** The same after a restart, and another for every other server. */
+/** Stable across restarts, unique per host and port. */
 function nameOf({ hostname, port }: IdentityLeaseOptions): string {
   const digest = createHash("sha256").update(`${hostname}:${port}`).digest("hex");
   return `apiserver-${digest.slice(0, 26)}`;
@@ -74,7 +74,7 @@ async function renew(options: IdentityLeaseOptions, holderIdentity: string): Pro
   await client.update(leases, { ...present, metadata, spec }).catch(ignoreConflict);
 }
 
-/** Whoever was faster wrote the same; the next renewal is not far. */
+/** The next renewal makes up for a conflict. */
 function ignoreConflict(error: unknown): undefined {
   if (!isConflict(error)) throw error;
 }

@@ -3,12 +3,12 @@ import { resolve } from "#meta";
 import type { ServerAccess } from "#registry";
 import { ensureDefaultObjects } from "./default-objects.ts";
 
-/** Of an object that is made when the server starts, and let alone afterwards. */
+/** Label value of APIServices that are synced only at the start of a server. */
 const ON_START = "onstart";
 
 /**
- * Registers every group and version that this server itself serves. Somebody who takes away the
- * label that marks these objects has them for his own.
+ * Creates an APIService for every group version that this server serves, and repairs it. One
+ * without the `automanaged` label is left alone.
  */
 export async function ensureLocalApiServices(options: ServerAccess): Promise<void> {
   const { catalog } = options;

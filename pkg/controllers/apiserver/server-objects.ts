@@ -7,12 +7,12 @@ import {
 } from "../flowcontrol/flow-control-defaults.ts";
 import { runFlowSchemaStatus } from "../flowcontrol/flow-schema-status.ts";
 
-/** Makes and repairs the objects that describe the server itself, before it listens. */
+/** Creates and repairs FlowSchemas, PriorityLevelConfigurations and APIServices at the start. */
 export async function ensureServerObjects(access: ServerAccess): Promise<void> {
   await Promise.all([ensureFlowControlDefaults(access), ensureLocalApiServices(access)]);
 }
 
-/** Keeps them until the signal aborts; every server does, whoever runs the other controllers. */
+/** Maintains them until the signal aborts, on every API server. */
 export async function runServerObjects(
   access: ServerAccess,
   context: ControllerContext,

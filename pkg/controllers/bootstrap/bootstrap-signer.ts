@@ -8,12 +8,12 @@ const namespace = "kube-public";
 const name = "cluster-info";
 const payloadKey = "kubeconfig";
 const signaturePrefix = "jws-kubeconfig-";
-/** Timers wait no longer than some weeks. */
+/** Timers are limited to 2^31-1 ms: later expirations are checked daily. */
 const longestWaitMs = 86_400_000;
 
 /**
- * Signs the kubeconfig in the ConfigMap `cluster-info` with every bootstrap token that is meant for
- * it, so that whoever knows a token can tell that the cluster is the right one.
+ * Signs the kubeconfig in the ConfigMap `kube-public/cluster-info` with every bootstrap token for
+ * signing, so that a joining node that knows a token can verify the cluster.
  */
 export async function runBootstrapSigner(context: ControllerContext): Promise<void> {
   const { client, clock, informers } = context;

@@ -1,17 +1,17 @@
-/** Tokens with which nodes join, as they lie in Secrets. */
+/** Bootstrap tokens in Secrets of kube-system. */
 import type { ControllerContext } from "../controller-context.ts";
 import { resolve } from "#meta";
 import type { Informer } from "#client";
 import { type Secret, secrets } from "../kinds.ts";
 
-/** Where the tokens are. */
+/** Namespace of the Secrets. */
 export const tokenNamespace = "kube-system";
 
 const namePrefix = "bootstrap-token-";
 const idPattern = /^[a-z0-9]{6}$/;
 const secretPattern = /^[a-z0-9]{16}$/;
 
-/** A token that can sign. */
+/** A bootstrap token for signing. */
 export interface SigningToken {
   readonly id: string;
   readonly secret: string;
@@ -24,7 +24,7 @@ export function tokenSecrets({ client, informers }: ControllerContext): Informer
   return informers.of(secrets, { namespace: tokenNamespace, fieldSelector });
 }
 
-/** Milliseconds since 1970; Infinity = never. A time that cannot be read is long past. */
+/** Milliseconds since the epoch; Infinity = never. An invalid time counts as expired. */
 export function expiryOf(secret: Secret): number {
   const text = textOf(secret, "expiration");
   if (text === "") return Infinity;
@@ -32,7 +32,7 @@ export function expiryOf(secret: Secret): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
-/** Undefined for a secret that is no token, is not meant for signing, or expired. */
+/** Undefined for a Secret that is no bootstrap token for signing, or has expired. */
 export function signingToken(secret: Secret, now: number): SigningToken | undefined {
   const id = textOf(secret, "token-id");
   const key = textOf(secret, "token-secret");

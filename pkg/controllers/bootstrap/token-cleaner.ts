@@ -4,7 +4,7 @@ import { expiryOf, tokenNamespace, tokenSecrets } from "./bootstrap-tokens.ts";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 import { secrets } from "../kinds.ts";
 
-/** Deletes the Secrets of bootstrap tokens when they have expired. */
+/** Deletes the Secrets of expired bootstrap tokens. */
 export async function runTokenCleaner(context: ControllerContext): Promise<void> {
   const { client, clock } = context;
   const queue = newWorkQueue(context, "token_cleaner");
@@ -23,5 +23,5 @@ export async function runTokenCleaner(context: ControllerContext): Promise<void>
   });
 }
 
-/** Timers wait no longer than some weeks. */
+/** Timers are limited to 2^31-1 ms: later expirations are checked daily. */
 const longestWaitMs = 86_400_000;

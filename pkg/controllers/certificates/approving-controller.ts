@@ -16,7 +16,7 @@ interface AccessReview extends ApiObject {
   readonly status?: { readonly allowed?: boolean };
 }
 
-/** Approves the client certificates of kubelets, for those who may ask for them. */
+/** csrapproving: approves client certificates of kubelets for users that may create them. */
 export async function runApprovingController(context: ControllerContext): Promise<void> {
   const signers = servedSigners(context.client.domain);
   const answer = async (
@@ -38,7 +38,7 @@ function isDecided(request: CertificateSigningRequest): boolean {
   return decisions.some((type) => conditionOf(request, type) !== undefined);
 }
 
-/** Undefined = somebody else is to decide. */
+/** Message of the approval; undefined = the request is left to other approvers. */
 async function reasonToApprove(
   context: ControllerContext,
   request: CertificateSigningRequest,
@@ -48,7 +48,7 @@ async function reasonToApprove(
   const names = readRequest(requestText(request));
   if (signerRefusal("kube-apiserver-client-kubelet", names, usages) !== undefined) return undefined;
   const after = "kubelet client certificate after SubjectAccessReview.";
-  // A kubelet that renews its own needs less than one that has none yet.
+  // A renewal needs `selfnodeclient` only, a first certificate `nodeclient`.
   if (username === names.commonName && (await mayAsk(context, request, "selfnodeclient"))) {
     return `Auto approving self ${after}`;
   }

@@ -1,4 +1,4 @@
-/** Certificate signing requests as their controllers see them. */
+/** CertificateSigningRequests, and what their controllers share. */
 import { type ApiObject, type Handle, keyOf } from "#client";
 import { type Domain, isConflict, isNotFound, resolve } from "#meta";
 import type { RequestedNames } from "#pki";
@@ -54,13 +54,13 @@ interface CertificateController {
   /** Of the controller. */
   readonly name: string;
   readonly subresource: "status" | "approval";
-  /** What becomes of the status; undefined where there is nothing to say. */
+  /** The new status; undefined = unchanged. */
   readonly answer: (
     request: CertificateSigningRequest,
   ) => Promise<CertificateSigningRequest["status"]>;
 }
 
-/** Answers requests as they come and change, until the signal aborts. */
+/** Runs a controller on all requests until the signal aborts. */
 export async function runCertificateController(
   context: ControllerContext,
   { name, subresource, answer }: CertificateController,
@@ -81,14 +81,14 @@ export async function runCertificateController(
   });
 }
 
-/** Whoever changed it brings it back. */
+/** A changed request comes back as an event. */
 function ignoreChanged(error: unknown): void {
   if (!isConflict(error) && !isNotFound(error)) throw error;
 }
 
 export type Signer = "kube-apiserver-client" | "kube-apiserver-client-kubelet" | "kubelet-serving";
 
-/** The signers that are served here, by their full names. */
+/** The built-in signers, by their full names. */
 export function servedSigners(domain: Domain): ReadonlyMap<string, Signer> {
   const signers = ["kube-apiserver-client", "kube-apiserver-client-kubelet", "kubelet-serving"];
   return new Map(
@@ -98,7 +98,7 @@ export function servedSigners(domain: Domain): ReadonlyMap<string, Signer> {
 
 const common = ["digital signature", "key encipherment"];
 
-/** Why a signer does not sign this; undefined if it does. */
+/** Reason for which a signer refuses a request; undefined if it signs it. */
 export function signerRefusal(
   signer: Signer,
   names: RequestedNames,
@@ -113,7 +113,7 @@ export function signerRefusal(
   return kubeletRefusal(signer, names);
 }
 
-/** Kubelets are users of their own kind; for clients, only the subject counts. */
+/** Rules for the subject and the alternative names of kubelets. */
 function kubeletRefusal(signer: Signer, names: RequestedNames): string | undefined {
   const { commonName, organizations, alternativeNames } = names;
   if (organizations.length !== 1 || organizations[0] !== "system:nodes") {

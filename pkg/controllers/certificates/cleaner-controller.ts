@@ -9,12 +9,12 @@ import type { ControllerContext } from "../controller-context.ts";
 
 const hourMs = 3_600_000;
 const intervalMs = hourMs;
-/** After a decision; nobody has to come back for the answer later. */
+/** Retention of denied, failed and signed requests. */
 const decidedMs = hourMs;
-/** Nobody has decided, or signed. */
+/** Retention of requests that are undecided or unsigned. */
 const waitingMs = 24 * hourMs;
 
-/** Deletes requests that nobody waits for any more. */
+/** csrcleaner: deletes old CertificateSigningRequests. */
 export async function runCleanerController(context: ControllerContext): Promise<void> {
   const { client, clock, informers, signal, report } = context;
   const handle = certificateSigningRequests(client.domain);
@@ -28,7 +28,8 @@ export async function runCleanerController(context: ControllerContext): Promise<
         .delete(handle, { name }, { preconditions: { uid, resourceVersion } })
         .catch(ignoreNotFound)
         .catch((error: unknown) => {
-          if (!isConflict(error)) report(`certificate request ${name}`, error);
+          if (!isConflict(error))
+            report(`Failed to delete CertificateSigningRequest ${name}`, error);
         });
     }
     await clock.sleep(intervalMs, signal, { background: true }).catch(() => undefined);

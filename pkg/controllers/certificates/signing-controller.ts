@@ -12,15 +12,15 @@ import type { ControllerContext } from "../controller-context.ts";
 
 export interface SigningSettings {
   readonly authority: KeyPair;
-  /** The longest life of a certificate. */
+  /** Maximum validity of a certificate. */
   readonly durationMs: number;
 }
 
-/** Clocks of others may be behind. */
+/** notBefore lies in the past by this much, for clients with slow clocks. */
 const backdateMs = 300_000;
 const shortestMs = 600_000;
 
-/** Signs what has been approved, and says so where a signer would never do that. */
+/** csrsigning: signs approved requests, and fails those that the signer does not allow. */
 export async function runSigningController(
   context: ControllerContext,
   settings: SigningSettings,
@@ -40,7 +40,7 @@ export async function runSigningController(
   });
 }
 
-/** Approved, and nothing has come of it yet. */
+/** Approved, neither signed nor failed. */
 function isWaiting(request: CertificateSigningRequest): boolean {
   if (request.status?.certificate) return false;
   const has = (type: string) => conditionOf(request, type) !== undefined;
@@ -56,7 +56,7 @@ async function answerTo(
   request: CertificateSigningRequest,
   { authority, durationMs, signer, now }: Answering,
 ): Promise<CertificateSigningRequest["status"]> {
-  // Large, and not needed where nobody asks for certificates.
+  // Loaded on first use: the package is large.
   const { readRequest, signRequest } = await import("#pki");
   const text = requestText(request);
   const { usages = [], expirationSeconds } = request.spec;

@@ -5,23 +5,23 @@ import { type Namespace, namespaces } from "../kinds.ts";
 import { deletionConditions, mergeConditions } from "./namespace-deletion-conditions.ts";
 import { deleteAllContent } from "./namespaced-resources-deleter.ts";
 
-/** The finalizer in `spec.finalizers` that this controller takes away when a namespace is empty. */
+/** The finalizer in `spec.finalizers` that this controller removes from an empty namespace. */
 const kubernetesFinalizer = "kubernetes";
-/** While objects wait for others to let them go. */
+/** Backoff while objects wait for their finalizers. */
 const firstLookMs = 100;
 const longestLookMs = 10_000;
 
 export interface NamespaceOptions {
   /**
-   * How long other servers may take a namespace that is being deleted for a living one, and let
-   * objects be made in it: before that it is not let go.
+   * Time for which other API servers may still treat a deleted namespace as active and create
+   * objects in it; it is not finalized before.
    */
   readonly settleMs: number;
-  /** Namespaces that are emptied at a time. */
+  /** Number of namespaces processed concurrently. */
   readonly namespaceWorkers: number;
 }
 
-/** Empties namespaces that are being deleted, then lets them go. */
+/** Deletes the content of terminating namespaces, then finalizes them. */
 export async function runNamespaceController(
   context: ControllerContext,
   { settleMs, namespaceWorkers: workers }: NamespaceOptions,
@@ -63,7 +63,7 @@ async function finish(
     }
     if (remaining.size > 0) throw new TryAgain(`${name} is not empty`);
     const settling = settledAt - clock.monotonic();
-    if (settling > 0) throw new TryAgain(`${name} may get more`, settling);
+    if (settling > 0) throw new TryAgain(`${name} is settling`, settling);
     const left = finalizers.filter((finalizer) => finalizer !== kubernetesFinalizer);
     const final = { ...told, spec: { ...told.spec, finalizers: left } };
     await client.update(namespaces, final, { subresource: "finalize" });
@@ -71,7 +71,7 @@ async function finish(
   await client.delete(namespaces, { name }, { preconditions: { uid } }).catch(ignoreNotFound);
 }
 
-/** Writes what was observed into the namespace's conditions, unless it is there already. */
+/** Updates the deletion conditions of the namespace if they changed. */
 async function tell(
   { client, clock }: ControllerContext,
   namespace: Namespace,

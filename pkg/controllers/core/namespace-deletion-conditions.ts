@@ -5,7 +5,7 @@ const incomplete = "unable to retrieve the complete list of server APIs";
 
 type DeletionCondition = Pick<Condition, "type" | "status" | "reason" | "message">;
 
-/** What the conditions of a namespace say while it is emptied. */
+/** Conditions of a terminating namespace, with kube-controller-manager's reasons and messages. */
 export function deletionConditions(emptying: ContentDeletion): readonly DeletionCondition[] {
   const { discoveryFailures, failures, remaining, finalizers } = emptying;
   return [
@@ -45,7 +45,7 @@ export function deletionConditions(emptying: ContentDeletion): readonly Deletion
 }
 
 interface Words {
-  /** "" = nothing is wrong. */
+  /** Message of the failure; "" = none. */
   readonly fault: string;
   readonly reasons: readonly [string, string];
   readonly fine: string;
@@ -72,7 +72,7 @@ function countsText(what: string, counts: ReadonlyMap<string, number>, between: 
   return `${what}${parts.sort().join(", ")}`;
 }
 
-/** The conditions as they become; the same array if nothing is new. */
+/** Merges new conditions into the present ones; answers the same array if nothing changed. */
 export function mergeConditions(
   conditions: readonly Condition[],
   made: readonly DeletionCondition[],

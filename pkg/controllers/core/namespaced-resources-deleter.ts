@@ -1,21 +1,21 @@
 import type { ApiObject, DiscoveredResource } from "#client";
 import { statusCodeOf, type ControllerContext } from "../controller-context.ts";
 
-/** What an attempt to empty a namespace has come to. */
+/** Result of one attempt to delete the content of a namespace. */
 export interface ContentDeletion {
-  /** Of group versions that could not be asked for. */
+  /** Group versions whose discovery failed, with the reason. */
   readonly discoveryFailures: readonly string[];
-  /** Of resources that could not be deleted or counted. */
+  /** Resources that could not be deleted or listed, with the reason. */
   readonly failures: readonly string[];
-  /** Objects that are left, by `plural.group`. */
+  /** Number of remaining objects by `plural.group`. */
   readonly remaining: ReadonlyMap<string, number>;
-  /** Objects that are left because of a finalizer, by finalizer. */
+  /** Number of remaining objects by finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
 /**
- * Deletes whatever a namespace has, of all resources that are served, and looks what is left. Pods
- * go first: while there are some, what they may need stays.
+ * Deletes all namespaced objects of a namespace, and counts what remains. Pods are deleted first:
+ * while some remain, the objects that they may need are kept.
  */
 export async function deleteAllContent(
   context: ControllerContext,
@@ -75,7 +75,7 @@ class NamespacedResourcesDeleter implements ContentDeletion {
         await this.emptyOf(resource);
       } catch (error) {
         this.context.signal.throwIfAborted();
-        // A resource that is served no more has nothing left that could be asked for.
+        // The resource is not served any more.
         if (statusCodeOf(error) === 404 || statusCodeOf(error) === 405) continue;
         this.failures.push(`${nameOf(resource)}: ${(error as Error).message}`);
       }

@@ -8,18 +8,18 @@ import {
 } from "../controller-context.ts";
 import { type Namespace, namespaces } from "../kinds.ts";
 
-/** An object that every namespace is to have. */
+/** An object that every namespace should have. */
 export interface PerNamespaceObject<T extends ApiObject> {
   readonly controller: string;
   readonly resource: Handle<T>;
   readonly name: string;
   /** Without metadata. */
   readonly content: Omit<T, "metadata">;
-  /** What becomes of one that is there; the same object = it stays as it is. */
+  /** The desired state of an existing object; the same object = no change. */
   readonly repaired?: (present: T) => T;
 }
 
-/** Keeps an object of one name in every namespace that is not being deleted. */
+/** Maintains one object in every active namespace. */
 export async function runPerNamespaceObject<T extends ApiObject>(
   context: ControllerContext,
   wanted: PerNamespaceObject<T>,
@@ -53,7 +53,7 @@ function isActive(namespace: Namespace | undefined): boolean {
   return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
 }
 
-/** Somebody else made it, or the namespace goes away. */
+/** Ignores that the object exists already, and that the namespace is terminating or gone. */
 function ignoreOthers(error: unknown): void {
   if (!isConflict(error) && !isNotFound(error) && !isTerminating(error)) throw error;
 }

@@ -2,19 +2,19 @@ import { type ApiObject, type DiscoveredResource, type Handle, reflect, type Sin
 import { type Meter, meterOf } from "#quota";
 import type { ControllerContext } from "../controller-context.ts";
 
-/** What is served may change without anybody telling. */
+/** Discovery interval. */
 const discoveryMs = 30_000;
 
 export interface QuotaMonitorObserver {
-  /** Names of resources that quotas limit. */
+  /** Names that quotas limit. */
   readonly names: () => ReadonlySet<string>;
-  /** Something is served that was not, or the other way around. */
+  /** Called when the set of served resources has changed. */
   readonly served: () => void;
-  /** Quotas of the namespace may count less of something; undefined = of any namespace. */
+  /** Called when usage may have dropped in the namespace; undefined = in any. */
   readonly freed: (meter: Meter, namespace: string | undefined) => void;
 }
 
-/** The resources that quotas count, and a watch of each that some quota wants. */
+/** Discovers countable resources, and watches those that some quota limits. */
 export class QuotaMonitor {
   private served: readonly DiscoveredResource[] | undefined;
   private readonly followed = new Map<string, () => void>();
@@ -31,7 +31,9 @@ export class QuotaMonitor {
     const forget = client.onServed?.(() => wake.abort());
     while (!signal.aborted) {
       wake = new AbortController();
-      await this.discover().catch((error: unknown) => report("discovery", error));
+      await this.discover().catch((error: unknown) =>
+        report("Failed to discover resources for quotas", error),
+      );
       const either = AbortSignal.any([signal, wake.signal]);
       await clock.sleep(discoveryMs, either, { background: true }).catch(() => undefined);
     }
@@ -39,7 +41,7 @@ export class QuotaMonitor {
     for (const stop of this.followed.values()) stop();
   }
 
-  /** Those with a part in any of the names; undefined = nobody knows yet what is served. */
+  /** Resources that count towards any of the names; undefined = not discovered yet. */
   countedBy(
     names: Iterable<string>,
   ): readonly (readonly [resource: Handle, meter: Meter])[] | undefined {
@@ -51,7 +53,7 @@ export class QuotaMonitor {
       .filter(([, meter]) => all.some(meter.counts));
   }
 
-  /** Begins and ends watches, so that they are those which quotas want. */
+  /** Starts and stops watches to match the limits of all quotas. */
   follow(): void {
     const wanted = this.countedBy(this.observer.names());
     if (wanted === undefined) return;
@@ -75,7 +77,7 @@ export class QuotaMonitor {
       const { namespaced, verbs, plural } = resource;
       const usable = namespaced && verbs.includes("list") && verbs.includes("watch");
       const name = nameOf(resource);
-      // Events come and go by themselves, and no quota counts them.
+      // Quotas do not count events.
       if (usable && plural !== "events" && !found.has(name)) found.set(name, resource);
     }
     const before = new Set(this.served?.map(nameOf));
@@ -107,7 +109,7 @@ export class QuotaMonitor {
   }
 }
 
-/** A pod that takes no more room than its own place. */
+/** Whether a pod has terminated and does not consume compute resources any more. */
 function hasEnded(object: ApiObject): boolean {
   const { status } = object as { readonly status?: { readonly phase?: string } };
   return status?.phase === "Succeeded" || status?.phase === "Failed";

@@ -13,17 +13,17 @@ import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { type ResourceQuota, resourceQuotas } from "../kinds.ts";
 import { QuotaMonitor } from "./quota-monitor.ts";
 
-/** Deletions come in groups. */
+/** Delay of a count after a deletion: several follow each other. */
 const calmMs = 50;
-/** What admission has noted is in the store after so long, or never. */
+/** Time after which an object that admission has charged is stored, or never will be. */
 const underWayMs = 250;
-/** Where admission notes something all the time, the usage becomes less all the same. */
+/** Time after which the usage is lowered even though admission keeps charging. */
 const patienceMs = 2_000;
 const pageSize = 500;
 
 /**
- * Keeps the status of quotas: the limits that are in force and what is used, counted object by
- * object. Admission adds what is created by itself; only here does anything become less.
+ * Maintains the status of ResourceQuotas: limits and usage, counted object by object. Admission
+ * raises the usage on create; only this controller lowers it.
  */
 export async function runResourceQuotaController(
   context: ControllerContext,
@@ -33,13 +33,13 @@ export async function runResourceQuotaController(
 }
 
 export interface QuotaOptions {
-  /** Quotas that are counted at a time. */
+  /** Number of quotas counted concurrently. */
   readonly quotaWorkers: number;
-  /** All of them are counted again after so many milliseconds. */
+  /** Interval at which all quotas are counted again, in ms. */
   readonly quotaResyncMs: number;
 }
 
-/** A count that came to less than what admission had noted. */
+/** A count that is lower than the usage in the status. */
 interface Doubt {
   /** The quota's version, and when it was seen first. */
   readonly version: string;
@@ -109,8 +109,8 @@ class ResourceQuotaController {
     if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return;
     const hard = quota.spec?.hard ?? {};
     const counted = this.resources.countedBy(Object.keys(hard));
-    if (counted === undefined) throw new TryAgain("nobody knows yet what is served", calmMs);
-    // What cannot be counted stays as it was.
+    if (counted === undefined) throw new TryAgain("resources have not been discovered yet", calmMs);
+    // Usage that cannot be counted is kept.
     let used = masked(quota.status?.used ?? {}, new Set(Object.keys(hard)));
     const failures: unknown[] = [];
     for (const [resource, meter] of counted) {
@@ -134,7 +134,7 @@ class ResourceQuotaController {
       await this.context.client.update(resourceQuotas, quota, { subresource: "status" });
     } catch (error) {
       if (!isConflict(error)) throw error;
-      throw new TryAgain("admission has noted something while it was counted", calmMs);
+      throw new TryAgain("admission changed the usage meanwhile", calmMs);
     }
   }
 
@@ -169,8 +169,8 @@ class ResourceQuotaController {
   }
 
   /**
-   * Admission notes an object before it is stored: who counts in between counts one too few, and
-   * would let one too many in. So a quota must have kept still for a while before it becomes less.
+   * Admission charges an object before it is stored: a count in between misses it and would admit
+   * one object too many. So the usage is lowered only after the quota has not changed for a while.
    */
   private isDoubtful(quota: ResourceQuota, used: Amounts): boolean {
     const key = keyOf(quota);
@@ -198,7 +198,7 @@ function limitedBy({ spec }: ResourceQuota): readonly string[] {
   return Object.keys(spec?.hard ?? {});
 }
 
-/** Its limits are those that admission goes by. */
+/** Whether the status has usage and the limits of the spec. */
 function isInForce({ spec, status }: ResourceQuota): boolean {
   return status?.used !== undefined && deepEqual(spec?.hard ?? {}, status.hard ?? {});
 }

@@ -5,8 +5,8 @@ import { type ConfigMap, configMaps } from "../kinds.ts";
 const key = "ca.crt";
 
 /**
- * Keeps a ConfigMap `kube-root-ca.crt` in every namespace, by which pods verify the API server.
- * `authorities`: PEM.
+ * Maintains the ConfigMap `kube-root-ca.crt` in every namespace: the CA certificates (PEM) with
+ * which pods verify the API server.
  */
 export function runRootCaPublisher(context: ControllerContext, authorities: string): Promise<void> {
   const data = { [key]: authorities };

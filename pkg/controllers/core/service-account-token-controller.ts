@@ -7,15 +7,15 @@ import { type Secret, secrets, type ServiceAccount, serviceAccounts } from "../k
 export interface ServiceAccountTokenOptions {
   /** Signs the claims of a token. */
   readonly sign: (claims: Readonly<Record<string, string>>) => string;
-  /** Authorities of the API server (PEM); "" = tokens come without. */
+  /** CA certificates of the API server (PEM), stored beside the token; "" = none. */
   readonly authorities: string;
 }
 
 const issuer = "kubernetes/serviceaccount";
 
 /**
- * Fills the Secrets that ask for a token of a service account, and deletes them when the account is
- * gone: such a token is good as long as it lies there.
+ * Fills service account token Secrets, and deletes them with their ServiceAccount: their tokens do
+ * not expire.
  */
 export async function runServiceAccountTokenController(
   context: ControllerContext,
@@ -29,7 +29,7 @@ class ServiceAccountTokenController {
   private readonly type: string;
   private readonly nameKey: string;
   private readonly uidKey: string;
-  /** Secrets that are gone, and may still be listed by their accounts. */
+  /** Deleted Secrets that ServiceAccounts may still list. */
   private readonly references = new Set<string>();
 
   constructor(
@@ -58,7 +58,7 @@ class ServiceAccountTokenController {
     await this.queue.run(async (key) => {
       const secret = filled.get(key);
       if (secret !== undefined) await this.check(secret);
-      else if (this.references.has(key)) await this.unrefer(key, accounts.all());
+      else if (this.references.has(key)) await this.removeReference(key, accounts.all());
     });
   }
 
@@ -75,7 +75,7 @@ class ServiceAccountTokenController {
     if (secret.metadata.deletionTimestamp !== undefined) return;
     const accountName = annotations[this.nameKey] ?? "";
     if (accountName === "") return;
-    // Nothing is deleted for what a cache has not heard of.
+    // A live read: the informer may not have seen the ServiceAccount yet.
     const account = await client
       .get(serviceAccounts, { namespace, name: accountName })
       .catch(ignoreNotFound);
@@ -118,8 +118,8 @@ class ServiceAccountTokenController {
     });
   }
 
-  /** Takes a secret that is gone out of the lists of accounts. */
-  private async unrefer(key: string, accounts: Iterable<ServiceAccount>): Promise<void> {
+  /** Removes a deleted Secret from `secrets` of ServiceAccounts. */
+  private async removeReference(key: string, accounts: Iterable<ServiceAccount>): Promise<void> {
     const [namespace, name] = key.split("/");
     for (const account of accounts) {
       if (account.metadata.namespace !== namespace) continue;

@@ -7,21 +7,21 @@ import { ensureDefaultObjects } from "../apiserver/default-objects.ts";
 const intervalMs = 60_000;
 const fieldManager = "api-priority-and-fairness-config-producer-v1";
 
-/** Keeps the flow schemas and priority levels that every server has until the signal aborts. */
+/** Maintains the default FlowSchemas and PriorityLevelConfigurations until the signal aborts. */
 export async function runFlowControlDefaults(options: ServerAccess): Promise<void> {
   const { clock, signal, report } = options;
   while (!signal.aborted) {
     await clock.sleep(intervalMs, signal).catch(() => undefined);
     if (signal.aborted) return;
     await ensureFlowControlDefaults(options).catch((error: unknown) => {
-      if (!signal.aborted) report("flow control defaults", error);
+      if (!signal.aborted) report("Failed to sync the flow control defaults", error);
     });
   }
 }
 
 /**
- * Makes and repairs them. The annotation says whether the server may set the spec of one: always
- * for mandatory ones, and else until somebody says `false` or, without a word, changes the spec.
+ * Creates and repairs them. The spec of mandatory objects is always restored, that of others unless
+ * the autoupdate-spec annotation is `false`, or is missing and the spec has been changed.
  */
 export async function ensureFlowControlDefaults(options: ServerAccess): Promise<void> {
   const { domain } = options.catalog;
@@ -58,7 +58,7 @@ function isOurs({ metadata }: any, annotation: string): boolean {
   return said === "true" || (said !== "false" && metadata.generation === 1);
 }
 
-/** What the level without limits sets aside is the administrator's. */
+/** Keeps `exempt` of an Exempt level: it may be configured by the administrator. */
 function specOf(present: any, wanted: any): any {
   if (wanted.type !== "Exempt" || present.exempt === undefined) return wanted;
   return deepEqual(present.exempt, wanted.exempt) ? wanted : { ...wanted, exempt: present.exempt };

@@ -19,8 +19,8 @@ interface FlowSchema extends ApiObject {
 }
 
 /**
- * Says in the status of every flow schema whether its priority level is there. Any number of
- * replicas may run it: they agree, and what is already said is not written again.
+ * Sets the condition Dangling of every FlowSchema: whether its PriorityLevelConfiguration is
+ * missing. All replicas run it; an up-to-date condition is not written again.
  */
 export async function runFlowSchemaStatus(context: ControllerContext): Promise<void> {
   const { client, informers, clock } = context;
@@ -32,7 +32,7 @@ export async function runFlowSchemaStatus(context: ControllerContext): Promise<v
   const schemas = informers.of(resource);
   const levels = informers.of(levelResource);
   const queue = newWorkQueue(context, "flow_schema_status");
-  // Half a list of levels must not pass for all of them.
+  // An incomplete list would mark schemas as dangling.
   await Promise.all([schemas.untilSynced(), levels.untilSynced()]);
   enqueueOnChange(queue, schemas, ({ object }) => [object.metadata.name]);
   enqueueOnChange(queue, levels, ({ type }) =>

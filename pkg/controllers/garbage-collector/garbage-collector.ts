@@ -6,7 +6,7 @@ import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
 
 const foreground = "foregroundDeletion";
 const orphan = "orphan";
-/** Until all resources are known. */
+/** Delay of a retry while monitors have not synced. */
 const incompleteMs = 200;
 
 /**
@@ -22,7 +22,7 @@ export async function runGarbageCollector(
 }
 
 export interface GarbageCollectorOptions {
-  /** Objects that are looked after at a time. */
+  /** Number of objects processed concurrently. */
   readonly garbageCollectorWorkers: number;
 }
 
@@ -63,18 +63,18 @@ class GarbageCollector {
     this.graph.set(node);
     const orphaned = node.owners.some((owner) => this.graph.get(owner.uid) === undefined);
     if (orphaned || hasPropagation(node)) this.queue.add(node.uid);
-    this.tellOwners(node, before);
+    this.requeueOwners(node, before);
   }
 
   private gone(node: Node): void {
     const before = this.graph.get(node.uid);
     this.graph.remove(node.uid);
     for (const dependent of this.graph.dependentsOf(node.uid)) this.queue.add(dependent.uid);
-    this.tellOwners(node, before);
+    this.requeueOwners(node, before);
   }
 
-  /** A foreground deletion waits for its dependents. */
-  private tellOwners(node: Node, before: Node | undefined): void {
+  /** Requeues deleted owners: foreground deletion waits for dependents. */
+  private requeueOwners(node: Node, before: Node | undefined): void {
     for (const owner of [...node.owners, ...(before?.owners ?? [])]) {
       if (this.graph.get(owner.uid)?.deleting) this.queue.add(owner.uid);
     }
@@ -87,8 +87,9 @@ class GarbageCollector {
     if (node === undefined || node.uid !== uid) return;
     if (node.deleting) {
       if (!hasPropagation(node)) return;
-      // Dependents that nobody has seen yet would be left behind.
-      if (!this.collectable.isWhole) throw new TryAgain("not all is known yet", incompleteMs);
+      // Dependents that no monitor has listed yet would be left behind.
+      if (!this.collectable.isWhole)
+        throw new TryAgain("not all monitors have synced", incompleteMs);
       if (node.finalizers.includes(orphan)) await this.orphanDependents(node);
       else await this.deleteDependents(node);
     } else if (node.owners.length > 0) {
@@ -98,8 +99,8 @@ class GarbageCollector {
 
   private async checkOwners(node: Node): Promise<void> {
     const states = await Promise.all(node.owners.map((owner) => this.ownerState(node, owner)));
-    // Its kind may be served one day, and then it may be gone.
-    if (states.includes("unknown")) throw new TryAgain("the kind of an owner is not known");
+    // Whether the owner exists is unknown until its kind is served.
+    if (states.includes("unknown")) throw new TryAgain("the kind of an owner is not served");
     const solid = node.owners.filter((_owner, index) => states[index] === "solid");
     if (solid.length === node.owners.length) return;
     if (solid.length > 0) {

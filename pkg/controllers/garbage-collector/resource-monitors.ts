@@ -3,19 +3,19 @@ import { type ApiObject, type DiscoveredResource, type Handle, reflect, type Sin
 import { groupVersionOf } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
 
-/** Where nobody tells that something else is served. */
+/** Discovery interval where the client does not report changes of what is served. */
 const discoveryMs = 30_000;
-/** And where somebody does, to be safe. */
+/** Discovery interval where it does. */
 const longestMs = 600_000;
-/** Changes of what is served come in groups. */
+/** Delay after a change of what is served: several follow each other. */
 const calmMs = 100;
-/** When one of these changes, something else may be served. */
+/** Resources whose changes may change what is served. */
 const definitions: ReadonlySet<string> = new Set(["customresourcedefinitions", "apiservices"]);
-/** Something that cannot be listed for so long is not waited for. */
+/** Time after which a monitor that cannot list its resource is not awaited any more. */
 const patienceMs = 30_000;
 
 export interface ResourceMonitorObserver {
-  /** What a reflector of this resource tells of. */
+  /** Receives the objects of this resource. */
   readonly sinkOf: (resource: Handle) => Sink<ApiObject>;
   /** The resource is served no more. */
   readonly gone: (resource: Handle) => void;
@@ -28,15 +28,12 @@ interface Monitor {
   synced: boolean;
 }
 
-/**
- * Follows the metadata of all objects of all resources that can be watched and deleted, also of
- * those that come to be served later.
- */
+/** Watches the metadata of all resources that can be listed, watched and deleted. */
 export class ResourceMonitors {
   private readonly followed = new Map<string, Monitor>();
   private readonly kinds = new Map<string, Handle>();
   private discovered = false;
-  /** Looks at once what is served. */
+  /** Triggers discovery. */
   private look: (() => void) | undefined;
 
   constructor(
@@ -44,7 +41,7 @@ export class ResourceMonitors {
     private readonly observer: ResourceMonitorObserver,
   ) {}
 
-  /** Everything is known that could be asked for. */
+  /** Whether discovery has succeeded and all monitors have synced, or failed for long. */
   get isWhole(): boolean {
     const now = this.context.clock.monotonic();
     const all = [...this.followed.values()];
@@ -64,7 +61,9 @@ export class ResourceMonitors {
     while (!signal.aborted) {
       const waiting = new AbortController();
       this.look = () => waiting.abort();
-      await this.discover().catch((error: unknown) => report("discovery", error));
+      await this.discover().catch((error: unknown) =>
+        report("Failed to discover resources for garbage collection", error),
+      );
       const either = AbortSignal.any([signal, waiting.signal]);
       const ms = isTold && this.discovered ? longestMs : discoveryMs;
       await clock.sleep(ms, either, { background: true }).catch(() => undefined);
@@ -83,7 +82,7 @@ export class ResourceMonitors {
       this.kinds.set(`${groupVersionOf(group, version)}/${kind}`, resource);
       const name = `${plural}.${group}`;
       const usable = ["list", "watch", "delete"].every((verb) => verbs.includes(verb));
-      // Events own nothing, belong to nobody and go by themselves.
+      // Events neither have owners nor own objects, and expire by TTL.
       if (usable && plural !== "events" && !wanted.has(name)) wanted.set(name, resource);
     }
     const turn = yieldEvery();
@@ -93,7 +92,7 @@ export class ResourceMonitors {
     }
     for (const [name, followed] of this.followed) {
       const { group, version } = followed.resource;
-      // What cannot be asked for at the moment is not gone.
+      // A group whose discovery failed may still be served.
       if (wanted.has(name) || failures.has(groupVersionOf(group, version))) continue;
       this.followed.delete(name);
       followed.stop();

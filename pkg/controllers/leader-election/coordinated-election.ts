@@ -12,24 +12,23 @@ import { ignoreNotFound, isConflict, resolve } from "#meta";
 import { pickBestLeader, oldestEmulation, electionStrategy } from "./election-strategy.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 
-/** A candidate that was asked has so long to answer, and its answer is good for as long. */
+/** Time in which a pinged candidate must renew, and for which a renewal counts. */
 const answerMs = 5_000;
-/** Candidates come in groups: an election waits a little for more. */
+/** Delay of an election after a change, so that candidates that start together are all seen. */
 const gatherMs = 2_000;
-/** Between looks while candidates are being asked, and while all is well. */
+/** Intervals while pinged candidates are awaited, and while there is a good leader. */
 const askingMs = 250;
 const calmMs = 1_000;
-/** Of a lease that is given to a candidate, which then renews it with its own. */
+/** leaseDurationSeconds of a Lease that the coordinator assigns; the holder then sets its own. */
 const leaseSeconds = 5;
-/** Everybody is asked from time to time, and forgotten who has not answered for long. */
+/** Interval of pings to all candidates, and age at which a silent one is deleted. */
 const roundMs = 30 * 60_000;
 const forgottenMs = 2 * 60 * 60_000;
 
 /**
- * Gives leases to the best of their candidates: to the one that emulates the oldest version, so
- * that a cluster that is being upgraded is led by what all of it understands. Whoever is to lead is
- * asked first whether it is there. A lease that is held is not taken away: its holder is told whom
- * to leave it to.
+ * Assigns Leases to the candidate with the oldest emulation version, so that during an upgrade the
+ * leader is one that all components understand. Candidates are pinged first. A held Lease is not
+ * taken away: `preferredHolder` asks its holder to release it.
  */
 export async function runCoordinatedElection(context: ControllerContext): Promise<void> {
   await new LeaderElectionController(context).run();
@@ -55,7 +54,7 @@ class LeaderElectionController {
     await Promise.all([queue.run((key) => this.elect(key)), this.round()]);
   }
 
-  /** One step of the election of a lease; more follow as long as it has candidates. */
+  /** One round of the election of a Lease; rounds go on while it has candidates. */
   private async elect(key: string): Promise<void> {
     const all = [...this.candidates.all()].filter((candidate) => leaseOf(candidate) === key);
     if (electionStrategy(all) !== oldestEmulation) return;
@@ -77,13 +76,13 @@ class LeaderElectionController {
     throw calm;
   }
 
-  /** True if somebody is to be waited for. */
+  /** Pings candidates; answers whether a response is still awaited. */
   private async ask(candidates: readonly LeaseCandidate[]): Promise<boolean> {
     let waits = false;
     for (const candidate of candidates) {
       if (this.hasAnswered(candidate)) continue;
       const silent = this.context.clock.now() - timeOf(candidate.spec?.pingTime);
-      // Who did not answer has another chance later, and is not waited for until then.
+      // A candidate that did not respond is pinged again later, and not awaited until then.
       if (silent > answerMs && silent <= 2 * answerMs && isUnanswered(candidate)) continue;
       if (silent > answerMs) await this.ping(candidate);
       waits = true;
@@ -91,7 +90,7 @@ class LeaderElectionController {
     return waits;
   }
 
-  /** It has renewed its candidacy just now, and after it was last asked. */
+  /** Whether it renewed recently, and after the last ping. */
   private hasAnswered(candidate: LeaseCandidate): boolean {
     const renewed = timeOf(candidate.spec?.renewTime);
     const isRecent = renewed + answerMs > this.context.clock.now();
@@ -113,7 +112,7 @@ class LeaderElectionController {
     return until > this.context.clock.now();
   }
 
-  /** Gives a free lease to the chosen one; of a held one, says who should have it next. */
+  /** Assigns a free Lease to the chosen candidate; sets preferredHolder on a held one. */
   private async give(
     lease: Lease | undefined,
     { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -137,13 +136,13 @@ class LeaderElectionController {
       lease === undefined
         ? client.create(this.leases, { metadata: { namespace, name }, spec })
         : client.update(this.leases, { ...lease, spec });
-    // Whoever was faster is looked at next time.
+    // A conflicting write is considered in the next round.
     await written.catch((error: unknown) =>
       isConflict(error) ? undefined : ignoreNotFound(error),
     );
   }
 
-  /** Asks everybody now and then, and removes who has not answered for long. */
+  /** Pings all candidates periodically, and deletes those that have been silent for long. */
   private async round(): Promise<void> {
     const { clock, signal, report } = this.context;
     while (!signal.aborted) {
@@ -154,7 +153,9 @@ class LeaderElectionController {
         const seen = timeOf(candidate.spec?.renewTime ?? creationTimestamp);
         const work =
           clock.now() - seen > forgottenMs ? this.remove(candidate) : this.ping(candidate);
-        await work.catch((error: unknown) => report(`candidate ${leaseOf(candidate)}`, error));
+        await work.catch((error: unknown) =>
+          report(`Failed to ping or delete a candidate of Lease ${leaseOf(candidate)}`, error),
+        );
       }
     }
   }

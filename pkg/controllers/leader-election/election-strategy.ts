@@ -1,8 +1,8 @@
-/** Who of several candidates should hold a lease. Pure: no clock, no requests. */
+/** Choice of a leader among LeaseCandidates, without clock and requests. */
 import { compareSemver, parseSemver } from "#base";
 import type { LeaseCandidate } from "#client";
 
-/** The only strategy that is known here; others are somebody else's. */
+/** The only strategy of this coordinator; elections with another one are left alone. */
 export const oldestEmulation = "OldestEmulationVersion";
 
 /**
@@ -18,7 +18,7 @@ export function electionStrategy(candidates: readonly LeaseCandidate[]): string 
   return strategies.size === 1 ? first.spec?.strategy : undefined;
 }
 
-/** The oldest emulated version, of these the oldest binary, of these whoever came first. */
+/** Oldest emulation version first, then oldest binary version, then oldest candidate. */
 export function pickBestLeader(candidates: readonly LeaseCandidate[]): LeaseCandidate | undefined {
   const [best] = [...candidates].sort(
     (a, b) =>

@@ -11,7 +11,7 @@ import {
   type ServiceNetwork,
 } from "#registry";
 
-/** What the service `kubernetes` and the default networks are made from. */
+/** Inputs of the Service `kubernetes` and the default ServiceCIDR. */
 export interface KubernetesService {
   readonly registry: Registry;
   readonly catalog: Catalog;
@@ -26,8 +26,8 @@ export interface KubernetesService {
 const name = "kubernetes";
 
 /**
- * Makes the default ServiceCIDR, ready for use, and the service `default/kubernetes`, unless they
- * are there.
+ * Creates the default ServiceCIDR with condition Ready, and the Service `default/kubernetes`, unless
+ * they exist.
  */
 export async function ensureKubernetesService(options: KubernetesService): Promise<void> {
   await ensureServiceCidr(options);
@@ -69,11 +69,11 @@ async function ensureService(options: KubernetesService): Promise<void> {
   await ensure(options, resource, service);
 }
 
-/** Another replica has reserved the address and not yet written the service: looks and waits. */
+/** Retries while another replica has allocated the cluster IP and not yet written the Service. */
 const looks = 40;
 const lookMilliseconds = 50;
 
-/** What is there, or else what was made of `object`; another replica may be making it, too. */
+/** Reads the object, or creates it; another replica may create it concurrently. */
 async function ensure(
   { registry, signal, clock }: KubernetesService,
   resource: Resource,

@@ -4,9 +4,9 @@ import { bodyOf, defaultWriteOptions, type Registry, loopbackRequest } from "#re
 import type { ObjectStore } from "#storage";
 
 /**
- * Endpoints of the service `kubernetes`: every replica keeps a lease with its address in the store,
- * where kube-apiserver keeps its own, and writes the addresses of all leases into the Endpoints and
- * the EndpointSlice. A replica that dies is out of them when its lease ends.
+ * Lease endpoint reconciler: every API server renews a key with its address below /masterleases/, as
+ * kube-apiserver does, and publishes the addresses of all keys as Endpoints and EndpointSlice of the
+ * Service `kubernetes`. A server that dies is removed when its key expires.
  */
 
 export interface EndpointReconcilerOptions {
@@ -26,10 +26,10 @@ const leaseSeconds = 15;
 const intervalMs = 10_000;
 const name = "kubernetes";
 const namespace = "default";
-/** What leaving may take. */
+/** Time limit of the removal at shutdown. */
 const leaveMs = 2_000;
 
-/** Keeps this replica among the endpoints until the signal aborts, and then takes it out. */
+/** Publishes this server until the signal aborts, then removes it. */
 export async function runLeaseEndpointReconciler(
   options: EndpointReconcilerOptions,
 ): Promise<void> {
@@ -39,7 +39,8 @@ export async function runLeaseEndpointReconciler(
       await renew(options);
       await publish(options, signal);
     } catch (error) {
-      if (!signal.aborted) report("endpoints of the service kubernetes", error);
+      if (!signal.aborted)
+        report("Failed to reconcile the endpoints of Service default/kubernetes", error);
     }
     await clock.sleep(intervalMs, signal).catch(() => undefined);
   }
@@ -55,7 +56,7 @@ async function renew({ store, address }: EndpointReconcilerOptions): Promise<voi
   else await store.update(key, entry.modRevision, value, life);
 }
 
-/** The form in which kube-apiserver writes and reads leases. */
+/** The value in kube-apiserver's format. */
 function leaseOf(address: string): unknown {
   return {
     kind: "Endpoints",
@@ -100,7 +101,7 @@ interface Wanted {
   readonly signal: AbortSignal;
 }
 
-/** Another replica may be faster; it writes the same. */
+/** Conflicts are ignored: other replicas write the same. */
 async function put({ registry }: EndpointReconcilerOptions, wanted: Wanted): Promise<void> {
   const { resource, labels, fields, signal } = wanted;
   if (resource === undefined) return;

@@ -9,16 +9,16 @@ export interface ServiceIpRepairOptions {
 }
 
 const intervalMs = 180_000;
-const what = "repair of service addresses and ports";
+const what = "Failed to repair the allocations of Services";
 
-/** Compares services with what is taken for them, every few minutes, until the signal aborts. */
+/** Repairs the allocations of cluster IPs and node ports periodically until the signal aborts. */
 export async function runServiceIpRepair(options: ServiceIpRepairOptions): Promise<void> {
   const { registry, clock, signal, report } = options;
   if (registry.repair === undefined) return;
   while (!signal.aborted) {
     try {
       const { conflicts } = await registry.repair();
-      if (conflicts.length > 0) report(what, `several services use ${conflicts.join(", ")}`);
+      if (conflicts.length > 0) report(what, `more than one Service uses ${conflicts.join(", ")}`);
     } catch (error) {
       if (signal.aborted) return;
       report(what, error);

@@ -3,7 +3,7 @@ import type { ApiObject, Handle } from "#client";
 import { groupVersionOf, isConflict, isNotFound, resolve, selectorFromLabelSelector } from "#meta";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 
-/** The owner of the rules of aggregated roles. */
+/** Field manager of the rules of aggregated roles. */
 const fieldManager = "clusterrole-aggregation-controller";
 
 interface ClusterRole extends ApiObject {
@@ -14,9 +14,8 @@ interface ClusterRole extends ApiObject {
 }
 
 /**
- * Gives every ClusterRole that has an aggregation rule the rules of those that it selects. Any
- * number of replicas may run it: all come to the same rules in the same order, and one that is
- * already there is not written again.
+ * Sets the rules of every ClusterRole with an aggregationRule to those of the ClusterRoles that it
+ * selects, in a deterministic order, so that replicas agree and unchanged rules are not written.
  */
 export async function runClusterRoleAggregation(context: ControllerContext): Promise<void> {
   const { client, informers } = context;
@@ -25,7 +24,7 @@ export async function runClusterRoleAggregation(context: ControllerContext): Pro
   const resource: Handle<ClusterRole> = { group, version: "v1", ...names };
   const roles = informers.of(resource);
   const queue = newWorkQueue(context, "ClusterRoleAggregator");
-  // Half a list of roles must not pass for all of them, or rights would be taken away for a while.
+  // An incomplete list of roles would revoke permissions for a while.
   await roles.untilSynced();
   enqueueOnChange(queue, roles, () => {
     const aggregating = [...roles.all()].filter(({ aggregationRule }) => aggregationRule);
@@ -40,7 +39,7 @@ export async function runClusterRoleAggregation(context: ControllerContext): Pro
     // The uid keeps an apply from bringing back what has just been deleted.
     const metadata = { name, uid: role.metadata.uid };
     const body = { apiVersion, kind: "ClusterRole", metadata, rules };
-    // An apply, so that everything but the rules stays with its owners.
+    // Server-side apply, so that other managers keep all other fields.
     const apply = { type: "apply", body, fieldManager, force: true } as const;
     await client.patch(resource, { name }, apply).catch((error: unknown) => {
       // Gone, or changed meanwhile: either comes back as an event.
@@ -49,7 +48,7 @@ export async function runClusterRoleAggregation(context: ControllerContext): Pro
   });
 }
 
-/** Selector by selector, roles by name; each rule once. */
+/** Rules in the order of selectors, then of role names, without duplicates. */
 function aggregated(
   { metadata, aggregationRule }: ClusterRole,
   all: Iterable<ClusterRole>,

@@ -2,26 +2,26 @@ import type { JwtConfiguration, RequestHeaderNames } from "#authn";
 import type { Endpoint } from "#request";
 import type { TextSource } from "../files/file-reloader.ts";
 
-/** A proxy in front of the server that authenticates users (`--requestheader-*`). */
+/** An authenticating front proxy (`--requestheader-*`). */
 export interface FrontProxyOptions {
-  /** Authorities of its certificate (PEM); others than those of client certificates. */
+  /** CA certificates that verify its client certificate (PEM); not those of other clients. */
   readonly ca: TextSource;
-  /** Common names that it may have; none = any. */
+  /** Accepted common names; none = any. */
   readonly allowedNames: readonly string[];
   readonly headers: RequestHeaderNames;
 }
 
-/** An issuer of ID tokens as flags describe it (`--oidc-*`). */
+/** An OpenID Connect issuer (`--oidc-*`). */
 export interface OidcOptions {
   readonly issuer: JwtConfiguration;
   readonly algorithms: readonly string[];
 }
 
-/** Another server that knows tokens (`--authentication-token-webhook-*`). */
+/** The token webhook (`--authentication-token-webhook-*`). */
 export interface TokenWebhookOptions {
   readonly endpoint: Endpoint;
-  /** How long its answers hold, in milliseconds; default two minutes. */
+  /** Time for which its responses are cached, in ms; default 2 minutes. */
   readonly cacheMs?: number;
-  /** Version of the TokenReview that it is sent; default v1beta1, as in Kubernetes. */
+  /** API version of the TokenReview that is sent; default v1beta1, as in Kubernetes. */
   readonly version?: "v1" | "v1beta1";
 }

@@ -1,4 +1,4 @@
-/** Who may come in, as start options say it. */
+/** Authentication, as start options configure it. */
 import {
   type AnonymousOptions,
   BootstrapTokenAuthenticator,
@@ -31,18 +31,18 @@ import type { ServiceAccountKeys } from "./service-accounts.ts";
 export interface AuthenticationParts {
   readonly options: StartOptions;
   readonly adminToken: string;
-  /** PEM of the authority whose certificates the first start makes; absent = none listens. */
+  /** Generated CA certificate (PEM); undefined = the server does not listen. */
   readonly ownAuthority: string | undefined;
   readonly files: FileReloader;
   readonly keys: ServiceAccountKeys;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Reads the objects that tokens live and die with. */
+  /** Reads the objects that tokens are bound to. */
   readonly read: ReadObject;
   readonly registry: () => Registry;
   readonly report: (what: string, error: unknown) => void;
   readonly tracer: Tracer;
-  readonly figures: TokenCacheMetrics;
+  readonly metrics: TokenCacheMetrics;
   /** Aborts when the server ends. */
   readonly life: AbortSignal;
 }
@@ -53,7 +53,7 @@ export interface Authentication {
 }
 
 const goodMs = 10_000;
-/** Revocation is to be seen by every replica within one second. */
+/** Every replica must notice a revocation within one second. */
 const accountGoodMs = 500;
 const webhookTimeoutMs = 30_000;
 const webhookCacheMs = 120_000;
@@ -67,7 +67,7 @@ export function buildAuthentication(parts: AuthenticationParts): Authentication 
     clock: parts.clock,
     domain: parts.catalog.domain,
     signal: parts.life,
-    report: (error) => parts.report("keys of an issuer of tokens", error),
+    report: (error) => parts.report("Failed to fetch the keys of a JWT issuer", error),
   });
   if (options.oidc !== undefined) issuers.replace([oidcIssuer(options.oidc, parts)]);
   if (options.authentication !== undefined) {
@@ -128,13 +128,14 @@ function followedAuthorities(
 }
 
 /**
- * The generated admin token, the token file, those of service accounts and of joining nodes, those
- * of other issuers, and whatever another server knows.
+ * Token authenticators in their order: admin token, token file, service accounts, bootstrap tokens,
+ * JWT issuers, webhook.
  */
 function tokensOf(parts: AuthenticationParts, issuers: JwtAuthenticator): UnionTokenAuthenticator {
-  const { options, adminToken, keys, clock, figures, catalog, read, registry, report } = parts;
+  const { options, adminToken, keys, clock, metrics, catalog, read, registry, report } = parts;
   const { domain } = catalog;
-  const onLabelFault = (error: unknown) => report("last use of a token in a Secret", error);
+  const onLabelFault = (error: unknown) =>
+    report("Failed to record the last use of a service account token Secret", error);
   const accounts = new ServiceAccountTokenAuthenticator({
     issuers: keys.issuers,
     keys: keys.accepted,
@@ -146,9 +147,9 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtAuthenticator): UnionT
   const kinds: readonly TokenAuthenticator[] = [
     new TokenFileAuthenticator(`${adminToken},admin,admin,"system:masters"`),
     ...tokenFile(options),
-    new TokenCache(accounts, { clock, figures, goodMs: accountGoodMs }),
+    new TokenCache(accounts, { clock, figures: metrics, goodMs: accountGoodMs }),
     ...(options.bootstrapTokens ? [new BootstrapTokenAuthenticator({ read, clock, domain })] : []),
-    ...(hasIssuers(options) ? [new TokenCache(issuers, { clock, figures, goodMs })] : []),
+    ...(hasIssuers(options) ? [new TokenCache(issuers, { clock, figures: metrics, goodMs })] : []),
     ...tokenWebhook(parts),
   ];
   return new UnionTokenAuthenticator(kinds, keys.audiences, domain);
@@ -165,7 +166,7 @@ function hasIssuers({ oidc, authentication }: StartOptions): boolean {
 }
 
 function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[] {
-  const { options, clock, figures, catalog, report, life, tracer } = parts;
+  const { options, clock, metrics, catalog, report, life, tracer } = parts;
   if (options.tokenWebhook === undefined) return [];
   const { endpoint, cacheMs = webhookCacheMs, version = "v1beta1" } = options.tokenWebhook;
   const client = webhookClient({ endpoint, timeoutMs: webhookTimeoutMs, clock, tracer });
@@ -174,7 +175,7 @@ function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[]
     client,
     domain: catalog.domain,
     version,
-    report: (error) => report("token webhook", error),
+    report: (error) => report("Token webhook failed", error),
   });
-  return [new TokenCache(webhook, { clock, figures, goodMs: cacheMs, badMs: cacheMs })];
+  return [new TokenCache(webhook, { clock, figures: metrics, goodMs: cacheMs, badMs: cacheMs })];
 }

@@ -36,7 +36,8 @@ export async function publishClusterAuthenticationTrust(
       await write(parts, trust(), signal);
     } catch (error) {
       // Another replica was faster; what it wrote is looked at in the next round.
-      if (!signal.aborted && !isConflict(error)) report(`config map ${name}`, error);
+      if (!signal.aborted && !isConflict(error))
+        report(`Failed to publish ConfigMap ${name}`, error);
     }
     await clock.sleep(betweenLooksMs, signal, { background: true }).catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-/** Keys, issuers and audiences of service account tokens, as start options say it. */
+/** Keys, issuers and audiences of service account tokens, as start options configure them. */
 import {
   keySet,
   parseSigningKey,
@@ -11,19 +11,19 @@ import type { ServerDocument } from "#server";
 import { fromFlag } from "../files/file-reloader.ts";
 
 export interface ServiceAccountOptions {
-  /** Tokens name the first and may name any; default `https://kubernetes.default.svc`. */
+  /** New tokens carry the first, tokens of all are accepted; default `https://kubernetes.default.svc`. */
   readonly issuers?: readonly string[];
-  /** What the API server stands for; default: the issuers. */
+  /** Audiences of the API server: tokens must be bound to one of them; default: the issuers. */
   readonly audiences?: readonly string[];
-  /** Private key (PEM); absent = one is made at the start. */
+  /** Private key that signs tokens (PEM); absent = one is generated. */
   readonly signingKey?: string;
-  /** More keys whose tokens are taken (PEM). */
+  /** Further keys whose tokens are accepted (PEM). */
   readonly keys?: readonly string[];
-  /** Where clients find the keys; default: below the issuer. */
+  /** URI of the JSON Web Key Set; default: below the issuer. */
   readonly jwksUri?: string;
-  /** Longest life of a token, in seconds; absent = as long as is asked for. */
+  /** Maximum validity of a requested token, in seconds; absent = no limit. */
   readonly mostSeconds?: number;
-  /** Whether old clients that read their token once get one for a year; default true. */
+  /** Extend injected tokens to a year, for clients that do not reload them; default true. */
   readonly extends?: boolean;
 }
 
@@ -41,10 +41,10 @@ export interface ServiceAccountKeys {
 const defaultIssuer = "https://kubernetes.default.svc";
 const keysPath = "/openid/v1/jwks";
 
-/** @throws FileFault for keys that cannot be used. */
+/** @throws FileError for keys that cannot be used */
 export function serviceAccountKeys(options: ServiceAccountOptions = {}): ServiceAccountKeys {
   const { signingKey, keys = [] } = options;
-  assert(signingKey !== undefined, "the start has made a key");
+  assert(signingKey !== undefined, "the start has generated a key");
   const issuers = options.issuers?.length ? options.issuers : [defaultIssuer];
   const issuer = issuers[0]!;
   const key = fromFlag("service-account-signing-key-file", () => parseSigningKey(signingKey));

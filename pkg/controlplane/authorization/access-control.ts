@@ -1,4 +1,4 @@
-/** Who may come in and what they may do, as start options say it. */
+/** Authentication and authorization, as start options configure them. */
 import type { AccessChecks } from "#admission";
 import { accessDefaults } from "#api";
 import {
@@ -28,11 +28,11 @@ import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
 import { serviceAccountKeys, issuerDocuments } from "../authentication/service-accounts.ts";
 
-/** Everything about access that the parts of a server share. */
+/** Authenticator, authorizer and what depends on them. */
 export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** What authorizers must know of; to be fed to them. */
+  /** Collections that the authorizers watch. */
   readonly followed: readonly FollowedKind[];
   /** Checks of authorization that admission makes. */
   readonly accessChecks: AccessChecks;
@@ -43,21 +43,21 @@ export interface AccessControl {
 export interface AccessControlOptions {
   readonly options: StartOptions;
   readonly adminToken: string;
-  /** PEM of the authority whose certificates the first start makes; absent = none listens. */
+  /** Generated CA certificate (PEM); undefined = the server does not listen. */
   readonly ownAuthority: string | undefined;
   readonly files: FileReloader;
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
-  /** Told of what went wrong behind the requests. */
+  /** Reports errors outside requests, by default to the log. */
   readonly report: (what: string, error: unknown) => void;
   readonly instruments: Instruments;
   /** Records calls to webhooks. */
   readonly tracer: Tracer;
   /** Aborts when the server ends. */
   readonly life: AbortSignal;
-  /** Asked for when the first request comes: the registry needs parts of access itself. */
+  /** Called by the first request: the registry itself needs the authorizer. */
   readonly registry: () => Registry;
 }
 
@@ -70,8 +70,8 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
   const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
   const keys = serviceAccountKeys(options.serviceAccounts);
   const read = storedObjects(from.registry, catalog);
-  const figures = new TokenCacheMetrics(from.instruments);
-  const { authenticator, tokens } = buildAuthentication({ ...from, keys, read, figures });
+  const metrics = new TokenCacheMetrics(from.instruments);
+  const { authenticator, tokens } = buildAuthentication({ ...from, keys, read, metrics });
   return {
     authenticator,
     authorizer,
@@ -90,7 +90,7 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
   };
 }
 
-/** The defaults are in force before they are stored, and before the store has been read. */
+/** Default roles are in force before they are stored and before informers have synced. */
 function rbacWithDefaults(domain: Domain, gate: (name: string) => boolean): RbacAuthorizer {
   const rbac = new RbacAuthorizer(resolve("rbac.authorization.{api}", domain));
   for (const { kind, object } of accessDefaults({ domain, gate })) {

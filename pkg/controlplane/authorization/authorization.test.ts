@@ -135,7 +135,7 @@ describe("servers that ask a webhook who may do what", () => {
     await follow("nonsense", async () => told.length === 1);
     await follow(configuration(webhook()), async () => told.length === 2);
     assert.ok(await says(403));
-    assert.match(told[0]!, /^reload of \/.*: ConfigurationFault: expected apiVersion/);
+    assert.match(told[0]!, /^Failed to reload \/.*: ConfigurationFault: expected apiVersion/);
     assert.match(told[1]!, /authorizers other than webhooks cannot come or go/);
 
     await follow(configuration(webhook(), rbac), () => says(200));

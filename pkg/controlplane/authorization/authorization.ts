@@ -1,4 +1,4 @@
-/** Who decides, as start options or a configuration file say it. */
+/** Authorizers, as flags or an AuthorizationConfiguration configure them. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import {
@@ -39,9 +39,9 @@ export interface AuthorizationWebhook {
 export interface AuthorizationOptions {
   /** In order; default RBAC. */
   readonly modes?: readonly AuthorizationMode[];
-  /** What the mode ABAC goes by. */
+  /** Policy of the ABAC authorizer: one JSON object per line. */
   readonly policies?: string;
-  /** What the mode Webhook asks. */
+  /** The webhook of mode Webhook. */
   readonly webhook?: AuthorizationWebhook;
   /** An AuthorizationConfiguration (YAML or JSON), in place of modes. */
   readonly configuration?: TextSource;
@@ -74,7 +74,7 @@ export class ConfiguredAuthorizers implements Authorizer {
 
   private readonly policies: Authorizer | undefined;
 
-  /** @throws ConfigurationFault, or FileFault for a file. */
+  /** @throws ConfigurationFault, or FileError for a file. */
   constructor(
     options: AuthorizationOptions,
     private readonly parts: AuthorizerParts,
@@ -163,8 +163,8 @@ export class ConfiguredAuthorizers implements Authorizer {
     const endpoint = endpointOf(webhook.kubeconfigFile);
     const client = webhookClient({ endpoint, timeoutMs: webhook.timeoutMs, clock, tracer });
     clients.push(client);
-    const told = (error: unknown) => report(`authorization webhook ${name}`, error);
-    return new WebhookAuthorizer({ ...webhook, client, clock, domain, report: told });
+    const onFault = (error: unknown) => report(`Authorization webhook ${name} failed`, error);
+    return new WebhookAuthorizer({ ...webhook, client, clock, domain, report: onFault });
   }
 }
 

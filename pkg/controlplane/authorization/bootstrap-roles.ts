@@ -28,13 +28,13 @@ export interface ReconcileOptions {
   readonly gates: (name: string) => boolean;
 }
 
-/** How often an object is looked at again that others change at the same time. */
+/** Attempts per object when others change it concurrently. */
 const attempts = 10;
 
 /**
- * Makes the roles and bindings that every server has, and gives back what was taken from them. What
- * was added to them stays; objects annotated with `autoupdate: "false"` are left alone. Another
- * replica may be doing the same at the same moment.
+ * Creates the default roles and bindings, and restores missing rules and subjects. Additions are
+ * kept; objects annotated with `autoupdate: "false"` are left alone. Replicas may run this
+ * concurrently.
  */
 export async function reconcileBootstrapRoles(options: ReconcileOptions): Promise<void> {
   const { gates, catalog } = options;
@@ -49,8 +49,8 @@ export async function reconcileBootstrapRoles(options: ReconcileOptions): Promis
 }
 
 /**
- * Notes the day since which the use of tokens that lie in Secrets is told of; what cleans them up
- * waits until long after it.
+ * Records the date since which the use of legacy service account tokens is tracked, for
+ * legacy-serviceaccount-token-cleaner.
  */
 export async function recordTokenTrackingDate(
   options: ReconcileOptions,
@@ -80,7 +80,7 @@ class RoleReconciler {
     await Promise.all(wanted.map((object) => this.one(object, present.get(keyOf(object)))));
   }
 
-  /** Who was faster may be another replica, which wanted the same, or somebody else. */
+  /** Retries when another client changes the object concurrently. */
   private async one(wanted: any, present: any): Promise<void> {
     for (let attempt = 1, known = present; ; attempt++) {
       try {
@@ -113,7 +113,7 @@ class RoleReconciler {
     const target = this.target({ namespace, name });
     const { registry } = this.options;
     if (wanted.roleRef !== undefined && !deepEqual(wanted.roleRef, present.roleRef)) {
-      // A binding keeps its role for life, so it has to be made anew.
+      // roleRef is immutable: the binding must be recreated.
       const { uid, resourceVersion } = present.metadata;
       await registry.delete(target, {
         ...defaultDeleteOptions,
@@ -135,7 +135,7 @@ function keyOf({ metadata }: any): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-/** What is there with what is missing. An aggregated role gets its rules from elsewhere. */
+/** Adds what is missing. The rules of an aggregated role come from its controller. */
 function merge(wanted: any, present: any): any {
   const metadata = {
     ...present.metadata,

@@ -15,7 +15,7 @@ export function numbered(name: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
 }
 
-/** Where the places are on this machine. */
+/** Addresses of the cluster's processes on this host. */
 export class ClusterAddresses {
   readonly #ports: ReadonlyMap<string, number>;
   readonly #held: readonly HeldPort[];
@@ -28,7 +28,7 @@ export class ClusterAddresses {
   /**
    * Free ports for all of them, and for the balancer `port` unless that is 0; held until they are
    * released.
-   * @throws StartFault if somebody listens on that port
+   * @throws StartError if the port is in use
    */
   static async free(port: number): Promise<ClusterAddresses> {
     const first = await holdPort(port).catch((error: NodeJS.ErrnoException) => {
@@ -41,7 +41,7 @@ export class ClusterAddresses {
     return new ClusterAddresses(found, [first, ...others]);
   }
 
-  /** Lets those have the ports whom they are for. */
+  /** Frees the ports for the processes that listen on them. */
   async release(): Promise<void> {
     await Promise.all(this.#held.map((each) => each.release()));
   }

@@ -10,24 +10,24 @@ import { LocalProcess } from "./local-process.ts";
 import { type ClientFiles, waitUntilServing } from "./serving.ts";
 
 export interface ClusterOptions {
-  /** Certificates, data and logs; what is there from before is used again. */
+  /** Certificates, data and logs; existing ones are reused. */
   readonly directory: string;
-  /** Of the balancer; 0 = any free one. */
+  /** Port of the load balancer; 0 = any free one. */
   readonly port: number;
   /** More flags for every API server. */
   readonly apiserverFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
   /** Options of Node for the controller manager of a name. */
   readonly managerNodeFlags?: (name: string) => readonly string[];
-  /** Puts something between two processes: resolves with the port where it begins. */
+  /** Inserts a proxy between two processes: resolves with the port of the proxy. */
   readonly route?: (link: Link) => Promise<number>;
   /** Ends the start, with everything that was started until then. */
   readonly signal?: AbortSignal;
 }
 
-/** How one process reaches another. */
+/** A connection from one process to another. */
 export interface Link {
-  /** Undefined = whoever of several. */
+  /** Undefined = any of several. */
   readonly from: string | undefined;
   readonly to: string;
   /** Where the other one listens. */
@@ -52,7 +52,7 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** A program that the cluster needs and that is not there; one sentence for the user. */
+/** A program that the cluster needs is not on PATH; the message is shown to the user as it is. */
 export class MissingProgramError extends Error {
   override readonly name = "MissingProgramError";
 }
@@ -73,7 +73,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const haproxy = required("haproxy", "haproxy");
   const addresses = await ClusterAddresses.free(options.port);
   const builder = new Builder(options, addresses);
-  // Whatever is put between processes has ports of its own.
+  // Proxies between processes have ports of their own.
   await builder.prepare().finally(() => addresses.release());
   const members = numbered("etcd", 3).map((name) => builder.etcd(name, etcd));
   const servers = numbered("apiserver", 3).map((name) => builder.apiserver(name));

@@ -11,16 +11,16 @@ interface ProcessOptions {
   readonly ready: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A process that ended before it served; with the last that it printed. */
+/** A process exited before it served; the message has the end of its output. */
 export class ProcessEndedError extends Error {
   override readonly name = "EndedError";
 }
 
-/** Longest time that a process may take until it serves. */
+/** Time that a process has until it serves. */
 const startMs = 60_000;
 const shownCharacters = 2_000;
 
-/** A program on this machine that can be ended and started again. */
+/** A program on this host that can be stopped and restarted. */
 export class LocalProcess {
   readonly name: string;
   readonly #options: ProcessOptions;
@@ -28,7 +28,7 @@ export class LocalProcess {
   #child: ChildProcess | undefined;
   #gone: Promise<void> = Promise.resolve();
   #retired = false;
-  /** The last that it printed, for whoever has to understand why it ended. */
+  /** End of its output, for the error when it exits early. */
   #last = "";
 
   constructor(options: ProcessOptions) {
@@ -71,7 +71,7 @@ export class LocalProcess {
     await ready(AbortSignal.any(ends));
   }
 
-  /** Asks it to end and waits until it has; after `graceMs` it is killed. */
+  /** Sends SIGTERM and waits for the exit; sends SIGKILL after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.signal("SIGTERM");
     const timer = setTimeout(() => this.signal("SIGKILL"), graceMs);
@@ -79,20 +79,20 @@ export class LocalProcess {
     clearTimeout(timer);
   }
 
-  /** Ends it for good, frozen or not: whoever would start it again is refused. */
+  /** Stops it, even if it is frozen; `start` refuses to run it again. */
   async retire(graceMs: number): Promise<void> {
     this.#retired = true;
     this.signal("SIGCONT");
     await this.stop(graceMs);
   }
 
-  /** As a crash; resolves when the process is gone. */
+  /** Kills the process, as in a crash; resolves when it has exited. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.#gone;
   }
 
-  /** Does nothing to a process that does not run. */
+  /** Sends a signal; does nothing if the process is not running. */
   signal(name: NodeJS.Signals): void {
     this.#child?.kill(name);
   }

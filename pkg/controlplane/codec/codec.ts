@@ -16,7 +16,7 @@ export const formats = ["json", "yaml", "protobuf", "stored"] as const;
 export type Format = (typeof formats)[number];
 
 export interface Conversion {
-  /** Absent = found out from the bytes; `stored` is JSON or Protobuf. */
+  /** Absent = detected; `stored` is JSON or Protobuf. */
   readonly from?: Format;
   readonly to: Format;
   /** What `--to stored` writes. */
@@ -24,7 +24,7 @@ export interface Conversion {
   readonly domain: Domain;
 }
 
-/** Input that is no object of a known kind, in one sentence. */
+/** Input that cannot be converted; the message is shown to the user as it is. */
 export class CodecError extends Error {
   override readonly name = "CodecError";
 }

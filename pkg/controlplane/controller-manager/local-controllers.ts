@@ -21,7 +21,7 @@ import type { PrometheusMetrics } from "#server";
 import { namespaceSettleMs, type StartOptions } from "../options.ts";
 import { serviceAccountKeys } from "../authentication/service-accounts.ts";
 
-/** Who the controllers are to the API. */
+/** The user as which the controllers act. */
 const controllerUser: User = { ...apiserver, name: "system:kube-controller-manager" };
 
 export interface LocalControllers {
@@ -34,24 +34,24 @@ export interface LocalControllers {
   readonly options: StartOptions;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
-  /** Authorities of this server (PEM); "" = it has no certificate. */
+  /** CA certificates of this server (PEM); "" = it has no certificate. */
   readonly rootCa: string;
-  /** Signs certificates of clients and kubelets; undefined = nobody does. */
+  /** Signs certificates of clients and kubelets; undefined = none are signed. */
   readonly authority: KeyPair | undefined;
-  /** Where the server listens; undefined = nowhere. */
+  /** Port that the server listens on; undefined = none. */
   readonly port: number | undefined;
 }
 
 /**
- * Runs what every server keeps for itself and, unless the options say that others do, every
- * controller until the signal aborts.
+ * Runs the controllers of the API server itself and, unless `options.controllers` is false, those of
+ * the controller manager, until the signal aborts.
  */
 export async function runLocalControllers(local: LocalControllers): Promise<void> {
   const { metrics, options, port, gates } = local;
   metrics.instruments.define(clientMetrics);
   const context = contextOf(local, apiserver, apiserverAgent);
   const server = { ...context, hostname: hostname(), port: port ?? 0 };
-  // Whoever waited for the server comes first.
+  // Callers that await the start run first.
   await setImmediate();
   await Promise.all([
     runServerObjects(local, context),
@@ -62,14 +62,14 @@ export async function runLocalControllers(local: LocalControllers): Promise<void
   await context.informers.ended();
 }
 
-/** Elections are coordinated where that is switched on and candidates are served. */
+/** Whether CoordinatedLeaderElection is on and LeaseCandidates are served. */
 function hasCandidates({ gates, catalog }: LocalControllers): boolean {
   const group = resolve("coordination.{api}", catalog.domain);
   const resource = catalog.find(group, "v1beta1", "leasecandidates");
   return gates("CoordinatedLeaderElection") && resource !== undefined;
 }
 
-/** Of several servers one coordinates the elections of others; it is elected the usual way. */
+/** Runs the coordinated election controller on one of several servers, chosen by a Lease. */
 async function coordinate(context: ControllerContext): Promise<void> {
   const { signal, random, client } = context;
   const identity = `${hostname()}_${random.uuid()}`;
@@ -100,7 +100,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
     ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),
     signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),
   };
-  // Tokens with which nodes join are signed with, and cleaned up, where they are taken.
+  // Servers that accept bootstrap tokens also sign cluster-info and delete expired tokens.
   const ofTokens = options.bootstrapTokens ? ["bootstrapsigner", "tokencleaner"] : [];
   await Promise.all(selectControllers(["*", ...ofTokens]).map(({ run }) => run(context, settings)));
   await context.informers.ended();

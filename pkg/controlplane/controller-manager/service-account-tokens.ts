@@ -1,11 +1,11 @@
-/** Controllers as service accounts of their own. */
+/** Tokens for controllers that authenticate as ServiceAccounts of their own. */
 import type { Clock } from "#base";
 import type { ApiObject, Client, Handle } from "#client";
 import { ignoreConflict, resolve } from "#meta";
 
 const namespace = "kube-system";
 const lifeSeconds = 3600;
-/** A token is renewed after so much of its life. */
+/** Fraction of its lifetime after which a token is renewed. */
 const renewAfter = 0.8;
 const retryMs = 10_000;
 
@@ -27,7 +27,7 @@ interface TokenRequest extends ApiObject {
 }
 
 export interface AccountOptions {
-  /** May make service accounts and tokens. */
+  /** Must be allowed to create ServiceAccounts and their tokens. */
   readonly client: Client;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -35,8 +35,8 @@ export interface AccountOptions {
 }
 
 /**
- * Answers what gives the current token of a service account, which is made if it is not there; the
- * token is renewed until the signal aborts.
+ * Creates the ServiceAccount `name` in kube-system if it is missing, and resolves with a function
+ * that returns its current token. The token is renewed until the signal aborts.
  */
 export async function serviceAccountToken(
   options: AccountOptions,
@@ -53,7 +53,7 @@ export async function serviceAccountToken(
         token = await requestToken(client, name);
         delayMs = lifeSeconds * 1000 * renewAfter;
       } catch (error) {
-        report(`token of ${name}`, error);
+        report(`Failed to renew the token of service account ${namespace}/${name}`, error);
         delayMs = retryMs;
       }
     }

@@ -13,7 +13,7 @@ export interface CertificateOptions {
   readonly now: number;
 }
 
-/** Who gets a kubeconfig, and the groups that their certificates name. */
+/** Users that get a kubeconfig, and the groups in their client certificates. */
 const users = [
   { name: "admin", commonName: "admin", organizations: ["system:masters"] },
   { name: "controller-manager", commonName: "system:kube-controller-manager" },
@@ -22,9 +22,9 @@ const users = [
 ] as const;
 
 /**
- * Makes what a cluster of replicas shares, as far as it is not there and good: the authorities of
- * the API, of front proxies and of etcd; certificates of servers, members and clients; the key of
- * service account tokens; kubeconfigs.
+ * Makes what the replicas of a cluster share, and keeps what exists and is valid: the CAs of the
+ * API, of front proxies and of etcd; server, peer and client certificates; the service account key;
+ * kubeconfigs.
  */
 export async function makeCertificates(options: CertificateOptions): Promise<void> {
   const { directory, now, url } = options;

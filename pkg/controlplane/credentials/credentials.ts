@@ -6,7 +6,7 @@ import type { KeyPair, LeafOptions } from "#pki";
 import { readFileIfExists, writeFileAtomically } from "../files/files.ts";
 import { FileError } from "../files/file-reloader.ts";
 
-/** What the first start makes and later starts find again, as PEM texts. */
+/** Generated at the first start and reused later; PEM texts. */
 export interface Credentials {
   readonly authority: KeyPair;
   readonly serving: KeyPair;
@@ -20,7 +20,7 @@ const leafDays = 365;
 const renewBeforeMs = 30 * 86_400_000;
 
 export interface CredentialOptions {
-  /** Folder of the files; undefined = leave no trace. */
+  /** Directory of the files; undefined = nothing is written. */
   readonly directory: string | undefined;
   readonly now: number;
   /** Names and addresses beside this machine's own that clients use for the server. */
@@ -116,7 +116,7 @@ function readCertificate(file: string, pem: string): X509Certificate {
     return new X509Certificate(pem);
   } catch (error) {
     const why = (error as Error).message;
-    throw new FileError(`${file} is no certificate: ${why}`, { cause: error });
+    throw new FileError(`${file} is not a certificate: ${why}`, { cause: error });
   }
 }
 

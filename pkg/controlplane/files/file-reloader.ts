@@ -2,17 +2,17 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Clock } from "#base";
 
-/** A text, or the file that holds it, whose changes are taken over while the server runs. */
+/** A text, or a file that is reloaded when it changes. */
 export type TextSource = string | { readonly file: string };
 
-/** A file that cannot be used, in one sentence that names it. */
+/** A file that cannot be used; the message names it. */
 export class FileError extends Error {
-  override readonly name = "FileFault";
+  override readonly name = "FileError";
 }
 
 /**
- * What `use` makes of the text that a flag gave.
- * @throws FileFault that names the flag
+ * Runs `use`, which reads what a flag gave.
+ * @throws FileError that names the flag
  */
 export function fromFlag<T>(name: string, use: () => T): T {
   try {
@@ -24,7 +24,7 @@ export function fromFlag<T>(name: string, use: () => T): T {
 
 export interface FileReloaderOptions {
   readonly clock: Clock;
-  /** Told of files that cannot be read any more, and of texts that cannot be used. */
+  /** Reports files that cannot be read or applied any more. */
   readonly report: (what: string, error: unknown) => void;
 }
 
@@ -34,19 +34,19 @@ interface ReloadedSources {
   texts: readonly string[];
 }
 
-/** Files are asked rather than watched: mounted ones are replaced by turning a link elsewhere. */
+/** Polling interval. inotify would miss mounted files, which are replaced by moving a symlink. */
 const betweenLooksMs = 2_000;
 
-/** Configuration that may change while the server runs. */
+/** Reloads configuration files when they change. */
 export class FileReloader {
   private readonly followed: ReloadedSources[] = [];
 
   constructor(private readonly options: FileReloaderOptions) {}
 
   /**
-   * Uses the texts now, and again whenever one of them has changed. What fails later leaves in
-   * force what was; a pair of files may change one after the other. Answers what `apply` does.
-   * @throws FileFault, or what `apply` throws if there are no files
+   * Applies the texts now, and all of them again when one has changed. A later failure is reported
+   * and keeps the former configuration: of a pair, one file changes first. Returns what `apply` does.
+   * @throws FileError, or what `apply` throws if there are no files
    */
   use<T extends void | Promise<void>>(
     sources: readonly TextSource[],
@@ -66,7 +66,7 @@ export class FileReloader {
     }
   }
 
-  /** Takes changes over until the signal aborts. */
+  /** Polls for changes until the signal aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock } = this.options;
     while (this.followed.length > 0 && !signal.aborted) {
@@ -83,7 +83,7 @@ export class FileReloader {
         followed.texts = texts;
         await followed.apply(...texts);
       } catch (error) {
-        this.options.report(`reload of ${filesOf(followed.sources).join(", ")}`, error);
+        this.options.report(`Failed to reload ${filesOf(followed.sources).join(", ")}`, error);
       }
     }
   }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 
-/** The text of a file, or undefined when there is none. */
+/** Text of a file; undefined if it does not exist. */
 export async function readFileIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
@@ -12,7 +12,7 @@ export async function readFileIfExists(file: string): Promise<string | undefined
   }
 }
 
-/** Writes a whole file or nothing: readers never see a part, and it survives a power loss. */
+/** Writes a file atomically (fsync and rename): readers never see a part of it. */
 export async function writeFileAtomically(file: string, text: string, mode: number): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomBytes(4).toString("hex")}`;

@@ -1,4 +1,4 @@
-/** The record of requests, as start options ask for it. */
+/** Auditing, as start options configure it. */
 import { auditMetrics, type AuditorOptions, type RunningAuditor, startAuditor } from "#audit";
 import type { Clock } from "#base";
 import { ConfigurationFault, type Domain } from "#meta";
@@ -15,13 +15,13 @@ interface AuditParts {
 }
 
 export interface Auditing {
-  /** Absent = nothing is recorded. */
+  /** Undefined = auditing is off. */
   readonly auditor: Auditor | undefined;
-  /** Keeps what is recorded and not kept yet. */
+  /** Flushes buffered events. */
   readonly close: () => Promise<void>;
 }
 
-/** How long a webhook may take for the last events. */
+/** Time that the webhook has for the last events at shutdown. */
 const lastEventsMs = 10_000;
 
 /** @throws ConfigurationFault */
@@ -32,8 +32,8 @@ export async function buildAuditing(
   metrics.instruments.define(auditMetrics);
   if (audit === undefined) return { auditor: undefined, close: async () => undefined };
   const { instruments } = metrics;
-  const tell = (error: unknown) => report("audit", error);
-  const parts = { domain, clock, instruments, tracer, report: tell };
+  const onFault = (error: unknown) => report("Failed to write audit events", error);
+  const parts = { domain, clock, instruments, tracer, report: onFault };
   const auditor = await started({ ...audit, ...parts });
   return { auditor, close: () => auditor.close(lastEventsMs) };
 }
@@ -47,6 +47,6 @@ async function started(options: AuditorOptions): Promise<RunningAuditor> {
       throw new ConfigurationFault(`--audit-policy-file: ${error.message}`);
     }
     if (code === "") throw error;
-    throw new ConfigurationFault(`the audit log cannot be opened (${code})`);
+    throw new ConfigurationFault(`--audit-log-path: cannot open the audit log (${code})`);
   }
 }

@@ -1,10 +1,10 @@
-/** What a server shows of its inside below `/debug/`, and in plain words. */
+/** State that a server shows at `/debug/cache`, `/debug/queues`, `/statusz` and `/flagz`. */
 import type { Clock } from "#base";
 import { type DebuggingOptions, type PrometheusMetrics, versionInfo } from "#server";
 import type { ObjectStore } from "#storage";
 import type { ResolvedOptions } from "./logging.ts";
 
-interface Inside {
+interface ServerState {
   readonly options: ResolvedOptions;
   readonly store: ObjectStore;
   readonly metrics: PrometheusMetrics;
@@ -13,15 +13,15 @@ interface Inside {
   readonly gates: (name: string) => boolean;
 }
 
-/** What `/debug/queues` tells of each work queue, and the metric that it is read off. */
-const queueFigures = {
+/** Fields of a work queue in `/debug/queues`, by the metric that each is read from. */
+const queueMetrics = {
   depth: "workqueue_depth",
   adds: "workqueue_adds_total",
   retries: "workqueue_retries_total",
   unfinishedSeconds: "workqueue_unfinished_work_seconds",
   longestRunningSeconds: "workqueue_longest_running_processor_seconds",
 } as const;
-const nothing = Object.fromEntries(Object.keys(queueFigures).map((figure) => [figure, 0]));
+const emptyQueue = Object.fromEntries(Object.keys(queueMetrics).map((field) => [field, 0]));
 
 export function debuggingOptions({
   options,
@@ -29,7 +29,7 @@ export function debuggingOptions({
   metrics,
   clock,
   gates,
-}: Inside): DebuggingOptions {
+}: ServerState): DebuggingOptions {
   const started = clock.now();
   const texts = new Map<string, () => string>();
   if (gates("ComponentStatusz")) texts.set("/statusz", () => statusText(started, clock.now()));
@@ -48,15 +48,15 @@ export function debuggingOptions({
 async function queues(metrics: PrometheusMetrics): Promise<object> {
   await metrics.instruments.refresh();
   const named = new Map<string, Record<string, number>>();
-  for (const [figure, metric] of Object.entries(queueFigures)) {
+  for (const [field, metric] of Object.entries(queueMetrics)) {
     for (const { labels, value } of await metrics.series(metric)) {
       const name = String(labels["name"]);
-      named.set(name, { ...(named.get(name) ?? nothing), [figure]: value });
+      named.set(name, { ...(named.get(name) ?? emptyQueue), [field]: value });
     }
   }
   const seats = await metrics.series("apiserver_current_inflight_requests");
   return {
-    queues: [...named].map(([name, figures]) => ({ name, ...figures })),
+    queues: [...named].map(([name, values]) => ({ name, ...values })),
     seats: Object.fromEntries(seats.map(({ labels, value }) => [labels["request_kind"], value])),
   };
 }

@@ -1,11 +1,11 @@
-/** Where a server says what it does, as start options say it. */
+/** The log of a server, as start options configure it. */
 import { type AdjustableLogger, createLogger, type LogFormat } from "#base";
 import type { StartOptions } from "../options.ts";
 
-/** Told of what went wrong behind the scenes. */
+/** Reports an error outside requests. */
 type Report = (what: string, error: unknown) => void;
 
-/** Start options of a server that has somewhere to say what it does. */
+/** Start options with logger and report filled in. */
 export interface ResolvedOptions extends StartOptions {
   readonly logger: AdjustableLogger;
   readonly report: Report;
@@ -17,7 +17,7 @@ export function standardLogger(format: LogFormat = "text", level = 0): Adjustabl
   return createLogger({ format, level, write, processId: process.pid });
 }
 
-/** Whoever wants to be told of what went wrong, and names no logger, is told in place of one. */
+/** Fills in logger and report. With `report` alone, errors of the server go there and nothing is logged. */
 export function resolveOptions(options: StartOptions): ResolvedOptions {
   const { report } = options;
   const logger =

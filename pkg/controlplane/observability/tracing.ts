@@ -1,4 +1,4 @@
-/** Which requests are recorded as traces, as start options say it. */
+/** Tracing of requests, as start options configure it. */
 import { hostname } from "node:os";
 import { noTracer, type Tracer } from "#request";
 import type { Backend } from "#storage";
@@ -8,7 +8,7 @@ import type { StartOptions } from "../options.ts";
 
 const off: RunningTracer = { tracer: noTracer, close: async () => undefined };
 
-/** @throws FileFault */
+/** @throws FileError */
 export async function buildTracing(
   { tracing }: StartOptions,
   report: (what: string, error: unknown) => void,
@@ -18,11 +18,11 @@ export async function buildTracing(
     ...fromFlag("tracing-config-file", () => parseTracingConfiguration(tracing)),
     service: "apiserver",
     instance: hostname(),
-    report: (error) => report("tracing", error),
+    report: (error) => report("Failed to export spans", error),
   });
 }
 
-/** The backend, with requests to it recorded; itself if nobody does. */
+/** Adds a span to each request to the backend; answers the backend itself if tracing is off. */
 export function tracedBackend(backend: Backend, tracer: Tracer): Backend {
   if (!tracer.isOn) return backend;
   const call = <T>(name: string, key: string, work: () => Promise<T>): Promise<T> =>

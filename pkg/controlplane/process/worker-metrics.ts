@@ -1,36 +1,36 @@
-/** The figures of all workers behind one port, whichever of them is asked. */
+/** Shares metrics among workers: each of them serves the metrics of all at `/metrics`. */
 import type { Worker } from "node:cluster";
 import type { Figures, PrometheusMetrics } from "#server";
 
-/** Between workers and the process that started them. */
+/** Message between a worker and the primary process. */
 type Message =
-  /** A worker wants the figures of all. */
-  | { readonly figures: "wanted"; readonly by: number }
-  /** The question to one, and its answer. */
-  | { readonly figures: "asked"; readonly question: number }
-  | { readonly figures: "told"; readonly question: number; readonly own: Figures }
-  /** What all have told. */
-  | { readonly figures: "gathered"; readonly by: number; readonly all: readonly Figures[] };
+  /** A worker requests the metrics of all workers. */
+  | { readonly metrics: "requestAll"; readonly by: number }
+  /** The primary process requests the metrics of one worker, which responds. */
+  | { readonly metrics: "request"; readonly requestId: number }
+  | { readonly metrics: "response"; readonly requestId: number; readonly own: Figures }
+  /** The metrics of all workers, for the worker that requested them. */
+  | { readonly metrics: "responseAll"; readonly by: number; readonly all: readonly Figures[] };
 
-/** A worker that does not answer for so long is left out. */
+/** A worker that does not respond within this time is left out. */
 const answerMs = 2_000;
-/** Longer than the longest answer. */
+/** Longer than answerMs. */
 const gatheredMs = 3_000;
 
-/** In a worker: answers questions of others, and has the figures of all shown. */
+/** In a worker: responds with its own metrics, and serves the metrics of all workers. */
 export function shareMetrics(metrics: PrometheusMetrics): void {
   const wanted = new Map<number, (all: readonly Figures[]) => void>();
   let last = 0;
   process.on("message", (message: Message) => {
-    if (message.figures === "gathered") wanted.get(message.by)?.(message.all);
-    if (message.figures !== "asked") return;
-    const { question } = message;
-    void metrics.own().then((own) => tell({ figures: "told", question, own }));
+    if (message.metrics === "responseAll") wanted.get(message.by)?.(message.all);
+    if (message.metrics !== "request") return;
+    const { requestId } = message;
+    void metrics.own().then((own) => tell({ metrics: "response", requestId, own }));
   });
   metrics.gather = async () => {
     const by = ++last;
     const all = new Promise<readonly Figures[]>((resolve) => wanted.set(by, resolve));
-    tell({ figures: "wanted", by });
+    tell({ metrics: "requestAll", by });
     const found = await orAfter(gatheredMs, all, []);
     wanted.delete(by);
     return found;
@@ -41,30 +41,30 @@ function tell(message: Message): void {
   if (process.connected) process.send?.(message);
 }
 
-/** In the process that started the workers: asks them all when one of them is asked. */
+/** In the primary process: gathers the metrics of all workers when one of them requests it. */
 export class WorkerMetricsExchange {
   readonly #answers = new Map<number, (own: Figures) => void>();
   #last = 0;
 
   constructor(private readonly workers: ReadonlySet<Worker>) {}
 
-  heed(worker: Worker, message: Message): void {
-    if (message.figures === "told") this.#answers.get(message.question)?.(message.own);
-    if (message.figures === "wanted") void this.#gather(worker, message.by);
+  handle(worker: Worker, message: Message): void {
+    if (message.metrics === "response") this.#answers.get(message.requestId)?.(message.own);
+    if (message.metrics === "requestAll") void this.#gather(worker, message.by);
   }
 
   async #gather(worker: Worker, by: number): Promise<void> {
     const found = await Promise.all([...this.workers].map((each) => this.#ask(each)));
     const all = found.filter((own) => own !== undefined);
-    send(worker, { figures: "gathered", by, all });
+    send(worker, { metrics: "responseAll", by, all });
   }
 
   async #ask(worker: Worker): Promise<Figures | undefined> {
-    const question = ++this.#last;
-    const own = new Promise<Figures>((resolve) => this.#answers.set(question, resolve));
-    send(worker, { figures: "asked", question });
+    const requestId = ++this.#last;
+    const own = new Promise<Figures>((resolve) => this.#answers.set(requestId, resolve));
+    send(worker, { metrics: "request", requestId });
     const found = await orAfter(answerMs, own, undefined);
-    this.#answers.delete(question);
+    this.#answers.delete(requestId);
     return found;
   }
 }

@@ -1,46 +1,46 @@
 import cluster, { type Worker } from "node:cluster";
 import { WorkerMetricsExchange } from "./worker-metrics.ts";
 
-/** The first worker did not become ready; it has said why. */
+/** A worker exited before it was ready; it has logged why. */
 export class WorkerError extends Error {
-  override readonly name = "WorkerFault";
+  override readonly name = "WorkerError";
 }
 
 export interface WorkersOptions {
-  /** Processes that serve, beside this one. */
+  /** Number of worker processes. */
   readonly count: number;
-  /** Told once, when all of them are ready. */
+  /** Called once, when all workers are ready. */
   readonly onReady: (url: string, processes: readonly number[]) => void;
   readonly log: (line: string) => void;
-  /** Resolves when it is time to end. */
+  /** Resolves when the workers should stop. */
   readonly signalled: Promise<void>;
 }
 
-/** A worker that ends early comes back after so many milliseconds; doubles up to the longest. */
+/** Delay before an exited worker is replaced, in ms; doubles up to the longest. */
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 
-/** Whether this process is one of several behind one port. */
+/** Whether this process is a worker of `runWorkers`. */
 export function isWorker(): boolean {
   return cluster.isWorker;
 }
 
-/** Tells the process that started this worker that it serves. */
+/** Reports to the primary process that this worker serves. */
 export function announceReady(url: string): void {
   process.send?.({ ready: url });
 }
 
-/** Lets go of the process that started this worker, so that this one can end. */
+/** Closes the channel to the primary process, so that this worker can exit. */
 export function disconnectWorker(): void {
   if (process.connected) process.disconnect();
 }
 
 /**
- * Serves one port from several processes until it is time to end: this one accepts connections and
- * hands them out in turn, each of the others is a replica that runs the same command line. The
- * first one makes what a first start makes (certificates, objects); the others begin when it is
- * ready. One that dies is replaced. When this process dies, all of them do.
- * @throws WorkerFault
+ * Serves one port from several processes until `signalled` resolves. The primary process accepts
+ * connections and distributes them round-robin; each worker is a replica with the same command
+ * line. The first worker makes certificates and bootstrap objects; the others start when it is
+ * ready. Workers that exit are replaced; they exit with the primary process.
+ * @throws WorkerError
  */
 export async function runWorkers(options: WorkersOptions): Promise<void> {
   const workers = new Workers(options.log);
@@ -51,17 +51,17 @@ export async function runWorkers(options: WorkersOptions): Promise<void> {
   await workers.end();
 }
 
-type FigureMessage = Parameters<WorkerMetricsExchange["heed"]>[1];
+type MetricsMessage = Parameters<WorkerMetricsExchange["handle"]>[1];
 
 class Workers {
   readonly #log: (line: string) => void;
   readonly #running = new Set<Worker>();
-  readonly #figures = new WorkerMetricsExchange(this.#running);
+  readonly #metrics = new WorkerMetricsExchange(this.#running);
   #ending = false;
 
   constructor(log: (line: string) => void) {
     this.#log = log;
-    // The system's own choice among waiting processes is often one and the same.
+    // The kernel would give most connections to the same few processes.
     cluster.schedulingPolicy = cluster.SCHED_RR;
   }
 
@@ -69,21 +69,21 @@ class Workers {
     return [...this.#running].map((worker) => worker.process.pid ?? 0);
   }
 
-  /** Starts a worker that is then kept alive; resolves with its address when it is ready. */
+  /** Starts a worker, replaced when it exits; resolves with its URL when it is ready. */
   begin(): Promise<string> {
     const worker = cluster.fork();
     this.#running.add(worker);
     return new Promise((resolve, reject) => {
       let isReady = false;
-      worker.on("message", (message: FigureMessage & { readonly ready?: string }) => {
-        this.#figures.heed(worker, message);
+      worker.on("message", (message: MetricsMessage & { readonly ready?: string }) => {
+        this.#metrics.handle(worker, message);
         if (message.ready === undefined) return;
         isReady = true;
         resolve(message.ready);
       });
       worker.once("exit", () => {
         this.#running.delete(worker);
-        if (!isReady) reject(new WorkerError("a worker ended before it was ready"));
+        if (!isReady) reject(new WorkerError("a worker exited before it was ready"));
         else if (!this.#ending) void this.#replace(worker);
       });
     });
@@ -100,7 +100,7 @@ class Workers {
   }
 
   async #replace({ process: { pid } }: Worker): Promise<void> {
-    this.#log(`worker ${pid} has ended; another one takes its place`);
+    this.#log(`worker ${pid} exited; starting another one`);
     for (let pause = firstPauseMs; !this.#ending; pause = Math.min(pause * 2, longestPauseMs)) {
       await new Promise((resolve) => setTimeout(resolve, pause).unref());
       if (this.#ending) return;

@@ -1,4 +1,4 @@
-/** The parts of a server, put together. */
+/** Assembles the parts of a server. */
 import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
 import { createServer, type KeelsonServer, type TlsOptions } from "#server";
@@ -24,7 +24,7 @@ export interface Assembly extends ServerDependencies {
 const defaultEventTtlSeconds = 3600;
 const defaultMinRequestTimeoutMs = 1_800_000;
 
-/** Nothing is listened to and no request is served yet; definitions begin to be followed. */
+/** Assembles a server that does not listen yet; watching CustomResourceDefinitions starts. */
 export async function assemble(foundation: ServerDependencies): Promise<Assembly> {
   const { options, catalog, credentials, signal, token } = foundation;
   const access = buildAccessControl({

@@ -1,4 +1,4 @@
-/** What goes on behind the requests of a server. */
+/** Background work of a server: controllers, compaction, reloads. */
 import { runLeaseEndpointReconciler, runServiceIpRepair } from "#controllers";
 import { startCompactor } from "#storage";
 import type { Assembly } from "./assemble.ts";
@@ -8,7 +8,7 @@ import { localhost, reachableAddress } from "../network.ts";
 
 const defaultCompactionMs = 300_000;
 
-/** Until the signal aborts. */
+/** Runs until the signal aborts. */
 export async function runBackground(assembly: Assembly): Promise<void> {
   const { options, server, credentials, definitions, files, signal } = assembly;
   const port = options.port === undefined ? undefined : server.address.port;
@@ -29,12 +29,12 @@ export async function runBackground(assembly: Assembly): Promise<void> {
 function compact({ options, storage, clock, signal, report }: Assembly): void {
   const intervalMs = options.compactionIntervalMs ?? defaultCompactionMs;
   if (intervalMs <= 0) return;
-  const onFault = (error: unknown) => report("compaction", error);
+  const onFault = (error: unknown) => report("Failed to compact the store", error);
   const compactor = startCompactor(storage.backend, { clock, intervalMs, onFault });
   signal.addEventListener("abort", () => void compactor[Symbol.asyncDispose]());
 }
 
-/** Only a server that pods can reach is an endpoint of the API. */
+/** Publishes this server as an endpoint of the Service `kubernetes`, if pods can reach it. */
 async function runEndpoints(assembly: Assembly, port: number | undefined): Promise<void> {
   const { advertiseAddress, host = localhost } = assembly.options;
   const address = advertiseAddress ?? reachableAddress(host);

@@ -2,9 +2,7 @@ import { bootstrapObjects } from "#api";
 import { type Catalog, ignoreConflict } from "#meta";
 import { bodyOf, defaultWriteOptions, type Registry, loopbackRequest } from "#registry";
 
-/**
- * Makes the objects that every server has; another replica may be making them at the same moment.
- */
+/** Creates system namespaces and priority classes; conflicts with other replicas are ignored. */
 export async function bootstrap(
   registry: Registry,
   catalog: Catalog,

@@ -1,4 +1,4 @@
-/** What the parts of a server stand on: its storage, its credentials, and those who watch it. */
+/** Builds what the parts of a server depend on: storage, credentials, metrics, tracing. */
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { builtinKinds, featureGates } from "#api";
@@ -29,7 +29,7 @@ import { isWorker } from "../process/workers.ts";
 export interface ServerDependencies {
   readonly options: ResolvedOptions;
   readonly clock: Clock;
-  /** Told of what went wrong behind the requests. */
+  /** Reports errors outside requests, by default to the log. */
   readonly report: ResolvedOptions["report"];
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
@@ -39,18 +39,18 @@ export interface ServerDependencies {
   readonly closeTracing: () => Promise<void>;
   /** Measured, traced and encrypted. */
   readonly storage: OpenStorage;
-  /** Stands before all keys of the store. */
+  /** Prefix of all keys. */
   readonly storageRoot: string;
   readonly store: ObjectStore;
   readonly storageChecks: readonly HealthCheck[];
-  /** Undefined for a server that listens nowhere. */
+  /** Undefined for a server that does not listen. */
   readonly credentials: Credentials | undefined;
   /** Bearer token of the user `admin`. */
   readonly token: string;
-  /** To be followed once the server is ready. */
+  /** Watched for changes once the server is ready. */
   readonly files: FileReloader;
   readonly postStartHooks: PostStartHooks;
-  /** Ends everything that goes on behind the requests. */
+  /** Aborts to end all background work. */
   readonly life: AbortController;
   /** Of `life`. */
   readonly signal: AbortSignal;
@@ -73,7 +73,7 @@ export async function buildDependencies(
   const files = new FileReloader({ clock, report });
   const credentials = await credentialsOf(options, clock);
   const life = new AbortController();
-  // Every watch of every controller listens to it.
+  // Every watch of every controller adds a listener.
   setMaxListeners(0, life.signal);
   const common = { options, clock, report, catalog, metrics, tracer, files, storageRoot };
   return {
@@ -94,7 +94,7 @@ type Storing = Pick<
   "catalog" | "clock" | "files" | "metrics" | "options" | "report" | "storageRoot" | "tracer"
 >;
 
-/** The opened backend, with what looks at it and what encrypts it around it. */
+/** Wraps the backend with metrics, tracing and encryption at rest. */
 async function storageOn(
   opened: OpenStorage,
   { metrics, options, storageRoot: root, tracer, ...common }: Storing,
@@ -111,7 +111,7 @@ async function storageOn(
   return { storage: { ...opened, backend }, store, storageChecks };
 }
 
-/** Named as in Kubernetes, whatever the store is. */
+/** kube-apiserver's check names, for every backend. */
 function checksOf(backend: Backend): readonly HealthCheck[] {
   const check = async () => void (await backend.revision(AbortSignal.timeout(storageCheckMs)));
   return [

@@ -1,12 +1,12 @@
 import type { KeelsonServer } from "#server";
 
-/** A request without a connection, asked and answered in the words of the global `fetch`. */
+/** Sends a request to a server in this process, with the signature of the global `fetch`. */
 export async function fetchInProcess(
   server: KeelsonServer,
   path: string,
   init: RequestInit & { readonly token: string },
 ): Promise<Response> {
-  // The path goes its own way: a URL would tidy it up, or refuse it.
+  // The path is passed beside the Request: URL would normalize or refuse it.
   const request = new Request("http://keelson.invalid/", init);
   const headers: Record<string, string> = Object.fromEntries(request.headers);
   headers["authorization"] ??= `Bearer ${init.token}`;

@@ -3,7 +3,7 @@ import { StatusError } from "#meta";
 import type { HealthCheck } from "#server";
 import type { ResolvedOptions } from "../observability/logging.ts";
 
-/** What a server does once at its start, by the names that its health gives them. */
+/** Names of the hooks, as health checks. */
 const steps = [
   "poststarthook/start-system-namespaces-controller",
   "poststarthook/scheduling/bootstrap-system-priority-classes",
@@ -19,18 +19,18 @@ const steps = [
 
 type Step = (typeof steps)[number];
 
-/** Until a store that gives no answer is given up; electing a leader takes etcd a few seconds. */
+/** Time for which an unavailable store is retried; etcd needs seconds to elect a leader. */
 const patienceMs = 30_000;
 const pauseMs = 500;
 
 export interface PostStartHookOptions {
   readonly clock: Clock;
-  /** Told of every attempt that failed and is made again. */
+  /** Reports each failed attempt that will be retried. */
   readonly report: ResolvedOptions["report"];
   readonly signal: AbortSignal;
 }
 
-/** The steps of a start; each is a check that fails until it is done. */
+/** Runs post-start hooks; each is a health check that fails until the hook has run. */
 export class PostStartHooks {
   readonly checks: readonly HealthCheck[] = steps.map((name) => ({
     name,
@@ -43,7 +43,7 @@ export class PostStartHooks {
 
   constructor(private readonly options: PostStartHookOptions) {}
 
-  /** Does the work of some steps, again while the store is not there: it may be starting, too. */
+  /** Runs the work of some hooks, and retries it while the store is unavailable. */
   async run(names: readonly Step[], work: () => Promise<unknown>): Promise<void> {
     const { clock, report, signal } = this.options;
     const patientUntil = clock.monotonic() + patienceMs;
@@ -53,7 +53,7 @@ export class PostStartHooks {
         break;
       } catch (error) {
         if (!isStoreUnavailable(error) || clock.monotonic() >= patientUntil) throw error;
-        report("start", error);
+        report("Failed to reach the store, retrying the start", error);
       }
       await clock.sleep(pauseMs, signal);
     }
@@ -61,7 +61,7 @@ export class PostStartHooks {
   }
 }
 
-/** 503 and 504: the store was not reached, or did not say whether it did what it was asked. */
+/** 503 and 504: the store was not reached, or did not confirm the request in time. */
 export function isStoreUnavailable(error: unknown): error is StatusError {
   return error instanceof StatusError && (error.code === 503 || error.code === 504);
 }

@@ -1,4 +1,4 @@
-/** What a server does once at its start, in order; its health says how far it has come. */
+/** The post-start hooks in their order. */
 import { followKinds } from "#authz";
 import { ensureKubernetesService, ensureServerObjects } from "#controllers";
 import {
@@ -9,10 +9,10 @@ import type { Assembly } from "./assemble.ts";
 import { bootstrap } from "./bootstrap-objects.ts";
 import { defaultNetwork, localhost } from "../network.ts";
 
-/** What the service `kubernetes` leads to when nobody listens. */
+/** Target port of the Service `kubernetes` if the server does not listen. */
 const defaultPort = 6443;
 
-/** Makes the objects that every server has, listens, and tells the store where. */
+/** Creates bootstrap objects, syncs informers, listens, and publishes the Service `kubernetes`. */
 export async function runPostStartHooks(assembly: Assembly): Promise<void> {
   const { registry, catalog, clock, signal, access, admission, definitions, postStartHooks } =
     assembly;
@@ -44,7 +44,7 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
   );
 }
 
-/** The port; undefined for a server that listens nowhere. */
+/** Starts listening; answers the port, or undefined for a server without one. */
 async function listen({ server, options }: Assembly): Promise<number | undefined> {
   const { host = localhost, port } = options;
   if (port === undefined) return undefined;

@@ -1,7 +1,7 @@
 import type { Domain, Kind } from "#meta";
 import { Catalog } from "#meta";
 
-/** A mistake in `--runtime-config`, in one sentence. */
+/** An invalid `--runtime-config`. */
 export class RuntimeConfigError extends Error {
   override readonly name = "RuntimeConfigError";
 }
@@ -40,7 +40,7 @@ export function servedCatalog(
   });
 }
 
-/** The core group's versions are written `api/v1` or `v1`. */
+/** Normalizes `v1` to `api/v1`, the form of the core group. */
 function canonical(groupVersion: string): string {
   return groupVersion.includes("/") ? groupVersion : `api/${groupVersion}`;
 }

@@ -8,7 +8,7 @@ describe("faults of a start", () => {
   it("name the etcd that does not answer", () => {
     const fault = toStartError(serviceUnavailable("refused"), etcd);
     assert.ok(fault instanceof StartError);
-    assert.equal(fault.message, "etcd at http://a:2379, http://b:2379 does not answer: refused");
+    assert.equal(fault.message, "etcd at http://a:2379, http://b:2379 does not respond: refused");
   });
 
   it("leave alone what is no fault of the store", () => {

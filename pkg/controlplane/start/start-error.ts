@@ -2,12 +2,12 @@ import { StoreFault } from "#storage";
 import type { StorageOptions } from "../storage/open-storage.ts";
 import { isStoreUnavailable } from "./post-start-hooks.ts";
 
-/** What keeps a server from starting, in one sentence that says where to look. */
+/** An environment in which the server cannot start; the message is shown to the user as it is. */
 export class StartError extends Error {
-  override readonly name = "StartFault";
+  override readonly name = "StartError";
 }
 
-/** What a store did to end a start, told with the place of the store; other errors as they are. */
+/** Adds the location of the store to an error of the store; answers other errors unchanged. */
 export function toStartError(error: unknown, storage: StorageOptions | undefined): unknown {
   const sentence = sentenceOf(error, storage);
   return sentence === undefined ? error : new StartError(sentence, { cause: error });
@@ -22,7 +22,7 @@ function sentenceOf(error: unknown, storage: StorageOptions | undefined): string
         : `${error.detail.message}; choose another folder with --data-dir`;
     case "etcd":
       if (!isStoreUnavailable(error)) return undefined;
-      return `etcd at ${storage.endpoints.join(", ")} does not answer: ${error.message}`;
+      return `etcd at ${storage.endpoints.join(", ")} does not respond: ${error.message}`;
     default:
       return undefined;
   }

@@ -26,7 +26,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   }
 }
 
-/** A copy of a server takes the tokens that were made before it was copied. */
+/** A fork must accept the tokens of the original, so the signing key is part of the options. */
 async function withSigningKey(options: ResolvedOptions): Promise<ResolvedOptions> {
   const { serviceAccounts = {}, certificateDirectory } = options;
   if (serviceAccounts.signingKey !== undefined) return options;
@@ -52,7 +52,7 @@ async function startOn(
   return running(assembly, runBackground(assembly));
 }
 
-/** For what a server does behind its requests to come to its end, if the store answers. */
+/** Time that background work has to end at shutdown. */
 const leavingMs = 3_000;
 
 function running(assembly: Assembly, background: Promise<void>): RunningServer {
@@ -72,7 +72,7 @@ function running(assembly: Assembly, background: Promise<void>): RunningServer {
       const late = clock.sleep(leavingMs, enough.signal, { background: true });
       await Promise.race([background, late]);
       enough.abort();
-      // Whoever still waits for the store waits for nothing from here on.
+      // Ends requests to the store that are still pending.
       await storage.backend[Symbol.asyncDispose]();
       await background;
     },
@@ -87,7 +87,7 @@ function reachedAt(assembly: Assembly): Pick<RunningServer, "url" | "kubeconfig"
   return { url, kubeconfig: kubeconfig({ url, authority, user: "admin", client: admin }) };
 }
 
-/** What the last requests left to be recorded is kept, too. */
+/** Audit events and spans of the last requests are flushed as well. */
 async function closeServer(
   { server, auditing, closeTracing }: Assembly,
   options?: CloseOptions,

@@ -4,7 +4,7 @@ import type { HealthCheck } from "#server";
 import { type Backend, encryptedBackend, Encryption, parseEncryptionConfiguration } from "#storage";
 import { type FileReloader, fromFlag, type TextSource } from "../files/file-reloader.ts";
 
-/** How values are encrypted at rest. */
+/** Configuration of encryption at rest. */
 export interface EncryptionAtRest {
   /** An EncryptionConfiguration (apiserver.config.k8s.io/v1), YAML or JSON. */
   readonly configuration: TextSource;
@@ -21,13 +21,13 @@ interface EncryptAtRestOptions {
 
 interface EncryptedAtRest {
   readonly backend: Backend;
-  /** Fails while a key service cannot be used. */
+  /** Fails while a KMS plugin is unavailable. */
   readonly check: HealthCheck;
 }
 
 /**
- * The backend with its values encrypted as configured. Values that were encrypted once are
- * recognized without a configuration, too. Throws FileFault.
+ * Encrypts values as configured. Encrypted values are recognized also without a configuration.
+ * @throws FileError
  */
 export async function encryptAtRest(
   backend: Backend,

@@ -7,7 +7,7 @@ import {
   openEtcdBackend,
 } from "#storage";
 
-/** Where objects are kept. */
+/** Where objects are stored. */
 export type StorageOptions =
   | { readonly kind: "memory" }
   | { readonly kind: "embedded"; readonly directory: string }
@@ -20,7 +20,7 @@ export type StorageOptions =
 
 export interface OpenStorage {
   readonly backend: Backend;
-  /** A copy of everything, for a store in memory. */
+  /** Copies the whole store; memory backend only. */
   readonly fork: (() => OpenStorage) | undefined;
 }
 

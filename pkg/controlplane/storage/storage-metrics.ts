@@ -1,4 +1,4 @@
-/** What a server tells of its store, under the names of kube-apiserver. */
+/** Metrics of the store, with kube-apiserver's names. */
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#base";
 import type { Catalog } from "#meta";
@@ -21,7 +21,7 @@ const operation = ["operation", "group", "resource"];
 const duration: MetricDefinition = {
   name: "etcd_request_duration_seconds",
   kind: "histogram",
-  help: "Time that requests to the store took.",
+  help: "Latency of requests to the store in seconds.",
   labels: operation,
   buckets: seconds,
 };
@@ -40,19 +40,19 @@ const errors: MetricDefinition = {
 const storedObjects: MetricDefinition = {
   name: "apiserver_storage_objects",
   kind: "gauge",
-  help: "Objects in the store; -1 = they could not be counted.",
+  help: "Number of objects in the store; -1 = they could not be counted.",
   labels: ["resource"],
 };
 const resourceObjects: MetricDefinition = {
   name: "apiserver_resource_objects",
   kind: "gauge",
-  help: "Objects in the store; -1 = they could not be counted.",
+  help: "Number of objects in the store; -1 = they could not be counted.",
   labels: ["group", "resource"],
 };
 
 const place = ["group", "resource"];
 
-/** What each cache tells, and how it is read off its figures. */
+/** Metrics of each watch cache, and where their values come from. */
 const cacheMetrics: readonly (readonly [
   definition: MetricDefinition,
   value: (figures: CollectionFigures) => number,
@@ -61,7 +61,7 @@ const cacheMetrics: readonly (readonly [
     {
       name: "apiserver_watch_cache_events_received_total",
       kind: "counter",
-      help: "Events that a cache was told of by the store.",
+      help: "Events that the watch cache received from the store.",
       labels: place,
     },
     ({ received }) => received,
@@ -223,13 +223,13 @@ function described({ compare, then }: Transaction): [what: string, key: string] 
   return [compare[0]?.modRevision === 0 ? "create" : "update", write.put];
 }
 
-/** What hears of the reads that wait for the cache of a prefix. */
+/** Observes consistent reads that wait for the watch cache of a prefix. */
 export function readWaits(measuring: Measuring): (prefix: string) => (seconds: number) => void {
   const placeOf = placesOf(measuring);
   return (prefix) => measuring.instruments.observer(readWait.name, { ...placeOf(prefix) });
 }
 
-/** Reads the figures of the caches off when somebody asks. */
+/** Reads the metrics of the watch caches when they are scraped. */
 export function observeCaches(store: ObjectStore, measuring: Measuring): void {
   const { instruments } = measuring;
   const placeOf = placesOf(measuring);
@@ -245,7 +245,7 @@ export function observeCaches(store: ObjectStore, measuring: Measuring): void {
   });
 }
 
-/** Counts what is stored when somebody asks, but not all the time. */
+/** Counts stored objects when metrics are scraped, at a bounded rate. */
 export function countObjects(backend: Backend, measuring: Measuring): void {
   const { catalog, clock, root, instruments } = measuring;
   let counted = -Infinity;

@@ -123,7 +123,10 @@ describe("encryption at rest, over HTTP", () => {
     });
     await write("nonsense");
     assert.equal(told.length, 1);
-    assert.match(told[0]!, /^reload of .*encryption.json: ConfigurationFault: expected apiVersion/);
+    assert.match(
+      told[0]!,
+      /^Failed to reload .*encryption.json: ConfigurationFault: expected apiVersion/,
+    );
     await create("first");
     await write(aesgcm(2, 1).configuration);
     await create("second");
