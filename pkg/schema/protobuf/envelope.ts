@@ -3,7 +3,7 @@ import { DecodeFault } from "../fault/faults.ts";
 import { WireReader } from "./wire-reader.ts";
 import { wireTypes, WireWriter } from "./wire-writer.ts";
 
-/** `k8s\0`: what a Protobuf body or stored value begins with. */
+/** `k8s\0`: the prefix of Protobuf bodies and stored values. */
 const PREFIX = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
 interface Envelope {
@@ -37,8 +37,8 @@ export function envelopeAround(
 const tail = new WireWriter().string(3, "").string(4, "").finish();
 
 /**
- * What `wrapEnvelope` made; undefined if the prefix is missing.
- * @throws DecodeFault if what follows the prefix is no runtime.Unknown
+ * Reverses `wrapEnvelope`; undefined if the prefix is missing.
+ * @throws DecodeFault if the bytes after the prefix are not a runtime.Unknown
  */
 export function unwrapEnvelope(bytes: Uint8Array): Envelope | undefined {
   const buffer = toBuffer(bytes);

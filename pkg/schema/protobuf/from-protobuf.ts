@@ -10,10 +10,10 @@ import { wireTypes } from "./wire-writer.ts";
 import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
 
 /**
- * The object of a message, in normal form. Unknown fields are passed over, repeated single fields
- * merge as Protobuf says.
+ * Decodes a message to an object in normal form. Unknown fields are skipped; a single field that
+ * occurs several times is merged, as Protobuf requires.
  *
- * @throws DecodeFault with the words of Go's generated code for anything that is no such message
+ * @throws DecodeFault, in the words of Go's generated code, if the bytes are not such a message
  */
 export function fromProtobuf<S extends StructType<any>>(struct: S, bytes: Uint8Array): Infer<S> {
   const reader = new WireReader(bytes);

@@ -6,9 +6,9 @@ import { zeroOf } from "../struct/zero.ts";
 import { wireTypes, writeInt64 } from "./wire-writer.ts";
 
 /**
- * Protobuf as Go's generated code writes it: fields in the order of their numbers; scalars, strings
- * and messages that are no pointers always, zero or not; nil pointers, bytes, lists and maps not at
- * all; lists never packed; map entries sorted by the bytes of their keys.
+ * Encodes an object as Go's generated code does: fields in the order of their numbers; scalars,
+ * strings and messages that are not pointers always, even if zero; nil pointers, bytes, lists and
+ * maps never; lists unpacked; map entries sorted by the bytes of their keys.
  */
 export function toProtobuf<S extends StructType<any>>(struct: S, object: Infer<S>): Uint8Array {
   const writer = protobuf.Writer.create();
