@@ -35,7 +35,7 @@ describe("requests for tokens", () => {
     const options = { issuer, key, audiences: [issuer], read, domain: kubernetes, extends: true };
     const answer: any = await tokenRequest({ ...options, ...changed }).handle({
       object: { metadata: {}, spec: { audiences: [], expirationSeconds: 3600, ...spec } },
-      target: { namespace: "ns", name: "app", resource: { group: "", plural: "serviceaccounts" } },
+      request: { namespace: "ns", name: "app", resource: { group: "", plural: "serviceaccounts" } },
       dryRun: false,
       context: { now },
       warn: (text: string) => void warnings.push(text),

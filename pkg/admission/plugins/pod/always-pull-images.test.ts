@@ -28,9 +28,10 @@ describe("AlwaysPullImages", () => {
 
   it("refuses what a later plugin set to another policy", async () => {
     const test = await testAdmission("AlwaysPullImages");
-    assert.throws(
-      () => test.phase("validating", "create v1/pods/ns", { object: pod("a") }),
-      /pods "p" is forbidden: spec\.containers\[0\]\.imagePullPolicy: Unsupported value: "IfNotPresent": supported values: "Always"$/,
-    );
+    assert.throws(() => test.phase("validating", "create v1/pods/ns", { object: pod("a") }), {
+      message:
+        'pods "p" is forbidden: spec.containers[0].imagePullPolicy: ' +
+        'Unsupported value: "IfNotPresent": supported values: "Always"',
+    });
   });
 });
