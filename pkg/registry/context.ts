@@ -37,19 +37,19 @@ export interface RegistryOptions {
   readonly storageRoot?: string;
   /** May change what is written; runs in order. */
   readonly mutating?: readonly AdmissionHandler[];
-  /** May refuse what is written; sees the object as it would be stored. */
+  /** May refuse the object that is about to be stored. */
   readonly validating?: readonly AdmissionHandler[];
-  /** Where services get their addresses and node ports from; absent = nowhere. */
+  /** Ranges of service addresses and node ports; absent = none are allocated. */
   readonly serviceNetwork?: ServiceNetwork;
-  /** By the key prefix of the kind, with the name of the subresource: who answers questions. */
+  /** Handlers of creates that are not stored, by key prefix of the kind and subresource. */
   readonly createHandlers?: ReadonlyMap<string, CreateHandler>;
 }
 
-/** What every verb works with. */
+/** Dependencies of all verbs. */
 export interface RegistryContext {
   readonly store: ObjectStore;
   readonly catalog: Catalog;
-  /** Kinds that only subresources speak. */
+  /** Kinds that only appear as bodies of subresources. */
   readonly subresourceKinds: Catalog;
   readonly clock: Clock;
   /** The time of the clock as objects have it: RFC 3339 in whole seconds. */
@@ -66,16 +66,16 @@ export interface RegistryContext {
   readonly mutex: KeyedMutex;
   readonly mutating: readonly AdmissionHandler[];
   readonly validating: readonly AdmissionHandler[];
-  /** By the key prefix of the kind: what hands out addresses and ports to its objects. */
+  /** Allocators of addresses and ports, by key prefix of the kind. */
   readonly allocators: ReadonlyMap<string, Allocator>;
   /** Families of the addresses of services, the preferred one first. */
   readonly ipFamilies: readonly string[];
   readonly createHandlers: ReadonlyMap<string, CreateHandler>;
-  /** Present within `inVersions`, for kinds that a webhook converts. */
+  /** Present within `withConvertedObjects`, for kinds that a webhook converts. */
   readonly convertObject?: ConvertObject;
 }
 
-/** What the hooks of the request's kind may know; what they warn of is added to `warnings`. */
+/** The context of the kind's hooks; their warnings are added to `warnings`. */
 export function hookContext(
   registry: RegistryContext,
   request: Pick<ResourceRequest, "resource" | "subresource"> &

@@ -10,10 +10,10 @@ import type { ConnectRequest, Destination } from "./connect/destination.ts";
 export interface Registry {
   get(request: ResourceRequest, options: GetOptions): Promise<Item>;
   list(request: ResourceRequest, options: ListOptions): Promise<ItemList>;
-  /** As that of a `Collection`: what can be told without waiting. */
+  /** Whether the cache knows, without waiting, that the collection is empty. */
   isKnownEmpty(request: Pick<ResourceRequest, "resource" | "namespace">): boolean;
   watch(request: ResourceRequest, options: WatchOptions): AsyncIterable<ItemEvent>;
-  /** As `watch`, for those who serve many: what comes together stays together. */
+  /** As `watch`, in batches: events that arrive together are delivered and encoded together. */
   watchBatches(request: ResourceRequest, options: WatchOptions): AsyncIterableIterator<EventBatch>;
   create(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
   update(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
@@ -35,13 +35,13 @@ export interface Registry {
    */
   readonly namespaceLifecycle: AdmissionHandler;
   /**
-   * Mends what interrupted writes left of addresses and ports; to be called every few minutes.
-   * Absent where services get none.
+   * Reclaims service addresses and ports that interrupted writes leaked; to be called every few
+   * minutes. Absent without a service network.
    */
   readonly repair?: () => Promise<RepairReport>;
 }
 
-/** What a request is about, and who asks. */
+/** The object or collection that a request addresses, and its user. */
 export interface ResourceRequest {
   readonly resource: Resource;
   /** "" for cluster scope or all namespaces. */
@@ -54,15 +54,15 @@ export interface ResourceRequest {
   readonly context: RequestContext;
   /** First part of the user agent, for managedFields. */
   readonly userAgent: string;
-  /** Where what matters for the record of the request is noted; absent when nobody records it. */
+  /** Collects what the audit log records of the request; absent when it is not audited. */
   readonly notes?: RequestNotes | undefined;
 }
 
-/** How long whoever asks waits for the answer. */
+/** Lifetime of the request: aborted when the client disconnects or the deadline passes. */
 export interface RequestContext {
   /**
-   * Aborts when the client goes away or its time is up. Best made when somebody asks for it: most
-   * requests end well, and an AbortSignal costs as much as a small read.
+   * Implementations create it on first use: most requests end without an abort, and an AbortSignal
+   * costs as much as a small read.
    */
   readonly signal: AbortSignal;
 }
@@ -76,7 +76,7 @@ export interface Item {
   readonly revision: number;
   /** The object in hub form with resourceVersion set; shared, never to be changed. */
   readonly object: any;
-  /** Room for those who encode it; as shared as the item is. */
+  /** Cache of the encoders, shared with the item. */
   encoded?: unknown;
 }
 
@@ -95,14 +95,14 @@ export interface ItemList {
 /** Events that reach a watcher together; one object for all watchers that see the same. */
 export interface EventBatch {
   readonly events: readonly ItemEvent[];
-  /** Room for those who encode it; absent when the batch is for one watcher only. */
+  /** Cache of the encoders; absent when the batch has one watcher only. */
   readonly encoded: Map<string, Uint8Array> | undefined;
 }
 
 export interface ObjectEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly item: Item;
-  /** Room for those who encode it, as shared as the event is. */
+  /** Cache of the encoders, shared with the event. */
   encoded?: unknown;
 }
 
@@ -228,9 +228,9 @@ export type AdmissionHandler = (
 
 /** What a write took outside its object (addresses, ports) while its end is not known. */
 export interface Reservation {
-  /** The write went through: what the object no longer needs is given back. */
+  /** After a successful write: releases what the object no longer uses. */
   commit(): Promise<void>;
-  /** Nothing was written: what was taken for it is given back. */
+  /** After a failed write: releases what was reserved for it. */
   cancel(): Promise<void>;
 }
 
@@ -241,7 +241,7 @@ export interface Allocator {
    * run chooses without taking. Throws a StatusError when there is nothing left, or not that.
    */
   reserve(attributes: AdmissionAttributes): Promise<Reservation>;
-  /** The object is gone: gives back all that it held. */
+  /** Releases all allocations of a deleted object. */
   release(request: ResourceRequest, object: any): Promise<void>;
 }
 
@@ -276,13 +276,13 @@ export interface ServiceNetwork {
 
 /** What a round found and mended. */
 export interface RepairReport {
-  /** Given back: nobody had them. */
+  /** Released: no service had them. */
   readonly leakedAddresses: readonly string[];
   readonly leakedPorts: readonly number[];
   /** Taken for services that had them without their being taken. */
   readonly missingAddresses: readonly string[];
   readonly missingPorts: readonly number[];
-  /** In use by a service, and taken by somebody else: only people can mend that. */
+  /** Used by a service but allocated to another owner; needs an operator. */
   readonly conflicts: readonly string[];
 }
 

@@ -1,51 +1,51 @@
 import type { Clock } from "#base";
 
-/** What a write needs to know of its namespace. */
+/** What admission needs to know of a namespace. */
 export interface NamespaceState {
   readonly terminating: boolean;
 }
 
-/** How long a namespace is believed to be as it was last seen. */
-const freshMilliseconds = 1000;
+/** Time to live of an entry in ms. */
+const ttlMs = 1000;
 const capacity = 10_000;
 
 /**
- * Remembers namespaces that exist, for a second. Absence is never remembered: a namespace that is
- * not known is always looked up in the store, so a creation right after that of its namespace
- * succeeds. A deletion through this process is seen at once (`forget`), one through another replica
- * after at most a second, like the lag of Kubernetes' own namespace cache.
+ * Caches existing namespaces for a second. Absence is not cached: an unknown namespace is read from
+ * the store, so that a create right after that of its namespace succeeds. A deletion through this
+ * process takes effect at once (`invalidate`), one through another replica after at most a second,
+ * which is the lag of Kubernetes' own namespace cache.
  */
 export class NamespaceCache {
   readonly #states = new Map<string, { readonly state: NamespaceState; readonly until: number }>();
-  /** Grows with every `forget`, so that a read that was under way then is not remembered. */
-  #forgotten = 0;
+  /** Counts calls of `invalidate`: a read that was under way then is not cached. */
+  #invalidations = 0;
 
   constructor(
     private readonly clock: Clock,
     private readonly read: (name: string) => Promise<NamespaceState | undefined>,
   ) {}
 
-  /** At once where it is remembered. */
+  /** Returns a cached state without a promise. */
   find(name: string): NamespaceState | Promise<NamespaceState | undefined> {
     const known = this.#states.get(name);
     if (known !== undefined && known.until > this.clock.monotonic()) return known.state;
     this.#states.delete(name);
-    return this.#look(name);
+    return this.#read(name);
   }
 
-  async #look(name: string): Promise<NamespaceState | undefined> {
-    const until = this.clock.monotonic() + freshMilliseconds;
-    const before = this.#forgotten;
+  async #read(name: string): Promise<NamespaceState | undefined> {
+    const until = this.clock.monotonic() + ttlMs;
+    const before = this.#invalidations;
     const state = await this.read(name);
-    if (state === undefined || before !== this.#forgotten) return state;
+    if (state === undefined || before !== this.#invalidations) return state;
     if (this.#states.size >= capacity) this.#states.clear();
     this.#states.set(name, { state, until });
     return state;
   }
 
-  /** To be called when a namespace was written. */
+  /** To be called after a write to the namespace. */
   invalidate(name: string): void {
-    this.#forgotten += 1;
+    this.#invalidations += 1;
     this.#states.delete(name);
   }
 }

@@ -3,12 +3,12 @@ import type { RegistryContext } from "../context.ts";
 import type { NamespaceState } from "./namespace-cache.ts";
 import type { AdmissionAttributes, AdmissionHandler } from "../contract.ts";
 
-/** Namespaces that every cluster needs. */
+/** Namespaces that cannot be deleted. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 /**
- * Built-in admission: a write goes only into a namespace that exists, nothing new into one that is
- * going away, and some namespaces never go (source: Kubernetes' NamespaceLifecycle).
+ * NamespaceLifecycle: refuses writes into missing namespaces, creates in terminating ones, and the
+ * deletion of the system namespaces.
  */
 export function namespaceLifecycle(
   registry: Pick<RegistryContext, "namespaces">,
@@ -40,8 +40,8 @@ function checkNamespaceState(
 }
 
 /**
- * Namespaces are special to the registry: their finalizers are in the spec, and others live in
- * them.
+ * Whether the resource is namespaces, whose finalizers are in the spec and whose changes the
+ * namespace cache must see.
  */
 export function isNamespace(resource: Resource): boolean {
   return resource.keyPrefix === "/namespaces/";

@@ -1,6 +1,6 @@
 import type { DeleteOptions, PatchOptions, WriteOptions, OperationOptions } from "../contract.ts";
 
-/** A patch counts as an update, or as a creation where it creates. */
+/** The options of a write as admission reviews show them; a patch counts as create or update. */
 export function writeOperationOptions(
   kind: "CreateOptions" | "UpdateOptions",
   { dryRun, fieldManager, fieldValidation }: WriteOptions | PatchOptions,
@@ -9,7 +9,7 @@ export function writeOperationOptions(
     kind,
     ...(dryRun ? { dryRun: ["All"] } : {}),
     ...(fieldManager === "" ? {} : { fieldManager }),
-    // Nobody needs to ask for the default.
+    // The default is omitted.
     ...(fieldValidation === "Warn" ? {} : { fieldValidation }),
   };
 }

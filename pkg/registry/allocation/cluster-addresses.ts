@@ -53,7 +53,7 @@ export class ClusterAddresses {
     throw new AddressFault("range is full");
   }
 
-  /** The address is no longer its owner's; one that belongs to somebody else stays. */
+  /** Releases the address; one that belongs to another owner stays. */
   async giveBack(address: string, owner: Owner): Promise<void> {
     const { store } = this.registry;
     const name = canonicalAddress(address);
@@ -78,7 +78,7 @@ export class ClusterAddresses {
       .filter(({ object }) => object.metadata.labels?.[this.labels.manager] === this.labels.self);
   }
 
-  /** Takes an address without asking whether it is in a range; false if somebody has it. */
+  /** Allocates an address without a range check; false if it is allocated already. */
   async take(address: string, owner: Owner, dryRun: boolean): Promise<boolean> {
     const { store } = this.registry;
     const key = `${this.resource.keyPrefix}${address}`;

@@ -7,19 +7,19 @@ import { addressesOf, ServiceAllocator } from "./service-allocator.ts";
 import { portsOf } from "./service-ports.ts";
 import type { RepairReport } from "../contract.ts";
 
-/** An address without its service this long after it was taken has leaked. */
+/** Age in ms after which an allocated address without a service counts as leaked. */
 const leakedAfterMs = 60_000;
 
-/** Rounds in a row that must find a port without its service before it has leaked. */
+/** Consecutive rounds without a service after which an allocated port counts as leaked. */
 const leakedAfterRounds = 3;
 
 /**
- * Compares services with what is taken for them. A replica that dies between taking and writing
- * leaks; one that dies between writing and giving back does, too; and a restored backup may lack
- * what services have.
+ * Compares services with the allocated addresses and ports. A replica that dies between reserving
+ * and writing, or between writing and releasing, leaks allocations; a restored backup may lack
+ * those that services use.
  */
 class ServiceRepair {
-  /** Rounds in a row in which a port was found to be taken for nobody. */
+  /** By port: consecutive rounds in which no service had it. */
   private suspects: ReadonlyMap<number, number> = new Map();
 
   constructor(

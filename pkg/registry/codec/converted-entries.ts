@@ -39,7 +39,7 @@ export class ConvertedEntries {
     };
     for (const entry of entries) {
       if (this.#known.has(entry)) continue;
-      // What cannot be read is told by whoever reads it.
+      // The reader of an undecodable entry reports the error.
       if (entry.encryption?.fault !== undefined || this.#isOwn(entry.value)) {
         this.#known.set(entry, entry);
         continue;

@@ -76,7 +76,7 @@ export function convertedStore(
 const mostChanges = 500;
 
 /**
- * A collection as another version sees it. Whoever follows it is told of changes once they are
+ * A collection in another version. Subscribers are notified of changes once they are
  * converted, from a log of its own, which begins when the first one follows and is as long as that
  * of the collection below.
  */
@@ -208,7 +208,7 @@ class ConvertedCollection implements Collection, Subscriber {
         for (const subscriber of this.#subscribers) subscriber.changed();
       }
     } catch {
-      // Whoever looks anew is told why objects cannot be converted.
+      // A client that lists again gets the reason why objects cannot be converted.
       if (this.#unsubscribe === subscription) this.lost();
     } finally {
       this.#converting = false;

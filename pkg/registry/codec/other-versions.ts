@@ -4,7 +4,7 @@ import { type ObjectConversion, printJson, StatusError } from "#meta";
 import type { ResourceRequest, ConvertObject } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 
-/** Something is missing that a webhook has to be asked for. */
+/** Control flow: the work needs a conversion that the webhook has not made yet. */
 class ConversionNeeded extends Error {
   constructor(
     readonly object: JsonObject,
@@ -16,8 +16,8 @@ class ConversionNeeded extends Error {
 
 /**
  * Does work that compares objects in the versions that their managers speak. Where a webhook
- * converts, the work is begun anew each time it has been asked, until nothing is missing; each
- * object is asked about once. Work must change nothing before its end.
+ * converts, the work restarts after each conversion until none is missing; each object is converted
+ * once. Work must change nothing before its end.
  */
 export function withConvertedObjects<T>(
   registry: RegistryContext,

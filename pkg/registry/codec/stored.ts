@@ -171,7 +171,7 @@ export class StoredItem implements Item, Evictable {
 
   /**
    * The item of an entry that all its readers share, so that what one of them found out the others
-   * need not. Entries that nobody shares get an item of their own.
+   * need not. Entries that are not shared get an item of their own.
    */
   static shared(registry: RegistryContext, resource: Resource, entry: Entry): StoredItem {
     const first = entry.derived as StoredItem | undefined;
@@ -218,7 +218,7 @@ export class StoredItem implements Item, Evictable {
     this.#fields.set(name, value);
     return value;
   }
-  /** Lets go of what can be had again from the bytes. */
+  /** Drops the decoded object, which can be decoded again from the bytes. */
   evict(): void {
     this.#object = undefined;
   }

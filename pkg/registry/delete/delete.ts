@@ -97,7 +97,7 @@ function attemptDeletion(
   return deleteOrMark(registry, request, removal);
 }
 
-/** The kind has its own way of going: whoever carries it out takes the kind's finalizer away. */
+/** For kinds whose controller completes the deletion by removing the kind's finalizer. */
 function markOnly(
   registry: RegistryContext,
   request: ResourceRequest,

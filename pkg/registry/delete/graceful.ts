@@ -4,7 +4,7 @@ import { nextGeneration, timestamp } from "../write/metadata.ts";
 
 /**
  * Graceful deletion: the object stays, marked, for the seconds that its kind grants it, until
- * whoever runs it (for a pod, its node) deletes it with a grace period of zero. A second deletion
+ * its node deletes it with a grace period of zero. A second deletion
  * may shorten what is left.
  */
 

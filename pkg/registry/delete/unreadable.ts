@@ -16,9 +16,8 @@ export function isDecodable(item: StoredItem): boolean {
 }
 
 /**
- * Deletes what cannot be read, without admission, finalizers and graces: nobody knows what they
- * would be. Addresses and ports that the object held are given back by the repair. False when
- * somebody else was faster.
+ * Deletes an undecodable object without admission, finalizers and grace period, which are unknown.
+ * The repair loop reclaims its addresses and ports. False when another writer changed it first.
  */
 export async function deleteUnreadable(
   registry: RegistryContext,

@@ -10,7 +10,7 @@ function glanced(text: string): unknown {
   return labels === undefined ? "look inside" : { ...labels };
 }
 
-describe("glance", () => {
+describe("label scan", () => {
   it("finds labels wherever they stand in the metadata", () => {
     const labels = { app: "web", "a/b": 'quoted " \\', é: "ü" };
     const traps = {

@@ -38,7 +38,7 @@ export async function list(
   return walk.limit > 0 ? page(walk, snapshot) : everything(walk, snapshot);
 }
 
-/** A walk over the keys of a collection in one state of the store. */
+/** What to read from which snapshot of the store. */
 interface ListPlan {
   readonly registry: RegistryContext;
   readonly request: ResourceRequest;
@@ -225,7 +225,7 @@ async function* chunksOf(
   }
 }
 
-/** The items of a run that are wanted; where all are, those who come later get the same array. */
+/** The selected items of a run; without a selection, all callers share one array. */
 function selectorOf({ registry, request, selection }: ListPlan): Select {
   const items = itemsOf(registry)(request.resource);
   return selection.empty ? items : (run) => items(run).filter(selection.matches);

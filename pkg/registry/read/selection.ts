@@ -26,7 +26,7 @@ export interface Trigger {
 type Fields = Readonly<Record<string, (object: any) => string>>;
 type ItemFields = Readonly<Record<string, (item: StoredItem) => string>>;
 
-/** A key is made of these two, so that nobody need look inside the object. */
+/** The storage key holds these two fields, so objects need not be decoded. */
 const keyFields: ItemFields = {
   "metadata.name": ({ key }) => key.slice(key.lastIndexOf("/") + 1),
   "metadata.namespace": ({ key, resource }) => {

@@ -78,7 +78,7 @@ async function componentItem(
   return new StoredItem(registry, request, entry, { object });
 }
 
-/** Components of this machine show certificates that nobody knows. */
+/** Components on this machine have self-signed certificates, which are not verified. */
 function askLocally(port: number, signal: AbortSignal): Promise<Health> {
   const url = `https://127.0.0.1:${port}/healthz`;
   return new Promise((resolve) => {

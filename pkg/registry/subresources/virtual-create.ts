@@ -13,7 +13,7 @@ import { updateManagedFields } from "../write/managed-fields.ts";
 import { runAdmission } from "../admission/handler.ts";
 import { virtualItem, subresourceKind } from "./made-item.ts";
 
-/** The `create` of a path that somebody answers. */
+/** The `create` verb of a kind that is not stored, such as a review. */
 export function virtualCreate({ bodyKind, handle }: CreateHandler) {
   return async (
     registry: RegistryContext,
@@ -34,7 +34,7 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
       { object, old: undefined, fieldManager },
     );
     const context = hookContext(registry, request);
-    // Reviews may ask about namespaces that are not there; what belongs to an object may not.
+    // Reviews may name missing namespaces; subresources of an object may not.
     if (request.subresource !== "") {
       const asked = writeOperationOptions("CreateOptions", options);
       const written = {

@@ -2,7 +2,7 @@ import { memoize } from "#base";
 import { type Scope, setOf } from "#fieldmanager";
 import type { Kind } from "#meta";
 
-/** What an endpoint of a kind ("" for the main one) leaves as it is, and so gives to nobody. */
+/** The fields that an endpoint of a kind ("" for the main resource) does not write, and so does not track. */
 export function trackedFieldsOf(kind: Kind, subresource: string): Scope {
   return trackedFieldsByKind(kind)(subresource);
 }

@@ -21,9 +21,8 @@ import type { RegistryContext } from "../context.ts";
 import { trackedFieldsOf } from "./managed-fields-scope.ts";
 
 /**
- * Who owns which field, kept in metadata.managedFields. It is worked out on the object as the
- * client wants it, in the version that the client speaks, before admission and the kind's own
- * preparation.
+ * metadata.managedFields records which manager owns which field. It is computed on the object as the
+ * client sent it, in the request's version, before admission and the kind's own preparation.
  */
 
 const lastApplied = "kubectl.{label}/last-applied-configuration";
@@ -61,7 +60,7 @@ interface ManagedFieldsUpdate {
   readonly fieldManager: string;
 }
 
-/** Gives the fields that a create, replace or patch changes to whoever asked for it. */
+/** Assigns the fields that a create, replace or patch changes to its field manager. */
 export function updateManagedFields(
   registry: RegistryContext,
   request: ResourceRequest,

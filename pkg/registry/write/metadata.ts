@@ -5,7 +5,7 @@ import type { ResourceRequest } from "../contract.ts";
 import { nullEmptyCollections } from "../codec/null-empty-collections.ts";
 import type { RegistryContext } from "../context.ts";
 
-/** What the server alone sets in a new object; whatever the client sent there is forgotten. */
+/** Drops the fields of a new object that only the server sets. */
 export function resetSystemFields(metadata: any): void {
   delete metadata.uid;
   delete metadata.creationTimestamp;
@@ -14,7 +14,7 @@ export function resetSystemFields(metadata: any): void {
   delete metadata.selfLink;
 }
 
-/** Identity and birth of a new object. */
+/** Sets uid and creation time of a new object. */
 export function fillSystemFields(registry: RegistryContext, metadata: any): void {
   resetSystemFields(metadata);
   metadata.uid = registry.identities.uid();
@@ -26,7 +26,7 @@ export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
-/** What the clock says, in that form: it is asked often, and printed once a second. */
+/** A function that returns the current time in that form; formatted once per second. */
 export function secondTimestamps(clock: Clock): () => string {
   let second = Number.NaN;
   let text = "";
@@ -41,7 +41,7 @@ export function secondTimestamps(clock: Clock): () => string {
 /** Fills in the namespace of the path. Throws 400 where the object names another one. */
 export function matchNamespace(request: ResourceRequest, metadata: any): void {
   const named = metadata.namespace ?? "";
-  // One without a namespace in the path has none, whatever it says.
+  // The namespace of a cluster-scoped object is ignored.
   if (request.resource.kind.scope === "Cluster") {
     delete metadata.namespace;
     return;
@@ -67,7 +67,7 @@ export function matchName(request: ResourceRequest, metadata: any): void {
   );
 }
 
-/** An owner named twice counts once; the client is warned. */
+/** Removes repeated owner references, with a warning. */
 export function dedupeOwnerReferences(metadata: any, warnings: string[]): void {
   const owners: NonNullable<ObjectMeta["ownerReferences"]> = metadata.ownerReferences ?? [];
   if (owners.length < 2) return;
@@ -90,13 +90,13 @@ export function dedupeOwnerReferences(metadata: any, warnings: string[]): void {
   );
 }
 
-/** Generation of a new object: the server counts from 1 where the kind counts at all. */
+/** Sets generation 1 where the kind has a generation. */
 export function initializeGeneration(rules: KindRules, metadata: any): void {
   if (rules.generation) metadata.generation = 1;
 }
 
 /**
- * What a client cannot change by an update, taken over from what is there before hooks look at it.
+ * Copies the fields that an update cannot change from the stored object.
  */
 export function preserveSystemFields(metadata: any, old: any): void {
   if (!metadata.uid) copy(metadata, old, "uid");
@@ -115,8 +115,8 @@ function copy(metadata: any, old: any, field: string): void {
 }
 
 /**
- * Generation moves when anything outside metadata and status changes, unless a hook moved it
- * itself. An empty list is as good as none, as it is once it is stored.
+ * Increments the generation when anything outside metadata and status changes, unless a hook has
+ * set it. Empty and absent lists count as equal, as they are in the store.
  */
 export function updateGeneration({ kind, hub }: Resource, object: any, old: any): void {
   if (!kind.rules.generation) return;
@@ -131,7 +131,7 @@ export function updateGeneration({ kind, hub }: Resource, object: any, old: any)
   object.metadata.generation = nextGeneration(before);
 }
 
-/** One more, as a number while that is exact. */
+/** The generation plus one, as a number while that is exact. */
 export function nextGeneration(generation: bigint): number | bigint {
   const next = generation + 1n;
   return next <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(next) : next;

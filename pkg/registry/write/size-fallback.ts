@@ -3,21 +3,21 @@ import { StoreFault } from "#storage";
 import type { RegistryContext } from "../context.ts";
 import { encodeStored } from "../codec/stored.ts";
 
-interface Fitting {
-  /** Loses its managedFields where they are too much. */
+interface SizedWrite {
+  /** Loses its managedFields when it is too large with them. */
   readonly object: any;
-  /** Who applies wants owners; without them the write fails. */
+  /** Server-side apply needs managedFields: an object too large for them is refused. */
   readonly applies: boolean;
 }
 
 /**
- * Writes an object by `write`. Owners take room: an object that is too large for the store with
- * them is written without, rather than not at all.
+ * Writes an object by `write`. An object that is too large for the store is written without its
+ * managedFields before the write is refused.
  */
 export async function writeWithSizeFallback<T>(
   registry: RegistryContext,
   resource: Resource,
-  { object, applies, write }: Fitting & { readonly write: (value: Uint8Array) => Promise<T> },
+  { object, applies, write }: SizedWrite & { readonly write: (value: Uint8Array) => Promise<T> },
 ): Promise<T> {
   try {
     return await write(encodeStored(registry, resource, object));

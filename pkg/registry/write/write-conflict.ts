@@ -22,7 +22,7 @@ export function writeMutex(clock: Clock): KeyedMutex {
   return new KeyedMutex({ clock, milliseconds: holdLimitMs });
 }
 
-/** Someone else was faster; this stands there now. */
+/** Another writer changed the object first; `current` is what is stored now. */
 export interface Conflict {
   readonly current: Entry | undefined;
 }
@@ -30,7 +30,7 @@ export interface Conflict {
 export type AttemptResult<T> = { readonly response: T } | Conflict;
 
 /**
- * Attempts to change what stands under a key until nobody else is faster, or the request's signal
+ * Attempts to change the entry of a key until the attempt meets no conflict, or the request's signal
  * aborts.
  */
 export async function retryOnConflict<T>(

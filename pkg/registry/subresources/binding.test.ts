@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { refusal, type TestRegistry, testRegistry } from "../testing.ts";
+
+const pod = (name: string, spec: object = {}, metadata: object = {}) => ({
+  metadata: { name, ...metadata },
+  spec: { containers: [{ name: "main", image: "a:1" }], ...spec },
+});
+
+describe("binding subresource", () => {
+  let test: TestRegistry;
+  beforeEach(async () => {
+    test = await testRegistry();
+    await test.post("v1/pods/ns", pod("p"));
+  });
+  const bind = (name: string, more: object = {}) =>
+    test.post(`v1/pods/ns/${name}/binding`, {
+      metadata: { name, ...more },
+      target: { name: "node-1" },
+    });
+
+  it("assigns a pod once, whoever asks", async () => {
+    const { item } = await bind("p", { annotations: { why: "fits" }, labels: { no: "no" } });
+    assert.equal(item.object.status, "Success");
+    const { metadata, spec, status } = (await test.get("v1/pods/ns/p")).object;
+    assert.deepEqual(
+      [spec.nodeName, metadata.annotations, metadata.labels],
+      ["node-1", { why: "fits" }, undefined],
+    );
+    assert.deepEqual(
+      status.conditions.map(({ type, status: value }: any) => [type, value]),
+      [["PodScheduled", "True"]],
+    );
+    assert.match(await refusal(bind("p")), /^409 .*pod p is already assigned to node "node-1"/);
+  });
+
+  it("assigns nothing in a dry run, by another name, or of another pod", async () => {
+    const body = { metadata: { name: "p" }, target: { name: "n" } };
+    await test.post("v1/pods/ns/p/binding", body, { dryRun: true });
+    assert.equal((await test.get("v1/pods/ns/p")).object.spec.nodeName, undefined);
+    const other = test.post("v1/pods/ns/q/binding", body);
+    assert.match(await refusal(other), /^400 .*name in URL does not match/);
+    assert.match(await refusal(bind("p", { uid: "other" })), /^409 .*UID in precondition: other/);
+    const nowhere = test.post("v1/bindings/ns", { metadata: { name: "p" } });
+    assert.equal(await refusal(nowhere), "500 - target.name: Required value");
+  });
+
+  it("lets one of many schedulers win", async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        refusal(
+          test.post("v1/bindings/ns", { metadata: { name: "p" }, target: { name: `n${n}` } }),
+        ),
+      ),
+    );
+    assert.equal(outcomes.filter((outcome) => outcome === "accepted").length, 1);
+  });
+});

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { refusal, testRegistry } from "../testing.ts";
+
+describe("component statuses", () => {
+  it("are made up on every read, and cannot be watched", async () => {
+    const test = await testRegistry();
+    const path = "v1/componentstatuses";
+    assert.deepEqual(await test.names(path), ["controller-manager", "etcd-0", "scheduler"]);
+    const [health] = (await test.get(`${path}//etcd-0`)).object.conditions;
+    assert.deepEqual(health, { type: "Healthy", status: "True", message: "ok" });
+    const { metadata } = (await test.get(`${path}//etcd-0`)).object;
+    assert.equal(metadata.resourceVersion, undefined);
+    const missing = test.get(`${path}//x`);
+    assert.equal(await refusal(missing), '404 NotFound componentstatus "x" not found');
+    const watched = () => test.watch(path);
+    assert.match(await refusal(watched), /^405 .*watch is not supported/);
+  });
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { refusal, type TestRegistry, testRegistry } from "../testing.ts";
+
+const pod = (name: string, spec: object = {}, metadata: object = {}) => ({
+  metadata: { name, ...metadata },
+  spec: { containers: [{ name: "main", image: "a:1" }], ...spec },
+});
+
+describe("eviction subresource", () => {
+  let test: TestRegistry;
+  beforeEach(async () => {
+    test = await testRegistry();
+  });
+  const labels = { app: "a" };
+  const running = async (name: string, ready = "True") => {
+    await test.post("v1/pods/ns", pod(name, { nodeName: "n" }, { labels }));
+    const conditions = [{ type: "Ready", status: ready }];
+    const status = { phase: "Running", conditions };
+    await test.patch(`v1/pods/ns/${name}/status`, { status });
+  };
+  const budget = async (allowed: number, status: object = {}) => {
+    const spec = { minAvailable: 1, selector: { matchLabels: labels } };
+    await test.post("policy/v1/poddisruptionbudgets/ns", { metadata: { name: "b" }, spec });
+    const counts = { currentHealthy: 2, desiredHealthy: 2, expectedPods: 2 };
+    await test.patch("policy/v1/poddisruptionbudgets/ns/b/status", {
+      status: { observedGeneration: 1, disruptionsAllowed: allowed, ...counts, ...status },
+    });
+  };
+  const evict = (name: string, more: object = {}) =>
+    test.post(`v1/pods/ns/${name}/eviction`, { metadata: { name }, ...more });
+  const isGoing = async (name: string): Promise<boolean> =>
+    Boolean((await test.get(`v1/pods/ns/${name}`)).object.metadata.deletionTimestamp);
+
+  it("deletes a pod without a budget, with the grace asked for", async () => {
+    await running("p");
+    await evict("p", { deleteOptions: { gracePeriodSeconds: 7 } });
+    const { metadata, status } = (await test.get("v1/pods/ns/p")).object;
+    assert.equal(metadata.deletionGracePeriodSeconds, 7);
+    assert.equal(status.conditions.at(-1).reason, "EvictionByEvictionAPI");
+  });
+
+  it("takes from the budget, never more than it has", async () => {
+    const names = ["p1", "p2", "p3", "p4", "p5"];
+    for (const name of names) await running(name);
+    await budget(2);
+    const outcomes = await Promise.all(names.map((name) => refusal(evict(name))));
+    assert.equal(outcomes.filter((outcome) => outcome === "accepted").length, 2);
+    const refused = outcomes.filter((outcome) => outcome !== "accepted");
+    for (const each of refused) assert.match(each, /^429 TooManyRequests Cannot evict pod/);
+    const { status } = (await test.get("policy/v1/poddisruptionbudgets/ns/b")).object;
+    assert.equal(status.disruptionsAllowed, 0);
+    assert.equal(Object.keys(status.disruptedPods).length, 2);
+    assert.equal(status.conditions[0].reason, "InsufficientPods");
+    const going = await Promise.all(names.map(isGoing));
+    assert.equal(going.filter(Boolean).length, 2);
+  });
+
+  it("refuses while the budget is not observed, and with two of them", async () => {
+    await running("p");
+    await budget(1, { observedGeneration: 0 });
+    assert.match(await refusal(evict("p")), /^429/);
+    const spec = { maxUnavailable: 1, selector: {} };
+    await test.post("policy/v1/poddisruptionbudgets/ns", { metadata: { name: "all" }, spec });
+    assert.match(await refusal(evict("p")), /^500 - This pod has more than one/);
+    assert.equal(await isGoing("p"), false);
+  });
+
+  it("lets unhealthy pods go where the healthy ones suffice", async () => {
+    await running("sick", "False");
+    await budget(0);
+    await evict("sick");
+    assert.equal(await isGoing("sick"), true);
+    await running("sick2", "False");
+    await test.patch("policy/v1/poddisruptionbudgets/ns/b/status", {
+      status: { currentHealthy: 1 },
+    });
+    assert.match(await refusal(evict("sick2")), /^429/);
+  });
+
+  it("changes nothing in a dry run", async () => {
+    await running("p");
+    await budget(1);
+    await evict("p", { deleteOptions: { dryRun: ["All"] } });
+    await test.post("v1/pods/ns/p/eviction", { metadata: { name: "p" } }, { dryRun: true });
+    const { status } = (await test.get("policy/v1/poddisruptionbudgets/ns/b")).object;
+    assert.equal(status.disruptionsAllowed, 1);
+    assert.equal(await isGoing("p"), false);
+  });
+});
