@@ -36,7 +36,7 @@ const v1 = structs("api/discovery/v1");
 
 const endpointConditions = v1(
   "EndpointConditions",
-  "State of one endpoint. Consumers treat an absent value as the documented one.",
+  "State of one endpoint, as far as routing is concerned.",
   {
     ready: pointer(
       1,

@@ -26,7 +26,7 @@ const v1alpha3 = structs("api/resource/v1alpha3");
 
 const taintSelector = v1alpha3(
   "DeviceTaintSelector",
-  "Devices to taint. A device must match every field; a selector without fields matches none.",
+  "Devices to taint. A device must match every field; an empty selector matches all devices.",
   {
     deviceClassName: pointer(1, string, "DeviceClass whose devices match."),
     driver: pointer(2, string, "DRA driver whose devices match."),
@@ -44,7 +44,7 @@ const spec = v1alpha3("DeviceTaintRuleSpec", "Taint and the devices that it appl
   deviceSelector: pointer(
     1,
     taintSelector,
-    "Devices that the taint applies to. Absent means all devices.",
+    "Devices that the taint applies to. {} selects all; absent selects none.",
   ),
   taint: value(2, taintStruct(v1alpha3, "v1alpha3"), "Taint to apply. Required.", {
     required: true,

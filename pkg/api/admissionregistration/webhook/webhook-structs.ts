@@ -86,7 +86,9 @@ function objectSelector(number: number) {
 }
 
 function matchConditions(number: number, version: Version) {
-  const doc = "Filters of requests; all must hold for a call.";
+  const doc =
+    "Further conditions on the request in CEL, at most 64; all must be true for a call. If " +
+    "one is false, the webhook is skipped.";
   return value(number, list(matchConditionOf(version)), doc, byName);
 }
 

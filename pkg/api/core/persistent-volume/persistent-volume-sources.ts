@@ -286,12 +286,12 @@ export const persistentVolumeSource = v1(
     gcePersistentDisk: pointer(
       1,
       gcePersistentDiskVolumeSource,
-      "Google Compute Engine disk. Deprecated: redirected to the CSI driver.",
+      "Google Compute Engine disk. Deprecated.",
     ),
     awsElasticBlockStore: pointer(
       2,
       awsElasticBlockStoreVolumeSource,
-      "EBS volume of Amazon Web Services. Deprecated: redirected to the CSI driver.",
+      "EBS volume of Amazon Web Services. Deprecated.",
     ),
     hostPath: pointer(
       3,
@@ -301,31 +301,15 @@ export const persistentVolumeSource = v1(
     glusterfs: pointer(
       4,
       glusterfsPersistentVolumeSource,
-      "Volume on a Glusterfs cluster. Deprecated and no longer supported.",
+      "Volume on a Glusterfs cluster. Deprecated.",
     ),
     nfs: pointer(5, nfsVolumeSource, "Directory that an NFS server exports."),
-    rbd: pointer(
-      6,
-      rbdPersistentVolumeSource,
-      "Ceph RBD image to mount. Deprecated and no longer supported.",
-    ),
+    rbd: pointer(6, rbdPersistentVolumeSource, "Ceph RBD image to mount. Deprecated."),
     iscsi: pointer(7, iscsiPersistentVolumeSource, "Logical unit of an iSCSI target."),
-    cinder: pointer(
-      8,
-      cinderPersistentVolumeSource,
-      "OpenStack block storage volume. Deprecated: redirected to the CSI driver.",
-    ),
-    cephfs: pointer(
-      9,
-      cephFSPersistentVolumeSource,
-      "CephFS directory to mount. Deprecated and no longer supported.",
-    ),
+    cinder: pointer(8, cinderPersistentVolumeSource, "OpenStack block storage volume. Deprecated."),
+    cephfs: pointer(9, cephFSPersistentVolumeSource, "CephFS directory to mount. Deprecated."),
     fc: pointer(10, fcVolumeSource, "Logical unit that is attached through Fibre Channel."),
-    flocker: pointer(
-      11,
-      flockerVolumeSource,
-      "Dataset managed by Flocker. Deprecated and no longer supported.",
-    ),
+    flocker: pointer(11, flockerVolumeSource, "Dataset managed by Flocker. Deprecated."),
     flexVolume: pointer(
       12,
       flexPersistentVolumeSource,
@@ -334,43 +318,27 @@ export const persistentVolumeSource = v1(
     azureFile: pointer(
       13,
       azureFilePersistentVolumeSource,
-      "File share of an Azure storage account. Deprecated: redirected to the CSI driver.",
+      "File share of an Azure storage account. Deprecated.",
     ),
     vsphereVolume: pointer(
       14,
       vsphereVirtualDiskVolumeSource,
-      "VMDK on a vSphere datastore. Deprecated: redirected to the CSI driver.",
+      "VMDK on a vSphere datastore. Deprecated.",
     ),
-    quobyte: pointer(
-      15,
-      quobyteVolumeSource,
-      "Volume on a Quobyte cluster. Deprecated and no longer supported.",
-    ),
-    azureDisk: pointer(
-      16,
-      azureDiskVolumeSource,
-      "Data disk in Azure. Deprecated: redirected to the CSI driver.",
-    ),
+    quobyte: pointer(15, quobyteVolumeSource, "Volume on a Quobyte cluster. Deprecated."),
+    azureDisk: pointer(16, azureDiskVolumeSource, "Data disk in Azure. Deprecated."),
     photonPersistentDisk: pointer(
       17,
       photonPersistentDiskVolumeSource,
-      "Disk of a Photon controller. Deprecated and no longer supported.",
+      "Disk of a Photon controller. Deprecated.",
     ),
-    portworxVolume: pointer(
-      18,
-      portworxVolumeSource,
-      "Volume on a Portworx cluster. Deprecated: redirected to the CSI driver.",
-    ),
-    scaleIO: pointer(
-      19,
-      scaleIOPersistentVolumeSource,
-      "Volume on a ScaleIO system. Deprecated and no longer supported.",
-    ),
+    portworxVolume: pointer(18, portworxVolumeSource, "Volume on a Portworx cluster. Deprecated."),
+    scaleIO: pointer(19, scaleIOPersistentVolumeSource, "Volume on a ScaleIO system. Deprecated."),
     local: pointer(20, localVolumeSource, "Storage that is attached directly to one node."),
     storageos: pointer(
       21,
       storageOSPersistentVolumeSource,
-      "Volume on a StorageOS cluster. Deprecated and no longer supported.",
+      "Volume on a StorageOS cluster. Deprecated.",
     ),
     csi: pointer(22, csiPersistentVolumeSource, "Volume handled by an external CSI driver."),
   },

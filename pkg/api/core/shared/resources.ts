@@ -36,7 +36,7 @@ export const resourceRequirements = v1(
     claims: value(
       3,
       list(resourceClaim),
-      "ResourceClaims of the pod that the container uses. Immutable.",
+      "ResourceClaims of the pod that the container uses. Immutable in existing pods.",
       { listType: "map", listMapKeys: ["name"] },
     ),
   },

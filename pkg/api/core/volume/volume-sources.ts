@@ -32,7 +32,8 @@ export const hostPathVolumeSource = v1(
 
 export const gcePersistentDiskVolumeSource = v1(
   "GCEPersistentDiskVolumeSource",
-  "Persistent disk of Google Compute Engine. It must be in the project and zone of the node.",
+  "Persistent disk of Google Compute Engine, in the project and zone of the node. " +
+    "Deprecated: redirected to the CSI driver of Compute Engine.",
   {
     pdName: required(1, string, "Name of the persistent disk."),
     fsType: value(
@@ -51,7 +52,8 @@ export const gcePersistentDiskVolumeSource = v1(
 
 export const awsElasticBlockStoreVolumeSource = v1(
   "AWSElasticBlockStoreVolumeSource",
-  "Amazon EBS volume. It must be in the availability zone of the node.",
+  "Amazon EBS volume, in the availability zone of the node. Deprecated: redirected to " +
+    "the CSI driver of EBS.",
   {
     volumeID: required(1, string, "ID of the EBS volume."),
     fsType: value(

@@ -65,12 +65,12 @@ export const volumeSource = v1(
     gcePersistentDisk: pointer(
       3,
       gcePersistentDiskVolumeSource,
-      "Google Compute Engine disk to mount. Deprecated: redirected to the CSI driver.",
+      "Google Compute Engine disk to mount. Deprecated.",
     ),
     awsElasticBlockStore: pointer(
       4,
       awsElasticBlockStoreVolumeSource,
-      "Amazon EBS volume to mount. Deprecated: redirected to the CSI driver.",
+      "Amazon EBS volume to mount. Deprecated.",
     ),
     gitRepo: pointer(
       5,
@@ -80,41 +80,21 @@ export const volumeSource = v1(
     secret: pointer(6, secretVolumeSource, "Secret to project as files."),
     nfs: pointer(7, nfsVolumeSource, "NFS export to mount. It persists when the pod ends."),
     iscsi: pointer(8, iscsiVolumeSource, "Logical unit of an iSCSI target to mount."),
-    glusterfs: pointer(
-      9,
-      glusterfsVolumeSource,
-      "Volume on a Glusterfs cluster. Deprecated and no longer supported.",
-    ),
+    glusterfs: pointer(9, glusterfsVolumeSource, "Volume on a Glusterfs cluster. Deprecated."),
     persistentVolumeClaim: pointer(
       10,
       persistentVolumeClaimVolumeSource,
       "Claim in the namespace of the pod whose volume is mounted.",
     ),
-    rbd: pointer(
-      11,
-      rbdVolumeSource,
-      "Ceph RBD image to mount. Deprecated and no longer supported.",
-    ),
+    rbd: pointer(11, rbdVolumeSource, "Ceph RBD image to mount. Deprecated."),
     flexVolume: pointer(
       12,
       flexVolumeSource,
       "Volume that a plugin on the node provides. Deprecated.",
     ),
-    cinder: pointer(
-      13,
-      cinderVolumeSource,
-      "OpenStack block storage volume to mount. Deprecated: redirected to the CSI driver.",
-    ),
-    cephfs: pointer(
-      14,
-      cephFSVolumeSource,
-      "CephFS directory to mount. Deprecated and no longer supported.",
-    ),
-    flocker: pointer(
-      15,
-      flockerVolumeSource,
-      "Dataset managed by Flocker. Deprecated and no longer supported.",
-    ),
+    cinder: pointer(13, cinderVolumeSource, "OpenStack block storage volume to mount. Deprecated."),
+    cephfs: pointer(14, cephFSVolumeSource, "CephFS directory to mount. Deprecated."),
+    flocker: pointer(15, flockerVolumeSource, "Dataset managed by Flocker. Deprecated."),
     downwardAPI: pointer(
       16,
       downwardAPIVolumeSource,
@@ -124,49 +104,29 @@ export const volumeSource = v1(
     azureFile: pointer(
       18,
       azureFileVolumeSource,
-      "File share of an Azure storage account. Deprecated: redirected to the CSI driver.",
+      "File share of an Azure storage account. Deprecated.",
     ),
     configMap: pointer(19, configMapVolumeSource, "ConfigMap to project as files."),
     vsphereVolume: pointer(
       20,
       vsphereVirtualDiskVolumeSource,
-      "VMDK on a vSphere datastore. Deprecated: redirected to the CSI driver.",
+      "VMDK on a vSphere datastore. Deprecated.",
     ),
-    quobyte: pointer(
-      21,
-      quobyteVolumeSource,
-      "Volume on a Quobyte cluster. Deprecated and no longer supported.",
-    ),
-    azureDisk: pointer(
-      22,
-      azureDiskVolumeSource,
-      "Data disk in Azure. Deprecated: redirected to the CSI driver.",
-    ),
+    quobyte: pointer(21, quobyteVolumeSource, "Volume on a Quobyte cluster. Deprecated."),
+    azureDisk: pointer(22, azureDiskVolumeSource, "Data disk in Azure. Deprecated."),
     photonPersistentDisk: pointer(
       23,
       photonPersistentDiskVolumeSource,
-      "Disk of a Photon controller. Deprecated and no longer supported.",
+      "Disk of a Photon controller. Deprecated.",
     ),
     projected: pointer(
       26,
       projectedVolumeSource,
       "Secrets, ConfigMaps, tokens and pod information combined in one directory.",
     ),
-    portworxVolume: pointer(
-      24,
-      portworxVolumeSource,
-      "Volume on a Portworx cluster. Deprecated: redirected to the CSI driver.",
-    ),
-    scaleIO: pointer(
-      25,
-      scaleIOVolumeSource,
-      "Volume on a ScaleIO system. Deprecated and no longer supported.",
-    ),
-    storageos: pointer(
-      27,
-      storageOSVolumeSource,
-      "Volume on a StorageOS cluster. Deprecated and no longer supported.",
-    ),
+    portworxVolume: pointer(24, portworxVolumeSource, "Volume on a Portworx cluster. Deprecated."),
+    scaleIO: pointer(25, scaleIOVolumeSource, "Volume on a ScaleIO system. Deprecated."),
+    storageos: pointer(27, storageOSVolumeSource, "Volume on a StorageOS cluster. Deprecated."),
     csi: pointer(28, csiVolumeSource, "Ephemeral volume that a CSI driver creates for the pod."),
     ephemeral: pointer(
       29,

@@ -314,11 +314,7 @@ const containerFields = {
   ),
 } as const;
 
-export const container = v1(
-  "Container",
-  "Application container that runs within a pod.",
-  containerFields,
-);
+export const container = v1("Container", "Container that runs within a pod.", containerFields);
 
 /** On the wire a message of its own with the same fields and numbers as Container. */
 const ephemeralContainerCommon = v1(
