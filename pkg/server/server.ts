@@ -265,7 +265,7 @@ class HttpServer implements KeelsonServer {
       if (!speaksHttp2(socket)) socket.setTimeout(this.limits.idleTimeout);
     });
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.arriveUpgrading(request, { socket, head }),
+      this.arriveUpgrading({ request, socket, head }),
     );
     server.on("timeout", (socket: Socket) => {
       if (!this.atWork.has(socket)) socket.destroy();
@@ -337,8 +337,8 @@ class HttpServer implements KeelsonServer {
   }
 
   /** The request may end in another protocol; if not, the connection is closed after the response. */
-  private arriveUpgrading(request: IncomingMessage, upgrade: Upgrade): void {
-    const { socket } = upgrade;
+  private arriveUpgrading(upgrade: Upgrade): void {
+    const { request, socket } = upgrade;
     socket.on("error", () => socket.destroy());
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;

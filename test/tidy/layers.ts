@@ -28,6 +28,7 @@ export const doors: Readonly<Record<string, readonly RegExp[]>> = {
   protobufjs: [/^pkg\/schema\/protobuf\//],
   "js-yaml": [/^pkg\/meta\/encoding\/yaml\.ts$/],
   re2js: [/^pkg\/cel\/library\/kubernetes\/patterns\.ts$/],
+  ws: [/^pkg\/server\/transport\/websocket\.ts$/],
   "prom-client": [/^pkg\/server\/metrics[./]/],
   "@opentelemetry/api": [/^pkg\/tracing\/open-telemetry\.ts$/],
   "@opentelemetry/core": [/^pkg\/tracing\/open-telemetry\.ts$/],

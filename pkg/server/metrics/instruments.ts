@@ -1,4 +1,4 @@
-import type { Metric, Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
 import { assert } from "#base";
 import type { Instruments, MetricDefinition, MetricLabels } from "#request";
 import { Family, type Series } from "./family.ts";
@@ -22,8 +22,7 @@ export class ServerInstruments implements Instruments {
     if (known !== undefined) return known;
     const family = new Family(definition);
     this.families.set(name, family);
-    const get = () => family.get();
-    this.registry.registerMetric({ name, get } as unknown as Metric<string>);
+    this.registry.registerMetric(new FamilyMetric(family));
     return family;
   }
 
@@ -56,5 +55,18 @@ export class ServerInstruments implements Instruments {
     const family = this.families.get(metric);
     assert(family !== undefined, `the metric ${metric} is not defined`);
     return family.with(family.definition.labels.map((name) => labels[name] ?? ""));
+  }
+}
+
+/** A family as a metric of prom-client, which asks for its values when it is scraped. */
+class FamilyMetric extends Gauge {
+  constructor(private readonly family: Family) {
+    const { name, help } = family.definition;
+    super({ name, help, registers: [] });
+  }
+
+  /** Type and values are those of the family, also of counters and histograms. */
+  override async get(): ReturnType<Gauge["get"]> {
+    return { ...(await super.get()), ...this.family.get() };
   }
 }

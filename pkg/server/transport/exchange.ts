@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import type { PeerCertificate } from "#request";
 
@@ -38,9 +39,10 @@ export interface Exchange {
   readonly upgrade?: Upgrade | undefined;
 }
 
-/** A connection that is to speak another protocol from now on; only HTTP/1.1 has such. */
+/** A connection whose client asks for another protocol; HTTP/1.1 only. */
 export interface Upgrade {
-  /** The connection itself; whoever takes it answers on it, and the response is of no more use. */
+  readonly request: IncomingMessage;
+  /** The connection itself. What takes it over responds on it, and not through the exchange. */
   readonly socket: Duplex;
   /** What the client sent right behind its request. */
   readonly head: Uint8Array;
