@@ -26,7 +26,7 @@ export class Series {
 }
 
 interface Line {
-  readonly metricName?: string;
+  readonly metricName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
@@ -56,16 +56,16 @@ export class Family {
     return made;
   }
 
-  /** In the shape that prom-client prints. */
-  get() {
-    const { name, help, kind, addsUp = kind !== "gauge" } = this.definition;
-    const aggregator = addsUp ? "sum" : "max";
+  /** All values, and how those of several processes are joined, as prom-client reads them. */
+  figures() {
+    const { kind, addsUp = kind !== "gauge" } = this.definition;
+    const aggregator: "sum" | "max" = addsUp ? "sum" : "max";
     const all = [...this.series.values()];
     const values =
       kind === "histogram"
         ? all.filter(({ count }) => count > 0).flatMap((series) => this.buckets(series))
         : all.map((series) => this.line(series));
-    return { name, help, type: kind, values, aggregator };
+    return { values, aggregator };
   }
 
   private overflow(): Series {
@@ -77,7 +77,8 @@ export class Family {
   }
 
   private line(series: Series): Line {
-    return { labels: this.labelsOf(series), value: series.value };
+    const { name } = this.definition;
+    return { metricName: name, labels: this.labelsOf(series), value: series.value };
   }
 
   private labelsOf({ labels }: Series): Record<string, string> {

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Metric, type Registry } from "prom-client";
 import { assert } from "#base";
 import type { Instruments, MetricDefinition, MetricLabels } from "#request";
 import { Family, type Series } from "./family.ts";
@@ -22,7 +22,7 @@ export class ServerInstruments implements Instruments {
     if (known !== undefined) return known;
     const family = new Family(definition);
     this.families.set(name, family);
-    this.registry.registerMetric(new FamilyMetric(family));
+    this.registry.registerMetric(metricOf(family));
     return family;
   }
 
@@ -58,15 +58,57 @@ export class ServerInstruments implements Instruments {
   }
 }
 
-/** A family as a metric of prom-client, which asks for its values when it is scraped. */
-class FamilyMetric extends Gauge {
+/** A family as a metric of prom-client, which asks it for its values when it is scraped. */
+function metricOf(family: Family): Metric {
+  switch (family.definition.kind) {
+    case "counter":
+      return new FamilyCounter(family);
+    case "gauge":
+      return new FamilyGauge(family);
+    case "histogram":
+      return new FamilyHistogram(family);
+  }
+}
+
+function configurationOf({ definition: { name, help } }: Family) {
+  return { name, help, registers: [] };
+}
+
+class FamilyCounter extends Counter {
   constructor(private readonly family: Family) {
-    const { name, help } = family.definition;
-    super({ name, help, registers: [] });
+    super(configurationOf(family));
   }
 
-  /** Type and values are those of the family, also of counters and histograms. */
+  override async get(): ReturnType<Counter["get"]> {
+    return { ...(await super.get()), ...this.family.figures() };
+  }
+}
+
+class FamilyGauge extends Gauge {
+  constructor(private readonly family: Family) {
+    super(configurationOf(family));
+  }
+
   override async get(): ReturnType<Gauge["get"]> {
-    return { ...(await super.get()), ...this.family.get() };
+    return { ...(await super.get()), ...this.family.figures() };
+  }
+}
+
+class FamilyHistogram extends Histogram {
+  /** Has name, help and type, but never a value. */
+  private readonly empty: Histogram;
+
+  constructor(private readonly family: Family) {
+    super(configurationOf(family));
+    this.empty = new Histogram(configurationOf(family));
+  }
+
+  /** prom-client asks a histogram for its values by this method when it prints text. */
+  getForPromString(): ReturnType<Histogram["get"]> {
+    return this.get();
+  }
+
+  override async get(): ReturnType<Histogram["get"]> {
+    return { ...(await this.empty.get()), ...this.family.figures() };
   }
 }

@@ -56,7 +56,7 @@ describe("metrics", () => {
     assert.equal(counts.length, 1);
     assert.match(counts[0]!, /verb="other".* 50$/);
     const labels = ["name"];
-    const definition = { name: "x_total", kind: "counter", help: "", labels } as const;
+    const definition = { name: "x_total", kind: "counter", help: "Test metric.", labels } as const;
     const family = metrics.instruments.family(definition);
     for (let i = 0; i < 10_010; i++) family.with([String(i)]).value++;
     const lines = await linesOf(metrics, "x_total");
