@@ -4,11 +4,6 @@ import type { SourceFile } from "./source.ts";
 /** Most source files of one folder; tests and index.ts do not count. */
 export const maxFolderFiles = 15;
 
-/** Folders within which files may still import each other in a circle, each with the reason. */
-export const circularFolders: Readonly<Record<string, string>> = {
-  "pkg/registry": "not untangled yet",
-};
-
 /** Source files by folder, without tests and index.ts. */
 export function filesByFolder(files: readonly SourceFile[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
