@@ -1,4 +1,4 @@
-import { type ApiObject, followStored, type Sink } from "#client";
+import { type ApiObject, followStored, type ReflectorSink } from "#client";
 import type { ServerAccess } from "#registry";
 import { objectKey } from "./rbac/rbac-index.ts";
 
@@ -32,7 +32,7 @@ export async function followKinds(
   await Promise.all(known);
 }
 
-function keepingUp(kept: ObjectIndex): Sink<ApiObject> {
+function keepingUp(kept: ObjectIndex): ReflectorSink<ApiObject> {
   return {
     replaced: (objects) => {
       const there = new Set(objects.map(keyOf));

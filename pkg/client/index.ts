@@ -2,15 +2,20 @@
 export type * from "./contract.ts";
 export { RegistryClient } from "./registry-client.ts";
 export { HttpClient } from "./http/http-client.ts";
-export { connections } from "./http/connections.ts";
-export { retrying } from "./http/retries.ts";
-export { ConnectionFault, type Incoming, type Outgoing, type Send } from "./http/transport.ts";
+export { http2Transport } from "./http/connections.ts";
+export { withRetries } from "./http/retries.ts";
+export {
+  ConnectionError,
+  type HttpResponse,
+  type HttpRequest,
+  type RoundTrip,
+} from "./http/transport.ts";
 export { followStored } from "./informer/follow-stored.ts";
 export { TokenBucket } from "./rate-limits.ts";
-export { reflect, type Sink } from "./informer/reflector.ts";
-export { type Change, Informer, keyOf } from "./informer/informer.ts";
+export { reflect, type ReflectorSink } from "./informer/reflector.ts";
+export { type InformerEvent, Informer, objectKey } from "./informer/informer.ts";
 export { Informers } from "./informer/informers.ts";
-export { TryAgain, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+export { RequeueAfter, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 export { EventRecorder } from "./event-recorder.ts";
 export {
   type ElectionOptions,

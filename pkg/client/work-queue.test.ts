@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { seededRandom } from "#base";
 import { SlowClock } from "./testing.ts";
-import { TryAgain, WorkQueue } from "./work-queue.ts";
+import { RequeueAfter, WorkQueue } from "./work-queue.ts";
 
 describe("work queue", () => {
   let clock: SlowClock;
@@ -71,7 +71,7 @@ describe("work queue", () => {
     for (let key = 0; key < 500; key++) queue.add(String(key));
     void queue.run(async () => {
       attempts += 1;
-      throw new TryAgain("not yet");
+      throw new RequeueAfter("not yet");
     });
     await clock.pass(1_000);
     // Every key once at first, then 100 at once and 10 per second. Keys wait for a token of their
@@ -88,7 +88,7 @@ describe("work queue", () => {
     queue.addAfter("a", 900);
     void queue.run(async () => {
       times.push(clock.now() - start);
-      if (times.length === 1) throw new TryAgain("later", 3_000);
+      if (times.length === 1) throw new RequeueAfter("later", 3_000);
     });
     await clock.pass(10_000);
     assert.deepEqual(times, [100, 3_100]);

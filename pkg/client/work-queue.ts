@@ -19,8 +19,8 @@ export interface WorkQueueOptions {
 export type Work = (key: string) => Promise<void>;
 
 /** A failure that is no news: the work is to be tried again after a time of its own. */
-export class TryAgain extends Error {
-  override readonly name = "TryAgain";
+export class RequeueAfter extends Error {
+  override readonly name = "RequeueAfter";
   constructor(
     message: string,
     /** Absent = as after any failure. */
@@ -132,7 +132,7 @@ export class WorkQueue {
   }
 
   private retry(key: string, error: unknown): void {
-    const expected = error instanceof TryAgain;
+    const expected = error instanceof RequeueAfter;
     this.instruments.add("workqueue_retries_total", this.labels, 1);
     if (!expected && this.backoff.failed(key) >= quietFailures) {
       this.options.report(`${this.options.name}: ${key}`, error);

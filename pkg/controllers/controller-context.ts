@@ -1,7 +1,7 @@
 import type { Clock, Random } from "#base";
 import {
   type ApiObject,
-  type Change,
+  type InformerEvent,
   type Client,
   type Informer,
   type Informers,
@@ -36,7 +36,7 @@ export function newWorkQueue(
 export function enqueueOnChange<T extends ApiObject>(
   queue: WorkQueue,
   informer: Informer<T>,
-  keysOf: (change: Change<T>) => readonly string[],
+  keysOf: (change: InformerEvent<T>) => readonly string[],
 ): void {
   informer.subscribe((change) => {
     for (const key of keysOf(change)) queue.add(key);

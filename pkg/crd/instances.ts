@@ -5,7 +5,7 @@ import {
   type DefinitionCondition,
   withCondition,
 } from "#api";
-import { TryAgain } from "#client";
+import { RequeueAfter } from "#client";
 import { type Domain, type Resource, resolve } from "#meta";
 import { listAll, defaultDeleteOptions, loopbackRequest } from "#registry";
 import type { DefinitionOptions } from "./options.ts";
@@ -25,7 +25,7 @@ export interface Removal {
 
 /**
  * Carries out the deletion of a definition: first its objects go, then the finalizer that waits
- * for that. Throws TryAgain while there are objects left, or may be.
+ * for that. Throws RequeueAfter while there are objects left, or may be.
  */
 export async function removeInstances(
   options: DefinitionOptions,
@@ -48,9 +48,9 @@ export async function removeInstances(
       await writeStatus(options, resource, { ...definition, status: told(removing) });
       return;
     }
-    if (await deleteAll(options, instances)) throw new TryAgain("objects are left", patienceMs);
+    if (await deleteAll(options, instances)) throw new RequeueAfter("objects are left", patienceMs);
     const settling = settledAt - clock.monotonic();
-    if (settling > 0) throw new TryAgain("there may be more objects", settling);
+    if (settling > 0) throw new RequeueAfter("there may be more objects", settling);
   }
   const { metadata } = definition;
   await writeStatus(options, resource, {

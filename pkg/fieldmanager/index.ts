@@ -5,15 +5,15 @@ export { configurationFault } from "./typed/validate.ts";
 export { merge as mergeConfiguration } from "./typed/merge.ts";
 export { createdFields } from "./typed/created-fields.ts";
 export { deduced, rootShape, type Shape } from "./typed/shape.ts";
-export { entriesFault, type ManagedFieldsEntry, OwnershipFault } from "./managers.ts";
-export type { Scope, Versions } from "./updater.ts";
-export { ElementFault } from "./typed/value.ts";
+export { entriesFault, type ManagedFieldsEntry, ManagedFieldsError } from "./managers.ts";
+export type { FieldFilter, Versions } from "./updater.ts";
+export { ElementError } from "./typed/value.ts";
 export {
   applyConfiguration,
-  creationEntries,
-  entriesAfterUpdate,
-  leftOut,
+  managedFieldsAtCreation,
+  managedFieldsAfterUpdate,
+  excludedAtCreation,
   named as describeObject,
   type Write as OwnedWrite,
 } from "./managed-fields.ts";
-export { parentEntries, type Replicas, scaleEntries } from "./scale.ts";
+export { toParent, type Replicas, toSubresource } from "./scale.ts";

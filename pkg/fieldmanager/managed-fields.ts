@@ -4,11 +4,11 @@ import { configurationFault } from "./typed/validate.ts";
 import { difference, type FieldSet, isEmptySet, setOf, union } from "./fieldpath/set.ts";
 import {
   capUpdaters,
-  identityOf,
+  managerIdentifier,
   type ManagedFieldsEntry,
   type Manager,
   Managers,
-  OwnershipFault,
+  ManagedFieldsError,
 } from "./managers.ts";
 import { allowedByLastApplied, withLastApplied } from "./last-applied.ts";
 import { fieldElement } from "./fieldpath/path-element.ts";
@@ -18,12 +18,12 @@ import {
   type Applied,
   type Change,
   type Conflict,
-  ConflictFault,
+  ConflictError,
   pathText,
   remaining,
   update,
 } from "./updater.ts";
-import { ElementFault } from "./typed/value.ts";
+import { ElementError } from "./typed/value.ts";
 
 /** One write as ownership sees it. Objects are JSON in the version of the request. */
 export interface Write extends Change {
@@ -43,7 +43,7 @@ const unknown = "unknown";
 const beforeApply = "before-first-apply";
 
 /** What the server owns, and what names the object. */
-const neverOwned: FieldSet = union(
+const strippedFields: FieldSet = union(
   setOf(["apiVersion"].map(fieldElement), ["kind"].map(fieldElement)),
   setOf(
     ["f:metadata"],
@@ -77,14 +77,17 @@ export interface Update {
  * Neither owners that cannot be read nor elements that cannot be told apart are an error of the
  * request: the former are lost, with the latter owners stay as they were.
  */
-export function entriesAfterUpdate(write: Write, change: Update): readonly ManagedFieldsEntry[] {
+export function managedFieldsAfterUpdate(
+  write: Write,
+  change: Update,
+): readonly ManagedFieldsEntry[] {
   const managers = managersBefore(write, change);
   if (managers.size === 0 && !change.creation) return [];
   try {
     return updated(write, change, managers).entries();
   } catch (fault) {
-    if (fault instanceof OwnershipFault) return [];
-    if (fault instanceof ElementFault) return managers.entries();
+    if (fault instanceof ManagedFieldsError) return [];
+    if (fault instanceof ElementError) return managers.entries();
     throw fault;
   }
 }
@@ -100,7 +103,7 @@ function managersBefore({ subresource }: Write, { entries, sent }: Update): Mana
   try {
     return Managers.read(sent);
   } catch (fault) {
-    if (fault instanceof OwnershipFault) return readOrNone(entries);
+    if (fault instanceof ManagedFieldsError) return readOrNone(entries);
     throw fault;
   }
 }
@@ -109,7 +112,7 @@ function readOrNone(entries: readonly ManagedFieldsEntry[] | null | undefined): 
   try {
     return Managers.read(entries);
   } catch (fault) {
-    if (fault instanceof OwnershipFault) return new Managers();
+    if (fault instanceof ManagedFieldsError) return new Managers();
     throw fault;
   }
 }
@@ -120,10 +123,10 @@ function updated(
   before: Managers,
 ): Managers {
   const { managers, fields } = update(write, { live: live(), next: next() }, before);
-  const owned = difference(fields, neverOwned);
+  const owned = difference(fields, strippedFields);
   if (!isEmptySet(owned)) {
     const manager = managerOf(write, "Update");
-    const previous = managers.get(identityOf(manager));
+    const previous = managers.get(managerIdentifier(manager));
     const all = previous === undefined ? owned : union(owned, previous.fields);
     managers.put({ ...manager, fields: all, time: write.now });
   }
@@ -132,10 +135,12 @@ function updated(
 }
 
 /** Paths that a creation by way of an endpoint gives to nobody: what it ignores, and names. */
-export const leftOut = memoize((ignored: FieldSet): FieldSet => union(ignored, neverOwned));
+export const excludedAtCreation = memoize((ignored: FieldSet): FieldSet =>
+  union(ignored, strippedFields),
+);
 
 /** The entries of an object that had no owners before it was created, from `createdFields`. */
-export function creationEntries(
+export function managedFieldsAtCreation(
   { manager, apiVersion, now }: Pick<Write, "manager" | "apiVersion" | "now">,
   created: string,
 ): readonly ManagedFieldsEntry[] {
@@ -200,9 +205,9 @@ export function applyConfiguration(
     const kept = object ?? changedBy(withLastApplied(write, live, document), live);
     return { object: kept, entries: applied.managers.entries() };
   } catch (fault) {
-    if (fault instanceof OwnershipFault) throw plainFailure(fault.message);
-    if (fault instanceof ConflictFault) throw conflictError(fault.conflicts);
-    if (fault instanceof ElementFault) {
+    if (fault instanceof ManagedFieldsError) throw plainFailure(fault.message);
+    if (fault instanceof ConflictError) throw conflictError(fault.conflicts);
+    if (fault instanceof ElementError) {
       const what = `failed to create typed live object (${named(write, live)})`;
       throw plainFailure(`${what}: ${fault.message}`);
     }
@@ -218,8 +223,8 @@ function readForApply(entries: Configuration["entries"]): Managers {
   try {
     return Managers.read(entries);
   } catch (fault) {
-    if (!(fault instanceof OwnershipFault)) throw fault;
-    throw new OwnershipFault(`failed to decode managed fields: ${fault.message}`);
+    if (!(fault instanceof ManagedFieldsError)) throw fault;
+    throw new ManagedFieldsError(`failed to decode managed fields: ${fault.message}`);
   }
 }
 
@@ -229,22 +234,22 @@ function applyAsManager(
   before: Managers,
 ): Applied {
   const manager = managerOf(write, "Apply");
-  const id = identityOf(manager);
+  const id = managerIdentifier(manager);
   const configuration = document;
   const application = { live, configuration, manager, id, force };
   let applied: Applied;
   try {
     applied = apply(write, application, before);
   } catch (fault) {
-    if (!(fault instanceof ConflictFault) || write.manager !== "kubectl") throw fault;
+    if (!(fault instanceof ConflictError) || write.manager !== "kubectl") throw fault;
     const allowed = allowedByLastApplied(write, live);
     if (allowed === undefined) throw fault;
     const conflicts = remaining(fault.conflicts, allowed);
-    if (conflicts.length > 0) throw new ConflictFault(conflicts);
+    if (conflicts.length > 0) throw new ConflictError(conflicts);
     applied = apply(write, { ...application, force: true }, before);
   }
   const { object, managers } = applied;
-  managers.take(id, neverOwned);
+  managers.take(id, strippedFields);
   const own = managers.get(id);
   if (own !== undefined && object !== undefined) managers.put({ ...own, time: write.now });
   return applied;

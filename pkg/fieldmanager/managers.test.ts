@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { OpaqueJson } from "#base";
-import { capUpdaters, type ManagedFieldsEntry, Managers, OwnershipFault } from "./managers.ts";
+import { capUpdaters, type ManagedFieldsEntry, Managers, ManagedFieldsError } from "./managers.ts";
 
 /** `Update a 3 f:x` -> an entry of manager a, three seconds after midnight. */
 function entry(text: string): ManagedFieldsEntry {
@@ -53,7 +53,7 @@ describe("managers", () => {
   ];
   for (const lie of lies) {
     it(`${JSON.stringify(lie)} cannot be read`, () =>
-      assert.throws(() => Managers.read([lie]), OwnershipFault));
+      assert.throws(() => Managers.read([lie]), ManagedFieldsError));
   }
 
   it("merge the oldest updaters when there are more than ten", () => {

@@ -7,7 +7,7 @@ import {
   parseFieldSet,
   unionOfAll,
 } from "./fieldpath/set.ts";
-import { FieldSetFault } from "./fieldpath/path-element.ts";
+import { FieldSetError } from "./fieldpath/path-element.ts";
 
 /** An entry of metadata.managedFields, as it lies in objects. */
 export interface ManagedFieldsEntry {
@@ -35,8 +35,8 @@ export interface Manager {
 }
 
 /** Ownership that cannot be read or followed; told to those who apply, else given up. */
-export class OwnershipFault extends Error {
-  override readonly name = "OwnershipFault";
+export class ManagedFieldsError extends Error {
+  override readonly name = "ManagedFieldsError";
 }
 
 /**
@@ -46,11 +46,11 @@ export class OwnershipFault extends Error {
 export class Managers implements Iterable<readonly [id: string, manager: Manager]> {
   private readonly byId = new Map<string, Manager>();
 
-  /** @throws OwnershipFault */
+  /** @throws ManagedFieldsError */
   static read(entries: readonly ManagedFieldsEntry[] | null | undefined): Managers {
     const managers = new Managers();
     for (const [index, entry] of (entries ?? []).entries()) {
-      managers.put(managerOf(entry, index));
+      managers.put(decodeEntry(entry, index));
     }
     return managers;
   }
@@ -65,7 +65,7 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
     return this.byId.get(id);
   }
   put(manager: Manager): void {
-    this.byId.set(identityOf(manager), manager);
+    this.byId.set(managerIdentifier(manager), manager);
   }
   delete(id: string): void {
     this.byId.delete(id);
@@ -95,7 +95,7 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
 
   /** As entries, appliers first, then by whole seconds, then by name. */
   entries(): ManagedFieldsEntry[] {
-    return [...this.byId.values()].sort(byAge).map(entryOf);
+    return [...this.byId.values()].sort(byAge).map(encodeEntry);
   }
 }
 
@@ -105,12 +105,12 @@ export function entriesFault(entries: readonly ManagedFieldsEntry[] | undefined)
     Managers.read(entries);
     return "";
   } catch (fault) {
-    if (fault instanceof OwnershipFault) return fault.message;
+    if (fault instanceof ManagedFieldsError) return fault.message;
     throw fault;
   }
 }
 
-export function identityOf(manager: Omit<Manager, "fields" | "time">): string {
+export function managerIdentifier(manager: Omit<Manager, "fields" | "time">): string {
   const { name, operation, apiVersion, subresource } = manager;
   return JSON.stringify({
     ...(name === "" ? {} : { manager: name }),
@@ -120,15 +120,15 @@ export function identityOf(manager: Omit<Manager, "fields" | "time">): string {
   });
 }
 
-function managerOf(entry: ManagedFieldsEntry, index: number): Manager {
+function decodeEntry(entry: ManagedFieldsEntry, index: number): Manager {
   const { operation, apiVersion = "", fieldsType = "" } = entry;
   if (operation !== "Apply" && operation !== "Update") {
-    throw new OwnershipFault("operation must be `Apply` or `Update`");
+    throw new ManagedFieldsError("operation must be `Apply` or `Update`");
   }
-  if (apiVersion === "") throw new OwnershipFault("apiVersion must not be empty");
+  if (apiVersion === "") throw new ManagedFieldsError("apiVersion must not be empty");
   if (fieldsType !== "FieldsV1") {
     const what = fieldsType === "" ? "missing fieldsType" : `invalid fieldsType "${fieldsType}"`;
-    throw new OwnershipFault(`${what} in managed fields entry ${index}`);
+    throw new ManagedFieldsError(`${what} in managed fields entry ${index}`);
   }
   const { manager: name = "", subresource = "", time } = entry;
   try {
@@ -137,8 +137,8 @@ function managerOf(entry: ManagedFieldsEntry, index: number): Manager {
     const who = { name, operation, subresource, apiVersion } as const;
     return { ...who, fields, time: time ?? undefined, carried };
   } catch (fault) {
-    if (!(fault instanceof FieldSetFault)) throw fault;
-    throw new OwnershipFault(`error decoding versioned set: ${fault.message}`);
+    if (!(fault instanceof FieldSetError)) throw fault;
+    throw new ManagedFieldsError(`error decoding versioned set: ${fault.message}`);
   }
 }
 
@@ -157,7 +157,7 @@ function seconds({ time }: Manager): number {
 }
 
 /** An entry as it is stored. Fields that nobody has touched keep their text. */
-function entryOf(manager: Manager): ManagedFieldsEntry {
+function encodeEntry(manager: Manager): ManagedFieldsEntry {
   const { name, operation, apiVersion, time, fields, carried, subresource } = manager;
   return {
     ...(name === "" ? {} : { manager: name }),
@@ -196,7 +196,7 @@ export function capUpdaters(managers: Managers): void {
       continue;
     }
     const bucket = bucketOf(manager);
-    const bucketId = identityOf(bucket);
+    const bucketId = managerIdentifier(bucket);
     const before = managers.get(bucketId) ?? managers.get(first);
     const sets = parts.get(bucketId) ?? (before === undefined ? [] : [before.fields]);
     if (managers.get(bucketId) === undefined) managers.delete(first);

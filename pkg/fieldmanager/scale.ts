@@ -1,5 +1,5 @@
 import { difference, hasPath, setOf } from "./fieldpath/set.ts";
-import { identityOf, type ManagedFieldsEntry, type Manager, Managers } from "./managers.ts";
+import { managerIdentifier, type ManagedFieldsEntry, type Manager, Managers } from "./managers.ts";
 import type { PathElement } from "./fieldpath/path-element.ts";
 
 /**
@@ -21,9 +21,9 @@ type Entries = readonly ManagedFieldsEntry[] | null | undefined;
 /**
  * The entries of the Scale that belong to those of the object.
  *
- * @throws OwnershipFault
+ * @throws ManagedFieldsError
  */
-export function scaleEntries(entries: Entries, { paths }: Replicas): ManagedFieldsEntry[] {
+export function toSubresource(entries: Entries, { paths }: Replicas): ManagedFieldsEntry[] {
   const scaled = new Managers();
   for (const [, manager] of Managers.read(entries)) {
     const path = paths.get(manager.apiVersion);
@@ -37,21 +37,23 @@ export function scaleEntries(entries: Entries, { paths }: Replicas): ManagedFiel
  * The entries of the object after those of its Scale have changed: who lost the replicas there
  * loses them here, and who is new there has an entry, without a time, here.
  *
- * @throws OwnershipFault
+ * @throws ManagedFieldsError
  */
-export function parentEntries(
+export function toParent(
   entries: Entries,
   scaled: Entries,
   { paths, apiVersion }: Replicas,
 ): ManagedFieldsEntry[] {
   const owners = new Map<string, Manager>();
-  for (const [, manager] of Managers.read(scaled)) owners.set(whoever(manager), manager);
+  for (const [, manager] of Managers.read(scaled))
+    owners.set(identifierWithoutVersion(manager), manager);
   const parent = Managers.read(entries);
   for (const [id, manager] of parent) {
     const path = paths.get(manager.apiVersion);
     if (path === undefined) parent.delete(id);
     else if (!hasPath(manager.fields, path)) continue;
-    else if (owners.has(whoever(manager))) owners.delete(whoever(manager));
+    else if (owners.has(identifierWithoutVersion(manager)))
+      owners.delete(identifierWithoutVersion(manager));
     else parent.setFields(id, difference(manager.fields, setOf(path)));
   }
   const own = paths.get(apiVersion);
@@ -63,6 +65,6 @@ export function parentEntries(
 }
 
 /** A manager whatever version it speaks. */
-function whoever({ name, operation, subresource }: Manager): string {
-  return identityOf({ name, operation, subresource, apiVersion: "" });
+function identifierWithoutVersion({ name, operation, subresource }: Manager): string {
+  return managerIdentifier({ name, operation, subresource, apiVersion: "" });
 }

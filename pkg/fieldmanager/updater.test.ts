@@ -4,11 +4,11 @@ import { required, int32, list, map, pointer, value, string, structs } from "#sc
 import { configurationFault } from "./typed/validate.ts";
 import { compare } from "./typed/compare.ts";
 import { emptySet, setOf } from "./fieldpath/set.ts";
-import { fieldsOf } from "./typed/to-field-set.ts";
-import { identityOf, type Manager, Managers } from "./managers.ts";
+import { toFieldSet } from "./typed/to-field-set.ts";
+import { managerIdentifier, type Manager, Managers } from "./managers.ts";
 import { merge } from "./typed/merge.ts";
 import { rootShape } from "./typed/shape.ts";
-import { apply, type Change, ConflictFault, pathText, update } from "./updater.ts";
+import { apply, type Change, ConflictError, pathText, update } from "./updater.ts";
 
 const v1 = structs("test/v1");
 
@@ -71,7 +71,7 @@ class Story {
 
   apply(name: string, configuration: JsonObject, force = false): Story {
     const manager = managerOf(name, "Apply");
-    const id = identityOf(manager);
+    const id = managerIdentifier(manager);
     const application = { live: this.object, configuration, manager, id, force };
     const { object, managers } = apply(change, application, this.managers);
     return new Story(object === undefined ? this.object : decoded(object), managers);
@@ -98,7 +98,7 @@ function conflicts(run: () => Story): readonly string[] {
   try {
     run();
   } catch (fault) {
-    if (!(fault instanceof ConflictFault)) throw fault;
+    if (!(fault instanceof ConflictError)) throw fault;
     return fault.conflicts.map(({ manager, path }) => `${manager.name} ${pathText(path)}`);
   }
   return [];
@@ -293,7 +293,7 @@ class TwoVersions {
       convert: (object, _from, to) => (to === "v1" ? inV1(object) : inV2(object)),
     };
     const manager = { ...managerOf(name, "Apply"), apiVersion };
-    const id = identityOf(manager);
+    const id = managerIdentifier(manager);
     const [live, configuration] = [speak(this.object), speak(part)];
     const application = { live, configuration, manager, id, force: false };
     const spoken: Change = { versions, apiVersion, scope: noScope };
@@ -391,7 +391,7 @@ describe("values", () => {
     const added = setOf(["f:tags", 'v:"x"']);
     assert.deepEqual(compare(shape, { tags: ["y"] }, { tags: ["x", "x", "y"] }).added, added);
     assert.deepEqual(compare(shape, twice, { tags: ["x", "x"] }).modified, {});
-    assert.deepEqual(fieldsOf(shape, twice), added);
+    assert.deepEqual(toFieldSet(shape, twice), added);
   });
 
   const faults: readonly (readonly [unknown, string])[] = [

@@ -14,7 +14,7 @@ import {
   union,
   unionOfAll,
 } from "./fieldpath/set.ts";
-import { fieldsOf } from "./typed/to-field-set.ts";
+import { toFieldSet } from "./typed/to-field-set.ts";
 import { type Manager, Managers } from "./managers.ts";
 import { merge } from "./typed/merge.ts";
 import { describeElement, type PathElement } from "./fieldpath/path-element.ts";
@@ -23,16 +23,16 @@ import type { Shape } from "./typed/shape.ts";
 
 /** The versions of a kind as far as merging goes. */
 export interface Versions {
-  /** Undefined if there is no such version. @throws OwnershipFault for what is no version */
+  /** Undefined if there is no such version. @throws ManagedFieldsError for what is no version */
   readonly shapeOf: (apiVersion: string) => Shape | undefined;
-  /** An object in another version; both exist and differ. @throws OwnershipFault */
+  /** An object in another version; both exist and differ. @throws ManagedFieldsError */
   readonly convert: (object: JsonObject, from: string, to: string) => JsonObject;
 }
 
 /** Fields that an endpoint leaves as they are, so that nobody owns them by way of it. */
-export type Scope = { readonly ignored: FieldSet } | { readonly only: readonly Pattern[] };
+export type FieldFilter = { readonly ignored: FieldSet } | { readonly only: readonly Pattern[] };
 
-function within(scope: Scope, set: FieldSet): FieldSet {
+function applyFilter(scope: FieldFilter, set: FieldSet): FieldSet {
   return "only" in scope ? onlyMatching(set, scope.only) : recursiveDifference(set, scope.ignored);
 }
 
@@ -41,7 +41,7 @@ export interface Change {
   readonly versions: Versions;
   /** The version of the objects given. */
   readonly apiVersion: string;
-  readonly scope: Scope;
+  readonly scope: FieldFilter;
 }
 
 /** A path that another manager owns with another value. */
@@ -53,8 +53,8 @@ export interface Conflict {
 }
 
 /** An apply met fields of others. */
-export class ConflictFault extends Error {
-  override readonly name = "ConflictFault";
+export class ConflictError extends Error {
+  override readonly name = "ConflictError";
   constructor(readonly conflicts: readonly Conflict[]) {
     super(`conflict with ${conflicts.length} fields of other managers`);
   }
@@ -109,7 +109,7 @@ interface Outcome {
  * Takes from every manager but `self` what changed or went. Without `force` a change of something
  * that another owns is a conflict.
  */
-function disown(
+function removeFromOthers(
   change: Change,
   { live, next }: Objects,
   { managers, self, force }: { managers: Managers; self: string | undefined; force: boolean },
@@ -131,8 +131,8 @@ function disown(
     let difference = scoped.get(manager.apiVersion);
     if (difference === undefined) {
       const { added, modified, removed } = compareIn(manager.apiVersion);
-      const changed = within(change.scope, union(modified, added));
-      difference = { changed, removed: within(change.scope, removed) };
+      const changed = applyFilter(change.scope, union(modified, added));
+      difference = { changed, removed: applyFilter(change.scope, removed) };
       scoped.set(manager.apiVersion, difference);
     }
     const conflict = intersection(manager.fields, difference.changed);
@@ -143,7 +143,7 @@ function disown(
       pathsOf(conflict).map((path) => ({ id, manager, path })),
     );
   }
-  if (conflicts.length > 0) throw new ConflictFault(conflicts);
+  if (conflicts.length > 0) throw new ConflictError(conflicts);
   const kept = managers.copy();
   for (const [id, { conflict, removed }] of losses) {
     kept.take(id, conflict);
@@ -168,9 +168,13 @@ export function update(
   const live = new Versioned(change, objects.live);
   const next = new Versioned(change, objects.next);
   const known = reconcile(change, managers);
-  const outcome = disown(change, { live, next }, { managers: known, self: undefined, force: true });
+  const outcome = removeFromOthers(
+    change,
+    { live, next },
+    { managers: known, self: undefined, force: true },
+  );
   const { added, modified } = outcome.comparison;
-  return { managers: outcome.managers, fields: within(change.scope, union(modified, added)) };
+  return { managers: outcome.managers, fields: applyFilter(change.scope, union(modified, added)) };
 }
 
 export interface Application {
@@ -194,11 +198,11 @@ export function apply(change: Change, application: Application, managers: Manage
   const known = reconcile(change, managers);
   const last = known.get(id);
   const merged = merge(shape, live, configuration);
-  const fields = within(change.scope, fieldsOf(shape, configuration));
+  const fields = applyFilter(change.scope, toFieldSet(shape, configuration));
   known.put({ ...manager, fields, time: last?.time });
   const object = prune(change, merged, { known, last, fields });
   const objects = { live: new Versioned(change, live), next: new Versioned(change, object) };
-  const outcome = disown(change, objects, { managers: known, self: id, force });
+  const outcome = removeFromOthers(change, objects, { managers: known, self: id, force });
   return {
     object: deepEqual(live, object) ? undefined : object,
     managers: outcome.managers,
@@ -254,8 +258,8 @@ function withOwned(change: Change, trimmed: Trimmed, known: Managers): JsonObjec
       at = version;
     }
     const named = (set: FieldSet): FieldSet => withNamedFields(set, shape);
-    const stays = union(named(fieldsOf(shape, pruned)), named(unionOfAll(sets)));
-    pruned = removeFields(shape, merged, difference(named(fieldsOf(shape, merged)), stays));
+    const stays = union(named(toFieldSet(shape, pruned)), named(unionOfAll(sets)));
+    pruned = removeFields(shape, merged, difference(named(toFieldSet(shape, merged)), stays));
   }
   return at === change.apiVersion ? pruned : change.versions.convert(pruned, at, change.apiVersion);
 }
@@ -266,7 +270,7 @@ function withoutLast(
   { merged, pruned, last }: Trimmed & { readonly last: FieldSet },
 ): JsonObject {
   const named = (set: FieldSet): FieldSet => withNamedFields(set, shape);
-  const gone = difference(named(fieldsOf(shape, merged)), named(fieldsOf(shape, pruned)));
+  const gone = difference(named(toFieldSet(shape, merged)), named(toFieldSet(shape, pruned)));
   return removeFields(shape, merged, intersection(gone, named(last)));
 }
 
@@ -276,7 +280,7 @@ function withoutLast(
  */
 export function standing(shape: Shape, configuration: JsonObject, live: JsonObject): FieldSet {
   const { added, modified, removed } = compare(shape, configuration, live);
-  const set = fieldsOf(shape, configuration);
+  const set = toFieldSet(shape, configuration);
   return difference(difference(difference(set, modified), added), removed);
 }
 

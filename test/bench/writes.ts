@@ -3,7 +3,7 @@
  * as they are and without managed fields; then server-side applies of large objects through a whole
  * server: the first, the same again, and one with a change.
  */
-import { createdFields, creationEntries, leftOut, setOf } from "#fieldmanager";
+import { createdFields, managedFieldsAtCreation, excludedAtCreation, setOf } from "#fieldmanager";
 import { fromJson } from "#schema";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { testRegistry, type TestRegistry } from "../../pkg/registry/testing.ts";
@@ -88,9 +88,9 @@ async function creations({ path, object }: Sample): Promise<{ owned: number; bar
 function ownership({ path, object }: Sample, api: TestRegistry): Promise<number> {
   const { struct, groupVersion } = api.request(path).resource;
   const decoded = fromJson(struct, object, { root: true });
-  const left = leftOut(setOf(["f:status"]));
+  const left = excludedAtCreation(setOf(["f:status"]));
   const by = { manager: "kubectl", apiVersion: groupVersion, now: "2030-01-01T00:00:00Z" };
-  return micros(rounds, () => creationEntries(by, createdFields(struct, decoded, left)));
+  return micros(rounds, () => managedFieldsAtCreation(by, createdFields(struct, decoded, left)));
 }
 
 async function benchCreates(): Promise<void> {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { type Clock, type Random, seededRandom, systemClock } from "#base";
-import { type Client, connections, type Handle, HttpClient, retrying } from "#client";
+import { type Client, http2Transport, type Handle, HttpClient, withRetries } from "#client";
 import { domainOf, StatusError } from "#meta";
 import { noInstruments, parseKubeconfig } from "#request";
 import { type Backend, openEtcdBackend } from "#storage";
@@ -61,9 +61,9 @@ export function balanced(
   const endpoint = parseKubeconfig(readFileSync(kubeconfig, "utf8"), (file) =>
     readFileSync(file, "utf8"),
   );
-  const once = connections({ endpoint: () => endpoint, clock, signal });
+  const once = http2Transport({ endpoint: () => endpoint, clock, signal });
   const host = endpoint.url.host;
-  const send = retry ? retrying(once, { clock, host, instruments: noInstruments }) : once;
+  const send = retry ? withRetries(once, { clock, host, instruments: noInstruments }) : once;
   const options = { send, clock, signal, userAgent: "model", timeoutMs: requestMs };
   return new HttpClient({ ...options, domain: domainOf() });
 }

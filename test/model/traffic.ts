@@ -1,5 +1,5 @@
 import type { Random } from "#base";
-import { type ApiObject, type Client, ConnectionFault, type Handle } from "#client";
+import { type ApiObject, type Client, ConnectionError, type Handle } from "#client";
 import { StatusError } from "#meta";
 import type { Operation, Told, Version, Write } from "./history.ts";
 
@@ -186,7 +186,7 @@ class Worker {
 
 /** What servers that are killed may do to a request. */
 export function isTrouble(error: unknown): boolean {
-  if (error instanceof ConnectionFault) return true;
+  if (error instanceof ConnectionError) return true;
   if (error instanceof StatusError) return error.code >= 500 || error.code === 429;
   return error instanceof Error && ["AbortError", "DeadlineExceeded"].includes(error.name);
 }

@@ -1,4 +1,4 @@
-import { type ApiObject, followStored, type Sink } from "#client";
+import { type ApiObject, followStored, type ReflectorSink } from "#client";
 import { resolve } from "#meta";
 import type { ServerAccess } from "#registry";
 
@@ -31,7 +31,7 @@ export class FollowedKind<T extends ApiObject> {
     if (resource !== undefined) await followStored(resource, this.#sink, access).ready;
   }
 
-  get #sink(): Sink<T> {
+  get #sink(): ReflectorSink<T> {
     return {
       replaced: (all) => {
         this.#objects.clear();

@@ -2,7 +2,7 @@
 import {
   atomicUnits,
   configurationFault,
-  ElementFault,
+  ElementError,
   mergeConfiguration,
   rootShape,
 } from "#fieldmanager";
@@ -188,7 +188,7 @@ function merged(as: Resource, before: Json, wanted: Json): Json {
 }
 
 function inWords(fault: unknown): unknown {
-  const known = [CelFault, CostBudgetError, PatchFault, DecodeFault, ElementFault];
+  const known = [CelFault, CostBudgetError, PatchFault, DecodeFault, ElementError];
   if (!known.some((type) => fault instanceof type)) return fault;
   return new MutationFault((fault as Error).message);
 }

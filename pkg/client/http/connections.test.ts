@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { type Clock, systemClock } from "#base";
-import { connections } from "./connections.ts";
+import { http2Transport } from "./connections.ts";
 import { DeadlineExceeded } from "../deadline.ts";
-import { ConnectionFault } from "./transport.ts";
+import { ConnectionError } from "./transport.ts";
 
 /** Time runs a thousand times as fast. */
 const fast: Clock = {
@@ -31,7 +31,7 @@ describe("connections", () => {
     const url = new URL(`https://127.0.0.1:${port}`);
     const tls = { rejectUnauthorized: false };
     const endpoint = () => ({ url, tls, authorization: () => undefined });
-    const send = connections({ endpoint, clock, signal: life.signal });
+    const send = http2Transport({ endpoint, clock, signal: life.signal });
     const { signal } = new AbortController();
     return send({ method: "GET", path: "/", headers: {}, signal });
   }
@@ -39,13 +39,13 @@ describe("connections", () => {
   it("are given up when nobody answers, and the request was untouched", async () => {
     const { port } = server.address() as AddressInfo;
     await assert.rejects(sendTo(port, fast), (error) => {
-      assert.ok(error instanceof ConnectionFault);
+      assert.ok(error instanceof ConnectionError);
       return error.untouched;
     });
   });
 
   it("are refused at once where nobody listens", async () => {
-    await assert.rejects(sendTo(1, systemClock), /^ConnectionFault: connect ECONNREFUSED/);
+    await assert.rejects(sendTo(1, systemClock), /^ConnectionError: connect ECONNREFUSED/);
   });
 
   it("that did not answer in time are not used again before they do", async () => {
@@ -63,7 +63,7 @@ describe("connections", () => {
     const url = new URL(`http://127.0.0.1:${(front.address() as AddressInfo).port}`);
     const tls = { rejectUnauthorized: false };
     const endpoint = () => ({ url, tls, authorization: () => undefined });
-    const send = connections({ endpoint, clock: systemClock, signal: life.signal });
+    const send = http2Transport({ endpoint, clock: systemClock, signal: life.signal });
     const ask = (signal: AbortSignal) => send({ method: "GET", path: "/", headers: {}, signal });
     const patient = new AbortController();
     try {

@@ -8,7 +8,12 @@ import {
 import type { Clock } from "#base";
 import type { Endpoint } from "#request";
 import { DeadlineExceeded } from "../deadline.ts";
-import { ConnectionFault, type Incoming, type Outgoing, type Send } from "./transport.ts";
+import {
+  ConnectionError,
+  type HttpResponse,
+  type HttpRequest,
+  type RoundTrip,
+} from "./transport.ts";
 
 export interface ConnectionOptions {
   /**
@@ -30,7 +35,7 @@ const connectMs = 10_000;
 const streamsPerConnection = 200;
 
 /** Sends requests over as few HTTP/2 connections as will do. */
-export function connections(options: ConnectionOptions): Send {
+export function http2Transport(options: ConnectionOptions): RoundTrip {
   const pool = new Pool(options);
   return (request) => pool.send(request);
 }
@@ -42,7 +47,7 @@ class Pool {
     options.signal.addEventListener("abort", () => this.close(), { once: true });
   }
 
-  send(request: Outgoing): Promise<Incoming> {
+  send(request: HttpRequest): Promise<HttpResponse> {
     if (request.signal.aborted) return Promise.reject(request.signal.reason);
     const usable = [...this.open.values()].find((each) => each.hasRoom);
     return (usable ?? this.connect()).send(request);
@@ -125,7 +130,7 @@ class Connection {
     void this.probe();
   }
 
-  send(request: Outgoing): Promise<Incoming> {
+  send(request: HttpRequest): Promise<HttpResponse> {
     const { method, path, headers, body, signal } = request;
     const authorization = this.endpoint.authorization();
     const prefix = this.endpoint.url.pathname.replace(/\/$/, "");
@@ -152,7 +157,7 @@ class Connection {
     return this.answerOf(stream, signal);
   }
 
-  private answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<Incoming> {
+  private answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
       const fail = (error?: Error) => reject(this.faultOf(stream, { signal, error }));
       // After the head of the answer its reader is told.
@@ -179,7 +184,7 @@ class Connection {
     }
     if (signal.aborted) throw signal.reason;
     const { rstCode } = stream;
-    if (rstCode) throw new ConnectionFault(`the answer was cut off (code ${rstCode})`, false);
+    if (rstCode) throw new ConnectionError(`the answer was cut off (code ${rstCode})`, false);
   }
 
   private faultOf(
@@ -191,6 +196,6 @@ class Connection {
     // What was waiting for a connection is told that it was cancelled, because of what happened.
     const cause = error?.cause instanceof Error ? error.cause : error;
     const message = cause?.message ?? "the connection was closed before the answer";
-    return new ConnectionFault(message, refused || !this.connected);
+    return new ConnectionError(message, refused || !this.connected);
   }
 }

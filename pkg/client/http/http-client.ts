@@ -20,10 +20,10 @@ import type {
 import { withDeadline } from "../deadline.ts";
 import { HttpDiscovery } from "./http-discovery.ts";
 import { jsonLines, wholeBody } from "./json-lines.ts";
-import type { Incoming, Outgoing, Send } from "./transport.ts";
+import type { HttpResponse, HttpRequest, RoundTrip } from "./transport.ts";
 
 export interface HttpClientOptions {
-  readonly send: Send;
+  readonly send: RoundTrip;
   readonly domain: Domain;
   readonly clock: Clock;
   readonly userAgent: string;
@@ -178,7 +178,7 @@ export class HttpClient implements Client {
   }
 
   /** The whole answer, if it is one of success or says that nothing has changed. */
-  private whole(call: Call): Promise<{ readonly answer: Incoming; readonly text: string }> {
+  private whole(call: Call): Promise<{ readonly answer: HttpResponse; readonly text: string }> {
     const { clock, timeoutMs = defaultTimeoutMs, signal: life, send } = this.options;
     const deadline = { clock, ms: timeoutMs, signal: call.signal ?? life };
     return withDeadline(deadline, async (signal) => {
@@ -190,7 +190,7 @@ export class HttpClient implements Client {
     });
   }
 
-  private outgoing(call: Call, signal: AbortSignal): Outgoing {
+  private outgoing(call: Call, signal: AbortSignal): HttpRequest {
     const {
       method,
       path,
@@ -208,7 +208,7 @@ export class HttpClient implements Client {
   }
 
   /** What a server that knows no Status says becomes one. */
-  private async failure(answer: Incoming, signal: AbortSignal): Promise<StatusError> {
+  private async failure(answer: HttpResponse, signal: AbortSignal): Promise<StatusError> {
     const text = await wholeBody(answer.body);
     signal.throwIfAborted();
     const status = statusIn(text);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { domainOf } from "#meta";
 import { HttpDiscovery } from "./http-discovery.ts";
-import type { Incoming } from "./transport.ts";
+import type { HttpResponse } from "./transport.ts";
 
 type Documents = Readonly<Record<string, object | undefined>>;
 
@@ -10,7 +10,7 @@ async function found(documents: Documents): Promise<{ all: string[]; failures: s
   const discovery = new HttpDiscovery(domainOf(), ({ path }) => {
     const document = documents[path];
     if (document === undefined) return Promise.reject(new Error("unavailable"));
-    return Promise.resolve({ answer: {} as Incoming, text: JSON.stringify(document) });
+    return Promise.resolve({ answer: {} as HttpResponse, text: JSON.stringify(document) });
   });
   const { resources, failures } = await discovery.read();
   const all = resources.map(({ group, version, plural, kind, namespaced, verbs }) =>

@@ -1,9 +1,9 @@
 import { type Domain, groupVersionOf, resolve } from "#meta";
 import type { DiscoveredResource, Discovery } from "../contract.ts";
-import type { Incoming } from "./transport.ts";
+import type { HttpResponse } from "./transport.ts";
 
 interface Answer {
-  readonly answer: Incoming;
+  readonly answer: HttpResponse;
   readonly text: string;
 }
 

@@ -1,5 +1,5 @@
 import { textWithin } from "#base";
-import { ConnectionFault } from "./transport.ts";
+import { ConnectionError } from "./transport.ts";
 
 /** No server is trusted with more memory than that for one answer, or one event of a watch. */
 const longestAnswer = 256 * 1024 * 1024;
@@ -7,7 +7,7 @@ const longestAnswer = 256 * 1024 * 1024;
 export async function wholeBody(body: AsyncIterable<Uint8Array>): Promise<string> {
   const text = await textWithin(body, longestAnswer);
   if (text !== undefined) return text;
-  throw new ConnectionFault("the answer is too long", false);
+  throw new ConnectionError("the answer is too long", false);
 }
 
 const newline = 0x0a;
@@ -27,7 +27,7 @@ export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
     }
     const rest = chunk.subarray(start);
     length += rest.byteLength;
-    if (length > longestAnswer) throw new ConnectionFault("a line is too long", false);
+    if (length > longestAnswer) throw new ConnectionError("a line is too long", false);
     if (rest.byteLength > 0) begun.push(rest);
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { noInstruments } from "#request";
-import { retrying, type RetryOptions } from "./retries.ts";
-import { ConnectionFault, type Incoming, type Send } from "./transport.ts";
+import { withRetries, type RetryOptions } from "./retries.ts";
+import { ConnectionError, type HttpResponse, type RoundTrip } from "./transport.ts";
 import { SlowClock } from "../testing.ts";
 
 describe("retries", () => {
@@ -13,7 +13,7 @@ describe("retries", () => {
     sent = [];
   });
 
-  function answer(status: number, headers: Readonly<Record<string, string>> = {}): Incoming {
+  function answer(status: number, headers: Readonly<Record<string, string>> = {}): HttpResponse {
     return { status, header: (name) => headers[name] ?? "", body: empty() };
   }
 
@@ -22,12 +22,12 @@ describe("retries", () => {
   /** Sends one request to a server that does `outcomes` in turn; tells how it ended. */
   async function send(
     method: string,
-    outcomes: readonly (Incoming | Error)[],
+    outcomes: readonly (HttpResponse | Error)[],
     more: Partial<RetryOptions> = {},
   ): Promise<string> {
     const start = clock.now();
     const waiting = [...outcomes];
-    const server: Send = () => {
+    const server: RoundTrip = () => {
       sent.push(clock.now() - start);
       const next = waiting.shift() ?? assert.fail("too often");
       return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
@@ -35,7 +35,7 @@ describe("retries", () => {
     const options = { clock, host: "test", instruments: noInstruments, ...more };
     const { signal } = new AbortController();
     const request = { method, path: "/", headers: {}, signal };
-    const ended = retrying(
+    const ended = withRetries(
       server,
       options,
     )(request).then(
@@ -66,7 +66,7 @@ describe("retries", () => {
   });
 
   it("tells after three more attempts why there is no connection", async () => {
-    const refused = new ConnectionFault("refused", true);
+    const refused = new ConnectionError("refused", true);
     assert.equal(await send("GET", [refused, refused, refused, refused]), "refused");
     assert.deepEqual(sent, [0, 1_000, 2_000, 3_000]);
   });
@@ -77,8 +77,8 @@ describe("retries", () => {
   });
 
   it("repeats what can have had no effect after a connection broke, and nothing else", async () => {
-    const lost = new ConnectionFault("lost", false);
-    const refused = new ConnectionFault("refused", true);
+    const lost = new ConnectionError("lost", false);
+    const refused = new ConnectionError("refused", true);
     assert.equal(await send("GET", [lost, answer(200)]), "200");
     assert.equal(await send("POST", [refused, answer(201)]), "201");
     assert.equal(await send("POST", [lost]), "lost");

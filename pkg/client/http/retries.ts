@@ -1,7 +1,12 @@
 import type { Clock } from "#base";
 import type { Instruments } from "#request";
 import { TokenBucket } from "../rate-limits.ts";
-import { ConnectionFault, type Incoming, type Outgoing, type Send } from "./transport.ts";
+import {
+  ConnectionError,
+  type HttpResponse,
+  type HttpRequest,
+  type RoundTrip,
+} from "./transport.ts";
 
 export interface RetryOptions {
   readonly clock: Clock;
@@ -25,7 +30,7 @@ const longestDelayMs = 120_000;
  * connection has left without an answer, if it cannot have had an effect: reads, and requests that
  * never came to be looked at. Keeps to the rate.
  */
-export function retrying(send: Send, options: RetryOptions): Send {
+export function withRetries(send: RoundTrip, options: RetryOptions): RoundTrip {
   const bucket = options.rate && new TokenBucket(options.clock, options.rate);
   return async (request) => {
     for (let retries = 0; ; retries++) {
@@ -48,7 +53,7 @@ export function retrying(send: Send, options: RetryOptions): Send {
 
 async function waitForTurn(
   bucket: TokenBucket | undefined,
-  { method, signal }: Outgoing,
+  { method, signal }: HttpRequest,
   { clock, host, instruments }: RetryOptions,
 ): Promise<void> {
   const waitMs = bucket?.take() ?? 0;
@@ -58,13 +63,13 @@ async function waitForTurn(
 }
 
 interface Outcome {
-  readonly answer?: Incoming;
+  readonly answer?: HttpResponse;
   readonly fault?: unknown;
 }
 
 async function timed(
-  send: Send,
-  request: Outgoing,
+  send: RoundTrip,
+  request: HttpRequest,
   { clock, host, instruments }: RetryOptions,
 ): Promise<Outcome> {
   const began = clock.monotonic();
@@ -82,8 +87,8 @@ async function timed(
 
 /** Milliseconds until the next attempt; undefined = the outcome stands. */
 function delayOf(
-  { method, signal }: Outgoing,
-  answer: Incoming | undefined,
+  { method, signal }: HttpRequest,
+  answer: HttpResponse | undefined,
   fault: unknown,
 ): number | undefined {
   if (signal.aborted) return undefined;
@@ -93,11 +98,11 @@ function delayOf(
     if (!busy || !/^\d+$/.test(after)) return undefined;
     return Math.min(longestDelayMs, Number(after) * 1000);
   }
-  if (!(fault instanceof ConnectionFault)) return undefined;
+  if (!(fault instanceof ConnectionError)) return undefined;
   return fault.untouched || method === "GET" ? usualDelayMs : undefined;
 }
 
 /** An answer that nobody reads would keep its stream open. */
-async function drained({ body }: Incoming): Promise<void> {
+async function drained({ body }: HttpResponse): Promise<void> {
   for await (const chunk of body) void chunk;
 }

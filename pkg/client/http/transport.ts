@@ -1,5 +1,5 @@
 /** Requests on their way to a server, whatever carries them. */
-export interface Outgoing {
+export interface HttpRequest {
   readonly method: string;
   /** With the query: `/api/v1/namespaces?limit=1`. */
   readonly path: string;
@@ -11,19 +11,19 @@ export interface Outgoing {
   readonly longRunning?: boolean;
 }
 
-export interface Incoming {
+export interface HttpResponse {
   readonly status: number;
   /** "" for a header that is not there; the name in lower case. */
   readonly header: (name: string) => string;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Resolves with the head of the answer. Throws a ConnectionFault, or why the signal aborted. */
-export type Send = (request: Outgoing) => Promise<Incoming>;
+/** Resolves with the head of the answer. Throws a ConnectionError, or why the signal aborted. */
+export type RoundTrip = (request: HttpRequest) => Promise<HttpResponse>;
 
 /** A request that got no answer. */
-export class ConnectionFault extends Error {
-  override readonly name = "ConnectionFault";
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
   constructor(
     message: string,
     /** It never reached the server, or the server says that it did nothing about it. */

@@ -2,7 +2,7 @@ import { cryptoRandom } from "#base";
 import type { Resource } from "#meta";
 import { apiserver, apiserverAgent, type ServerAccess } from "#registry";
 import type { ApiObject } from "../contract.ts";
-import { reflect, type Sink } from "./reflector.ts";
+import { reflect, type ReflectorSink } from "./reflector.ts";
 import { RegistryClient } from "../registry-client.ts";
 
 interface FollowedStore {
@@ -18,7 +18,7 @@ const delays = { firstMs: 250, longestMs: 5_000 };
 /** Follows a resource in the registry of this process, in the name of the server itself. */
 export function followStored<T extends ApiObject>(
   { group, version, plural, kind }: Resource,
-  sink: Sink<T>,
+  sink: ReflectorSink<T>,
   access: ServerAccess,
 ): FollowedStore {
   const namespaced = kind.scope === "Namespaced";

@@ -2,12 +2,12 @@ import type { Clock, Random } from "#base";
 import type { ApiObject, Client, Handle, Selection } from "../contract.ts";
 import { reflect } from "./reflector.ts";
 
-export type Change<T extends ApiObject> =
+export type InformerEvent<T extends ApiObject> =
   | { readonly type: "added"; readonly object: T }
   | { readonly type: "updated"; readonly object: T; readonly before: T }
   | { readonly type: "deleted"; readonly object: T };
 
-type Handler<T extends ApiObject> = (change: Change<T>) => void;
+type Handler<T extends ApiObject> = (change: InformerEvent<T>) => void;
 
 /** By name of the index: the values under which an object is found. */
 export type Indexes<T extends ApiObject> = Readonly<
@@ -28,7 +28,7 @@ export interface InformerOptions<T extends ApiObject> {
 }
 
 /** `namespace/name`, or the name alone in cluster scope. */
-export function keyOf({ metadata }: ApiObject): string {
+export function objectKey({ metadata }: ApiObject): string {
   const { namespace = "", name } = metadata;
   return namespace === "" ? name : `${namespace}/${name}`;
 }
@@ -96,7 +96,7 @@ export class Informer<T extends ApiObject> {
   private replace(objects: readonly T[]): void {
     const gone = new Set(this.objects.keys());
     for (const object of objects) {
-      gone.delete(keyOf(object));
+      gone.delete(objectKey(object));
       this.put(object);
     }
     for (const key of gone) this.remove(this.objects.get(key)!);
@@ -105,7 +105,7 @@ export class Informer<T extends ApiObject> {
   }
 
   private put(object: T): void {
-    const key = keyOf(object);
+    const key = objectKey(object);
     const before = this.objects.get(key);
     if (before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     if (before !== undefined) this.unindex(key, before);
@@ -123,7 +123,7 @@ export class Informer<T extends ApiObject> {
   }
 
   private remove(object: T): void {
-    const key = keyOf(object);
+    const key = objectKey(object);
     const before = this.objects.get(key);
     if (before === undefined) return;
     this.unindex(key, before);
@@ -153,7 +153,7 @@ export class Informer<T extends ApiObject> {
     }
   }
 
-  private tell(change: Change<T>): void {
+  private tell(change: InformerEvent<T>): void {
     for (const handler of this.handlers) handler(change);
   }
 

@@ -4,7 +4,7 @@ import type { ApiObject, Client, Handle, Selection, WatchEvent } from "../contra
 import { Backoff } from "../rate-limits.ts";
 
 /** Told of a collection as it is, then of every change in order, none left out and none twice. */
-export interface Sink<T extends ApiObject> {
+export interface ReflectorSink<T extends ApiObject> {
   /** All objects at once: at first, and whenever the thread of changes was lost. */
   readonly replaced: (objects: readonly T[]) => void;
   readonly changed: (type: "ADDED" | "MODIFIED" | "DELETED", object: T) => void;
@@ -14,7 +14,7 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly client: Client;
   readonly resource: Handle<T>;
   readonly selection?: Selection;
-  readonly sink: Sink<T>;
+  readonly sink: ReflectorSink<T>;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;

@@ -1,4 +1,4 @@
-import { keyOf } from "#client";
+import { objectKey } from "#client";
 import { ignoreNotFound } from "#meta";
 import { expiryOf, tokenNamespace, tokenSecrets } from "./bootstrap-tokens.ts";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
@@ -9,7 +9,9 @@ export async function runTokenCleaner(context: ControllerContext): Promise<void>
   const { client, clock } = context;
   const queue = newWorkQueue(context, "token_cleaner");
   const tokens = tokenSecrets(context);
-  enqueueOnChange(queue, tokens, ({ type, object }) => (type === "deleted" ? [] : [keyOf(object)]));
+  enqueueOnChange(queue, tokens, ({ type, object }) =>
+    type === "deleted" ? [] : [objectKey(object)],
+  );
   await queue.run(async (key) => {
     const secret = tokens.get(key);
     if (secret === undefined) return;

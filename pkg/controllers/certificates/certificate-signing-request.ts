@@ -1,5 +1,5 @@
 /** CertificateSigningRequests, and what their controllers share. */
-import { type ApiObject, type Handle, keyOf } from "#client";
+import { type ApiObject, type Handle, objectKey } from "#client";
 import { type Domain, isConflict, isNotFound, resolve } from "#meta";
 import type { RequestedNames } from "#pki";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
@@ -70,7 +70,7 @@ export async function runCertificateController(
   const queue = newWorkQueue(context, name);
   const requests = informers.of(handle);
   enqueueOnChange(queue, requests, ({ type, object }) =>
-    type === "deleted" ? [] : [keyOf(object)],
+    type === "deleted" ? [] : [objectKey(object)],
   );
   await queue.run(async (key) => {
     const request = requests.get(key);

@@ -1,4 +1,4 @@
-import { TryAgain } from "#client";
+import { RequeueAfter } from "#client";
 import { formatSeconds, ignoreNotFound } from "#meta";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 import { type Namespace, namespaces } from "../kinds.ts";
@@ -61,9 +61,9 @@ async function finish(
     if (failures.length + discoveryFailures.length > 0) {
       throw new Error([...discoveryFailures, ...failures].join("; "));
     }
-    if (remaining.size > 0) throw new TryAgain(`${name} is not empty`);
+    if (remaining.size > 0) throw new RequeueAfter(`${name} is not empty`);
     const settling = settledAt - clock.monotonic();
-    if (settling > 0) throw new TryAgain(`${name} is settling`, settling);
+    if (settling > 0) throw new RequeueAfter(`${name} is settling`, settling);
     const left = finalizers.filter((finalizer) => finalizer !== kubernetesFinalizer);
     const final = { ...told, spec: { ...told.spec, finalizers: left } };
     await client.update(namespaces, final, { subresource: "finalize" });

@@ -1,4 +1,10 @@
-import { type ApiObject, type DiscoveredResource, type Handle, reflect, type Sink } from "#client";
+import {
+  type ApiObject,
+  type DiscoveredResource,
+  type Handle,
+  reflect,
+  type ReflectorSink,
+} from "#client";
 import { type Meter, meterOf } from "#quota";
 import type { ControllerContext } from "../controller-context.ts";
 
@@ -93,7 +99,7 @@ export class QuotaMonitor {
     const life = new AbortController();
     this.followed.set(nameOf(resource), () => life.abort());
     const { freed } = this.observer;
-    const sink: Sink<ApiObject> = {
+    const sink: ReflectorSink<ApiObject> = {
       replaced: () => freed(meter, undefined),
       changed: (type, object) => {
         if (type === "DELETED" || hasEnded(object)) freed(meter, object.metadata.namespace);

@@ -3,8 +3,8 @@ import {
   type ApiObject,
   type Handle,
   type Informer,
-  keyOf,
-  TryAgain,
+  objectKey,
+  RequeueAfter,
   type WorkQueue,
 } from "#client";
 import { isConflict } from "#meta";
@@ -71,8 +71,8 @@ class ResourceQuotaController {
       const { type, object } = change;
       const before = type === "updated" ? change.before : undefined;
       if (!deepEqual(object.spec, before?.spec)) this.resources.follow();
-      if (type === "deleted") this.doubts.delete(keyOf(object));
-      else if (!isInForce(object)) this.queue.add(keyOf(object));
+      if (type === "deleted") this.doubts.delete(objectKey(object));
+      else if (!isInForce(object)) this.queue.add(objectKey(object));
     });
     await this.quotas.untilSynced();
     await Promise.all([
@@ -94,13 +94,13 @@ class ResourceQuotaController {
   }
 
   private addAll(): void {
-    for (const quota of this.quotas.all()) this.queue.add(keyOf(quota));
+    for (const quota of this.quotas.all()) this.queue.add(objectKey(quota));
   }
 
   private freed({ counts }: Meter, namespace: string | undefined): void {
     for (const quota of this.quotas.all()) {
       if (namespace !== undefined && quota.metadata.namespace !== namespace) continue;
-      if (limitedBy(quota).some(counts)) this.queue.addAfter(keyOf(quota), calmMs);
+      if (limitedBy(quota).some(counts)) this.queue.addAfter(objectKey(quota), calmMs);
     }
   }
 
@@ -109,7 +109,8 @@ class ResourceQuotaController {
     if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return;
     const hard = quota.spec?.hard ?? {};
     const counted = this.resources.countedBy(Object.keys(hard));
-    if (counted === undefined) throw new TryAgain("resources have not been discovered yet", calmMs);
+    if (counted === undefined)
+      throw new RequeueAfter("resources have not been discovered yet", calmMs);
     // Usage that cannot be counted is kept.
     let used = masked(quota.status?.used ?? {}, new Set(Object.keys(hard)));
     const failures: unknown[] = [];
@@ -134,7 +135,7 @@ class ResourceQuotaController {
       await this.context.client.update(resourceQuotas, quota, { subresource: "status" });
     } catch (error) {
       if (!isConflict(error)) throw error;
-      throw new TryAgain("admission changed the usage meanwhile", calmMs);
+      throw new RequeueAfter("admission changed the usage meanwhile", calmMs);
     }
   }
 
@@ -173,7 +174,7 @@ class ResourceQuotaController {
    * one object too many. So the usage is lowered only after the quota has not changed for a while.
    */
   private isDoubtful(quota: ResourceQuota, used: Amounts): boolean {
-    const key = keyOf(quota);
+    const key = objectKey(quota);
     const noted = quota.status?.used;
     const isLess = Object.keys(used).some((name) => {
       const amount = amountOf(noted, name);

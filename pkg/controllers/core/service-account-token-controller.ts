@@ -1,5 +1,5 @@
 import { assign, deepEqual } from "#base";
-import { type Draft, keyOf, type WorkQueue } from "#client";
+import { type Draft, objectKey, type WorkQueue } from "#client";
 import { ignoreNotFound, isConflict, resolve } from "#meta";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 import { type Secret, secrets, type ServiceAccount, serviceAccounts } from "../kinds.ts";
@@ -48,8 +48,8 @@ class ServiceAccountTokenController {
     const filled = informers.of(secrets, { fieldSelector: `type=${this.type}` });
     const accounts = informers.of(serviceAccounts);
     enqueueOnChange(this.queue, filled, ({ type, object }) => {
-      if (type === "deleted") this.references.add(keyOf(object));
-      return [keyOf(object)];
+      if (type === "deleted") this.references.add(objectKey(object));
+      return [objectKey(object)];
     });
     enqueueOnChange(this.queue, accounts, ({ type, object }) =>
       type === "updated" ? [] : this.secretsOf(filled.all(), object),
@@ -66,7 +66,7 @@ class ServiceAccountTokenController {
     return [...all]
       .filter((secret) => secret.metadata.namespace === metadata.namespace)
       .filter((secret) => secret.metadata.annotations?.[this.nameKey] === metadata.name)
-      .map(keyOf);
+      .map(objectKey);
   }
 
   private async check(secret: Secret): Promise<void> {

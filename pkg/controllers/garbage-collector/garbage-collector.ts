@@ -1,4 +1,4 @@
-import { type Handle, type OwnerReference, TryAgain, type WorkQueue } from "#client";
+import { type Handle, type OwnerReference, RequeueAfter, type WorkQueue } from "#client";
 import { ignoreNotFound } from "#meta";
 import { ResourceMonitors } from "./resource-monitors.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
@@ -89,7 +89,7 @@ class GarbageCollector {
       if (!hasPropagation(node)) return;
       // Dependents that no monitor has listed yet would be left behind.
       if (!this.collectable.isWhole)
-        throw new TryAgain("not all monitors have synced", incompleteMs);
+        throw new RequeueAfter("not all monitors have synced", incompleteMs);
       if (node.finalizers.includes(orphan)) await this.orphanDependents(node);
       else await this.deleteDependents(node);
     } else if (node.owners.length > 0) {
@@ -100,7 +100,7 @@ class GarbageCollector {
   private async checkOwners(node: Node): Promise<void> {
     const states = await Promise.all(node.owners.map((owner) => this.ownerState(node, owner)));
     // Whether the owner exists is unknown until its kind is served.
-    if (states.includes("unknown")) throw new TryAgain("the kind of an owner is not served");
+    if (states.includes("unknown")) throw new RequeueAfter("the kind of an owner is not served");
     const solid = node.owners.filter((_owner, index) => states[index] === "solid");
     if (solid.length === node.owners.length) return;
     if (solid.length > 0) {

@@ -1,5 +1,11 @@
 import { yieldEvery } from "#base";
-import { type ApiObject, type DiscoveredResource, type Handle, reflect, type Sink } from "#client";
+import {
+  type ApiObject,
+  type DiscoveredResource,
+  type Handle,
+  reflect,
+  type ReflectorSink,
+} from "#client";
 import { groupVersionOf } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
 
@@ -16,7 +22,7 @@ const patienceMs = 30_000;
 
 export interface ResourceMonitorObserver {
   /** Receives the objects of this resource. */
-  readonly sinkOf: (resource: Handle) => Sink<ApiObject>;
+  readonly sinkOf: (resource: Handle) => ReflectorSink<ApiObject>;
   /** The resource is served no more. */
   readonly gone: (resource: Handle) => void;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { type Clock, seededRandom, systemClock } from "#base";
-import { HttpClient, runCandidacy, runElection, type Send, usualTimes } from "#client";
+import { HttpClient, runCandidacy, runElection, type RoundTrip, usualTimes } from "#client";
 import { domainOf } from "#meta";
 import { runCoordinatedElection } from "#controllers";
 import { type RunningServer, startServer } from "#controlplane";
@@ -41,7 +41,7 @@ describe("coordinated leader election", () => {
     await server.close();
   });
 
-  const inside: Send = async ({ method, path, headers, body, signal }) => {
+  const inside: RoundTrip = async ({ method, path, headers, body, signal }) => {
     const content = body === undefined ? {} : { body: new Uint8Array(body) };
     const answer = await server.fetch(path, { method, headers, signal, ...content });
     return {

@@ -6,7 +6,7 @@ import {
   leaseCandidates,
   type LeaseSpec,
   microsText,
-  TryAgain,
+  RequeueAfter,
 } from "#client";
 import { ignoreNotFound, isConflict, resolve } from "#meta";
 import { pickBestLeader, oldestEmulation, electionStrategy } from "./election-strategy.ts";
@@ -62,9 +62,9 @@ class LeaderElectionController {
     const [namespace = "", name = ""] = key.split("/");
     const lease = await client.get(this.leases, { namespace, name }).catch(ignoreNotFound);
     const holder = this.isHeld(lease) ? (lease?.spec?.holderIdentity ?? "") : "";
-    const calm = new TryAgain(`${key} has candidates`, calmMs);
+    const calm = new RequeueAfter(`${key} has candidates`, calmMs);
     if (holder !== "" && pickBestLeader(all)?.metadata.name === holder) throw calm;
-    if (await this.ask(all)) throw new TryAgain(`candidates of ${key} are asked`, askingMs);
+    if (await this.ask(all)) throw new RequeueAfter(`candidates of ${key} are asked`, askingMs);
     const present = all.filter((candidate) => this.hasAnswered(candidate));
     const best =
       electionStrategy(present) === oldestEmulation ? pickBestLeader(present) : undefined;

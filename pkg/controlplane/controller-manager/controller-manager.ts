@@ -4,11 +4,11 @@ import { type AdjustableLogger, type Clock, cryptoRandom } from "#base";
 import {
   type Client,
   clientMetrics,
-  connections,
+  http2Transport,
   EventRecorder,
   HttpClient,
   Informers,
-  retrying,
+  withRetries,
   runCandidacy,
   runElection,
 } from "#client";
@@ -203,8 +203,8 @@ class ControllerManager {
     const factor = name === "namespace-controller" ? namespaceRateFactor : 1;
     const perSecond = requestsPerSecond * factor;
     const rate = { perSecond, burst: Math.max(perSecond, burst) };
-    const pool = connections({ endpoint, clock, signal });
-    const send = retrying(pool, { clock, host, instruments, rate });
+    const pool = http2Transport({ endpoint, clock, signal });
+    const send = withRetries(pool, { clock, host, instruments, rate });
     const userAgent = `${component}/${name}`;
     return new HttpClient({ send, domain, clock, userAgent, signal });
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import { cryptoRandom, systemClock } from "#base";
-import { connections, HttpClient } from "#client";
+import { http2Transport, HttpClient } from "#client";
 import { domainOf } from "#meta";
 import { parseKubeconfig } from "#request";
 import { type RunningServer, startServer } from "../index.ts";
@@ -20,7 +20,7 @@ describe("what a controller manager serves", () => {
     const endpoint = () => parseKubeconfig(server.kubeconfig, () => "");
     const clock = systemClock;
     const { signal } = life;
-    const send = connections({ endpoint, clock, signal });
+    const send = http2Transport({ endpoint, clock, signal });
     const client = new HttpClient({ send, domain: domainOf(), clock, userAgent: "t", signal });
     const metrics = () => Promise.resolve("figures 1\n");
     const place = { host: "127.0.0.1", port: 0, clientCa: "" };

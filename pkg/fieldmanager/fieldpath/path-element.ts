@@ -13,8 +13,8 @@ export type PathElement = string;
 export const SELF = ".";
 
 /** A field set that cannot be read; the message is for the log and for errors of apply. */
-export class FieldSetFault extends Error {
-  override readonly name = "FieldSetFault";
+export class FieldSetError extends Error {
+  override readonly name = "FieldSetError";
 }
 
 export function fieldElement(name: string): PathElement {
@@ -64,13 +64,13 @@ const plainStep = ((): RegExp => {
  * The canonical form of a text that a client or an older server wrote; undefined for kinds of steps
  * that are not known, which are passed over.
  *
- * @throws FieldSetFault
+ * @throws FieldSetError
  */
 export function canonicalElement(text: string): PathElement | undefined {
   const [, first = "", second] = plainStep.exec(text) ?? [];
   if (first !== "" && (second === undefined || first < second)) return text;
-  if (text.length < 2) throw new FieldSetFault("key must be 2 characters long");
-  if (text[1] !== ":") throw new FieldSetFault(`missing colon: ${text}`);
+  if (text.length < 2) throw new FieldSetError("key must be 2 characters long");
+  if (text[1] !== ":") throw new FieldSetError(`missing colon: ${text}`);
   switch (text[0]) {
     case "f":
       return text;
@@ -89,14 +89,14 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text.slice(2));
   } catch {
-    throw new FieldSetFault(`parsing key as path element: ${text}`);
+    throw new FieldSetError(`parsing key as path element: ${text}`);
   }
 }
 
 function keysOf(text: string): [string, unknown][] {
   const keys = parsed(text) ?? {};
   if (typeof keys !== "object" || Array.isArray(keys)) {
-    throw new FieldSetFault(`parsing key as path element: ${text}`);
+    throw new FieldSetError(`parsing key as path element: ${text}`);
   }
   return Object.entries(keys).sort(([a], [b]) => compareUtf8(a, b));
 }
@@ -105,7 +105,7 @@ function indexOf(text: string): number {
   const digits = text.slice(2);
   const index = Number(digits);
   if (!/^[+-]?\d+$/.test(digits) || !Number.isSafeInteger(index)) {
-    throw new FieldSetFault(`parsing key as path element: ${text}`);
+    throw new FieldSetError(`parsing key as path element: ${text}`);
   }
   return index;
 }

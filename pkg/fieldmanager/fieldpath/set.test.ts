@@ -16,7 +16,7 @@ import {
   union,
   unionOfAll,
 } from "./set.ts";
-import { compareElements, describeElement, FieldSetFault } from "./path-element.ts";
+import { compareElements, describeElement, FieldSetError } from "./path-element.ts";
 
 /** `a.b a.c` -> the set of these paths; `a` alone is a member without anything below. */
 function set(text: string): FieldSet {
@@ -104,9 +104,9 @@ describe("field sets", () => {
       "f:b": {},
     });
     for (const lie of [{ a: {} }, { "f:a": 1 }, { "k:x": {} }, { "i:x": {} }, [], { "": {} }]) {
-      assert.throws(() => parseFieldSet(lie), FieldSetFault, JSON.stringify(lie));
+      assert.throws(() => parseFieldSet(lie), FieldSetError, JSON.stringify(lie));
     }
-    assert.throws(() => parseFieldSet(JSON.parse('{"__proto__":{"f:a":{}}}')), FieldSetFault);
+    assert.throws(() => parseFieldSet(JSON.parse('{"__proto__":{"f:a":{}}}')), FieldSetError);
   });
 
   it("that are written in order are themselves, others are made anew", () => {

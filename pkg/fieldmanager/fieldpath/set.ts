@@ -1,7 +1,7 @@
 import {
   canonicalElement,
   compareElements,
-  FieldSetFault,
+  FieldSetError,
   type PathElement,
   SELF,
 } from "./path-element.ts";
@@ -236,7 +236,7 @@ export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): Field
  * Reads FieldsV1: texts brought into canonical form and order, unknown kinds of steps dropped. What
  * is written so already, as all that servers wrote, is the set itself.
  *
- * @throws FieldSetFault
+ * @throws FieldSetError
  */
 export function parseFieldSet(value: unknown): FieldSet {
   if (value === null || value === undefined) return emptySet;
@@ -264,7 +264,7 @@ function isWritten(value: unknown): value is FieldSet {
 function parseNode(value: unknown): FieldSet {
   if (value === null) return leaf;
   if (typeof value !== "object" || Array.isArray(value)) {
-    throw new FieldSetFault("a field set must be an object");
+    throw new FieldSetError("a field set must be an object");
   }
   let below: Draft | undefined;
   let self = false;

@@ -16,7 +16,7 @@ import { elementOf } from "./value.ts";
  * the most frequent write, so this is folded from the declaration into functions that read objects
  * as they lie in memory and write text, without a detour over JSON values and sets. "" for nothing.
  *
- * @throws ElementFault
+ * @throws ElementError
  */
 export function createdFields(struct: StructType<any>, object: JsonObject, left: FieldSet): string {
   const text = freshStruct(struct)(object, left);

@@ -16,7 +16,7 @@ import {
  * The paths that a configuration sets: its units, the elements of its lists and the keys of its
  * maps, but not the declared fields on the way.
  */
-export function fieldsOf(shape: Shape, configuration: JsonObject): FieldSet {
+export function toFieldSet(shape: Shape, configuration: JsonObject): FieldSet {
   return nodeAt(shape, configuration, false) ?? emptySet;
 }
 

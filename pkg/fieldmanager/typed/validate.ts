@@ -2,7 +2,7 @@ import { append, compareUtf8, isJsonObject } from "#base";
 import { goQuote, goTypeOf, goValue } from "#meta";
 import { describeElement, fieldElement, type PathElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import { ElementFault, elementOf, formOf, treatedAs } from "./value.ts";
+import { ElementError, elementOf, formOf, treatedAs } from "./value.ts";
 
 /**
  * What is wrong with an applied configuration as far as its schema goes, in the words of
@@ -86,7 +86,7 @@ function faultsInList(list: ListShape, items: readonly unknown[]): readonly Faul
       try {
         element = elementOf(list, item);
       } catch (error) {
-        if (!(error instanceof ElementFault)) throw error;
+        if (!(error instanceof ElementError)) throw error;
         faults.push({ path: "", message: `element ${index}: ${error.message}` });
         break;
       }

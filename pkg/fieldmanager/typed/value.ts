@@ -4,8 +4,8 @@ import { keyElement, type PathElement, valueElement } from "../fieldpath/path-el
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 
 /** An element of a list that cannot be told from others; the message says why. */
-export class ElementFault extends Error {
-  override readonly name = "ElementFault";
+export class ElementError extends Error {
+  override readonly name = "ElementError";
 }
 
 /** Which of the forms that its shape allows a value has. */
@@ -63,7 +63,7 @@ const unknownField: Shape = { scalar: "untyped" };
 /**
  * How an element of an associative list is told from others.
  *
- * @throws ElementFault
+ * @throws ElementError
  */
 export function elementOf(list: ListShape, item: unknown): PathElement {
   return list.relation === "map" ? keyedElement(list, item) : valueOf(item);
@@ -71,10 +71,10 @@ export function elementOf(list: ListShape, item: unknown): PathElement {
 
 function keyedElement(list: ListShape, item: unknown): PathElement {
   if (item === null) {
-    throw new ElementFault("associative list with keys may not have a null element");
+    throw new ElementError("associative list with keys may not have a null element");
   }
   if (!isJsonObject(item)) {
-    throw new ElementFault("associative list with keys may not have non-map elements");
+    throw new ElementError("associative list with keys may not have non-map elements");
   }
   const keys: (readonly [name: string, value: unknown])[] = [];
   for (const [name, absent] of list.keys) {
@@ -84,7 +84,7 @@ function keyedElement(list: ListShape, item: unknown): PathElement {
   }
   if (keys.length > 0) return keyElement(keys);
   const names = list.keys.map(([name]) => goQuote(name)).join(" ");
-  throw new ElementFault(
+  throw new ElementError(
     `associative list with keys has an element that omits all key fields [${names}] ` +
       "(and doesn't have default values for any key fields)",
   );
@@ -92,13 +92,13 @@ function keyedElement(list: ListShape, item: unknown): PathElement {
 
 function valueOf(item: unknown): PathElement {
   if (item === null) {
-    throw new ElementFault("associative list without keys has an element that's an explicit null");
+    throw new ElementError("associative list without keys has an element that's an explicit null");
   }
   if (Array.isArray(item)) {
-    throw new ElementFault("not supported: associative list with lists as elements");
+    throw new ElementError("not supported: associative list with lists as elements");
   }
   if (typeof item === "object") {
-    throw new ElementFault("associative list without keys has an element that's a map type");
+    throw new ElementError("associative list without keys has an element that's a map type");
   }
   return valueElement(item);
 }
@@ -106,7 +106,7 @@ function valueOf(item: unknown): PathElement {
 /**
  * Elements in order of first appearance, each with all items that it stands for.
  *
- * @throws ElementFault
+ * @throws ElementError
  */
 export function itemsByElement(
   list: ListShape,

@@ -1,4 +1,4 @@
-import { OwnershipFault } from "#fieldmanager";
+import { ManagedFieldsError } from "#fieldmanager";
 import type { JsonObject } from "#base";
 import { type ObjectConversion, printJson, StatusError } from "#meta";
 import type { ResourceRequest, ConvertObject } from "../contract.ts";
@@ -36,14 +36,14 @@ async function retryUntilConverted<T>(
   signal: AbortSignal,
   work: (inVersion: ConvertObject) => T,
 ): Promise<T> {
-  const known = new Map<string, JsonObject | OwnershipFault>();
+  const known = new Map<string, JsonObject | ManagedFieldsError>();
   const keyOf = (object: JsonObject, apiVersion: string) => `${apiVersion} ${printJson(object)}`;
   for (;;) {
     try {
       return work((object, apiVersion) => {
         const found = known.get(keyOf(object, apiVersion));
         if (found === undefined) throw new ConversionNeeded(object, apiVersion);
-        if (found instanceof OwnershipFault) throw found;
+        if (found instanceof ManagedFieldsError) throw found;
         return found;
       });
     } catch (lack) {
@@ -59,12 +59,12 @@ async function convertOne(
   conversion: ObjectConversion,
   { object, apiVersion }: ConversionNeeded,
   signal: AbortSignal,
-): Promise<JsonObject | OwnershipFault> {
+): Promise<JsonObject | ManagedFieldsError> {
   try {
     const [converted] = await conversion.convert([object], apiVersion, signal);
     return converted as JsonObject;
   } catch (error) {
-    if (error instanceof StatusError) return new OwnershipFault(error.status.message ?? "");
+    if (error instanceof StatusError) return new ManagedFieldsError(error.status.message ?? "");
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { deepClone } from "#base";
 import { checkScale } from "#api";
-import { OwnershipFault, parentEntries, type Replicas, scaleEntries } from "#fieldmanager";
+import { ManagedFieldsError, toParent, type Replicas, toSubresource } from "#fieldmanager";
 import {
   groupVersionOf,
   internalError,
@@ -159,7 +159,7 @@ function seenAsScale(
 ): any {
   const scale = scaleItem(scaleResource(registry), there, access).object;
   const entries = readably(() =>
-    scaleEntries(there.object.metadata.managedFields, replicasOf(registry, request, access)),
+    toSubresource(there.object.metadata.managedFields, replicasOf(registry, request, access)),
   );
   setManagedFields(scale.metadata, entries);
   return scale;
@@ -179,7 +179,7 @@ function scaled(
   const object = deepClone(there.object);
   access.set(object, spec.replicas ?? 0);
   const entries = readably(() =>
-    parentEntries(
+    toParent(
       object.metadata.managedFields,
       metadata.managedFields,
       replicasOf(registry, request, access),
@@ -209,7 +209,7 @@ function readably<T>(work: () => T): T {
   try {
     return work();
   } catch (fault) {
-    throw fault instanceof OwnershipFault ? plainFailure(fault.message) : fault;
+    throw fault instanceof ManagedFieldsError ? plainFailure(fault.message) : fault;
   }
 }
 

@@ -1,15 +1,15 @@
 import { memoize } from "#base";
-import { type Scope, setOf } from "#fieldmanager";
+import { type FieldFilter, setOf } from "#fieldmanager";
 import type { Kind } from "#meta";
 
 /** The fields that an endpoint of a kind ("" for the main resource) does not write, and so does not track. */
-export function trackedFieldsOf(kind: Kind, subresource: string): Scope {
+export function trackedFieldsOf(kind: Kind, subresource: string): FieldFilter {
   return trackedFieldsByKind(kind)(subresource);
 }
 
 const trackedFieldsByKind = memoize((kind: Kind) => {
-  const scopes = new Map<string, Scope>();
-  return (subresource: string): Scope => {
+  const scopes = new Map<string, FieldFilter>();
+  return (subresource: string): FieldFilter => {
     let scope = scopes.get(subresource);
     if (scope === undefined) {
       scope = compileTrackedFields(kind, subresource);
@@ -19,7 +19,7 @@ const trackedFieldsByKind = memoize((kind: Kind) => {
   };
 });
 
-function compileTrackedFields(kind: Kind, subresource: string): Scope {
+function compileTrackedFields(kind: Kind, subresource: string): FieldFilter {
   const { resets, writes } = kind.rules;
   const only = writes?.[subresource];
   if (only !== undefined) return { only: only.map(pathElements) };

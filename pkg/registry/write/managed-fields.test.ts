@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { entriesAfterUpdate } from "#fieldmanager";
+import { managedFieldsAfterUpdate } from "#fieldmanager";
 import { type JsonObject, seededRandom } from "#base";
 import type { Resource } from "#meta";
 import { arbitrary } from "#schema";
@@ -229,7 +229,7 @@ describe("managed fields", () => {
         const { managedFields: _entries, ...metadata } = object.metadata as any;
         const made = { ...object, metadata };
         const write = managedWrite(registry, { ...request(maps), resource }, "me");
-        const compared = entriesAfterUpdate(write, {
+        const compared = managedFieldsAfterUpdate(write, {
           live: () => emptyObject(struct),
           next: () => servedJson(asStored, made),
           creation: true,

@@ -1,14 +1,14 @@
 import { deepClone, type JsonObject, memoize } from "#base";
 import {
   createdFields,
-  creationEntries,
-  ElementFault,
-  entriesAfterUpdate,
+  managedFieldsAtCreation,
+  ElementError,
+  managedFieldsAfterUpdate,
   entriesFault,
-  leftOut,
+  excludedAtCreation,
   type ManagedFieldsEntry,
   type OwnedWrite,
-  OwnershipFault,
+  ManagedFieldsError,
   rootShape,
   type Shape,
   type Versions,
@@ -87,7 +87,7 @@ function entriesOfNew(
   if (subresource !== "" || !("ignored" in scope) || open !== undefined) {
     return entriesOfChanged(registry, request, { object, old: undefined, fieldManager });
   }
-  const left = leftOut(scope.ignored);
+  const left = excludedAtCreation(scope.ignored);
   try {
     const fields = createdFields(resource.struct, servedObject(resource, object), left);
     const by = {
@@ -95,9 +95,9 @@ function entriesOfNew(
       apiVersion: resource.groupVersion,
       now: registry.timestamp(),
     };
-    return creationEntries(by, fields);
+    return managedFieldsAtCreation(by, fields);
   } catch (fault) {
-    if (fault instanceof ElementFault) return [];
+    if (fault instanceof ElementError) return [];
     throw fault;
   }
 }
@@ -108,7 +108,7 @@ function entriesOfChanged(
   { object, old, fieldManager, sent }: ManagedFieldsUpdate & { readonly sent?: ManagedFields },
 ): NonNullable<ManagedFields> {
   const { resource } = request;
-  return entriesAfterUpdate(managedWrite(registry, request, fieldManager), {
+  return managedFieldsAfterUpdate(managedWrite(registry, request, fieldManager), {
     live: () => (old === undefined ? emptyObject(resource.struct) : servedJson(resource, old)),
     next: () => servedJson(resource, object),
     creation: old === undefined,
@@ -168,7 +168,7 @@ function versionsOf(registry: RegistryContext, resource: Resource): Versions {
   const find = (apiVersion: string): Pick<KindVersion, "struct" | "convert"> | undefined => {
     if (apiVersion === groupVersion) return { struct, convert: served.convert };
     if (apiVersion.split("/").length > 2) {
-      throw new OwnershipFault(`unexpected GroupVersion string: ${apiVersion}`);
+      throw new ManagedFieldsError(`unexpected GroupVersion string: ${apiVersion}`);
     }
     const { domain } = registry.catalog;
     const { group: usual, versions } = resource.kind;
@@ -205,7 +205,7 @@ function decode(struct: StructType<any>, object: JsonObject): any {
   try {
     return fromJson(struct, object, { root: true });
   } catch (fault) {
-    if (fault instanceof DecodeFault) throw new OwnershipFault(fault.message);
+    if (fault instanceof DecodeFault) throw new ManagedFieldsError(fault.message);
     throw fault;
   }
 }

@@ -7,17 +7,17 @@ import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 import { domainOf } from "#meta";
 import {
   type ApiObject,
-  type Change,
+  type InformerEvent,
   type Client,
-  ConnectionFault,
-  connections,
+  ConnectionError,
+  http2Transport,
   type Handle,
   HttpClient,
-  type Incoming,
+  type HttpResponse,
   Informer,
-  type Outgoing,
-  retrying,
-  type Send,
+  type HttpRequest,
+  withRetries,
+  type RoundTrip,
 } from "#client";
 
 interface ConfigMap extends ApiObject {
@@ -47,7 +47,7 @@ describe("informer", () => {
   });
 
   /** Sends requests to the server in this process. */
-  const inside: Send = async ({ method, path, headers, body, signal }) => {
+  const inside: RoundTrip = async ({ method, path, headers, body, signal }) => {
     const answer = await server.fetch(path, {
       method,
       headers,
@@ -62,7 +62,7 @@ describe("informer", () => {
     };
   };
 
-  function clientOver(send: Send): Client {
+  function clientOver(send: RoundTrip): Client {
     const clock = systemClock;
     return new HttpClient({ send, domain: domainOf(), clock, userAgent: "t", signal: life.signal });
   }
@@ -89,7 +89,7 @@ describe("informer", () => {
     return { informer, changes };
   }
 
-  const shown = ({ type, object }: Change<ConfigMap>) =>
+  const shown = ({ type, object }: InformerEvent<ConfigMap>) =>
     `${type} ${object.metadata.name} ${object.data?.count ?? ""}`;
 
   async function write(name: string, count: number): Promise<void> {
@@ -159,7 +159,7 @@ describe("informer", () => {
     await start();
     for (let count = 0; count < 5; count++) await write(`n${count}`, 0);
     const asked: string[] = [];
-    const old: Send = (request) => {
+    const old: RoundTrip = (request) => {
       asked.push(request.path);
       if (!request.path.includes("sendInitialEvents")) return inside(request);
       const text = JSON.stringify({ kind: "Status", code: 422, message: "sendInitialEvents?" });
@@ -179,11 +179,11 @@ describe("informer", () => {
     const first = new AbortController();
     let signal = first.signal;
     const overNetwork = (ends: AbortSignal) =>
-      connections({ endpoint, clock: systemClock, signal: ends });
+      http2Transport({ endpoint, clock: systemClock, signal: ends });
     let send = overNetwork(signal);
     const options = { clock: systemClock, host: "test", instruments: noInstruments };
     const { informer, changes } = informerOn(
-      clientOver(retrying((request) => send(request), options)),
+      clientOver(withRetries((request) => send(request), options)),
     );
     await informer.untilSynced();
     await write("a", 0);
@@ -197,7 +197,7 @@ describe("informer", () => {
   });
 });
 
-function answerOf(status: number, text: string): Incoming {
+function answerOf(status: number, text: string): HttpResponse {
   async function* body() {
     yield Buffer.from(text);
   }
@@ -205,8 +205,8 @@ function answerOf(status: number, text: string): Incoming {
 }
 
 /** Cuts answers off somewhere, also within a line. */
-function breaking(send: Send, random: Random): Send {
-  return async (request: Outgoing) => {
+function breaking(send: RoundTrip, random: Random): RoundTrip {
+  return async (request: HttpRequest) => {
     const answer = await send(request);
     if (request.longRunning !== true) return answer;
     let left = 200 + random.below(2_000);
@@ -214,7 +214,7 @@ function breaking(send: Send, random: Random): Send {
       for await (const chunk of answer.body) {
         yield chunk.subarray(0, left);
         left -= chunk.byteLength;
-        if (left <= 0) throw new ConnectionFault("cut", false);
+        if (left <= 0) throw new ConnectionError("cut", false);
       }
     }
     return { ...answer, body: body() };
@@ -222,7 +222,7 @@ function breaking(send: Send, random: Random): Send {
 }
 
 /** Says now and then that the version is too old. */
-function forgetting(send: Send, random: Random): Send {
+function forgetting(send: RoundTrip, random: Random): RoundTrip {
   return async (request) => {
     const resumes = /[?&]resourceVersion=/.test(request.path);
     if (resumes && random.below(2) === 0) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Clock, seededRandom } from "#base";
 import {
   type Client,
-  ConnectionFault,
+  ConnectionError,
   RegistryClient,
   runElection,
   timesFault,
@@ -79,7 +79,7 @@ describe("leader election", () => {
     const { signal } = new AbortController();
     const who = { user: test.request("v1/namespaces").user, userAgent: one.name };
     const client = new RegistryClient({ ...test, ...who, signal });
-    const fault = () => new ConnectionFault("no answer", false);
+    const fault = () => new ConnectionError("no answer", false);
     const through = async <T>(work: () => Promise<T>): Promise<T> => {
       if (one.network === "cut") throw fault();
       const answer = await work();
