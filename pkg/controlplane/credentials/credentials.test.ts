@@ -23,7 +23,7 @@ describe("credentials", () => {
       assert.notDeepEqual(await made(2040, 0), first);
       const { certificate } = await made(2026, 1);
       writeFileSync(path.join(directory, "ca.crt"), "junk");
-      await assert.rejects(made(2026, 1), /ca\.crt is no certificate: /);
+      await assert.rejects(made(2026, 1), /ca\.crt is not a certificate: /);
       assert.ok(Date.parse(new X509Certificate(certificate).validFrom) < Date.UTC(2026, 1));
     } finally {
       rmSync(directory, { recursive: true, force: true });
