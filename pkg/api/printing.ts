@@ -10,16 +10,20 @@ export function column(
   return { name, type: "string", format: "", priority: 0, description, ...rest };
 }
 
-export const nameColumn: Column = column("Name", "Name of the object, unique among its kind.", {
-  format: "name",
-});
+export const nameColumn: Column = column(
+  "Name",
+  "Name of the object, unique per resource within its namespace.",
+  {
+    format: "name",
+  },
+);
 
 export const ageColumn: Column = column("Age", "Time since the object was created.");
 
 /** The columns of kinds that say nothing about themselves. */
 export const plainColumns: readonly Column[] = [
   nameColumn,
-  column("Created At", "When the object was created.", { type: "date" }),
+  column("Created At", "Time at which the object was created.", { type: "date" }),
 ];
 
 interface HasMetadata {

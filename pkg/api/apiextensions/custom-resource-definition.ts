@@ -81,6 +81,9 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
         .map((format) => `unrecognized format ${JSON.stringify(format)}`);
     },
   },
-  columns: [nameColumn, column("Created At", "When the object was created.", { type: "date" })],
+  columns: [
+    nameColumn,
+    column("Created At", "Time at which the definition was created.", { type: "date" }),
+  ],
   row: (object) => [nameOf(object), object.metadata.creationTimestamp ?? null],
 });

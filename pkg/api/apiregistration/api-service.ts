@@ -266,8 +266,8 @@ export const apiService = kind(apiServiceV1, {
   },
   columns: [
     nameColumn,
-    column("Service", "Who serves it."),
-    column("Available", "Whether it can be reached."),
+    column("Service", "Service of the extension API server, or Local."),
+    column("Available", "Whether the extension API server can be reached."),
     ageColumn,
   ],
   row: (object, context) => {

@@ -237,8 +237,8 @@ export const storageVersion = kind(storageVersionV1alpha1, {
   },
   columns: [
     nameColumn,
-    column("CommonEncodingVersion", "Version that all servers store objects in."),
-    column("StorageVersions", "Version that each server stores objects in."),
+    column("CommonEncodingVersion", "Version that all API servers store."),
+    column("StorageVersions", "Version that each API server stores."),
     ageColumn,
   ],
   row: (object, context) => [

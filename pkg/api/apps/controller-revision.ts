@@ -63,8 +63,8 @@ export const controllerRevision = kind(controllerRevisionV1, {
   },
   columns: [
     nameColumn,
-    column("Controller", "The controller that the state belongs to."),
-    column("Revision", "Orders the states: the higher, the later."),
+    column("Controller", "Object that the revision belongs to."),
+    column("Revision", "Sequence number; higher is newer."),
     ageColumn,
   ],
   row: (object, context) => [

@@ -343,9 +343,9 @@ export const deployment = kind(deploymentV1, {
   },
   columns: [
     nameColumn,
-    column("Ready", "How many pods are ready of how many wanted."),
-    column("Up-to-date", "How many are of the present template."),
-    column("Available", "How many have been ready for long enough."),
+    column("Ready", "Ready pods out of the desired ones."),
+    column("Up-to-date", "Pods created from the current template."),
+    column("Available", "Pods that have been ready for at least minReadySeconds."),
     ageColumn,
     containersColumn,
     imagesColumn,

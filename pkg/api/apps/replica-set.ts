@@ -189,9 +189,9 @@ export const replicaSet = kind(replicaSetV1, {
   },
   columns: [
     nameColumn,
-    column("Desired", "How many pods there shall be.", { type: "integer" }),
-    column("Current", "How many there are.", { type: "integer" }),
-    column("Ready", "How many are ready.", { type: "integer" }),
+    column("Desired", "Desired number of pods.", { type: "integer" }),
+    column("Current", "Pods that exist.", { type: "integer" }),
+    column("Ready", "Pods that are ready.", { type: "integer" }),
     ageColumn,
     containersColumn,
     imagesColumn,

@@ -196,7 +196,7 @@ export const statefulSet = kind(statefulSetV1, {
   },
   columns: [
     nameColumn,
-    column("Ready", "How many pods are ready of how many wanted."),
+    column("Ready", "Ready pods out of the desired ones."),
     ageColumn,
     containersColumn,
     imagesColumn,

@@ -239,7 +239,7 @@ export const scaleSubresource: Subresource = {
 
 export const containersColumn = column("Containers", "Names of the containers.", { priority: 1 });
 export const imagesColumn = column("Images", "Images of the containers.", { priority: 1 });
-export const selectorColumn = column("Selector", "Selects the pods.", { priority: 1 });
+export const selectorColumn = column("Selector", "Label selector of the pods.", { priority: 1 });
 
 export function selectorCell(selector: LabelSelector | null | undefined): string {
   return selector === null || selector === undefined ? "<none>" : formatLabelSelector(selector);

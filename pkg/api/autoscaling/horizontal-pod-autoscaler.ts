@@ -100,11 +100,11 @@ export const horizontalPodAutoscaler = kind(horizontalPodAutoscalerV2, {
   },
   columns: [
     nameColumn,
-    column("Reference", "The object that is scaled."),
-    column("Targets", "What the metrics are and should be."),
-    column("MinPods", "Fewest replicas."),
-    column("MaxPods", "Most replicas."),
-    column("Replicas", "Replicas when last looked."),
+    column("Reference", "Object that is scaled."),
+    column("Targets", "Current and target values of the metrics."),
+    column("MinPods", "Lower bound of the replica count."),
+    column("MaxPods", "Upper bound of the replica count."),
+    column("Replicas", "Current number of replicas."),
     ageColumn,
   ],
   row: (object, context) => {

@@ -53,9 +53,9 @@ export const scale = kind(scaleV1, {
   versions: [{ version: "v1", struct: scaleV1, onByDefault: true, convert: "hub" }],
   hooks: { validate: checkScale },
   columns: [
-    column("Name", "Name of the object that is scaled."),
-    column("Desired", "Number of replicas wanted.", { type: "integer" }),
-    column("Available", "Number of replicas observed.", { type: "integer" }),
+    column("Name", "Name of the scaled object."),
+    column("Desired", "Desired number of replicas.", { type: "integer" }),
+    column("Available", "Observed number of replicas.", { type: "integer" }),
     ageColumn,
   ],
   row: (object, context) => [

@@ -224,7 +224,7 @@ const jobSpec = v1("JobSpec", "Desired state of a Job.", {
     string,
     "Controller that reconciles the Job, as a domain-prefixed path of at most 63 " +
       "characters. Absent for the built-in controller, which skips Jobs managed by others. " +
-      "Immutable in existing Jobs.",
+      "Immutable in existing Jobs. Beta: feature gate JobManagedBy.",
   ),
 });
 

@@ -247,9 +247,9 @@ export const job = kind(jobV1, {
   selectableFields: { "status.successful": ({ status }) => String(status.succeeded ?? 0) },
   columns: [
     nameColumn,
-    column("Status", "How it stands with the job."),
-    column("Completions", "How many pods have succeeded of how many that must."),
-    column("Duration", "How long it took, or takes."),
+    column("Status", "State of the Job: Running, Complete, Failed, Suspended and others."),
+    column("Completions", "Succeeded pods out of the required ones."),
+    column("Duration", "Time from start to completion, or until now."),
     ageColumn,
     containersColumn,
     imagesColumn,

@@ -375,10 +375,10 @@ export const certificateSigningRequest = kind(certificateSigningRequestV1, {
   columns: [
     nameColumn,
     ageColumn,
-    column("SignerName", "Who is to sign."),
-    column("Requestor", "Who asks."),
-    column("RequestedDuration", "How long the certificate should be good for."),
-    column("Condition", "What became of the request."),
+    column("SignerName", "Signer that should issue the certificate."),
+    column("Requestor", "User that requests the certificate."),
+    column("RequestedDuration", "Requested validity of the certificate."),
+    column("Condition", "Outcome of the request so far."),
   ],
   row: (object, context) => {
     const { signerName, username = "", expirationSeconds: seconds } = object.spec;

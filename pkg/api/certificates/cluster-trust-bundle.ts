@@ -135,7 +135,7 @@ export const clusterTrustBundle = kind(clusterTrustBundleV1beta1, {
       mustNotChange(problems, signerPath, names);
     },
   },
-  columns: [nameColumn, column("SignerName", "Signer that it is about.")],
+  columns: [nameColumn, column("SignerName", "Signer whose certificates the bundle verifies.")],
   row: (object) => [nameOf(object), object.spec.signerName || "<none>"],
   selectableFields: { "spec.signerName": ({ spec }) => spec.signerName ?? "" },
 });

@@ -261,10 +261,10 @@ export const podCertificateRequest = kind(podCertificateRequestV1alpha1, {
   columns: [
     nameColumn,
     column("PodName", "Pod that the certificate is for."),
-    column("ServiceAccountName", "Service account of the pod."),
-    column("NodeName", "Node of the pod."),
-    column("SignerName", "Who is to sign."),
-    column("State", "What became of the request."),
+    column("ServiceAccountName", "Service account that the pod runs as."),
+    column("NodeName", "Node that the pod is assigned to."),
+    column("SignerName", "Signer that should issue the certificate."),
+    column("State", "Outcome of the request: Pending, Issued, Denied or Failed."),
   ],
   row: (object) => {
     const { podName, serviceAccountName, nodeName, signerName } = object.spec;

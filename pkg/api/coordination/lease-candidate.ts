@@ -174,9 +174,9 @@ export const leaseCandidate = kind(leaseCandidateV1beta1, {
   },
   columns: [
     nameColumn,
-    column("LeaseName", "Name of the lease that this is a candidate for."),
-    column("BinaryVersion", "Version of the candidate."),
-    column("EmulationVersion", "Version that the candidate behaves as."),
+    column("LeaseName", "Lease that the candidate wants to hold."),
+    column("BinaryVersion", "Version of the candidate's binary."),
+    column("EmulationVersion", "Version that the candidate emulates."),
     ageColumn,
   ],
   row: (object, context) => [

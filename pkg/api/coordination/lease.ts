@@ -105,7 +105,7 @@ export const lease = kind(leaseV1, {
     prepareUpdate: dropGated,
     validate,
   },
-  columns: [nameColumn, column("Holder", "Who holds the lease."), ageColumn],
+  columns: [nameColumn, column("Holder", "Identity of the current holder."), ageColumn],
   row: (object, context) => [
     nameOf(object),
     object.spec.holderIdentity ?? "",

@@ -61,9 +61,9 @@ export const componentStatus = kind(componentStatusV1, {
   rules: { computed: true },
   columns: [
     nameColumn,
-    column("Status", "Whether the component is well."),
-    column("Message", "What it answered."),
-    column("Error", "What went wrong while asking."),
+    column("Status", "Whether the component is healthy."),
+    column("Message", "Response of the component."),
+    column("Error", "Error met while checking the component."),
   ],
   row: (object) => {
     const health = object.conditions?.find(({ type }) => type === "Healthy");

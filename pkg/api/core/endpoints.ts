@@ -223,6 +223,6 @@ export const endpoints = kind(endpointsV1, {
   storagePrefix: "services/endpoints",
   rules: { createOnUpdate: true, metadataCheckedAgain: true },
   hooks: { validate, warnings },
-  columns: [nameColumn, column("Endpoints", "Addresses and ports of the backends."), ageColumn],
+  columns: [nameColumn, column("Endpoints", "Addresses and ports of the endpoints."), ageColumn],
   row: (object, context) => [nameOf(object), describe(object.subsets), ageOf(object, context)],
 });

@@ -163,7 +163,7 @@ export const namespace = kind(namespaceV1, {
   },
   columns: [
     nameColumn,
-    column("Status", "Active, or Terminating while its content goes."),
+    column("Status", "Phase of the namespace: Active or Terminating."),
     ageColumn,
   ],
   row: (object, context) => [nameOf(object), object.status.phase ?? "", ageOf(object, context)],

@@ -237,13 +237,13 @@ export const replicationController = kind(replicationControllerV1, {
   },
   columns: [
     nameColumn,
-    column("Desired", "How many pods there shall be.", { type: "integer" }),
-    column("Current", "How many there are.", { type: "integer" }),
-    column("Ready", "How many are ready.", { type: "integer" }),
+    column("Desired", "Desired number of pods.", { type: "integer" }),
+    column("Current", "Pods that exist.", { type: "integer" }),
+    column("Ready", "Pods that are ready.", { type: "integer" }),
     ageColumn,
     column("Containers", "Names of the containers.", { priority: 1 }),
     column("Images", "Images of the containers.", { priority: 1 }),
-    column("Selector", "Labels of the pods that count.", { priority: 1 }),
+    column("Selector", "Labels of the pods that the controller owns.", { priority: 1 }),
   ],
   row: (object, context) => {
     const { spec, status } = object;

@@ -323,8 +323,8 @@ export const resourceQuota = kind(resourceQuotaV1, {
   },
   columns: [
     nameColumn,
-    column("Request", "Use and limit of everything but limits."),
-    column("Limit", "Use and limit of limits."),
+    column("Request", "Usage and limit of requests and object counts."),
+    column("Limit", "Usage and limit of resource limits."),
     ageColumn,
   ],
   row: (object, context) => [

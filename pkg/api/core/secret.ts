@@ -165,7 +165,7 @@ export const secret = kind(secretV1, {
   },
   columns: [
     nameColumn,
-    column("Type", "Says which keys to expect."),
+    column("Type", "Purpose of the Secret."),
     column("Data", "Number of keys."),
     ageColumn,
   ],

@@ -78,6 +78,10 @@ export const serviceAccount = kind(serviceAccountV1, {
   ],
   rules: { metadataCheckedAgain: true, deleteReturnsObject: true },
   hooks: { prepareCreate: keepNames, prepareUpdate: keepNames, warnings },
-  columns: [nameColumn, column("Secrets", "Number of Secrets referred to."), ageColumn],
+  columns: [
+    nameColumn,
+    column("Secrets", "Number of Secrets that the account refers to."),
+    ageColumn,
+  ],
   row: (object, context) => [nameOf(object), object.secrets?.length ?? 0, ageOf(object, context)],
 });

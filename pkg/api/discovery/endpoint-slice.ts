@@ -362,9 +362,9 @@ export const endpointSlice = kind(endpointSliceV1, {
   },
   columns: [
     nameColumn,
-    column("AddressType", "Kind of the addresses."),
-    column("Ports", "The ports of every backend."),
-    column("Endpoints", "Addresses of the backends."),
+    column("AddressType", "Type of the addresses."),
+    column("Ports", "Ports that every endpoint exposes."),
+    column("Endpoints", "Addresses of the endpoints."),
     ageColumn,
   ],
   row: (object, context) => [

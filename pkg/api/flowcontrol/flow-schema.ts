@@ -117,11 +117,14 @@ export const flowSchema = kind(flowSchemaV1, {
   },
   columns: [
     nameColumn,
-    column("PriorityLevel", "Level that the requests go to."),
-    column("MatchingPrecedence", "Rank among schemas that fit the same request."),
-    column("DistinguisherMethod", "How requests are told apart."),
+    column("PriorityLevel", "Priority level that handles the matching requests."),
+    column(
+      "MatchingPrecedence",
+      "Order among the FlowSchemas that match a request; the lowest wins.",
+    ),
+    column("DistinguisherMethod", "How the requests are split into flows."),
     ageColumn,
-    column("MissingPL", "Whether the level is missing."),
+    column("MissingPL", "Whether the priority level is missing."),
   ],
   row: (object, context) => [
     nameOf(object),

@@ -325,11 +325,11 @@ export const priorityLevelConfiguration = kind(priorityLevelConfigurationV1, {
   },
   columns: [
     nameColumn,
-    column("Type", "Whether the level has limits."),
-    column("NominalConcurrencyShares", "Share of all seats."),
+    column("Type", "Whether the level is Limited or Exempt."),
+    column("NominalConcurrencyShares", "Share of the server's seats relative to the other levels."),
     column("Queues", "Number of queues."),
-    column("HandSize", "Queues that a flow may end up in."),
-    column("QueueLengthLimit", "Most requests that wait in a queue."),
+    column("HandSize", "Queues dealt to each flow."),
+    column("QueueLengthLimit", "Requests that may wait in one queue."),
     ageColumn,
   ],
   row: (object, context) => {

@@ -148,7 +148,7 @@ export const ingressClass = kind(ingressClassV1, {
   columns: [
     nameColumn,
     column("Controller", "Controller that serves the class."),
-    column("Parameters", "More configuration for that controller."),
+    column("Parameters", "Object with further settings for the controller."),
     ageColumn,
   ],
   row: (object, context) => [

@@ -147,10 +147,10 @@ export const ingress = kind(ingressV1, {
   },
   columns: [
     nameColumn,
-    column("Class", "Class of who serves it."),
-    column("Hosts", "Hosts that it has rules for."),
-    column("Address", "Ways in."),
-    column("Ports", "Ports of the ways in."),
+    column("Class", "IngressClass whose controller serves the Ingress."),
+    column("Hosts", "Hosts that the rules match."),
+    column("Address", "Addresses under which the Ingress can be reached."),
+    column("Ports", "Ports under which the Ingress can be reached."),
     ageColumn,
   ],
   row: (object, context) => [

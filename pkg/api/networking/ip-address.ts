@@ -148,7 +148,7 @@ export const ipAddress = kind(ipAddressV1, {
       mustNotChange(problems, path, values);
     },
   },
-  columns: [nameColumn, column("ParentRef", "The object that the address belongs to.")],
+  columns: [nameColumn, column("ParentRef", "Object that the address is allocated to.")],
   // One cell more than there are columns: so does Kubernetes.
   row: (object, context) => [
     nameOf(object),

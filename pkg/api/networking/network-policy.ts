@@ -310,7 +310,11 @@ export const networkPolicy = kind(networkPolicyV1, {
     },
     warnings,
   },
-  columns: [nameColumn, column("Pod-Selector", "The pods that the policy is for."), ageColumn],
+  columns: [
+    nameColumn,
+    column("Pod-Selector", "Selector of the pods that the policy isolates."),
+    ageColumn,
+  ],
   row: (object, context) => [
     nameOf(object),
     formatLabelSelector(object.spec.podSelector),

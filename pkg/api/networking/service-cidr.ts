@@ -111,7 +111,7 @@ export const serviceCidr = kind(serviceCidrV1, {
       if (subresource === "") validateChange(object, old, problems);
     },
   },
-  columns: [nameColumn, column("CIDRs", "The networks."), ageColumn],
+  columns: [nameColumn, column("CIDRs", "IP ranges to allocate cluster IPs from."), ageColumn],
   row: (object, context) => [
     nameOf(object),
     (object.spec.cidrs ?? []).join(","),

@@ -139,7 +139,7 @@ export const runtimeClass = kind(runtimeClassV1, {
   },
   columns: [
     nameColumn,
-    column("Handler", "Name of the runtime in the configuration of nodes."),
+    column("Handler", "Handler of the CRI configuration on the nodes."),
     ageColumn,
   ],
   row: (object, context) => [nameOf(object), object.handler, ageOf(object, context)],

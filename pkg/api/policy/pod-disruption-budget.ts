@@ -198,9 +198,9 @@ export const podDisruptionBudget = kind(podDisruptionBudgetV1, {
   },
   columns: [
     nameColumn,
-    column("Min Available", "How many pods must be left."),
-    column("Max Unavailable", "How many pods may be missing."),
-    column("Allowed Disruptions", "How many pods may go now.", { type: "integer" }),
+    column("Min Available", "Pods that must stay available."),
+    column("Max Unavailable", "Pods that may be unavailable."),
+    column("Allowed Disruptions", "Evictions that are allowed right now.", { type: "integer" }),
     ageColumn,
   ],
   row: (object, context) => [

@@ -144,11 +144,11 @@ export function bindingHooks(rules: Rules): KindHooks<any> {
 
 export const bindingColumns: readonly Column[] = [
   nameColumn,
-  column("Role", "The role that is bound."),
+  column("Role", "Role whose permissions are granted."),
   ageColumn,
-  column("Users", "Users who get the permissions.", { priority: 1 }),
-  column("Groups", "Groups who get the permissions.", { priority: 1 }),
-  column("ServiceAccounts", "Service accounts that get the permissions.", { priority: 1 }),
+  column("Users", "Users that receive the permissions.", { priority: 1 }),
+  column("Groups", "Groups that receive the permissions.", { priority: 1 }),
+  column("ServiceAccounts", "Service accounts that receive the permissions.", { priority: 1 }),
 ];
 
 export function bindingRow(binding: Binding, context: RowContext): readonly Cell[] {

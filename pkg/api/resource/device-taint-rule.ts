@@ -100,7 +100,7 @@ export const deviceTaintRule = kind(deviceTaintRuleV1alpha3, {
     column("Key", "Key of the taint."),
     column("Value", "Value of the taint."),
     column("Effect", "Effect of the taint."),
-    column("TimeAdded", "Time since it was added."),
+    column("TimeAdded", "Time since the taint was added."),
     ageColumn,
   ],
   row: (object, context) => {

@@ -136,10 +136,12 @@ export const priorityClass = kind(priorityClassV1, {
   },
   columns: [
     nameColumn,
-    column("Value", "The priority.", { type: "integer" }),
-    column("Global-Default", "Whether pods that name no class get this one.", { type: "boolean" }),
+    column("Value", "Priority of the pods; higher values come first.", { type: "integer" }),
+    column("Global-Default", "Whether pods without priorityClassName get this class.", {
+      type: "boolean",
+    }),
     ageColumn,
-    column("PreemptionPolicy", "Whether pods of the class push out others."),
+    column("PreemptionPolicy", "Whether pods of the class may evict pods of lower priority."),
   ],
   row: (object, context) => [
     nameOf(object),

@@ -218,12 +218,20 @@ export const csiDriver = kind(csiDriverV1, {
   },
   columns: [
     nameColumn,
-    column("AttachRequired", "Whether volumes must be attached.", { type: "boolean" }),
-    column("PodInfoOnMount", "Whether the driver is told about the pod.", { type: "boolean" }),
-    column("StorageCapacity", "Whether free capacity counts.", { type: "boolean" }),
-    column("TokenRequests", "Audiences of the tokens that the driver gets."),
-    column("RequiresRepublish", "Whether volumes are offered again.", { type: "boolean" }),
-    column("Modes", "Kinds of volumes."),
+    column("AttachRequired", "Whether volumes must be attached before they are mounted.", {
+      type: "boolean",
+    }),
+    column("PodInfoOnMount", "Whether the driver receives pod information on mounts.", {
+      type: "boolean",
+    }),
+    column("StorageCapacity", "Whether the scheduler considers the free capacity.", {
+      type: "boolean",
+    }),
+    column("TokenRequests", "Audiences of the service account tokens for the driver."),
+    column("RequiresRepublish", "Whether mounted volumes are republished periodically.", {
+      type: "boolean",
+    }),
+    column("Modes", "Supported volume lifecycle modes."),
     ageColumn,
   ],
   row: (object, context) => {

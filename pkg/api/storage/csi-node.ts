@@ -144,7 +144,11 @@ export const csiNode = kind(csiNodeV1, {
       }
     },
   },
-  columns: [nameColumn, column("Drivers", "Number of drivers.", { type: "integer" }), ageColumn],
+  columns: [
+    nameColumn,
+    column("Drivers", "Number of drivers registered on the node.", { type: "integer" }),
+    ageColumn,
+  ],
   row: (object, context) => [
     nameOf(object),
     object.spec.drivers?.length ?? 0,

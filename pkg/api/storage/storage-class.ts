@@ -127,10 +127,10 @@ export const storageClass = kind(storageClassV1, {
   },
   columns: [
     nameColumn,
-    column("Provisioner", "Who makes the volumes."),
-    column("ReclaimPolicy", "What becomes of volumes after use."),
-    column("VolumeBindingMode", "When volumes are made."),
-    column("AllowVolumeExpansion", "Whether volumes may grow."),
+    column("Provisioner", "Provisioner that creates the volumes."),
+    column("ReclaimPolicy", "What happens to volumes after their claim is deleted."),
+    column("VolumeBindingMode", "When volumes are provisioned and bound."),
+    column("AllowVolumeExpansion", "Whether claims may request more storage later."),
     ageColumn,
   ],
   row: (object, context) => [

@@ -198,9 +198,9 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
   },
   columns: [
     nameColumn,
-    column("Attacher", "Driver that attaches the volume.", { format: "name" }),
-    column("PV", "The volume."),
-    column("Node", "The node."),
+    column("Attacher", "CSI driver that attaches the volume.", { format: "name" }),
+    column("PV", "PersistentVolume to attach."),
+    column("Node", "Node that the volume is attached to."),
     column("Attached", "Whether the volume is attached.", { type: "boolean" }),
     ageColumn,
   ],

@@ -118,6 +118,6 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
       validateParameters(object, problems);
     },
   },
-  columns: [nameColumn, column("DriverName", "Driver that understands the class."), ageColumn],
+  columns: [nameColumn, column("DriverName", "CSI driver that the class applies to."), ageColumn],
   row: (object, context) => [nameOf(object), object.driverName, ageOf(object, context)],
 });

@@ -204,8 +204,8 @@ export const storageVersionMigration = kind(storageVersionMigrationV1alpha1, {
     },
   },
   columns: [
-    column("Name", "Name of the object."),
-    column("Resource", "The resource whose objects are written."),
+    column("Name", "Name of the migration."),
+    column("Resource", "Resource whose objects are rewritten."),
   ],
   row: (object) => {
     const { group = "", version = "", resource = "" } = object.spec.resource;

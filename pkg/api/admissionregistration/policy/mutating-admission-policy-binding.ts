@@ -34,8 +34,8 @@ export const mutatingAdmissionPolicyBinding = kind(mutatingV1alpha1.binding, {
   hooks: { validate },
   columns: [
     nameColumn,
-    column("PolicyName", "Name of the policy that is bound."),
-    column("ParamRef", "The objects that parametrize it."),
+    column("PolicyName", "Name of the bound policy."),
+    column("ParamRef", "Parameter objects for the policy."),
     ageColumn,
   ],
   row: (object, context) => [

@@ -108,8 +108,8 @@ export const mutatingAdmissionPolicy = kind(mutatingV1alpha1.policy, {
   },
   columns: [
     nameColumn,
-    column("Mutations", "Number of changes that the policy makes.", { type: "integer" }),
-    column("ParamKind", "Kind of the objects that parametrize the policy."),
+    column("Mutations", "Number of mutations.", { type: "integer" }),
+    column("ParamKind", "Kind of the parameter objects."),
     ageColumn,
   ],
   row: (object, context) => [

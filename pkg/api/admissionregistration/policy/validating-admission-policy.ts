@@ -173,8 +173,8 @@ export const validatingAdmissionPolicy = kind(validatingV1.policy, {
   },
   columns: [
     nameColumn,
-    column("Validations", "Number of conditions that requests must meet.", { type: "integer" }),
-    column("ParamKind", "Kind of the objects that parametrize the policy."),
+    column("Validations", "Number of validations.", { type: "integer" }),
+    column("ParamKind", "Kind of the parameter objects."),
     ageColumn,
   ],
   row: (object, context) => [

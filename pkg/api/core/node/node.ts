@@ -190,15 +190,15 @@ export const node = kind(nodeV1, {
   },
   columns: [
     nameColumn,
-    column("Status", "Whether the node is ready, and takes pods."),
-    column("Roles", "What the node is for, by its labels."),
+    column("Status", "Whether the node is ready and schedulable."),
+    column("Roles", "Roles of the node, from its labels."),
     ageColumn,
     column("Version", "Version of the kubelet."),
-    column("Internal-IP", "Address within the cluster.", { priority: 1 }),
-    column("External-IP", "Address from outside.", { priority: 1 }),
-    column("OS-Image", "Operating system.", { priority: 1 }),
+    column("Internal-IP", "IP address within the cluster.", { priority: 1 }),
+    column("External-IP", "IP address outside the cluster.", { priority: 1 }),
+    column("OS-Image", "Operating system release.", { priority: 1 }),
     column("Kernel-Version", "Version of the kernel.", { priority: 1 }),
-    column("Container-Runtime", "Container runtime.", { priority: 1 }),
+    column("Container-Runtime", "Container runtime and its version.", { priority: 1 }),
   ],
   row: (object, context) => {
     const info = object.status.nodeInfo;

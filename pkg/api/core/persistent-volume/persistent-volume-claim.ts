@@ -383,14 +383,14 @@ export const persistentVolumeClaim = kind(persistentVolumeClaimV1, {
   },
   columns: [
     nameColumn,
-    column("Status", "Whether a volume is bound."),
-    column("Volume", "The volume that is bound."),
-    column("Capacity", "What the volume offers."),
-    column("Access Modes", "Ways in which the volume can be mounted."),
-    column("StorageClass", "Class of storage."),
-    column("VolumeAttributesClass", "Class of attributes."),
+    column("Status", "Phase of the claim."),
+    column("Volume", "PersistentVolume that the claim is bound to."),
+    column("Capacity", "Actual size of the bound volume."),
+    column("Access Modes", "Access modes of the bound volume."),
+    column("StorageClass", "StorageClass of the claim."),
+    column("VolumeAttributesClass", "VolumeAttributesClass of the claim."),
     ageColumn,
-    column("VolumeMode", "Filesystem or block device.", { priority: 1 }),
+    column("VolumeMode", "Filesystem or Block.", { priority: 1 }),
   ],
   row: (object, context) => {
     const { metadata, spec, status } = object;

@@ -8,14 +8,18 @@ const NONE = "<none>";
 
 export const podColumns = [
   nameColumn,
-  column("Ready", "Containers that are ready, and all of them."),
-  column("Status", "What the pod is doing, or why it does not run."),
-  column("Restarts", "How often its containers were restarted."),
+  column("Ready", "Ready containers out of all."),
+  column("Status", "Phase of the pod, or the reason why it does not run."),
+  column("Restarts", "Number of container restarts."),
   ageColumn,
-  column("IP", "Address of the pod.", { priority: 1 }),
-  column("Node", "Node that it runs on.", { priority: 1 }),
-  column("Nominated Node", "Node where others are making room for it.", { priority: 1 }),
-  column("Readiness Gates", "Conditions it needs to be ready, and those that hold.", {
+  column("IP", "IP address of the pod.", { priority: 1 }),
+  column("Node", "Node that the pod runs on.", { priority: 1 }),
+  column(
+    "Nominated Node",
+    "Node on which the scheduler expects to place the pod after preemption.",
+    { priority: 1 },
+  ),
+  column("Readiness Gates", "Readiness gates that are True out of all.", {
     priority: 1,
   }),
 ];

@@ -191,7 +191,7 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
   volumeMounts: value(
     12,
     list(volumeMountStatus),
-    "Mounts of the container. Beta: feature gate RecursiveReadOnlyMounts.",
+    "Mounts of the container, with their effective read-only modes.",
     {
       listType: "map",
       listMapKeys: ["mountPath"],

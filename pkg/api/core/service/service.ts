@@ -119,12 +119,12 @@ export const service = kind(serviceV1, {
   },
   columns: [
     nameColumn,
-    column("Type", "Who can reach the service."),
-    column("Cluster-IP", "Address within the cluster."),
-    column("External-IP", "Addresses from outside."),
-    column("Port(s)", "Ports, with those of the nodes and protocols."),
+    column("Type", "How the Service is exposed."),
+    column("Cluster-IP", "Virtual IP address within the cluster."),
+    column("External-IP", "Addresses outside the cluster."),
+    column("Port(s)", "Ports with node ports and protocols."),
     ageColumn,
-    column("Selector", "Labels of the pods behind the service.", { priority: 1 }),
+    column("Selector", "Labels of the pods that receive the traffic.", { priority: 1 }),
   ],
   row: (object, context) => [
     nameOf(object),

@@ -60,6 +60,13 @@ export const resourceClaim = kind(struct, {
       mustNotChange(problems, path, { now: object.spec, before: old.spec, shown });
     },
   },
-  columns: [nameColumn, column("State", "What has become of it."), ageColumn],
+  columns: [
+    nameColumn,
+    column(
+      "State",
+      "State of the claim: pending, allocated or reserved, and whether it is being deleted.",
+    ),
+    ageColumn,
+  ],
   row: (object, context) => [nameOf(object), stateOf(object), ageOf(object, context)],
 });

@@ -40,9 +40,9 @@ export const resourceSlice = kind(sliceV1beta2, {
   },
   columns: [
     nameColumn,
-    column("Node", "The node that the devices are on."),
-    column("Driver", "Driver of the devices."),
-    column("Pool", "Pool of the devices."),
+    column("Node", "Node that can access the devices."),
+    column("Driver", "DRA driver of the devices."),
+    column("Pool", "Pool that the slice belongs to."),
     ageColumn,
   ],
   row: (object, context) => {

@@ -206,7 +206,7 @@ const containerFields = {
     23,
     list(containerResizePolicy),
     "Whether the container must restart when its CPU or memory is resized. Defaults to " +
-      "NotRequired for each resource.",
+      "NotRequired for each resource. Beta: feature gate InPlacePodVerticalScaling.",
     {
       listType: "atomic",
     },
