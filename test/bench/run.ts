@@ -86,7 +86,7 @@ async function startFloor(): Promise<Aim> {
   writeFileSync(files.key, serving.privateKey);
   writeFileSync(files.certificate, serving.certificate);
   const program = path.join(root, "test/bench/floor-server.ts");
-  const words = ["node", "--import=tsx", program, files.key, files.certificate];
+  const words = [process.execPath, "--import=tsx", program, files.key, files.certificate];
   const [, port] = await startChild(words, /(\d+)\n/);
   return { url: `https://127.0.0.1:${port}`, token: "" };
 }
@@ -97,7 +97,7 @@ async function startKeelson(): Promise<Aim> {
   writeFileSync(tokens, `${token},bench,bench,"system:masters"\n`);
   const storage = await storageFlags();
   const words = [
-    "node",
+    process.execPath,
     "dist/keelson.js",
     "apiserver",
     "--secure-port=0",
@@ -154,6 +154,7 @@ async function main(): Promise<void> {
   const aim = own
     ? await startKeelson()
     : { url: options.url as string, token: options.token ?? "" };
+  console.log(`Node ${process.version}`);
   console.log(`requests come from ${usesH2load ? "h2load" : "Node, for lack of h2load"}`);
   row(own ? `keelson on ${options.backend}` : (options.url as string), "figure", "floor", "ratio");
   if (own) row("resident memory at start", residentMb());

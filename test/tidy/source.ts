@@ -14,13 +14,14 @@ export interface SourceFile {
 
 /** Every TypeScript file of the project, in order of path. */
 export function sourceFiles(): readonly SourceFile[] {
-  return ["cmd", "pkg", "test"]
+  return ["cmd", "examples", "pkg", "test"]
     .flatMap((folder) => filesBelow(folder))
     .filter((file) => file.endsWith(".ts"))
     .sort()
     .map((file) => {
       const text = readFileSync(path.join(root, file), "utf8");
-      const isTest = file.startsWith("test/") || /(\.test|\/suite|\/testing)\.ts$/.test(file);
+      const isTest =
+        /^(?:test|examples)\//.test(file) || /(\.test|\/suite|\/testing)\.ts$/.test(file);
       return { path: file, text, lines: text.split("\n"), isTest };
     });
 }

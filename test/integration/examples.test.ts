@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { testSummaryController } from "../../examples/server-in-a-test.ts";
+import { startServer } from "../../pkg/controlplane/index.ts";
+import { root } from "../tidy/source.ts";
+
+describe("examples", () => {
+  it("controller.ts keeps its summary, tested by server-in-a-test.ts", testSummaryController);
+
+  it("curl.sh creates, patches, lists, watches and deletes", async function () {
+    if (spawnSync("curl", ["--version"]).error) this.skip();
+    const folder = mkdtempSync(path.join(tmpdir(), "keelson-example-"));
+    const server = await startServer({ port: 0, certificateDirectory: folder });
+    try {
+      const words = [server.url, server.token, path.join(folder, "ca.crt")];
+      const { stdout } = await promisify(execFile)(path.join(root, "examples/curl.sh"), words);
+      assert.match(stdout, /"grass": "green"/);
+      assert.match(stdout, /"kind": "Table"/);
+      assert.match(stdout, /"type":"ADDED"/);
+      const gone = await server.fetch("/api/v1/namespaces/default/configmaps/colours");
+      assert.equal(gone.status, 404);
+    } finally {
+      await server.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
