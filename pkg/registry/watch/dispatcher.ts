@@ -45,7 +45,7 @@ export function dispatcherFor(registry: RegistryContext, { keyPrefix }: Resource
  *     follower A   waits        is handed the changes after 9 when they come, with its group
  *     follower B   busy, at 7   asks again, is given 8 and 9 alone, and then waits
  */
-export class WatchDispatcher implements Subscriber {
+class WatchDispatcher implements Subscriber {
   readonly groups = new WatcherIndex();
   readonly #environment: RegistryContext;
   readonly #collection: Collection;
