@@ -1,10 +1,10 @@
 import { kubernetes, Quantity } from "#meta";
 import { type Amounts, plus, podTotal } from "./amounts.ts";
 
-/** What pods count for in quotas. */
+/** Usage of pods, as quotas count it. */
 
-/** Resources that, once a quota has them, every container must say something about. */
-const mustBeSaid: ReadonlySet<string> = new Set([
+/** Resources that every container must set once a quota limits them. */
+const requiredResources: ReadonlySet<string> = new Set([
   "cpu",
   "memory",
   "requests.cpu",
@@ -71,9 +71,9 @@ function isOver({ metadata, status }: any, now: number): boolean {
 }
 
 /** Why a pod says too little about itself for a quota of these resources; undefined if enough. */
-export function unsaid({ spec }: any, names: readonly string[]): string | undefined {
+export function missingResources({ spec }: any, names: readonly string[]): string | undefined {
   if (spec.resources?.requests || spec.resources?.limits) return undefined;
-  const required = names.filter((name) => mustBeSaid.has(name)).sort();
+  const required = names.filter((name) => requiredResources.has(name)).sort();
   const all: readonly any[] = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const missing = required.flatMap((name) => {
     const silent = all.filter(({ resources = {} }) => {

@@ -1,7 +1,7 @@
 import { selectorFromLabelSelector } from "#meta";
 import { isBestEffort } from "./pods.ts";
 
-/** Which objects a quota counts that is not for all of its namespace. */
+/** Scopes of quotas: which objects of the namespace a quota counts. */
 
 interface ScopeSelector {
   readonly scopeName: string;

@@ -5,7 +5,7 @@ import {
   reflect,
   type ReflectorSink,
 } from "#client";
-import { type Meter, meterOf } from "#quota";
+import { type Evaluator, evaluatorFor } from "#quota";
 import type { ControllerContext } from "../controller-context.ts";
 
 /** Discovery interval. */
@@ -17,7 +17,7 @@ export interface QuotaMonitorObserver {
   /** Called when the set of served resources has changed. */
   readonly served: () => void;
   /** Called when usage may have dropped in the namespace; undefined = in any. */
-  readonly freed: (meter: Meter, namespace: string | undefined) => void;
+  readonly freed: (meter: Evaluator, namespace: string | undefined) => void;
 }
 
 /** Discovers countable resources, and watches those that some quota limits. */
@@ -50,13 +50,13 @@ export class QuotaMonitor {
   /** Resources that count towards any of the names; undefined = not discovered yet. */
   countedBy(
     names: Iterable<string>,
-  ): readonly (readonly [resource: Handle, meter: Meter])[] | undefined {
+  ): readonly (readonly [resource: Handle, meter: Evaluator])[] | undefined {
     const all = [...names];
     const { client, clock } = this.context;
     const how = { domain: client.domain, now: clock.now() };
     return this.served
-      ?.map((resource) => [resource, meterOf(resource, how)] as const)
-      .filter(([, meter]) => all.some(meter.counts));
+      ?.map((resource) => [resource, evaluatorFor(resource, how)] as const)
+      .filter(([, meter]) => all.some(meter.matches));
   }
 
   /** Starts and stops watches to match the limits of all quotas. */
@@ -94,7 +94,7 @@ export class QuotaMonitor {
     this.observer.served();
   }
 
-  private begin(resource: Handle, meter: Meter): void {
+  private begin(resource: Handle, meter: Evaluator): void {
     const { signal } = this.context;
     const life = new AbortController();
     this.followed.set(nameOf(resource), () => life.abort());

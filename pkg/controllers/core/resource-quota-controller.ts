@@ -8,7 +8,7 @@ import {
   type WorkQueue,
 } from "#client";
 import { isConflict } from "#meta";
-import { amountOf, type Amounts, inScopes, masked, type Meter, plus } from "#quota";
+import { amountOf, type Amounts, inScopes, masked, type Evaluator, plus } from "#quota";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { type ResourceQuota, resourceQuotas } from "../kinds.ts";
 import { QuotaMonitor } from "./quota-monitor.ts";
@@ -97,10 +97,10 @@ class ResourceQuotaController {
     for (const quota of this.quotas.all()) this.queue.add(objectKey(quota));
   }
 
-  private freed({ counts }: Meter, namespace: string | undefined): void {
+  private freed({ matches }: Evaluator, namespace: string | undefined): void {
     for (const quota of this.quotas.all()) {
       if (namespace !== undefined && quota.metadata.namespace !== namespace) continue;
-      if (limitedBy(quota).some(counts)) this.queue.addAfter(objectKey(quota), calmMs);
+      if (limitedBy(quota).some(matches)) this.queue.addAfter(objectKey(quota), calmMs);
     }
   }
 
@@ -139,8 +139,12 @@ class ResourceQuotaController {
     }
   }
 
-  private async usageOf(quota: ResourceQuota, resource: Handle, meter: Meter): Promise<Amounts> {
-    const names = new Set(limitedBy(quota).filter(meter.counts));
+  private async usageOf(
+    quota: ResourceQuota,
+    resource: Handle,
+    meter: Evaluator,
+  ): Promise<Amounts> {
+    const names = new Set(limitedBy(quota).filter(meter.matches));
     let total: Amounts = Object.fromEntries([...names].map((name) => [name, "0"]));
     const turn = yieldEvery();
     for await (const object of this.objectsOf(resource, quota, meter)) {
@@ -154,7 +158,7 @@ class ResourceQuotaController {
   private async *objectsOf(
     resource: Handle,
     { metadata: { namespace = "" } }: ResourceQuota,
-    { isPlain }: Meter,
+    { isPlain }: Evaluator,
   ): AsyncIterable<ApiObject> {
     let continueToken = "";
     do {

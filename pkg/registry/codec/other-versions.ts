@@ -37,11 +37,11 @@ async function retryUntilConverted<T>(
   work: (inVersion: ConvertObject) => T,
 ): Promise<T> {
   const known = new Map<string, JsonObject | ManagedFieldsError>();
-  const keyOf = (object: JsonObject, apiVersion: string) => `${apiVersion} ${printJson(object)}`;
+  const cacheKey = (object: JsonObject, apiVersion: string) => `${apiVersion} ${printJson(object)}`;
   for (;;) {
     try {
       return work((object, apiVersion) => {
-        const found = known.get(keyOf(object, apiVersion));
+        const found = known.get(cacheKey(object, apiVersion));
         if (found === undefined) throw new ConversionNeeded(object, apiVersion);
         if (found instanceof ManagedFieldsError) throw found;
         return found;
@@ -49,7 +49,7 @@ async function retryUntilConverted<T>(
     } catch (lack) {
       if (!(lack instanceof ConversionNeeded)) throw lack;
       const { object, apiVersion } = lack;
-      known.set(keyOf(object, apiVersion), await convertOne(conversion, lack, signal));
+      known.set(cacheKey(object, apiVersion), await convertOne(conversion, lack, signal));
     }
   }
 }

@@ -3,9 +3,8 @@ import type { DeleteOptions, ResourceRequest } from "../contract.ts";
 import { nextGeneration, timestamp } from "../write/metadata.ts";
 
 /**
- * Graceful deletion: the object stays, marked, for the seconds that its kind grants it, until
- * its node deletes it with a grace period of zero. A second deletion
- * may shorten what is left.
+ * Graceful deletion: the object is marked and stays for the grace period of its kind, until its
+ * node deletes it with a grace period of zero. A second deletion may shorten the rest.
  */
 
 /** What a deletion does to the metadata of an object that goes gracefully. */

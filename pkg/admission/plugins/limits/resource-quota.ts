@@ -1,6 +1,15 @@
 import { KeyedMutex } from "#base";
 import { isConflict, isNotFound, Quantity } from "#meta";
-import { amountOf, type Amounts, inScopes, masked, type Meter, meterOf, minus, plus } from "#quota";
+import {
+  amountOf,
+  type Amounts,
+  inScopes,
+  masked,
+  type Evaluator,
+  evaluatorFor,
+  minus,
+  plus,
+} from "#quota";
 import {
   type AdmissionAttributes,
   apiserver,
@@ -34,7 +43,7 @@ export const resourceQuota: AdmissionPlugin = {
       const { resource, namespace } = attributes.request;
       // Without a quota there is nothing to wait for.
       if ((await quotasFor(parts, attributes)).length === 0) return [];
-      const meter = meterOf(resource, { domain, now: parts.clock.now() });
+      const meter = evaluatorFor(resource, { domain, now: parts.clock.now() });
       await mutex.runExclusive(namespace, () => charge(parts, attributes, meter));
       return [];
     };
@@ -69,7 +78,7 @@ function mayCharge({ request, operation }: AdmissionAttributes): boolean {
 async function charge(
   parts: QuotaParts,
   attributes: AdmissionAttributes,
-  meter: Meter,
+  meter: Evaluator,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const charges = await chargesOf(parts, attributes, meter);
@@ -87,7 +96,7 @@ interface Charge {
 async function chargesOf(
   parts: QuotaParts,
   attributes: AdmissionAttributes,
-  meter: Meter,
+  meter: Evaluator,
 ): Promise<readonly Charge[]> {
   const all = await quotasFor(parts, attributes);
   const quotas = all.filter((quota) => concerns(quota, attributes, meter));
@@ -98,14 +107,18 @@ async function chargesOf(
   return quotas.map((quota) => ({ quota, used: usageWith(attributes, quota, change) }));
 }
 
-function concerns(quota: any, { request, object }: AdmissionAttributes, meter: Meter): boolean {
+function concerns(quota: any, { request, object }: AdmissionAttributes, meter: Evaluator): boolean {
   const names = Object.keys(quota.status?.hard ?? {});
-  return names.some(meter.counts) && inScopes(quota, request.resource.plural, object);
+  return names.some(meter.matches) && inScopes(quota, request.resource.plural, object);
 }
 
-function checkSaid(attributes: AdmissionAttributes, meter: Meter, { metadata, status }: any): void {
-  const names = Object.keys(status.hard).filter(meter.counts);
-  const silence = meter.unsaid?.(attributes.object, names);
+function checkSaid(
+  attributes: AdmissionAttributes,
+  meter: Evaluator,
+  { metadata, status }: any,
+): void {
+  const names = Object.keys(status.hard).filter(meter.matches);
+  const silence = meter.missingResources?.(attributes.object, names);
   if (silence !== undefined) throw refuse(attributes, `failed quota: ${metadata.name}: ${silence}`);
   const isKnown = names.every((name) => Object.hasOwn(status.used ?? {}, name));
   if (isKnown) return;
@@ -114,7 +127,7 @@ function checkSaid(attributes: AdmissionAttributes, meter: Meter, { metadata, st
 }
 
 /** The difference that the write makes to the usage, without zeros. */
-function changeOf(attributes: AdmissionAttributes, usage: Amounts, meter: Meter): Amounts {
+function changeOf(attributes: AdmissionAttributes, usage: Amounts, meter: Evaluator): Amounts {
   const negative = Object.keys(usage).filter((name) => Quantity.parse(usage[name]!).sign < 0);
   if (negative.length > 0) {
     const list = negative.sort().join(",");

@@ -1,31 +1,31 @@
 import { type Domain, resolve } from "#meta";
 import type { Amounts } from "./amounts.ts";
-import { isPodResource, podUsage, unsaid } from "./pods.ts";
+import { isPodResource, podUsage, missingResources } from "./pods.ts";
 
-/** How objects of one kind count in quotas. */
-export interface Meter {
-  /** Names of quotas that the kind has a part in. */
-  readonly counts: (name: string) => boolean;
+/** Usage of the objects of one kind, as a quota counts it. */
+export interface Evaluator {
+  /** Whether objects of the kind count for a quota of this resource name. */
+  readonly matches: (name: string) => boolean;
   readonly usage: (object: any) => Amounts;
-  /** Every object counts the same, whatever it says. */
+  /** Every object has the same usage. */
   readonly isPlain: boolean;
-  /** Why an object says too little for a quota of these names. */
-  readonly unsaid?: (object: any, names: readonly string[]) => string | undefined;
+  /** Why an object lacks values that a quota of these names requires. */
+  readonly missingResources?: (object: any, names: readonly string[]) => string | undefined;
 }
 
-/** Core kinds that are also counted under their own name. */
+/** Core kinds that quotas also count under their plural. */
 const plainlyCounted = ["configmaps", "resourcequotas", "replicationcontrollers", "secrets"];
 
-/** How much of what is counted, by the resource; `now` in milliseconds since 1970. */
-export function meterOf(
+/** The evaluator of a resource; `now` in milliseconds since 1970. */
+export function evaluatorFor(
   resource: { readonly group: string; readonly plural: string },
   { domain, now }: { readonly domain: Domain; readonly now: number },
-): Meter {
+): Evaluator {
   const { group, plural } = resource;
   switch (group === "" ? plural : "") {
     case "pods": {
       const usage = (pod: any) => podUsage(pod, now);
-      return { counts: isPodResource, usage, isPlain: false, unsaid };
+      return { matches: isPodResource, usage, isPlain: false, missingResources };
     }
     case "services":
       return serviceMeter;
@@ -36,17 +36,17 @@ export function meterOf(
   }
 }
 
-function objectMeter(group: string, plural: string): Meter {
+function objectMeter(group: string, plural: string): Evaluator {
   const count = `count/${group === "" ? plural : `${plural}.${group}`}`;
   const names = group === "" && plainlyCounted.includes(plural) ? [count, plural] : [count];
   const amounts = Object.fromEntries(names.map((name) => [name, "1"]));
-  return { counts: (name) => names.includes(name), usage: () => amounts, isPlain: true };
+  return { matches: (name) => names.includes(name), usage: () => amounts, isPlain: true };
 }
 
 const serviceNames = ["services", "services.nodeports", "services.loadbalancers", "count/services"];
 
-const serviceMeter: Meter = {
-  counts: (name) => serviceNames.includes(name),
+const serviceMeter: Evaluator = {
+  matches: (name) => serviceNames.includes(name),
   isPlain: false,
   usage: ({ spec }) => {
     const ports: readonly { readonly nodePort?: number }[] = spec.ports ?? [];
@@ -63,12 +63,12 @@ const serviceMeter: Meter = {
   },
 };
 
-function claimMeter(domain: Domain): Meter {
+function claimMeter(domain: Domain): Evaluator {
   const suffix = resolve(".storageclass.storage.{api}/", domain);
   const old = resolve("volume.beta.{label}/storage-class", domain);
   const plain = ["persistentvolumeclaims", "requests.storage", "count/persistentvolumeclaims"];
   return {
-    counts: (name) =>
+    matches: (name) =>
       plain.includes(name) ||
       [`${suffix}requests.storage`, `${suffix}persistentvolumeclaims`].some((end) =>
         name.endsWith(end),
