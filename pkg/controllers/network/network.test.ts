@@ -87,7 +87,7 @@ describe("network controllers", () => {
     };
 
     it("list every server, in Endpoints and EndpointSlice, until it leaves", async () => {
-      start("10.1.1.1");
+      void start("10.1.1.1");
       await until(async () => (await addresses()) === "10.1.1.1");
       const second = new AbortController();
       const leaving = start("10.1.1.2", test.registry, second.signal);
@@ -105,7 +105,7 @@ describe("network controllers", () => {
     });
 
     it("are published in a later round when the first failed", async () => {
-      start("10.1.1.1", failing("create", 1));
+      void start("10.1.1.1", failing("create", 1));
       await until(async () => reports.length > 0);
       assert.match(reports[0] ?? "", /injected/);
       await until(async () => {
