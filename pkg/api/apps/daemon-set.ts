@@ -57,8 +57,8 @@ const rollingUpdate = v1(
       2,
       intOrString,
       "Nodes that may run an old and a new pod at the same time, as a number or a percentage " +
-        "of the desired nodes, rounded up. Must be 0 while maxUnavailable is not, and pods " +
-        "with a host port cannot surge. Defaults to 0.",
+        "of the desired nodes, rounded up. Must be 0 while maxUnavailable is not. The " +
+        "resources used on a node may double meanwhile. Defaults to 0.",
     ),
   },
 );

@@ -35,13 +35,14 @@ const limitRangeItem = v1("LimitRangeItem", "Limits for one type of object.", {
   default: value(
     4,
     resourceList,
-    "Limits that containers get when they specify none, by resource. Only for type Container.",
+    "Limits that containers get when they specify none, by resource. Defaults to max. Only " +
+      "for type Container.",
   ),
   defaultRequest: value(
     5,
     resourceList,
     "Requests that containers get when they specify none, by resource. Defaults to " +
-      "default. Only for type Container.",
+      "default, or to min without it. Only for type Container.",
   ),
   maxLimitRequestRatio: value(
     6,

@@ -65,12 +65,14 @@ export const podExecOptions = v1(
     stdout: value(
       2,
       bool,
-      "Whether to return the standard output of the command. Defaults to true.",
+      "Whether to return the standard output of the command. Defaults to false, so that the " +
+        "client must ask for it.",
     ),
     stderr: value(
       3,
       bool,
-      "Whether to return the standard error of the command. Defaults to true.",
+      "Whether to return the standard error of the command. Defaults to false; not available " +
+        "together with tty.",
     ),
     tty: value(4, bool, "Whether to allocate a terminal for the command. Defaults to false."),
     container: value(
@@ -99,12 +101,14 @@ export const podAttachOptions = v1(
     stdout: value(
       2,
       bool,
-      "Whether to return the standard output of the container. Defaults to true.",
+      "Whether to return the standard output of the container. Defaults to false, so that " +
+        "the client must ask for it.",
     ),
     stderr: value(
       3,
       bool,
-      "Whether to return the standard error of the container. Defaults to true.",
+      "Whether to return the standard error of the container. Defaults to false; not " +
+        "available together with tty.",
     ),
     tty: value(4, bool, "Whether the container has a terminal. Defaults to false."),
     container: value(5, string, "Container to attach to. Defaults to the only one of the pod."),
