@@ -1,5 +1,6 @@
-/** What may be said of the state of a job, and how it may change. */
+/** Validation of Job status and its transitions. */
 import { deepEqual } from "#base";
+import { goQuote } from "#meta";
 import { Path, type Problems } from "#schema";
 import { checkNotNegative } from "../apps/workload.ts";
 import { type Job } from "./job-structs.ts";
@@ -7,40 +8,54 @@ import { type Job } from "./job-structs.ts";
 const path = Path.of("status");
 const conditionsPath = path.child("conditions");
 
-export const hasCondition = ({ status }: Job, type: string): boolean =>
-  status.conditions?.some((each) => each.type === type && each.status === "True") ?? false;
+export const hasCondition = ({ status }: Job, type: string, value = "True"): boolean =>
+  status.conditions?.some((each) => each.type === type && each.status === value) ?? false;
 
 const isFinished = (job: Job): boolean =>
   hasCondition(job, "Complete") || hasCondition(job, "Failed");
 
 const isIndexed = ({ spec }: Job): boolean => spec.completionMode === "Indexed";
 
-/** Rules that the old status breaks already do not stop updates that leave their fields alone. */
-export function checkJobStatus(job: Job, old: Job, problems: Problems): void {
+/**
+ * Validates an update of a Job's status. Most rules apply only when the update changes one of the
+ * fields that they are about, so that a status which already breaks a rule does not block updates of
+ * other fields.
+ * @param isStrict feature gate JobManagedBy; without it only the rules about SuccessCriteriaMet apply
+ */
+export function checkJobStatus(job: Job, old: Job, problems: Problems, isStrict: boolean): void {
   const { active, succeeded, failed, ready, terminating } = job.status;
   checkNotNegative({ active, succeeded, failed, ready, terminating }, path, problems);
   checkUncounted(job, problems);
-  checkConclusion(job, old, problems);
-  checkTimes(job, old, problems);
-  checkConditionPairs(job, old, problems);
-  checkEnd(job, old, problems);
-  checkIndexes(job, old, problems);
-  checkPods(job, old, problems);
+  if (isStrict) {
+    checkConclusion(job, old, problems);
+    checkTimes(job, old, problems);
+    checkConditionPairs(job, old, problems);
+    checkEnd(job, old, problems);
+    checkIndexes(job, old, problems);
+    checkPods(job, old, problems);
+  }
   checkSuccess(job, problems);
-  checkTransition(job, old, problems);
+  if (isStrict) checkTransition(job, old, problems);
+  checkSuccessTransition(job, old, problems);
 }
 
 type Status = Job["status"];
 
+/** Values that stand for an absent field, where Kubernetes does not tell the two apart. */
+const zeroValues: Partial<Record<keyof Status, unknown>> = { active: 0, completedIndexes: "" };
+
 function changed(job: Job, old: Job, ...fields: readonly (keyof Status)[]): boolean {
-  return fields.some((field) => !deepEqual(job.status[field], old.status[field]));
+  const valueOf = ({ status }: Job, field: keyof Status) => status[field] ?? zeroValues[field];
+  return fields.some((field) => !deepEqual(valueOf(job, field), valueOf(old, field)));
 }
 
 function changedCondition(job: Job, old: Job, ...types: readonly string[]): boolean {
   return types.some((type) => hasCondition(job, type) !== hasCondition(old, type));
 }
 
-/** Problems of the conditions as a whole show no value. */
+const hasFinishedChanged = (job: Job, old: Job): boolean => isFinished(job) !== isFinished(old);
+
+/** Adds a problem of the conditions as a whole, which shows no value. */
 function checkTogether(problems: Problems, isWrong: boolean, detail: string): void {
   if (isWrong) {
     problems.add({ type: "FieldValueInvalid", field: conditionsPath.toString(), detail });
@@ -87,29 +102,34 @@ function checkTimes(job: Job, old: Job, problems: Problems): void {
   }
   if (!changed(job, old, "startTime", "completionTime") || !start || !completion) return;
   if (Date.parse(completion) < Date.parse(start)) {
-    problems.invalid(place, completion, "completionTime cannot be set before startTime");
+    problems.invalid(place, completion, "must be equal to or after `startTime`");
   }
 }
 
 function checkConditionPairs(job: Job, old: Job, problems: Problems): void {
   const needs = (type: string, other: string) => {
     const isAlone = hasCondition(job, type) && !hasCondition(job, other);
-    if (!changedCondition(job, old, type, other)) return;
     const detail = `cannot set ${type}=True condition without the ${other}=true condition`;
     checkTogether(problems, isAlone, detail);
   };
-  needs("Failed", "FailureTarget");
-  needs("Complete", "SuccessCriteriaMet");
+  if (changedCondition(job, old, "Failed") || changed(job, old, "failedIndexes")) {
+    needs("Failed", "FailureTarget");
+  }
+  if (changedCondition(job, old, "Complete", "SuccessCriteriaMet")) {
+    needs("Complete", "SuccessCriteriaMet");
+  }
 }
 
 function checkEnd(job: Job, old: Job, problems: Problems): void {
   if (!isFinished(job)) return;
-  const isNew = !isFinished(old);
+  const isNew = hasFinishedChanged(job, old);
   const { active = 0, startTime, uncountedTerminatedPods: uncounted } = job.status;
   if (active > 0 && (isNew || changed(job, old, "active"))) {
     problems.invalid(path.child("active"), active, "active>0 is invalid for finished job");
   }
-  if (!startTime && (isNew || changed(job, old, "startTime"))) {
+  const { suspend, completions } = job.spec;
+  const mayNeverStart = suspend === true && completions === 0;
+  if (!startTime && !mayNeverStart && (isNew || changed(job, old, "startTime"))) {
     problems.required(path.child("startTime"), "startTime is required for finished job");
   }
   const left = [...(uncounted?.failed ?? []), ...(uncounted?.succeeded ?? [])];
@@ -118,42 +138,54 @@ function checkEnd(job: Job, old: Job, problems: Problems): void {
       Succeeded: uncounted?.succeeded ?? null,
       Failed: uncounted?.failed ?? null,
     };
-    const detail = "uncountedTerminatedPods needs to be empty for finished job";
-    problems.invalid(path.child("uncountedTerminatedPods"), shown, detail);
+    const place = path.child("uncountedTerminatedPods");
+    problems.invalid(place, shown, "must be empty for finished job");
   }
 }
 
-type Ranges = readonly (readonly [number, number])[];
+type Interval = readonly [first: number, last: number];
 
-/** `0,2-4` as pairs, in order; or what is wrong with it. */
-function parseIndexes(text: string, completions: number): Ranges | string {
-  if (text === "") return [];
-  const ranges: [number, number][] = [];
-  let last: number | undefined;
-  for (const part of text.split(",")) {
-    const limits = part.split("-");
-    if (limits.length > 2) {
-      const rule = "an index interval can have at most two parts separated by '-'";
-      const violates = `the fragment "${part}" violates the requirement that ${rule}`;
-      return `cannot parse Job Indexes: ${violates}`;
-    }
-    const numbers: number[] = [];
-    for (const limit of limits) {
-      if (!/^[+-]?\d+$/.test(limit)) {
-        return `cannot convert string to integer for index: "${limit}"`;
-      }
-      const value = Number(limit);
-      if (value >= completions) return `too large index: "${limit}"`;
-      if (last !== undefined && last >= value) {
-        return `non-increasing order, previous: ${last}, current: ${value}`;
-      }
-      last = value;
-      numbers.push(value);
-    }
-    const [first = 0, end = first] = numbers;
-    ranges.push([first, end]);
+const largestInt = 2 ** 63;
+
+/** Parses `3` or `2-4`; a string says what is wrong. */
+function parseInterval(text: string, completions: number): Interval | string {
+  const limits = text.split("-");
+  if (limits.length > 2) {
+    const rule = "an index interval can have at most two parts separated by '-'";
+    return `the fragment ${goQuote(text)} violates the requirement that ${rule}`;
   }
-  return ranges;
+  const numbers: number[] = [];
+  for (const limit of limits) {
+    const value = Number(limit);
+    if (!/^[+]?\d+$/.test(limit) || value >= largestInt) {
+      return `cannot convert string to integer for index: ${goQuote(limit)}`;
+    }
+    if (value >= completions) return `too large index: ${goQuote(limit)}`;
+    numbers.push(value);
+  }
+  const [first = 0, last] = numbers;
+  if (last === undefined) return [first, first];
+  return first < last ? [first, last] : nonIncreasing(first, last);
+}
+
+function nonIncreasing(previous: number, current: number): string {
+  return `non-increasing order, previous: ${previous}, current: ${current}`;
+}
+
+function parseIntervals(text: string, completions: number): readonly (Interval | string)[] {
+  return text === "" ? [] : text.split(",").map((part) => parseInterval(part, completions));
+}
+
+/** The first fault of `0,2-4`. */
+function indexesFault(text: string, completions: number): string | undefined {
+  let previous: number | undefined;
+  for (const interval of parseIntervals(text, completions)) {
+    if (typeof interval === "string") return interval;
+    const [first, last] = interval;
+    if (previous !== undefined && previous >= first) return nonIncreasing(previous, first);
+    previous = last;
+  }
+  return undefined;
 }
 
 function checkIndexes(job: Job, old: Job, problems: Problems): void {
@@ -163,10 +195,9 @@ function checkIndexes(job: Job, old: Job, problems: Problems): void {
   const failedPath = path.child("failedIndexes");
   const hasCompletedChanged = changed(job, old, "completedIndexes");
   const hasFailedChanged = changed(job, old, "failedIndexes");
-  const parsed = (text: string) => parseIndexes(text, completions ?? 0);
   const check = (text: string, place: Path, field: string) => {
-    const fault = parsed(text);
-    if (typeof fault !== "string") return;
+    const fault = indexesFault(text, completions ?? 0);
+    if (fault === undefined) return;
     problems.invalid(place, text, `error parsing ${field}: ${fault}`);
   };
   if (completions !== undefined && hasCompletedChanged) {
@@ -186,23 +217,28 @@ function checkIndexes(job: Job, old: Job, problems: Problems): void {
   }
   if (completions === undefined || failed === undefined) return;
   if (!hasFailedChanged && !hasCompletedChanged) return;
-  const common = firstCommon(parsed(completed), parsed(failed));
+  const common = firstCommon(
+    parseIntervals(completed, completions),
+    parseIntervals(failed, completions),
+  );
   if (common === undefined) return;
   const detail = `failedIndexes and completedIndexes overlap at index: ${common}`;
   problems.invalid(failedPath, failed, detail);
 }
 
-/** The first index that is in both; texts that are wrong are told of elsewhere. */
-function firstCommon(left: Ranges | string, right: Ranges | string): number | undefined {
-  if (typeof left === "string" || typeof right === "string") return undefined;
-  let at = 0;
-  let other = 0;
-  while (at < left.length && other < right.length) {
-    const [from = 0, to = 0] = left[at] ?? [];
-    const [otherFrom = 0, otherTo = 0] = right[other] ?? [];
-    const start = Math.max(from, otherFrom);
-    if (start <= Math.min(to, otherTo)) return start;
-    if (to < otherTo) at++;
+/** The first index in both lists; intervals that do not parse are skipped. */
+function firstCommon(
+  left: readonly (Interval | string)[],
+  right: readonly (Interval | string)[],
+): number | undefined {
+  const isInterval = (each: Interval | string): each is Interval => typeof each !== "string";
+  const completed = left.filter(isInterval);
+  const failed = right.filter(isInterval);
+  for (let at = 0, other = 0; at < completed.length && other < failed.length;) {
+    const [first, last] = completed[at]!;
+    const [otherFirst, otherLast] = failed[other]!;
+    if (first <= otherLast && otherFirst <= last) return Math.max(first, otherFirst);
+    if (first <= otherFirst) at++;
     else other++;
   }
   return undefined;
@@ -210,7 +246,7 @@ function firstCommon(left: Ranges | string, right: Ranges | string): number | un
 
 function checkPods(job: Job, old: Job, problems: Problems): void {
   const { terminating = 0, ready = 0, active = 0 } = job.status;
-  const hasEnded = isFinished(job) !== isFinished(old);
+  const hasEnded = hasFinishedChanged(job, old);
   if (terminating > 0 && isFinished(job) && (hasEnded || changed(job, old, "terminating"))) {
     const detail = "terminating>0 is invalid for finished job";
     problems.invalid(path.child("terminating"), terminating, detail);
@@ -233,31 +269,33 @@ function checkSuccess(job: Job, problems: Problems): void {
   checkTogether(problems, isEarly, `cannot set Complete=True for ${unless}`);
 }
 
-/** What has been said once stays said. */
+/** Terminal conditions, counters and times do not go back. */
 function checkTransition(job: Job, old: Job, problems: Problems): void {
-  const lost = (type: string) => hasCondition(old, type) && !hasCondition(job, type);
   for (const type of ["Failed", "Complete", "FailureTarget"]) {
-    checkTogether(problems, lost(type), `cannot disable the terminal ${type}=True condition`);
+    const isLost = hasCondition(old, type) && !hasCondition(job, type);
+    checkTogether(problems, isLost, `cannot disable the terminal ${type}=True condition`);
   }
   checkCounters(job, old, problems);
   const { startTime: start, completionTime: completion } = job.status;
   const { startTime: oldStart, completionTime: oldCompletion } = old.status;
   if (completion && oldCompletion && completion !== oldCompletion) {
-    const place = path.child("completionTime");
-    problems.invalid(place, completion, "completionTime cannot be mutated");
+    problems.invalid(path.child("completionTime"), completion, "field is immutable");
   }
-  if (oldStart && start !== oldStart && !job.spec.suspend) {
+  // The status of a resumed Job is updated after its spec: startTime is set again or removed then.
+  const isResuming = hasCondition(old, "Suspended") && hasCondition(job, "Suspended", "False");
+  if (oldStart && start !== oldStart && job.spec.suspend !== true && !isResuming) {
     const detail = "startTime cannot be removed for unsuspended job";
     problems.required(path.child("startTime"), detail);
   }
-  const detail = "cannot disable the SuccessCriteriaMet=True condition";
-  checkTogether(problems, lost("SuccessCriteriaMet"), detail);
-  const isLate = hasCondition(old, "Complete") && !hasCondition(old, "SuccessCriteriaMet");
-  checkTogether(
-    problems,
-    isLate && hasCondition(job, "SuccessCriteriaMet"),
-    "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
-  );
+}
+
+function checkSuccessTransition(job: Job, old: Job, problems: Problems): void {
+  const was = hasCondition(old, "SuccessCriteriaMet");
+  const is = hasCondition(job, "SuccessCriteriaMet");
+  const lost = "cannot disable the SuccessCriteriaMet=True condition";
+  checkTogether(problems, was && !is, lost);
+  const late = "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions";
+  checkTogether(problems, hasCondition(old, "Complete") && !was && is, late);
 }
 
 /** Indexed jobs of which all pods run at once may be scaled down. */

@@ -234,7 +234,8 @@ export const job = kind(jobV1, {
     },
     validate,
     validateUpdate: (object, old, problems, context) => {
-      if (context.subresource === "status") checkJobStatus(object, old, problems);
+      if (context.subresource === "status")
+        checkJobStatus(object, old, problems, context.gate("JobManagedBy"));
       else validateUpdate(object, old, { problems, context });
     },
     warnings: (object, old, context) => [

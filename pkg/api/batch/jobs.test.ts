@@ -49,7 +49,7 @@ describe("Job", () => {
 
 describe("Job status", () => {
   const started = { active: 1, succeeded: 2, startTime: "2024-01-01T00:00:00Z" };
-  const inStatus = { subresource: "status" };
+  const inStatus = { subresource: "status", gates: ["JobManagedBy"] };
   const holds = (...types: readonly string[]) =>
     types.map((type) => ({ type, status: "True", lastTransitionTime: null }));
   const after = (status: Sketch, spec: Sketch = {}, before: Sketch = started) => {
@@ -76,7 +76,7 @@ describe("Job status", () => {
     ]);
     assert.deepEqual(after({ ...done, completionTime: "2023-01-01T00:00:00Z" }), [
       'Invalid status.completionTime = "2023-01-01T00:00:00Z": ' +
-        "completionTime cannot be set before startTime",
+        "must be equal to or after `startTime`",
     ]);
     assert.deepEqual(after({ ...done, conditions: holds("SuccessCriteriaMet") }, {}, done), [
       'Invalid status.completionTime = "2024-01-01T00:00:09Z": ' +
