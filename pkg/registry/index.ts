@@ -1,5 +1,6 @@
 /** registry: the verbs for any kind. */
 export type * from "./contract.ts";
+export { onlyChangesGarbageCollection } from "./admission/garbage-collection-fields.ts";
 export { runHandlers, runEach } from "./admission/handler.ts";
 export { firstAddress } from "./allocation/address-range.ts";
 export { type ConnectRequest, type Destination, streamMethods } from "./connect/index.ts";

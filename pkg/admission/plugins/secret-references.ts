@@ -1,4 +1,4 @@
-/** Which secrets a pod uses, and whether its service account lets it. */
+/** Secrets that a pod refers to, and whether its service account lists them. */
 
 interface Container {
   readonly name: string;
@@ -17,11 +17,11 @@ const lists = [
 
 interface Use {
   readonly secret: string;
-  /** How the message begins. */
+  /** Start of the message. */
   readonly by: string;
 }
 
-/** Why a pod may not use what it does; undefined if it may. */
+/** Why a secret reference of a pod is not allowed; undefined if all are. */
 export function checkSecretUse(spec: any, account: any): string | undefined {
   const { name } = account.metadata;
   const secrets = namesOf(account.secrets);
@@ -41,13 +41,25 @@ export function checkSecretUse(spec: any, account: any): string | undefined {
   return `imagePullSecrets[${index}].name=${quoted} ${not("imagePullSecret")}`;
 }
 
-/** Anything at all: volumes, variables, pull secrets. */
+/** Whether a pod refers to any secret: in a volume, a variable or as a pull secret. */
 export function usesSecrets(spec: any): boolean {
-  const projected = (spec.volumes ?? []).some((volume: any) =>
-    (volume.projected?.sources ?? []).some(({ secret }: any) => secret !== undefined),
-  );
-  const some = [...volumeUses(spec), ...containerUses(spec)].length > 0;
-  return projected || some || (spec.imagePullSecrets ?? []).length > 0;
+  const ofVolumes = (spec.volumes ?? []).flatMap(volumeSecrets);
+  const ofContainers = containerUses(spec).map(({ secret }) => secret);
+  const pulls = (spec.imagePullSecrets ?? []).map(({ name }: any) => name);
+  return [...ofVolumes, ...ofContainers, ...pulls].some(Boolean);
+}
+
+/** Every name of a secret in a volume, by the types of volumes that Kubernetes reads secrets for. */
+function volumeSecrets(volume: any): readonly unknown[] {
+  const { azureFile, secret, projected, csi } = volume;
+  const referring = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
+  return [
+    secret?.secretName,
+    azureFile?.secretName,
+    csi?.nodePublishSecretRef?.name,
+    ...referring.map((type) => volume[type]?.secretRef?.name),
+    ...(projected?.sources ?? []).map((source: any) => source.secret?.name),
+  ];
 }
 
 function namesOf(references: readonly { readonly name?: string }[] = []): ReadonlySet<string> {

@@ -1,22 +1,26 @@
-/** The standard `baseline`: no known way out of a container. */
-import type { Domain } from "#meta";
-import { resolve } from "#meta";
+/** The standard `baseline`: prevents known privilege escalations. */
+import { type Domain, goQuote, resolve } from "#meta";
 import { containersText, plural, quotedList, settersText, type Violation } from "./quoted.ts";
 
-/** A pod as checks see it: in hub form. */
+/** A pod or pod template, in hub form. */
 export interface CheckedPod {
   readonly spec: any;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Of the pod, in the order in which they are told. */
+  /** Init containers, containers, ephemeral containers: the order of messages. */
   readonly containers: readonly any[];
   readonly domain: Domain;
-  /** As of which minor version. */
+  /** Minor version of Kubernetes whose standard is applied; Infinity = the latest. */
   readonly minor: number;
+  /**
+   * The pod has a user namespace of its own, and the gate UserNamespacesPodSecurityStandards is on:
+   * checks of procMount, runAsNonRoot and runAsUser do not apply.
+   */
+  readonly hasUserNamespace: boolean;
 }
 
 export type Check = (pod: CheckedPod) => Violation | undefined;
 
-/** Names of the containers that do so. */
+/** Names of the containers that pass the test. */
 export function those(
   { containers }: CheckedPod,
   test: (container: any) => boolean,
@@ -26,33 +30,31 @@ export function those(
 
 function appArmor(pod: CheckedPod): Violation | undefined {
   const allowed = ["RuntimeDefault", "Localhost"];
-  const isBad = (profile: any): boolean => profile !== undefined && !allowed.includes(profile.type);
+  const isBad = (profile: any): boolean => Boolean(profile) && !allowed.includes(profile.type);
   const ofPod = pod.spec.securityContext?.appArmorProfile;
   const bad = pod.containers.filter((each) => isBad(each.securityContext?.appArmorProfile));
   const prefix = resolve("container.apparmor.security.beta.{label}/", pod.domain);
-  const annotations = Object.entries(pod.annotations).filter(
-    ([key, value]) =>
-      key.startsWith(prefix) &&
-      !(value === "" || value === "runtime/default" || value.startsWith("localhost/")),
-  );
-  const values = [
-    ...(isBad(ofPod) ? [ofPod.type] : []),
-    ...bad.map((each) => each.securityContext.appArmorProfile.type),
-  ];
+  const isAllowed = (value: string): boolean =>
+    value === "" || value === "runtime/default" || value.startsWith("localhost/");
+  const annotations = Object.entries(pod.annotations)
+    .filter(([key, value]) => key.startsWith(prefix) && !isAllowed(value))
+    .map(([key, value]) => `${key}=${goQuote(value)}`)
+    .sort();
   const setters = settersText(
     isBad(ofPod),
     bad.map(({ name }) => name),
+    annotations,
   );
-  const texts = [
-    ...(setters === ""
-      ? []
-      : [`${setters} must not set AppArmor profile type to ${quotedList(new Set(values))}`]),
-    ...annotations.map(([key, value]) => `annotation ${key}=${JSON.stringify(value)}`),
+  if (setters === "") return undefined;
+  const types = [
+    ...(isBad(ofPod) ? [ofPod.type] : []),
+    ...bad.map((each) => each.securityContext.appArmorProfile.type),
   ];
-  if (texts.length === 0) return undefined;
-  const count = new Set([...values, ...annotations.map(([, value]) => value)]).size;
-  const reason = plural("forbidden AppArmor profile", "forbidden AppArmor profiles", count);
-  return { reason, detail: texts.join(" and ") };
+  const values = [...[...new Set(types)].sort(), ...annotations];
+  return {
+    reason: plural("forbidden AppArmor profile", "forbidden AppArmor profiles", values.length),
+    detail: `${setters} must not set AppArmor profile type to ${quotedList(values)}`,
+  };
 }
 
 const defaultCapabilities = new Set(
@@ -105,7 +107,7 @@ function hostPorts(pod: CheckedPod): Violation | undefined {
 
 const probes = ["livenessProbe", "readinessProbe", "startupProbe"];
 
-/** A probe of another host is made by the node, behind the walls of its network. */
+/** Probes and lifecycle handlers run on the node: a host would be reached from its network. */
 function probedHosts(pod: CheckedPod): Violation | undefined {
   if (pod.minor < 34) return undefined;
   const hosts = (container: any): readonly string[] =>
@@ -116,7 +118,7 @@ function probedHosts(pod: CheckedPod): Violation | undefined {
     ]
       .flatMap((handler) => [handler?.httpGet?.host, handler?.tcpSocket?.host])
       .filter((host) => host !== undefined && host !== "");
-  const names = those(pod, (container) => hosts(container).length > 0);
+  const names = [...new Set(those(pod, (container) => hosts(container).length > 0))].sort();
   if (names.length === 0) return undefined;
   const all = [...new Set(pod.containers.flatMap(hosts))].sort();
   const use = plural("uses", "use", names.length);
@@ -135,6 +137,7 @@ function privileged(pod: CheckedPod): Violation | undefined {
 }
 
 function procMount(pod: CheckedPod): Violation | undefined {
+  if (pod.hasUserNamespace) return undefined;
   const mountOf = ({ securityContext }: any): string => securityContext?.procMount ?? "Default";
   const names = those(pod, (container) => mountOf(container) !== "Default");
   if (names.length === 0) return undefined;
@@ -157,7 +160,7 @@ function seLinux(pod: CheckedPod): Violation | undefined {
   ];
   if (options.length === 0) return undefined;
   const wrong = new Set(options.map(({ type = "" }) => type).filter((t) => !types.includes(t)));
-  const told = [
+  const faults = [
     ...(wrong.size > 0
       ? [`${plural("type", "types", wrong.size)} ${quotedList([...wrong].sort())}`]
       : []),
@@ -168,20 +171,54 @@ function seLinux(pod: CheckedPod): Violation | undefined {
     isBad(ofPod),
     bad.map(({ name }) => name),
   );
-  const what = `set forbidden securityContext.seLinuxOptions: ${told.join("; ")}`;
+  const what = `set forbidden securityContext.seLinuxOptions: ${faults.join("; ")}`;
   return { reason: "seLinuxOptions", detail: `${setters} ${what}` };
 }
 
+/** Up to v1.18 a profile was an annotation; since v1.19 it is a field. */
 function seccomp(pod: CheckedPod): Violation | undefined {
-  const isBad = ({ seccompProfile }: any = {}): boolean => seccompProfile?.type === "Unconfined";
-  const names = those(pod, ({ securityContext }) => isBad(securityContext));
-  const setters = settersText(isBad(pod.spec.securityContext), names);
+  return pod.minor < 19 ? seccompAnnotations(pod) : seccompFields(pod);
+}
+
+function seccompAnnotations({ annotations, containers, domain }: CheckedPod) {
+  const allowed = ["runtime/default", "docker/default"];
+  const prefix = resolve("container.seccomp.security.alpha.{label}/", domain);
+  const keys = [
+    resolve("seccomp.security.alpha.{label}/pod", domain),
+    ...containers.map(({ name }) => `${prefix}${name}`),
+  ];
+  const forbidden = keys.flatMap((key) => {
+    const value = Object.hasOwn(annotations, key) ? annotations[key] : undefined;
+    const isFine = value === undefined || allowed.includes(value) || value.startsWith("localhost/");
+    return isFine ? [] : [`${key}=${goQuote(value)}`];
+  });
+  if (forbidden.length === 0) return undefined;
+  const texts = [...new Set(forbidden)].sort();
+  const what = plural("annotation", "annotations", texts.length);
+  return { reason: "seccompProfile", detail: `forbidden ${what} ${texts.join(", ")}` };
+}
+
+function seccompFields(pod: CheckedPod): Violation | undefined {
+  const contexts = [pod.spec, ...pod.containers].map(({ securityContext }) => securityContext);
+  const names = those(pod, ({ securityContext }) => hasForbiddenSeccomp(securityContext));
+  const setters = settersText(hasForbiddenSeccomp(pod.spec.securityContext), names);
   if (setters === "") return undefined;
-  const what = 'must not set securityContext.seccompProfile.type to "Unconfined"';
+  const types = contexts
+    .filter(hasForbiddenSeccomp)
+    .map(({ seccompProfile }) => seccompProfile.type);
+  const forbidden = quotedList([...new Set<string>(types)].sort());
+  const what = `must not set securityContext.seccompProfile.type to ${forbidden}`;
   return { reason: "seccompProfile", detail: `${setters} ${what}` };
 }
 
-/** With the minor version since which each counts as harmless. */
+const seccompTypes = ["RuntimeDefault", "Localhost"];
+
+function hasForbiddenSeccomp(context: any): boolean {
+  const profile = context?.seccompProfile;
+  return Boolean(profile) && !seccompTypes.includes(profile.type);
+}
+
+/** Allowed sysctls, with the minor version that first allowed each. */
 const safeSysctls: ReadonlyMap<string, number> = new Map([
   ["kernel.shm_rmid_forced", 0],
   ["net.ipv4.ip_local_port_range", 0],
@@ -216,10 +253,10 @@ function hostProcess(pod: CheckedPod): Violation | undefined {
   return { reason: "hostProcess", detail: `${setters} ${what}` };
 }
 
-/** Those that `restricted` has a stricter form of. */
-export const superseded: readonly Check[] = [capabilities, hostPaths, seccomp];
+/** Checks that checks of `restricted` replace, and the seccomp check that both share. */
+export { capabilities, hostPaths, seccomp, seccompFields };
 
-/** In the order in which violations are told. */
+/** In the order of messages. */
 export const baseline: readonly Check[] = [
   appArmor,
   capabilities,

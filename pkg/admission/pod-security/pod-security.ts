@@ -1,28 +1,32 @@
 import { deepEqual } from "#base";
-import { type Domain, invalid, resolve } from "#meta";
+import { type Domain, goQuote, invalid, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { Path, Problems } from "#schema";
 import { isFor, type ObjectReader, refuse } from "../objects.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { baseline, type CheckedPod } from "./baseline.ts";
 import { type PodSecurityDefaults, podSecurityIn, privilegedDefaults } from "./configuration.ts";
-import { policyOf, type Standard, standardText } from "./policy.ts";
-import { restricted } from "./restricted.ts";
-import { type Violation, violationsText } from "./quoted.ts";
+import { existingPods } from "./existing-pods.ts";
+import {
+  compareLevels,
+  isPrivileged,
+  labelOf,
+  type NamespacePolicy,
+  policyOf,
+  type Standard,
+  standardText,
+} from "./policy.ts";
+import { violationsText } from "./quoted.ts";
+import { type Template, violations } from "./violations.ts";
 
 interface PodSecurityParts {
   readonly objects: ObjectReader;
   readonly domain: Domain;
   readonly defaults: PodSecurityDefaults;
+  /** Gate UserNamespacesPodSecurityStandards. */
+  readonly relaxesUserNamespaces: boolean;
 }
 
-/** A pod, or the template of one. */
-interface Template {
-  readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };
-  readonly spec?: any;
-}
-
-/** Where kinds keep the template of their pods, by key prefix. */
+/** The pod template of each workload, by key prefix. */
 const templates: Readonly<Record<string, (object: any) => Template | undefined>> = {
   "/podtemplates/": (object) => object.template,
   "/controllers/": (object) => object.spec.template,
@@ -34,7 +38,8 @@ const templates: Readonly<Record<string, (object: any) => Template | undefined>>
   "/cronjobs/": (object) => object.spec.jobTemplate?.spec?.template,
 };
 
-const podEndpoints = ["", "ephemeralcontainers"];
+/** Subresources of pods that cannot change a spec. Any other is evaluated. */
+const ignoredSubresources = "exec attach binding eviction log portforward proxy status".split(" ");
 
 /**
  * Enforces the Pod Security Standards that the labels of the namespace name: refuses pods, warns of
@@ -44,8 +49,9 @@ export const podSecurity: AdmissionPlugin<PodSecurityDefaults> = {
   name: "PodSecurity",
   enabled: "default",
   parseConfiguration: (value, { domain }) => podSecurityIn(value, domain),
-  create({ objects, domain }, defaults = privilegedDefaults) {
-    const parts = { objects, domain, defaults };
+  create({ objects, domain, gates }, defaults = privilegedDefaults) {
+    const relaxesUserNamespaces = gates("UserNamespacesPodSecurityStandards");
+    const parts = { objects, domain, defaults, relaxesUserNamespaces };
     return { validate: (attributes) => evaluate(parts, attributes) };
   },
 };
@@ -58,75 +64,81 @@ function evaluate(
   if (operation !== "create" && operation !== "update") return undefined;
   const { keyPrefix } = request.resource;
   if (isFor(attributes, "", "namespaces")) return namespaceLabels(parts, attributes);
-  if (keyPrefix === "/pods/" && podEndpoints.includes(request.subresource)) {
-    const matters = operation === "create" || changesPod(attributes);
-    return matters ? judge(parts, attributes, { pod: object, enforces: true }) : undefined;
+  if (keyPrefix === "/pods/") {
+    if (ignoredSubresources.includes(request.subresource)) return undefined;
+    const isRelevant = operation === "create" || changesImages(attributes);
+    return isRelevant ? judge(parts, attributes, { pod: object, enforces: true }) : undefined;
   }
   if (request.subresource !== "" || !Object.hasOwn(templates, keyPrefix)) return undefined;
   const pod = templates[keyPrefix]?.(object);
-  return pod?.spec === undefined ? undefined : judge(parts, attributes, { pod, enforces: false });
+  return !pod?.spec ? undefined : judge(parts, attributes, { pod, enforces: false });
 }
 
-/** Whether an update changes a field that the checks look at; most update metadata or status only. */
-function changesPod({ object, old }: AdmissionAttributes): boolean {
-  const security = ({ metadata, spec }: any) => [metadata.annotations ?? {}, spec];
-  return !deepEqual(security(object), security(old));
+/**
+ * Whether an update adds or removes a container or changes an image: the only changes of a pod that
+ * are evaluated, so that a pod from before the policy can still be labelled, tolerated and resized.
+ */
+function changesImages({ object, old }: AdmissionAttributes): boolean {
+  const images = (pod: any, field: string): readonly string[] =>
+    (pod.spec[field] ?? []).map(({ image }: any) => image);
+  const changes = ["containers", "initContainers"].some(
+    (field) => !deepEqual(images(object, field), images(old, field)),
+  );
+  if (changes) return true;
+  const before: readonly any[] = old.spec.ephemeralContainers ?? [];
+  const now: readonly any[] = object.spec.ephemeralContainers ?? [];
+  return now.some(({ name, image }) => before.find((each) => each.name === name)?.image !== image);
 }
 
 async function judge(
-  { objects, domain, defaults }: PodSecurityParts,
+  parts: PodSecurityParts,
   attributes: AdmissionAttributes,
   { pod, enforces }: { readonly pod: Template; readonly enforces: boolean },
 ): Promise<readonly string[]> {
+  const { objects, domain, defaults } = parts;
   const { namespace, user, context, notes } = attributes.request;
-  const key = (name: string): string => resolve(`pod-security.{label}/${name}`, domain);
-  const { exempt } = defaults;
-  const exemption = exempt.namespaces.has(namespace)
-    ? "namespace"
-    : exempt.users.has(user.name)
-      ? "user"
-      : exempt.runtimeClasses.has(pod.spec.runtimeClassName ?? "")
-        ? "runtimeClass"
-        : undefined;
+  const note = (name: string, value: string): void =>
+    notes?.annotate(resolve(`pod-security.{label}/${name}`, domain), value);
+  const exemption = exemptionOf(defaults, { namespace, user: user.name, spec: pod.spec });
   if (exemption !== undefined) {
-    notes?.annotate(key("exempt"), exemption);
+    note("exempt", exemption);
     return [];
   }
   const found = await objects.find({ group: "", plural: "namespaces" }, namespace, context);
-  const { policy } = policyOf(found?.metadata.labels ?? {}, defaults.policy, domain);
-  const told = (standard: Standard): string => violationsText(violations(pod, standard, domain));
-  if (enforces) notes?.annotate(key("enforce-policy"), standardText(policy.enforce));
-  const refused = enforces ? told(policy.enforce) : "";
-  const recorded = told(policy.audit);
-  if (recorded !== "") notes?.annotate(key("audit-violations"), would(policy.audit, recorded));
+  const { policy, faults } = policyOf(found?.metadata.labels ?? {}, defaults.policy, domain);
+  if (faults.length > 0) {
+    const problems = faults.map(
+      ({ key, value, detail }) =>
+        `metadata.labels[${key}]: Invalid value: ${goQuote(value)}: ${detail}`,
+    );
+    const [first = ""] = problems;
+    const text = problems.length === 1 ? first : `[${problems.join(", ")}]`;
+    note("error", `Failed to parse policy: ${text}`);
+  }
+  const check = (standard: Standard): string => violationsText(violations(pod, standard, parts));
+  if (enforces) note("enforce-policy", standardText(policy.enforce));
+  const refused = enforces ? check(policy.enforce) : "";
+  const recorded = check(policy.audit);
+  if (recorded !== "") note("audit-violations", would(policy.audit, recorded));
   if (refused !== "") {
     const standard = JSON.stringify(standardText(policy.enforce));
     throw refuse(attributes, `violates PodSecurity ${standard}: ${refused}`);
   }
-  const warned = told(policy.warn);
+  const warned = check(policy.warn);
   return warned === "" ? [] : [would(policy.warn, warned)];
+}
+
+function exemptionOf(
+  { exempt }: PodSecurityDefaults,
+  { namespace, user, spec }: { namespace: string; user: string; spec: any },
+): string | undefined {
+  if (exempt.namespaces.has(namespace)) return "namespace";
+  if (exempt.users.has(user)) return "user";
+  return exempt.runtimeClasses.has(spec.runtimeClassName ?? "") ? "runtimeClass" : undefined;
 }
 
 function would(standard: Standard, violated: string): string {
   return `would violate PodSecurity ${JSON.stringify(standardText(standard))}: ${violated}`;
-}
-
-function violations(
-  { metadata, spec }: Template,
-  { level, minor }: Standard,
-  domain: Domain,
-): readonly Violation[] {
-  if (level === "privileged") return [];
-  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec;
-  const pod: CheckedPod = {
-    spec,
-    annotations: metadata?.annotations ?? {},
-    containers: [...initContainers, ...containers, ...ephemeralContainers],
-    domain,
-    minor,
-  };
-  const checks = level === "baseline" ? baseline : restricted;
-  return checks.flatMap((check) => check(pod) ?? []);
 }
 
 /** Refuses new invalid labels of a namespace, and warns of existing pods that violate a new level. */
@@ -147,36 +159,47 @@ async function namespaceLabels(
     }
     throw invalid({ group: "", kind: "Namespace" }, object.metadata.name, problems);
   }
-  const { name } = object.metadata;
-  const isSame = deepEqual(policy.enforce, before.policy.enforce);
-  if (old === undefined || isSame || defaults.exempt.namespaces.has(name)) return [];
+  if (old === undefined || isRelaxed(policy.enforce, before.policy.enforce)) return [];
+  const { name, labels = {} } = object.metadata;
+  if (defaults.exempt.namespaces.has(name)) return exemptWarnings(parts, { name, labels, policy });
   const pods = await objects.list({ group: "", plural: "pods", namespace: name }, request.context);
-  return existingPods(name, pods, { standard: policy.enforce, domain });
+  const { runtimeClasses } = defaults.exempt;
+  const checked = pods.filter(({ spec }) => !runtimeClasses.has(spec.runtimeClassName ?? ""));
+  return existingPods(name, checked, { ...parts, standard: policy.enforce });
 }
 
-/** Existing pods checked on a change of the level, as in Kubernetes. */
-const mostPods = 3000;
+/** Whether existing pods that conform to the old standard conform to the new one as well. */
+function isRelaxed(now: Standard, before: Standard): boolean {
+  if (now.level === "privileged") return true;
+  return now.minor === before.minor && compareLevels(now, before) <= 0;
+}
 
-function existingPods(
-  namespace: string,
-  pods: readonly any[],
-  { standard, domain }: { readonly standard: Standard; readonly domain: Domain },
+/** Labels of an exempt namespace have no effect. */
+function exemptWarnings(
+  { domain, defaults }: PodSecurityParts,
+  {
+    name,
+    labels,
+    policy,
+  }: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly policy: NamespacePolicy;
+  },
 ): readonly string[] {
-  const byViolation = new Map<string, string[]>();
-  for (const pod of pods.slice(0, mostPods)) {
-    const found = violations(pod, standard, domain);
-    if (found.length === 0) continue;
-    const reasons = found.map(({ reason }) => reason).join(", ");
-    byViolation.set(reasons, [...(byViolation.get(reasons) ?? []), pod.metadata.name]);
-  }
-  if (byViolation.size === 0) return [];
-  const level = JSON.stringify(standardText(standard));
-  const lines = Array.from(byViolation, ([reasons, names]) => {
-    const [first = "", ...others] = names.sort();
-    const count = others.length;
-    const more = count === 0 ? "" : ` (and ${count} other ${count === 1 ? "pod" : "pods"})`;
-    return `${first}${more}: ${reasons}`;
-  });
-  const where = `existing pods in namespace ${JSON.stringify(namespace)}`;
-  return [`${where} violate the new PodSecurity enforce level ${level}`, ...lines.sort()];
+  const modes = ["enforce", "audit", "warn"] as const;
+  const isDefault = modes.every(
+    (mode) =>
+      (policy[mode].level === "privileged" && defaults.policy[mode].level === "privileged") ||
+      deepEqual(policy[mode], defaults.policy[mode]),
+  );
+  if (isPrivileged(policy) || isDefault) return [];
+  const texts = modes
+    .filter((mode) => {
+      const keys = [labelOf(mode, domain), labelOf(`${mode}-version`, domain)];
+      return policy[mode].level !== "privileged" && keys.some((key) => Object.hasOwn(labels, key));
+    })
+    .map((mode) => `${mode}=${standardText(policy[mode])}`);
+  const ignored = `and the policy (${texts.join(", ")}) will be ignored`;
+  return [`namespace ${goQuote(name)} is exempt from Pod Security, ${ignored}`];
 }

@@ -1,16 +1,16 @@
 import { type Domain, resolve } from "#meta";
 
-/** Pod Security Standards, from the laxest on. */
+/** Pod Security Standards, from the least strict. */
 const levels = ["privileged", "baseline", "restricted"] as const;
 type Level = (typeof levels)[number];
 
-/** A level as it was in a minor version of Kubernetes; Infinity = as it is now. */
+/** A level as defined by a minor version of Kubernetes; Infinity = the latest. */
 export interface Standard {
   readonly level: Level;
   readonly minor: number;
 }
 
-/** What becomes of pods that do not conform: they are refused, recorded, or warned of. */
+/** Standards of a namespace: violating pods are refused, noted in the audit log, or warned about. */
 export interface NamespacePolicy {
   readonly enforce: Standard;
   readonly audit: Standard;
@@ -22,7 +22,7 @@ type Mode = (typeof modes)[number];
 
 export const lax: Standard = { level: "privileged", minor: Infinity };
 
-/** Undefined for what is none. */
+/** Undefined for an unknown level. */
 export function levelOf(text: unknown): Level | undefined {
   return levels.find((each) => each === text);
 }
@@ -47,13 +47,15 @@ interface Labelled {
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The policy that a namespace's labels ask for, over the defaults. Labels that make no sense are as
- * strict as can be where they would refuse, and nothing otherwise. Who enforces without a word
- * about warnings warns of the same, so that templates of pods are not accepted in silence.
+ * The policy that the labels of a namespace select, over the defaults. An invalid level means
+ * `restricted` for enforcement and `privileged` for audit and warnings; an invalid version means the
+ * latest. A namespace that enforces a stricter level than it warns about, without a label for
+ * warnings, warns about that level too, so that pod templates are not accepted silently.
  */
 export function policyOf(labels: Labels, defaults: NamespacePolicy, domain: Domain): Labelled {
   const faults: LabelFault[] = [];
-  const read = (mode: Mode, fallback: Standard): Standard => {
+  const read = (mode: Mode): Standard => {
+    const fallback = defaults[mode];
     const [key, versionKey] = [labelOf(mode, domain), `${labelOf(mode, domain)}-version`];
     const [value, version] = [valueOf(labels, key), valueOf(labels, versionKey)];
     const level = value === undefined ? fallback.level : levelOf(value);
@@ -64,28 +66,38 @@ export function policyOf(labels: Labels, defaults: NamespacePolicy, domain: Doma
     if (minor === undefined && version !== undefined) {
       faults.push({ key: versionKey, value: version, detail: 'must be "latest" or "v1.x"' });
     }
-    const strictest = mode === "enforce" ? "restricted" : "privileged";
-    return { level: level ?? strictest, minor: minor ?? Infinity };
+    const invalid = mode === "enforce" ? "restricted" : "privileged";
+    return { level: level ?? invalid, minor: minor ?? Infinity };
   };
-  const enforce = read("enforce", defaults.enforce);
-  const told = valueOf(labels, labelOf("enforce", domain));
-  const known = levelOf(told) !== undefined;
-  const policy = {
-    enforce,
-    audit: read("audit", defaults.audit),
-    warn: read("warn", known ? enforce : defaults.warn),
-  };
+  const [enforce, audit, warn] = [read("enforce"), read("audit"), read("warn")];
+  const label = (suffix: string) => valueOf(labels, labelOf(suffix, domain));
+  const inherits =
+    label("warn") === undefined &&
+    levelOf(label("enforce")) !== undefined &&
+    compareLevels(enforce, warn) > 0;
+  const minor = label("warn-version") === undefined ? enforce.minor : warn.minor;
+  const policy = { enforce, audit, warn: inherits ? { level: enforce.level, minor } : warn };
   return { policy, faults };
 }
 
-/** Undefined for what is neither `latest` nor `v1.` and a number. */
+/** Positive where the first level is the stricter one. */
+export function compareLevels(left: Standard, right: Standard): number {
+  return levels.indexOf(left.level) - levels.indexOf(right.level);
+}
+
+/** True where no mode has any effect. */
+export function isPrivileged(policy: NamespacePolicy): boolean {
+  return modes.every((mode) => policy[mode].level === "privileged");
+}
+
+/** Undefined for a text that is neither `latest` nor `v1.` and a number. */
 export function minorOf(version: string): number | undefined {
   if (version === "latest") return Infinity;
-  const [, minor] = /^v1\.(0|[1-9]\d{0,8})$/.exec(version) ?? [];
+  const [, minor] = /^v1\.(0|[1-9]\d{0,14})$/.exec(version) ?? [];
   return minor === undefined ? undefined : Number(minor);
 }
 
-function labelOf(mode: Mode, domain: Domain): string {
+export function labelOf(mode: string, domain: Domain): string {
   return resolve(`pod-security.{label}/${mode}`, domain);
 }
 

@@ -1,9 +1,9 @@
-/** How violations are told. */
+/** Wording of violations, as in Kubernetes. */
 
-/** What a pod does that a standard does not allow. */
+/** One check of a standard that a pod fails. */
 export interface Violation {
   readonly reason: string;
-  /** "" = the reason says it all. */
+  /** Empty where the reason is sufficient. */
   readonly detail: string;
 }
 
@@ -11,9 +11,9 @@ export function plural(one: string, many: string, count: number): string {
   return count === 1 ? one : many;
 }
 
-/** `"a", "b"` */
+/** `"a", "b"`: between quotes as they are, without escapes, as Kubernetes prints them. */
 export function quotedList(names: Iterable<string>): string {
-  return [...names].map((name) => JSON.stringify(name)).join(", ");
+  return [...names].map((name) => `"${name}"`).join(", ");
 }
 
 /** `container "a"` or `containers "a", "b"` */
@@ -21,11 +21,16 @@ export function containersText(names: readonly string[]): string {
   return `${plural("container", "containers", names.length)} ${quotedList(names)}`;
 }
 
-/** Who sets what must not be set: `pod and container "a"`; "" for nobody. */
-export function settersText(pod: boolean, containers: readonly string[]): string {
+/** The parts of a pod that set a forbidden value: `pod and container "a"`; "" if there are none. */
+export function settersText(
+  pod: boolean,
+  containers: readonly string[],
+  annotations: readonly string[] = [],
+): string {
   const setters = [
     ...(pod ? ["pod"] : []),
     ...(containers.length > 0 ? [containersText(containers)] : []),
+    ...(annotations.length > 0 ? [plural("annotation", "annotations", annotations.length)] : []),
   ];
   return setters.join(" and ");
 }

@@ -1,13 +1,19 @@
-/** The standard `restricted`: what hardening asks of pods. */
-import { baseline, type Check, type CheckedPod, superseded, those } from "./baseline.ts";
+/** The standard `restricted`: current best practice of hardening, on top of `baseline`. */
+import {
+  baseline,
+  capabilities as baselineCapabilities,
+  type Check,
+  type CheckedPod,
+  hostPaths,
+  seccomp as baselineSeccomp,
+  seccompFields,
+  those,
+} from "./baseline.ts";
 import { containersText, plural, quotedList, settersText, type Violation } from "./quoted.ts";
 
-/** What only Linux knows is not asked of other systems, since pods say which one they are for. */
-function forLinux(check: Check, { since }: { readonly since: number }): Check {
-  return (pod) => {
-    if (pod.minor < since) return undefined;
-    return pod.minor >= 25 && pod.spec.os?.name === "windows" ? undefined : check(pod);
-  };
+/** Skips pods for Windows since v1.25: they have no such settings. */
+function forLinux(check: Check): Check {
+  return (pod) => (pod.minor >= 25 && pod.spec.os?.name === "windows" ? undefined : check(pod));
 }
 
 function escalation(pod: CheckedPod): Violation | undefined {
@@ -35,14 +41,14 @@ function capabilities(pod: CheckedPod): Violation | undefined {
   const adding = those(pod, (container) => added(container).length > 0);
   const forbidden = [...new Set(pod.containers.flatMap(added))].sort();
   const include = `must not include ${quotedList(forbidden)} in securityContext.capabilities.add`;
-  const told = [
+  const faults = [
     ...(keeping.length > 0
       ? [`${containersText(keeping)} must set securityContext.capabilities.drop=["ALL"]`]
       : []),
     ...(adding.length > 0 ? [`${containersText(adding)} ${include}`] : []),
   ];
-  if (told.length === 0) return undefined;
-  return { reason: "unrestricted capabilities", detail: told.join("; ") };
+  if (faults.length === 0) return undefined;
+  return { reason: "unrestricted capabilities", detail: faults.join("; ") };
 }
 
 const volumeTypes = new Set([
@@ -74,22 +80,23 @@ function volumes({ spec }: CheckedPod): Violation | undefined {
 }
 
 function nonRoot(pod: CheckedPod): Violation | undefined {
+  if (pod.hasUserNamespace) return undefined;
   const reason = "runAsNonRoot != true";
-  const ofPod = pod.spec.securityContext?.runAsNonRoot;
-  const refusing = those(pod, ({ securityContext }) => securityContext?.runAsNonRoot === false);
-  const silent = those(pod, ({ securityContext }) => securityContext?.runAsNonRoot === undefined);
-  // What the pod says matters only to containers that say nothing.
-  const setters = settersText(ofPod === false && silent.length > 0, refusing);
+  const valueOf = ({ securityContext }: any): unknown => securityContext?.runAsNonRoot ?? undefined;
+  const refusing = those(pod, (container) => valueOf(container) === false);
+  // False at the level of the pod is a violation even where every container overrides it.
+  const setters = settersText(valueOf(pod.spec) === false, refusing);
   if (setters !== "") {
     return { reason, detail: `${setters} must not set securityContext.runAsNonRoot=false` };
   }
-  if (ofPod === true || silent.length === 0) return undefined;
-  const who = `pod or ${containersText(silent)}`;
-  return { reason, detail: `${who} must set securityContext.runAsNonRoot=true` };
+  const unset = those(pod, (container) => valueOf(container) === undefined);
+  if (valueOf(pod.spec) === true || unset.length === 0) return undefined;
+  const setter = `pod or ${containersText(unset)}`;
+  return { reason, detail: `${setter} must set securityContext.runAsNonRoot=true` };
 }
 
 function rootUser(pod: CheckedPod): Violation | undefined {
-  if (pod.minor < 23) return undefined;
+  if (pod.hasUserNamespace) return undefined;
   const isRoot = (context: any): boolean => Number(context?.runAsUser ?? 1) === 0;
   const names = those(pod, ({ securityContext }) => isRoot(securityContext));
   const setters = settersText(isRoot(pod.spec.securityContext), names);
@@ -98,37 +105,39 @@ function rootUser(pod: CheckedPod): Violation | undefined {
 }
 
 function seccomp(pod: CheckedPod): Violation | undefined {
-  const reason = "seccompProfile";
-  const typeOf = (context: any): string | undefined => context?.seccompProfile?.type;
-  const isBad = (context: any): boolean => {
-    const type = typeOf(context);
-    return type !== undefined && type !== "RuntimeDefault" && type !== "Localhost";
-  };
-  const ofPod = pod.spec.securityContext;
-  const bad = pod.containers.filter(({ securityContext }) => isBad(securityContext));
-  const setters = settersText(
-    isBad(ofPod),
-    bad.map(({ name }) => name),
-  );
-  if (setters !== "") {
-    const contexts = [ofPod, ...bad.map(({ securityContext }) => securityContext)].filter(isBad);
-    const types = new Set(contexts.map((context) => typeOf(context) ?? ""));
-    const what = `must not set securityContext.seccompProfile.type to ${quotedList(types)}`;
-    return { reason, detail: `${setters} ${what}` };
-  }
-  const silent = those(pod, ({ securityContext }) => typeOf(securityContext) === undefined);
-  if (typeOf(ofPod) !== undefined || silent.length === 0) return undefined;
+  const forbidden = seccompFields(pod);
+  if (forbidden !== undefined) return forbidden;
+  const isUnset = ({ securityContext }: any): boolean => !securityContext?.seccompProfile;
+  const unset = those(pod, isUnset);
+  if (!isUnset(pod.spec) || unset.length === 0) return undefined;
   const wanted = 'securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"';
-  return { reason, detail: `pod or ${containersText(silent)} must set ${wanted}` };
+  return {
+    reason: "seccompProfile",
+    detail: `pod or ${containersText(unset)} must set ${wanted}`,
+  };
 }
 
-/** In the order in which violations are told. */
-export const restricted: readonly Check[] = [
-  ...baseline.filter((check) => !superseded.includes(check)),
-  forLinux(escalation, { since: 8 }),
-  forLinux(capabilities, { since: 22 }),
-  volumes,
-  nonRoot,
-  rootUser,
-  forLinux(seccomp, { since: 19 }),
+interface RestrictedCheck {
+  readonly check: Check;
+  /** First minor version with the check. */
+  readonly since: number;
+  /** The check of `baseline` that it replaces, from that version on. */
+  readonly replaces?: Check;
+}
+
+/** In the order of messages. */
+const stricter: readonly RestrictedCheck[] = [
+  { check: forLinux(escalation), since: 8 },
+  { check: forLinux(capabilities), since: 22, replaces: baselineCapabilities },
+  { check: volumes, since: 0, replaces: hostPaths },
+  { check: nonRoot, since: 0 },
+  { check: rootUser, since: 23 },
+  { check: forLinux(seccomp), since: 19, replaces: baselineSeccomp },
 ];
+
+/** The checks of `restricted` in a minor version: those of `baseline` first. */
+export function restricted(minor: number): readonly Check[] {
+  const added = stricter.filter(({ since }) => minor >= since);
+  const replaced = new Set(added.map(({ replaces }) => replaces));
+  return [...baseline.filter((check) => !replaced.has(check)), ...added.map(({ check }) => check)];
+}

@@ -1,27 +1,33 @@
-/** Nobody gives away permissions that he does not hold himself. */
-import { deepEqual } from "#base";
+/**
+ * RBAC privilege-escalation check: a user may grant only permissions that they hold, or needs the
+ * verb `escalate` (roles) or `bind` (bindings).
+ */
 import { type Domain, forbidden, goQuote, notFound, resolve, StatusError } from "#meta";
-import type { AdmissionAttributes, AdmissionHandler } from "#registry";
+import {
+  type AdmissionAttributes,
+  type AdmissionHandler,
+  onlyChangesGarbageCollection,
+} from "#registry";
 import type { PolicyRule, Authorizer, RequestInfo, User } from "#request";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import { listRules, uncoveredRules, quoteList } from "./policy-rules.ts";
 
 export interface EscalationOptions {
   readonly rbac: RbacAuthorizer;
-  /** Asked for the verbs `escalate` and `bind`. */
+  /** Decides on the verbs `escalate` and `bind`. */
   readonly authorizer: Authorizer;
   readonly domain: Domain;
 }
 
-/** Everything, as an aggregated role might come to hold. */
+/** All permissions: an aggregated role may come to hold any. */
 const fullAuthority: readonly PolicyRule[] = [
   { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
   { verbs: ["*"], nonResourceURLs: ["*"] },
 ];
 
 /**
- * Refuses roles and bindings through which their author would give more than he has. Runs on the
- * object as the client wants it, before it is validated.
+ * Refuses roles and bindings that would grant permissions that the user does not hold. Runs on the
+ * mutated object, before validation.
  */
 export function rbacEscalationCheck(options: EscalationOptions): AdmissionHandler {
   const group = resolve("rbac.authorization.{api}", options.domain);
@@ -29,7 +35,7 @@ export function rbacEscalationCheck(options: EscalationOptions): AdmissionHandle
     const { request, operation } = attributes;
     if (request.resource.group !== group || operation === "delete") return undefined;
     if (request.user.groups.includes("system:masters")) return undefined;
-    if (operation === "update" && onlyMovesGarbage(attributes)) return undefined;
+    if (onlyChangesGarbageCollection(attributes)) return undefined;
     return checked(options, attributes);
   };
 }
@@ -42,21 +48,6 @@ async function checked(
   if (attributes.request.resource.plural.endsWith("bindings")) await check.binding();
   else await check.role();
   return [];
-}
-
-/** Finalizers and owners may change so that the garbage collector can do its work. */
-function onlyMovesGarbage({ object, old }: AdmissionAttributes): boolean {
-  const bare = ({ metadata, ...rest }: any) => {
-    const {
-      finalizers: _finalizers,
-      ownerReferences: _owners,
-      managedFields: _managers,
-      resourceVersion: _version,
-      ...own
-    } = metadata;
-    return { ...rest, metadata: own };
-  };
-  return deepEqual(bare(object), bare(old));
 }
 
 class Check {
@@ -75,7 +66,7 @@ class Check {
     if (await this.may("escalate", { resource: plural, name: request.name })) return;
     const aggregates = Boolean(object.aggregationRule ?? old?.aggregationRule);
     if (aggregates && this.problem(fullAuthority) !== "") {
-      throw this.refusal("must have cluster-admin privileges to use an aggregationRule");
+      throw this.refusal("must have cluster-admin privileges to use the aggregationRule");
     }
     this.refuse(object.rules ?? []);
   }
@@ -117,7 +108,7 @@ class Check {
     if (problem !== "") throw this.refusal(problem);
   }
 
-  /** Why the user may not give these rules; "" when he may. */
+  /** Why the user may not grant these rules; "" if they may. */
   private problem(wanted: readonly PolicyRule[]): string {
     const held = this.options.rbac.rules(this.user, this.attributes.request.namespace);
     const missing = uncoveredRules(held.rules, wanted);

@@ -129,10 +129,15 @@ function checkUse(
   account: any,
 ): readonly string[] {
   const key = resolve("{label}/enforce-mountable-secrets", domain);
-  if (annotation(account.metadata, key)?.toLowerCase() !== "true") return [];
+  if (!isTrue(annotation(account.metadata, key))) return [];
   const why = checkSecretUse(attributes.object.spec, account);
   if (why !== undefined) throw refuse(attributes, why);
   return [];
+}
+
+/** The texts that Go's strconv.ParseBool takes for true. */
+function isTrue(text = ""): boolean {
+  return ["1", "t", "T", "TRUE", "true", "True"].includes(text);
 }
 
 /** Mounts the token in every container without a mount at that path. */

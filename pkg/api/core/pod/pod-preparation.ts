@@ -1,6 +1,6 @@
 /** What the server makes of a pod before it looks whether it is sound. */
 import { formatSeconds, type HookContext } from "#meta";
-import { assign, deepClone } from "#base";
+import { deepClone, deepEqual } from "#base";
 import { entry } from "../../strategy.ts";
 import { annotationKeys } from "./spec/pod-annotations.ts";
 import { allContainers } from "./spec/pod-containers.ts";
@@ -22,7 +22,7 @@ export function prepareNewPod(pod: Pod, context: HookContext): void {
   dropGatedPodFields(spec, undefined, context.gate);
   holdBack(pod, context.now);
   selectByOwnLabels(pod);
-  mirrorAppArmor(pod, context);
+  applyAppArmorAnnotations(pod, context);
 }
 
 /** A pod with gates tells that it is not to be scheduled. */
@@ -74,7 +74,7 @@ function selectByOwnLabels({ metadata, spec }: Pod): void {
 
 type AppArmorProfile = NonNullable<NonNullable<Container["securityContext"]>["appArmorProfile"]>;
 
-/** `localhost/x` -> a profile; undefined for what is none. */
+/** The profile that an annotation names: `localhost/x`; undefined if it names none. */
 function profileOfAnnotation(text: string): AppArmorProfile | undefined {
   if (text === "unconfined") return { type: "Unconfined" };
   if (text === "runtime/default") return { type: "RuntimeDefault" };
@@ -84,33 +84,21 @@ function profileOfAnnotation(text: string): AppArmorProfile | undefined {
   return isSound ? { type: "Localhost", localhostProfile } : undefined;
 }
 
-function annotationOf({ type, localhostProfile }: AppArmorProfile): string | undefined {
-  if (type === "Unconfined") return "unconfined";
-  if (type === "RuntimeDefault") return "runtime/default";
-  return localhostProfile ? `localhost/${localhostProfile}` : undefined;
-}
-
-/** Old nodes read annotations, new ones fields: each is filled from the other. */
-function mirrorAppArmor(pod: Pod, { domain }: HookContext): void {
+/**
+ * Copies deprecated AppArmor annotations to containers without a profile, unless the pod has the
+ * same profile. Fields are never copied to annotations (since Kubernetes 1.34).
+ */
+function applyAppArmorAnnotations(pod: Pod, { domain }: HookContext): void {
   const { spec, metadata } = pod;
   if (spec.os?.name === "windows") return;
   const { appArmor } = annotationKeys(domain);
   const ofPod = spec.securityContext?.appArmorProfile;
   for (const container of allContainers(spec)) {
-    const key = appArmor + container.name;
-    const annotation = entry(metadata.annotations, key);
-    const own = container.securityContext?.appArmorProfile;
-    if (annotation === undefined) {
-      const profile = own ?? ofPod;
-      const text = profile && annotationOf(profile);
-      if (text === undefined) continue;
-      metadata.annotations ??= {};
-      assign(metadata.annotations, key, text);
-    } else if (own === undefined) {
-      const profile = profileOfAnnotation(annotation);
-      if (profile === undefined || (ofPod && annotationOf(ofPod) === annotation)) continue;
-      container.securityContext = { ...container.securityContext, appArmorProfile: profile };
-    }
+    const annotation = entry(metadata.annotations, appArmor + container.name);
+    if (annotation === undefined || container.securityContext?.appArmorProfile) continue;
+    const profile = profileOfAnnotation(annotation);
+    if (profile === undefined || deepEqual(ofPod ?? undefined, profile)) continue;
+    container.securityContext = { ...container.securityContext, appArmorProfile: profile };
   }
 }
 
