@@ -18,6 +18,7 @@ import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } 
 import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
+import { podWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector, formatLabels } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -37,7 +38,6 @@ import {
   shownSelector,
   shareValue,
   statusSubresource,
-  templateWarnings,
 } from "./workload.ts";
 
 const v1 = structs("api/apps/v1");
@@ -310,9 +310,10 @@ export const daemonSet = kind(daemonSetV1, {
       const selectors = { now, before: old.spec.selector, shown: shownSelector(now) };
       mustNotChange(problems, path.child("selector"), selectors);
     },
-    warnings: (object, _old, context) =>
-      context.subresource === ""
-        ? templateWarnings(object.spec.template, path.child("template"), context)
+    // The count of templates decides, not the generation: another pace of updates warns of nothing.
+    warnings: (object, old, context) =>
+      context.subresource === "" && (!old || generationOf(object) !== generationOf(old))
+        ? podWarnings(object.spec.template, path.child("template"), context)
         : [],
   },
   columns: [

@@ -19,6 +19,7 @@ import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } 
 import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
+import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, mustNotChange } from "../strategy.ts";
@@ -34,7 +35,6 @@ import {
   checkShare,
   containersColumn,
   imagesColumn,
-  nameWarnings,
   scaleSubresource,
   selectorCell,
   selectorColumn,
@@ -336,9 +336,7 @@ export const deployment = kind(deploymentV1, {
     },
     warnings: (object, old, context) => [
       ...(old === undefined ? nameWarnings(object) : []),
-      ...(context.subresource === ""
-        ? templateWarnings(object.spec.template, path.child("template"), context)
-        : []),
+      ...templateWarnings(object.spec.template, path.child("template"), { object, old, context }),
     ],
   },
   columns: [

@@ -17,6 +17,7 @@ import { type HookContext, kind, labelSelector, objectMeta, time } from "#meta";
 import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
+import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, mustNotChange } from "../strategy.ts";
@@ -29,7 +30,6 @@ import {
   checkSelector,
   containersColumn,
   imagesColumn,
-  nameWarnings,
   scaleSubresource,
   selectorCell,
   selectorColumn,
@@ -182,9 +182,7 @@ export const replicaSet = kind(replicaSetV1, {
     },
     warnings: (object, old, context) => [
       ...(old === undefined ? nameWarnings(object) : []),
-      ...(context.subresource === ""
-        ? templateWarnings(object.spec.template, path.child("template"), context)
-        : []),
+      ...templateWarnings(object.spec.template, path.child("template"), { object, old, context }),
     ],
   },
   columns: [

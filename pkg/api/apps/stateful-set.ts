@@ -4,7 +4,10 @@ import { type HookContext, isDns1123Label, kind } from "#meta";
 import { defaultClaimSpec, defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
-import { checkClaimSpec } from "../core/persistent-volume/persistent-volume-claim-rules.ts";
+import {
+  checkClaimSpec,
+  claimWarnings,
+} from "../core/persistent-volume/persistent-volume-claim-rules.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, invalidEach, unsupported } from "../strategy.ts";
@@ -159,6 +162,28 @@ function checkStatus({ status: now }: StatefulSet, before: StatefulSet, problems
   checkCollisions(collisionCount, before.status.collisionCount, { path: place, problems });
 }
 
+function warnings(
+  object: StatefulSet,
+  old: StatefulSet | undefined,
+  context: HookContext,
+): readonly string[] {
+  if (context.subresource !== "") return [];
+  const { template, volumeClaimTemplates = [], revisionHistoryLimit } = object.spec;
+  const claims = volumeClaimTemplates.flatMap(({ spec }, index) => {
+    const place = path.child("volumeClaimTemplates").index(index);
+    // The path differs between create and update: so it does in Kubernetes.
+    return claimWarnings(spec, old === undefined ? place : place.child("Spec"));
+  });
+  const history =
+    "spec.revisionHistoryLimit: a negative value retains all historical revisions; " +
+    "a value >= 0 is recommended";
+  return [
+    ...templateWarnings(template, path.child("template"), { object, old, context }),
+    ...claims,
+    ...((revisionHistoryLimit ?? 0) < 0 ? [history] : []),
+  ];
+}
+
 const divided = dividedBySubresource(() => ({ replicas: 0, availableReplicas: 0 }));
 
 export const statefulSet = kind(statefulSetV1, {
@@ -189,10 +214,7 @@ export const statefulSet = kind(statefulSetV1, {
       validate(object, problems, context);
       checkUnchanged(object, old, problems);
     },
-    warnings: (object, _old, context) =>
-      context.subresource === ""
-        ? templateWarnings(object.spec.template, path.child("template"), context)
-        : [],
+    warnings,
   },
   columns: [
     nameColumn,

@@ -2,7 +2,6 @@
 import type { Path, Problems } from "#schema";
 import {
   type HookContext,
-  isDns1123Label,
   isLabelValue,
   isPercent,
   isQualifiedName,
@@ -11,7 +10,7 @@ import {
 } from "#meta";
 import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { validatePodTemplate } from "../core/pod/spec/pod-spec-rules.ts";
-import { podWarnings } from "../core/pod/pod-warnings.ts";
+import { type HasGeneration, keepsGeneration, podWarnings } from "../core/pod/pod-warnings.ts";
 import { checkLabelSelector, formatLabelSelector, type LabelSelector } from "../label-selector.ts";
 import { column } from "../printing.ts";
 import { sortedKeys, unsupported } from "../strategy.ts";
@@ -189,25 +188,21 @@ export function checkLastingTemplate(
   problems.forbidden(path.child("spec", "activeDeadlineSeconds"), detail);
 }
 
-interface HasName {
-  readonly metadata: { readonly name?: string };
-}
-
-/** Names of pods begin with that of the object. */
-export function nameWarnings({ metadata }: HasName): readonly string[] {
-  const messages = metadata.name ? isDns1123Label(metadata.name) : [];
-  if (messages.length === 0) return [];
-  const why =
-    "this is used in Pod names and hostnames, which can result in surprising behavior; " +
-    "a DNS label is recommended";
-  return [`metadata.name: ${why}: [${messages.join(" ")}]`];
-}
-
+/** Warnings about a pod template; none about the same template of an unchanged object. */
 export function templateWarnings(
   template: PodTemplateSpec,
   path: Path,
-  context: HookContext,
+  {
+    object,
+    old,
+    context,
+  }: {
+    readonly object: HasGeneration;
+    readonly old: HasGeneration | undefined;
+    readonly context: HookContext;
+  },
 ): readonly string[] {
+  if (context.subresource !== "" || keepsGeneration(object, old)) return [];
   return podWarnings(template, path, context);
 }
 

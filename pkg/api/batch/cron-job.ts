@@ -13,24 +13,24 @@ import {
   string,
   structs,
 } from "#schema";
-import { type HookContext, kind, objectMeta, time } from "#meta";
+import { type HookContext, kind, kubernetes, objectMeta, time } from "#meta";
 import {
   checkNotNegative,
   containersColumn,
   imagesColumn,
-  nameWarnings,
   selectorCell,
   selectorColumn,
   statusSubresource,
-  templateWarnings,
 } from "../apps/workload.ts";
 import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
+import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { objectReference } from "../core/shared/references.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf, timeSince } from "../printing.ts";
 import { dividedBySubresource, unsupported } from "../strategy.ts";
 import { isTimeZone, scheduleFault } from "./cron-schedule.ts";
+import { jobSpecWarnings } from "./job-warnings.ts";
 import { checkJobSpec } from "./job-rules.ts";
 import { jobTemplateSpec } from "./job-structs.ts";
 
@@ -112,7 +112,12 @@ type Spec = CronJob["spec"];
 /** Jobs get a suffix of eleven characters, and labels hold 63. */
 const LONGEST_NAME = 52;
 const path = Path.of("spec");
-const templatePath = path.child("jobTemplate", "spec", "template");
+const jobPath = path.child("jobTemplate", "spec");
+
+/** Warning about an update; the path is written so in Kubernetes. */
+const SCHEDULE_ZONE =
+  "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see " +
+  `https://${kubernetes.label}/docs/concepts/workloads/controllers/cron-jobs/ for more details`;
 
 const hasZone = (schedule: string): boolean => schedule.includes("TZ");
 
@@ -211,8 +216,9 @@ export const cronJob = kind(cronJobV1, {
     },
     warnings: (object, old, context) => [
       ...(old === undefined ? nameWarnings(object) : []),
-      ...(context.subresource === ""
-        ? templateWarnings(object.spec.jobTemplate.spec.template, templatePath, context)
+      ...jobSpecWarnings(object.spec.jobTemplate.spec, jobPath, { object, old, context }),
+      ...(old !== undefined && context.subresource === "" && hasZone(object.spec.schedule)
+        ? [SCHEDULE_ZONE]
         : []),
     ],
   },

@@ -5,23 +5,23 @@ import {
   checkMatch,
   containersColumn,
   imagesColumn,
-  nameWarnings,
   selectorCell,
   selectorColumn,
   shownLabels,
   shownSelector,
   statusSubresource,
-  templateWarnings,
 } from "../apps/workload.ts";
 import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
+import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, mustNotChange } from "../strategy.ts";
 import { checkJobSpec } from "./job-rules.ts";
 import { checkJobStatus, hasCondition } from "./job-status-rules.ts";
+import { jobSpecWarnings } from "./job-warnings.ts";
 import { type Job, type JobSpec, jobV1 } from "./job-structs.ts";
 
 const BACKOFF_LIMIT = 6;
@@ -240,9 +240,7 @@ export const job = kind(jobV1, {
     },
     warnings: (object, old, context) => [
       ...(old === undefined ? nameWarnings(object) : []),
-      ...(context.subresource === ""
-        ? templateWarnings(object.spec.template, path.child("template"), context)
-        : []),
+      ...jobSpecWarnings(object.spec, path, { object, old, context }),
     ],
   },
   selectableFields: { "status.successful": ({ status }) => String(status.succeeded ?? 0) },

@@ -12,17 +12,19 @@ import {
   structs,
 } from "#schema";
 import {
+  type HookContext,
   isDns1123Label,
   isDns1123Subdomain,
   isPortNumber,
   isQualifiedName,
+  resolve,
   kind,
   objectMeta,
 } from "#meta";
 import { parseIp } from "#base";
 import { addressWarning, NOT_AN_ADDRESS, unreachableReason } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { invalidEach } from "../strategy.ts";
+import { entry, invalidEach } from "../strategy.ts";
 import { objectReference } from "./shared/references.ts";
 
 const v1 = structs("api/core/v1");
@@ -173,7 +175,15 @@ function validate({ subsets = [] }: Endpoints, problems: Problems): void {
   }
 }
 
-function warnings({ subsets = [] }: Endpoints): readonly string[] {
+const MANAGED_BY = "endpoints.{label}/managed-by";
+
+/** Warnings about addresses, but not those that the controller wrote. */
+function warnings(
+  { metadata, subsets = [] }: Endpoints,
+  _old: Endpoints | undefined,
+  { domain }: HookContext,
+): readonly string[] {
+  if (entry(metadata.labels, resolve(MANAGED_BY, domain)) === "endpoint-controller") return [];
   return subsets.flatMap((subset, index) =>
     (["addresses", "notReadyAddresses"] as const).flatMap((field) =>
       (subset[field] ?? []).flatMap(({ ip }, i) => {

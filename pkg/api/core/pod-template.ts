@@ -6,7 +6,7 @@ import { defaultPodSpec } from "./pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "./pod/spec/pod-gates.ts";
 import { type PodTemplateSpec, podTemplateSpec } from "./pod/spec/pod-spec.ts";
 import { validatePodTemplate } from "./pod/spec/pod-spec-rules.ts";
-import { podWarnings } from "./pod/pod-warnings.ts";
+import { keepsGeneration, podWarnings } from "./pod/pod-warnings.ts";
 
 const podTemplateV1 = structs("api/core/v1")(
   "PodTemplate",
@@ -41,7 +41,10 @@ export const podTemplate = kind(podTemplateV1, {
       dropGatedPodFields(template.spec, old.template.spec, context.gate),
     validate: ({ template }, problems, context) =>
       validatePodTemplate(template, Path.of("template"), problems, context),
-    warnings: ({ template }, _old, context) => podWarnings(template, Path.of("template"), context),
+    warnings: (object, old, context) =>
+      keepsGeneration(object, old)
+        ? []
+        : podWarnings(object.template, Path.of("template"), context),
   },
   columns: [
     nameColumn,

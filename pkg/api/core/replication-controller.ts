@@ -22,7 +22,7 @@ import { dropGatedPodFields } from "./pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "./pod/spec/pod-spec.ts";
 import { validatePodTemplate } from "./pod/spec/pod-spec-rules.ts";
 import { containerCells } from "./pod-template.ts";
-import { podWarnings } from "./pod/pod-warnings.ts";
+import { keepsGeneration, nameWarnings, podWarnings } from "./pod/pod-warnings.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -183,6 +183,21 @@ function checkStatus({ status }: ReplicationController, problems: Problems): voi
   problems.invalid(path.child("availableReplicas"), availableReplicas, detail);
 }
 
+function warnings(
+  object: ReplicationController,
+  old: ReplicationController | undefined,
+  context: HookContext,
+): readonly string[] {
+  const place = specPath.child("template");
+  // An update warns of the template that it replaces: so it does in Kubernetes.
+  const { template } = (old ?? object).spec;
+  if (context.subresource !== "" || keepsGeneration(object, old)) return [];
+  return [
+    ...(old === undefined ? nameWarnings(object) : []),
+    ...(template === undefined ? [] : podWarnings(template, place, context)),
+  ];
+}
+
 const divided = dividedBySubresource(() => ({ replicas: 0 }));
 
 export const replicationController = kind(replicationControllerV1, {
@@ -232,8 +247,7 @@ export const replicationController = kind(replicationControllerV1, {
       if (context.subresource === "status") checkStatus(object, problems);
       else validate(object, problems, context);
     },
-    warnings: ({ spec }, _old, context) =>
-      spec.template ? podWarnings(spec.template, specPath.child("template"), context) : [],
+    warnings,
   },
   columns: [
     nameColumn,

@@ -44,15 +44,15 @@ function keepNames(account: ServiceAccount): void {
 
 const ENFORCE_SECRETS = "{label}/enforce-mountable-secrets";
 
-/** When the annotation comes or changes. */
+/** A write that sets the annotation for the first time is warned of. */
 function warnings(
   { metadata }: ServiceAccount,
   old: ServiceAccount | undefined,
   { domain }: HookContext,
 ): readonly string[] {
   const key = resolve(ENFORCE_SECRETS, domain);
-  const value = entry(metadata.annotations, key);
-  if (value === undefined || value === entry(old?.metadata.annotations, key)) return [];
+  if (entry(metadata.annotations, key) === undefined) return [];
+  if (entry(old?.metadata.annotations, key) !== undefined) return [];
   const instead = "prefer separate namespaces to isolate access to mounted secrets";
   return [`metadata.annotations[${key}]: deprecated in v1.32+; ${instead}`];
 }

@@ -15,10 +15,12 @@ import {
   structs,
 } from "#schema";
 import {
+  type HookContext,
   isDns1123Label,
   isDns1123Subdomain,
   isLabelValue,
   isQualifiedName,
+  resolve,
   kind,
   objectMeta,
 } from "#meta";
@@ -30,7 +32,7 @@ import {
   unreachableReason,
 } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { invalidEach, memberOf, mustNotChange, repeatedPlaces } from "../strategy.ts";
+import { entry, invalidEach, memberOf, mustNotChange, repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/discovery/v1");
 
@@ -304,8 +306,20 @@ function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice)
   }
 }
 
-function warnings(slice: EndpointSlice): readonly string[] {
-  if (slice.addressType === "FQDN") return ["spec.addressType: FQDN endpoints are deprecated"];
+const MANAGED_BY = "endpointslice.{label}/managed-by";
+const controllers = ["endpointslice-controller.{api}", "endpointslicemirroring-controller.{api}"];
+
+/** Warnings about the address type of a new slice, and addresses that no controller wrote. */
+function warnings(
+  slice: EndpointSlice,
+  old: EndpointSlice | undefined,
+  { domain }: HookContext,
+): readonly string[] {
+  if (slice.addressType === "FQDN") {
+    return old === undefined ? ["spec.addressType: FQDN endpoints are deprecated"] : [];
+  }
+  const manager = entry(slice.metadata.labels, resolve(MANAGED_BY, domain));
+  if (controllers.some((name) => resolve(name, domain) === manager)) return [];
   return (slice.endpoints ?? []).flatMap(({ addresses }, index) =>
     (addresses ?? []).flatMap((text, i) => {
       const warning = addressWarning(text);

@@ -11,6 +11,7 @@ import {
   structs,
 } from "#schema";
 import { checkLabels, isDns1123Label, kind, objectMeta, quantity } from "#meta";
+import { labelDeprecation } from "../core/node/deprecated-labels.ts";
 import {
   checkContainerResourceName,
   checkResourceQuantity,
@@ -136,6 +137,11 @@ export const runtimeClass = kind(runtimeClassV1, {
       validate(object, problems);
       mustNotChange(problems, Path.of("handler"), { now: object.handler, before: old.handler });
     },
+    warnings: ({ scheduling: constraints }, _old, { domain }) =>
+      sortedKeys(constraints?.nodeSelector).flatMap((label) => {
+        const message = labelDeprecation(label, domain);
+        return message === undefined ? [] : [`scheduling.nodeSelector: ${message}`];
+      }),
   },
   columns: [
     nameColumn,

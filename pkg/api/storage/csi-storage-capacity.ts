@@ -9,6 +9,7 @@ import {
   structs,
 } from "#schema";
 import { isDns1123Subdomain, kind, labelSelector, objectMeta, Quantity, quantity } from "#meta";
+import { nodeLabelSelectorWarnings } from "../core/node/deprecated-labels.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { plainColumns, plainRow } from "../printing.ts";
 import { invalidEach, mustNotChange } from "../strategy.ts";
@@ -80,6 +81,8 @@ export const csiStorageCapacity = kind(csiStorageCapacityV1, {
       const classes = { now: object.storageClassName, before: old.storageClassName };
       mustNotChange(problems, paths.className, classes);
     },
+    warnings: ({ nodeTopology }, _old, { domain }) =>
+      nodeLabelSelectorWarnings(nodeTopology, paths.topology, domain),
   },
   columns: plainColumns,
   row: plainRow,

@@ -13,7 +13,8 @@ import {
   string,
   structs,
 } from "#schema";
-import { kind, objectMeta } from "#meta";
+import { type HookContext, kind, objectMeta } from "#meta";
+import { labelDeprecation } from "../core/node/deprecated-labels.ts";
 import { checkTopologyTerms, topologySelectorTerm } from "../core/shared/topology-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { mustNotChange } from "../strategy.ts";
@@ -110,6 +111,16 @@ function checkFixed(object: StorageClass, old: StorageClass, problems: Problems)
   mustNotChange(problems, Path.of("volumeBindingMode"), values);
 }
 
+function warnings({ allowedTopologies = [] }: StorageClass, { domain }: HookContext) {
+  return allowedTopologies.flatMap(({ matchLabelExpressions = [] }, index) => {
+    const path = Path.of("allowedTopologies").index(index).child("matchLabelExpressions");
+    return matchLabelExpressions.flatMap(({ key }, at) => {
+      const message = labelDeprecation(key, domain);
+      return message === undefined ? [] : [`${path.index(at).child("key")}: ${message}`];
+    });
+  });
+}
+
 export const storageClass = kind(storageClassV1, {
   group: "storage.{api}",
   kind: "StorageClass",
@@ -124,6 +135,7 @@ export const storageClass = kind(storageClassV1, {
       validate(object, problems);
       checkFixed(object, old, problems);
     },
+    warnings: (object, _old, context) => warnings(object, context),
   },
   columns: [
     nameColumn,

@@ -127,6 +127,7 @@ function checkAddresses({ status: { addresses = [] } }: Node, problems: Problems
 
 function warnings({ spec }: Node): readonly string[] {
   const found: string[] = [];
+  if (spec.configSource !== undefined) found.push("spec.configSource: the feature is removed");
   if (spec.externalID) {
     found.push("spec.externalID: this field is deprecated, and is unused by Kubernetes");
   }

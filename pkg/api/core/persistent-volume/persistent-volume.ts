@@ -1,8 +1,9 @@
-import { deepClone, deepEqual } from "#base";
+import { append, deepClone, deepEqual } from "#base";
 import { type Infer, named, pointer, Path, value, type Problems, string, structs } from "#schema";
 import { type HookContext, kind, kubernetes, objectMeta, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, mustNotChange } from "../../strategy.ts";
+import { nodeSelectorTermWarnings } from "../node/deprecated-labels.ts";
 import { sourceNames } from "./persistent-volume-rules.ts";
 import {
   checkVolumeSpec,
@@ -149,17 +150,20 @@ function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problem
   problems.forbidden(attributes, "update from non-nil value to nil is forbidden");
 }
 
-/** Sources that no longer work, with the releases that gave them up. */
+/** Sources that no longer work, with the releases that removed them, in Kubernetes' order. */
 const goneSources = [
+  { source: "cephfs", shown: "cephfs", since: "1.28", until: "1.31" },
   { source: "photonPersistentDisk", shown: "photonPersistentDisk", since: "1.11", until: "1.16" },
   { source: "scaleIO", shown: "scaleIO", since: "1.16", until: "1.22" },
   { source: "storageos", shown: "storageOS", since: "1.22", until: "1.25" },
   { source: "glusterfs", shown: "glusterfs", since: "1.25", until: "1.26" },
-  { source: "cephfs", shown: "cephfs", since: "1.28", until: "1.31" },
   { source: "rbd", shown: "rbd", since: "1.28", until: "1.31" },
 ] as const;
 
-function warnings({ metadata, spec }: PersistentVolume): readonly string[] {
+function warnings(
+  { metadata, spec }: PersistentVolume,
+  domain: HookContext["domain"],
+): readonly string[] {
   const found: string[] = [];
   const annotation = (key: string, since: string, field: string) => {
     if (entry(metadata.annotations, key) === undefined) return;
@@ -173,6 +177,11 @@ function warnings({ metadata, spec }: PersistentVolume): readonly string[] {
       "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. " +
         "Instead, the recommended approach is to use dynamic provisioning.",
     );
+  }
+  const terms = path.child("nodeAffinity", "required", "nodeSelectorTerms");
+  for (const [index, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) {
+    const options = { domain, checkValues: false };
+    append(found, nodeSelectorTermWarnings(term, terms.index(index), options));
   }
   for (const { source, shown, since, until } of goneSources) {
     if (spec[source] === undefined) continue;
@@ -200,7 +209,8 @@ export const persistentVolume = kind(persistentVolumeV1, {
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "") validateUpdate(object, old, problems);
     },
-    warnings: (object, _old, { subresource }) => (subresource === "" ? warnings(object) : []),
+    warnings: (object, _old, { domain, subresource }) =>
+      subresource === "" ? warnings(object, domain) : [],
   },
   columns: [
     nameColumn,

@@ -1,7 +1,8 @@
-/** What the server warns of in pods and pod templates that it takes all the same. */
+/** Warnings about pods and pod templates that are valid but probably not what was meant. */
 import { append } from "#base";
 import { Path } from "#schema";
-import { type HookContext, isLabelValue, resolve } from "#meta";
+import { type HookContext, isDns1123Label } from "#meta";
+import { labelDeprecation, nodeSelectorTermWarnings } from "../node/deprecated-labels.ts";
 import { addressWarning } from "../../networking/ip.ts";
 import { entry, repeatedPlaces } from "../../strategy.ts";
 import type { Container } from "./container/containers.ts";
@@ -34,6 +35,7 @@ export function podWarnings(
     ),
     ...projectionWarnings(spec.volumes ?? []),
     ...repetitions(spec, place),
+    ...fractionsOf(spec.overhead, BYTES, place.child("overhead")),
     ...podSeccomp(template, root, domain),
     ...containerWarnings(template, root, { domain, isTemplate: path !== undefined }),
     ...portWarnings(spec, place),
@@ -43,42 +45,28 @@ export function podWarnings(
   ];
 }
 
-/** Label of nodes that has another name now -> since when, and that name. */
-const renamedLabels: Readonly<Record<string, readonly [string, string]>> = {
-  "beta.{label}/arch": ["v1.14", "{label}/arch"],
-  "beta.{label}/os": ["v1.14", "{label}/os"],
-  "failure-domain.beta.{label}/region": ["v1.17", "topology.{label}/region"],
-  "failure-domain.beta.{label}/zone": ["v1.17", "topology.{label}/zone"],
-  "beta.{label}/instance-type": ["v1.17", "node.{label}/instance-type"],
-};
-
-function labelFault(label: string, domain: Domain): string | undefined {
-  for (const [old, [since, name]] of Object.entries(renamedLabels)) {
-    if (resolve(old, domain) !== label) continue;
-    return `deprecated since ${since}; use "${resolve(name, domain)}" instead`;
-  }
-  return undefined;
-}
-
 function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly string[] {
   const warnings: string[] = [];
   for (const label of Object.keys(spec.nodeSelector ?? {}).sort()) {
-    const fault = labelFault(label, domain);
+    const fault = labelDeprecation(label, domain);
     if (fault !== undefined) warnings.push(`${path.child("nodeSelector").key(label)}: ${fault}`);
   }
   const { nodeAffinity } = spec.affinity ?? {};
   const place = path.child("affinity", "nodeAffinity");
   const required = place.child(REQUIRED, "nodeSelectorTerms");
   for (const [index, term] of (nodeAffinity?.[REQUIRED]?.nodeSelectorTerms ?? []).entries()) {
-    append(warnings, termWarnings(term, required.index(index), { domain, checkValues: false }));
+    append(
+      warnings,
+      nodeSelectorTermWarnings(term, required.index(index), { domain, checkValues: false }),
+    );
   }
   for (const [index, { preference }] of (nodeAffinity?.[PREFERRED] ?? []).entries()) {
     const where = place.child(PREFERRED).index(index).child("preference");
-    append(warnings, termWarnings(preference, where, { domain, checkValues: true }));
+    append(warnings, nodeSelectorTermWarnings(preference, where, { domain, checkValues: true }));
   }
   for (const [index, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
     const where = path.child("topologySpreadConstraints").index(index);
-    const fault = labelFault(constraint.topologyKey, domain);
+    const fault = labelDeprecation(constraint.topologyKey, domain);
     if (fault !== undefined) {
       warnings.push(`${where.child("topologyKey")}: ${constraint.topologyKey} is ${fault}`);
     }
@@ -89,32 +77,6 @@ function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly stri
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
-
-interface Term {
-  readonly matchExpressions?: readonly {
-    readonly key: string;
-    readonly values?: readonly string[];
-  }[];
-}
-
-function termWarnings(
-  { matchExpressions }: Term,
-  path: Path,
-  { domain, checkValues }: { readonly domain: Domain; readonly checkValues: boolean },
-): readonly string[] {
-  return (matchExpressions ?? []).flatMap(({ key, values }, index) => {
-    const place = path.child("matchExpressions").index(index);
-    const fault = labelFault(key, domain);
-    const ofKey = fault === undefined ? [] : [`${place.child("key")}: ${key} is ${fault}`];
-    if (!checkValues) return ofKey;
-    const ofValues = (values ?? []).flatMap((value, i) =>
-      isLabelValue(value).map(
-        (message) => `${place.child("values").index(i)}: ${value} is invalid, ${message}`,
-      ),
-    );
-    return [...ofKey, ...ofValues];
-  });
-}
 
 function noSelector(path: Path): string {
   return `${path.child("labelSelector")}: a null labelSelector results in matching no pod`;
@@ -158,6 +120,14 @@ function podSeccomp({ metadata, spec }: Template, path: Path, domain: Domain): r
   const isUsed = entry(metadata.annotations, seccompPod) !== undefined;
   if (!isUsed || spec.securityContext?.seccompProfile !== undefined) return [];
   return [`${path.child("metadata", "annotations").key(seccompPod)}: ${NO_SECCOMP}`];
+}
+
+/** Whether an AppArmor annotation says the same as the profile of the whole pod. */
+function isPodProfile({ securityContext }: PodSpec, annotation: string | undefined): boolean {
+  const profile = securityContext?.appArmorProfile;
+  if (profile === undefined || annotation === undefined) return false;
+  if (profile.type === "Localhost") return annotation === `localhost/${profile.localhostProfile}`;
+  return annotation === (profile.type === "Unconfined" ? "unconfined" : "runtime/default");
 }
 
 const oldSources: Readonly<Record<string, string>> = {
@@ -214,31 +184,41 @@ function containerWarnings(
   const warnings: string[] = [];
   eachContainer(spec, root.child("spec"), (container, path) => {
     const { name, securityContext } = container;
+    const annotation = (of: string) => entry(metadata.annotations, keys.appArmor + of);
     const tell = (key: string, message: string) => {
       if (entry(metadata.annotations, key) === undefined) return;
       warnings.push(`${root.child("metadata", "annotations").key(key)}: ${message}`);
     };
     if (!securityContext?.seccompProfile) tell(keys.seccompContainer + name, NO_SECCOMP);
-    if (isTemplate && !securityContext?.appArmorProfile) tell(keys.appArmor + name, OLD_APP_ARMOR);
+    if (isTemplate && !securityContext?.appArmorProfile && !isPodProfile(spec, annotation(name))) {
+      tell(keys.appArmor + name, OLD_APP_ARMOR);
+    }
     append(warnings, fractions(container, path));
     append(warnings, hiddenVariables(container, path));
   });
   return warnings;
 }
 
-/** Bytes come whole. */
+/** Resources that are counted in whole bytes. */
+const BYTES = ["memory", "ephemeral-storage"] as const;
+
 function fractions({ resources }: Container, path: Path): readonly string[] {
-  const places = [
-    ["limits", "memory"],
-    ["requests", "memory"],
-    ["limits", "ephemeral-storage"],
-    ["requests", "ephemeral-storage"],
-  ] as const;
-  return places.flatMap(([field, name]) => {
-    const amount = entry(resources[field], name);
+  const place = path.child("resources");
+  return BYTES.flatMap((name) => [
+    ...fractionsOf(resources.limits, [name], place.child("limits")),
+    ...fractionsOf(resources.requests, [name], place.child("requests")),
+  ]);
+}
+
+function fractionsOf(
+  amounts: Readonly<Record<string, string>> | undefined,
+  names: readonly string[],
+  path: Path,
+): readonly string[] {
+  return names.flatMap((name) => {
+    const amount = entry(amounts, name);
     if (amount === undefined || !isFractional(amount)) return [];
-    const place = path.child("resources", field).key(name);
-    return [`${place}: fractional byte value "${amount}" is invalid, must be an integer`];
+    return [`${path.key(name)}: fractional byte value "${amount}" is invalid, must be an integer`];
   });
 }
 
@@ -252,6 +232,56 @@ function hiddenVariables({ env = [] }: Container, path: Path): readonly string[]
     const what = `hides previous definition of "${name}", which may be dropped when using apply`;
     return [`${path.child("env").index(index)}: ${what}`];
   });
+}
+
+interface HasName {
+  readonly metadata: { readonly name?: string };
+}
+
+/** Warnings about the name of a new object, with which the names of its pods begin. */
+export function nameWarnings({ metadata }: HasName): readonly string[] {
+  const messages = isDns1123Label(metadata.name ?? "");
+  if (messages.length === 0) return [];
+  const why =
+    "this is used in Pod names and hostnames, which can result in surprising behavior; " +
+    "a DNS label is recommended";
+  return [`metadata.name: ${why}: [${messages.join(" ")}]`];
+}
+
+/** Whether an update of the main resource left the spec as it was: then nothing is warned of. */
+export function keepsGeneration(object: HasGeneration, old: HasGeneration | undefined): boolean {
+  return old !== undefined && object.metadata.generation === old.metadata.generation;
+}
+
+export interface HasGeneration {
+  readonly metadata: { readonly generation?: number | bigint };
+}
+
+/** Warnings about the name of a new pod, which is also its hostname. */
+export function podNameWarnings({ metadata }: Template): readonly string[] {
+  const messages = isDns1123Label(metadata.name ?? "");
+  if (messages.length === 0) return [];
+  const why =
+    "this is used in the Pod's hostname, which can result in surprising behavior; " +
+    "a DNS label is recommended";
+  return [`metadata.name: ${why}: [${messages.join(" ")}]`];
+}
+
+/** Warnings about addresses that the kubelet reports in the status. */
+export function podStatusWarnings({ podIPs, hostIPs }: PodAddresses): readonly string[] {
+  const status = Path.of("status");
+  const warningsOf = (field: string, all: PodAddresses["podIPs"]) =>
+    (all ?? []).flatMap(({ ip = "" }, index) => {
+      const warning = addressWarning(ip);
+      const place = status.child(field).index(index).child("ip");
+      return warning === undefined ? [] : [`${place}: ${warning}`];
+    });
+  return [...warningsOf("podIPs", podIPs), ...warningsOf("hostIPs", hostIPs)];
+}
+
+interface PodAddresses {
+  readonly podIPs?: readonly { readonly ip?: string }[];
+  readonly hostIPs?: readonly { readonly ip?: string }[];
 }
 
 function graceWarnings({ terminationGracePeriodSeconds: grace }: PodSpec, path: Path) {

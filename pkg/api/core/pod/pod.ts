@@ -22,7 +22,12 @@ import { validatePodSpec } from "./spec/pod-spec-rules.ts";
 import { checkPodStatus } from "./pod-status-rules.ts";
 import { type Pod, podV1 } from "./pod-types.ts";
 import { checkEphemeralChange, checkSpecChange } from "./pod-update-rules.ts";
-import { appArmorWarnings, podWarnings } from "./pod-warnings.ts";
+import {
+  appArmorWarnings,
+  podNameWarnings,
+  podStatusWarnings,
+  podWarnings,
+} from "./pod-warnings.ts";
 
 const specPath = Path.of("spec");
 const annotationsPath = Path.of("metadata.annotations");
@@ -199,8 +204,11 @@ export const pod = kind(podV1, {
     validateUpdate,
     gracePeriod,
     earlyWarnings: appArmorWarnings,
-    warnings: (object, old, context) =>
-      old === undefined ? podWarnings(object, undefined, context) : [],
+    warnings: (object, old, context) => {
+      if (context.subresource === "status") return podStatusWarnings(object.status);
+      if (old !== undefined) return [];
+      return [...podNameWarnings(object), ...podWarnings(object, undefined, context)];
+    },
   },
   columns: podColumns,
   row: podRow,

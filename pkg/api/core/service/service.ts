@@ -32,13 +32,26 @@ function warnings(service: Service): readonly string[] {
   if (isHeadless(service)) found.push(...ignored(service));
   else if (spec.clusterIP) look("clusterIPs", spec.clusterIPs ?? [], addressWarning);
   look("externalIPs", spec.externalIPs ?? [], addressWarning);
+  const balancer = addressWarning(spec.loadBalancerIP ?? "");
+  if (balancer !== undefined) found.push(`spec.loadBalancerIP: ${balancer}`);
   look("loadBalancerSourceRanges", spec.loadBalancerSourceRanges ?? [], (text) =>
     networkWarning(text.trim()),
   );
   if (spec.type === "ExternalName" && spec.externalIPs?.length) {
     found.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
   }
+  if (spec.type !== "ExternalName" && spec.externalName) {
+    found.push('spec.externalName is ignored when spec.type is not "ExternalName"');
+  }
   return found;
+}
+
+/** Warnings about addresses that a load balancer reports. */
+function statusWarnings({ status }: Service): readonly string[] {
+  return (status.loadBalancer.ingress ?? []).flatMap(({ ip = "" }, index) => {
+    const warning = addressWarning(ip);
+    return warning === undefined ? [] : [`status.loadBalancer.ingress[${index}]: ${warning}`];
+  });
 }
 
 function ignored({ spec }: Service): readonly string[] {
@@ -115,7 +128,8 @@ export const service = kind(serviceV1, {
         validateLoadBalancerStatus(object, old.status.loadBalancer, by);
       } else validateServiceUpdate(object, old, by);
     },
-    warnings: (object, _old, context) => (context.subresource === "" ? warnings(object) : []),
+    warnings: (object, _old, { subresource }) =>
+      subresource === "status" ? statusWarnings(object) : warnings(object),
   },
   columns: [
     nameColumn,

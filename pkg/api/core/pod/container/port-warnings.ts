@@ -1,9 +1,8 @@
-/** Ports of a pod that are given more than once. */
+/** Warnings about ports of a pod that overlap, repeat a name, or have a host IP alone. */
 import type { Path } from "#schema";
 import type { Container } from "./containers.ts";
 import { eachContainer } from "../spec/pod-containers.ts";
 import type { PodSpec } from "../spec/pod-spec.ts";
-import { isSidecar } from "../../shared/resource-amounts.ts";
 
 type Port = NonNullable<Container["ports"]>[number];
 
@@ -16,12 +15,21 @@ function clashOf(port: Port, other: Port): string | undefined {
   return number === otherNumber && isOpen ? "dangerously ambiguous" : undefined;
 }
 
+/** The port is shown as Go prints the struct. */
+function loneHostIp({ name = "", containerPort, protocol = "", hostIP = "" }: Port): string {
+  const shown =
+    `{Name:${name} HostPort:0 ContainerPort:${containerPort} Protocol:${protocol} ` +
+    `HostIP:${hostIP}}`;
+  return `hostIP set without hostPort: ${shown}`;
+}
+
 function numberWarnings(spec: PodSpec, path: Path): readonly string[] {
   const warnings: string[] = [];
   const seen: { readonly port: Port; readonly place: Path }[] = [];
   eachContainer(spec, path, ({ ports }, place) => {
     for (const [index, port] of (ports ?? []).entries()) {
       const here = place.child("ports").index(index);
+      if (port.hostIP && !port.hostPort) warnings.push(`${here}: ${loneHostIp(port)}`);
       for (const other of seen) {
         const { containerPort, protocol } = other.port;
         if (containerPort !== port.containerPort || protocol !== port.protocol) continue;
@@ -35,14 +43,11 @@ function numberWarnings(spec: PodSpec, path: Path): readonly string[] {
   return warnings;
 }
 
-/** Of containers that run at the same time. */
 function nameWarnings(spec: PodSpec, path: Path): readonly string[] {
   const warnings: string[] = [];
   const seen = new Map<string, Path>();
-  const passing = new Set((spec.initContainers ?? []).filter((each) => !isSidecar(each)));
-  eachContainer(spec, path, (container, place) => {
-    if (passing.has(container)) return;
-    for (const [index, { name }] of (container.ports ?? []).entries()) {
+  eachContainer(spec, path, ({ ports }, place) => {
+    for (const [index, { name }] of (ports ?? []).entries()) {
       const here = place.child("ports").index(index);
       if (!name) continue;
       const first = seen.get(name);
