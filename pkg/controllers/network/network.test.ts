@@ -92,8 +92,11 @@ describe("network controllers", () => {
       const second = new AbortController();
       const leaving = start("10.1.1.2", test.registry, second.signal);
       await until(async () => (await addresses()) === "10.1.1.1,10.1.1.2");
-      const slice = "discovery.k8s.io/v1/endpointslices/default/kubernetes";
-      const { endpoints, ports } = (await test.get(slice)).object;
+      const slice = async () =>
+        (await test.get("discovery.k8s.io/v1/endpointslices/default/kubernetes")).object;
+      // The slice is written after the Endpoints.
+      await until(async () => (await slice()).endpoints.length === 2);
+      const { endpoints, ports } = await slice();
       assert.deepEqual(
         endpoints.map((each: { addresses: string[] }) => each.addresses[0]),
         ["10.1.1.1", "10.1.1.2"],
