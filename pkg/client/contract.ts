@@ -50,6 +50,9 @@ export interface Metadata {
   readonly resourceVersion: string;
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
+  /** Int64, which is a bigint where objects come from the registry of the process. */
+  readonly deletionGracePeriodSeconds?: number | bigint;
+  readonly generation?: number | bigint;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly OwnerReference[];

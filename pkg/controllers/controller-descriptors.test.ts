@@ -29,7 +29,7 @@ describe("--controllers", () => {
 
   it("has unique names and aliases", () => {
     const all = selectControllers(["*", "bootstrapsigner", "tokencleaner"]);
-    const words = all.flatMap(({ name, alias }) => [name, alias]);
+    const words = all.flatMap(({ name, alias = [] }) => [name, alias].flat());
     assert.equal(new Set(words).size, words.length);
   });
 });

@@ -17,6 +17,9 @@ import { runValidatingAdmissionPolicyStatus } from "./admission/validating-admis
 import { type QuotaOptions, runResourceQuotaController } from "./core/resource-quota-controller.ts";
 import { runRootCaPublisher } from "./core/root-ca-publisher.ts";
 import { runServiceAccountController } from "./core/service-account-controller.ts";
+import { runPersistentVolumeClaimProtection } from "./volume/pvc-protection-controller.ts";
+import { runPersistentVolumeProtection } from "./volume/pv-protection-controller.ts";
+import { runVolumeAttributesClassProtection } from "./volume/vac-protection-controller.ts";
 import { runTokenCleaner } from "./bootstrap/token-cleaner.ts";
 
 /** Settings of single controllers. */
@@ -43,8 +46,8 @@ export const signingDurationMs = 365 * 86_400_000;
 
 export interface ControllerDescriptor {
   readonly name: string;
-  /** Former name, accepted by `--controllers`. */
-  readonly alias: string;
+  /** Former name, accepted by `--controllers`; absent for controllers that never had one. */
+  readonly alias?: string;
   /** Its ServiceAccount in kube-system; absent = it uses the credentials of the process. */
   readonly serviceAccount?: string;
   /** Whether `*` of `--controllers` includes it. */
@@ -136,6 +139,26 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     serviceAccount: "resourcequota-controller",
     enabledByDefault: true,
     run: runResourceQuotaController,
+  },
+  {
+    name: "persistentvolumeclaim-protection-controller",
+    alias: "pvc-protection",
+    serviceAccount: "pvc-protection-controller",
+    enabledByDefault: true,
+    run: runPersistentVolumeClaimProtection,
+  },
+  {
+    name: "persistentvolume-protection-controller",
+    alias: "pv-protection",
+    serviceAccount: "pv-protection-controller",
+    enabledByDefault: true,
+    run: runPersistentVolumeProtection,
+  },
+  {
+    name: "volumeattributesclass-protection-controller",
+    serviceAccount: "volumeattributesclass-protection-controller",
+    enabledByDefault: true,
+    run: runVolumeAttributesClassProtection,
   },
   {
     name: "bootstrap-signer-controller",

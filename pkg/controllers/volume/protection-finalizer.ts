@@ -1,0 +1,36 @@
+import type { ApiObject, Client, Draft, Handle } from "#client";
+import { ignoreNotFound } from "#meta";
+
+/** How one kind is protected from deletion while it is used. */
+export interface Protection<T extends ApiObject> {
+  readonly client: Client;
+  readonly resource: Handle<T>;
+  readonly finalizer: string;
+  readonly isUsed: (object: T) => boolean | Promise<boolean>;
+}
+
+/** Whether the object lacks the finalizer, or is deleted and may lose it. */
+export function needsProtectionSync({ metadata }: ApiObject, finalizer: string): boolean {
+  const { deletionTimestamp, finalizers = [] } = metadata;
+  return finalizers.includes(finalizer) === (deletionTimestamp !== undefined);
+}
+
+/**
+ * Adds the finalizer to a live object that lacks it, and removes it from a deleted one that is not
+ * used. The update names the version of `object`, so a stale one ends in a conflict.
+ */
+export async function syncProtection<T extends ApiObject>(
+  object: T,
+  { client, resource, finalizer, isUsed }: Protection<T>,
+): Promise<void> {
+  if (!needsProtectionSync(object, finalizer)) return;
+  const { metadata } = object;
+  const { deletionTimestamp, finalizers = [] } = metadata;
+  if (deletionTimestamp !== undefined && (await isUsed(object))) return;
+  const next =
+    deletionTimestamp === undefined
+      ? [...finalizers, finalizer]
+      : finalizers.filter((name) => name !== finalizer);
+  const draft = { ...object, metadata: { ...metadata, finalizers: next } } as Draft<T>;
+  await client.update(resource, draft).catch(ignoreNotFound);
+}

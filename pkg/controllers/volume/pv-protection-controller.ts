@@ -1,0 +1,29 @@
+import { objectKey } from "#client";
+import { resolve } from "#meta";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
+import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
+import { persistentVolumes } from "./volume-kinds.ts";
+
+/**
+ * Keeps PersistentVolumes while they are bound: adds the finalizer `pv-protection` to volumes that
+ * lack it, and removes it from deleted ones whose phase is not Bound.
+ */
+export async function runPersistentVolumeProtection(context: ControllerContext): Promise<void> {
+  const { client, informers } = context;
+  const finalizer = resolve("{label}/pv-protection", client.domain);
+  const queue = newWorkQueue(context, "pvprotection");
+  const volumes = informers.of(persistentVolumes);
+  volumes.subscribe(({ type, object }) => {
+    if (type !== "deleted" && needsProtectionSync(object, finalizer)) queue.add(objectKey(object));
+  });
+  await queue.run(async (name) => {
+    const volume = volumes.get(name);
+    if (volume === undefined) return;
+    await syncProtection(volume, {
+      client,
+      resource: persistentVolumes,
+      finalizer,
+      isUsed: ({ status }) => status?.phase === "Bound",
+    });
+  });
+}

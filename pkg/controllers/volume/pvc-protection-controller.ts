@@ -1,0 +1,102 @@
+import { type InformerEvent, objectKey, RequeueAfter } from "#client";
+import { resolve } from "#meta";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
+import { type Pod, pods as podHandle } from "../kinds.ts";
+import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
+import { type PersistentVolumeClaim, persistentVolumeClaims } from "./volume-kinds.ts";
+
+/** Delay until a pod that only a live list showed is expected in the informer. */
+const unseenPodMs = 1_000;
+
+/**
+ * Keeps PersistentVolumeClaims until no pod uses them: adds the finalizer `pvc-protection` to claims
+ * that lack it, and removes it from deleted ones that no pod on a node names. The informer may prove
+ * that a claim is used; only a live list of pods proves that it is not.
+ */
+export async function runPersistentVolumeClaimProtection(
+  context: ControllerContext,
+): Promise<void> {
+  const { client, informers } = context;
+  const finalizer = resolve("{label}/pvc-protection", client.domain);
+  const queue = newWorkQueue(context, "pvcprotection");
+  const claims = informers.of(persistentVolumeClaims);
+  const pods = informers.of(podHandle);
+  const pending = new PendingClaims();
+  claims.subscribe(({ type, object }) => {
+    const isPending = type !== "deleted" && needsProtectionSync(object, finalizer);
+    pending.set(object, isPending);
+    if (isPending) queue.add(object.metadata.namespace ?? "");
+  });
+  pods.subscribe((change) => {
+    const { namespace = "" } = change.object.metadata;
+    if (pending.of(namespace).length > 0 && mayFreeClaims(change)) queue.add(namespace);
+  });
+  await Promise.all([claims.untilSynced(), pods.untilSynced()]);
+  await queue.run(async (namespace) => {
+    const failures: unknown[] = [];
+    // One list for all claims: deleting a namespace deletes many at once.
+    let live: Promise<readonly Pod[]> | undefined;
+    const isUsed = async (claim: PersistentVolumeClaim) => {
+      const names = (pod: Pod) => usesClaim(pod, claim);
+      if ([...pods.all()].some(names)) return true;
+      live ??= client.list(podHandle, { namespace }).then(({ items }) => items);
+      if (!(await live).some(names)) return false;
+      throw new RequeueAfter(`${objectKey(claim)} is used by a pod`, unseenPodMs);
+    };
+    const protection = { client, resource: persistentVolumeClaims, finalizer, isUsed };
+    for (const key of pending.of(namespace)) {
+      const claim = claims.get(key);
+      if (claim === undefined) continue;
+      await syncProtection(claim, protection).catch((error: unknown) => failures.push(error));
+    }
+    const failure = failures.find((each) => !(each instanceof RequeueAfter)) ?? failures[0];
+    if (failure !== undefined) throw failure;
+  });
+}
+
+/** Keys of the claims to sync, by namespace. */
+class PendingClaims {
+  private readonly keys = new Map<string, Set<string>>();
+
+  of(namespace: string): readonly string[] {
+    return [...(this.keys.get(namespace) ?? [])];
+  }
+
+  set(claim: PersistentVolumeClaim, isPending: boolean): void {
+    const { namespace = "" } = claim.metadata;
+    const keys = this.keys.get(namespace) ?? new Set<string>();
+    if (isPending) keys.add(objectKey(claim));
+    else keys.delete(objectKey(claim));
+    if (keys.size > 0) this.keys.set(namespace, keys);
+    else this.keys.delete(namespace);
+  }
+}
+
+/** Whether claims may be unused after the change: the pod is gone, has ended or is on no node. */
+function mayFreeClaims({ type, object: { metadata, spec, status } }: InformerEvent<Pod>): boolean {
+  if (type === "deleted" || metadata.deletionTimestamp !== undefined) return true;
+  return !spec?.nodeName || status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+/** A pod uses claims from its binding to a node on: a kubelet starts none on a deleted claim. */
+function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
+  const { namespace, name, ownerReferences = [] } = claim.metadata;
+  if (!pod.spec?.nodeName || pod.metadata.namespace !== namespace) return false;
+  return (pod.spec.volumes ?? []).some((volume) => {
+    if (volume.persistentVolumeClaim?.claimName === name) return true;
+    if (volume.ephemeral === undefined || isShutDown(pod)) return false;
+    const isOwner = ownerReferences.some(
+      ({ uid, controller }) => controller === true && uid === pod.metadata.uid,
+    );
+    return isOwner && name === `${pod.metadata.name}-${volume.name}`;
+  });
+}
+
+/**
+ * Whether the kubelet is done with the pod, or it was deleted by force. Such a pod does not hold the
+ * claims of its ephemeral volumes, so that a finalizer of the pod may wait for them.
+ */
+function isShutDown({ metadata }: Pod): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  return deletionTimestamp !== undefined && Number(deletionGracePeriodSeconds) === 0;
+}

@@ -1,0 +1,62 @@
+import { type ApiObject, type Informer, objectKey } from "#client";
+import { resolve } from "#meta";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
+import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  volumeAttributesClasses,
+} from "./volume-kinds.ts";
+
+/**
+ * Keeps VolumeAttributesClasses while a claim or a volume names them: adds the finalizer
+ * `vac-protection` to classes that lack it, and removes it from deleted ones that none names.
+ */
+export async function runVolumeAttributesClassProtection(
+  context: ControllerContext,
+): Promise<void> {
+  const { client, informers } = context;
+  const finalizer = resolve("{label}/vac-protection", client.domain);
+  const resource = volumeAttributesClasses(client.domain);
+  const queue = newWorkQueue(context, "vacprotection");
+  const classes = informers.of(resource);
+  const claims = informers.of(persistentVolumeClaims);
+  const volumes = informers.of(persistentVolumes);
+  classes.subscribe(({ type, object }) => {
+    if (type !== "deleted" && needsProtectionSync(object, finalizer)) queue.add(objectKey(object));
+  });
+  const retryReleased = <T extends ApiObject>(
+    informer: Informer<T>,
+    namesOf: (object: T) => readonly string[],
+  ) =>
+    informer.subscribe((change) => {
+      const released = change.type === "updated" ? change.before : change.object;
+      for (const name of change.type === "added" ? [] : namesOf(released)) queue.add(name);
+    });
+  retryReleased(claims, classesOfClaim);
+  retryReleased(volumes, classesOfVolume);
+  await Promise.all([classes.untilSynced(), claims.untilSynced(), volumes.untilSynced()]);
+  const isUsed = ({ metadata: { name } }: ApiObject) =>
+    [...volumes.all()].some((volume) => classesOfVolume(volume).includes(name)) ||
+    [...claims.all()].some((claim) => classesOfClaim(claim).includes(name));
+  await queue.run(async (name) => {
+    const found = classes.get(name);
+    if (found !== undefined) await syncProtection(found, { client, resource, finalizer, isUsed });
+  });
+}
+
+function classesOfClaim({ spec, status }: PersistentVolumeClaim): readonly string[] {
+  const names = [
+    spec?.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ];
+  return names.filter((name) => name !== undefined && name !== "") as readonly string[];
+}
+
+function classesOfVolume({ spec }: PersistentVolume): readonly string[] {
+  const { volumeAttributesClassName: name = "" } = spec ?? {};
+  return name === "" ? [] : [name];
+}
