@@ -1,3 +1,4 @@
+import type { ResolveHost } from "./connect/global-addresses.ts";
 import type { Clock, KeyedMutex, Random } from "#base";
 import type { Catalog, HookContext } from "#meta";
 import type { ObjectStore } from "#storage";
@@ -43,6 +44,8 @@ export interface RegistryOptions {
   readonly serviceNetwork?: ServiceNetwork;
   /** Handlers of creates that are not stored, by key prefix of the kind and subresource. */
   readonly createHandlers?: ReadonlyMap<string, CreateHandler>;
+  /** Resolves names of nodes for proxies; absent = as the operating system does. */
+  readonly resolveHost?: ResolveHost;
 }
 
 /** Dependencies of all verbs. */
@@ -71,6 +74,7 @@ export interface RegistryContext {
   /** Families of the addresses of services, the preferred one first. */
   readonly ipFamilies: readonly string[];
   readonly createHandlers: ReadonlyMap<string, CreateHandler>;
+  readonly resolveHost?: ResolveHost;
   /** Present within `withConvertedObjects`, for kinds that a webhook converts. */
   readonly convertObject?: ConvertObject;
 }

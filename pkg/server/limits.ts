@@ -18,6 +18,11 @@ export interface Limits {
   /** Requests at work that only read, and that write; above that 429. */
   readonly readsInFlight: number;
   readonly writesInFlight: number;
+  /**
+   * Memory for all request bodies that are arriving, a quarter of it per user; above that 429. Such
+   * requests count as no writes at work.
+   */
+  readonly bodyBufferBytes: number;
   /** Watches and other long requests. */
   readonly watches: number;
   /** What a client is told to wait after 429. */
@@ -44,6 +49,7 @@ export const defaultLimits: Limits = {
   streamsPerConnection: 1000,
   readsInFlight: 400,
   writesInFlight: 200,
+  bodyBufferBytes: 256 * 1024 * 1024,
   watches: 20_000,
   retryAfterSeconds: 1,
   responseBufferBytes: 256 * 1024 * 1024,

@@ -299,6 +299,9 @@ class HttpServer implements KeelsonServer {
       // so that those are taken as streams.
       handler as (request: object, response: object) => void,
     );
+    // Node's HTTP/2 server hands HTTP/1.1 connections its own fields, but sets this one only for
+    // plain HTTP servers; without it their headers end at Node's default of 16 KiB.
+    Object.assign(server, { maxHeaderSize: limits.headerBytes });
     server.removeAllListeners("stream");
     server.on(
       "stream",

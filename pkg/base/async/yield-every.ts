@@ -1,19 +1,32 @@
 /** Longest time in milliseconds that one piece of work may hold the event loop. */
 const longest = 8;
 
+/** Work that waits for its next turn, in order of arrival. */
+const waiting: (() => void)[] = [];
+
 /**
- * For long work: to be awaited between its steps. Lets others have their turn whenever the work has
+ * For long work: to be awaited between its steps. Yields to the event loop whenever the work has
  * taken some milliseconds, and costs next to nothing otherwise.
+ *
+ * One piece of work is resumed per turn of the event loop, however many wait: a new request never
+ * waits for more than one of them.
  */
 export function yieldEvery(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
     if (performance.now() - since < longest) return undefined;
     return new Promise((resolve) => {
-      setImmediate(() => {
+      waiting.push(() => {
         since = performance.now();
         resolve();
       });
+      if (waiting.length === 1) setImmediate(resumeNext);
     });
   };
+}
+
+function resumeNext(): void {
+  const resume = waiting.shift();
+  if (waiting.length > 0) setImmediate(resumeNext);
+  resume?.();
 }

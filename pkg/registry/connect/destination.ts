@@ -5,6 +5,8 @@ export interface Destination {
   readonly scheme: "http" | "https";
   /** An address or a name, without brackets. */
   readonly host: string;
+  /** IP addresses that `host` was resolved to and that were checked; absent = to be resolved. */
+  readonly addresses?: readonly string[];
   /** "" for the usual one of the scheme. */
   readonly port: string;
   /** As it is written in a request, with its escapes. */

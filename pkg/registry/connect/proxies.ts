@@ -1,8 +1,9 @@
-import { isGlobalUnicast, parseIp, parseStrictIp } from "#base";
+import { isGlobalUnicast, parseStrictIp } from "#base";
 import { badRequest, serviceUnavailable } from "#meta";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { type ConnectRequest, type Destination, splitName } from "./destination.ts";
+import { globalAddresses } from "./global-addresses.ts";
 import { kubeletOf } from "./kubelet.ts";
 import { coreObject } from "./lookup.ts";
 
@@ -11,7 +12,7 @@ import { coreObject } from "./lookup.ts";
  * object: `name:port` or `https:name:port`.
  */
 
-type ProxyBackend = Pick<Destination, "scheme" | "host" | "port" | "peer">;
+type ProxyBackend = Pick<Destination, "scheme" | "host" | "port" | "peer" | "addresses">;
 
 export async function podProxy(
   registry: RegistryContext,
@@ -39,12 +40,12 @@ export async function nodeProxy(
 ): Promise<Destination> {
   const { scheme, name, port } = named(request, "node");
   const kubelet = await kubeletOf(registry, request, name);
+  const addresses = await globalAddresses(kubelet.host, registry.resolveHost);
   if (port === "" || port === kubelet.port) {
-    return toBackend(connectRequest, { scheme: "https", ...kubelet, peer: "kubelet" });
+    return toBackend(connectRequest, { scheme: "https", ...kubelet, addresses, peer: "kubelet" });
   }
-  const { host } = kubelet;
-  if (parseIp(host) !== undefined && !isReachable(host)) throw badRequest("address not allowed");
-  return toBackend(connectRequest, { scheme: scheme || "http", host, port, peer: "backend" });
+  const place = { scheme: scheme || "http", host: kubelet.host, port, addresses } as const;
+  return toBackend(connectRequest, { ...place, peer: "backend" });
 }
 
 /** One of the service's pods, at random. */
@@ -62,6 +63,7 @@ export async function serviceProxy(
     const found = ports.find((each: any) => (each.name ?? "") === portName);
     if (found === undefined) continue;
     for (const address of shuffled(registry, addresses)) {
+      if (!isReachable(address.ip)) continue;
       if (!(await isPodAddress(registry, request, address))) continue;
       const place = { host: address.ip, port: String(found.port), peer: "backend" } as const;
       return toBackend(connectRequest, { scheme: scheme || "http", ...place });

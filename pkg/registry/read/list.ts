@@ -214,6 +214,7 @@ async function* chunksOf(
   const pause = yieldEvery();
   const select = selectorOf(walk);
   for (let found = first; ;) {
+    walk.request.context.signal.throwIfAborted();
     for (const run of found.runs) {
       const items = select(run);
       if (items.length > 0) yield items;

@@ -1,3 +1,4 @@
+import { memoize } from "#base";
 import { plainFailure, StatusError, tooLargeResourceVersion } from "#meta";
 import { StoreFault } from "#storage";
 import { dispatcherFor } from "./dispatcher.ts";
@@ -178,7 +179,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
       const items = entries.map((entry) => StoredItem.shared(registry, resource, entry));
       const events = items
         .filter((item) => selection.empty || selection.matches(item))
-        .map((item): ItemEvent => ({ type: "ADDED", item }));
+        .map(addedEvent);
       if (events.length > 0) yield alone(events).value;
       after = entries.at(-1)?.key;
       if (remaining === 0 || after === undefined) return revision;
@@ -227,6 +228,11 @@ function watchTimeoutMs(
     : minRequestTimeoutMs * (1 + identities.chance());
   return Math.min(Math.max(wanted, 0), longestTimerMs);
 }
+
+/** The initial event of an object, one for all watches: what one of them encodes, all send. */
+const addedEvent = memoize((item: StoredItem): ItemEvent => {
+  return { type: "ADDED", item, encoded: undefined };
+});
 
 /** A custom resource may have been removed since the request arrived. */
 function isServed({ catalog }: RegistryContext, { resource }: ResourceRequest): boolean {

@@ -62,7 +62,7 @@ function partsOf({ exchange, info }: StreamRequest) {
   const rawQuery = query.join("?");
   const parts = path.split("/");
   // Counted from the front: what follows may have escaped slashes, names do not.
-  const own = info.path.split("/").length - info.rest.length - trailing(info);
+  const own = info.path.split("/").length - info.rest.length - trailingSlashes(info);
   const rest = parts.slice(own);
   return {
     rawQuery,
@@ -71,9 +71,11 @@ function partsOf({ exchange, info }: StreamRequest) {
   };
 }
 
-/** A slash at the end of the path is no part of the request, but matters to the other end. */
-function trailing({ path }: RequestInfo): number {
-  return /\/*$/.exec(path)?.[0].length ?? 0;
+/** Number of slashes that the path ends with: RequestInfo drops them, the backend gets them. */
+function trailingSlashes({ path }: RequestInfo): number {
+  let end = path.length;
+  while (path[end - 1] === "/") end -= 1;
+  return path.length - end;
 }
 
 function sendNoContent({ response }: Exchange): void {

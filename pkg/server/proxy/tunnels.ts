@@ -1,5 +1,6 @@
 import { type Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import type { Destination } from "#registry";
 
@@ -82,11 +83,23 @@ export class Tunnels {
   private start(to: Destination, { method, headers }: TunnelRequest) {
     const path = `${to.path || "/"}${to.query === "" ? "" : `?${to.query}`}`;
     const port = to.port || (to.scheme === "https" ? 443 : 80);
-    const common = { host: to.host, port, path, method, headers };
+    const common = { host: to.host, port, path, method, headers, ...pinned(to) };
     if (to.scheme === "http") return httpRequest(common);
     const agent: Agent = this.agents[to.peer];
     return httpsRequest({ ...common, agent });
   }
+}
+
+/** Connects to the addresses that were checked; the name is still what the certificate must bear. */
+function pinned({ addresses }: Destination): { lookup?: LookupFunction } {
+  if (addresses === undefined) return {};
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return {
+    lookup: (_host, { all: wantsAll }, callback) => {
+      if (wantsAll === true) callback(null, all);
+      else callback(null, all[0]!.address, all[0]!.family);
+    },
+  };
 }
 
 function pem(text: string | Uint8Array): string | Buffer {

@@ -38,6 +38,20 @@ export class ResponseBufferPool {
     this.active -= 1;
   }
 
+  /**
+   * Takes room for bytes that wait for their client outside of a response in chunks; what fits into
+   * a small chunk is not counted. Returns a function that frees it, undefined when there is none.
+   */
+  hold(bytes: number): (() => void) | undefined {
+    if (bytes <= SMALLEST) return () => undefined;
+    const shares = Math.ceil(bytes / (CHUNKS * SMALLEST));
+    if ((this.active + shares) * CHUNKS * SMALLEST > this.budget) return undefined;
+    this.active += shares;
+    return () => {
+      this.active -= shares;
+    };
+  }
+
   /** Size of the next chunk. */
   get chunkBytes(): number {
     const share = this.budget / (CHUNKS * Math.max(1, this.active));

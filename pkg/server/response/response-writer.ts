@@ -1,7 +1,12 @@
 import { constants, createGzip, type Gzip } from "node:zlib";
 import type { Awaitable } from "#base";
 import type { ResponseBufferPool } from "./response-buffer-pool.ts";
-import type { ResponseHeaders, Exchange, ResponseStream } from "../transport/exchange.ts";
+import {
+  ClientGone,
+  type ResponseHeaders,
+  type Exchange,
+  type ResponseStream,
+} from "../transport/exchange.ts";
 
 /** The first chunk is small, since most responses are; when it is full, they get a whole one. */
 const FIRST_BYTES = 16 * 1024;
@@ -105,6 +110,14 @@ export class ResponseWriter {
     await this.gzipEnded;
   }
 
+  /**
+   * Encoders call it between slices, so that a body that nothing is sent of yet stops, too.
+   * @throws ClientGone when the stream is closed: nothing that is written would be read.
+   */
+  checkOpen(): void {
+    if (this.response.closed) throw new ClientGone("the client has left");
+  }
+
   /** To be called at the end, good or bad: frees the compressor and the share of memory. */
   abandon(): void {
     this.gzip?.destroy();
@@ -119,6 +132,7 @@ export class ResponseWriter {
   }
 
   private flush(): Promise<void> | undefined {
+    this.checkOpen();
     if (!this.response.started) this.begin();
     const { chunk, at, pieces } = this;
     this.chunk = nothing;

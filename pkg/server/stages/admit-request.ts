@@ -1,6 +1,8 @@
+import type { Awaitable } from "#base";
 import { sendResponse } from "../response/response-writer.ts";
 import { type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
+import { StartLimiter } from "../transport/start-limiter.ts";
 import { WriteLimiter } from "../transport/write-limiter.ts";
 import type { Stage } from "./middleware-chain.ts";
 import type { Arrived, Nothing } from "./state.ts";
@@ -28,6 +30,22 @@ export function refuseDuringShutdown(parts: ShutdownParts): Stage<Arrived, Nothi
 
 function isHealthCheck({ url }: Exchange): boolean {
   return /^\/(?:livez|readyz|healthz)\b/.test(url);
+}
+
+/**
+ * Starts requests for a bounded time per turn of the event loop, health checks at once. A request
+ * whose client has left by then is not served at all.
+ */
+export function limitStarts(): Stage<Arrived, Nothing> {
+  const limiter = new StartLimiter();
+  return {
+    name: "limitStarts",
+    run: ({ state: { exchange } }, next) => {
+      const start = (): Awaitable<void> => (exchange.response.closed ? undefined : next({}));
+      const wait = isHealthCheck(exchange) ? undefined : limiter.enter();
+      return wait === undefined ? start() : wait.then(start);
+    },
+  };
 }
 
 /** Starts a bounded number of writes per turn of the event loop. */

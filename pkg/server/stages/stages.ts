@@ -20,23 +20,19 @@ import type { Registry } from "#registry";
 import { sendText } from "../response/response-writer.ts";
 import { audit, auditRefusal, noteDecision } from "./audit.ts";
 import { account } from "./account.ts";
-import { limitWrites, refuseDuringShutdown } from "./admit-request.ts";
+import { limitStarts, limitWrites, refuseDuringShutdown } from "./admit-request.ts";
+import { flowControl } from "./flow-control.ts";
 import { MiddlewareChain, type Stage } from "./middleware-chain.ts";
 import type { Arrived, Audited, Authenticated, Nothing, Parsed, RequestState } from "./state.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
 import type { Debugging } from "../ops/debugging.ts";
 import { ClientGone } from "../transport/exchange.ts";
 import { sendFailure } from "../response/failure-response.ts";
-import {
-  deadlineExceeded,
-  forbidden,
-  internalErrorText,
-  seatsTaken,
-} from "../response/failures.ts";
+import { deadlineExceeded, forbidden, internalErrorText } from "../response/failures.ts";
 import type { Health } from "../ops/health.ts";
 import { actingUser } from "./impersonation.ts";
 import type { Limits } from "../limits.ts";
-import type { PrometheusMetrics, SeatKind } from "../metrics/metrics.ts";
+import type { PrometheusMetrics } from "../metrics/metrics.ts";
 import { apiRoutes, runRoutes } from "../routes/api-routes.ts";
 import { documentRoutes, notFound, type ServerDocument } from "../routes/document-routes.ts";
 import { describeRequest } from "./request-description.ts";
@@ -72,6 +68,7 @@ export function installStages(app: Koa, parts: ServerParts): void {
   MiddlewareChain.on(app, (stage) => parts.metrics.stage(stage))
     .use(account(parts))
     .use(refuseDuringShutdown(parts))
+    .use(limitStarts())
     .use(limitWrites())
     .use(recover(parts))
     .use(requestInfo(parts))
@@ -216,45 +213,6 @@ function impersonate({
       });
     },
   };
-}
-
-/**
- * Bounds the requests at work. Members of `system:masters` always find a seat, to be able to
- * help.
- */
-function flowControl({
-  limits,
-  metrics,
-}: ServerParts): Stage<Arrived & Parsed & Authenticated, Nothing> {
-  const taken: Record<SeatKind, number> = { readOnly: 0, mutating: 0, watch: 0 };
-  const bound: Readonly<Record<SeatKind, number>> = {
-    readOnly: limits.readsInFlight,
-    mutating: limits.writesInFlight,
-    watch: limits.watches,
-  };
-  const move = (kind: SeatKind, by: 1 | -1) => {
-    taken[kind] += by;
-    metrics.seats(kind, taken[kind]);
-  };
-  return {
-    name: "flowControl",
-    run: ({ state: { info, user, record } }, next) => {
-      const kind = record.longRunning ? "watch" : seatKind(info.verb);
-      if (taken[kind] >= bound[kind] && !user.groups.includes("system:masters")) {
-        throw seatsTaken(limits.retryAfterSeconds);
-      }
-      move(kind, 1);
-      if (record.longRunning) metrics.requests.longRunning(record, 1);
-      return afterwards(next({}), () => {
-        move(kind, -1);
-        if (record.longRunning) metrics.requests.longRunning(record, -1);
-      });
-    },
-  };
-}
-
-function seatKind(verb: string): SeatKind {
-  return verb === "get" || verb === "list" ? "readOnly" : "mutating";
 }
 
 /** Asks whether the user may do this. */

@@ -28,6 +28,8 @@ export interface Exchange {
    * @throws StatusError 413 above `limit` bytes.
    */
   body(limit: number): Promise<Uint8Array>;
+  /** Is told how the body arrives. */
+  bodyObserver?: BodyObserver | undefined;
   /** Address of the other end of the connection; absent for a call inside the process. */
   readonly remoteAddress?: string | undefined;
   readonly response: ResponseStream;
@@ -37,6 +39,16 @@ export interface Exchange {
   stream?(): Readable;
   /** There if the client asks for another protocol on its connection. */
   readonly upgrade?: Upgrade | undefined;
+}
+
+/** Is told how a body arrives; what it throws ends the request. */
+export interface BodyObserver {
+  waiting(): void;
+  received(bytes: number): void;
+  /** The body is complete. */
+  arrived(): void;
+  /** Nothing more is read, whether the body is complete or not. */
+  ended(): void;
 }
 
 /** A connection whose client asks for another protocol; HTTP/1.1 only. */

@@ -4,6 +4,7 @@ import type { TLSSocket } from "node:tls";
 import type { PeerCertificate } from "#request";
 import {
   type ResponseHeaders,
+  type BodyObserver,
   ClientGone,
   type Exchange,
   type ResponseStream,
@@ -27,6 +28,7 @@ export class Http1Exchange implements Exchange {
   readonly url: string;
   readonly authorization: readonly string[];
   readonly response: ResponseStream;
+  bodyObserver: BodyObserver | undefined;
   private readonly life = new Life();
   private read = false;
 
@@ -94,7 +96,8 @@ export class Http1Exchange implements Exchange {
       return Promise.reject(bodyTooLarge(limit));
     }
     const milliseconds = this.options.bodyTimeout;
-    return gather(this.request, { limit, milliseconds, life: this.life });
+    const { life, bodyObserver: observer } = this;
+    return gather(this.request, { limit, milliseconds, life, observer });
   }
 
   /** Lets go of a body that nobody asked for, else its sender would wait for room for ever. */

@@ -10,6 +10,7 @@ import { memoize } from "#base";
 import type { PeerCertificate } from "#request";
 import {
   type ResponseHeaders,
+  type BodyObserver,
   ClientGone,
   type Exchange,
   type ResponseStream,
@@ -49,6 +50,7 @@ export class Http2Exchange implements Exchange {
   readonly url: string;
   readonly authorization: readonly string[];
   readonly response: ResponseStream;
+  bodyObserver: BodyObserver | undefined;
   private readonly life = new Life();
   private read = false;
 
@@ -120,7 +122,8 @@ export class Http2Exchange implements Exchange {
       stream.resume();
       return Promise.reject(bodyTooLarge(limit));
     }
-    return gather(stream, { limit, milliseconds: this.options.bodyTimeout, life: this.life });
+    const { life, bodyObserver: observer } = this;
+    return gather(stream, { limit, milliseconds: this.options.bodyTimeout, life, observer });
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { memoize } from "#base";
 import type { PeerCertificate } from "#request";
+import type { BodyObserver } from "./exchange.ts";
 import { bodyTooLarge, deadlineExceeded } from "../response/failures.ts";
 
 /**
@@ -85,11 +86,12 @@ interface GatherOptions {
   /** Longest time until the body is there. */
   readonly milliseconds: number;
   readonly life: Life;
+  readonly observer?: BodyObserver | undefined;
 }
 
 /** Reads a body whole. What comes after a failure is dropped as it arrives. */
 export function gather(body: Readable, options: GatherOptions): Promise<Uint8Array> {
-  const { limit, milliseconds, life } = options;
+  const { limit, milliseconds, life, observer } = options;
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
@@ -99,23 +101,36 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
       body.off("data", onData);
       body.off("end", onEnd);
       forget();
+      observer?.ended();
     };
     const fail = (error: unknown) => {
       settle();
       body.resume();
       reject(error);
     };
+    const tell = (step: () => void): boolean => {
+      try {
+        step();
+        return true;
+      } catch (error) {
+        fail(error);
+        return false;
+      }
+    };
     const onData = (chunk: Uint8Array) => {
       size += chunk.byteLength;
       if (size > limit) return fail(bodyTooLarge(limit));
+      if (!tell(() => observer?.received(chunk.byteLength))) return;
       chunks.push(chunk);
     };
     const onEnd = () => {
+      if (!tell(() => observer?.arrived())) return;
       settle();
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
     };
     const timer = setTimeout(() => fail(deadlineExceeded()), milliseconds);
     if (life.reason !== undefined) return fail(life.reason);
+    if (!tell(() => observer?.waiting())) return;
     body.on("data", onData);
     body.on("end", onEnd);
     forget = life.onAbort(fail);

@@ -70,9 +70,11 @@ export async function writeList(
   const indenter = view.pretty && view.format === "json" ? new Indenter() : undefined;
   const put = (piece: string | Uint8Array) =>
     writer.write(indenter === undefined ? piece : indenter.feed(textOf(piece)));
+  const turn = turnOf(writer);
   let count = 0;
   for await (const items of list.chunks) {
     for (const item of items) {
+      if (count % SLICE === 0) await turn();
       const before = count === 0 ? shape.head(factsOf(list), false) : shape.separator;
       const room = before === "" ? undefined : put(before);
       if (room !== undefined) await room;
@@ -97,8 +99,10 @@ async function writePlainList(
   view: ListView,
 ): Promise<void> {
   const shape = jsonList(view.resource);
+  const turn = turnOf(writer);
   let first = true;
   for await (const items of list.chunks) {
+    await turn();
     const joined = joinedMembers(items, view);
     if (joined !== undefined) {
       if (first) await writer.write(shape.head(factsOf(list), false));
@@ -231,7 +235,7 @@ async function writeProtobufList(
       ? itemMessage(item, view.messages)
       : toProtobuf(partialObjectMetadata, { metadata: metadataAlone(item) });
   const isWhole = view.as === undefined;
-  const turn = yieldEvery();
+  const turn = turnOf(writer);
   const chunks: (readonly Item[])[] = [];
   let size = 0;
   for await (const items of list.chunks) {
@@ -256,6 +260,7 @@ async function writeProtobufList(
   await writer.write(head);
   await writer.write(metadata);
   for (const items of chunks) {
+    await turn();
     const joined = isWhole ? keptMessages(items) : undefined;
     if (joined !== undefined) await writer.write(joined);
     for (const [index, item] of joined === undefined ? items.entries() : []) {
@@ -270,8 +275,17 @@ async function writeProtobufList(
   await writer.end();
 }
 
-/** Items encoded before it is looked whether others should have a turn. */
+/** Items encoded between two checks whether to yield and whether the client is still there. */
 const SLICE = 64;
+
+/** To be awaited between slices; throws ClientGone when the client has left. */
+function turnOf(writer: ResponseWriter): () => Promise<void> | undefined {
+  const turn = yieldEvery();
+  return () => {
+    writer.checkOpen();
+    return turn();
+  };
+}
 
 function textOf(piece: string | Uint8Array): string {
   return typeof piece === "string" ? piece : Buffer.from(piece).toString("utf8");

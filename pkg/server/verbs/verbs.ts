@@ -209,7 +209,8 @@ class VerbRun {
     const { watches } = this.parts.metrics;
     const count = watches.of(view.resource);
     const late = () => watches.terminated(view.resource);
-    await streamEvents(response, events, { view, ended, start, patience, count, late });
+    const memory = responseBufferPoolOf(this.parts.limits);
+    await streamEvents(response, events, { view, ended, start, patience, memory, count, late });
     start();
     response.end();
   }

@@ -1,4 +1,4 @@
-import { concatBytes, type CacheBudget, type Evictable } from "#base";
+import { concatBytes, type CacheBudget, type Evictable, yieldEvery } from "#base";
 import { type Resource, type Status, StatusError } from "#meta";
 import type { EventBatch, ItemEvent, ObjectEvent } from "#registry";
 import { delimitedSize, fromJson, toJson, WireWriter } from "#schema";
@@ -14,6 +14,7 @@ import {
   typeMetaOf,
 } from "../response/encode.ts";
 import { joined } from "../response/response-writer.ts";
+import type { ResponseBufferPool } from "../response/response-buffer-pool.ts";
 import type { ResponseStream } from "../transport/exchange.ts";
 import type { WatchCounter } from "../metrics/watching.ts";
 import { type Format, mediaTypes, type Negotiated } from "../response/negotiation.ts";
@@ -40,6 +41,15 @@ export function watchContentType(format: Format): string {
   return format === "json" ? mediaTypes.json : `${mediaTypes[format]};stream=watch`;
 }
 
+/** Frames that are smaller are sent together, up to about so many bytes. */
+const SMALL_WRITE = 16 * 1024;
+
+interface Write {
+  readonly bytes: Uint8Array;
+  /** Number of events in it. */
+  readonly count: number;
+}
+
 /**
  * Encodes the events of one watch. What others will send in the same form is encoded once and kept
  * with the event or the batch. Only the first event of a table names the columns.
@@ -54,14 +64,34 @@ class EventEncoder {
     this.form = table === undefined ? `${format} ${as?.kind ?? ""} ${as?.version ?? ""}` : "";
   }
 
-  /** All frames of a batch. */
-  batch({ events, encoded }: EventBatch): Uint8Array {
+  /**
+   * All frames of a batch, in writes of about SMALL_WRITE bytes: a watch that is not read holds one
+   * of them. A small batch is one write, which watches of the same form share; a larger frame is a
+   * write of its own, shared through its event.
+   */
+  *writes({ events, encoded }: EventBatch): Generator<Write, void, undefined> {
     const known = encoded?.get(this.form);
-    if (known !== undefined) return known;
-    const [only] = events;
-    const frames = events.length === 1 ? this.shared(only!) : concatBytes(this.frames(events));
-    if (this.form !== "") encoded?.set(this.form, frames);
-    return frames;
+    if (known !== undefined) return yield { bytes: known, count: events.length };
+    let frames: Uint8Array[] = [];
+    let size = 0;
+    let isWhole = true;
+    for (const event of events) {
+      const frame = this.shared(event);
+      if (size > 0 && size + frame.byteLength > SMALL_WRITE) {
+        yield { bytes: concatBytes(frames), count: frames.length };
+        [frames, size, isWhole] = [[], 0, false];
+      }
+      frames.push(frame);
+      size += frame.byteLength;
+    }
+    const bytes = frames.length === 1 ? frames[0]! : concatBytes(frames);
+    if (isWhole && this.form !== "") encoded?.set(this.form, bytes);
+    yield { bytes, count: frames.length };
+  }
+
+  /** True when no other watch sends the same bytes, so that they are this watch's alone. */
+  get isAlone(): boolean {
+    return this.form === "";
   }
 
   /** One frame: a line of JSON, or a length (four bytes, big-endian) and a Protobuf WatchEvent. */
@@ -75,10 +105,6 @@ class EventEncoder {
       size += typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
     }
     return joined(pieces, size);
-  }
-
-  private frames(events: readonly ItemEvent[]): readonly Uint8Array[] {
-    return events.map((event) => this.shared(event));
   }
 
   private shared(event: ItemEvent): Uint8Array {
@@ -201,6 +227,8 @@ export interface StreamOptions {
   readonly ended: AbortSignal;
   /** Milliseconds that a client may take until it reads on. */
   readonly patience: number;
+  /** Bounds frames that only one watch sends; without room for one the watch ends. */
+  readonly memory: ResponseBufferPool;
   /** Hears of what is sent. */
   readonly count?: WatchCounter;
   /** Hears of a client that took nothing for too long. */
@@ -226,10 +254,7 @@ export async function streamEvents(
       if (step.done || ended.aborted) break;
       start();
       if (view.as?.kind === "PartialObjectMetadataList") break;
-      const frames = encoder.batch(step.value);
-      options.count?.(step.value.events.length, frames.byteLength);
-      const full = response.write([frames]);
-      if (full !== undefined && !(await roomInTime(full, options))) break;
+      if (!(await sendBatch(response, encoder, step.value, options))) break;
       if (ended.aborted || step.value.events.at(-1)?.type === "ERROR") break;
     }
   } catch (error) {
@@ -241,6 +266,32 @@ export async function streamEvents(
     void events.return?.();
   }
 }
+
+/** False when the watch is over, or the client does not read. */
+async function sendBatch(
+  response: ResponseStream,
+  encoder: EventEncoder,
+  batch: EventBatch,
+  options: StreamOptions,
+): Promise<boolean> {
+  const turn = yieldEvery();
+  for (const { bytes, count } of encoder.writes(batch)) {
+    options.count?.(count, bytes.byteLength);
+    const release = encoder.isAlone ? options.memory.hold(bytes.byteLength) : noRelease;
+    if (release === undefined) return false;
+    try {
+      const full = response.write([bytes]);
+      if (full !== undefined && !(await roomInTime(full, options))) return false;
+    } finally {
+      release();
+    }
+    if (options.ended.aborted) return false;
+    await turn();
+  }
+  return true;
+}
+
+const noRelease = (): void => undefined;
 
 /** False when the watch is over, or the client has taken nothing for too long. */
 async function roomInTime(full: Promise<void>, options: StreamOptions): Promise<boolean> {

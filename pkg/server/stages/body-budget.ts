@@ -1,0 +1,79 @@
+import { seatsTaken } from "../response/failures.ts";
+import type { BodyObserver } from "../transport/exchange.ts";
+import type { Limits } from "../limits.ts";
+
+/** What a body counts at least, in bytes: its stream takes memory before its first byte. */
+const SMALLEST = 16 * 1024;
+/** A user's bodies may take this share of the budget. */
+const USER_SHARE = 1 / 4;
+
+/** The seat of a request, which it gives up while it waits for its body. */
+export interface Seat {
+  release(): void;
+  /** @throws StatusError 429 when none is free. */
+  take(): void;
+}
+
+export interface BodyOwner {
+  readonly name: string;
+  /** Is never refused, as members of `system:masters`. */
+  readonly isExempt: boolean;
+}
+
+/**
+ * Bounds the memory of request bodies that are arriving. Such a request has no seat: a client that
+ * sends slowly takes its own share of the budget, and no seat from others. Above the budget, and
+ * above a user's share of it, requests are refused with 429.
+ */
+export class BodyBudget {
+  private taken = 0;
+  private readonly byUser = new Map<string, number>();
+
+  constructor(private readonly limits: Pick<Limits, "bodyBufferBytes" | "retryAfterSeconds">) {}
+
+  /** Bytes of all bodies that are arriving. */
+  get bytes(): number {
+    return this.taken;
+  }
+
+  /** For one body, which is read once. */
+  observer(owner: BodyOwner, seat: Seat): BodyObserver {
+    let held = 0;
+    let size = 0;
+    const hold = (bytes: number): void => {
+      if (!owner.isExempt && !this.hasRoom(owner.name, bytes)) {
+        throw seatsTaken(this.limits.retryAfterSeconds);
+      }
+      held += bytes;
+      this.add(owner.name, bytes);
+    };
+    return {
+      waiting: () => {
+        seat.release();
+        hold(SMALLEST);
+      },
+      received: (bytes) => {
+        size += bytes;
+        if (size > held) hold(size - held);
+      },
+      arrived: () => seat.take(),
+      ended: () => {
+        this.add(owner.name, -held);
+        held = 0;
+      },
+    };
+  }
+
+  private hasRoom(user: string, bytes: number): boolean {
+    const { bodyBufferBytes } = this.limits;
+    const ofUser = this.byUser.get(user) ?? 0;
+    return this.taken + bytes <= bodyBufferBytes && ofUser + bytes <= bodyBufferBytes * USER_SHARE;
+  }
+
+  private add(user: string, bytes: number): void {
+    this.taken += bytes;
+    const now = (this.byUser.get(user) ?? 0) + bytes;
+    if (now > 0) this.byUser.set(user, now);
+    else this.byUser.delete(user);
+  }
+}
