@@ -245,6 +245,9 @@ describe("authentication", () => {
 
   it("takes a certificate through a link that the client sends along", async function () {
     if (spawnSync("openssl", ["version"]).error) this.skip();
+    // These versions hide the intermediate certificates of a client from the server
+    // (nodejs/node#65579), which then refuses the client, as it does without the link.
+    if (/^v(?:24\.21\.|26\.[89]\.)/.test(process.version)) this.skip();
     const openssl = (words: string) => {
       const { status, stderr } = spawnSync("openssl", words.split(" "), { cwd: folder });
       assert.equal(status, 0, `${words}: ${String(stderr)}`);
