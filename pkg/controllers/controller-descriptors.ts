@@ -17,6 +17,7 @@ import { runValidatingAdmissionPolicyStatus } from "./admission/validating-admis
 import { type QuotaOptions, runResourceQuotaController } from "./core/resource-quota-controller.ts";
 import { runRootCaPublisher } from "./core/root-ca-publisher.ts";
 import { runServiceAccountController } from "./core/service-account-controller.ts";
+import { runServiceCidrController } from "./network/service-cidr-controller.ts";
 import { runPersistentVolumeClaimProtection } from "./volume/pvc-protection-controller.ts";
 import { runPersistentVolumeProtection } from "./volume/pv-protection-controller.ts";
 import { runVolumeAttributesClassProtection } from "./volume/vac-protection-controller.ts";
@@ -159,6 +160,12 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     serviceAccount: "volumeattributesclass-protection-controller",
     enabledByDefault: true,
     run: runVolumeAttributesClassProtection,
+  },
+  {
+    name: "service-cidr-controller",
+    serviceAccount: "service-cidrs-controller",
+    enabledByDefault: true,
+    run: runServiceCidrController,
   },
   {
     name: "bootstrap-signer-controller",

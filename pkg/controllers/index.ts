@@ -12,4 +12,9 @@ export { runLeaseEndpointReconciler } from "./network/lease-endpoint-reconciler.
 export { runIdentityLease } from "./apiserver/identity-lease.ts";
 export { ensureServerObjects, runServerObjects } from "./apiserver/server-objects.ts";
 export { runServiceIpRepair } from "./network/service-ip-repair.ts";
-export { ensureKubernetesService } from "./network/kubernetes-service.ts";
+export { runSystemNamespaces } from "./apiserver/system-namespaces.ts";
+export {
+  ensureKubernetesService,
+  type KubernetesService,
+  runKubernetesService,
+} from "./network/kubernetes-service.ts";

@@ -59,6 +59,7 @@ export class TestClock implements Clock {
     return this.#now;
   }
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
       const wake = (): void => {
         signal?.removeEventListener("abort", onAbort);

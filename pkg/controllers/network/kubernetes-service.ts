@@ -34,6 +34,23 @@ export async function ensureKubernetesService(options: KubernetesService): Promi
   await ensureService(options);
 }
 
+/** Interval of kube-apiserver's controllers of the Service and of the default ServiceCIDR. */
+const intervalMs = 10_000;
+
+/** Restores both, when they were deleted, within ten seconds until the signal aborts. */
+export async function runKubernetesService(
+  options: KubernetesService & { readonly report: (what: string, error: unknown) => void },
+): Promise<void> {
+  const { clock, signal, report } = options;
+  for (;;) {
+    await clock.sleep(intervalMs, signal, { background: true }).catch(() => undefined);
+    if (signal.aborted) return;
+    await ensureKubernetesService(options).catch((error: unknown) => {
+      if (!signal.aborted) report(`Failed to restore the Service ${name}`, error);
+    });
+  }
+}
+
 async function ensureServiceCidr(options: KubernetesService): Promise<void> {
   const { catalog, registry, network, signal } = options;
   const resource = catalog.find(resolve("networking.{api}", catalog.domain), "v1", "servicecidrs");

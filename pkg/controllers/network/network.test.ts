@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { internalError } from "#meta";
 import type { Registry } from "#registry";
 import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
-import { ensureKubernetesService } from "./kubernetes-service.ts";
+import { ensureKubernetesService, runKubernetesService } from "./kubernetes-service.ts";
 import { runLeaseEndpointReconciler } from "./lease-endpoint-reconciler.ts";
 import { runServiceIpRepair } from "./service-ip-repair.ts";
 
@@ -70,6 +70,34 @@ describe("network controllers", () => {
       const after = (await test.get("v1/services/default/kubernetes")).object.metadata;
       assert.equal(after.resourceVersion, before.resourceVersion);
     });
+  });
+
+  it("the Service kubernetes and the default ServiceCIDR are restored within ten seconds", async () => {
+    const network = { cidrs: ["10.7.0.0/24"], nodePorts: { first: 30_000, last: 32_767 } };
+    const registry = failing("create", 1);
+    const options = { ...parts(), registry, network, port: 7443 };
+    running.push(runKubernetesService(options));
+    const service = "v1/services/default";
+    const cidrs = "networking.k8s.io/v1/servicecidrs";
+    const isThere = async () => {
+      const names = [...(await test.names(service)), ...(await test.names(cidrs))];
+      return names.join() === "kubernetes,kubernetes";
+    };
+    const afterOneRound = async () => {
+      test.clock.advance(10_000);
+      return reports.length > 0 || isThere();
+    };
+    await until(afterOneRound);
+    assert.match(reports.splice(0).join(), /injected/);
+    await until(afterOneRound);
+    assert.equal(reports.length, 0);
+    for (let times = 0; times < 2; times++) {
+      await test.remove(`${service}/kubernetes`);
+      await test.remove(`${cidrs}//kubernetes`);
+      assert.equal(await isThere(), false);
+      await until(afterOneRound);
+    }
+    assert.deepEqual(reports, []);
   });
 
   describe("the endpoints of the Service kubernetes", () => {

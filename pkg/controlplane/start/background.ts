@@ -1,10 +1,16 @@
 /** Background work of a server: controllers, compaction, reloads. */
-import { runLeaseEndpointReconciler, runServiceIpRepair } from "#controllers";
+import {
+  runKubernetesService,
+  runLeaseEndpointReconciler,
+  runServiceIpRepair,
+  runSystemNamespaces,
+} from "#controllers";
 import { startCompactor } from "#storage";
 import type { Assembly } from "./assemble.ts";
 import { publishClusterAuthenticationTrust } from "../authentication/cluster-authentication-trust.ts";
 import { runLocalControllers } from "../controller-manager/local-controllers.ts";
 import { localhost, reachableAddress } from "../network.ts";
+import { kubernetesServiceOf } from "./run-post-start-hooks.ts";
 
 const defaultCompactionMs = 300_000;
 
@@ -21,6 +27,8 @@ export async function runBackground(assembly: Assembly): Promise<void> {
     files.follow(signal),
     publishClusterAuthenticationTrust({ ...assembly, ownAuthority: rootCa }, signal),
     runServiceIpRepair(assembly),
+    runSystemNamespaces(assembly),
+    runKubernetesService(kubernetesServiceOf(assembly, port)),
     runEndpoints(assembly, port),
     runLocalControllers(local),
   ]);

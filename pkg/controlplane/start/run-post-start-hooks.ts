@@ -1,6 +1,6 @@
 /** The post-start hooks in their order. */
 import { followKinds } from "#authz";
-import { ensureKubernetesService, ensureServerObjects } from "#controllers";
+import { ensureKubernetesService, ensureServerObjects, type KubernetesService } from "#controllers";
 import {
   recordTokenTrackingDate,
   reconcileBootstrapRoles,
@@ -37,11 +37,19 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     () => definitions.ready,
   );
   const port = await listen(assembly);
-  const network = assembly.options.serviceNetwork ?? defaultNetwork;
   await postStartHooks.run(
     ["poststarthook/bootstrap-controller", "poststarthook/start-service-ip-repair-controllers"],
-    () => ensureKubernetesService({ ...assembly, network, port: port ?? defaultPort }),
+    () => ensureKubernetesService(kubernetesServiceOf(assembly, port)),
   );
+}
+
+/** What the Service `kubernetes` of a server that listens on `port` looks like. */
+export function kubernetesServiceOf(
+  assembly: Assembly,
+  port: number | undefined,
+): Assembly & KubernetesService {
+  const network = assembly.options.serviceNetwork ?? defaultNetwork;
+  return { ...assembly, network, port: port ?? defaultPort };
 }
 
 /** Starts listening; answers the port, or undefined for a server without one. */
