@@ -31,7 +31,7 @@ import type { ServiceAccountKeys } from "./service-accounts.ts";
 export interface AuthenticationParts {
   readonly options: StartOptions;
   readonly adminToken: string;
-  /** Generated CA certificate (PEM); undefined = the server does not listen. */
+  /** Generated CA certificate (PEM); "" = none was needed, undefined = the server does not listen. */
   readonly ownAuthority: string | undefined;
   readonly files: FileReloader;
   readonly keys: ServiceAccountKeys;
@@ -61,7 +61,7 @@ const webhookCacheMs = 120_000;
 /** @throws ConfigurationFault, Error for certificates that cannot be read */
 export function buildAuthentication(parts: AuthenticationParts): Authentication {
   const { options } = parts;
-  const flagged: AnonymousOptions = { enabled: options.anonymous ?? true, paths: [] };
+  const flagged: AnonymousOptions = { enabled: isAnonymousAllowed(options), paths: [] };
   let anonymous = flagged;
   const issuers = new JwtAuthenticator({
     clock: parts.clock,
@@ -88,6 +88,23 @@ export function buildAuthentication(parts: AuthenticationParts): Authentication 
   };
 }
 
+/**
+ * As in kube-apiserver, anonymous requests are refused when `--authorization-mode` contains
+ * AlwaysAllow, even with `--anonymous-auth`: each of them could do everything. An AuthenticationConfiguration that
+ * configures `anonymous` overrides this.
+ */
+function isAnonymousAllowed({
+  anonymous = true,
+  authorization = [],
+  logger,
+}: StartOptions): boolean {
+  const isEverythingAllowed = authorization.includes("AlwaysAllow");
+  if (anonymous && isEverythingAllowed) {
+    logger?.info(0, "Anonymous authentication is off: --authorization-mode contains AlwaysAllow");
+  }
+  return anonymous && !isEverythingAllowed;
+}
+
 function configurationOf(text: string, { options, keys, catalog }: AuthenticationParts) {
   const checks = { domain: catalog.domain, ownIssuers: keys.issuers };
   const configuration = readAuthenticationConfiguration(text, checks);
@@ -112,8 +129,9 @@ function frontProxy({ options, files, clock }: AuthenticationParts): readonly Au
 function clientCertificates(parts: AuthenticationParts): readonly Authenticator[] {
   const { options, ownAuthority, files, clock, catalog } = parts;
   if (ownAuthority === undefined) return [];
+  const own = ownAuthority === "" ? [] : [ownAuthority];
   const given = options.clientCa === undefined ? [] : [options.clientCa];
-  const authorities = followedAuthorities(files, [ownAuthority, ...given], clock);
+  const authorities = followedAuthorities(files, [...own, ...given], clock);
   return [new ClientCertificateAuthenticator({ authorities, domain: catalog.domain })];
 }
 
