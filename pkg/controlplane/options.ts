@@ -40,7 +40,7 @@ export interface StartOptions {
   readonly host?: string;
   /** Directory of generated certificates and the admin token; absent = kept in memory. */
   readonly certificateDirectory?: string;
-  /** Serving certificate (PEM); absent = one is generated. */
+  /** Serving certificate (PEM); absent = that of `certificateDirectory`, generated if missing. */
   readonly serving?: { readonly certificate: TextSource; readonly privateKey: TextSource };
   /** CA certificates that verify client certificates, besides the generated one (PEM). */
   readonly clientCa?: TextSource;
@@ -119,7 +119,10 @@ export interface StartOptions {
 export interface RunningServer {
   /** `https://host:port`; "" when it listens nowhere. */
   readonly url: string;
-  /** For the user `admin`, who is in `system:masters`; "" when it listens nowhere. */
+  /**
+   * For the user `admin`, who is in `system:masters`; "" when it listens nowhere, and when all
+   * certificates were supplied to a server without controllers.
+   */
   readonly kubeconfig: string;
   /** Bearer token of the user `admin`. */
   readonly token: string;

@@ -7,7 +7,7 @@ import type { StartOptions } from "../options.ts";
 
 export interface TrustParts {
   readonly options: StartOptions;
-  /** PEM of the authority whose certificates the first start makes; "" = none listens. */
+  /** Generated CA certificate (PEM); "" = none was needed, or the server does not listen. */
   readonly ownAuthority: string;
   readonly files: FileReloader;
   readonly registry: Registry;
@@ -28,8 +28,8 @@ export async function publishClusterAuthenticationTrust(
   parts: TrustParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ownAuthority, clock, report } = parts;
-  if (ownAuthority === "") return;
+  const { options, ownAuthority, clock, report } = parts;
+  if (ownAuthority === "" && options.clientCa === undefined) return;
   const trust = followedTrust(parts, ownAuthority);
   while (!signal.aborted) {
     try {

@@ -2,15 +2,15 @@ import type { KeyPair } from "#pki";
 
 interface KubeconfigOptions {
   readonly url: string;
-  /** Of the server's certificate. */
-  readonly authority: KeyPair;
+  /** CA certificates that verify the server (PEM). */
+  readonly serverCa: string;
   /** What the user is called in the file; the certificate says who that is. */
   readonly user: string;
   readonly client: KeyPair;
 }
 
 /** A kubeconfig for a user who authenticates with a client certificate. */
-export function kubeconfig({ url, authority, user, client }: KubeconfigOptions): string {
+export function kubeconfig({ url, serverCa, user, client }: KubeconfigOptions): string {
   const data = (text: string) => Buffer.from(text).toString("base64");
   return [
     "apiVersion: v1",
@@ -19,7 +19,7 @@ export function kubeconfig({ url, authority, user, client }: KubeconfigOptions):
     "- name: keelson",
     "  cluster:",
     `    server: ${url}`,
-    `    certificate-authority-data: ${data(authority.certificate)}`,
+    `    certificate-authority-data: ${data(serverCa)}`,
     "users:",
     `- name: ${user}`,
     "  user:",

@@ -11,10 +11,10 @@ import type { StartOptions } from "../options.ts";
  */
 export function followedTls(
   options: StartOptions,
-  { serving, authority }: Credentials,
+  { serving, generated }: Credentials,
   { files, renew }: { readonly files: FileReloader; readonly renew: (tls: TlsOptions) => void },
 ): TlsOptions {
-  const { certificate, privateKey } = options.serving ?? serving;
+  const { certificate, privateKey } = serving;
   const trusted = [options.clientCa ?? [], options.frontProxy?.ca ?? []].flat();
   let first: TlsOptions | undefined;
   files.use([certificate, privateKey, ...trusted], (cert = "", key = "", ...authorities) => {
@@ -22,7 +22,7 @@ export function followedTls(
     parseCertificates(cert);
     // Throws for what is no key, and for a key that is another's.
     createSecureContext({ cert, key });
-    const clientCa = [authority.certificate, ...authorities].join("\n");
+    const clientCa = [generated?.authority.certificate ?? [], ...authorities].flat().join("\n");
     const tls = { cert, key, clientCa, minVersion: options.tlsMinVersion ?? "TLSv1.2" };
     if (first === undefined) first = tls;
     else renew(tls);

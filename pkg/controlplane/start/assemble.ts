@@ -30,7 +30,7 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   const access = buildAccessControl({
     ...foundation,
     adminToken: token,
-    ownAuthority: credentials?.authority.certificate,
+    ownAuthority: credentials && (credentials.generated?.authority.certificate ?? ""),
     instruments: foundation.metrics.instruments,
     life: signal,
     registry: () => registry,

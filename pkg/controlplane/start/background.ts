@@ -18,14 +18,15 @@ const defaultCompactionMs = 300_000;
 export async function runBackground(assembly: Assembly): Promise<void> {
   const { options, server, credentials, definitions, files, signal } = assembly;
   const port = options.port === undefined ? undefined : server.address.port;
-  const authority = credentials?.authority;
-  const rootCa = authority?.certificate ?? "";
+  const authority = credentials?.generated?.authority;
+  const ownAuthority = authority?.certificate ?? "";
+  const rootCa = credentials?.servingCa ?? "";
   const local = { ...assembly, authority, rootCa, port };
   compact(assembly);
   await Promise.all([
     definitions.done,
     files.follow(signal),
-    publishClusterAuthenticationTrust({ ...assembly, ownAuthority: rootCa }, signal),
+    publishClusterAuthenticationTrust({ ...assembly, ownAuthority }, signal),
     runServiceIpRepair(assembly),
     runSystemNamespaces(assembly),
     runKubernetesService(kubernetesServiceOf(assembly, port)),

@@ -122,10 +122,13 @@ function checksOf(backend: Backend): readonly HealthCheck[] {
 
 /** Only a server that listens needs certificates. */
 async function credentialsOf(
-  { host, port, certificateDirectory: directory }: ResolvedOptions,
+  options: ResolvedOptions,
   clock: Clock,
 ): Promise<Credentials | undefined> {
+  const { host, port, certificateDirectory: directory, serving, clientCa } = options;
   if (port === undefined) return undefined;
   const hosts = host !== undefined && !isWildcardAddress(host) ? [host] : [];
-  return ensureCredentials({ directory, now: clock.now(), hosts });
+  // Controllers sign certificates and publish CAs; clients without --client-ca-file need ours.
+  const needsAuthority = clientCa === undefined || options.controllers !== false;
+  return ensureCredentials({ directory, now: clock.now(), hosts, serving, needsAuthority });
 }

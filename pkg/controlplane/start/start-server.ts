@@ -83,8 +83,9 @@ function reachedAt(assembly: Assembly): Pick<RunningServer, "url" | "kubeconfig"
   const { options, server, credentials } = assembly;
   if (credentials === undefined) return { url: "", kubeconfig: "" };
   const url = `https://${urlHost(options.host ?? localhost)}:${server.address.port}`;
-  const { authority, admin } = credentials;
-  return { url, kubeconfig: kubeconfig({ url, authority, user: "admin", client: admin }) };
+  const { generated, servingCa: serverCa } = credentials;
+  if (generated === undefined) return { url, kubeconfig: "" };
+  return { url, kubeconfig: kubeconfig({ url, serverCa, user: "admin", client: generated.admin }) };
 }
 
 /** Audit events and spans of the last requests are flushed as well. */
