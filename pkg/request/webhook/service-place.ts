@@ -1,4 +1,5 @@
 import type { WebhookPlace } from "./call.ts";
+import { cleanPath, withCleanPath } from "./clean-path.ts";
 
 /** How stored configurations say where a webhook is: one of `url` and `service`. */
 export interface WebhookClientConfig {
@@ -60,10 +61,10 @@ const usualPort = 443;
 export function webhookPlace(config: WebhookClientConfig, reader: ServiceReader): WebhookPlace {
   const { url, service, caBundle = "" } = config;
   const authorities = Buffer.from(caBundle, "base64").toString("utf8");
-  if (service === undefined) return { url: new URL(url ?? ""), authorities };
+  if (service === undefined) return { url: withCleanPath(new URL(url ?? "")), authorities };
   const { namespace, name, path = "", port = usualPort } = service;
   return {
-    url: new URL(`https://${name}.${namespace}.svc:${port}${path || "/"}`),
+    url: new URL(`https://${name}.${namespace}.svc:${port}${cleanPath(path)}`),
     authorities,
     address: () => addressOf(reader, { namespace, name, port }),
   };

@@ -1,0 +1,30 @@
+import { posix } from "node:path";
+
+/**
+ * A path as client-go sends it: one leading slash, no empty or dot segments, no trailing slash,
+ * percent-encoded as in Go's `URL.EscapedPath`.
+ * @param path decoded
+ */
+export function cleanPath(path: string): string {
+  const joined = posix.join("/", path);
+  const clean = joined.length > 1 ? joined.replace(/\/$/, "") : joined;
+  return encodeURIComponent(clean)
+    .replace(/%2[46BCF]|%3[ABD]|%40/g, decodeURIComponent)
+    .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Replaces the path of a URL by the clean one. */
+export function withCleanPath(url: URL): URL {
+  const clean = new URL(url);
+  clean.pathname = cleanPath(decoded(url.pathname));
+  return clean;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    // A lone percent sign: validation lets it pass in service paths only.
+    return path;
+  }
+}
