@@ -48,4 +48,5 @@ export {
   parseIp,
   parseStrictIp,
 } from "./network/ip-address.ts";
+export { type ServerTrust, trustAuthorities, trustServers } from "./network/trust-anchors.ts";
 export { compareSemver, parseSemver, type SemanticVersion } from "./text/semantic-version.ts";

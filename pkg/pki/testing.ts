@@ -1,6 +1,7 @@
 import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
+import { importSigningKey, type KeyPair, serialNumber } from "./certificates.ts";
 
 interface RequestOptions {
   readonly commonName: string;
@@ -26,4 +27,32 @@ export async function makeRequest({
   const der = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
   const privateKey = x509.PemConverter.encode(der, "PRIVATE KEY");
   return { request: request.toString("pem"), privateKey };
+}
+
+/** An authority that `issuer` signed, valid for a day around now. */
+export async function issueAuthority(issuer: KeyPair, commonName: string): Promise<KeyPair> {
+  const named = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+  const keys = await webcrypto.subtle.generateKey(named, true, ["sign", "verify"]);
+  const { key: signingKey, algorithm } = await importSigningKey(issuer.privateKey);
+  const above = new x509.X509Certificate(issuer.certificate);
+  const hourMs = 3_600_000;
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: [{ CN: [commonName] }],
+    issuer: above.subjectName,
+    notBefore: new Date(Date.now() - hourMs),
+    notAfter: new Date(Date.now() + 23 * hourMs),
+    signingKey,
+    publicKey: keys.publicKey,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(above.publicKey),
+    ],
+  });
+  const der = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+  const privateKey = x509.PemConverter.encode(der, "PRIVATE KEY");
+  return { certificate: `${certificate.toString("pem")}\n`, privateKey };
 }

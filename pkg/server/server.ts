@@ -15,7 +15,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
 import Koa from "koa";
-import { type Clock, createLogger, type Logger, systemClock } from "#base";
+import { type Clock, createLogger, type Logger, systemClock, trustAuthorities } from "#base";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
@@ -449,7 +449,7 @@ function isPlainId(text: string): boolean {
  * verified by authorities that may be gone.
  */
 function secureContext({ cert, key, clientCa, minVersion = "TLSv1.2" }: TlsOptions) {
-  const ca = clientCa === undefined ? {} : { ca: pem(clientCa) };
+  const ca = clientCa === undefined ? {} : { ca: trustAuthorities(pem(clientCa)) };
   return {
     cert: pem(cert),
     key: pem(key),

@@ -40,14 +40,26 @@ export class CertificateAuthorities {
   }
 
   vouchFor(peer: PeerCertificate): boolean {
-    if (!peer.isVerified) return false;
     let period = this.known.get(peer);
     if (period === undefined) {
-      period = this.path(peer.chain);
+      period = peer.isVerified ? this.path(peer.chain) : this.ownPeriod(peer.chain[0]);
       this.known.set(peer, period);
     }
     const now = this.clock.now();
     return period.from <= now && now < period.until;
+  }
+
+  /**
+   * Validity of a certificate that is itself one of the anchors, which OpenSSL does not verify in
+   * servers. The handshake has proved that the client holds its key.
+   */
+  private ownPeriod(own: X509Certificate | undefined): Period {
+    if (own === undefined || !allowsClients(own) || !this.isAnchor(own)) return never;
+    return overlap({ from: -Infinity, until: Infinity }, own);
+  }
+
+  private isAnchor({ fingerprint256 }: X509Certificate): boolean {
+    return this.anchors.some((anchor) => anchor.fingerprint256 === fingerprint256);
   }
 
   /** When the way from the client's certificate to one of the anchors is good. */
@@ -56,12 +68,11 @@ export class CertificateAuthorities {
     const left = new Set(more);
     let period: Period = { from: -Infinity, until: Infinity };
     while (current !== undefined) {
-      const { fingerprint256 } = current;
       period = overlap(period, current);
-      if (this.anchors.some((anchor) => anchor.fingerprint256 === fingerprint256)) return period;
-      const anchor = issuerAmong(this.anchors, current);
+      if (this.isAnchor(current)) return period;
+      const anchor = issuerAmong(this.anchors.filter(maySign), current);
       if (anchor !== undefined) return overlap(period, anchor);
-      current = issuerAmong(left, current);
+      current = issuerAmong([...left].filter(isAuthority), current);
       if (current !== undefined) left.delete(current);
     }
     return never;
@@ -75,13 +86,45 @@ function overlap({ from, until }: Period, certificate: X509Certificate): Period 
   };
 }
 
-/** One of `candidates` that is an authority and did sign the certificate. */
+const clientAuth = "1.3.6.1.5.5.7.3.2";
+const anyUsage = "2.5.29.37.0";
+
+/** Whether the extended key usage, if there is one, includes TLS clients. */
+function allowsClients({ keyUsage }: X509Certificate): boolean {
+  return !keyUsage || keyUsage.includes(clientAuth) || keyUsage.includes(anyUsage);
+}
+
+function isAuthority({ ca }: X509Certificate): boolean {
+  return ca;
+}
+
+/** Certificates of X.509 version 1 have no basic constraints; as anchors they may sign, as in Go. */
+function maySign(anchor: X509Certificate): boolean {
+  return anchor.ca || isVersion1(anchor);
+}
+
+/** The version is the first field of a certificate, and absent in version 1 (RFC 5280, 4.1). */
+function isVersion1({ raw }: X509Certificate): boolean {
+  const toBeSigned = contentOf(raw, 0);
+  return raw[contentOf(raw, toBeSigned)] !== versionTag;
+}
+
+/** `[0] EXPLICIT` in DER. */
+const versionTag = 0xa0;
+
+/** Offset of the content of the DER element at `offset`. */
+function contentOf(der: Uint8Array, offset: number): number {
+  const length = der[offset + 1] ?? 0;
+  return offset + 2 + (length < 0x80 ? 0 : length & 0x7f);
+}
+
+/** One of `candidates` that did sign the certificate. */
 function issuerAmong(
   candidates: Iterable<X509Certificate>,
   certificate: X509Certificate,
 ): X509Certificate | undefined {
   for (const candidate of candidates) {
-    if (!candidate.ca || !certificate.checkIssued(candidate)) continue;
+    if (!certificate.checkIssued(candidate)) continue;
     if (certificate.verify(candidate.publicKey)) return candidate;
   }
   return undefined;

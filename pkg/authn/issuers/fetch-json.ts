@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { textWithin } from "#base";
+import { textWithin, trustServers } from "#base";
 
 export interface FetchOptions {
   /** PEM of the authorities that may vouch for the place; absent = those of the system. */
@@ -56,9 +56,8 @@ function begin(url: string, { ca, signal, token = "" }: FetchOptions): Promise<I
   const authorization = token === "" ? {} : { authorization: `Bearer ${token}` };
   const headers = { accept: "application/json, application/jwt", ...authorization };
   // Keys are fetched so seldom that no connection is kept for them.
-  const trust = ca === undefined ? {} : { ca };
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { headers, signal, agent: false, ...trust }, resolve);
+    const outgoing = request(url, { headers, signal, agent: false, ...trustServers(ca) }, resolve);
     outgoing.once("error", reject);
     outgoing.end();
   });

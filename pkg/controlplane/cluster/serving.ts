@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { request as plainRequest } from "node:http";
 import { request } from "node:https";
 import { setTimeout } from "node:timers/promises";
+import { trustServers } from "#base";
 
 /** Files with PEM texts. */
 export interface ClientFiles {
@@ -28,7 +29,7 @@ export async function waitUntilServing(
 
 async function isServed(url: string, files: ClientFiles | undefined): Promise<boolean> {
   const tls = files && {
-    ca: await readFile(files.ca),
+    ...trustServers(await readFile(files.ca, "utf8")),
     ...(files.cert && files.key
       ? { cert: await readFile(files.cert), key: await readFile(files.key) }
       : {}),

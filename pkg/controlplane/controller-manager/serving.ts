@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { TLSSocket } from "node:tls";
-import type { Clock } from "#base";
+import { type Clock, trustAuthorities } from "#base";
 import type { ApiObject, Client, Handle } from "#client";
 import { resolve } from "#meta";
 import type { KeyPair } from "#pki";
@@ -56,7 +56,7 @@ export async function serveHealthAndMetrics(
 ): Promise<{ readonly port: number; readonly close: () => void }> {
   const { certificate, privateKey } = options.certificate ?? (await generatedCertificate(options));
   const { clientCa } = options;
-  const clients = { ca: clientCa, requestCert: true, rejectUnauthorized: false };
+  const clients = { ca: trustAuthorities(clientCa), requestCert: true, rejectUnauthorized: false };
   const tls = { cert: certificate, key: privateKey, ...(clientCa === "" ? {} : clients) };
   const guard = new MetricsAuthorizer(options);
   const server = createServer(tls, (request, response) => {

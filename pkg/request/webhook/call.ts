@@ -1,6 +1,6 @@
 import type { Agent, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { textWithin } from "#base";
+import { textWithin, trustServers } from "#base";
 
 /** Where a webhook of a stored configuration is. */
 export interface WebhookPlace {
@@ -111,7 +111,7 @@ async function exchange(
       },
       agent: agent ?? false,
       ...(signal === undefined ? {} : { signal }),
-      ...(authorities === "" ? {} : { ca: authorities }),
+      ...trustServers(authorities),
       ...(behind === undefined ? {} : { ...behind, servername: url.hostname }),
     });
     request.once("response", resolve);

@@ -126,6 +126,7 @@ describe("kubeconfigs of webhooks", () => {
     assert.equal(url.href, server);
     assert.deepEqual(tls, {
       ca: "CA",
+      allowPartialTrustChain: true,
       cert: "CERT",
       key: "KEY",
       servername: "hook",

@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonObject } from "#base";
+import { isJsonObject, type JsonObject, type ServerTrust, trustServers } from "#base";
 import { parseYaml, YamlFault } from "#meta";
+import { withCleanPath } from "./clean-path.ts";
 
 /** A kubeconfig that cannot be used, in one sentence. */
 export class KubeconfigFault extends Error {
@@ -9,9 +10,7 @@ export class KubeconfigFault extends Error {
 /** Where a kubeconfig leads, and who its user is there. Certificates and keys are PEM texts. */
 export interface Endpoint {
   readonly url: URL;
-  readonly tls: {
-    /** Absent = the authorities that the system trusts. */
-    readonly ca?: string;
+  readonly tls: ServerTrust & {
     readonly cert?: string;
     readonly key?: string;
     /** Name that the certificate must be for; absent = the host of the URL. */
@@ -62,7 +61,7 @@ function endpointOf(cluster: JsonObject, user: JsonObject, read: PemReader): End
   return {
     url: urlOf(text(cluster["server"])),
     tls: {
-      ...(ca === undefined ? {} : { ca }),
+      ...trustServers(ca),
       ...(cert === undefined || key === undefined ? {} : { cert, key }),
       ...(servername === undefined ? {} : { servername }),
       rejectUnauthorized: !insecure,
@@ -76,7 +75,7 @@ function urlOf(server: string | undefined): URL {
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
     throw new KubeconfigFault(`server ${JSON.stringify(server ?? "")} is no http or https URL`);
   }
-  return url;
+  return withCleanPath(url);
 }
 
 /** A token goes before a password, and a token file before both, so that it can be renewed. */

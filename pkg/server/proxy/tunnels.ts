@@ -2,6 +2,7 @@ import { type Agent, type IncomingMessage, request as httpRequest } from "node:h
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import type { Duplex, Readable } from "node:stream";
+import { trustServers } from "#base";
 import type { Destination } from "#registry";
 
 /** PEM texts: who this server is to kubelets, and whom it takes for one. */
@@ -45,7 +46,7 @@ export class Tunnels {
   constructor({ ca, cert, key }: KubeletTls) {
     const own = cert && key ? { cert: pem(cert), key: pem(key) } : {};
     const unchecked = { rejectUnauthorized: false };
-    const checked = ca === undefined ? unchecked : { ca: pem(ca) };
+    const checked = ca === undefined ? unchecked : trustServers(pem(ca));
     this.agents = {
       kubelet: new HttpsAgent({ ...own, ...checked }),
       "kubelet, unchecked": new HttpsAgent({ ...own, ...unchecked }),
@@ -102,8 +103,8 @@ function pinned({ addresses }: Destination): { lookup?: LookupFunction } {
   };
 }
 
-function pem(text: string | Uint8Array): string | Buffer {
-  return typeof text === "string" ? text : Buffer.from(text);
+function pem(text: string | Uint8Array): string {
+  return typeof text === "string" ? text : Buffer.from(text).toString("utf8");
 }
 
 /** `10.0.0.9:80`, `[fd00::9]:80`. */

@@ -1,4 +1,5 @@
 import type { Etcd3 } from "etcd3";
+import { trustAuthorities } from "#base";
 import type { EtcdTls } from "./grpc/channel.ts";
 
 export interface Etcd3ClientOptions {
@@ -37,7 +38,7 @@ function credentials({ ca, cert, key }: EtcdTls): {
 } {
   return {
     // The type requires a root certificate; gRPC takes undefined for the system's roots.
-    rootCertificate: ca as Buffer,
+    rootCertificate: (ca && Buffer.from(trustAuthorities(ca.toString("utf8")))) as Buffer,
     ...(key === undefined ? {} : { privateKey: key }),
     ...(cert === undefined ? {} : { certChain: cert }),
   };

@@ -2,6 +2,7 @@ import { connect, type ClientHttp2Session, type ClientHttp2Stream, constants } f
 import { connect as connectSocket, isIP, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
+import { trustServers } from "#base";
 import { GrpcError, grpcStatus } from "./failures.ts";
 import { frameOf, Frames, onlyMessage } from "./frames.ts";
 
@@ -227,7 +228,9 @@ function socketTo({ protocol, hostname, port }: URL, tls: EtcdTls): Socket {
   if (protocol === "http:") return connectSocket({ host, port: Number(port || 80) });
   const servername = isIP(host) === 0 ? host : "";
   const where = { host, port: Number(port || 443), servername };
-  return connectTls({ ...where, ALPNProtocols: ["h2"], ...tls });
+  const { ca, ...own } = tls;
+  const trust = trustServers(ca?.toString("utf8"));
+  return connectTls({ ...where, ALPNProtocols: ["h2"], ...own, ...trust });
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | number | undefined>>;
