@@ -90,8 +90,8 @@ export function buildAuthentication(parts: AuthenticationParts): Authentication 
 
 /**
  * As in kube-apiserver, anonymous requests are refused when `--authorization-mode` contains
- * AlwaysAllow, even with `--anonymous-auth`: each of them could do everything. An AuthenticationConfiguration that
- * configures `anonymous` overrides this.
+ * AlwaysAllow, even with `--anonymous-auth`: each of them could do everything. An
+ * AuthenticationConfiguration that configures `anonymous` overrides this.
  */
 function isAnonymousAllowed({
   anonymous = true,
