@@ -100,3 +100,9 @@ export function refuse({ request, object }: AdmissionAttributes, why: string): S
   const { name = "", generateName = "" } = object?.metadata ?? {};
   return forbidden(request.resource, request.name || name || generateName || "Unknown", why);
 }
+
+/** Joins messages, each once, as Go prints an aggregate of errors. */
+export function aggregate(messages: readonly string[]): string {
+  const once = [...new Set(messages)];
+  return once.length === 1 ? once[0]! : `[${once.join(", ")}]`;
+}

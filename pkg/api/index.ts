@@ -152,6 +152,7 @@ export { type FlowControlDefault, flowControlDefaults } from "./bootstrap/flow-c
 export * from "./meta/index.ts";
 export { parseRequest } from "./certificates/pkcs10.ts";
 export { qualityClassOf } from "./core/pod/qos-class.ts";
+export { isExtendedName } from "./core/shared/resource-names.ts";
 export { rangeAllocation } from "./core/range-allocation.ts";
 export {
   isHeadless,

@@ -19,7 +19,16 @@ export function minus(left: Amounts, right: Amounts): Amounts {
   return plus(left, negated);
 }
 
-function larger(left: Amounts, right: Amounts): Amounts {
+/** What an update adds: the difference of each amount, never below zero. */
+export function increase(now: Amounts, before: Amounts): Amounts {
+  const added = Object.entries(minus(now, before)).filter(
+    ([name, amount]) => Object.hasOwn(now, name) && Quantity.parse(amount).sign > 0,
+  );
+  return Object.fromEntries(added);
+}
+
+/** The larger amount of each name. */
+export function larger(left: Amounts, right: Amounts): Amounts {
   return combined(left, right, (a, b) => (a.compare(b) < 0 ? b : a));
 }
 
@@ -37,27 +46,7 @@ function combined(
   return Object.fromEntries(all);
 }
 
-/** Only those that `names` has. */
+/** The amounts whose names are in `names`. */
 export function masked(amounts: Amounts, names: ReadonlySet<string>): Amounts {
   return Object.fromEntries(Object.entries(amounts).filter(([name]) => names.has(name)));
-}
-
-/**
- * What the containers of a pod need together: the sum of those that run at once, or what one init
- * container needs beside the sidecars before it, if that is more.
- */
-export function podTotal(spec: any, field: "requests" | "limits"): Amounts {
-  const own = (container: any): Amounts => container.resources?.[field] ?? {};
-  let total: Amounts = {};
-  for (const container of spec.containers ?? []) total = plus(total, own(container));
-  let sidecars: Amounts = {};
-  let starting: Amounts = {};
-  for (const container of spec.initContainers ?? []) {
-    if (container.restartPolicy === "Always") {
-      total = plus(total, own(container));
-      sidecars = plus(sidecars, own(container));
-      starting = larger(starting, sidecars);
-    } else starting = larger(starting, plus(sidecars, own(container)));
-  }
-  return larger(total, starting);
 }

@@ -1,5 +1,5 @@
-import { type Domain, resolve } from "#meta";
-import type { Amounts } from "./amounts.ts";
+import { type Domain, Quantity, resolve } from "#meta";
+import { type Amounts, larger, plus } from "./amounts.ts";
 import { isPodResource, podUsage, missingResources } from "./pods.ts";
 
 /** Usage of the objects of one kind, as a quota counts it. */
@@ -22,21 +22,24 @@ export function evaluatorFor(
   { domain, now }: { readonly domain: Domain; readonly now: number },
 ): Evaluator {
   const { group, plural } = resource;
+  if (group === resolve("resource.{api}", domain) && plural === "resourceclaims") {
+    return deviceClaimEvaluator(domain);
+  }
   switch (group === "" ? plural : "") {
     case "pods": {
       const usage = (pod: any) => podUsage(pod, now);
       return { matches: isPodResource, usage, isPlain: false, missingResources };
     }
     case "services":
-      return serviceMeter;
+      return serviceEvaluator;
     case "persistentvolumeclaims":
-      return claimMeter(domain);
+      return volumeClaimEvaluator(domain);
     default:
-      return objectMeter(group, plural);
+      return objectEvaluator(group, plural);
   }
 }
 
-function objectMeter(group: string, plural: string): Evaluator {
+function objectEvaluator(group: string, plural: string): Evaluator {
   const count = `count/${group === "" ? plural : `${plural}.${group}`}`;
   const names = group === "" && plainlyCounted.includes(plural) ? [count, plural] : [count];
   const amounts = Object.fromEntries(names.map((name) => [name, "1"]));
@@ -45,15 +48,15 @@ function objectMeter(group: string, plural: string): Evaluator {
 
 const serviceNames = ["services", "services.nodeports", "services.loadbalancers", "count/services"];
 
-const serviceMeter: Evaluator = {
+const serviceEvaluator: Evaluator = {
   matches: (name) => serviceNames.includes(name),
   isPlain: false,
   usage: ({ spec }) => {
     const ports: readonly { readonly nodePort?: number }[] = spec.ports ?? [];
     const isBalanced = spec.type === "LoadBalancer";
-    const picky = isBalanced && spec.allocateLoadBalancerNodePorts === false;
+    const onlyExplicit = isBalanced && spec.allocateLoadBalancerNodePorts === false;
     const onNodes = isBalanced || spec.type === "NodePort" ? ports : [];
-    const counted = picky ? onNodes.filter(({ nodePort }) => nodePort) : onNodes;
+    const counted = onlyExplicit ? onNodes.filter(({ nodePort }) => nodePort) : onNodes;
     return {
       services: "1",
       "count/services": "1",
@@ -63,7 +66,7 @@ const serviceMeter: Evaluator = {
   },
 };
 
-function claimMeter(domain: Domain): Evaluator {
+function volumeClaimEvaluator(domain: Domain): Evaluator {
   const suffix = resolve(".storageclass.storage.{api}/", domain);
   const old = resolve("volume.beta.{label}/storage-class", domain);
   const plain = ["persistentvolumeclaims", "requests.storage", "count/persistentvolumeclaims"];
@@ -74,8 +77,8 @@ function claimMeter(domain: Domain): Evaluator {
         name.endsWith(end),
       ),
     isPlain: false,
-    usage: ({ metadata, spec }) => {
-      const storage: string | undefined = spec.resources?.requests?.storage;
+    usage: ({ metadata, spec, status }) => {
+      const storage = storageOf(spec, status);
       const { annotations = {} } = metadata;
       const former = Object.hasOwn(annotations, old) ? annotations[old] : undefined;
       const name: string = former ?? spec.storageClassName ?? "";
@@ -89,6 +92,51 @@ function claimMeter(domain: Domain): Evaluator {
           ? {}
           : { [`${ofClass}requests.storage`]: storage }),
       };
+    },
+  };
+}
+
+/** The request in whole bytes, or what has been allocated for it, if that is more. */
+function storageOf(spec: any, status: any): string | undefined {
+  const wanted: string | undefined = spec.resources?.requests?.storage;
+  const allocated: string | undefined = status?.allocatedResources?.storage;
+  if (wanted === undefined || allocated === undefined) return wanted && wholeBytes(wanted);
+  return larger({ storage: wholeBytes(wanted) }, { storage: wholeBytes(allocated) })["storage"];
+}
+
+function wholeBytes(amount: string): string {
+  return Quantity.parse(amount).roundUp(0).toString();
+}
+
+/** Devices that a request in mode `All` may be given at most. Source: Kubernetes. */
+const maxDevices = 32;
+
+interface DeviceRequest {
+  readonly deviceClassName?: string;
+  readonly allocationMode?: string;
+  readonly count?: number | bigint;
+}
+
+/** ResourceClaims count as objects, and their devices by device class, in the worst case. */
+function deviceClaimEvaluator(domain: Domain): Evaluator {
+  const count = resolve("count/resourceclaims.resource.{api}", domain);
+  const suffix = resolve(".deviceclass.resource.{api}/devices", domain);
+  const amountsOf = ({ deviceClassName = "", allocationMode, count: exact = 0 }: DeviceRequest) => {
+    const devices = { ExactCount: exact, All: maxDevices }[allocationMode ?? ""] ?? 0;
+    return { [`${deviceClassName}${suffix}`]: String(devices) };
+  };
+  return {
+    matches: (name) => name === count || name.endsWith(suffix),
+    isPlain: false,
+    usage: ({ spec }) => {
+      let usage: Amounts = { [count]: "1" };
+      for (const { exactly, firstAvailable } of spec.devices?.requests ?? []) {
+        const alternatives: readonly DeviceRequest[] = firstAvailable ?? [];
+        if (alternatives.length > 0) {
+          usage = plus(usage, alternatives.map(amountsOf).reduce(larger));
+        } else if (exactly) usage = plus(usage, amountsOf(exactly));
+      }
+      return usage;
     },
   };
 }

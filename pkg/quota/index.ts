@@ -1,4 +1,12 @@
-/** quota: what objects count for in quotas, and which of them a quota counts. */
-export { amountOf, type Amounts, masked, minus, plus, podTotal } from "./amounts.ts";
+/** quota: usage of objects as ResourceQuotas count it, and the scopes of quotas. */
+export { amountOf, type Amounts, increase, masked, plus } from "./amounts.ts";
 export { type Evaluator, evaluatorFor } from "./evaluators.ts";
-export { inScopes } from "./scopes.ts";
+export { podTotal } from "./pod-resources.ts";
+export {
+  attributesClassesOf,
+  inScope,
+  inScopes,
+  isTerminating,
+  type ScopeSelector,
+  scopesOf,
+} from "./scopes.ts";

@@ -1,5 +1,6 @@
 import { kubernetes, Quantity } from "#meta";
-import { type Amounts, plus, podTotal } from "./amounts.ts";
+import { type Amounts, plus } from "./amounts.ts";
+import { allocatedPodTotal, type ResourceField } from "./pod-resources.ts";
 
 /** Usage of pods, as quotas count it. */
 
@@ -18,19 +19,18 @@ const compute = ["cpu", "memory", "ephemeral-storage"];
 export function podUsage(pod: any, now: number): Amounts {
   const counted: Amounts = { "count/pods": "1" };
   if (isOver(pod, now)) return counted;
-  const { spec } = pod;
-  const overhead: Amounts = spec.overhead ?? {};
-  const requests = plus(effective(spec, "requests"), overhead);
-  const ceilings = effective(spec, "limits");
-  // Overhead counts only towards limits that there are.
-  const known = Object.keys(ceilings).filter((name) => Object.hasOwn(overhead, name));
+  const overhead: Amounts = pod.spec.overhead ?? {};
+  const requests = plus(effective(pod, "requests"), overhead);
+  const limits = effective(pod, "limits");
+  // Overhead counts only towards limits that exist.
+  const known = Object.keys(limits).filter((name) => Object.hasOwn(overhead, name));
   const extra = Object.fromEntries(known.map((name) => [name, overhead[name]!]));
-  return { ...counted, ...computeUsage(requests, plus(ceilings, extra)) };
+  return { ...counted, ...computeUsage(requests, plus(limits, extra)) };
 }
 
-/** What the pod says as a whole takes the place of the sums of its containers. */
-function effective(spec: any, field: "requests" | "limits"): Amounts {
-  return { ...podTotal(spec, field), ...spec.resources?.[field] };
+/** Pod-level resources replace the sums of the containers. */
+function effective(pod: any, field: ResourceField): Amounts {
+  return { ...allocatedPodTotal(pod, field), ...pod.spec.resources?.[field] };
 }
 
 function computeUsage(requests: Amounts, limits: Amounts): Amounts {
@@ -47,13 +47,13 @@ function computeUsage(requests: Amounts, limits: Amounts): Amounts {
   return usage;
 }
 
-/** `example.com/gpu`: not one of those that Kubernetes itself knows. */
+/** `example.com/gpu`: a resource with a domain other than Kubernetes' own. */
 function isExtended(name: string): boolean {
   if (!name.includes("/") || name.startsWith("requests.")) return false;
   return !name.includes(`${kubernetes.label}/`);
 }
 
-/** Names of quotas that pods have a part in. */
+/** Whether pods count for a quota of this resource name. */
 export function isPodResource(name: string): boolean {
   const plain = name.replace(/^(requests|limits)\./, "");
   if (compute.includes(plain)) return true;
@@ -62,7 +62,7 @@ export function isPodResource(name: string): boolean {
   return name.startsWith("requests.") && isExtended(name.slice("requests.".length));
 }
 
-/** Pods that have ended, or should have by now, use nothing. */
+/** Pods that have ended, or whose grace period has passed, use no compute resources. */
 function isOver({ metadata, status }: any, now: number): boolean {
   if (status?.phase === "Failed" || status?.phase === "Succeeded") return true;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
@@ -70,30 +70,30 @@ function isOver({ metadata, status }: any, now: number): boolean {
   return now > Date.parse(deletionTimestamp) + Number(deletionGracePeriodSeconds) * 1000;
 }
 
-/** Why a pod says too little about itself for a quota of these resources; undefined if enough. */
+/** Which required requests and limits a pod lacks under a quota of these names; undefined if none. */
 export function missingResources({ spec }: any, names: readonly string[]): string | undefined {
   if (spec.resources?.requests || spec.resources?.limits) return undefined;
   const required = names.filter((name) => requiredResources.has(name)).sort();
   const all: readonly any[] = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const missing = required.flatMap((name) => {
-    const silent = all.filter(({ resources = {} }) => {
+    const unset = all.filter(({ resources = {} }) => {
       const usage = computeUsage(resources.requests ?? {}, resources.limits ?? {});
       return !Object.hasOwn(usage, name);
     });
-    const containers = [...new Set(silent.map((container) => container.name as string))].sort();
+    const containers = [...new Set(unset.map((container) => container.name as string))].sort();
     return containers.length > 0 ? [`${name} for: ${containers.join(",")}`] : [];
   });
   return missing.length > 0 ? `must specify ${missing.join("; ")}` : undefined;
 }
 
-/** Neither requests nor limits of anything that counts. */
+/** True for a pod without requests and limits of CPU and memory: QoS class BestEffort. */
 export function isBestEffort({ spec }: any): boolean {
   const all: readonly any[] = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
-  const said = (amounts: Amounts | undefined) =>
+  const isSet = (amounts: Amounts | undefined) =>
     ["cpu", "memory"].some((name) => {
       const amount = amounts && Object.hasOwn(amounts, name) ? amounts[name] : undefined;
       return amount !== undefined && Quantity.parse(amount).sign > 0;
     });
   const each = [spec, ...all].map(({ resources }) => resources ?? {});
-  return !each.some(({ requests, limits }) => said(requests) || said(limits));
+  return !each.some(({ requests, limits }) => isSet(requests) || isSet(limits));
 }

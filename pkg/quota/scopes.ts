@@ -1,26 +1,30 @@
 import { selectorFromLabelSelector } from "#meta";
 import { isBestEffort } from "./pods.ts";
 
-/** Scopes of quotas: which objects of the namespace a quota counts. */
+/** Scopes of quotas: the objects of the namespace that a quota counts. */
 
-interface ScopeSelector {
+export interface ScopeSelector {
   readonly scopeName: string;
   readonly operator: string;
   readonly values?: readonly string[];
 }
 
-/** True if the object is within every scope of the quota. */
-export function inScopes({ spec }: any, plural: string, object: any): boolean {
-  const plain = (spec.scopes ?? []).map((scopeName: string) => ({ scopeName, operator: "Exists" }));
-  const selectors: readonly ScopeSelector[] = [
-    ...plain,
-    ...(spec.scopeSelector?.matchExpressions ?? []),
-  ];
-  return selectors.every((selector) => inScope(selector, plural, object));
+/** True if the object is in every scope of the quota. */
+export function inScopes(quota: any, plural: string, object: any): boolean {
+  return scopesOf(quota).every((selector) => inScope(selector, plural, object));
 }
 
-/** Only pods and claims have scopes. */
-function inScope(selector: ScopeSelector, plural: string, object: any): boolean {
+/** The scopes of a quota, those without a selector as `Exists`. */
+export function scopesOf({ spec }: any): readonly ScopeSelector[] {
+  const plain = (spec?.scopes ?? []).map((scopeName: string) => ({
+    scopeName,
+    operator: "Exists",
+  }));
+  return [...plain, ...(spec?.scopeSelector?.matchExpressions ?? [])];
+}
+
+/** Other kinds than pods and claims are in no scope. */
+export function inScope(selector: ScopeSelector, plural: string, object: any): boolean {
   if (plural === "persistentvolumeclaims") {
     if (selector.scopeName !== "VolumeAttributesClass") return false;
     return namesMatch(selector, attributesClassesOf(object));
@@ -45,12 +49,12 @@ function inScope(selector: ScopeSelector, plural: string, object: any): boolean 
   }
 }
 
-/** It has a deadline, as jobs have. */
-function isTerminating({ activeDeadlineSeconds: seconds }: any): boolean {
+/** Scope Terminating: pods with a deadline. */
+export function isTerminating({ activeDeadlineSeconds: seconds }: any): boolean {
   return seconds !== undefined && BigInt(seconds) >= 0n;
 }
 
-/** A name counts as a label of the scope. */
+/** Matches the names as values of a label whose key is the name of the scope. */
 function namesMatch(selector: ScopeSelector, names: readonly string[]): boolean {
   const { scopeName: key, operator, values } = selector;
   if (operator === "Exists") return names.length > 0;
@@ -61,8 +65,8 @@ function namesMatch(selector: ScopeSelector, names: readonly string[]): boolean 
   return names.some((name) => wanted.matches({ [key]: name }));
 }
 
-/** What the claim asks for and what it has. */
-function attributesClassesOf({ spec, status }: any): readonly string[] {
+/** Classes that the claim requests, has, and is being changed to. */
+export function attributesClassesOf({ spec, status }: any): readonly string[] {
   return [
     spec.volumeAttributesClassName,
     status?.modifyVolumeStatus?.targetVolumeAttributesClassName,

@@ -94,7 +94,7 @@ function prepareUpdate(namespace: Namespace, old: Namespace, { subresource }: Ho
   else namespace.spec.finalizers = old.spec.finalizers;
 }
 
-/** Only finalizing tells which of them it is. */
+/** Causes name the index of a finalizer on the subresource `finalize` only. */
 function checkFinalizers(
   namespace: Namespace,
   problems: Problems,
@@ -105,7 +105,7 @@ function checkFinalizers(
     const path = subresource === "finalize" ? whole.index(index) : whole;
     const messages = isQualifiedName(finalizer);
     invalidEach(problems, path, { value: finalizer, messages });
-    if (messages.length > 0 || finalizer.includes("/") || finalizer === CONTENT_FINALIZER) continue;
+    if (finalizer.includes("/") || finalizer === CONTENT_FINALIZER) continue;
     const detail = "name is neither a standard finalizer name nor is it fully qualified";
     problems.invalid(path, finalizer, detail);
   }

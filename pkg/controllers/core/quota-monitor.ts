@@ -96,13 +96,15 @@ export class QuotaMonitor {
 
   private begin(resource: Handle, meter: Evaluator): void {
     const { signal } = this.context;
+    const { plural } = resource;
     const life = new AbortController();
     this.followed.set(nameOf(resource), () => life.abort());
     const { freed } = this.observer;
     const sink: ReflectorSink<ApiObject> = {
       replaced: () => freed(meter, undefined),
       changed: (type, object) => {
-        if (type === "DELETED" || hasEnded(object)) freed(meter, object.metadata.namespace);
+        const isLower = type === "DELETED" || (type === "MODIFIED" && mayUseLess(object, plural));
+        if (isLower) freed(meter, object.metadata.namespace);
       },
     };
     void reflect({
@@ -115,10 +117,20 @@ export class QuotaMonitor {
   }
 }
 
-/** Whether a pod has terminated and does not consume compute resources any more. */
-function hasEnded(object: ApiObject): boolean {
-  const { status } = object as { readonly status?: { readonly phase?: string } };
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
+/**
+ * Whether an update may have lowered the usage of an object: that of a service, by its type, of a
+ * claim, and of a pod that has terminated or been resized.
+ */
+function mayUseLess(object: ApiObject, plural: string): boolean {
+  if (plural !== "pods") return true;
+  const { status, metadata } = object as PodParts;
+  const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
+  return hasEnded || Number(metadata.generation ?? 1) > 1;
+}
+
+interface PodParts {
+  readonly metadata: { readonly generation?: number | bigint };
+  readonly status?: { readonly phase?: string };
 }
 
 function nameOf({ plural, group }: Handle): string {

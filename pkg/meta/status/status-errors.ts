@@ -229,7 +229,7 @@ export function tooManyRequests(message: string, retryAfterSeconds = 1): StatusE
     code: 429,
     reason: "TooManyRequests",
     message,
-    details: retryAfterSeconds > 0 ? { retryAfterSeconds } : {},
+    ...(retryAfterSeconds > 0 ? { details: { retryAfterSeconds } } : {}),
   });
 }
 

@@ -16,8 +16,8 @@ import { setPodCondition } from "./pod-conditions.ts";
 const assignment = { group: "", plural: "pods/binding" };
 
 /**
- * POST to `pods/{name}/binding` and to `bindings`: assigns the pod to a node, once and for all, and
- * adds the annotations of the binding to it.
+ * POST to `pods/{name}/binding` and to `bindings`: assigns the pod to a node, for good, and adds the
+ * annotations of the binding to it, and with the gate PodTopologyLabelsAdmission its labels.
  */
 export async function bind(
   registry: RegistryContext,
@@ -67,7 +67,7 @@ function checkBinding(
   throw plainFailure(texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`);
 }
 
-function assign({ clock }: RegistryContext, pod: any, binding: any): void {
+function assign(registry: RegistryContext, pod: any, binding: any): void {
   const { metadata, spec } = pod;
   const { name } = metadata;
   const refuse = (why: string) => conflict(assignment, name, `pod ${name} ${why}`);
@@ -77,12 +77,16 @@ function assign({ clock }: RegistryContext, pod: any, binding: any): void {
   if (spec.nodeName) throw refuse(`is already assigned to node ${JSON.stringify(spec.nodeName)}`);
   if (spec.schedulingGates?.length) throw refuse("has non-empty .spec.schedulingGates");
   spec.nodeName = binding.target.name;
-  const { annotations } = binding.metadata;
+  const { annotations, labels } = binding.metadata;
+  if (registry.gates("PodTopologyLabelsAdmission") && Object.keys(labels ?? {}).length > 0) {
+    const all = { __proto__: null, ...metadata.labels, ...labels };
+    metadata.labels = all;
+  }
   if (annotations !== undefined && Object.keys(annotations).length > 0) {
     const both = { __proto__: null, ...metadata.annotations, ...annotations };
     metadata.annotations = both;
   }
-  setPodCondition(pod, { type: "PodScheduled", status: "True" }, clock.now());
+  setPodCondition(pod, { type: "PodScheduled", status: "True" }, registry.clock.now());
 }
 
 function coreResource({ catalog }: RegistryContext, plural: string): Resource {

@@ -10,6 +10,7 @@ import {
   recordOf,
   typed,
 } from "../../configuration/fields.ts";
+import { aggregate } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
 /** The bucket of an Event, by type of limit. */
@@ -52,9 +53,9 @@ function limitIn(value: unknown): EventLimit {
   const type = String(limit["type"]);
   if (!Object.hasOwn(keys, type)) {
     const offered = Object.keys(keys).sort().join(", ");
-    const told = JSON.stringify(type);
+    const quoted = JSON.stringify(type);
     throw new AdmissionConfigurationFault(
-      `type: Unsupported value: ${told}: supported values: ${offered}`,
+      `type: Unsupported value: ${quoted}: supported values: ${offered}`,
     );
   }
   const positive = { least: 1, most: maxInt32, usual: 0 };
@@ -67,7 +68,7 @@ function limitIn(value: unknown): EventLimit {
   };
 }
 
-/** Limits the rate of Events with token buckets. Each limit counts every Event, whichever refuses it. */
+/** Limits the rate of Events with token buckets. Every limit counts every Event. */
 export const eventRateLimit: AdmissionPlugin<readonly EventLimit[]> = {
   name: "EventRateLimit",
   enabled: "optional",
@@ -83,10 +84,12 @@ export const eventRateLimit: AdmissionPlugin<readonly EventLimit[]> = {
         // Kubernetes does not limit Events of the group events.k8s.io.
         const isEvent = plural === "events" && kind.group === "" && request.resource.group === "";
         if (!isEvent || dryRun || !["create", "update"].includes(operation)) return undefined;
-        const [refused] = all.filter((limit) => !limit.allows(attributes)).reverse();
-        if (refused === undefined) return undefined;
-        const why = `limit reached on type ${refused.type} for key ${refused.key(attributes)}`;
-        throw tooManyRequests(`Too many requests: ${why}`);
+        const exceeded = all.filter((limit) => !limit.allows(attributes));
+        if (exceeded.length === 0) return undefined;
+        const reasons = exceeded.map(
+          ({ type, key }) => `limit reached on type ${type} for key ${key(attributes)}`,
+        );
+        throw tooManyRequests(`Too many requests: ${aggregate(reasons)}`, 0);
       },
     };
   },

@@ -11,11 +11,11 @@ export interface LimitRule {
 
 export interface Usage {
   readonly requests: Amounts;
-  /** Undefined for what has no limits, only requests. */
+  /** Undefined for claims, which have requests only. */
   readonly limits: Amounts | undefined;
 }
 
-/** What is wrong with a usage, in the words that clients are told, by the name of the resource. */
+/** Violations of a rule, in Kubernetes' words: minimum, maximum, ratio, each by resource name. */
 export function checkLimits(rule: LimitRule, usage: Usage): readonly string[] {
   return [
     ...each(rule.min, (name, bound) => minimum(rule.type, name, { bound, usage })),

@@ -1,7 +1,7 @@
 import { resolve } from "#meta";
 import { type Amounts, podTotal } from "#quota";
 import type { AdmissionAttributes } from "#registry";
-import { isFor, type ObjectReader, refuse } from "../../objects.ts";
+import { aggregate, isFor, type ObjectReader, refuse } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { checkLimits } from "./limit-range-checks.ts";
 
@@ -62,7 +62,7 @@ async function checkBounds(
     const faults = (range.spec.limits ?? []).flatMap((limit: any) =>
       faultsOf(limit, attributes.object.spec),
     );
-    if (faults.length > 0) throw refuse(attributes, together(faults));
+    if (faults.length > 0) throw refuse(attributes, aggregate(faults));
   }
   return [];
 }
@@ -120,7 +120,7 @@ function fill(container: any, field: string, amounts: Amounts): readonly string[
 
 function podFaults(limit: any, spec: any): readonly string[] {
   if (limit.type === "Pod") {
-    const usage = { requests: podTotal(spec, "requests"), limits: podTotal(spec, "limits") };
+    const usage = { requests: podAmounts(spec, "requests"), limits: podAmounts(spec, "limits") };
     return checkLimits(limit, usage);
   }
   if (limit.type !== "Container") return [];
@@ -130,13 +130,18 @@ function podFaults(limit: any, spec: any): readonly string[] {
   );
 }
 
-function claimFaults(limit: any, spec: any): readonly string[] {
-  if (limit.type !== "PersistentVolumeClaim") return [];
-  return checkLimits(limit, { requests: spec.resources?.requests ?? {}, limits: undefined });
+const podLevelResources = ["cpu", "memory"];
+
+/** CPU and memory at the level of the pod replace the sums of its containers. */
+function podAmounts(spec: any, field: "requests" | "limits"): Amounts {
+  const ofPod: Amounts = spec.resources?.[field] ?? {};
+  const replaced = Object.entries(ofPod).filter(([name]) => podLevelResources.includes(name));
+  return { ...podTotal(spec, field), ...Object.fromEntries(replaced) };
 }
 
-/** Joins the faults, each once, as Kubernetes prints an aggregate of errors. */
-function together(faults: readonly string[]): string {
-  const once = [...new Set(faults)];
-  return once.length === 1 ? once[0]! : `[${once.join(", ")}]`;
+function claimFaults(limit: any, spec: any): readonly string[] {
+  if (limit.type !== "PersistentVolumeClaim") return [];
+  const { type, min, max } = limit;
+  const requests = spec.resources?.requests ?? {};
+  return checkLimits({ type, min, max }, { requests, limits: undefined });
 }

@@ -3,11 +3,13 @@ import { isConflict, isNotFound, Quantity } from "#meta";
 import {
   amountOf,
   type Amounts,
-  inScopes,
-  masked,
+  attributesClassesOf,
   type Evaluator,
   evaluatorFor,
-  minus,
+  increase,
+  inScopes,
+  isTerminating,
+  masked,
   plus,
 } from "#quota";
 import {
@@ -21,37 +23,53 @@ import {
 } from "#registry";
 import { type Collection, refuse } from "../../objects.ts";
 import type { AdmissionPlugin, PluginDependencies } from "../../plugin.ts";
+import {
+  checkCovered,
+  type LimitedResource,
+  limitedResourcesIn,
+  limitsOn,
+} from "./limited-resources.ts";
 
-type QuotaParts = Pick<PluginDependencies, "objects" | "clock" | "catalog" | "registry">;
+interface QuotaParts extends Pick<
+  PluginDependencies,
+  "objects" | "clock" | "catalog" | "registry"
+> {
+  readonly limited: readonly LimitedResource[];
+}
 
 /** Attempts to write the usage when other servers change the same quotas. */
 const attempts = 10;
 
 /**
- * Refuses what exceeds a ResourceQuota of the namespace, and adds what it admits to the quota's
- * status. Runs last, so that a request refused for another reason uses no quota. Deletions are
- * counted by the quota controller.
+ * Refuses objects that exceed a ResourceQuota of the namespace, and adds those that it admits to the
+ * status of the quota. Runs last, so that a request refused for another reason uses no quota. Usage
+ * is lowered by the quota controller only, after deletions as after updates.
  */
-export const resourceQuota: AdmissionPlugin = {
+export const resourceQuota: AdmissionPlugin<readonly LimitedResource[]> = {
   name: "ResourceQuota",
   enabled: "default",
-  create(parts) {
-    const { domain } = parts.catalog;
+  parseConfiguration: (value, { domain }) => limitedResourcesIn(value, domain),
+  create(dependencies, limited = []) {
+    const parts: QuotaParts = { ...dependencies, limited };
     // Charges of one namespace run one after another, which avoids conflicts in the store.
     const mutex = new KeyedMutex();
     const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
       const { resource, namespace } = attributes.request;
-      // Without a quota there is nothing to wait for.
-      if ((await quotasFor(parts, attributes)).length === 0) return [];
-      const meter = evaluatorFor(resource, { domain, now: parts.clock.now() });
-      await mutex.runExclusive(namespace, () => charge(parts, attributes, meter));
+      const isFree = limitsOn(limited, resource).length === 0;
+      if (isFree && (await quotasFor(parts, attributes)).length === 0) return [];
+      const { domain } = parts.catalog;
+      const evaluator = evaluatorFor(resource, { domain, now: parts.clock.now() });
+      await mutex.runExclusive(namespace, () => charge(parts, attributes, evaluator));
       return [];
     };
     return {
       validate: (attributes) => {
         const { request } = attributes;
         if (request.namespace === "" || !mayCharge(attributes)) return undefined;
-        return parts.objects.areKnownToBeNone(quotasOf(request)) ? undefined : charged(attributes);
+        const isFree =
+          limitsOn(limited, request.resource).length === 0 &&
+          parts.objects.areKnownToBeNone(quotasOf(request));
+        return isFree ? undefined : charged(attributes);
       },
     };
   },
@@ -65,24 +83,43 @@ function quotasFor({ objects }: QuotaParts, { request }: AdmissionAttributes) {
   return objects.list(quotasOf(request), request.context);
 }
 
-/** Whether a write of this sort can change the usage of a quota. */
-function mayCharge({ request, operation }: AdmissionAttributes): boolean {
+/** Whether such a write can raise the usage of a quota. */
+function mayCharge({ request, operation, object, old }: AdmissionAttributes): boolean {
   const { resource, subresource } = request;
-  if (operation === "delete") return false;
-  const plural = resource.kind.group === "" ? resource.plural : "";
-  if (plural === "services" || plural === "persistentvolumeclaims") return subresource === "";
-  if (plural === "pods" && subresource === "resize") return true;
+  if (operation !== "create" && operation !== "update") return false;
+  const isUpdate = operation === "update";
+  switch (resource.kind.group === "" ? resource.plural : "") {
+    case "services":
+      return subresource === "";
+    case "persistentvolumeclaims":
+      return subresource === "" || (subresource === "status" && isUpdate && moves(object, old));
+    case "pods":
+      if (subresource === "resize") return true;
+      if (isUpdate && isTerminating(object.spec) !== isTerminating(old.spec)) {
+        return subresource === "";
+      }
+  }
   return subresource === "" && operation === "create" && !resource.kind.rules.expires;
+}
+
+/** Whether the status of a claim moves it to other VolumeAttributesClasses, which are scopes. */
+function moves(claim: any, old: any): boolean {
+  const [now, before] = [claim, old].map((each) => [...new Set(attributesClassesOf(each))].sort());
+  return String(now) !== String(before);
 }
 
 async function charge(
   parts: QuotaParts,
   attributes: AdmissionAttributes,
-  meter: Evaluator,
+  evaluator: Evaluator,
 ): Promise<void> {
+  // A quota that has been charged is not charged again when another one conflicts.
+  let remaining: ReadonlySet<string> | undefined;
   for (let attempt = 1; ; attempt++) {
-    const charges = await chargesOf(parts, attributes, meter);
-    if (attributes.dryRun || (await noteAll(parts, attributes, charges))) return;
+    const charges = await chargesOf(parts, attributes, { evaluator, remaining });
+    if (attributes.dryRun) return;
+    remaining = await noteAll(parts, attributes, charges);
+    if (remaining.size === 0) return;
     if (attempt === attempts) throw refuse(attributes, "the quotas change too often");
   }
 }
@@ -92,63 +129,96 @@ interface Charge {
   readonly used: Amounts;
 }
 
-/** Throws 403 where a quota does not allow it. */
+interface ChargeOptions {
+  readonly evaluator: Evaluator;
+  /** Names of the quotas that are still to be charged; undefined = all. */
+  readonly remaining: ReadonlySet<string> | undefined;
+}
+
+/** @throws 403 where a quota does not allow the object */
 async function chargesOf(
   parts: QuotaParts,
   attributes: AdmissionAttributes,
-  meter: Evaluator,
+  { evaluator, remaining }: ChargeOptions,
 ): Promise<readonly Charge[]> {
+  const { object, old, operation, request } = attributes;
+  const { plural } = request.resource;
   const all = await quotasFor(parts, attributes);
-  const quotas = all.filter((quota) => concerns(quota, attributes, meter));
-  if (quotas.length === 0) return [];
-  for (const quota of quotas) checkSaid(attributes, meter, quota);
-  const change = changeOf(attributes, meter.usage(attributes.object), meter);
-  if (Object.keys(change).length === 0) return [];
-  return quotas.map((quota) => ({ quota, used: usageWith(attributes, quota, change) }));
+  const quotas = all.filter(
+    (quota) =>
+      (remaining?.has(quota.metadata.name) ?? true) &&
+      concerns(quota, { plural, object, evaluator }),
+  );
+  for (const quota of quotas) checkComplete(attributes, evaluator, quota);
+  const usage = evaluator.usage(object);
+  checkNotNegative(attributes, usage);
+  const added = operation === "update" ? increase(usage, evaluator.usage(old)) : usage;
+  const charges = quotas.map((quota) => {
+    const isCharged = operation === "update" && concerns(quota, { plural, object: old, evaluator });
+    return { quota, change: withoutZeros(isCharged ? added : usage) };
+  });
+  const changes = quotas.length > 0 ? charges.map(({ change }) => change) : [withoutZeros(added)];
+  if (changes.every((change) => Object.keys(change).length === 0)) return [];
+  if (remaining === undefined) {
+    checkCovered(attributes, { limited: parts.limited, all, quotas, usage, evaluator });
+  }
+  return charges.flatMap(({ quota, change }) => {
+    const requested = masked(change, new Set(Object.keys(quota.status.hard)));
+    if (Object.keys(requested).length === 0) return [];
+    return [{ quota, used: usageWith(attributes, quota, requested) }];
+  });
 }
 
-function concerns(quota: any, { request, object }: AdmissionAttributes, meter: Evaluator): boolean {
+interface Concerned {
+  readonly plural: string;
+  readonly object: any;
+  readonly evaluator: Evaluator;
+}
+
+function concerns(quota: any, { plural, object, evaluator }: Concerned): boolean {
   const names = Object.keys(quota.status?.hard ?? {});
-  return names.some(meter.matches) && inScopes(quota, request.resource.plural, object);
+  return names.some(evaluator.matches) && inScopes(quota, plural, object);
 }
 
-function checkSaid(
+/** The object has all values that the quota requires, and the quota has been counted. */
+function checkComplete(
   attributes: AdmissionAttributes,
-  meter: Evaluator,
+  evaluator: Evaluator,
   { metadata, status }: any,
 ): void {
-  const names = Object.keys(status.hard).filter(meter.matches);
-  const silence = meter.missingResources?.(attributes.object, names);
-  if (silence !== undefined) throw refuse(attributes, `failed quota: ${metadata.name}: ${silence}`);
+  const names = Object.keys(status.hard).filter(evaluator.matches);
+  const missing = evaluator.missingResources?.(attributes.object, names);
+  if (missing !== undefined) throw refuse(attributes, `failed quota: ${metadata.name}: ${missing}`);
   const isKnown = names.every((name) => Object.hasOwn(status.used ?? {}, name));
   if (isKnown) return;
   const list = [...names].sort().join(",");
   throw refuse(attributes, `status unknown for quota: ${metadata.name}, resources: ${list}`);
 }
 
-/** The difference that the write makes to the usage, without zeros. */
-function changeOf(attributes: AdmissionAttributes, usage: Amounts, meter: Evaluator): Amounts {
+function checkNotNegative(attributes: AdmissionAttributes, usage: Amounts): void {
   const negative = Object.keys(usage).filter((name) => Quantity.parse(usage[name]!).sign < 0);
-  if (negative.length > 0) {
-    const list = negative.sort().join(",");
-    throw refuse(attributes, `quota usage is negative for resource(s): ${list}`);
-  }
-  const before = attributes.operation === "update" ? meter.usage(attributes.old) : {};
-  const change = Object.entries(minus(usage, before));
-  return Object.fromEntries(change.filter(([, amount]) => !Quantity.parse(amount).isZero));
+  if (negative.length === 0) return;
+  const list = negative.sort().join(",");
+  throw refuse(attributes, `quota usage is negative for resource(s): ${list}`);
 }
 
-function usageWith(attributes: AdmissionAttributes, quota: any, change: Amounts): Amounts {
+function withoutZeros(amounts: Amounts): Amounts {
+  const entries = Object.entries(amounts);
+  return Object.fromEntries(entries.filter(([, amount]) => !Quantity.parse(amount).isZero));
+}
+
+/** The usage of a quota with the charge. @throws 403 where it exceeds the quota */
+function usageWith(attributes: AdmissionAttributes, quota: any, requested: Amounts): Amounts {
   const { metadata, status } = quota;
   const hard: Amounts = status.hard;
-  const requested = masked(change, new Set(Object.keys(hard)));
   const used = plus(status.used ?? {}, requested);
   const exceeded = new Set(
     Object.keys(requested).filter(
       (name) => amountOf(used, name)!.compare(amountOf(hard, name)!) > 0,
     ),
   );
-  if (exceeded.size === 0) return used;
+  // A controller may note in the status of a claim what has already happened.
+  if (exceeded.size === 0 || attributes.request.subresource === "status") return used;
   const show = (amounts: Amounts) => printed(masked(amounts, exceeded));
   throw refuse(
     attributes,
@@ -164,16 +234,17 @@ function printed(amounts: Amounts): string {
     .join(",");
 }
 
-/** False on a conflict: one of the quotas has changed since it was read. */
+/** Writes the usage; returns the names of quotas that have changed since they were read. */
 async function noteAll(
   parts: QuotaParts,
   attributes: AdmissionAttributes,
   charges: readonly Charge[],
-): Promise<boolean> {
+): Promise<ReadonlySet<string>> {
+  const failed = new Set<string>();
   for (const charge of charges) {
-    if (!(await note(parts, attributes, charge))) return false;
+    if (!(await note(parts, attributes, charge))) failed.add(charge.quota.metadata.name);
   }
-  return true;
+  return failed;
 }
 
 async function note(

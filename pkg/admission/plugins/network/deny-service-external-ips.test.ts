@@ -10,7 +10,7 @@ describe("DenyServiceExternalIPs", () => {
   it("refuses new external IPs and allows those that the service had", async () => {
     const test = await testAdmission("DenyServiceExternalIPs");
     const denied =
-      '403 services "s" is forbidden: Use of external IPs is denied by admission control.';
+      '403 services "s" is forbidden: Use of external IPs is denied by admission control';
     const [one, both] = [service("1.2.3.4"), service("1.2.3.4", "1.2.3.5")];
     assert.equal(await test.admit("create v1/services/ns", { object: one }), denied);
     assert.equal(await test.admit("create v1/services/ns", { object: service() }), "accepted");

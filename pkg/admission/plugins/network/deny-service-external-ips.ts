@@ -17,5 +17,5 @@ function validate(attributes: AdmissionAttributes): undefined {
   );
   const known = new Set(held);
   if (wanted.every((address) => known.has(address))) return;
-  throw refuse(attributes, "Use of external IPs is denied by admission control.");
+  throw refuse(attributes, "Use of external IPs is denied by admission control");
 }

@@ -1,39 +1,40 @@
-import type { Domain } from "#meta";
+import { isExtendedName } from "#api";
 import type { AdmissionPlugin } from "../../plugin.ts";
-import { containersOf } from "../containers.ts";
+import type { Toleration } from "./tolerations.ts";
 
 /**
- * A pod that requests extended resources (devices) tolerates taints whose key is the resource name,
- * which keep other pods off the nodes that have the devices.
+ * A pod that requests extended resources (devices) tolerates the NoSchedule taints whose key is the
+ * resource name, which keep other pods off the nodes that have the devices.
  */
 export const extendedResourceToleration: AdmissionPlugin = {
   name: "ExtendedResourceToleration",
   enabled: "optional",
   resources: ["pods"],
-  create: ({ domain }) => ({
+  create: () => ({
     mutate: ({ object: pod, operation, request }) => {
       const isPod = request.resource.keyPrefix === "/pods/" && request.subresource === "";
       if (!isPod || operation === "delete") return undefined;
-      const requested = containersOf(pod).flatMap(({ resources }) =>
-        Object.keys(resources?.requests ?? {}),
-      );
-      const devices = [...new Set(requested)].filter((name) => isExtended(name, domain)).sort();
-      for (const key of devices) {
-        const tolerations: readonly any[] = pod.spec.tolerations ?? [];
-        const isThere = tolerations.some(
-          (each) => each.key === key && each.operator === "Exists" && !each.effect && !each.value,
-        );
-        if (!isThere) pod.spec.tolerations = [...tolerations, { key, operator: "Exists" }];
+      for (const key of extendedResourcesOf(pod.spec)) {
+        const own: readonly Toleration[] = pod.spec.tolerations ?? [];
+        const wanted = { key, operator: "Exists", effect: "NoSchedule" };
+        const index = own.findIndex((each) => isSameMatch(each, wanted));
+        pod.spec.tolerations = index < 0 ? [...own, wanted] : own.with(index, wanted);
       }
       return undefined;
     },
   }),
 };
 
-/** Extended resource names have a domain other than Kubernetes' own. */
-function isExtended(name: string, { label }: Domain): boolean {
-  const slash = name.indexOf("/");
-  if (slash < 0 || name.startsWith("requests.")) return false;
-  const owner = name.slice(0, slash);
-  return owner !== label && !owner.endsWith(`.${label}`);
+/** Extended resources that containers and init containers request, in order of name. */
+function extendedResourcesOf({ containers = [], initContainers = [] }: any): readonly string[] {
+  const names: readonly string[] = [...containers, ...initContainers].flatMap(({ resources }) =>
+    Object.keys(resources?.requests ?? {}),
+  );
+  return [...new Set(names)].filter(isExtendedName).sort();
+}
+
+/** Equal but for the duration. */
+function isSameMatch(left: Toleration, right: Toleration): boolean {
+  const fields = ["key", "operator", "value", "effect"] as const;
+  return fields.every((field) => (left[field] ?? "") === (right[field] ?? ""));
 }

@@ -116,8 +116,9 @@ function labelsOf(text: string): Labels {
   const labels = Object.create(null) as Record<string, string>;
   if (text === "") return labels;
   for (const part of text.split(",")) {
-    const [name = "", value, ...more] = part.split("=");
-    if (value === undefined || more.length > 0) throw plainFailure(`invalid selector: ${part}`);
+    const words = part.split("=");
+    const [name = "", value = ""] = words;
+    if (words.length !== 2) throw plainFailure(`invalid selector: [${words.join(" ")}]`);
     assign(labels, name.trim(), value.trim());
   }
   const problems = new Problems();

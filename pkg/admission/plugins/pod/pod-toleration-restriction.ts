@@ -54,14 +54,13 @@ async function mergeDefaults(
   attributes: AdmissionAttributes,
 ): Promise<readonly string[]> {
   const { spec, status } = attributes.object;
-  const own: readonly Toleration[] = spec.tolerations ?? [];
-  let all = attributes.operation === "create" ? await defaultsFor(parts, attributes) : [];
-  all = mergeTolerations(all, own);
+  const isCreate = attributes.operation === "create";
+  const extra = [...(isCreate ? await defaultsFor(parts, attributes) : [])];
   if ((status?.qosClass || qualityClassOf(spec)) !== "BestEffort") {
     const key = resolve("node.{label}/memory-pressure", parts.domain);
-    all = mergeTolerations(all, [{ key, operator: "Exists", effect: "NoSchedule" }]);
+    extra.push({ key, operator: "Exists", effect: "NoSchedule" });
   }
-  if (all.length > 0) spec.tolerations = all;
+  if (extra.length > 0) spec.tolerations = mergeTolerations(spec.tolerations ?? [], extra);
   return checkWhitelist(parts, attributes);
 }
 

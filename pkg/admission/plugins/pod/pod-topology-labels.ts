@@ -1,7 +1,48 @@
+import { resolve } from "#meta";
+import type { AdmissionAttributes } from "#registry";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
 /**
- * Copies topology labels of the node to a pod that is bound to it. Without effect: the feature gate
- * that activates it, PodTopologyLabelsAdmission, is off in Kubernetes 1.34.
+ * Copies the zone and region labels of a node to pods on it: to a Binding, whose labels the registry
+ * copies to the pod, and to a pod that is created with a node name. Needs the feature gate
+ * PodTopologyLabelsAdmission; a node that does not exist is ignored.
  */
-export const podTopologyLabels: AdmissionPlugin = { name: "PodTopologyLabels", enabled: "default" };
+export const podTopologyLabels: AdmissionPlugin = {
+  name: "PodTopologyLabels",
+  enabled: "default",
+  resources: ["pods"],
+  create({ objects, domain, gates }) {
+    if (!gates("PodTopologyLabelsAdmission")) return {};
+    const keys = ["zone", "region"].map((key) => resolve(`topology.{label}/${key}`, domain));
+    const copyLabels = async (
+      { object, request }: AdmissionAttributes,
+      nodeName: string,
+    ): Promise<readonly string[]> => {
+      const node = await objects.find({ group: "", plural: "nodes" }, nodeName, request.context);
+      const labels: Readonly<Record<string, string>> = node?.metadata.labels ?? {};
+      const copied = Object.entries(labels).filter(([key]) => keys.includes(key));
+      if (copied.length > 0) {
+        const { metadata } = object;
+        const all = { __proto__: null, ...metadata.labels, ...Object.fromEntries(copied) };
+        metadata.labels = all;
+      }
+      return [];
+    };
+    return {
+      mutate: (attributes) => {
+        const nodeName = nodeOf(attributes);
+        return nodeName ? copyLabels(attributes, nodeName) : undefined;
+      },
+    };
+  },
+};
+
+/** The node that a new pod or a binding of a pod names. */
+function nodeOf({ request, operation, object }: AdmissionAttributes): string | undefined {
+  const { resource, subresource } = request;
+  if (operation !== "create" || resource.keyPrefix !== "/pods/") return undefined;
+  if (subresource === "") return object.spec.nodeName;
+  return subresource === "binding" && object.target?.kind === "Node"
+    ? object.target.name
+    : undefined;
+}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { deepEqual, seededRandom } from "#base";
 import { mergeTolerations, type Toleration } from "./tolerations.ts";
 
-/** What the rule says, pair by pair. */
+/** The rule, for one pair. */
 function covers(wide: Toleration, narrow: Toleration): boolean {
   if (deepEqual(wide, narrow)) return true;
   const everyKey = !wide.key && wide.operator === "Exists";
@@ -13,8 +13,7 @@ function covers(wide: Toleration, narrow: Toleration): boolean {
     if (narrow.tolerationSeconds > wide.tolerationSeconds) return false;
   }
   if (wide.operator === "Exists") return true;
-  const isEqual = !narrow.operator || narrow.operator === "Equal";
-  return isEqual && (narrow.value ?? "") === (wide.value ?? "");
+  return narrow.operator === "Equal" && (narrow.value ?? "") === (wide.value ?? "");
 }
 
 function merged(all: readonly Toleration[]): readonly Toleration[] {

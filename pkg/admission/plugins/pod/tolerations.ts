@@ -8,7 +8,7 @@ export interface Toleration {
   readonly tolerationSeconds?: number | bigint;
 }
 
-/** Both lists without what another entry covers anyway. */
+/** Both lists, without entries that another entry covers. */
 export function mergeTolerations(
   first: readonly Toleration[],
   second: readonly Toleration[],
@@ -32,7 +32,7 @@ export function mergeTolerations(
 }
 
 interface Reach {
-  /** Equal tolerations have the same. */
+  /** The same for equal tolerations. */
   readonly identity: unknown;
   readonly seconds: number | bigint;
 }
@@ -40,13 +40,13 @@ interface Reach {
 const forever = Number.POSITIVE_INFINITY;
 
 /**
- * What some tolerations tolerate together: a wide one covers a narrow one if whatever the latter
- * tolerates, it tolerates, too. Those that differ only in how long they last share a place, where
- * the two that last longest stand for all, so that asking costs the same however many there are.
+ * Tolerations, indexed for the question whether one of them covers another: matches every taint that
+ * the other one matches, for at least as long. Tolerations that differ in duration only share an
+ * entry, in which the two longest are kept, so that a question costs the same for any number.
  */
 export class Coverage {
   readonly #identities = new Set<unknown>();
-  /** By key, effect and value; the longest first. */
+  /** By key, effect and value; the longest duration first. */
   readonly #places = new Map<string, readonly Reach[]>();
 
   add(wide: Toleration): void {
@@ -67,10 +67,11 @@ export class Coverage {
     return this.#identities.has(identity(narrow)) || this.coversDifferently(narrow);
   }
 
-  /** By one that is not equal to it. */
+  /** Whether a toleration that is not equal to it covers it. */
   coversDifferently(narrow: Toleration): boolean {
     const { key = "", operator, value = "", effect = "", tolerationSeconds: least } = narrow;
-    const isEqual = !operator || operator === "Equal";
+    // As in Kubernetes, an absent operator of the narrow one is not taken for Equal.
+    const isEqual = operator === "Equal";
     const own = identity(narrow);
     const seconds = least ?? forever;
     for (const wideKey of [key, undefined]) {
@@ -86,7 +87,7 @@ export class Coverage {
   }
 }
 
-/** Undefined for any key, and for any value. */
+/** Key of the index; undefined stands for any key, and any value. */
 function placeOf(key: string | undefined, effect: string, value: string | undefined): string {
   return JSON.stringify([key ?? 0, effect, value ?? 0]);
 }

@@ -1,0 +1,57 @@
+import { type Amounts, larger, plus } from "./amounts.ts";
+
+/** Field of `resources` of a container. */
+export type ResourceField = "requests" | "limits";
+
+type AmountsOf = (container: any) => Amounts;
+
+/**
+ * Resources of a pod, without overhead: the sum of the containers that run concurrently, or what one
+ * init container needs beside the sidecars before it, if that is more.
+ */
+export function podTotal(spec: any, field: ResourceField): Amounts {
+  return total(spec, (container) => container.resources?.[field] ?? {});
+}
+
+/**
+ * As `podTotal`, but for containers in the midst of a resize: what the node has allocated counts as
+ * long as it is more than what the spec asks for.
+ */
+export function allocatedPodTotal({ spec, status }: any, field: ResourceField): Amounts {
+  const statuses = new Map<string, any>(
+    [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map((each) => [
+      each.name,
+      each,
+    ]),
+  );
+  if (statuses.size === 0) return podTotal(spec, field);
+  const pending = (status.conditions ?? []).find(({ type }: any) => type === "PodResizePending");
+  const isInfeasible = pending?.reason === "Infeasible";
+  const containers: ReadonlySet<any> = new Set(spec.containers ?? []);
+  return total(spec, (container) => {
+    const wanted: Amounts = container.resources?.[field] ?? {};
+    const mayResize = containers.has(container) || container.restartPolicy === "Always";
+    const current = mayResize ? statuses.get(container.name) : undefined;
+    if (!current?.resources) return wanted;
+    const { resources, allocatedResources = {} } = current;
+    const actual: Amounts = resources[field] ?? {};
+    const held = field === "requests" ? larger(actual, allocatedResources) : actual;
+    return isInfeasible ? held : larger(wanted, held);
+  });
+}
+
+function total(spec: any, amountsOf: AmountsOf): Amounts {
+  let running: Amounts = {};
+  for (const container of spec.containers ?? []) running = plus(running, amountsOf(container));
+  let sidecars: Amounts = {};
+  let starting: Amounts = {};
+  for (const container of spec.initContainers ?? []) {
+    const own = amountsOf(container);
+    if (container.restartPolicy === "Always") {
+      running = plus(running, own);
+      sidecars = plus(sidecars, own);
+      starting = larger(starting, sidecars);
+    } else starting = larger(starting, plus(sidecars, own));
+  }
+  return larger(running, starting);
+}
