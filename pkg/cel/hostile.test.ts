@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { costLimits } from "./cost/limits.ts";
 import { type Random, seededRandom } from "#base";
 import { Environment } from "./environment.ts";
 import { compile } from "./program.ts";
@@ -119,6 +120,20 @@ describe("cel: hostile texts", () => {
       "a".repeat(100_001),
     ]) {
       compile(source, environment);
+    }
+  });
+
+  it("compares one long text thousands of times without a scan for each comparison", () => {
+    const terms = ["object.s != 'q'", "size(object.s) > 1", "object.s > 'a'"];
+    for (const term of terms) {
+      const { program } = compile(Array(4000).fill(term).join(" && "), environment);
+      assert.ok(program !== undefined);
+      const long = { ...bindings, object: { s: "x".repeat(500_000) } };
+      const began = process.cpuUsage();
+      assert.equal(program.evaluate(long, costLimits.object).value, true, term);
+      const { user } = process.cpuUsage(began);
+      // Each scan would take half a millisecond.
+      assert.ok(user < 1_000_000, `${term}: ${user / 1000} ms`);
     }
   });
 });

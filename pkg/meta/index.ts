@@ -56,6 +56,12 @@ export {
   decodeConfiguration,
   refuseProblems,
 } from "./encoding/configuration-file.ts";
+export {
+  parseJsonRequest,
+  parseYamlRequest,
+  requestBounds,
+  withinBounds,
+} from "./encoding/request-body.ts";
 export { parseYaml, YamlFault } from "./encoding/yaml.ts";
 export { printYaml } from "./encoding/yaml-print.ts";
 export {

@@ -121,6 +121,8 @@ type BodyFormat = "json" | "yaml" | "protobuf" | "cbor";
 export interface Body {
   readonly bytes: Uint8Array;
   readonly format: BodyFormat;
+  /** Bounds what list elements and map entries weigh; default `requestBounds.weight`. */
+  readonly maxWeight?: number;
 }
 
 export interface GetOptions extends ReadConsistency {

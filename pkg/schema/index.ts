@@ -10,7 +10,7 @@ export {
   type ProblemType,
 } from "./rules/problems.ts";
 export { ScalarFault } from "./fault/scalar-fault.ts";
-export { DecodeFault, JsonFault } from "./fault/faults.ts";
+export { DecodeFault, JsonFault, TooManyValues } from "./fault/faults.ts";
 export { checkDepth } from "./fault/depth.ts";
 export { parseJson, type ParsedJson } from "./json/json-parse.ts";
 export { restoreWritten, withWritten, Written } from "./json/json-literals.ts";

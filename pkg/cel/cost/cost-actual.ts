@@ -31,6 +31,18 @@ function search(text: number, pattern: number): number {
   return Math.ceil((1 + text) * TRAVERSAL) * Math.ceil(pattern * PATTERN);
 }
 
+/**
+ * The smaller of two sizes. A text is not scanned beside one of less than half its length, which
+ * has fewer code points whatever they are.
+ */
+function smallerSize(first: Value, second: Value): number {
+  if (typeof first === "string" && typeof second === "string") {
+    if (first.length * 2 < second.length) return codePoints(first);
+    if (second.length * 2 < first.length) return codePoints(second);
+  }
+  return Math.min(sizeOf(first), sizeOf(second));
+}
+
 type Rule = ActualCost["of"];
 
 const once = (first: Value): number => walk(sizeOf(first));
@@ -38,7 +50,7 @@ const twice = (first: Value): number => Math.ceil(sizeOf(first) * 2 * TRAVERSAL)
 const elements = (first: Value): number => sizeOf(first);
 const product = (first: Value, second: Value): number => sizeOf(first) * sizeOf(second);
 const matching: Rule = (first, second) => search(sizeOf(first), sizeOf(second));
-const least: Rule = (first, second) => walk(Math.min(sizeOf(first), sizeOf(second)));
+const least: Rule = (first, second) => walk(smallerSize(first, second));
 const both: Rule = (first, second) => walk(sizeOf(first) + sizeOf(second));
 
 const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([

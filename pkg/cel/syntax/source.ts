@@ -72,8 +72,24 @@ export function renderIssues(source: Source, issues: readonly CompileIssue[]): s
   return [...shown, ...(more > 0 ? [`${more} more errors were truncated`] : [])].join("\n");
 }
 
-/** Length in code points, as expressions count. */
+/** Texts above this are worth remembering. */
+const LONG = 1024;
+
+/** The long texts that were counted last. The terms of a rule mostly look at the same one or two. */
+const counted: { readonly text: string; readonly count: number }[] = [];
+
+/** Length in code points, as expressions count. Of a text that was counted before without a scan. */
 export function codePoints(text: string): number {
+  if (text.length <= LONG) return scan(text);
+  const known = counted.find((each) => each.text === text);
+  if (known !== undefined) return known.count;
+  const count = scan(text);
+  counted.unshift({ text, count });
+  if (counted.length > 4) counted.pop();
+  return count;
+}
+
+function scan(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length - 1; index++) {
     if (isHigh(text.charCodeAt(index)) && isLow(text.charCodeAt(index + 1))) {

@@ -281,7 +281,8 @@ function parseNode(value: unknown): FieldSet {
     const before = inner(below, element);
     below[element] = before === undefined ? node : again(before, node);
   }
-  return nodeOf(self || below === undefined, below) as FieldSet;
+  if (below === undefined) return leaf;
+  return self ? { [SELF]: leaf, ...below } : below;
 }
 
 /** One step given twice in different spelling: memberships add up, the last contents count. */
@@ -292,6 +293,7 @@ function again(before: FieldSet, node: FieldSet): FieldSet {
 
 /** The same set with its steps in order at every level; itself if they are. */
 export function inOrder(set: FieldSet): FieldSet {
+  if (set === leaf) return set;
   const elements = Object.keys(set);
   const nodes = elements.map((element) => inOrder(set[element] as FieldSet));
   const sorted = elements.every(

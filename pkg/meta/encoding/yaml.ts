@@ -11,6 +11,7 @@ import {
   type SequenceEvent,
   YAMLException,
 } from "js-yaml";
+import { TooManyValues } from "#schema";
 import { goQuote } from "./go-quote.ts";
 import { resolveScalar } from "./yaml-scalars.ts";
 
@@ -28,7 +29,7 @@ interface ParsedEvents {
   readonly events: readonly Event[];
 }
 
-interface ParsedYaml {
+export interface ParsedYaml {
   /** A JSON value; keys of other types have become texts. */
   readonly value: unknown;
   /** Keys given twice, the last of which won: `line 6: key "a" already set in map`. */
@@ -41,11 +42,13 @@ const MAX_DEPTH = 1_000;
  * Parses the first document of a YAML text as Kubernetes does. Aliases are expanded as long as
  * they do not make most of a large document.
  *
+ * @param maxValues most keys, list elements and scalars that the text may have
  * @throws YamlFault
+ * @throws TooManyValues
  */
-export function parseYaml(text: string): ParsedYaml {
+export function parseYaml(text: string, maxValues = Number.POSITIVE_INFINITY): ParsedYaml {
   const source = firstDocument(text);
-  return new Builder(eventsOf(source)).build();
+  return new Builder(eventsOf(source), maxValues).build();
 }
 
 /** Characters that may be parsed again because lines have been moved. */
@@ -125,7 +128,11 @@ class Builder {
   private readonly source: string;
   private readonly events: readonly Event[];
 
-  constructor({ source, events }: ParsedEvents) {
+  constructor(
+    { source, events }: ParsedEvents,
+    private readonly maxValues: number,
+  ) {
+    if (events.length > 2 * maxValues) throw new TooManyValues();
     this.source = source;
     this.events = events;
     const starts = [0];
@@ -161,8 +168,9 @@ class Builder {
 
   private anchored(event: ScalarEvent | SequenceEvent | MappingEvent, node: Node): Node {
     this.count(1, 0);
+    if (event.anchorStart < 0) return node;
     const name = this.source.slice(event.anchorStart, event.anchorEnd).replace(/^&/, "");
-    if (event.anchorStart >= 0 && name !== "") this.anchors.set(name, node);
+    if (name !== "") this.anchors.set(name, node);
     return node;
   }
 
@@ -177,6 +185,7 @@ class Builder {
   /** The reference's own guard: aliases may make up less and less of a document as it grows. */
   private count(nodes: number, fromAliases: number): void {
     this.decoded += nodes;
+    if (this.decoded > this.maxValues) throw new TooManyValues();
     this.aliased += fromAliases;
     if (this.aliased <= 100 || this.decoded <= 1_000) return;
     const growth = Math.min(1, Math.max(0, (this.decoded - 400_000) / 3_600_000));
@@ -188,8 +197,7 @@ class Builder {
   private scalar(event: ScalarEvent): Node {
     const text = getScalarValue(this.source, event);
     const line = this.lineOf(event.valueStart);
-    const tag = this.source.slice(event.tagStart, event.tagEnd);
-    const explicit = event.tagStart >= 0 ? tag : "";
+    const explicit = event.tagStart >= 0 ? this.source.slice(event.tagStart, event.tagEnd) : "";
     const quoted = event.style !== SCALAR_STYLE.PLAIN;
     const { value, isMerge } = scalarValue(text, quoted, explicit);
     return { value, size: 1, line, isMerge };
@@ -247,8 +255,9 @@ function scalarValue(
   quoted: boolean,
   tag: string,
 ): { readonly value: unknown; readonly isMerge: boolean } {
+  if (quoted && tag === "") return { value: text, isMerge: false };
   const name = tag.replace(/^(!!|!<tag:yaml\.org,2002:)/, "").replace(/>$/, "");
-  const isText = tag === "!" || name === "str" || (quoted && tag === "");
+  const isText = tag === "!" || name === "str";
   if (isText) return { value: text, isMerge: false };
   if (name === "binary") {
     return { value: Buffer.from(text, "base64").toString("utf8"), isMerge: false };

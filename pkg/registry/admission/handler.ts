@@ -23,8 +23,28 @@ export function runHandlers(
   steps: readonly AdmissionHandler[],
   attributes: AdmissionAttributes,
   warnings: string[],
+  pause?: () => Promise<void> | undefined,
 ): Promise<void> | undefined {
-  return runEach(steps, (step) => step(attributes), warnings);
+  const ask = (step: AdmissionHandler) => step(attributes);
+  return pause === undefined
+    ? runEach(steps, ask, warnings)
+    : runInTurns(steps, ask, { warnings, pause });
+}
+
+/** Runs the handlers on an object that is large: others have a turn after each that took long. */
+async function runInTurns(
+  steps: readonly AdmissionHandler[],
+  ask: (step: AdmissionHandler) => ReturnType<AdmissionHandler>,
+  {
+    warnings,
+    pause,
+  }: { readonly warnings: string[]; readonly pause: () => Promise<void> | undefined },
+): Promise<void> {
+  for (const step of steps) {
+    const answer = ask(step);
+    if (answer !== undefined) append(warnings, await answer);
+    await pause();
+  }
 }
 
 /** As `runHandlers`, for steps that are no handlers themselves. */

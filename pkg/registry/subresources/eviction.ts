@@ -2,12 +2,13 @@ import { assert, deepClone } from "#base";
 import {
   badRequest,
   notFound,
+  parseJsonRequest,
   type Resource,
   selectorFromLabelSelector,
   StatusError,
   timeout,
 } from "#meta";
-import { parseJson, unwrapEnvelope } from "#schema";
+import { unwrapEnvelope } from "#schema";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type {
@@ -72,7 +73,7 @@ function apiVersionOf({ bytes, format }: Body): unknown {
   if (format === "protobuf") return unwrapEnvelope(bytes)?.apiVersion;
   if (format !== "json") return undefined;
   try {
-    return (parseJson(bytes).value as { readonly apiVersion?: unknown } | null)?.apiVersion;
+    return (parseJsonRequest(bytes).value as { readonly apiVersion?: unknown } | null)?.apiVersion;
   } catch {
     return undefined;
   }

@@ -1,3 +1,5 @@
+import { yieldEvery } from "#base";
+import { requestBounds } from "#meta";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type {
@@ -24,15 +26,16 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
       bodyKind === undefined
         ? request.resource
         : subresourceKind(registry, bodyKind.groupVersion, bodyKind.kind);
-    const decoded = decodeBody(registry, { ...request, resource }, body, options);
+    const bounded: Body = { ...body, maxWeight: requestBounds.transientWeight };
+    const target = { ...request, resource };
+    const pause = yieldEvery();
+    const decoded = decodeBody(registry, target, bounded, options);
     const { object, warnings } = decoded;
     matchNamespace(request, object.metadata);
+    await pause();
     const { dryRun, fieldManager } = options;
-    updateManagedFields(
-      registry,
-      { ...request, resource },
-      { object, old: undefined, fieldManager },
-    );
+    updateManagedFields(registry, target, { object, old: undefined, fieldManager });
+    await pause();
     const context = hookContext(registry, request);
     // Reviews may name missing namespaces; subresources of an object may not.
     if (request.subresource !== "") {

@@ -1,11 +1,17 @@
-import { badRequest, parseYaml, type Resource } from "#meta";
+import {
+  badRequest,
+  parseJsonRequest,
+  parseYamlRequest,
+  requestBounds,
+  type Resource,
+  withinBounds,
+} from "#meta";
 import {
   applyDefaults,
   DecodeFault,
   fromJson,
   fromProtobuf,
   JsonFault,
-  parseJson,
   type ParsedJson,
   toJson,
   unwrapEnvelope,
@@ -24,7 +30,8 @@ export interface Decoded {
 
 /**
  * Reads a request body as an object of the request's kind in the version that the client speaks, and
- * brings it into the hub version. Throws 400 in the words of Kubernetes' decoders.
+ * brings it into the hub version. Throws 400 in the words of Kubernetes' decoders, and 413 for too
+ * many values.
  */
 export function decodeBody(
   registry: RegistryContext,
@@ -32,10 +39,11 @@ export function decodeBody(
   body: Body,
   options: WriteOptions,
 ): Decoded {
-  const decoded =
+  const decoded = withinBounds(() =>
     body.format === "protobuf"
-      ? decodeProtobuf(registry, request, body.bytes)
-      : decodeText(registry, request, { body, options });
+      ? decodeProtobuf(registry, request, body)
+      : decodeText(registry, request, { body, options }),
+  );
   noteSent(request, decoded.object);
   return decoded;
 }
@@ -54,7 +62,7 @@ function noteSent({ notes, resource }: ResourceRequest, object: any): void {
 function decodeProtobuf(
   registry: RegistryContext,
   request: ResourceRequest,
-  bytes: Uint8Array,
+  { bytes, maxWeight = requestBounds.weight }: Body,
 ): Decoded {
   const { resource } = request;
   const envelope = unrecognized(resource, bytes, () => {
@@ -70,7 +78,9 @@ function decodeProtobuf(
   });
   const named = unrecognized(resource, bytes, () => completed(resource, envelope));
   checkTypeMeta(registry, resource, named);
-  const object = unhandled(resource, named, () => fromProtobuf(resource.struct, envelope.raw));
+  const object = unhandled(resource, named, () =>
+    fromProtobuf(resource.struct, envelope.raw, maxWeight),
+  );
   return { object: toHub(registry, request, object), warnings: [] };
 }
 
@@ -82,7 +92,8 @@ function decodeText(
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Decoded {
   const { resource } = request;
-  const { parsed, repeated } = unrecognized(resource, body.bytes, () => parseText(body));
+  const { parsed, repeated } = parsedAhead.get(body) ?? parse(resource, body);
+  parsedAhead.delete(body);
   const value = parsed.value ?? {};
   const named = unrecognized(resource, body.bytes, () => namedIn(resource, value, body));
   if (resource.kind.custom === undefined) checkTypeMeta(registry, resource, named);
@@ -90,7 +101,12 @@ function decodeText(
   const unknown: string[] = [];
   const { literals = false } = parsed;
   const object = unhandled(resource, named, () =>
-    fromJson(resource.struct, value, { root: true, unknown, literals }),
+    fromJson(resource.struct, value, {
+      root: true,
+      unknown,
+      literals,
+      maxWeight: body.maxWeight ?? requestBounds.weight,
+    }),
   );
   const problems = { repeated, unknown };
   if (options.fieldValidation === "Strict") refuseProblems(resource, named, problems);
@@ -100,15 +116,35 @@ function decodeText(
   return { object: hub, warnings };
 }
 
+/** What `parseBody` has made of bodies that are not decoded yet. */
+const parsedAhead = new WeakMap<Body, ParsedText>();
+
+/**
+ * Parses a large body ahead of `decodeBody`, so that others have a turn between the two. Throws as
+ * that does.
+ */
+export function parseBody({ resource }: ResourceRequest, body: Body): void {
+  if (body.format !== "protobuf") parsedAhead.set(body, parse(resource, body));
+}
+
+function parse(resource: Resource, body: Body): ParsedText {
+  return unrecognized(resource, body.bytes, () => parseText(body));
+}
+
+interface ParsedText {
+  readonly parsed: ParsedJson;
+  readonly repeated: Repeated;
+}
+
 /** Keys given twice; YAML tells of all of them in one fault. */
 interface Repeated {
   readonly keys: readonly string[];
   readonly strict: readonly string[];
 }
 
-function parseText({ bytes, format }: Body): { parsed: ParsedJson; repeated: Repeated } {
+function parseText({ bytes, format }: Body): ParsedText {
   if (format === "yaml") {
-    const { value, duplicates } = parseYaml(Buffer.from(bytes).toString("utf8"));
+    const { value, duplicates } = parseYamlRequest(bytes);
     const all = `yaml: unmarshal errors:\n${duplicates.map((line) => `  ${line}`).join("\n")}`;
     const repeated = { keys: duplicates, strict: duplicates.length > 0 ? [all] : [] };
     return { parsed: { value, duplicates }, repeated };
@@ -121,7 +157,7 @@ function parseText({ bytes, format }: Body): { parsed: ParsedJson; repeated: Rep
 
 function parseJsonBody(bytes: Uint8Array): ParsedJson {
   try {
-    return parseJson(bytes);
+    return parseJsonRequest(bytes);
   } catch (fault) {
     if (!(fault instanceof JsonFault)) throw fault;
     throw new JsonFault(`couldn't get version/kind; json parse error: ${fault.message}`);

@@ -7,18 +7,20 @@ import {
   invalid,
   jsonPatch,
   mergePatch,
+  parseJsonRequest,
   PatchFault,
   plainFailure,
+  requestBounds,
   requestEntityTooLarge,
   type Resource,
   StatusError,
   strategicMergePatch,
+  withinBounds,
 } from "#meta";
 import {
   DecodeFault,
   fromJson,
   JsonFault,
-  parseJson,
   type ParsedJson,
   Path,
   Problems,
@@ -131,8 +133,9 @@ function decodePatched(
   const decode = (): any => {
     if (isCustom) unknown.push(...membersWithoutSchema(resource, document));
     else if (!isStrategic) checkStillOfKind(request, document);
-    const options = { root: true, unknown, literals: parsed.literals };
-    return fromJson(resource.struct, document ?? {}, options);
+    const { literals } = parsed;
+    const options = { root: true, unknown, literals, maxWeight: requestBounds.weight };
+    return withinBounds(() => fromJson(resource.struct, document ?? {}, options));
   };
   let object: any;
   try {
@@ -230,7 +233,7 @@ function parsePatch({ body, options }: PatchRequest): ParsedPatch {
 
 function parseDocument({ bytes }: Body, prefix: string): ParsedJson {
   try {
-    return parseJson(bytes);
+    return parseJsonRequest(bytes);
   } catch (fault) {
     if (fault instanceof JsonFault) throw badRequest(`${prefix}${fault.message}`);
     throw fault;

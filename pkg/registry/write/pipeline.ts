@@ -65,6 +65,7 @@ const storeChangedObject: readonly WriteStep[] = [
 
 /** POST to a collection. */
 export const createSteps: readonly WriteStep[] = [
+  step.parseLargeBody,
   step.decodeBody,
   step.yieldIfLong,
   step.refuseTerminatingDefinition,
@@ -87,7 +88,13 @@ interface WritePath {
 
 /** PUT: creates where the kind says so. */
 export const updatePath: WritePath = {
-  before: [step.decodeBody, step.yieldIfLong, step.matchPath, step.keepDecodedBody],
+  before: [
+    step.parseLargeBody,
+    step.decodeBody,
+    step.yieldIfLong,
+    step.matchPath,
+    step.keepDecodedBody,
+  ],
   existing: [step.checkUid, step.copyDecodedBody, step.updateManagedFields, ...storeChangedObject],
   missing: [
     step.requireCreateOnUpdate,

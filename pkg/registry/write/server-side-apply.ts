@@ -1,7 +1,16 @@
 import { deepClone, type JsonObject } from "#base";
 import { applyConfiguration, describeObject } from "#fieldmanager";
-import { badRequest, conflict, parseYaml, plainFailure, YamlFault } from "#meta";
-import { checkDepth, DecodeFault, fromJson, JsonFault, parseJson } from "#schema";
+import {
+  badRequest,
+  conflict,
+  parseJsonRequest,
+  parseYamlRequest,
+  plainFailure,
+  requestBounds,
+  withinBounds,
+  YamlFault,
+} from "#meta";
+import { checkDepth, DecodeFault, fromJson, JsonFault } from "#schema";
 import { type Decoded, toHub } from "./decode-body.ts";
 import type { Body, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
@@ -91,7 +100,8 @@ function decode(
   const { struct } = request.resource;
   let object: any;
   try {
-    object = fromJson(struct, wanted, { root: true, unpruned: true });
+    const options = { root: true, unpruned: true, maxWeight: requestBounds.weight };
+    object = withinBounds(() => fromJson(struct, wanted, options));
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
     const kind = named.slice(named.indexOf("; ") + 2);
@@ -123,7 +133,7 @@ interface Document {
 
 /** @throws StatusError 400 */
 function parseDocument({ bytes }: Body): Document {
-  const { value, repeated } = parseText(Buffer.from(bytes).toString("utf8"));
+  const { value, repeated } = parseText(bytes);
   if (value !== null && (typeof value !== "object" || Array.isArray(value))) {
     const into = "Go value of type map[string]interface {}";
     const why = `json: cannot unmarshal ${jsonType(value)} into ${into}`;
@@ -139,14 +149,14 @@ function parseDocument({ bytes }: Body): Document {
   return { document: (value ?? {}) as JsonObject, repeated };
 }
 
-function parseText(text: string): { value: unknown; repeated: readonly string[] } {
+function parseText(bytes: Uint8Array): { value: unknown; repeated: readonly string[] } {
   // JSON is YAML, and most documents are JSON, which is read many times faster as such.
-  if (text.startsWith("{")) {
-    const value = parsedJson(text);
+  if (bytes[0] === 0x7b) {
+    const value = parsedJson(bytes);
     if (value !== undefined) return { value, repeated: [] };
   }
   try {
-    const { value, duplicates } = parseYaml(text);
+    const { value, duplicates } = parseYamlRequest(bytes);
     return { value, repeated: duplicates };
   } catch (fault) {
     if (!(fault instanceof YamlFault)) throw fault;
@@ -155,9 +165,9 @@ function parseText(text: string): { value: unknown; repeated: readonly string[] 
 }
 
 /** Undefined for what only the reader of YAML can speak about. */
-function parsedJson(text: string): unknown {
+function parsedJson(bytes: Uint8Array): unknown {
   try {
-    const { value, duplicates } = parseJson(text);
+    const { value, duplicates } = parseJsonRequest(bytes);
     return duplicates.length === 0 ? value : undefined;
   } catch (fault) {
     if (fault instanceof JsonFault) return undefined;

@@ -18,6 +18,11 @@ import { configurationApplier } from "./server-side-apply.ts";
 import * as validation from "./validate.ts";
 import type { Write } from "./write.ts";
 
+/** Parses a large body before the step that decodes it. */
+export function parseLargeBody({ request, input, isLarge }: Write): void {
+  if (isLarge && input !== undefined) body.parseBody(request, input.body);
+}
+
 /** Decodes the body into hub form and sets the defaults. */
 export function decodeBody(write: Write): void {
   const { registry, request, input } = write;
@@ -136,7 +141,7 @@ export function mutatingAdmission(write: Write): Promise<void> | undefined {
   const options = input && writeOperationOptions(optionsKind, input.options);
   write.attributes = { request, operation, dryRun, object, old, options };
   write.managedFieldsBeforeAdmission = managed.managedFieldsOf(write.attributes);
-  return runHandlers(registry.mutating, write.attributes, write.warnings);
+  return runHandlers(registry.mutating, write.attributes, write.warnings, write.pauseIfLarge);
 }
 
 /** Restores managedFields that admission left invalid, with a warning. */
@@ -228,9 +233,9 @@ export function addWarnings({ request, object, old, hookContext, warnings }: Wri
 }
 
 /** Runs the plugins, policies and webhooks that may refuse the object, and quota. */
-export function validatingAdmission({ registry, attributes, warnings }: Write) {
+export function validatingAdmission({ registry, attributes, warnings, pauseIfLarge }: Write) {
   assert(attributes !== undefined, "mutating admission comes first");
-  return runHandlers(registry.validating, attributes, warnings);
+  return runHandlers(registry.validating, attributes, warnings, pauseIfLarge);
 }
 
 /** Throws 500 for a create with a resourceVersion, as Kubernetes does. */

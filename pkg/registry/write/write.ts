@@ -27,6 +27,9 @@ export interface PatchInput {
   readonly options: PatchOptions;
 }
 
+/** Bodies above this may hold the event loop for more than some milliseconds. */
+const largeBytes = 16 * 1024;
+
 /** The wanted object, made from the stored one; called again after a conflict. */
 export type ObjectChange = (registry: RegistryContext, current: StoredItem | undefined) => Decoded;
 
@@ -57,6 +60,9 @@ export class Write {
   decoded: Decoded | undefined = undefined;
   /** The name is generated, so that another one can be tried when it is taken. */
   generatesName = false;
+
+  /** Steps may take long, so that others need turns between all of them. */
+  readonly isLarge: boolean;
 
   /** The stored object that this attempt replaces; undefined for a create. */
   current: StoredItem | undefined = undefined;
@@ -90,6 +96,7 @@ export class Write {
     this.change = change;
     this.uid = uid;
     this.applies = applies;
+    this.isLarge = (input?.body.bytes.length ?? 0) > largeBytes;
   }
 
   /** Forgets the attempt before; `entry` is the stored object, if there is one. */
@@ -119,6 +126,10 @@ export class Write {
     return this.#hookContext;
   }
 
+  get pauseIfLarge(): (() => Promise<void> | undefined) | undefined {
+    return this.isLarge ? this.pause : undefined;
+  }
+
   take({ object, warnings }: Decoded): void {
     this.object = object;
     this.warnings = warnings;
@@ -138,6 +149,7 @@ export async function runAttempt(steps: readonly WriteStep[], write: Write): Pro
     for (const step of steps) {
       const pending = step(write);
       if (pending !== undefined) await pending;
+      if (write.isLarge) await write.pause();
     }
   } catch (error) {
     if (error instanceof StatusError) await write.allocation?.end("cancel");

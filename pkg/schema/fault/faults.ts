@@ -7,3 +7,11 @@ export class JsonFault extends Error {
 export class DecodeFault extends Error {
   override readonly name = "DecodeFault";
 }
+
+/** Input that would take too long to work on: more values than its reader allows. */
+export class TooManyValues extends Error {
+  override readonly name = "TooManyValues";
+  constructor() {
+    super("the object has too many fields, map keys and list elements");
+  }
+}

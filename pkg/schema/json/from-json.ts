@@ -6,6 +6,7 @@ import { literalAt } from "./json-literals.ts";
 import { dropsZero, goTypeName, jsonFields, type JsonField, resolved } from "../struct/layout.ts";
 import { ScalarFault } from "../fault/scalar-fault.ts";
 import type { Infer, ListType, MapType, ScalarType, StructType, Type } from "../struct/types.ts";
+import { mapEntryWeight, WeightBudget, weightOf } from "../struct/weight.ts";
 import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
 
 interface FromJsonOptions {
@@ -22,6 +23,8 @@ interface FromJsonOptions {
   readonly unpruned?: boolean;
   /** `ParsedJson.literals`: numbers may have digits beside their values. */
   readonly literals?: boolean;
+  /** Most that all list elements and map entries together may weigh, see `weightOf`. */
+  readonly maxWeight?: number | undefined;
 }
 
 /**
@@ -30,6 +33,7 @@ interface FromJsonOptions {
  * hands through.
  *
  * @throws DecodeFault with the words of Go's decoder for the first fault in document order
+ * @throws TooManyValues
  */
 export function fromJson<S extends StructType<any>>(
   struct: S,
@@ -58,6 +62,7 @@ class DecodeContext {
   readonly unknown: string[] | undefined;
   readonly literals: boolean;
   readonly unpruned: boolean;
+  readonly budget: WeightBudget | undefined;
   root: boolean;
   /** The field of an open struct that is being read: a value of its own to Go. */
   inside = "";
@@ -70,6 +75,8 @@ class DecodeContext {
     this.literals = options.literals ?? false;
     this.unpruned = options.unpruned ?? false;
     this.root = options.root ?? false;
+    const { maxWeight } = options;
+    this.budget = maxWeight === undefined ? undefined : new WeightBudget(maxWeight);
   }
 
   addUnknown(name: string): void {
@@ -215,9 +222,11 @@ function decodeList(type: ListType): Decode {
   const goType = goTypeName(type);
   const decode = decoderOf(type.element);
   const zero = zeroOf(type.element);
+  let weight: number | undefined;
   return (value, place) => {
     if (!Array.isArray(value)) throw mismatch(value, goType);
-    const { steps } = place;
+    const { steps, budget } = place;
+    budget?.spend(value.length * (weight ??= weightOf(type.element)));
     const decoded: unknown[] = [];
     const level = steps.push(0) - 1;
     for (let index = 0; index < value.length; index++) {
@@ -244,6 +253,7 @@ function decodeMap(type: MapType): Decode {
     const decoded: Record<string, unknown> = {};
     for (const key in source) {
       const element = source[key];
+      place.budget?.spend(mapEntryWeight);
       if (place.literals) place.literal = literalAt(value, key);
       if (isNested) place.steps.push([key]);
       assign(decoded, key, element === null ? zero() : decode(element, place));
@@ -328,6 +338,7 @@ function decodeStruct(type: StructType<any>): Decode {
           if (isRoot && (key === "apiVersion" || key === "kind")) continue;
           if (open === undefined) place.addUnknown(key);
           else if (source[key] !== undefined) {
+            place.budget?.spendOn(source[key]);
             if (place.literals) checkFinite(source, key);
             assign(decoded, key, source[key]);
           }

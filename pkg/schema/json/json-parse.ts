@@ -1,5 +1,6 @@
 import { toBuffer } from "#base";
-import { parsePrecisely } from "./json-precise.ts";
+import { TooManyValues } from "../fault/faults.ts";
+import { MAX_DEPTH, parsePrecisely } from "./json-precise.ts";
 
 export interface ParsedJson {
   readonly value: unknown;
@@ -24,11 +25,17 @@ const SHALLOW = 256;
  * Almost every body takes the native parser, once one pass over the text has shown that nothing can
  * get lost there and the number of keys in the result shows that none came twice.
  *
+ * @param maxValues most keys and list elements that the text may have; they are counted before
+ * anything is built
  * @throws JsonFault with the words of Go's encoding/json
+ * @throws TooManyValues
  */
-export function parseJson(source: string | Uint8Array): ParsedJson {
+export function parseJson(
+  source: string | Uint8Array,
+  maxValues = Number.POSITIVE_INFINITY,
+): ParsedJson {
   const text = typeof source === "string" ? source : toBuffer(source).toString("utf8");
-  const keys = keysInText(text);
+  const keys = keysInText(text, maxValues);
   if (keys < 0) return parsePrecisely(text);
   let value: unknown;
   try {
@@ -46,11 +53,14 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
 /**
  * Number of colons outside strings, which is the number of keys if the text is valid; -1 if the
  * native parser could lose something: digits of a number, half a surrogate pair, or the stack.
+ * @throws TooManyValues as soon as there are more commas and open brackets than `maxValues`
  */
-function keysInText(text: string): number {
+function keysInText(text: string, maxValues: number): number {
   const length = text.length;
   let keys = 0;
   let depth = 0;
+  let values = 0;
+  let isExact = true;
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at);
     if (unit === 0x22) {
@@ -63,17 +73,21 @@ function keysInText(text: string): number {
       at = end;
     } else if (unit === 0x3a) {
       keys++;
+    } else if (unit === 0x2c) {
+      if (++values > maxValues) throw new TooManyValues();
     } else if (unit === 0x7b || unit === 0x5b) {
-      if (++depth > SHALLOW) return -1;
+      if (++values > maxValues) throw new TooManyValues();
+      if (++depth > SHALLOW) isExact = false;
+      if (depth > MAX_DEPTH) return -1;
     } else if (unit === 0x7d || unit === 0x5d) {
       depth--;
     } else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) {
       const end = endOfNumber(text, at);
-      if (end - at > 15 || !exact(text, at, end)) return -1;
+      if (isExact && (end - at > 15 || !exact(text, at, end))) isExact = false;
       at = end - 1;
     }
   }
-  return text.includes("\\u") && surrogateEscape.test(text) ? -1 : keys;
+  return isExact && !(text.includes("\\u") && surrogateEscape.test(text)) ? keys : -1;
 }
 
 /** Whether the quote at `at` follows an odd number of backslashes. */

@@ -3,7 +3,7 @@ import { keepLiteral, dropLiteral } from "./json-literals.ts";
 import { JsonReader } from "./json-reader.ts";
 
 /** Go's limit on nesting. */
-const MAX_DEPTH = 10_000;
+export const MAX_DEPTH = 10_000;
 
 /** Kubernetes stops counting strict problems at this number. */
 const MAX_DUPLICATES = 100;

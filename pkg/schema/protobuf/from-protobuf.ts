@@ -7,16 +7,24 @@ import { noWireForm, wireTypeOf } from "./to-protobuf.ts";
 import { ScalarFault } from "../fault/scalar-fault.ts";
 import type { Field, Infer, ScalarType, StructType, Type } from "../struct/types.ts";
 import { wireTypes } from "./wire-writer.ts";
+import { mapEntryWeight, weightOf } from "../struct/weight.ts";
 import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
 
 /**
  * Decodes a message to an object in normal form. Unknown fields are skipped; a single field that
  * occurs several times is merged, as Protobuf requires.
  *
+ * @param maxWeight most that all list elements and map entries together may weigh, see `weightOf`
  * @throws DecodeFault, in the words of Go's generated code, if the bytes are not such a message
+ * @throws TooManyValues
  */
-export function fromProtobuf<S extends StructType<any>>(struct: S, bytes: Uint8Array): Infer<S> {
+export function fromProtobuf<S extends StructType<any>>(
+  struct: S,
+  bytes: Uint8Array,
+  maxWeight = Number.POSITIVE_INFINITY,
+): Infer<S> {
   const reader = new WireReader(bytes);
+  reader.weightLeft = maxWeight;
   try {
     const object: Shape = {};
     messageOf(struct)(object, reader);
@@ -193,7 +201,9 @@ function wireField(field: JsonField): WireField {
 function listField(name: string, element: Type): WireField {
   const wireType = wireTypeOf(element);
   const readElement = valueOf(element);
+  let weight: number | undefined;
   const read: WireField["read"] = (object, reader) => {
+    reader.spend((weight ??= weightOf(element)));
     ((object[name] ??= []) as unknown[]).push(readElement(reader));
   };
   if (wireType === delimited) return { wireType, read };
@@ -213,6 +223,7 @@ function mapField(name: string, type: Type): WireField["read"] {
   const readValue = valueOf(type);
   const zero = zeroOf(type);
   return (object, reader) => {
+    reader.spend(mapEntryWeight);
     const outer = reader.enter();
     let key = "";
     let value: unknown;

@@ -1,5 +1,5 @@
 import { toBuffer } from "#base";
-import { DecodeFault } from "../fault/faults.ts";
+import { DecodeFault, TooManyValues } from "../fault/faults.ts";
 import { wireTypes } from "./wire-writer.ts";
 
 const { varint, fixed64, delimited, startGroup, endGroup, fixed32 } = wireTypes;
@@ -19,11 +19,19 @@ export class WireReader {
   end: number;
   /** How many messages are open around the current one, as far as the caller counts them. */
   depth = 0;
+  /** What the elements that are still to come may weigh. */
+  weightLeft = Number.POSITIVE_INFINITY;
   readonly buffer: Buffer;
 
   constructor(bytes: Uint8Array) {
     this.buffer = toBuffer(bytes);
     this.end = this.buffer.length;
+  }
+
+  /** @throws TooManyValues */
+  spend(weight: number): void {
+    this.weightLeft -= weight;
+    if (this.weightLeft < 0) throw new TooManyValues();
   }
 
   /** Reads the tag of the next field; false at the end of the message. */

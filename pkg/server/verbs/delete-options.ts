@@ -1,6 +1,14 @@
 import { deleteOptions as deleteOptionsStruct } from "#api";
-import { goModules, goQuote, parseYaml, plainFailure } from "#meta";
-import { DecodeFault, fromJson, fromProtobuf, JsonFault, parseJson, unwrapEnvelope } from "#schema";
+import {
+  goModules,
+  goQuote,
+  parseJsonRequest,
+  parseYamlRequest,
+  plainFailure,
+  requestBounds,
+  withinBounds,
+} from "#meta";
+import { DecodeFault, fromJson, fromProtobuf, JsonFault, unwrapEnvelope } from "#schema";
 import type { Format } from "../response/negotiation.ts";
 import type { RawDeleteOptions } from "./parameters.ts";
 
@@ -43,10 +51,11 @@ function decode(body: Uint8Array, format: Format): any {
       );
     }
     checkKind(envelope.kind, envelope.apiVersion);
-    return fromProtobuf(deleteOptionsStruct, envelope.raw);
+    return withinBounds(() =>
+      fromProtobuf(deleteOptionsStruct, envelope.raw, requestBounds.weight),
+    );
   }
-  const value =
-    format === "json" ? parsedJson(body) : parseYaml(Buffer.from(body).toString()).value;
+  const value = format === "json" ? parsedJson(body) : parseYamlRequest(body).value;
   if (value !== null && value !== undefined) {
     const type = jsonTypeName(value);
     if (type !== "object") {
@@ -61,7 +70,7 @@ function decode(body: Uint8Array, format: Format): any {
 
 function parsedJson(body: Uint8Array): unknown {
   try {
-    return parseJson(body).value;
+    return parseJsonRequest(body).value;
   } catch (fault) {
     if (!(fault instanceof JsonFault)) throw fault;
     throw plainFailure(`couldn't get version/kind; json parse error: ${fault.message}`);

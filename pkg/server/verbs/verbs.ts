@@ -1,5 +1,12 @@
 import { withoutBearerProtocol } from "#authn";
-import { badRequest, type Catalog, type Domain, printYaml, StatusError } from "#meta";
+import {
+  badRequest,
+  type Catalog,
+  type Domain,
+  printYaml,
+  requestBounds,
+  StatusError,
+} from "#meta";
 import type {
   Body,
   DeleteResponse,
@@ -228,7 +235,11 @@ class VerbRun {
   private async write(verb: "create" | "update"): Promise<void> {
     const { exchange, query } = this.request;
     const negotiated = this.negotiate(this.isQuestion ? "status" : "object");
-    const body = await this.body(bodyFormat(exchange.header("content-type"), this.isCustom));
+    const format = bodyFormat(exchange.header("content-type"), this.isCustom);
+    const body = await this.body(
+      format,
+      this.isQuestion ? requestBounds.transientBytes : undefined,
+    );
     const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
     const options = writeOptions(query, { kind, domain: this.domain });
     this.tableView(negotiated);
@@ -319,8 +330,9 @@ class VerbRun {
     return checkDeleteOptions(raw, this.domain);
   }
 
-  private async body(format: Body["format"]): Promise<Body> {
-    return { bytes: await this.request.exchange.body(this.parts.limits.bodyBytes), format };
+  private async body(format: Body["format"], most = Number.POSITIVE_INFINITY): Promise<Body> {
+    const limit = Math.min(this.parts.limits.bodyBytes, most);
+    return { bytes: await this.request.exchange.body(limit), format };
   }
 
   private negotiate(offer: Offer): Negotiated {

@@ -1,0 +1,50 @@
+import { memoize } from "#base";
+import { TooManyValues } from "../fault/faults.ts";
+import { jsonFields, resolved } from "./layout.ts";
+import type { Type } from "./types.ts";
+
+/**
+ * What one more list element of a type adds to the work of all that follows decoding:
+ * defaults, managedFields, admission and validation look at every declared field, present or not.
+ */
+export const weightOf = memoize((type: Type): number => {
+  const target = resolved(type);
+  return target.tag === "struct" ? 1 + jsonFields(target).length : 1;
+});
+
+/** The same of a map entry; its key is looked at, too. */
+export const mapEntryWeight = 4;
+
+/** Keys and list elements of a JSON value, up to a bit more than `most`. */
+function countValues(value: unknown, most: number): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let count = 1;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && count <= most; index++) {
+      count += countValues(value[index], most - count);
+    }
+    return count;
+  }
+  const object = value as Readonly<Record<string, unknown>>;
+  for (const key in object) {
+    if (count > most) return count;
+    count += countValues(object[key], most - count);
+  }
+  return count;
+}
+
+/** A budget of weights that a decoder spends. */
+export class WeightBudget {
+  constructor(private left: number) {}
+
+  /** @throws TooManyValues */
+  spend(weight: number): void {
+    this.left -= weight;
+    if (this.left < 0) throw new TooManyValues();
+  }
+
+  /** Spends what a JSON value without declared fields weighs: two for each value. */
+  spendOn(value: unknown): void {
+    this.spend(2 * countValues(value, this.left / 2));
+  }
+}

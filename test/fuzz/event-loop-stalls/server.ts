@@ -1,0 +1,72 @@
+/** The child process of this test: a server in memory that measures how long its event loop stalls. */
+import { readFileSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { startServer } from "../../../cmd/keelson/index.ts";
+import { definition } from "./build-body.ts";
+
+const resolutionMs = 2;
+const delay = monitorEventLoopDelay({ resolution: resolutionMs });
+
+async function start(): Promise<void> {
+  const server = await startServer({ port: 0, controllers: false });
+  const post = async (path: string, body: object): Promise<void> => {
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    const { status } = await server.fetch(path, init);
+    if (status !== 201) throw new Error(`${path}: ${status}`);
+  };
+  const named = (kind: string, name: string): object => {
+    return { apiVersion: "v1", kind, metadata: { name } };
+  };
+  await post("/api/v1/namespaces/default/serviceaccounts", named("ServiceAccount", "default"));
+  await post("/api/v1/namespaces/default/configmaps", named("ConfigMap", "there"));
+  await post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+  while ((await server.fetch("/apis/example.com/v1")).status !== 200) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  process.send?.({ url: server.url, token: server.token });
+}
+
+/** CPU time of this thread, ms. */
+function threadCpu(): number {
+  return Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ")[0]) / 1e6;
+}
+
+let longestTurnMs = 0;
+let looking: NodeJS.Timeout | undefined;
+
+/** On a busy machine a stall is longer than the work that causes it, so the work is measured, too. */
+function lookAtTurns(): void {
+  if (process.platform !== "linux") return;
+  let before = threadCpu();
+  looking = setInterval(() => {
+    const now = threadCpu();
+    longestTurnMs = Math.max(longestTurnMs, now - before);
+    before = now;
+  }, resolutionMs);
+}
+
+let cpu = process.cpuUsage();
+
+process.on("message", (asked: "begin" | "end") => {
+  if (asked === "begin") {
+    delay.reset();
+    delay.enable();
+    longestTurnMs = 0;
+    lookAtTurns();
+    cpu = process.cpuUsage();
+    process.send?.({});
+    return;
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  delay.disable();
+  clearInterval(looking);
+  // The loop looks at its timer once per resolution at best.
+  const stallMs = Math.max(0, delay.max / 1e6 - resolutionMs);
+  const rssMb = process.memoryUsage.rss() / 2 ** 20;
+  process.send?.({ stallMs, turnMs: longestTurnMs, cpuMs: (user + system) / 1000, rssMb });
+});
+// The parent may be killed.
+process.on("disconnect", () => process.exit());
+
+await start();
