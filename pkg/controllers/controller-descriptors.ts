@@ -2,7 +2,7 @@ import {
   type ServiceAccountTokenOptions,
   runServiceAccountTokenController,
 } from "./core/service-account-token-controller.ts";
-import { runBootstrapSigner } from "./bootstrap/bootstrap-signer.ts";
+import { type BootstrapSignerOptions, runBootstrapSigner } from "./bootstrap/bootstrap-signer.ts";
 import { runApprovingController } from "./certificates/approving-controller.ts";
 import { runCleanerController } from "./certificates/cleaner-controller.ts";
 import { runSigningController, type SigningSettings } from "./certificates/signing-controller.ts";
@@ -25,7 +25,7 @@ import { runTokenCleaner } from "./bootstrap/token-cleaner.ts";
 
 /** Settings of single controllers. */
 export interface ControllerSettings
-  extends NamespaceOptions, GarbageCollectorOptions, QuotaOptions {
+  extends NamespaceOptions, GarbageCollectorOptions, QuotaOptions, BootstrapSignerOptions {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
   /** Signs tokens for service account token Secrets; absent = these are not filled. */

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { deepEqual } from "#base";
+import { ignoreConflict } from "#meta";
 import { type SigningToken, signingToken, tokenSecrets } from "./bootstrap-tokens.ts";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 import { configMaps } from "../kinds.ts";
@@ -11,24 +12,46 @@ const signaturePrefix = "jws-kubeconfig-";
 /** Timers are limited to 2^31-1 ms: later expirations are checked daily. */
 const longestWaitMs = 86_400_000;
 
+export interface BootstrapSignerOptions {
+  /** Where joining nodes reach the cluster; absent = cluster-info is only signed, not created. */
+  readonly clusterInfo?: {
+    /** URL of the API server. */
+    readonly server: string;
+    /** CA certificates of the API server (PEM). */
+    readonly authorities: string;
+  };
+}
+
 /**
  * Signs the kubeconfig in the ConfigMap `kube-public/cluster-info` with every bootstrap token for
- * signing, so that a joining node that knows a token can verify the cluster.
+ * signing, so that a joining node that knows a token can verify the cluster. Creates the ConfigMap
+ * when there is such a token; what a client wrote into it stays.
  */
-export async function runBootstrapSigner(context: ControllerContext): Promise<void> {
+export async function runBootstrapSigner(
+  context: ControllerContext,
+  { clusterInfo }: BootstrapSignerOptions = {},
+): Promise<void> {
   const { client, clock, informers } = context;
   const queue = newWorkQueue(context, "bootstrap_signer_queue");
   const tokens = tokenSecrets(context);
   const infos = informers.of(configMaps, { namespace, fieldSelector: `metadata.name=${name}` });
   enqueueOnChange(queue, tokens, () => [name]);
-  enqueueOnChange(queue, infos, ({ type }) => (type === "deleted" ? [] : [name]));
+  enqueueOnChange(queue, infos, () => [name]);
   await Promise.all([tokens.untilSynced(), infos.untilSynced()]);
   await queue.run(async (key) => {
     const info = infos.get(`${namespace}/${name}`);
-    const payload = info?.data?.[payloadKey];
-    if (info === undefined || payload === undefined) return;
     const now = clock.now();
     const signing = [...tokens.all()].flatMap((secret) => signingToken(secret, now) ?? []);
+    if (info === undefined && signing.length > 0 && clusterInfo !== undefined) {
+      const data = { [payloadKey]: clusterKubeconfig(clusterInfo) };
+      // Signed when the informer tells of it.
+      await client
+        .create(configMaps, { metadata: { namespace, name }, data })
+        .catch(ignoreConflict);
+      return;
+    }
+    const payload = info?.data?.[payloadKey];
+    if (info === undefined || payload === undefined) return;
     const others = Object.entries(info.data ?? {}).filter(
       ([entry]) => !entry.startsWith(signaturePrefix),
     );
@@ -41,6 +64,27 @@ export async function runBootstrapSigner(context: ControllerContext): Promise<vo
     const next = Math.min(...signing.map(({ expires }) => expires)) - now;
     if (next < Infinity) queue.addAfter(key, Math.min(next, longestWaitMs));
   });
+}
+
+/** A kubeconfig without users and contexts, as kubeadm writes it. */
+function clusterKubeconfig({
+  server,
+  authorities,
+}: NonNullable<BootstrapSignerOptions["clusterInfo"]>): string {
+  return [
+    "apiVersion: v1",
+    "clusters:",
+    "- cluster:",
+    `    certificate-authority-data: ${Buffer.from(authorities).toString("base64")}`,
+    `    server: ${server}`,
+    '  name: ""',
+    "contexts: null",
+    'current-context: ""',
+    "kind: Config",
+    "preferences: {}",
+    "users: null",
+    "",
+  ].join("\n");
 }
 
 /** JWS with a detached payload (RFC 7515, appendix F); the key is the whole token. */

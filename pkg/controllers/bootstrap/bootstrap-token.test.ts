@@ -72,6 +72,40 @@ describe("bootstrap-signer-controller", () => {
   });
 });
 
+describe("bootstrap-signer-controller without cluster-info", () => {
+  const clusterInfo = { server: "https://10.1.1.1:6443", authorities: "PEM" };
+  const signing = { "usage-bootstrap-signing": "true" };
+  let run: ControllerTest;
+  beforeEach(async () => {
+    const test = await testRegistry({ namespaces: ["kube-system", "kube-public"] });
+    run = await startController((context) => runBootstrapSigner(context, { clusterInfo }), {
+      test,
+    });
+  });
+  afterEach(() => run.stop());
+  const signed = () =>
+    run.until(async () => {
+      if ((await run.test.names(infos)).length === 0) return undefined;
+      const { data } = (await run.test.get(`${infos}/cluster-info`)).object;
+      return data["jws-kubeconfig-abcdef"] && data;
+    });
+
+  it("creates it for the first token that signs, and again when it was deleted", async () => {
+    run.failNext("create", "configmaps", 2);
+    await postToken(run, "silent", {});
+    await postToken(run, "abcdef", signing);
+    const data = await signed();
+    assert.match(data.kubeconfig, /^ {4}server: https:\/\/10\.1\.1\.1:6443$/m);
+    assert.match(data.kubeconfig, /^ {4}certificate-authority-data: UEVN$/m);
+    await run.test.remove(`${infos}/cluster-info`);
+    await signed();
+    await run.test.remove(`${secrets}/bootstrap-token-abcdef`);
+    await run.test.remove(`${infos}/cluster-info`);
+    await postToken(run, "second", {});
+    assert.deepEqual(await run.test.names(infos), []);
+  });
+});
+
 describe("token-cleaner-controller", () => {
   let run: ControllerTest;
   beforeEach(async () => (run = await startWith(runTokenCleaner)));

@@ -18,6 +18,7 @@ import type { KeyPair } from "#pki";
 import { apiserver, apiserverAgent, type Registry } from "#registry";
 import type { User } from "#request";
 import type { PrometheusMetrics } from "#server";
+import { localhost, reachableAddress, urlHost } from "../network.ts";
 import { namespaceSettleMs, type StartOptions } from "../options.ts";
 import { serviceAccountKeys } from "../authentication/service-accounts.ts";
 
@@ -89,6 +90,14 @@ async function coordinate(context: ControllerContext): Promise<void> {
   }
 }
 
+/** Tells joining nodes of this server, if it listens with a certificate of its own. */
+function clusterInfoOf({ options, port, rootCa: authorities }: LocalControllers) {
+  if (port === undefined || authorities === "") return {};
+  const { advertiseAddress, host = localhost } = options;
+  const address = advertiseAddress ?? reachableAddress(host) ?? host;
+  return { clusterInfo: { server: `https://${urlHost(address)}:${port}`, authorities } };
+}
+
 async function runControllers(local: LocalControllers): Promise<void> {
   const { rootCa, authority, options } = local;
   const context = contextOf(local, controllerUser, "kube-controller-manager");
@@ -99,6 +108,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
     rootCa,
     ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),
     signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),
+    ...clusterInfoOf(local),
   };
   // Servers that accept bootstrap tokens also sign cluster-info and delete expired tokens.
   const ofTokens = options.bootstrapTokens ? ["bootstrapsigner", "tokencleaner"] : [];
