@@ -1,4 +1,4 @@
-import { type Catalog, notFound, type Resource } from "#meta";
+import { type Catalog, genericFailure, type Resource } from "#meta";
 import {
   type Item,
   type ItemEvent,
@@ -160,7 +160,7 @@ export class RegistryClient implements Client {
     const { group, version, plural } = handle;
     const resource = catalog.find(group, version, plural);
     const { namespace = "", name = "", subresource = "" } = at;
-    if (resource === undefined) throw notFound({ group, plural }, name);
+    if (resource === undefined) throw genericFailure(404);
     const asking = { user, userAgent, context: { signal: signal ?? own } };
     return { resource, namespace, name, subresource, ...asking };
   }

@@ -65,7 +65,7 @@ export class QuotaMonitor {
     if (wanted === undefined) return;
     const names = new Set<string>();
     for (const [resource, meter] of wanted) {
-      const name = nameOf(resource);
+      const name = identityOf(resource);
       names.add(name);
       if (!this.followed.has(name)) this.begin(resource, meter);
     }
@@ -86,9 +86,9 @@ export class QuotaMonitor {
       // Quotas do not count events.
       if (usable && plural !== "events" && !found.has(name)) found.set(name, resource);
     }
-    const before = new Set(this.served?.map(nameOf));
-    const isSame = before.size === found.size && [...found.keys()].every((key) => before.has(key));
+    const before = this.served?.map(identityOf);
     this.served = [...found.values()];
+    const isSame = before?.sort().join() === this.served.map(identityOf).sort().join();
     if (isSame) return;
     this.follow();
     this.observer.served();
@@ -98,7 +98,7 @@ export class QuotaMonitor {
     const { signal } = this.context;
     const { plural } = resource;
     const life = new AbortController();
-    this.followed.set(nameOf(resource), () => life.abort());
+    this.followed.set(identityOf(resource), () => life.abort());
     const { freed } = this.observer;
     const sink: ReflectorSink<ApiObject> = {
       replaced: () => freed(meter, undefined),
@@ -135,4 +135,9 @@ interface PodParts {
 
 function nameOf({ plural, group }: Handle): string {
   return `${plural}.${group}`;
+}
+
+/** In another version it is another watch. */
+function identityOf({ plural, group, version }: Handle): string {
+  return `${plural}.${version}.${group}`;
 }

@@ -1,11 +1,14 @@
 import { type Handle, type OwnerReference, RequeueAfter, type WorkQueue } from "#client";
-import { ignoreNotFound } from "#meta";
+import { setBounded } from "#base";
+import { isNotFound, type StatusError } from "#meta";
 import { ResourceMonitors } from "./resource-monitors.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
 
 const foreground = "foregroundDeletion";
 const orphan = "orphan";
+/** Number of deleted objects that are remembered. */
+const mostDeleted = 10_000;
 /** Delay of a retry while monitors have not synced. */
 const incompleteMs = 200;
 
@@ -28,6 +31,10 @@ export interface GarbageCollectorOptions {
 
 class GarbageCollector {
   private readonly graph = new OwnershipGraph();
+  /** UIDs of deleted objects: whether they exist need not be asked of a kind that may be gone, too. */
+  private readonly deleted = new Map<string, true>();
+  /** UIDs of objects with an owner of a kind that is not served. */
+  private readonly unresolved = new Set<string>();
   private readonly queue: WorkQueue;
   private readonly collectable: ResourceMonitors;
 
@@ -43,10 +50,17 @@ class GarbageCollector {
         },
         changed: (type, object) => {
           const node = nodeOf(resource, object);
-          if (type === "DELETED") this.gone(node);
-          else this.changed(node);
+          if (type === "DELETED") {
+            setBounded(this.deleted, [node.uid, true], mostDeleted);
+            this.gone(node);
+          } else this.changed(node);
         },
       }),
+      moved: (from, to) => this.graph.move(from, to),
+      discovered: () => {
+        for (const uid of this.unresolved) this.queue.add(uid);
+        this.unresolved.clear();
+      },
       gone: (resource) => this.graph.of(resource).forEach((node) => this.gone(node)),
     });
   }
@@ -100,7 +114,10 @@ class GarbageCollector {
   private async checkOwners(node: Node): Promise<void> {
     const states = await Promise.all(node.owners.map((owner) => this.ownerState(node, owner)));
     // Whether the owner exists is unknown until its kind is served.
-    if (states.includes("unknown")) throw new RequeueAfter("the kind of an owner is not served");
+    if (states.includes("unknown")) {
+      this.unresolved.add(node.uid);
+      throw new RequeueAfter("the kind of an owner is not served");
+    }
     const solid = node.owners.filter((_owner, index) => states[index] === "solid");
     if (solid.length === node.owners.length) return;
     if (solid.length > 0) {
@@ -115,6 +132,7 @@ class GarbageCollector {
     node: Node,
     owner: OwnerReference,
   ): Promise<"solid" | "waiting" | "gone" | "unknown"> {
+    if (this.deleted.has(owner.uid)) return "gone";
     const resource = this.collectable.find(owner.apiVersion, owner.kind);
     if (resource === undefined) return "unknown";
     // An object of cluster scope does not say in which namespace its owner is: leave it alone.
@@ -157,7 +175,7 @@ class GarbageCollector {
   ): Promise<Node | undefined> {
     const object = await this.context.client
       .get(resource, { namespace, name }, { metadataOnly: true })
-      .catch(ignoreNotFound);
+      .catch(ignoreAbsent(name));
     return object && nodeOf(resource, object);
   }
 
@@ -166,14 +184,27 @@ class GarbageCollector {
     const body = { metadata: { uid, resourceVersion, ...metadata } };
     await this.context.client
       .patch(resource, { namespace, name }, { type: "merge", body })
-      .catch(ignoreNotFound);
+      .catch(ignoreAbsent(name));
   }
 
   private async delete(node: Node, propagationPolicy: "Foreground" | "Background") {
     const { uid, namespace, name, resource } = node;
     const options = { propagationPolicy, preconditions: { uid } };
-    await this.context.client.delete(resource, { namespace, name }, options).catch(ignoreNotFound);
+    await this.context.client
+      .delete(resource, { namespace, name }, options)
+      .catch(ignoreAbsent(name));
   }
+}
+
+/**
+ * Ignores the 404 of an object that does not exist. That of a resource which is not served in the
+ * version any more names no object, and says nothing about the object.
+ */
+function ignoreAbsent(name: string): (error: unknown) => undefined {
+  return (error) => {
+    const isAbsent = isNotFound(error) && (error as StatusError).status.details?.name === name;
+    if (!isAbsent) throw error;
+  };
 }
 
 function hasPropagation(node: Node): boolean {

@@ -65,6 +65,11 @@ export class OwnershipGraph {
     }
   }
 
+  /** Notes that the objects of a resource are reached in another version of it. */
+  move(from: Handle, to: Handle): void {
+    for (const node of this.of(from)) this.set({ ...node, resource: to });
+  }
+
   /** Everything that is known of one resource. */
   of(resource: Handle): readonly Node[] {
     return [...this.nodes.values()].filter((node) => node.resource === resource);

@@ -23,8 +23,12 @@ const patienceMs = 30_000;
 export interface ResourceMonitorObserver {
   /** Receives the objects of this resource. */
   readonly sinkOf: (resource: Handle) => ReflectorSink<ApiObject>;
-  /** The resource is served no more. */
+  /** The resource is not served any more in the version that was watched, but in another one. */
+  readonly moved: (from: Handle, to: Handle) => void;
+  /** The resource is not served any more in any version. */
   readonly gone: (resource: Handle) => void;
+  /** Kinds that were unknown may be known now. */
+  readonly discovered: () => void;
 }
 
 interface Monitor {
@@ -37,7 +41,8 @@ interface Monitor {
 /** Watches the metadata of all resources that can be listed, watched and deleted. */
 export class ResourceMonitors {
   private readonly followed = new Map<string, Monitor>();
-  private readonly kinds = new Map<string, Handle>();
+  /** By group, version and kind, and by group and kind in the preferred version. */
+  private kinds: ReadonlyMap<string, Handle> = new Map();
   private discovered = false;
   /** Triggers discovery. */
   private look: (() => void) | undefined;
@@ -54,9 +59,13 @@ export class ResourceMonitors {
     return this.discovered && all.every(({ synced, since }) => synced || now > since + patienceMs);
   }
 
-  /** The resource of a kind, of whatever version. */
+  /**
+   * The resource of a kind; in another version if that one is not served (any more): an object is
+   * the same one in all of them.
+   */
   find(apiVersion: string, kind: string): Handle | undefined {
-    return this.kinds.get(`${apiVersion}/${kind}`);
+    const group = apiVersion.includes("/") ? apiVersion.split("/")[0]! : "";
+    return this.kinds.get(`${apiVersion}/${kind}`) ?? this.kinds.get(groupKind(group, kind));
   }
 
   /** Until the signal aborts. */
@@ -81,30 +90,67 @@ export class ResourceMonitors {
 
   private async discover(): Promise<void> {
     const { resources, failures } = await this.context.client.discover();
+    this.learnKinds(resources, failures);
+    const served = new Set<string>();
     const wanted = new Map<string, DiscoveredResource>();
-    if (failures.size === 0) this.kinds.clear();
     for (const resource of resources) {
-      const { group, version, plural, kind, verbs } = resource;
-      this.kinds.set(`${groupVersionOf(group, version)}/${kind}`, resource);
-      const name = `${plural}.${group}`;
+      const { plural, group, verbs } = resource;
       const usable = ["list", "watch", "delete"].every((verb) => verbs.includes(verb));
       // Events neither have owners nor own objects, and expire by TTL.
-      if (usable && plural !== "events" && !wanted.has(name)) wanted.set(name, resource);
+      if (!usable || plural === "events") continue;
+      served.add(identityOf(resource));
+      if (!wanted.has(`${plural}.${group}`)) wanted.set(`${plural}.${group}`, resource);
     }
     const turn = yieldEvery();
     for (const [name, resource] of wanted) {
       await turn();
-      if (!this.followed.has(name)) this.begin(name, resource);
+      const monitor = this.followed.get(name);
+      if (monitor === undefined) this.begin(name, resource);
+      else if (!served.has(identityOf(monitor.resource)) && !hasFailed(monitor, failures)) {
+        this.replace(name, monitor, resource);
+      }
     }
-    for (const [name, followed] of this.followed) {
-      const { group, version } = followed.resource;
+    for (const [name, monitor] of this.followed) {
       // A group whose discovery failed may still be served.
-      if (wanted.has(name) || failures.has(groupVersionOf(group, version))) continue;
-      this.followed.delete(name);
-      followed.stop();
-      this.observer.gone(followed.resource);
+      if (wanted.has(name) || hasFailed(monitor, failures)) continue;
+      this.end(name, monitor);
+      this.observer.gone(monitor.resource);
     }
     this.discovered = true;
+    this.observer.discovered();
+  }
+
+  private learnKinds(
+    resources: readonly DiscoveredResource[],
+    failures: ReadonlyMap<string, string>,
+  ): void {
+    const kinds = new Map<string, Handle>();
+    const learn = (resource: Handle) => {
+      const { group, version, kind } = resource;
+      kinds.set(`${groupVersionOf(group, version)}/${kind}`, resource);
+      if (!kinds.has(groupKind(group, kind))) kinds.set(groupKind(group, kind), resource);
+    };
+    resources.forEach(learn);
+    // Group versions whose discovery failed have the kinds that they had.
+    for (const resource of this.kinds.values()) {
+      if (failures.has(groupVersionOf(resource.group, resource.version))) learn(resource);
+    }
+    this.kinds = kinds;
+  }
+
+  /** Watches the resource in another version; another kind of the same plural is another resource. */
+  private replace(name: string, monitor: Monitor, resource: Handle): void {
+    const { resource: before } = monitor;
+    this.end(name, monitor);
+    const isSame = before.kind === resource.kind && before.namespaced === resource.namespaced;
+    if (isSame) this.observer.moved(before, resource);
+    else this.observer.gone(before);
+    this.begin(name, resource);
+  }
+
+  private end(name: string, { stop }: Monitor): void {
+    this.followed.delete(name);
+    stop();
   }
 
   private begin(name: string, resource: Handle): void {
@@ -136,4 +182,17 @@ export class ResourceMonitors {
       },
     });
   }
+}
+
+/** What a watch is about: another kind or scope at the same path is something else. */
+function identityOf({ group, version, plural, kind, namespaced }: Handle): string {
+  return JSON.stringify([group, version, plural, kind, namespaced]);
+}
+
+function groupKind(group: string, kind: string): string {
+  return `${group}//${kind}`;
+}
+
+function hasFailed({ resource }: Monitor, failures: ReadonlyMap<string, string>): boolean {
+  return failures.has(groupVersionOf(resource.group, resource.version));
 }
