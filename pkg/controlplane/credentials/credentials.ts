@@ -1,4 +1,4 @@
-import { randomBytes, X509Certificate } from "node:crypto";
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
@@ -178,7 +178,10 @@ async function ensurePair(
     // One from the future was made when the clock was wrong.
     const isValid = Date.parse(parsed.validFrom) <= now;
     const left = Date.parse(parsed.validTo) - now;
-    if (isValid && left > (generated ? renewBeforeMs : 0) && isUsable(parsed)) return pair;
+    if (isValid && left > (generated ? renewBeforeMs : 0) && isUsable(parsed)) {
+      readPrivateKey(files.privateKey, pair.privateKey);
+      return pair;
+    }
     if (!generated && ignores) return make();
     if (!generated) throw new FileError(unusable(files.certificate));
   }
@@ -251,6 +254,15 @@ function readCertificate(file: string, pem: string): X509Certificate {
   }
 }
 
+function readPrivateKey(file: string, pem: string): void {
+  try {
+    createPrivateKey(pem);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new FileError(`${file} is not a private key: ${why}`, { cause: error });
+  }
+}
+
 function isIssuedFor(
   certificate: X509Certificate,
   authority: KeyPair,
@@ -301,7 +313,10 @@ function newToken(): string {
   return `${randomBytes(24).toString("base64url")}\n`;
 }
 
-/** The text of a secret file, which is made unless it is there. */
+/**
+ * The text of a secret file, which is made unless it is there. An empty one is refused: what it held
+ * is in use, and a new secret would end that without a word.
+ */
 async function ensureText(
   directory: string | undefined,
   name: string,
@@ -310,7 +325,10 @@ async function ensureText(
   if (directory === undefined) return make();
   const file = path.join(directory, name);
   const known = await readFileIfExists(file);
-  if (known !== undefined && known.trim() !== "") return known;
+  if (known?.trim() === "") {
+    throw new FileError(`${file} is empty: restore it, or delete it to have a new one made`);
+  }
+  if (known !== undefined) return known;
   const made = await make();
   await writeFileAtomically(file, made, 0o600);
   return made;

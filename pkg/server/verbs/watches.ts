@@ -78,13 +78,13 @@ class EventEncoder {
     for (const event of events) {
       const frame = this.shared(event);
       if (size > 0 && size + frame.byteLength > SMALL_WRITE) {
-        yield { bytes: concatBytes(frames), count: frames.length };
+        yield { bytes: oneWrite(frames), count: frames.length };
         [frames, size, isWhole] = [[], 0, false];
       }
       frames.push(frame);
       size += frame.byteLength;
     }
-    const bytes = frames.length === 1 ? frames[0]! : concatBytes(frames);
+    const bytes = oneWrite(frames);
     if (isWhole && this.form !== "") encoded?.set(this.form, bytes);
     yield { bytes, count: frames.length };
   }
@@ -165,6 +165,11 @@ class EventEncoder {
     const metadata = { resourceVersion: String(event.revision), annotations };
     return fromJson(this.view.resource.struct, { metadata });
   }
+}
+
+/** A frame alone is not copied: other watches that have not been read hold the same bytes. */
+function oneWrite(frames: readonly Uint8Array[]): Uint8Array {
+  return frames.length === 1 ? frames[0]! : concatBytes(frames);
 }
 
 /** The frames of an event that many may see, by form. */

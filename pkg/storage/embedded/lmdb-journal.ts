@@ -1,5 +1,5 @@
-import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
-import { statfsSync, statSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync } from "node:fs";
+import { renameSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { StoreFault } from "../backend.ts";
@@ -34,6 +34,11 @@ const FILE = "data.mdb";
 const MARKER = "store.json";
 /** A disk with less room than this was full for a group of a few pages and its way up the tree. */
 const FULL_BYTES = 8 * 1024 * 1024;
+/**
+ * Writes that add objects leave so much of the disk free: a deletion, and forgetting what has been
+ * deleted, take new pages before they free old ones.
+ */
+const RESERVE_BYTES = 16 * 1024 * 1024;
 /** What a version takes beside its value, roughly. */
 const OVERHEAD_BYTES = 150;
 
@@ -76,8 +81,14 @@ export class LmdbJournal implements Journal {
     try {
       const file = join(options.directory, FILE);
       const isNew = !existsSync(file) || statSync(file).size === 0;
+      const isMarked = checkMarker(join(options.directory, MARKER));
       if (!isNew) checkFile(file);
-      else if (existsSync(join(options.directory, MARKER))) throw corrupt(`${file} is gone`);
+      else if (isMarked) throw corrupt(`${file} is gone`);
+      // LMDB makes its files readable for everyone, but leaves the modes of those that are there.
+      for (const name of [file, `${file}-lock`]) {
+        closeSync(openSync(name, "a", 0o600));
+        chmodSync(name, 0o600);
+      }
       const database = open<Buffer, Buffer>({
         path: file,
         mapSize: MAP_BYTES,
@@ -125,7 +136,9 @@ export class LmdbJournal implements Journal {
     const records = steps.flatMap(recordsOf);
     const bytes = this.#bytes + sizeOf(records) - sizeOfDead(dead);
     const grows = records.some((record) => !record.deleted);
-    if (grows && bytes > this.#options.quotaBytes) throw new StoreFault({ kind: "no-space" });
+    if (grows && (bytes > this.#options.quotaBytes || this.#isDiskFull)) {
+      throw new StoreFault({ kind: "no-space" });
+    }
     const versions = this.#versions + records.length - dead.length;
     const revision = steps[steps.length - 1]?.state.revision ?? this.#revision;
     const head = encodeHead({ format: 1, revision, oldest, versions });
@@ -150,6 +163,10 @@ export class LmdbJournal implements Journal {
   async close(): Promise<void> {
     await this.#database.close();
     this.#claim[Symbol.dispose]();
+  }
+
+  get #isDiskFull(): boolean {
+    return freeBytes(this.#options.directory) < RESERVE_BYTES;
   }
 
   async #apply(write: () => void): Promise<boolean> {
@@ -223,23 +240,41 @@ async function commitFault(error: unknown, directory: string): Promise<StoreFaul
   const { commitError } = error as { readonly commitError?: Promise<unknown> };
   const cause: unknown = await commitError?.catch((reason: unknown) => reason);
   const message = cause instanceof Error ? cause.message : String(cause ?? error);
-  const { bavail, bsize } = statfsSync(directory);
-  const isFull = bavail * bsize < FULL_BYTES;
+  const isFull = freeBytes(directory) < FULL_BYTES;
   if (isFull || /MAP_FULL|ENOSPC|No space left/i.test(message)) {
     return new StoreFault({ kind: "no-space" });
   }
   return new StoreFault({ kind: "unavailable", message, maybeApplied: true });
 }
 
+function freeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+}
+
+const markerText = '{"format":1}\n';
+
+/** Whether the marker is there. Throws `corrupt` for one that this program has not written. */
+function checkMarker(file: string): boolean {
+  if (!existsSync(file)) return false;
+  if (readFileSync(file, "utf8").trim() === markerText.trim()) return true;
+  throw corrupt(`${file} is damaged: it must contain ${markerText.trim()}`);
+}
+
 /** The names of a new file and of its directory must be as durable as what is in it. */
 function markComplete(directory: string): void {
-  const marker = openSync(join(directory, MARKER), "w", 0o600);
-  writeSync(marker, '{"format":1}\n');
-  for (const descriptor of [marker, openSync(directory, "r"), openSync(dirname(directory), "r")]) {
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+  const file = join(directory, MARKER);
+  const draft = openSync(`${file}.new`, "w", 0o600);
+  writeSync(draft, markerText);
+  syncAndClose(draft);
+  renameSync(`${file}.new`, file);
+  for (const each of [directory, dirname(directory)]) syncAndClose(openSync(each, "r"));
+}
+
+function syncAndClose(descriptor: number): void {
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

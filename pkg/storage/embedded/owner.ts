@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreFault } from "../backend.ts";
 
@@ -18,6 +18,7 @@ interface Owner {
  */
 export function claimDirectory(directory: string): Disposable {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  keepPrivate(directory);
   const path = join(directory, "owner.json");
   const other = readOwner(path);
   if (other !== undefined && isAlive(other)) {
@@ -32,6 +33,17 @@ export function claimDirectory(directory: string): Disposable {
       if (now?.pid === self.pid && now.started === self.started) rmSync(path, { force: true });
     },
   };
+}
+
+/** A directory that was there before may be readable for others; the objects are not for them. */
+function keepPrivate(directory: string): void {
+  if ((statSync(directory).mode & 0o077) === 0) return;
+  try {
+    chmodSync(directory, 0o700);
+  } catch (error) {
+    // The directory of another user, say of a volume: the modes of the files protect them.
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+  }
 }
 
 function readOwner(path: string): Owner | undefined {
