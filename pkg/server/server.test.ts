@@ -369,6 +369,22 @@ describe("health", () => {
     );
   });
 
+  it("runs checks concurrently, and lists them in order", async () => {
+    let waiting = 0;
+    let release = (): void => undefined;
+    const all = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const check = async (): Promise<void> => {
+      waiting += 1;
+      if (waiting === 3) release();
+      await all;
+    };
+    const health = ["a", "b", "c"].map((name) => ({ name, check }));
+    const { text } = await ask(serverOf({}, { health }), { url: "/readyz?verbose" });
+    assert.match(text, /\[\+\]a ok\n\[\+\]b ok\n\[\+\]c ok\n/);
+  });
+
   it("responds with single checks, and 404 for those that do not exist", async () => {
     const server = serverOf({}, { health: checks });
     assert.equal((await ask(server, { url: "/livez/ping" })).text, "ok");

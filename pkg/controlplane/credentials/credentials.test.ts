@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { ensureAuthority } from "./credentials.ts";
+import { ensureAuthority, ensureSigningKey } from "./credentials.ts";
 
 describe("credentials", () => {
   it("name no two authorities alike, so that TLS can tell them apart", async () => {
@@ -11,6 +11,27 @@ describe("credentials", () => {
     const pairs = await Promise.all([ensureAuthority(options), ensureAuthority(options)]);
     const names = pairs.map(({ certificate }) => new X509Certificate(certificate).subject);
     assert.equal(new Set(names).size, 2);
+  });
+
+  it("are refused when a key is damaged or empty, and kept as they are", async () => {
+    const directory = mkdtempSync(path.join(tmpdir(), "keelson-credentials-"));
+    const options = { directory, now: Date.UTC(2026, 0) };
+    const authority = () => ensureAuthority({ ...options, name: "ca" });
+    const signingKey = () => ensureSigningKey(directory, "ES256");
+    try {
+      await authority();
+      await signingKey();
+      for (const text of ["", "junk"]) {
+        writeFileSync(path.join(directory, "ca.key"), text);
+        await assert.rejects(authority(), /ca\.key is not a private key: /);
+        assert.equal(readFileSync(path.join(directory, "ca.key"), "utf8"), text);
+      }
+      writeFileSync(path.join(directory, "sa.key"), "\n");
+      await assert.rejects(signingKey(), /sa\.key is empty: restore it, or delete it/);
+      assert.equal(readFileSync(path.join(directory, "sa.key"), "utf8"), "\n");
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 
   it("are made again when they expire or come from the future, else kept", async () => {

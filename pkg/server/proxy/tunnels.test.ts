@@ -78,6 +78,15 @@ describe("tunnels to kubelets", () => {
     response.socket.destroy();
   });
 
+  it("connects to the addresses that were checked, whatever the name is", async () => {
+    const tunnels = new Tunnels({ ca: authority.certificate });
+    const named = to({ host: "127.0.0.1.invalid", addresses: ["127.0.0.1"] });
+    const unchecked = to({ ...named, peer: "kubelet, unchecked" });
+    assert.match(await textOf(tunnels, unchecked), /^nobody /);
+    // The certificate must still be for the name.
+    await assert.rejects(open(tunnels, named), /127\.0\.0\.1\.invalid/);
+  });
+
   it("words failures as Go does", async () => {
     const refused = to({ port: "1" });
     const failure = await open(new Tunnels({}), refused).catch((error: unknown) => error);

@@ -5,6 +5,7 @@ import { StatusError } from "#meta";
 import { ResponseWriter } from "./response-writer.ts";
 import { ResponseBufferPool } from "./response-buffer-pool.ts";
 import type { ResponseHeaders, ResponseStream } from "../transport/exchange.ts";
+import { ClientGone } from "../transport/exchange.ts";
 import { CountingResponseStream } from "../transport/counting-response-stream.ts";
 
 /** Keeps what is written; every write is to be waited for when `slow`. */
@@ -64,6 +65,25 @@ function writerTo(response: ResponseStream, gzipAbove?: number, memory = plenty)
 }
 
 describe("response writer", () => {
+  for (const above of [undefined, 1024]) {
+    it(`stops when the client has left${above === undefined ? "" : ", compressing"}`, async () => {
+      const response = new TestResponseStream(true);
+      const writer = writerTo(response, above);
+      const piece = seededRandom(1).bytes(20_000);
+      await writer.write(piece);
+      await writer.write(piece);
+      response.finish();
+      const sent = response.sent;
+      let written = 0;
+      await assert.rejects(async () => {
+        for (; written < 1_000; written++) await writer.write(piece);
+      }, ClientGone);
+      writer.abandon();
+      assert.ok(written <= 10, `${written} pieces were taken`);
+      assert.equal(response.sent, sent);
+    });
+  }
+
   it("announce their size when they are small", async () => {
     const response = new TestResponseStream();
     const writer = writerTo(response);

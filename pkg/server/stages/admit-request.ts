@@ -41,7 +41,10 @@ export function limitStarts(): Stage<Arrived, Nothing> {
   return {
     name: "limitStarts",
     run: ({ state: { exchange } }, next) => {
-      const start = (): Awaitable<void> => (exchange.response.closed ? undefined : next({}));
+      const start = (): Awaitable<void> => {
+        if (!exchange.response.closed) return next({});
+        return exchange.response.destroy();
+      };
       const wait = isHealthCheck(exchange) ? undefined : limiter.enter();
       return wait === undefined ? start() : wait.then(start);
     },

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { seededRandom, type Random } from "#base";
@@ -79,6 +80,27 @@ describe("durable backend", () => {
       newest = Math.max(newest, ...acknowledged.values());
       assert.ok(revision >= newest, "revisions do not go back");
       assert.equal(found.get("/kill/last")?.modRevision, revision, "transactions are whole");
+    }
+  });
+
+  it("keeps its files from other users, in a directory that was there before", async () => {
+    const directory = newDirectory();
+    for (const name of ["data.mdb", "data.mdb-lock"]) writeFileSync(join(directory, name), "");
+    for (const path of [directory, join(directory, "data.mdb")]) chmodSync(path, 0o755);
+    await using store = await durableBackend({ directory });
+    await store.txn({ compare: [], then: [{ put: "/k", value: Buffer.from("v") }], otherwise: [] });
+    assert.equal(statSync(directory).mode & 0o777, 0o700);
+    for (const name of readdirSync(directory)) {
+      assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600, name);
+    }
+  });
+
+  it("refuses a marker that it has not written", async () => {
+    const directory = newDirectory();
+    await (await durableBackend({ directory }))[Symbol.asyncDispose]();
+    for (const text of ["", "{", '{"format":2}']) {
+      writeFileSync(join(directory, "store.json"), text);
+      await assert.rejects(durableBackend({ directory }), /store\.json is damaged/);
     }
   });
 
