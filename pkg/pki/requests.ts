@@ -62,8 +62,9 @@ export async function signRequest(authority: KeyPair, options: SigningOptions): 
     signingAlgorithm,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(flags, true),
-      new x509.ExtendedKeyUsageExtension(extended),
+      // Without a usage there is no extension: an empty one would allow nothing (RFC 5280, 4.2.1.3).
+      ...(flags === 0 ? [] : [new x509.KeyUsagesExtension(flags, true)]),
+      ...(extended.length === 0 ? [] : [new x509.ExtendedKeyUsageExtension(extended)]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       ...(alternativeNames === undefined ? [] : [alternativeNames]),
     ],

@@ -1,5 +1,5 @@
 import type { Domain, Kind } from "#meta";
-import { Catalog } from "#meta";
+import { Catalog, resolve } from "#meta";
 
 /** An invalid `--runtime-config`. */
 export class RuntimeConfigError extends Error {
@@ -28,6 +28,29 @@ export function servedCatalog(
     new Catalog(kinds, domain, () => true).resources.map((r) => r.groupVersion),
   );
   for (const key of switches.keys()) checkKey(key, known);
+  const catalog = catalogOf(kinds, domain, switches);
+  for (const [group, version, plural] of required) {
+    if (catalog.find(resolve(group, domain), version, plural) !== undefined) continue;
+    const place = group === "" ? version : `${resolve(group, domain)}/${version}`;
+    throw new RuntimeConfigError(
+      `--runtime-config: ${place}/${plural} cannot be turned off: the server itself needs it`,
+    );
+  }
+  return catalog;
+}
+
+/** Resources without which the server cannot start or answer requests. */
+const required: readonly (readonly [group: string, version: string, plural: string])[] = [
+  ["", "v1", "namespaces"],
+  // Cluster IPs of Services, of `kubernetes` at first.
+  ["networking.{api}", "v1", "ipaddresses"],
+];
+
+function catalogOf(
+  kinds: readonly Kind[],
+  domain: Domain,
+  switches: ReadonlyMap<string, boolean>,
+): Catalog {
   return new Catalog(kinds, domain, (groupVersion, plural, onByDefault) => {
     const stage = stages.find(([, shape]) => shape.test(groupVersion.split("/").at(-1) ?? ""))?.[0];
     return (

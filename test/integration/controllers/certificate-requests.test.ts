@@ -117,13 +117,29 @@ describe("certificate requests", () => {
     assert.deepEqual((await send("GET", `${requests}/stranger`)).status, {});
   });
 
-  it("of users are signed once they are approved, and say who one is", async () => {
-    const names = { commonName: "alice", organizations: ["devs", "ops"] };
-    const { request, privateKey: key } = await makeRequest(names);
-    await ask({ name: "alice", signer: "kube-apiserver-client", request });
-    await approve("alice");
-    const { text: cert } = await signed("alice");
-    const user = await new Promise<any>((resolve, reject) => {
+  // OpenSSL refuses client certificates whose key usage is key encipherment alone.
+  const usageSets = [
+    ["client auth"],
+    ["digital signature", "client auth"],
+    ["digital signature", "key encipherment", "client auth"],
+  ];
+  for (const usages of usageSets) {
+    it(`of users are signed once approved, and authenticate: ${usages.join(", ")}`, async () => {
+      const name = `alice-${usages.length}-${usages[0]!.replace(" ", "-")}`;
+      const names = { commonName: "alice", organizations: ["devs", "ops"] };
+      const { request, privateKey: key } = await makeRequest(names);
+      await ask({ name, signer: "kube-apiserver-client", request, usages });
+      await approve(name);
+      const { text: cert, certificate } = await signed(name);
+      const user = await userOf(cert, key);
+      assert.equal(user.username, "alice");
+      assert.deepEqual(user.groups, ["devs", "ops", "system:authenticated"]);
+      assert.deepEqual(certificate.keyUsage, ["1.3.6.1.5.5.7.3.2"]);
+    });
+  }
+
+  function userOf(cert: string, key: string): Promise<any> {
+    return new Promise<any>((resolve, reject) => {
       const url = `${server.url}/apis/authentication.k8s.io/v1/selfsubjectreviews`;
       const headers = { "content-type": "application/json" };
       const options = { method: "POST", cert, key, headers, rejectUnauthorized: false };
@@ -135,9 +151,7 @@ describe("certificate requests", () => {
       sent.on("error", reject);
       sent.end("{}");
     });
-    assert.equal(user.username, "alice");
-    assert.deepEqual(user.groups, ["devs", "ops", "system:authenticated"]);
-  });
+  }
 
   it("that no signer signs say why", async () => {
     const signer = "kubelet-serving";
