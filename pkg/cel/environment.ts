@@ -7,6 +7,7 @@ import { optionalLibrary } from "./library/optionals.ts";
 import { patternLibrary } from "./library/kubernetes/patterns.ts";
 import { standardLibrary } from "./library/standard.ts";
 import { stringLibrary } from "./library/strings.ts";
+import { jsonPatchLibrary } from "./library/kubernetes/json-patches.ts";
 import { kubernetesLibraries } from "./library/kubernetes/libraries.ts";
 import { unescapeProperty } from "./syntax/escape.ts";
 import { type CelType, dyn, objectOf, type ObjectField } from "./check/types.ts";
@@ -21,10 +22,11 @@ export interface EnvironmentOptions {
    * parts are named by their paths (`Object.spec`).
    */
   readonly openType?: string;
-  /** Whether list and map literals may mix types; Kubernetes says no, which is the default. */
-  readonly mixedLiterals?: boolean;
-  /** Whether wrong texts of patterns and times are compile errors; they are unless told. */
-  readonly checkLiterals?: boolean;
+  /**
+   * Whether expressions that can only fail are refused, as Kubernetes does and is the default: wrong
+   * patterns, times and clauses of `format`, and literals of mixed types.
+   */
+  readonly validates?: boolean;
 }
 
 /**
@@ -32,8 +34,7 @@ export interface EnvironmentOptions {
  * with `extend`, which shares them.
  */
 export class Environment implements Declarations {
-  readonly mixedLiterals: boolean;
-  readonly checkLiterals: boolean;
+  readonly validates: boolean;
   private readonly variables: ReadonlyMap<string, CelType>;
   private readonly types: ReadonlyMap<string, CelType>;
   private readonly openType: string | undefined;
@@ -45,8 +46,7 @@ export class Environment implements Declarations {
     this.variables = new Map(Object.entries(options.variables));
     this.types = new Map(Object.entries(options.types ?? {}));
     this.openType = options.openType;
-    this.mixedLiterals = options.mixedLiterals ?? false;
-    this.checkLiterals = options.checkLiterals ?? true;
+    this.validates = options.validates ?? true;
   }
 
   /** An environment with all of Kubernetes' libraries. */
@@ -73,16 +73,22 @@ export class Environment implements Declarations {
   }
 
   function(name: string): FunctionDeclaration | undefined {
-    return this.library.functions.get(name);
+    const known = this.library.functions.get(name);
+    return known ?? (this.openType === undefined ? undefined : patches.functions.get(name));
   }
 
   type(name: string): CelType | undefined {
     const declared = this.types.get(name) ?? this.library.types.get(name);
     if (declared !== undefined || this.openType === undefined) return declared;
+    const patch = patches.types.get(name);
+    if (patch !== undefined) return patch;
     const isOpen = name === this.openType || name.startsWith(`${this.openType}.`);
     return isOpen ? openType(name) : undefined;
   }
 }
+
+/** Only expressions that change objects make patches of them. */
+const patches = load([jsonPatchLibrary]);
 
 /** Its fields are what an expression gives it. */
 function openType(name: string): CelType {

@@ -81,9 +81,9 @@ describe("cel: hostile texts", () => {
     const bombs = [
       `${range}.all(a, ${range}.all(b, ${range}.all(c, ${range}.all(d, a + b + c + d > 0))))`,
       `${range}.map(a, ${range}.map(b, ${range}.map(c, [a, b, c]))).size() > 0`,
-      "cel.bind(a, 'xxxxxxxxxxxxxxxxxxxxxxxx', cel.bind(b, a+a+a+a+a+a+a+a, cel.bind(c, " +
-        "b+b+b+b+b+b+b+b, cel.bind(d, c+c+c+c+c+c+c+c, cel.bind(e, d+d+d+d+d+d+d+d, " +
-        "cel.bind(f, e+e+e+e+e+e+e+e, cel.bind(g, f+f+f+f+f+f+f+f, g+g+g+g+g+g+g+g)))))))",
+      "optional.of('xxxxxxxxxxxxxxxxxxxxxxxx').optMap(b, b+b+b+b+b+b+b+b).optMap(c, " +
+        "c+c+c+c+c+c+c+c).optMap(d, d+d+d+d+d+d+d+d).optMap(e, e+e+e+e+e+e+e+e)" +
+        ".optMap(f, f+f+f+f+f+f+f+f).optMap(g, g+g+g+g+g+g+g+g).optMap(h, h+h+h+h+h+h+h+h)",
       `${range}.all(x, object.b.all(y, y > 0 || ${range}.all(z, 1 / 0 > z) || true))`,
     ];
     for (const source of bombs) {

@@ -5,7 +5,7 @@ import type { Range } from "./cost/cost-range.ts";
 import type { Environment } from "./environment.ts";
 import { BudgetExceeded, Frame } from "./runtime/frame.ts";
 import { adapt } from "./value/json-values.ts";
-import { checkLiterals } from "./check/literal-checks.ts";
+import { validate } from "./check/validators.ts";
 import { parse } from "./syntax/parser.ts";
 import { plan } from "./runtime/planner.ts";
 import { type CompileIssue, renderIssues } from "./syntax/source.ts";
@@ -13,12 +13,20 @@ import { type CelType, dyn } from "./check/types.ts";
 import { CelFault, type Value } from "./value/values.ts";
 
 export type Compilation =
-  | { readonly program: Program; readonly error?: undefined }
+  | {
+      readonly program: Program;
+      readonly error?: undefined;
+      readonly reason?: undefined;
+      readonly isInstantiation?: undefined;
+    }
   | {
       readonly program?: undefined;
       /** `ERROR: <input>:1:6: ...` with the line and a mark, one after another. */
       readonly error: string;
-      readonly issues: readonly CompileIssue[];
+      /** The error with what failed: `compilation failed: ...`, `program instantiation failed: ...`. */
+      readonly reason: string;
+      /** Whether it has the right types, but a constant part of it has no value. */
+      readonly isInstantiation: boolean;
     };
 
 export type Outcome =
@@ -41,12 +49,20 @@ export function compile(text: string, environment: Environment): Compilation {
   if (expression === undefined) return failure(issues);
   const checked = check(expression, source, environment);
   if (checked.issues.length > 0) return failure(checked.issues);
-  const wrong = environment.checkLiterals ? checkLiterals(checked, source) : [];
+  const wrong = environment.validates ? validate(checked, source) : [];
   if (wrong.length > 0) return failure(wrong);
-  return { program: new Program(checked, environment) };
+  try {
+    return { program: new Program(checked, environment) };
+  } catch (error) {
+    if (!(error instanceof CelFault)) throw error;
+    const { message } = error;
+    const reason = `program instantiation failed: ${message}`;
+    return { error: message, reason, isInstantiation: true };
+  }
 
   function failure(found: readonly CompileIssue[]): Compilation {
-    return { error: renderIssues(source, found), issues: found };
+    const error = renderIssues(source, found);
+    return { error, reason: `compilation failed: ${error}`, isInstantiation: false };
   }
 }
 
@@ -65,7 +81,7 @@ export class Program {
 
   constructor(checked: Checked, environment: Environment) {
     this.type = checked.types.get(checked.expression) ?? dyn;
-    this.estimatedCost = estimateCost(checked);
+    this.estimatedCost = estimateCost(checked, environment.variable("self"));
     this.planned = plan(checked);
     this.variables = this.planned.variables;
     this.variableTypes = this.variables.map((name) => environment.variable(name) ?? dyn);

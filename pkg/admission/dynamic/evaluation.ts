@@ -141,7 +141,7 @@ function accessOf(question: AccessQuestion, user: User) {
 
 function accountUser({ namespace, name }: { readonly namespace: string; readonly name: string }) {
   const prefix = "system:serviceaccount";
-  const groups = [`${prefix}s`, `${prefix}s:${namespace}`, "system:authenticated"];
+  const groups = [`${prefix}s`, `${prefix}s:${namespace}`];
   return { name: `${prefix}:${namespace}:${name}`, uid: "", groups, extra: new Map() };
 }
 

@@ -1,4 +1,4 @@
-import { costLimits, type Inquiry } from "#cel";
+import { adapt, costLimits, dyn, type Inquiry } from "#cel";
 import type { Resource } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import type { Authorizer, Instruments } from "#request";
@@ -82,7 +82,8 @@ export class PolicyInput {
         ...admissionRequest(reviewed, as),
         ...requestTail(reviewed, parts.catalog.domain.api),
       },
-      namespaceObject: await this.#namespace(),
+      // Its times are texts when an expression runs, whatever their declared types.
+      namespaceObject: adapt(await this.#namespace(), dyn),
       params,
       ...authorizerBindings(this.#inquiry, reviewed),
     };

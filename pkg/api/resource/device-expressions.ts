@@ -53,9 +53,9 @@ type SelectorFault =
 
 /** What is wrong with a selector's expression, if anything. */
 export function selectorFault(expression: string): SelectorFault | undefined {
-  const { program, error } = compile(expression, environment);
+  const { program, reason } = compile(expression, environment);
   if (program === undefined) {
-    return { kind: "invalid", detail: `compilation failed: ${error}` };
+    return { kind: "invalid", detail: reason };
   }
   const { type } = program;
   if (type.kind !== "bool" && type.kind !== "dyn") {

@@ -210,8 +210,8 @@ class Compiler {
   }
 
   private compiled(text: string, path: Path, variable: "claims" | "user"): Program | undefined {
-    const { program, error } = compile(text, this.environments[variable]);
-    if (program === undefined) this.problems.invalid(path, text, `compilation failed: ${error}`);
+    const { program, reason } = compile(text, this.environments[variable]);
+    if (program === undefined) this.problems.invalid(path, text, reason);
     return program;
   }
 }

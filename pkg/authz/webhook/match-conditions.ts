@@ -54,8 +54,8 @@ const requestType = fields("kubernetes.SubjectAccessReviewSpec", {
 export function conditionCompiler(): CompileCondition {
   const environment = Environment.kubernetes({ variables: { request: requestType } });
   return (expression) => {
-    const { program, error } = compile(expression, environment);
-    if (program === undefined) return { fault: `compilation failed: ${error}` };
+    const { program, reason } = compile(expression, environment);
+    if (program === undefined) return { fault: reason };
     if (program.type.kind === bool.kind || program.type.kind === "dyn") return { program };
     return { fault: "must evaluate to bool" };
   };

@@ -19,6 +19,7 @@ import {
   formatType,
   int,
   isOptional,
+  isStructName,
   listOf,
   mapOf,
   optionalOf,
@@ -26,6 +27,7 @@ import {
   parameterOf,
 } from "./types.ts";
 import { Mapping, mostGeneral, substitute, unwrapped } from "./unify.ts";
+import { type Message, wellKnownMessage } from "../library/messages.ts";
 import { literalType } from "./literal-types.ts";
 
 /** What names mean to a program. */
@@ -34,8 +36,6 @@ export interface Declarations {
   function(name: string): FunctionDeclaration | undefined;
   /** A type by its name: `int`, `net.IP`, or an object that expressions may construct. */
   type(name: string): CelType | undefined;
-  /** Whether lists and maps may mix types. */
-  readonly mixedLiterals: boolean;
 }
 
 /** What a node refers to. */
@@ -43,7 +43,7 @@ export type Reference =
   | { readonly kind: "local"; readonly name: string }
   | { readonly kind: "variable"; readonly name: string }
   | { readonly kind: "type"; readonly type: CelType }
-  | { readonly kind: "construct"; readonly type: CelType }
+  | { readonly kind: "construct"; readonly type: CelType; readonly message?: Message }
   | {
       readonly kind: "call";
       readonly name: string;
@@ -204,10 +204,13 @@ class Checker {
       case "dyn":
       case "error":
         return dyn;
-      default: {
+      default:
+        if (isStructName(target)) {
+          // A struct to Kubernetes, but none whose fields are declared.
+          return this.issue(node.at, `unexpected failed resolution of '${target.name}'`);
+        }
         this.issue(node.at, `type '${this.shown(target)}' does not support field selection`);
         return dyn;
-      }
     }
   }
 
@@ -237,6 +240,7 @@ class Checker {
   }
 
   private resolve(node: CallNode, found: FunctionDeclaration, given: Given): CelType {
+    if (found.name === "_&&_" || found.name === "_||_") return this.logical(node, found, given);
     const actual = given.types.map((type) => substitute(this.mapping, type));
     const overloads: Overload[] = [];
     let result: CelType | undefined;
@@ -253,6 +257,18 @@ class Checker {
     const { nodes } = given;
     this.references.set(node, { kind: "call", name: found.name, overloads, arguments: nodes });
     return result;
+  }
+
+  /** Operands that are no booleans are told one by one, at their places. */
+  private logical(node: CallNode, { name, overloads }: FunctionDeclaration, given: Given): CelType {
+    const { nodes, types } = given;
+    const wrong = nodes.filter((_operand, index) => !this.assignable(types[index] ?? dyn, bool));
+    for (const operand of wrong) {
+      this.mismatch(operand.at, bool, types[nodes.indexOf(operand)] ?? dyn);
+    }
+    if (wrong.length > 0) return errorType;
+    this.references.set(node, { kind: "call", name, overloads, arguments: nodes });
+    return bool;
   }
 
   private noOverload(node: CallNode, name: string, given: Given): CelType {
@@ -294,11 +310,10 @@ class Checker {
   }
 
   /** The type of elements so far and one more. */
-  private joined(at: number, previous: CelType | undefined, current: CelType): CelType {
+  private joined(previous: CelType | undefined, current: CelType): CelType {
     if (previous === undefined) return current;
-    if (this.assignable(previous, current)) return mostGeneral(previous, current);
-    if (this.declarations.mixedLiterals) return dyn;
-    return this.mismatch(at, previous, current);
+    // Literals that mix types are refused afterwards, outside of arguments of `format`.
+    return this.assignable(previous, current) ? mostGeneral(previous, current) : dyn;
   }
 
   private entryType(entry: { value: Expression; optional: boolean }, scope?: TypeScope): CelType {
@@ -314,7 +329,7 @@ class Checker {
   private list(node: ListNode, scope: TypeScope | undefined): CelType {
     let element: CelType | undefined;
     for (const entry of node.elements) {
-      element = this.joined(entry.value.at, element, this.entryType(entry, scope));
+      element = this.joined(element, this.entryType(entry, scope));
     }
     return listOf(element ?? this.fresh());
   }
@@ -323,24 +338,33 @@ class Checker {
     let key: CelType | undefined;
     let value: CelType | undefined;
     for (const entry of node.entries) {
-      key = this.joined(entry.key.at, key, this.check(entry.key, scope));
-      value = this.joined(entry.value.at, value, this.entryType(entry, scope));
+      key = this.joined(key, this.check(entry.key, scope));
+      value = this.joined(value, this.entryType(entry, scope));
     }
     return mapOf(key ?? this.fresh(), value ?? this.fresh());
   }
 
   private struct(node: StructNode, scope: TypeScope | undefined): CelType {
     const name = node.name.startsWith(".") ? node.name.slice(1) : node.name;
-    const type = this.declarations.type(name);
+    const message = wellKnownMessage(name);
+    const type = message?.type ?? this.declarations.type(name);
     if (type === undefined) return this.undeclared(node, name);
-    if (type.object === undefined) return this.issue(node.at, `'${name}' is not a type`);
-    this.references.set(node, { kind: "construct", type });
+    const fieldOf = (field: string): CelType | undefined =>
+      message === undefined ? type.object?.field(field)?.type : message.fields.get(field);
+    if (message === undefined && type.object === undefined) {
+      return this.issue(node.at, `'${name}' is not a message type`);
+    }
+    this.references.set(node, {
+      kind: "construct",
+      type,
+      ...(message === undefined ? {} : { message }),
+    });
     for (const entry of node.fields) {
       const given = this.entryType(entry, scope);
-      const field = type.object.field(entry.field);
+      const field = fieldOf(entry.field);
       if (field === undefined) this.issue(entry.at, `undefined field '${entry.field}'`);
-      else if (!this.assignable(field.type, given)) {
-        const shown = `'${this.shown(field.type)}' but found '${this.shown(given)}'`;
+      else if (!this.assignable(field, given)) {
+        const shown = `'${this.shown(field)}' but found '${this.shown(given)}'`;
         this.issue(entry.at, `expected type of field '${entry.field}' is ${shown}`);
       }
     }

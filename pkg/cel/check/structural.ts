@@ -59,8 +59,15 @@ interface Sized {
  * of a resource, apiVersion, kind, metadata.name and metadata.generateName are always there.
  */
 export function structuralType(schema: StructuralSchema, isRoot = false): CelType | undefined {
-  return sizedType(schema, isRoot)?.type;
+  return sizedType(schema, isRoot, SELF)?.type;
 }
+
+/**
+ * Name of the type of the value that a rule is about, as Kubernetes makes it but for the digits,
+ * which are random there. Types below are named by their paths: two objects are of one type only if
+ * they are of one place.
+ */
+const SELF = "selfType000000000";
 
 /** The type of a whole resource for those who see all of its metadata. */
 export function resourceType(schema: StructuralSchema, metadata: CelType): CelType | undefined {
@@ -76,7 +83,7 @@ export function resourceType(schema: StructuralSchema, metadata: CelType): CelTy
 
 /** The fewest bytes that a value takes in JSON; undefined where rules see nothing. */
 export function smallestSize(schema: StructuralSchema, isRoot = false): number | undefined {
-  return sizedType(schema, isRoot)?.least;
+  return sizedType(schema, isRoot, SELF)?.least;
 }
 
 /** How many values of that size a request has room for, with a comma behind each. */
@@ -84,15 +91,15 @@ export function mostInRequest(size: number): number {
   return Math.floor(REQUEST / (size + 1));
 }
 
-function sizedType(schema: StructuralSchema, isRoot: boolean): Sized | undefined {
+function sizedType(schema: StructuralSchema, isRoot: boolean, name: string): Sized | undefined {
   if (schema["x-kubernetes-int-or-string"] === true) {
     return { type: bounded(dyn, REQUEST - ENCLOSED), least: 1 };
   }
   switch (schema.type) {
     case "array":
-      return arrayType(schema);
+      return arrayType(schema, name);
     case "object":
-      return objectType(schema, isRoot);
+      return objectType(schema, isRoot, name);
     case "string":
       return textType(schema);
     case "boolean":
@@ -106,16 +113,16 @@ function sizedType(schema: StructuralSchema, isRoot: boolean): Sized | undefined
   }
 }
 
-function nested(schema: StructuralSchema): Sized | undefined {
-  return sizedType(schema, schema["x-kubernetes-embedded-resource"] === true);
+function nested(schema: StructuralSchema, name: string): Sized | undefined {
+  return sizedType(schema, schema["x-kubernetes-embedded-resource"] === true, name);
 }
 
 function declared(bound: number | bigint | undefined): number | undefined {
   return bound === undefined ? undefined : Math.max(0, Number(bound));
 }
 
-function arrayType(schema: StructuralSchema): Sized | undefined {
-  const items = schema.items === undefined ? undefined : nested(schema.items);
+function arrayType(schema: StructuralSchema, name: string): Sized | undefined {
+  const items = schema.items === undefined ? undefined : nested(schema.items, `${name}.@idx`);
   if (items === undefined) return undefined;
   const most = declared(schema.maxItems) ?? Math.floor((REQUEST - ENCLOSED) / (items.least + 1));
   const type = bounded(listOf(items.type), most);
@@ -148,10 +155,10 @@ const identity: Properties = {
   metadata: { type: "object", properties: { name: text, generateName: text } },
 };
 
-function objectType(schema: StructuralSchema, isRoot: boolean): Sized | undefined {
+function objectType(schema: StructuralSchema, isRoot: boolean, name: string): Sized | undefined {
   const { additionalProperties } = schema;
   if (typeof additionalProperties === "object" && additionalProperties !== null) {
-    const value = nested(additionalProperties);
+    const value = nested(additionalProperties, `${name}.@elem`);
     if (value === undefined) return undefined;
     // The shortest entry has quotes, colon, comma and two bytes of name beside its value.
     const most =
@@ -161,7 +168,7 @@ function objectType(schema: StructuralSchema, isRoot: boolean): Sized | undefine
   }
   const properties = isRoot ? { ...schema.properties, ...identity } : (schema.properties ?? {});
   return {
-    type: objectOf({ name: "object", field: fieldsOf(properties) }),
+    type: objectOf({ name, field: fieldsOf(properties, name) }),
     least: ENCLOSED + leastMembers(properties, schema.required ?? []),
   };
 }
@@ -169,14 +176,17 @@ function objectType(schema: StructuralSchema, isRoot: boolean): Sized | undefine
 type Properties = Readonly<Record<string, StructuralSchema>>;
 
 /** Most fields of a large schema are never asked for, so each is made when it first is. */
-function fieldsOf(properties: Properties): (name: string) => ObjectField | undefined {
+function fieldsOf(
+  properties: Properties,
+  parent: string,
+): (name: string) => ObjectField | undefined {
   const known = new Map<string, ObjectField>();
   return (name) => {
     const made = known.get(name);
     if (made !== undefined) return made;
     const key = unescapeProperty(name);
     const property = key !== undefined && Object.hasOwn(properties, key) && properties[key];
-    const member = property ? nested(property) : undefined;
+    const member = property ? nested(property, `${parent}.${name}`) : undefined;
     const field =
       key === undefined || member === undefined ? undefined : { key, type: member.type };
     if (field !== undefined) known.set(name, field);
@@ -190,7 +200,7 @@ function leastMembers(properties: Properties, required: readonly string[]): numb
   for (const key of new Set(required)) {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
     if (property === undefined || property.default !== undefined) continue;
-    const member = nested(property);
+    const member = nested(property, "");
     if (member !== undefined) least += Buffer.byteLength(key) + member.least + 4;
   }
   return least;

@@ -110,6 +110,11 @@ export function withSemantics(type: CelType, semantics: ListSemantics): CelType 
   return { ...type, semantics };
 }
 
+/** Whether Kubernetes declares the opaque type as a struct, which its messages and costs show. */
+export function isStructName({ kind, name }: CelType): boolean {
+  return kind === "opaque" && name.startsWith("kubernetes.");
+}
+
 export function isOptional(type: CelType): boolean {
   return type.kind === "opaque" && type.name === "optional_type";
 }

@@ -1,4 +1,5 @@
 /** What calls cost when they run. The factors and rules are those of Kubernetes. */
+import type { Cidr, IpAddress } from "#base";
 import { codePoints } from "../syntax/source.ts";
 import type { CelType } from "../check/types.ts";
 import { ListValue, MapValue, Opaque, OptionalValue, type Value } from "../value/values.ts";
@@ -20,8 +21,15 @@ export function sizeOf(value: Value): number {
   if (typeof value === "string") return codePoints(value);
   if (value instanceof Uint8Array || value instanceof ListValue) return value.length;
   if (value instanceof MapValue) return value.size;
+  if (value instanceof Opaque) return librarySize(value);
   if (value instanceof OptionalValue && value.value !== undefined) return sizeOf(value.value);
   return 1;
+}
+
+/** Bytes of an address, or of the prefix of a network. */
+function librarySize({ type, content }: Opaque): number {
+  if (type === "net.IP") return (content as IpAddress).length;
+  return type === "net.CIDR" ? Math.ceil((content as Cidr).prefix / 8) : 1;
 }
 
 const walk = (size: number): number => Math.ceil(size * TRAVERSAL);
@@ -47,21 +55,51 @@ type Rule = ActualCost["of"];
 
 const once = (first: Value): number => walk(sizeOf(first));
 const twice = (first: Value): number => Math.ceil(sizeOf(first) * 2 * TRAVERSAL);
-const elements = (first: Value): number => sizeOf(first);
-const product = (first: Value, second: Value): number => sizeOf(first) * sizeOf(second);
 const matching: Rule = (first, second) => search(sizeOf(first), sizeOf(second));
 const least: Rule = (first, second) => walk(smallerSize(first, second));
 const both: Rule = (first, second) => walk(sizeOf(first) + sizeOf(second));
+const byPair =
+  (factor: number): Rule =>
+  (first, second) =>
+    1 + Math.floor(sizeOf(first) * sizeOf(second) * factor);
+
+/** Texts by their length, and everything that a collection holds. */
+function traversal(value: Value): number {
+  if (typeof value === "string") return Math.floor(Buffer.byteLength(value) * TRAVERSAL);
+  if (value instanceof Uint8Array) return Math.floor(value.length * TRAVERSAL);
+  let sum = 0;
+  if (value instanceof ListValue) for (const item of value) sum += traversal(item);
+  else if (value instanceof MapValue) {
+    for (const key of value.keys()) sum += traversal(key) + traversal(value.find(key) ?? null);
+  } else return 1;
+  return sum;
+}
+
+/** Values of libraries are compared at once. */
+const equated: Rule = (first, second) => (first instanceof Opaque ? 1 : least(first, second, null));
+
+function selector(_check: Value, text: Value): number {
+  const size = sizeOf(text);
+  return 10 + walk(size) + Math.ceil(size * 0.5) * 50;
+}
+
+/** `times` the network's bytes are compared; `text` is parsed first where it is one. */
+function contained(times: number): Rule {
+  return (network, other) => {
+    const size = sizeOf(network);
+    const masked = times > 2 ? walk(size) + 1 : 0;
+    return walk(2 * size) + masked + (typeof other === "string" ? walk(sizeOf(other)) : 0);
+  };
+}
 
 const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ["isSorted", elements],
-  ["sum", elements],
-  ["max", elements],
-  ["min", elements],
-  ["indexOf", elements],
-  ["lastIndexOf", elements],
+  ["isSorted", traversal],
+  ["sum", traversal],
+  ["max", traversal],
+  ["min", traversal],
+  ["indexOf", traversal],
+  ["lastIndexOf", traversal],
   ["url", once],
-  ["isURL", once],
   ["lowerAscii", once],
   ["upperAscii", once],
   ["substring", once],
@@ -76,20 +114,24 @@ const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["isIP", once],
   ["isCIDR", once],
   ["ip.isCanonical", twice],
+  ["containsIP", contained(2)],
+  ["containsCIDR", contained(3)],
   ["quantity", once],
   ["isQuantity", once],
   ["semver", once],
   ["isSemver", once],
-  ["sets.contains", product],
-  ["sets.intersects", product],
-  ["sets.equivalent", (first, second) => 2 * sizeOf(first) * sizeOf(second)],
+  ["sets.contains", byPair(1)],
+  ["sets.intersects", byPair(1)],
+  ["sets.equivalent", byPair(2)],
   ["validate", validation],
   ["check", () => AUTHORIZATION],
+  ["fieldSelector", selector],
+  ["labelSelector", selector],
 ]);
 
 const byOverload: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ["starts_with_string", (_first, second) => walk(sizeOf(second))],
-  ["ends_with_string", (_first, second) => walk(sizeOf(second))],
+  ["starts_with_string", once],
+  ["ends_with_string", once],
   ["string_to_bytes", once],
   ["bytes_to_string", once],
   ["strings_quote", once],
@@ -103,18 +145,17 @@ const byOverload: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["less_equals_bytes", least],
   ["greater_bytes", least],
   ["greater_equals_bytes", least],
-  ["equals", least],
+  ["equals", equated],
   ["not_equals", least],
   ["add_string", both],
   ["add_bytes", both],
-  ["matches", matching],
   ["matches_string", matching],
   ["contains_string", (first, second) => walk(sizeOf(first)) * walk(sizeOf(second))],
 ]);
 
 function validation(first: Value, second: Value): number {
   const pattern = first instanceof Opaque ? patternLength(first.content) : 0;
-  return walk(sizeOf(second)) * Math.max(1, Math.ceil(pattern * PATTERN));
+  return search(sizeOf(second), pattern);
 }
 
 /** Of a named format. */
@@ -148,6 +189,7 @@ export function actualCost(
   if (overload === "cidr_ip") return 1;
   const rule = byFunction.get(name) ?? byOverload.get(overload);
   if (rule === undefined) return 1;
-  if (rule === least && types.some((type) => scalars.has(type.kind))) return 1;
+  const isComparison = rule === least || rule === equated;
+  if (isComparison && types.some((type) => scalars.has(type.kind))) return 1;
   return { of: rule, needsResult: false };
 }

@@ -2,14 +2,13 @@
 import type { Literal } from "../syntax/ast.ts";
 import { AUTHORIZATION, PATTERN, TRAVERSAL } from "./cost-actual.ts";
 import { exactly, nothing, plus, type Range, scaled, times, unit } from "./cost-range.ts";
-import type { CelType } from "../check/types.ts";
+import { type CelType, dyn, isStructName, sameType } from "../check/types.ts";
 
 /** An argument as estimates see it; the first is the target of a member call. */
 export interface Sized {
   readonly type: CelType;
   readonly literal: Literal | undefined;
   readonly size: Range;
-  readonly librarySize: Range;
   /** Sizes of elements, of a list. */
   readonly elementSize: Range;
 }
@@ -21,13 +20,7 @@ export interface CallEstimate {
 
 type Rule = (first: Sized, second: Sized, third: Sized | undefined) => CallEstimate;
 
-const absent: Sized = {
-  type: { kind: "dyn", name: "dyn", parameters: [] },
-  literal: undefined,
-  size: nothing,
-  librarySize: nothing,
-  elementSize: nothing,
-};
+const absent: Sized = { type: dyn, literal: undefined, size: nothing, elementSize: nothing };
 
 /** The cost of the call itself, without its arguments. */
 export function callEstimate(
@@ -35,23 +28,21 @@ export function callEstimate(
   overload: string,
   given: readonly Sized[],
 ): CallEstimate {
-  const rule =
-    overload === "cidr_ip" ? undefined : (byFunction.get(name) ?? byOverload.get(overload));
-  if (rule === undefined) return { cost: unit };
   const [first = absent, second = absent, third] = given;
-  return rule(first, second, third);
+  const special = byOverload.get(overload) ?? byFunction.get(name);
+  return special === undefined ? { cost: unit } : special(first, second, third);
 }
 
 const walk = (size: Range): Range => scaled(size, TRAVERSAL);
 
-const once: Rule = ({ librarySize }) => ({ cost: walk(librarySize) });
-const onceKept: Rule = ({ librarySize: size }) => ({ cost: walk(size), size });
+const once: Rule = ({ size }) => ({ cost: walk(size) });
+const onceKept: Rule = ({ size }) => ({ cost: walk(size), size });
 
-const elements: Rule = (list) => {
-  if (list.type.kind !== "list") return { cost: walk(list.librarySize) };
-  const kind = list.type.parameters[0]?.kind;
-  const traversed = kind === "string" || kind === "bytes" ? walk(list.elementSize) : nothing;
-  return { cost: times(list.librarySize, plus(unit, traversed)) };
+const elements: Rule = ({ type, size, elementSize }) => {
+  if (type.parameters.length === 0) return { cost: walk(size) };
+  const kind = type.parameters[0]?.kind;
+  const traversed = kind === "string" || kind === "bytes" ? walk(elementSize) : nothing;
+  return { cost: times(size, plus(unit, traversed)) };
 };
 
 function patternCost(text: Range, pattern: Range): Range {
@@ -59,34 +50,44 @@ function patternCost(text: Range, pattern: Range): Range {
 }
 
 const found: Rule = (text, pattern) => ({
-  cost: patternCost(text.librarySize, pattern.librarySize),
-  size: { min: 0, max: text.librarySize.max },
+  cost: patternCost(text.size, pattern.size),
+  size: { min: 0, max: text.size.max },
 });
 
-const replaced: Rule = ({ librarySize: size }, old, next) => {
+const replaced: Rule = ({ size }, old, next) => {
   const cost = scaled(size, 2 * TRAVERSAL);
-  const replacement = next?.librarySize ?? nothing;
-  const least = old.librarySize.min;
-  if (least === 0) {
-    const longest = size.max + (size.max + 1) * replacement.max;
-    return { cost, size: { min: 0, max: replacement.max === 0 ? size.max : longest } };
-  }
-  if (replacement.max <= least) return { cost, size: { min: 0, max: size.max } };
-  return { cost, size: { min: 0, max: Math.ceil(size.max / least) * replacement.max } };
+  const replacement = next?.size ?? nothing;
+  const longest = replacements(size.max, old.size.min, replacement.max <= old.size.min);
+  const shortest = replacements(size.min, old.size.max, old.size.max <= replacement.min);
+  const made = times({ min: shortest.count, max: longest.count }, replacement);
+  return { cost, size: plus(made, { min: shortest.kept, max: longest.kept }) };
 };
 
-const cut: Rule = ({ librarySize: size }, _separator, limit) => {
+/** How often a part of that length is replaced, and what is kept of the text beside. */
+function replacements(
+  text: number,
+  part: number,
+  isKept: boolean,
+): { readonly count: number; readonly kept: number } {
+  // An empty part is found around every character.
+  if (part === 0) return { count: text + 1, kept: text };
+  return isKept ? { count: 0, kept: text } : { count: Math.ceil(text / part), kept: 0 };
+}
+
+const cut: Rule = ({ size }, _separator, limit) => {
   const most = limit?.literal?.type === "int" ? Number(limit.literal.value) : size.max;
   return {
     cost: scaled(size, 2 * TRAVERSAL),
-    size: { min: 0, max: most < 0 ? size.max : most },
+    size: { min: 0, max: most < 0 ? Infinity : most },
   };
 };
 
 const joined: Rule = (list, separator) => {
-  const count = list.librarySize;
+  const count = list.size;
   const gaps = { min: Math.max(0, count.min - 1), max: Math.max(0, count.max - 1) };
-  const size = plus(times(count, list.elementSize), times(separator.librarySize, gaps));
+  // Of the elements of a dynamic value nothing is known, not even that they have a size.
+  const element = list.type.parameters.length === 0 ? nothing : list.elementSize;
+  const size = plus(times(count, element), times(separator.size, gaps));
   return { cost: walk(size), size };
 };
 
@@ -95,29 +96,61 @@ const compared: Rule = (left, right) => {
   return { cost: walk({ min: most > 0 ? 1 : 0, max: most }) };
 };
 
+/** The longest name of a format. */
+const LONGEST_FORMAT = 64;
+
+/** Values of libraries are compared at once, but for formats and URLs. */
+const equated: Rule = (left, right) => {
+  const { type } = left;
+  const isLibrary = isStructName(type) || type.name === "net.IP" || type.name === "net.CIDR";
+  if (!isLibrary || !sameType(type, right.type)) return compared(left, right, undefined);
+  switch (type.name) {
+    case "kubernetes.NamedFormat":
+      return { cost: walk({ min: 1, max: LONGEST_FORMAT }) };
+    case "kubernetes.URL": {
+      const { max } = Number.isFinite(right.size.max) ? right.size : unit;
+      return { cost: walk({ min: 1, max }) };
+    }
+    default:
+      return { cost: unit };
+  }
+};
+
 const added: Rule = (left, right) => {
   const size = plus(left.size, right.size);
   return { cost: walk(size), size };
 };
 
-const byPair: Rule = (left, right) => ({ cost: times(left.librarySize, right.librarySize) });
-const twiceByPair: Rule = (left, right) => ({
-  cost: scaled(times(left.librarySize, right.librarySize), 2),
-});
+const byPair =
+  (factor: number): Rule =>
+  (left, right) => ({
+    cost: plus(unit, scaled(times(left.size, right.size), factor)),
+  });
 
-/** The longest pattern of the named formats, where the format is not known. */
-const LONGEST_FORMAT_PATTERN = 1_000;
+/** The longest pattern of the named formats. */
+const LONGEST_FORMAT_PATTERN = 128;
+
+/** Bytes of an address. */
+const ADDRESS: Range = { min: 4, max: 16 };
+const comparedAddresses = walk(plus(ADDRESS, ADDRESS));
+const comparedNetworks = plus(plus(comparedAddresses, walk(ADDRESS)), unit);
+
+/** A selector of that length is read into a list of requirements. */
+const selector: Rule = (_check, { size }) => ({
+  cost: plus(plus(exactly(10), walk(size)), scaled(scaled(size, 0.5), 50)),
+});
 
 const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["check", () => ({ cost: exactly(AUTHORIZATION) })],
+  ["fieldSelector", selector],
+  ["labelSelector", selector],
   ["isSorted", elements],
   ["sum", elements],
   ["max", elements],
   ["min", elements],
   ["indexOf", elements],
   ["lastIndexOf", elements],
-  ["url", once],
-  ["isURL", once],
+  ["url", onceKept],
   ["lowerAscii", onceKept],
   ["upperAscii", onceKept],
   ["substring", onceKept],
@@ -132,19 +165,17 @@ const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["cidr", once],
   ["isIP", once],
   ["isCIDR", once],
-  ["ip.isCanonical", ({ librarySize }) => ({ cost: scaled(librarySize, 2 * TRAVERSAL) })],
+  ["ip.isCanonical", ({ size }) => ({ cost: scaled(size, 2 * TRAVERSAL) })],
   ["quantity", once],
   ["isQuantity", once],
   ["semver", once],
   ["isSemver", once],
-  ["sets.contains", byPair],
-  ["sets.intersects", byPair],
-  ["sets.equivalent", twiceByPair],
+  ["sets.contains", byPair(1)],
+  ["sets.intersects", byPair(1)],
+  ["sets.equivalent", byPair(2)],
   [
     "validate",
-    (_format, text) => ({
-      cost: times(walk(text.librarySize), scaled(exactly(LONGEST_FORMAT_PATTERN), PATTERN)),
-    }),
+    (_format, { size }) => ({ cost: scaled(walk(size), LONGEST_FORMAT_PATTERN * PATTERN) }),
   ],
 ]);
 
@@ -154,10 +185,20 @@ const byOverload: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["starts_with_string", (_text, part) => ({ cost: walk(part.size) })],
   ["ends_with_string", (_text, part) => ({ cost: walk(part.size) })],
   ["in_list", (_item, list) => ({ cost: list.size })],
-  ["matches", (text, pattern) => ({ cost: patternCost(text.size, pattern.size) })],
   ["matches_string", (text, pattern) => ({ cost: patternCost(text.size, pattern.size) })],
   ["contains_string", (text, part) => ({ cost: times(walk(text.size), walk(part.size)) })],
-  ["equals", compared],
+  ["cidr_ip", () => ({ cost: unit })],
+  [
+    "cidr_contains_ip_string",
+    (_network, { size }) => ({ cost: plus(comparedAddresses, walk(size)) }),
+  ],
+  ["cidr_contains_ip_ip", () => ({ cost: comparedAddresses })],
+  [
+    "cidr_contains_cidr_string",
+    (_network, { size }) => ({ cost: plus(comparedNetworks, walk(size)) }),
+  ],
+  ["cidr_contains_cidr", () => ({ cost: comparedNetworks })],
+  ["equals", equated],
   ["not_equals", compared],
   ...orders.flatMap((order): [string, Rule][] => [
     [`${order}_string`, compared],

@@ -26,9 +26,12 @@ function isScalar(type: CelType): boolean {
   return scalars.has(isOptional(type) ? parameterOf(type).kind : type.kind);
 }
 
-/** The least and the most that an evaluation spends. */
-export function estimateCost(checked: Checked): Range {
-  return new Estimator(checked).cost(checked.expression);
+/**
+ * The least and the most that an evaluation spends. `root` is the type of the value that a rule is
+ * about; undefined for other expressions.
+ */
+export function estimateCost(checked: Checked, root: CelType | undefined): Range {
+  return new Estimator(checked, root).cost(checked.expression);
 }
 
 /** How a node names data: a variable, a field of it, an element. */
@@ -37,29 +40,32 @@ interface Path {
   readonly type: CelType | undefined;
 }
 
+/** Sizes of what a list or map holds. */
+interface EntrySizes {
+  readonly container: "list" | "map";
+  readonly key: Range;
+  readonly value: Range;
+}
+
 /** What a comprehension's variable ranges over, or what a binding is bound to. */
 interface Local {
   readonly name: string;
   readonly path: Path | undefined;
   readonly size: Range | undefined;
+  readonly entries: EntrySizes | undefined;
 }
 
 class Estimator {
   private readonly sizes = new Map<Expression, Range>();
+  private readonly entries = new Map<Expression, EntrySizes>();
   /** Of the nodes that have one. */
   private readonly paths = new Map<Expression, Path>();
   private readonly locals: Local[] = [];
 
-  /** Type of the value that rules are about; undefined where the expression does not use it. */
-  private readonly self: CelType | undefined;
-
-  constructor(private readonly checked: Checked) {
-    for (const [node, { kind }] of checked.references) {
-      if (kind !== "variable" || node.kind !== "identifier" || node.name !== "self") continue;
-      this.self = checked.types.get(node);
-      break;
-    }
-  }
+  constructor(
+    private readonly checked: Checked,
+    private readonly root: CelType | undefined,
+  ) {}
 
   cost(node: Expression): Range {
     switch (node.kind) {
@@ -73,16 +79,16 @@ class Estimator {
       case "call":
         return this.call(node);
       case "list":
-        return node.elements.reduce((sum, { value }) => plus(sum, this.cost(value)), exactly(10));
-      case "map":
-        return node.entries.reduce(
-          (sum, { key, value }) => plus(sum, plus(this.cost(key), this.cost(value))),
-          exactly(30),
+        return this.list(
+          node.elements.map(({ value }) => value),
+          node,
         );
+      case "map":
+        return this.map(node);
       case "struct":
         return node.fields.reduce((sum, { value }) => plus(sum, this.cost(value)), exactly(40));
       case "comprehension":
-        return this.comprehension(node);
+        return node.variable === "#unused" ? this.binding(node) : this.comprehension(node);
     }
   }
 
@@ -90,19 +96,19 @@ class Estimator {
     return this.checked.types.get(node) ?? dyn;
   }
 
-  private named(node: Expression, name: string): void {
-    const reference = this.checked.references.get(node);
-    if (reference?.kind === "variable") this.declare(node, this.type(node));
-    // Kubernetes takes every name for that of the value at hand when it asks for sizes.
-    if (reference?.kind === "type") this.declare(node, this.self);
-    if (reference?.kind !== "local") return;
-    const local = this.locals.findLast((one) => one.name === name);
-    if (local?.path !== undefined) this.paths.set(node, local.path);
-    if (local?.size !== undefined) this.sizes.set(node, local.size);
+  private local(name: string): Local | undefined {
+    return this.locals.findLast((one) => one.name === name);
   }
 
-  private declare(node: Expression, type: CelType | undefined): void {
-    this.paths.set(node, { type });
+  private named(node: Expression, name: string): void {
+    const local = this.local(name);
+    if (local !== undefined) {
+      if (local.path !== undefined) this.paths.set(node, local.path);
+      return;
+    }
+    // Kubernetes takes every name for that of the value at hand when it asks for sizes.
+    const isVariable = this.checked.references.get(node)?.kind === "variable";
+    this.paths.set(node, { type: this.root ?? (isVariable ? this.type(node) : undefined) });
   }
 
   /**
@@ -112,13 +118,15 @@ class Estimator {
    */
   private part(node: Expression, of: (whole: CelType) => CelType | undefined): Path {
     const path = this.paths.get(node);
-    if (path === undefined) return { type: this.self };
+    if (path === undefined) return { type: this.root };
     return { type: path.type && of(path.type) };
   }
 
   private select(node: SelectNode): Range {
-    if (this.checked.references.has(node)) {
-      this.declare(node, this.type(node));
+    const reference = this.checked.references.get(node);
+    if (reference !== undefined) {
+      const isVariable = reference.kind === "variable" && this.root === undefined;
+      this.paths.set(node, { type: isVariable ? this.type(node) : this.root });
       return unit;
     }
     const operand = this.cost(node.operand);
@@ -131,27 +139,26 @@ class Estimator {
     return kind === "map" || kind === "object" ? plus(operand, unit) : operand;
   }
 
-  size(node: Expression): Range {
-    return this.knownSize(node) ?? (isScalar(this.type(node)) ? unit : unbounded);
+  private size(node: Expression): Range {
+    return this.knownSize(node) ?? unbounded;
   }
 
   private knownSize(node: Expression): Range | undefined {
-    const computed = this.sizes.get(node);
+    const computed = this.sizes.get(node) ?? spelledSize(node);
     if (computed !== undefined) return computed;
-    switch (node.kind) {
-      case "literal":
-        return literalSize(node);
-      case "list":
-        return exactly(node.elements.length);
-      case "map":
-        return exactly(node.entries.length);
-      default:
-    }
     const declared = this.paths.get(node)?.type;
-    return declared === undefined ? undefined : declaredSize(declared);
+    if (declared !== undefined) return declaredSize(declared);
+    if (isScalar(this.type(node))) return unit;
+    return node.kind === "identifier" ? this.local(node.name)?.size : undefined;
   }
 
-  /** Sizes of a list's elements. */
+  private entrySizes(node: Expression): EntrySizes | undefined {
+    const known = this.entries.get(node);
+    if (known !== undefined || node.kind !== "identifier") return known;
+    return this.local(node.name)?.entries;
+  }
+
+  /** Sizes of a list's elements, as declared. */
   private elementSize(node: Expression): Range {
     const declared = this.paths.get(node)?.type;
     return declared?.kind === "list" ? declaredSize(parameterOf(declared)) : unbounded;
@@ -162,40 +169,91 @@ class Estimator {
       type: this.type(node),
       literal: node.kind === "literal" ? node.literal : undefined,
       size: this.size(node),
-      // Libraries know no size of scalars.
-      librarySize: this.knownSize(node) ?? unbounded,
       elementSize: this.elementSize(node),
     };
   }
 
+  private list(elements: readonly Expression[], node: Expression): Range {
+    let sum = exactly(10);
+    let value: Range = elements.length === 0 ? nothing : { min: Infinity, max: 0 };
+    for (const element of elements) {
+      sum = plus(sum, this.cost(element));
+      value = union(value, this.size(element));
+    }
+    this.entries.set(node, { container: "list", key: unit, value });
+    return sum;
+  }
+
+  private map(node: Extract<Expression, { kind: "map" }>): Range {
+    let sum = exactly(30);
+    let key: Range = node.entries.length === 0 ? nothing : { min: Infinity, max: 0 };
+    let value = key;
+    for (const entry of node.entries) {
+      sum = plus(sum, plus(this.cost(entry.key), this.cost(entry.value)));
+      key = union(key, this.size(entry.key));
+      value = union(value, this.size(entry.value));
+    }
+    this.entries.set(node, { container: "map", key, value });
+    return sum;
+  }
+
   private call(node: CallNode): Range {
     const reference = this.checked.references.get(node);
+    const [first] = node.arguments;
+    if (node.name === "dyn" && first !== undefined) {
+      const cost = plus(unit, this.cost(first));
+      this.copySizes(node, first);
+      return cost;
+    }
     const costs = node.arguments.map((argument) => this.cost(argument));
-    if (node.name === "_?._") return plus(costs[0] ?? nothing, unit);
-    if (reference?.kind !== "call") return costs.reduce(plus, nothing);
+    const spent = costs.reduce(plus, nothing);
+    if (node.name === "_?._") return plus(spent, unit);
+    if (reference?.kind !== "call") return nothing;
     const isMember = reference.arguments.length > node.arguments.length;
-    const targetCost = isMember && node.target !== undefined ? this.cost(node.target) : nothing;
+    const target = isMember && node.target !== undefined ? this.cost(node.target) : nothing;
     const special = this.operator(node, costs);
     if (special !== undefined) return special;
     let total: CallEstimate | undefined;
     const given = reference.arguments.map((argument) => this.sized(argument));
+    let size: Range | undefined;
     for (const { id } of reference.overloads) {
       const one = callEstimate(reference.name, id, given);
-      total = total === undefined ? one : unionOf(total, one);
-      this.followIndex(node, id);
+      total = total === undefined ? one : { cost: union(total.cost, one.cost) };
+      if (one.size !== undefined) size = size === undefined ? one.size : union(size, one.size);
+      if (indexed.has(id)) size = this.index(node, id);
+      size ??= this.knownSize(node);
     }
-    if (total?.size !== undefined) this.sizes.set(node, total.size);
-    return costs.reduce(plus, plus(targetCost, total?.cost ?? nothing));
+    if (node.name === "_+_") this.joinEntries(node, node.arguments[0], node.arguments[1]);
+    if (size !== undefined) this.sizes.set(node, size);
+    return plus(plus(target, spent), total?.cost ?? nothing);
   }
 
-  private followIndex(node: CallNode, overload: string): void {
+  /** The element's size, if it is known other than from declarations. */
+  private index(node: CallNode, overload: string): Range | undefined {
     const [container] = node.arguments;
     const which = indexed.get(overload);
-    if (container === undefined || which === undefined) return;
+    if (container === undefined || which === undefined) return undefined;
     this.paths.set(
       node,
       this.part(container, (whole) => parameterOf(whole, which)),
     );
+    return this.entrySizes(container)?.value;
+  }
+
+  private copySizes(to: Expression, from: Expression): void {
+    const size = this.knownSize(from);
+    const entries = this.entrySizes(from);
+    if (size !== undefined) this.sizes.set(to, size);
+    if (entries !== undefined) this.entries.set(to, entries);
+  }
+
+  private joinEntries(node: Expression, left?: Expression, right?: Expression): void {
+    const one = left && this.entrySizes(left);
+    const other = right && this.entrySizes(right);
+    if (one === undefined || other === undefined) return;
+    const { container } = one;
+    const [key, value] = [union(one.key, other.key), union(one.value, other.value)];
+    this.entries.set(node, { container, key, value });
   }
 
   /** Operators that do not evaluate all of their operands. */
@@ -204,11 +262,13 @@ class Estimator {
     switch (node.name) {
       case "_&&_":
       case "_||_":
+        this.sizes.set(node, unit);
         return { min: first.min, max: first.max + second.max };
       case "_?_:_": {
         const [, yes, no] = node.arguments;
         if (yes !== undefined && no !== undefined) {
           this.sizes.set(node, union(this.size(yes), this.size(no)));
+          this.joinEntries(node, yes, no);
         }
         return plus(first, union(second, third));
       }
@@ -217,41 +277,60 @@ class Estimator {
     }
   }
 
+  private bound(node: ComprehensionNode): Local {
+    const { accumulator: name, initial } = node;
+    const path = this.paths.get(initial);
+    return { name, path, size: this.knownSize(initial), entries: this.entrySizes(initial) };
+  }
+
+  /** A fold over nothing, which only names a value. */
+  private binding(node: ComprehensionNode): Range {
+    const range = this.cost(node.range);
+    const initial = this.cost(node.initial);
+    this.locals.push(this.bound(node));
+    const result = this.cost(node.result);
+    this.locals.pop();
+    this.copySizes(node, node.result);
+    return [initial, result].reduce(plus, range);
+  }
+
   private comprehension(node: ComprehensionNode): Range {
     const range = this.cost(node.range);
     const initial = this.cost(node.initial);
-    const count = this.size(node.range);
-    const isList = this.type(node.range).kind === "list";
-    const inner = (which: number): Path =>
-      this.part(node.range, (whole) => parameterOf(whole, which));
-    this.locals.push({
-      name: node.accumulator,
-      path: this.paths.get(node.initial),
-      size: node.accumulator.startsWith("@") ? undefined : this.knownSize(node.initial),
-    });
+    this.locals.push(this.bound(node));
     const outer = this.locals.length;
-    if (node.second === undefined) {
-      this.locals.push({ name: node.variable, path: inner(0), size: undefined });
-    } else {
-      const key = isList ? { path: undefined, size: unit } : { path: inner(0), size: undefined };
-      this.locals.push({ name: node.variable, ...key });
-      this.locals.push({ name: node.second, path: inner(isList ? 0 : 1), size: undefined });
-    }
+    this.locals.push(...this.loopVariables(node));
     const turn = plus(this.cost(node.condition), this.cost(node.step));
     this.locals.length = outer;
     const result = this.cost(node.result);
     this.locals.pop();
+    const count = this.size(node.range);
     this.resultSize(node, count);
     return [initial, result, times(count, turn)].reduce(plus, range);
   }
 
+  private loopVariables({ variable, second, range }: ComprehensionNode): readonly Local[] {
+    const known = this.entrySizes(range);
+    const isList = (known?.container ?? this.type(range).kind) === "list";
+    const inner = (which: number): Path => this.part(range, (whole) => parameterOf(whole, which));
+    const value = { path: inner(isList ? 0 : 1), size: known?.value, entries: undefined };
+    // Positions in a list name nothing that is declared.
+    const place = isList ? { type: undefined } : inner(0);
+    const key = { path: place, size: known?.key, entries: undefined };
+    if (second === undefined) return [{ name: variable, ...(isList ? value : key) }];
+    return [
+      { name: variable, ...key },
+      { name: second, ...value },
+    ];
+  }
+
   private resultSize(node: ComprehensionNode, count: Range): void {
-    if (node.variable === "#unused") this.sizes.set(node, this.size(node.result));
-    else if (node.initial.kind === "literal")
-      this.sizes.set(node, literalSize(node.initial) ?? unit);
-    else if (node.initial.kind === "list" || node.initial.kind === "map") {
-      this.sizes.set(node, { min: 0, max: count.max });
-    }
+    const { initial } = node;
+    if (initial.kind === "literal") this.sizes.set(node, spelledSize(initial) ?? unit);
+    if (initial.kind !== "list" && initial.kind !== "map") return;
+    this.sizes.set(node, count);
+    const entries = this.entrySizes(node.step);
+    if (entries !== undefined) this.entries.set(node, entries);
   }
 }
 
@@ -264,23 +343,12 @@ function declaredSize(type: CelType): Range {
   return scalars.has(type.kind) || type.kind === "object" ? nothing : unbounded;
 }
 
-function literalSize(node: Extract<Expression, { kind: "literal" }>): Range {
+/** The size of what the expression itself spells. */
+function spelledSize(node: Expression): Range | undefined {
+  if (node.kind === "list") return exactly(node.elements.length);
+  if (node.kind === "map") return exactly(node.entries.length);
+  if (node.kind !== "literal") return undefined;
   const { literal } = node;
-  switch (literal.type) {
-    case "string":
-      return exactly(codePoints(literal.value));
-    case "bytes":
-      return exactly(literal.value.length);
-    default:
-      return unit;
-  }
-}
-
-function unionOf(left: CallEstimate, right: CallEstimate): CallEstimate {
-  const size =
-    left.size !== undefined && right.size !== undefined
-      ? union(left.size, right.size)
-      : (left.size ?? right.size);
-  const cost = union(left.cost, right.cost);
-  return size === undefined ? { cost } : { cost, size };
+  if (literal.type === "string") return exactly(codePoints(literal.value));
+  return literal.type === "bytes" ? exactly(literal.value.length) : unit;
 }

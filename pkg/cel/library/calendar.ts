@@ -1,5 +1,6 @@
 /** Parts of timestamps and durations. */
 import { define, type FunctionDeclaration, type Library, overload } from "../check/declare.ts";
+import { goQuote } from "#meta";
 import { toInt } from "../value/numbers.ts";
 import { CelFault, type Duration, type Timestamp } from "../value/values.ts";
 
@@ -24,7 +25,7 @@ const spans: Readonly<Record<string, (nanos: bigint) => bigint>> = {
   getHours: (nanos) => nanos / 3_600_000_000_000n,
   getMinutes: (nanos) => nanos / 60_000_000_000n,
   getSeconds: (nanos) => nanos / 1_000_000_000n,
-  getMilliseconds: (nanos) => (nanos / 1_000_000n) % 1_000n,
+  getMilliseconds: (nanos) => nanos / 1_000_000n,
 };
 
 function firstDay(year: number): number {
@@ -43,13 +44,9 @@ class Zones {
 
   /** The moment's clock in that zone, as if it were UTC. */
   local(moment: Timestamp, zone: string): Date {
-    const offset = /^([+-]?)(\d{1,2}):(\d{2})$/.exec(zone);
     const time = milliseconds(moment);
-    if (offset !== null) {
-      const minutes = Number(offset[2]) * 60 + Number(offset[3]);
-      return new Date(time + (offset[1] === "-" ? -minutes : minutes) * 60_000);
-    }
-    if (zone === "UTC" || zone === "") return new Date(time);
+    if (zone.includes(":")) return new Date(time + offsetOf(zone) * 60_000);
+    if (zone === "UTC" || zone === "" || zone === "Local") return new Date(time);
     const fields = new Map(
       this.format(zone)
         .formatToParts(time)
@@ -78,7 +75,22 @@ class Zones {
   }
 }
 
+/** Minutes east of UTC. */
+function offsetOf(zone: string): number {
+  const colon = zone.indexOf(":");
+  const hours = wholeNumber(zone.slice(0, colon));
+  const minutes = wholeNumber(zone.slice(colon + 1));
+  return hours * 60 + (zone.startsWith("-") ? -minutes : minutes);
+}
+
+function wholeNumber(text: string): number {
+  if (/^[+-]?\d{1,18}$/.test(text)) return Number(text);
+  throw new CelFault(`strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`);
+}
+
 function zoneFormat(zone: string): Intl.DateTimeFormat {
+  // Names of zones are names of files to Go, in their own case.
+  if (/^[a-z\d+-]/.test(zone)) throw new CelFault(`unknown time zone ${zone}`);
   try {
     return new Intl.DateTimeFormat("en-US", {
       timeZone: zone,

@@ -23,16 +23,16 @@ type Int = number | bigint;
 
 const LARGEST_INT = 2n ** 63n - 1n;
 
-/** A number as Go's shortest form without needless exponent: what `string(double)` shows. */
+/** A number as `%g` of Go shows it: with an exponent from a million on. */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
   if (Object.is(value, -0)) return "-0";
-  const size = Math.abs(value);
-  if (value === 0 || (size >= 1e-4 && size < 1e21)) return String(value);
-  const [mantissa = "", exponent = ""] = value.toExponential().split("e");
-  const sign = exponent.startsWith("-") ? "-" : "+";
-  return `${mantissa}e${sign}${exponent.replace(/^[+-]/, "").padStart(2, "0")}`;
+  const [mantissa = "", power = ""] = value.toExponential().split("e");
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < 6) return String(value);
+  const sign = exponent < 0 ? "-" : "+";
+  return `${mantissa}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 
 function intOfDouble({ value }: Double): Value {
@@ -76,16 +76,35 @@ function spelled(type: string, make: () => Value): Value {
 
 const doubleText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const wordyDouble = /^([+-]?)(?:inf|infinity|nan)$/i;
+const hexDouble = /^([+-]?)0x([\da-f]*)\.?([\da-f]*)p([+-]?\d{1,6})$/i;
 
 function parseDouble(text: string): Value {
   const word = wordyDouble.exec(text);
   if (word !== null) {
-    if (/nan$/i.test(text)) return new Double(Number.NaN);
+    if (/nan$/i.test(text)) {
+      if (word[1] === "") return new Double(Number.NaN);
+      throw unspelled("double");
+    }
     return new Double(word[1] === "-" ? -Infinity : Infinity);
   }
-  const value = Number(text);
-  if (!doubleText.test(text) || !Number.isFinite(value)) throw unspelled("double");
+  const plain = withoutUnderscores(text);
+  const value = hexDouble.test(plain) ? hexValue(plain) : Number(plain);
+  const isSpelled = hexDouble.test(plain) || doubleText.test(plain);
+  if (!isSpelled || !Number.isFinite(value)) throw unspelled("double");
   return new Double(value);
+}
+
+/** Go takes underscores between digits behind a base prefix only. */
+function withoutUnderscores(text: string): string {
+  const isGrouped = /^[+-]?0x_?[\da-f]/i.test(text) && !/__|_$|_[.p]|[.p]_/i.test(text);
+  return isGrouped ? text.replaceAll("_", "") : text;
+}
+
+function hexValue(text: string): number {
+  const [, sign = "", whole = "", fraction = "", power = ""] = hexDouble.exec(text) ?? [];
+  if (whole === "" && fraction === "") return Number.NaN;
+  const mantissa = Number(`0x${whole}${fraction}`);
+  return (sign === "-" ? -mantissa : mantissa) * 2 ** (Number(power) - 4 * fraction.length);
 }
 
 const truths: ReadonlyMap<string, boolean> = new Map([
@@ -182,11 +201,9 @@ export const conversionLibrary: Library = {
     define(
       "duration",
       overload("duration_to_duration", "(duration) -> duration", same),
-      overload(
-        "int64_to_duration",
-        "(int) -> duration",
-        (value: Int) => new Duration(BigInt(value)),
-      ),
+      overload("int64_to_duration", "(int) -> duration", () => {
+        throw new CelFault("type conversion error from 'int' to 'google.protobuf.Duration'");
+      }),
       overload("string_to_duration", "(string) -> duration", (value: string) =>
         spelled("google.protobuf.Duration", () => parseDurationText(value)),
       ),

@@ -1,4 +1,9 @@
-/** `"%s is %d".format([...])`. */
+/**
+ * `"%s is %d".format([...])`, in the second version of the strings library, which Kubernetes uses:
+ * numbers with `%f` and `%e` are those of American English, texts inside of lists are quoted.
+ */
+import { goQuote } from "#meta";
+import { compareUtf8 } from "#base";
 import { formatSpan, formatTimestamp } from "../value/time.ts";
 import {
   CelFault,
@@ -12,168 +17,130 @@ import {
   Uint,
   type Value,
 } from "../value/values.ts";
+import { type Clause, formatClauses, mismatch } from "./format-clauses.ts";
 import { formatDouble } from "./conversions.ts";
+import { exactFixed, localFixed, localScientific } from "./format-numbers.ts";
 
-/** The most digits after the point. */
-const FINEST = 1_000;
-
-interface Clause {
-  readonly verb: string;
-  readonly precision: number | undefined;
-}
+/** Digits after the point unless a clause says otherwise. */
+const USUAL_PRECISION = 6;
 
 /** Throws CelFault where a clause and its argument do not fit. */
 export function formatText(text: string, values: ListValue): Value {
-  let next = 0;
-  const pattern = /%(?:(%)|(?:\.(\d*))?([a-zA-Z]?))/g;
-  const made = text.replace(pattern, (_all, percent?: string, digits?: string, verb = "") => {
-    if (percent !== undefined) return "%";
-    if (next >= values.length) throw new CelFault(`index ${next} out of range`);
-    const precision = digits === undefined ? undefined : Number(digits || "0");
-    if (precision !== undefined && precision > FINEST) {
-      throw new CelFault(`could not parse formatting clause: precision ${precision} is too large`);
-    }
-    return clause(values.at(next++), { verb, precision });
+  return formatClauses(text, {
+    before(index) {
+      if (index >= values.length) throw new CelFault(`index ${index} out of range`);
+    },
+    count: () => values.length,
+    clause: (clause, index) => formatted(values.at(index), clause),
   });
-  return made;
 }
 
-function clause(value: Value, { verb, precision }: Clause): string {
+function formatted(value: Value, clause: Clause): string {
+  const { verb, precision = USUAL_PRECISION } = clause;
   switch (verb) {
     case "s":
       return stringVerb(value);
     case "d":
-      return decimal(value);
+      if (isInteger(value)) return integerText(value, 10);
+      break;
     case "f":
-      return real(value, "f", (number) => fixed(number, precision ?? 6));
-    case "e":
-      return real(value, "e", (number) => scientific(number, precision ?? 6));
+    case "e": {
+      const number = realOf(value);
+      if (number === undefined) break;
+      return verb === "f" ? localFixed(number, precision) : localScientific(number, precision);
+    }
     case "b":
       if (typeof value === "boolean") return value ? "1" : "0";
-      return inBase(value, 2, "binary");
+      if (isInteger(value)) return integerText(value, 2);
+      break;
     case "o":
-      return inBase(value, 8, "octal");
+      if (isInteger(value)) return integerText(value, 8);
+      break;
     case "x":
-      return hexadecimal(value);
-    case "X":
-      return hexadecimal(value).toUpperCase();
-    default:
-      throw new CelFault(
-        `could not parse formatting clause: unrecognized formatting clause "${verb}"`,
-      );
+    case "X": {
+      const digits = hexadecimal(value);
+      if (digits !== undefined) return verb === "x" ? digits : digits.toUpperCase();
+    }
   }
+  throw mismatch(verb, typeName(value));
 }
 
-function wrongType(value: Value, clause: string, wanted: string): CelFault {
-  return new CelFault(
-    `error during formatting: ${clause} clause can only be used on ${wanted}, ` +
-      `was given ${typeName(value)}`,
-  );
+type Integer = number | bigint | Uint;
+
+function isInteger(value: Value): value is Integer {
+  return typeof value === "number" || typeof value === "bigint" || value instanceof Uint;
+}
+
+function integerText(value: Integer, base: number): string {
+  return (value instanceof Uint ? value.value : value).toString(base);
+}
+
+function hexadecimal(value: Value): string | undefined {
+  if (isInteger(value)) return integerText(value, 16);
+  const isBytes = typeof value === "string" || value instanceof Uint8Array;
+  return isBytes ? Buffer.from(value as string).toString("hex") : undefined;
+}
+
+/** Of a double, or of the texts that name the doubles without digits. */
+function realOf(value: Value): number | undefined {
+  if (value instanceof Double) return value.value;
+  const isNamed = value === "NaN" || value === "Infinity" || value === "-Infinity";
+  return isNamed ? Number(value) : undefined;
 }
 
 function stringVerb(value: Value): string {
   if (value === null) return "null";
-  switch (typeof value) {
-    case "string":
-      return value;
-    case "boolean":
-    case "number":
-    case "bigint":
-      return String(value);
-    default:
-  }
-  if (value instanceof Double) return spelt(value.value) ?? formatDouble(value.value);
-  if (value instanceof Uint) return String(value.value);
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8");
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return String(value);
+  if (isInteger(value)) return integerText(value, 10);
+  if (value instanceof Double) return formatDouble(value.value);
+  if (value instanceof Uint8Array) return decoded(value);
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (value instanceof Duration) return formatSpan(value);
   if (value instanceof TypeValue) return value.name;
-  if (value instanceof ListValue) return `[${[...value].map(stringVerb).join(", ")}]`;
-  if (value instanceof MapValue) return shownMap(value);
-  throw wrongType(
-    value,
-    "string",
-    "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
-  );
+  if (value instanceof ListValue) return `[${[...value].map(member).join(", ")}]`;
+  if (value instanceof MapValue && value.typeName === "map") return shownMap(value);
+  throw mismatch("s", typeName(value));
+}
+
+function decoded(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString("utf8");
+  if (Buffer.from(text).equals(bytes)) return text;
+  const why = "invalid UTF-8 in bytes, cannot convert to string";
+  throw new CelFault(`error during formatting: could not convert argument "${why}" to string`);
+}
+
+/** A value inside of a list or map, as an expression would spell it. */
+function member(value: Value): string {
+  if (typeof value === "string") return goQuote(value);
+  if (value instanceof Uint8Array) return `b${goQuote(decoded(value))}`;
+  if (value instanceof Timestamp) return `timestamp("${formatTimestamp(value)}")`;
+  if (value instanceof Duration) return `duration("${formatSpan(value)}")`;
+  if (value instanceof Double) {
+    const { value: number } = value;
+    return Number.isFinite(number)
+      ? exactFixed(number, USUAL_PRECISION)
+      : `"${formatDouble(number)}"`;
+  }
+  const isKnown =
+    value === null ||
+    typeof value === "boolean" ||
+    isInteger(value) ||
+    value instanceof TypeValue ||
+    value instanceof ListValue ||
+    (value instanceof MapValue && value.typeName === "map");
+  if (isKnown) return stringVerb(value);
+  throw new CelFault(`error during formatting: no formatting function for ${typeName(value)}`);
 }
 
 function shownMap(map: MapValue): string {
   const entries = [...map.keys()].map((key) => {
-    if (key instanceof Double) throw wrongType(key, "map key", "strings, ints and bools");
-    return `${stringVerb(key)}: ${stringVerb(map.find(key) ?? null)}`;
+    if (typeof key !== "string" && typeof key !== "boolean" && !isInteger(key)) {
+      const why = `no formatting function for map key of type ${typeName(key)}`;
+      throw new CelFault(`error during formatting: ${why}`);
+    }
+    return [member(key), member(map.find(key) ?? null)] as const;
   });
-  return `{${entries.sort().join(", ")}}`;
-}
-
-function spelt(number: number): string | undefined {
-  if (Number.isNaN(number)) return "NaN";
-  if (Number.isFinite(number)) return undefined;
-  return number > 0 ? "Infinity" : "-Infinity";
-}
-
-function decimal(value: Value): string {
-  if (typeof value === "number" || typeof value === "bigint") return String(value);
-  if (value instanceof Uint) return String(value.value);
-  const special = value instanceof Double ? spelt(value.value) : undefined;
-  if (special !== undefined) return special;
-  throw wrongType(value, "decimal", "integers");
-}
-
-function real(value: Value, verb: string, print: (value: number) => string): string {
-  const wanted = verb === "f" ? "fixed-point" : "scientific";
-  const number = numberOf(value);
-  if (number === undefined) throw wrongType(value, wanted, "doubles");
-  return spelt(number) ?? print(number);
-}
-
-function numberOf(value: Value): number | undefined {
-  if (value instanceof Double) return value.value;
-  if (typeof value === "number" || typeof value === "bigint") return Number(value);
-  if (value instanceof Uint) return Number(value.value);
-  return undefined;
-}
-
-/** Rounds the exact binary value half to even, which `toFixed` does not. */
-function fixed(number: number, precision: number): string {
-  const scale = 10n ** BigInt(precision);
-  const { numerator, denominator } = fraction(Math.abs(number));
-  const scaled = numerator * scale;
-  let quotient = scaled / denominator;
-  const twice = (scaled % denominator) * 2n;
-  if (twice > denominator || (twice === denominator && quotient % 2n === 1n)) quotient++;
-  const digits = String(quotient).padStart(precision + 1, "0");
-  const whole = digits.slice(0, digits.length - precision);
-  const sign = number < 0 || Object.is(number, -0) ? "-" : "";
-  return precision === 0 ? sign + whole : `${sign}${whole}.${digits.slice(-precision)}`;
-}
-
-/** The double as an exact fraction. */
-function fraction(number: number): { numerator: bigint; denominator: bigint } {
-  let scaled = number;
-  let denominator = 1n;
-  while (!Number.isInteger(scaled)) {
-    scaled *= 2;
-    denominator *= 2n;
-  }
-  return { numerator: BigInt(scaled), denominator };
-}
-
-function scientific(number: number, precision: number): string {
-  const [mantissa = "", exponent = ""] = number.toExponential(Math.min(precision, 100)).split("e");
-  const sign = exponent.startsWith("-") ? "-" : "+";
-  return `${mantissa}e${sign}${exponent.slice(1).padStart(2, "0")}`;
-}
-
-function inBase(value: Value, base: number, clause: string): string {
-  if (typeof value === "number" || typeof value === "bigint") return value.toString(base);
-  if (value instanceof Uint) return value.value.toString(base);
-  throw wrongType(value, clause, clause === "binary" ? "integers and bools" : "integers");
-}
-
-function hexadecimal(value: Value): string {
-  if (typeof value === "string") return Buffer.from(value).toString("hex");
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
-  const isInteger = typeof value === "number" || typeof value === "bigint" || value instanceof Uint;
-  if (!isInteger) throw wrongType(value, "hex", "integers, byte buffers, and strings");
-  return inBase(value, 16, "hex");
+  const sorted = entries.sort(([left], [right]) => compareUtf8(left, right));
+  return `{${sorted.map(([key, value]) => `${key}:${value}`).join(", ")}}`;
 }

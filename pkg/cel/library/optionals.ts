@@ -61,6 +61,18 @@ export const optionalLibrary: Library = {
       "or",
       overload("optional_or_optional", "optional(A).(optional(A)) -> optional(A)", lazy),
     ),
+    define(
+      "first",
+      overload("list_first", "list(A).() -> optional(A)", (list: ListValue) =>
+        list.length === 0 ? OptionalValue.none : new OptionalValue(list.at(0)),
+      ),
+    ),
+    define(
+      "last",
+      overload("list_last", "list(A).() -> optional(A)", (list: ListValue) =>
+        list.length === 0 ? OptionalValue.none : new OptionalValue(list.at(list.length - 1)),
+      ),
+    ),
     define("orValue", overload("optional_orValue_value", "optional(A).(A) -> A", lazy)),
   ],
   types: [readType("optional(dyn)")],

@@ -22,6 +22,7 @@ import { addTimes, subtractTimes } from "../value/time.ts";
 import {
   CelFault,
   compareNumbers,
+  displayed,
   Double,
   Duration,
   Entries,
@@ -30,6 +31,7 @@ import {
   ListValue,
   MapValue,
   noSuchOverload,
+  Opaque,
   Timestamp,
   typeName,
   Uint,
@@ -105,11 +107,29 @@ function operator(
   };
 }
 
+/** Values of libraries are equal or not to their own kind; next to others, that is an error. */
+function equals(left: Value, right: Value): Value {
+  if (left instanceof Opaque && right !== null) {
+    const isOther = !(right instanceof Opaque) || right.type !== left.type;
+    if (isOther || left.type.startsWith("kubernetes.authorization.") || isComputed(right)) {
+      throw noSuchOverload();
+    }
+  }
+  return equal(left, right);
+}
+
+/** Sums of quantities are pointers in Kubernetes, which its comparison does not expect. */
+function isComputed({ content }: Opaque): boolean {
+  return typeof content === "object" && content !== null && "isComputed" in content
+    ? content.isComputed === true
+    : false;
+}
+
 function size(value: Value): Value {
   if (typeof value === "string") return codePoints(value);
   if (value instanceof ListValue || value instanceof Uint8Array) return value.length;
   if (value instanceof MapValue) return value.size;
-  throw new CelFault(`no such overload: size(${typeName(value)})`);
+  throw new CelFault("no such overload: size");
 }
 
 function contained(item: Value, container: Value): Value {
@@ -125,9 +145,15 @@ function insert(map: Value, ...rest: readonly Value[]): Value {
   // The map belongs to one fold, so it may grow in place.
   if (!(map instanceof Entries)) throw noSuchOverload();
   const [key = null, value] = rest;
-  if (value !== undefined) map.add(key, value);
+  const add = (name: Value, member: Value): void => {
+    if (map.find(name) !== undefined) {
+      throw new CelFault(`insert failed: key ${displayed(name)} already exists`);
+    }
+    map.add(name, member);
+  };
+  if (value !== undefined) add(key, value);
   else if (key instanceof MapValue) {
-    for (const name of key.keys()) map.add(name, key.find(name) ?? null);
+    for (const name of key.keys()) add(name, key.find(name) ?? null);
   } else throw noSuchOverload();
   return map;
 }
@@ -197,10 +223,7 @@ const operators: readonly FunctionDeclaration[] = [
   define("_?_:_", overload("conditional", "(bool, A, A) -> A", unreachable)),
   define("@not_strictly_false", overload("not_strictly_false", "(bool) -> bool", unreachable)),
   define("!_", overload("logical_not", "(bool) -> bool", not)),
-  define(
-    "_==_",
-    overload("equals", "(A, A) -> bool", (left: Value, right: Value) => equal(left, right)),
-  ),
+  define("_==_", overload("equals", "(A, A) -> bool", equals)),
   define(
     "_!=_",
     overload("not_equals", "(A, A) -> bool", (left: Value, right: Value) => !equal(left, right)),

@@ -1,7 +1,7 @@
 /** Functions on text. Positions and lengths count code points. */
 import { define, type Library, overload } from "../check/declare.ts";
 import { codePoints } from "../syntax/source.ts";
-import { CelFault, Items, type ListValue, type Value } from "../value/values.ts";
+import { CelFault, displayed, Items, type ListValue, type Value } from "../value/values.ts";
 import { formatText } from "./format-text.ts";
 
 type Int = number | bigint;
@@ -31,37 +31,34 @@ function substring(text: string, from: Int, to?: Int): Value {
   const own = characters(text);
   const start = Number(from);
   const end = to === undefined ? own.length : Number(to);
+  if (to !== undefined && start > end) {
+    throw new CelFault(`invalid substring range. start: ${from}, end: ${to}`);
+  }
   if (start < 0 || start > own.length) throw outOfRange(from);
   if (end < 0 || end > own.length) throw outOfRange(to ?? 0);
-  if (start > end) {
-    throw new CelFault(`invalid substring range. start: ${start}, end: ${end}`);
-  }
   return slice(own, start, end);
 }
 
+/** Nothing is found beyond the end; an empty part is found where the search begins, wherever. */
 function indexOf(text: string, part: string, from: Int = 0): Value {
+  if (part === "") return from;
   const own = characters(text);
   const start = Number(from);
-  if (part === "") {
-    if (start < 0 || start > own.length) throw outOfRange(from);
-    return start;
-  }
-  if (start < 0 || (start > 0 && start >= own.length)) throw outOfRange(from);
+  if (start < 0) throw outOfRange(from);
+  if (start >= own.length) return -1;
   if (typeof own === "string") return own.indexOf(part, start);
-  const found = slice(own, start, own.length).indexOf(part);
-  if (found < 0) return -1;
-  return start + codePoints(slice(own, start, own.length).slice(0, found));
+  const rest = slice(own, start, own.length);
+  const found = rest.indexOf(part);
+  return found < 0 ? -1 : start + codePoints(rest.slice(0, found));
 }
 
 function lastIndexOf(text: string, part: string, from?: Int): Value {
   const own = characters(text);
-  const start = from === undefined ? own.length : Number(from);
-  if (from !== undefined && (start < 0 || (start >= own.length && part !== ""))) {
-    throw outOfRange(from);
-  }
-  if (part === "") return Math.min(start, own.length);
-  const end = Math.min(own.length, start + codePoints(part));
-  const searched = slice(own, 0, end);
+  if (part === "") return from ?? own.length;
+  const start = from === undefined ? own.length - 1 : Number(from);
+  if (start < 0 && from !== undefined) throw outOfRange(from);
+  if (start < 0 || start >= own.length) return -1;
+  const searched = slice(own, 0, Math.min(own.length, start + codePoints(part)));
   const found = searched.lastIndexOf(part);
   return found < 0 ? -1 : codePoints(searched.slice(0, found));
 }
@@ -99,7 +96,7 @@ function splitText(text: string, separator: string, most: number): string[] {
 function join(list: ListValue, separator = ""): Value {
   const parts: string[] = [];
   for (const part of list) {
-    if (typeof part !== "string") throw new CelFault("no such overload");
+    if (typeof part !== "string") throw new CelFault(`join: invalid input: ${displayed(part)}`);
     parts.push(part);
   }
   return parts.join(separator);

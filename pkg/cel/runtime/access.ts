@@ -2,6 +2,7 @@
 import type { Frame, Evaluator } from "./frame.ts";
 import {
   CelFault,
+  displayed,
   Double,
   Items,
   ListValue,
@@ -82,6 +83,8 @@ export function optionalIndex(target: Value, key: Value): OptionalValue {
 }
 
 function position(list: ListValue, key: Value): number {
+  const isTaken = list.takesAnyNumber || typeof key === "number" || typeof key === "bigint";
+  if (!isTaken) throw new CelFault(`unsupported index: ${displayed(key)}`);
   const at = wholeNumber(key);
   if (at === undefined) throw new CelFault(`unsupported index type '${typeName(key)}' in list`);
   if (at < 0 || at >= list.length) throw new CelFault(`index out of bounds: ${at}`);
@@ -97,12 +100,11 @@ function wholeNumber(key: Value): number | undefined {
 }
 
 /** Adds to the list in the slot, which only this expression sees. */
-export function appendStep(slot: number, element: Evaluator): Evaluator {
+export function appendStep(slot: number, element: Evaluator, cost: number): Evaluator {
   return (frame: Frame) => {
     const list = frame.slots[slot];
     const value = element(frame);
-    // A name, a list of one, and an addition.
-    frame.spend(12);
+    frame.spend(cost);
     if (!(list instanceof Items)) throw noSuchOverload();
     (list.items as Value[]).push(value);
     return list;

@@ -3,8 +3,8 @@ import type { Reference } from "../check/checker.ts";
 import { actualCost, type ActualCost } from "../cost/cost-actual.ts";
 import type { Implementation, Overload } from "../check/declare.ts";
 import type { Evaluator } from "./frame.ts";
-import type { CelType } from "../check/types.ts";
-import { CelFault, typeName, type Value } from "../value/values.ts";
+import { type CelType, parameterOf } from "../check/types.ts";
+import { CelFault, ListValue, typeName, type Value } from "../value/values.ts";
 
 interface Arguments {
   readonly arguments: readonly Evaluator[];
@@ -109,6 +109,11 @@ function belongs(value: Value, type: CelType): boolean {
     case "dyn":
     case "parameter":
       return true;
+    case "list": {
+      // As Kubernetes does, for the first element alone.
+      const isList = value instanceof ListValue;
+      return isList && (value.length === 0 || belongs(value.at(0), parameterOf(type)));
+    }
     case "map":
       return typeName(value) === "map";
     default:

@@ -3,7 +3,8 @@ import type { CallNode, ComprehensionNode, Expression, SelectNode } from "../syn
 import { appendStep, optionalSelectStep, selectStep, testStep } from "./access.ts";
 import type { Checked, Reference } from "../check/checker.ts";
 import { dispatchStep } from "./dispatch.ts";
-import { absorbed, type Frame, type Evaluator } from "./frame.ts";
+import { type Constants, foldConstants } from "./constants.ts";
+import { absorbed, Frame, type Evaluator } from "./frame.ts";
 import { JsonObject } from "../value/json-values.ts";
 import { literalValue } from "../check/literal-types.ts";
 import { conditionalStep, logicalStep, notStrictlyFalseStep } from "./logic.ts";
@@ -27,6 +28,7 @@ export interface Plan {
   readonly slotCount: number;
 }
 
+/** Throws CelFault where a part of the expression that is constant has no value. */
 export function plan(checked: Checked): Plan {
   const variables = new Set<string>();
   for (const reference of checked.references.values()) {
@@ -47,15 +49,22 @@ interface SlotScope {
 
 class Planner {
   slotCount: number;
+  private constants: Constants = new Map();
 
   constructor(
     private readonly checked: Checked,
     private readonly variables: readonly string[],
   ) {
     this.slotCount = variables.length;
+    this.constants = foldConstants(checked, (node, constants) => {
+      this.constants = constants;
+      return this.plan(node, undefined)(new Frame([], Infinity));
+    });
   }
 
   plan(node: Expression, scope: SlotScope | undefined): Evaluator {
+    const constant = this.constants.get(node);
+    if (constant !== undefined) return () => constant;
     const reference = this.checked.references.get(node);
     if (reference !== undefined && reference.kind !== "call" && reference.kind !== "construct") {
       return this.name(reference, scope);
@@ -144,7 +153,10 @@ class Planner {
       case "_+_": {
         const growing = appended(node, scope);
         if (growing === undefined) break;
-        return appendStep(growing.slot, this.plan(growing.element, scope));
+        const isConstant = this.constants.has(growing.element);
+        // A name and an addition; and a list of one, unless it is constant.
+        const cost = isConstant ? 2 : 12;
+        return appendStep(growing.slot, this.plan(growing.element, scope), cost);
       }
       default:
     }
@@ -238,7 +250,7 @@ class Planner {
     scope: SlotScope | undefined,
   ): Evaluator {
     if (reference?.kind !== "construct") throw new CelFault("undeclared reference");
-    const { type } = reference;
+    const { type, message } = reference;
     const steps = fields.map(({ field, value, optional }) => ({
       key: type.object?.field(field)?.key ?? field,
       value: this.plan(value, scope),
@@ -251,8 +263,12 @@ class Planner {
         const given = optional ? unwrap(value(frame)) : value(frame);
         if (given !== undefined) raw[key] = given;
       }
-      return new JsonObject(raw, type);
+      return message === undefined ? new JsonObject(raw, type, type.name) : message.make(raw);
     };
+  }
+
+  private initial(node: Expression, scope: SlotScope | undefined): Evaluator {
+    return emptyCollection(node) ?? this.plan(node, scope);
   }
 
   private comprehension(node: ComprehensionNode, scope: SlotScope | undefined): Evaluator {
@@ -270,7 +286,7 @@ class Planner {
     const looping: SlotScope = { slots: names, growing: undefined, outer: folding };
     return foldStep({
       range: this.plan(node.range, scope),
-      initial: this.plan(node.initial, scope),
+      initial: this.initial(node.initial, scope),
       condition: this.plan(node.condition, looping),
       step: this.plan(node.step, looping),
       result: this.plan(node.result, folding),
@@ -278,6 +294,12 @@ class Planner {
       slots: { accumulator, variable, second: node.second === undefined ? undefined : second },
     });
   }
+}
+
+/** The same with a collection that nothing else holds, as the fold adds to it. */
+function emptyCollection(node: Expression): Evaluator | undefined {
+  if (node.kind === "list" && node.elements.length === 0) return () => new Items([]);
+  return node.kind === "map" && node.entries.length === 0 ? () => new Entries() : undefined;
 }
 
 interface Fold {

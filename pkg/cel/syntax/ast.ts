@@ -108,3 +108,24 @@ export function qualifiedName(node: Expression): string | undefined {
   const operand = qualifiedName(node.operand);
   return operand === undefined ? undefined : `${operand}.${node.field}`;
 }
+
+/** The parts of a node, in the order of the text as macros expand it. */
+export function childrenOf(node: Expression): readonly Expression[] {
+  switch (node.kind) {
+    case "literal":
+    case "identifier":
+      return [];
+    case "select":
+      return [node.operand];
+    case "call":
+      return node.target === undefined ? node.arguments : [node.target, ...node.arguments];
+    case "list":
+      return node.elements.map(({ value }) => value);
+    case "map":
+      return node.entries.flatMap(({ key, value }) => [key, value]);
+    case "struct":
+      return node.fields.map(({ value }) => value);
+    case "comprehension":
+      return [node.range, node.initial, node.condition, node.step, node.result];
+  }
+}

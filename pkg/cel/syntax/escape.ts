@@ -39,8 +39,12 @@ export function escapeProperty(name: string): string | undefined {
   return /^[0-9]/.test(escaped) ? undefined : escaped;
 }
 
-/** The property that an escaped name stands for; undefined where none has that name. */
+/**
+ * The property that an escaped name stands for; undefined where none has that name. A reserved word
+ * stands for itself as well.
+ */
 export function unescapeProperty(escaped: string): string | undefined {
+  if (words.has(escaped)) return escaped;
   const word = /^__([a-z]+)__$/.exec(escaped)?.[1];
   if (word !== undefined && words.has(word)) return word;
   const name = escaped.replace(/__(underscores|dot|dash|slash)__/g, (_all, part: string) =>

@@ -46,11 +46,23 @@ const rawBodies = {
   '"': /"[^"\n\r]*"/y,
   "'": /'[^'\n\r]*'/y,
 } as const;
+
+const hex = "[0-9a-fA-F]";
+const escape = `\\\\(?:[abfnrtv"'\\\\?\`]|[0-3][0-7]{2}|[xX]${hex}{2}|u${hex}{4}|U${hex}{8})`;
+/** The beginning of an escape that what follows does not complete. */
+const brokenEscape = `\\\\(?:[0-3][0-7]?|[xX]${hex}?|u${hex}{0,3}|U${hex}{0,7})?`;
+
 const bodies = {
-  '"""': /"""(?:\\[^]|[^\\])*?"""/y,
-  "'''": /'''(?:\\[^]|[^\\])*?'''/y,
-  '"': /"(?:\\[^\n\r]|[^"\\\n\r])*"/y,
-  "'": /'(?:\\[^\n\r]|[^'\\\n\r])*'/y,
+  '"""': new RegExp(`"""(?:${escape}|[^\\\\])*?"""`, "y"),
+  "'''": new RegExp(`'''(?:${escape}|[^\\\\])*?'''`, "y"),
+  '"': new RegExp(`"(?:${escape}|[^"\\\\\\n\\r])*"`, "y"),
+  "'": new RegExp(`'(?:${escape}|[^'\\\\\\n\\r])*'`, "y"),
+} as const;
+
+/** Texts up to the character that ends what may be one. */
+const unfinished = {
+  '"': new RegExp(`"(?:${escape}|[^"\\\\\\n\\r])*(?:${brokenEscape})?`, "y"),
+  "'": new RegExp(`'(?:${escape}|[^'\\\\\\n\\r])*(?:${brokenEscape})?`, "y"),
 } as const;
 
 /** Tokens with `end` as the last, and what is no token. */
@@ -64,7 +76,7 @@ export function tokenize(text: string): { tokens: Token[]; faults: LexicalFault[
     const token = tokenAt(text, at);
     if (token === undefined) {
       const wrong = unrecognized(text, at);
-      faults.push({ at, message: `token recognition error at: '${escapedText(wrong)}'` });
+      faults.push({ at, message: `token recognition error at: '${wrong}'` });
       at += wrong.length;
     } else {
       tokens.push(token);
@@ -112,16 +124,16 @@ function unrecognized(text: string, at: number): string {
     );
   }
   if (first === '"' || first === "'") {
-    const line = /["'](?:\\[^\n\r]|[^\\\n\r])*/y;
-    return matchAt(line, text, at) || first;
+    return withNext(text, at, matchAt(unfinished[first], text, at));
   }
   if (first !== "`") return first;
-  const run = matchAt(/`[A-Za-z0-9_.\-/ ]*/y, text, at);
-  return run + String.fromCodePoint(text.codePointAt(at + run.length) ?? 0).replace("\0", "");
+  return withNext(text, at, matchAt(/`[A-Za-z0-9_.\-/ ]*/y, text, at));
 }
 
-function escapedText(text: string): string {
-  return text.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t");
+/** The run at that place with the character behind it, if there is one. */
+function withNext(text: string, at: number, run: string): string {
+  const next = text.codePointAt(at + run.length);
+  return next === undefined ? run : run + String.fromCodePoint(next);
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): string {

@@ -29,10 +29,6 @@ export function expandMacro(node: MacroCall): Expression | undefined {
   const { target, name } = node;
   const count = node.arguments.length;
   if (target === undefined) return name === "has" && count === 1 ? presence(node) : undefined;
-  if (name === "bind" && count === 3) {
-    const isCel = target.kind === "identifier" && target.name === "cel";
-    return isCel ? bind(node) : undefined;
-  }
   return Object.hasOwn(receivers, `${name}/${count}`)
     ? receivers[`${name}/${count}`]?.(node, target)
     : undefined;
@@ -213,15 +209,6 @@ function presence(node: MacroCall): Expression {
     throw new MacroFault(operand.at, "invalid argument to has() macro");
   }
   return { ...operand, at: node.at, test: true };
-}
-
-function bind(node: MacroCall): Expression {
-  const [variable, initial, result] = node.arguments;
-  const name = simpleName(variable, "cel.bind() variable names must be simple identifiers");
-  return bound(node.at, name, {
-    initial: initial ?? only([]),
-    result: result ?? only([]),
-  });
 }
 
 /** A comprehension over nothing, whose accumulator is the variable. */

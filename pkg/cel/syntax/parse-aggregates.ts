@@ -11,9 +11,18 @@ export function parseList(parser: ExpressionReader, at: number): Expression {
     const optional = parser.take("?");
     elements.push({ value: parser.expression(), optional });
     if (!parser.take(",")) break;
+    if (isTrailing(parser)) {
+      parser.match("]");
+      return { kind: "list", at, elements };
+    }
   }
   parser.match("]", elements.length === 0 ? "']'" : "{']', ','}");
   return { kind: "list", at, elements };
+}
+
+/** Whether a comma was the last: what follows it begins no further entry. */
+function isTrailing(parser: ExpressionReader): boolean {
+  return !parser.isSymbol("?") && !parser.startsOperand(0);
 }
 
 /** After `{`. */
@@ -28,6 +37,10 @@ export function parseMap(parser: ExpressionReader, at: number): Expression {
     parser.match(":");
     entries.push({ at: entryAt, key, value: parser.expression(), optional });
     if (!parser.take(",")) break;
+    if (isTrailing(parser)) {
+      parser.match("}");
+      return { kind: "map", at, entries };
+    }
   }
   parser.match("}", entries.length === 0 ? "'}'" : "{'}', ','}");
   return { kind: "map", at, entries };
@@ -59,7 +72,8 @@ export function parseStruct(parser: ExpressionReader, dots: number, rooted: bool
       parser.fail(`mismatched input '${token.text}' expecting ${expected}`);
     }
     parser.advance();
-    const field = token.kind === "escaped" ? token.text.slice(1, -1) : token.text;
+    if (token.kind === "escaped") parser.report(token.at, "unsupported syntax: '`'");
+    const field = token.text;
     const entryAt = parser.token.at;
     parser.match(":");
     fields.push({ at: entryAt, field, value: parser.expression(), optional });

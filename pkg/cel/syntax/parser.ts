@@ -154,20 +154,33 @@ class Parser extends TokenStream {
     const { token } = this;
     if (token.kind !== "identifier" && token.kind !== "escaped") {
       const keyword = token.kind === "keyword" && token.text !== "in";
-      const read = token.kind === "end" ? "." : `.${token.text}`;
-      if (keyword || optional) this.fail(`mismatched input '${token.text}' expecting IDENTIFIER`);
-      this.syntaxError(`no viable alternative at input '${read}'`);
-      if (token.kind === "end" || token.text === "in") return undefined;
-      throw new Abandoned();
+      if (keyword || optional) {
+        this.syntaxError(`mismatched input '${token.text}' expecting IDENTIFIER`);
+      } else {
+        this.syntaxError(`no viable alternative at input '${this.textBefore(".", token)}'`);
+      }
+      return this.skipToOperator() ? literal(operand.at, { type: "null" }) : undefined;
     }
     this.advance();
-    const field = token.kind === "escaped" ? token.text.slice(1, -1) : token.text;
+    const field = this.fieldName(token);
     if (optional) {
       const name = literal(token.at, { type: "string", value: field });
       return call(at, "_?._", operand, name);
     }
     if (token.kind === "identifier" && this.isSymbol("(")) return this.callOf(token, operand);
     return { kind: "select", at, operand, field, test: false };
+  }
+
+  /** Names in backquotes are of later releases. */
+  private fieldName(token: Token): string {
+    if (token.kind === "escaped") this.report(token.at, "unsupported syntax: '`'");
+    return token.text;
+  }
+
+  /** Goes on where an operand may end; false at the end of the text. */
+  private skipToOperator(): boolean {
+    while (this.token.kind !== "end" && !endsOperand(this.token)) this.index++;
+    return this.token.kind !== "end";
   }
 
   private callOf(name: Token, target: Expression | undefined, rooted = false): Expression {
@@ -254,6 +267,13 @@ class Parser extends TokenStream {
     if (isReserved(token.text)) this.report(start.at, `reserved identifier: ${token.text}`);
     return { ...identifier(start.at, token.text), rooted };
   }
+}
+
+function endsOperand({ kind, text }: Token): boolean {
+  if (kind === "keyword") return text === "in";
+  const isOperator =
+    binaryOperators.has(text) || [".", "[", ")", "]", "}", ",", "?"].includes(text);
+  return kind === "symbol" && (isOperator || text === ":");
 }
 
 interface Chain {

@@ -69,11 +69,21 @@ export class TokenStream {
       this.advance();
       return;
     }
+    const isMissing = text === ":" && this.startsOperand(0);
+    if (isMissing) return this.syntaxError(`missing ':' at '${token.text}'`);
     if (text === ")" && (token.kind === "end" || binaryOperators.has(token.text))) {
       this.syntaxError(`missing ')' at '${token.text}'`);
       return;
     }
     this.fail(`mismatched input '${token.text}' expecting ${expected}`);
+  }
+
+  /** The text before a token with white space, and the token, as messages show them. */
+  protected textBefore(before: string, { kind, at, text }: Token): string {
+    if (kind === "end") return before;
+    // What is no token does not show.
+    const gap = /\s*$/.exec(this.source.text.slice(0, at))?.[0] ?? "";
+    return before + gap + text;
   }
 
   syntaxError(message: string): void {

@@ -3,7 +3,7 @@ import { OpaqueJson } from "#base";
 import { dyn, type CelType, type ListSemantics, parameterOf } from "../check/types.ts";
 import { parseMoment, parseSpan } from "./time-formats.ts";
 import { escapeProperty } from "../syntax/escape.ts";
-import { canonical, Double, equal, ListValue, MapValue, Opaque } from "./values.ts";
+import { canonical, CelFault, Double, equal, ListValue, MapValue, Opaque } from "./values.ts";
 import { Duration, OptionalValue, Timestamp, TypeValue, Uint, type Value } from "./values.ts";
 
 /** The value of a JSON value; values that are none of JSON's pass as they are. */
@@ -29,7 +29,7 @@ export function adapt(raw: unknown, type: CelType): Value {
 function adaptText(text: string, type: CelType): Value {
   switch (type.kind) {
     case "bytes":
-      return Buffer.from(text, "base64");
+      return decodeBase64(text);
     case "timestamp":
       return parseMoment(text);
     case "duration":
@@ -66,15 +66,28 @@ function isValue(raw: object): raw is Exclude<Value, null | boolean | number | b
 function jsonList(raw: readonly unknown[], type: CelType): ListValue {
   const element = type.kind === "list" ? parameterOf(type) : dyn;
   const { semantics } = type;
-  if (semantics === undefined) return new JsonList(raw, element);
+  if (semantics === undefined) return new JsonList(raw, element, type.kind !== "list");
   const items = raw.map((item) => adapt(item, element));
   return semantics.kind === "set" ? new SetList(items) : new KeyedList(items, semantics);
+}
+
+/** Reads the alphabet for URLs, as the format `byte` is read. Throws CelFault. */
+function decodeBase64(text: string): Uint8Array {
+  const data = text.replace(/[\r\n]/g, "");
+  const [valid = ""] = /^(?:[\w-]{4})*(?:[\w-]{2}==|[\w-]{3}=)?/.exec(data) ?? [];
+  if (valid.length === data.length) return Buffer.from(data, "base64url");
+  const wrong = data.slice(valid.length).search(/[^\w-]/);
+  const at = valid.length + (wrong < 0 ? data.length - valid.length : wrong);
+  throw new CelFault(
+    `Invalid byte formatted string ${text}: illegal base64 data at input byte ${at}`,
+  );
 }
 
 class JsonList extends ListValue {
   constructor(
     private readonly raw: readonly unknown[],
     private readonly element: CelType,
+    override readonly takesAnyNumber: boolean,
   ) {
     super();
   }
@@ -88,6 +101,7 @@ class JsonList extends ListValue {
 
 /** Order does not matter; adding is union. */
 class SetList extends ListValue {
+  override readonly takesAnyNumber = false;
   constructor(private readonly items: readonly Value[]) {
     super();
   }
@@ -126,6 +140,7 @@ class Index {
 
 /** Elements are matched by their keys; adding replaces those with the same key in place. */
 class KeyedList extends ListValue {
+  override readonly takesAnyNumber = false;
   constructor(
     private readonly items: readonly Value[],
     private readonly semantics: Extract<ListSemantics, { kind: "map" }>,
@@ -189,11 +204,10 @@ export class JsonObject extends MapValue {
   constructor(
     readonly raw: Readonly<Record<string, unknown>>,
     private readonly type: CelType,
+    /** Data are maps to those who ask for their type; what an expression constructs is not. */
+    override readonly typeName = "map",
   ) {
     super();
-  }
-  override get typeName(): string {
-    return this.type.name;
   }
   override get size(): number {
     return Object.keys(this.raw).length;

@@ -9,7 +9,7 @@ const LONGEST = 2n ** 63n - 1n;
 const SECOND = 1_000_000_000n;
 
 const rfc3339 =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
 /** Reads RFC 3339. Throws CelFault for anything else and for moments outside years 1 to 9999. */
 export function parseTimestampText(text: string): Timestamp {
@@ -26,23 +26,32 @@ export function parseTimestampText(text: string): Timestamp {
   if (date.getUTCDate() !== day) throw invalid();
   const offsetHours = Number(parts[9] ?? 0);
   const offsetMinutes = Number(parts[10] ?? 0);
-  if (offsetHours > 24 || offsetMinutes > 59) throw invalid();
+  if (offsetHours > 24 || offsetMinutes > 60) throw invalid();
   const offset = (offsetHours * 3600 + offsetMinutes * 60) * (parts[8] === "-" ? -1 : 1);
   const seconds = date.getTime() / 1000 + hour * 3600 + minute * 60 + second - offset;
   const nanos = Number((parts[7] ?? "").slice(0, 9).padEnd(9, "0"));
-  return timestampAt(seconds, nanos);
+  return timestampAt(seconds, nanos, offset);
 }
 
 /** The timestamp, or CelFault outside years 1 to 9999. */
-export function timestampAt(seconds: number, nanos: number): Timestamp {
+export function timestampAt(seconds: number, nanos: number, offset = 0): Timestamp {
   if (seconds < EARLIEST || seconds > LATEST) throw new CelFault("timestamp overflow");
-  return new Timestamp(seconds, nanos);
+  return new Timestamp(seconds, nanos, offset);
 }
 
-export function formatTimestamp({ seconds, nanos }: Timestamp): string {
-  const text = new Date(seconds * 1000).toISOString().slice(0, 19);
+/** RFC 3339 with the offset that the moment is shown in. */
+export function formatTimestamp({ seconds, nanos, offset }: Timestamp): string {
+  const text = new Date((seconds + offset) * 1000).toISOString().slice(0, -5);
   const fraction = String(nanos).padStart(9, "0").replace(/0+$/, "");
-  return `${text}${fraction === "" ? "" : `.${fraction}`}Z`;
+  return `${text}${fraction === "" ? "" : `.${fraction}`}${zoneOf(offset)}`;
+}
+
+function zoneOf(offset: number): string {
+  if (offset === 0) return "Z";
+  const minutes = Math.abs(offset) / 60;
+  const parts = [Math.floor(minutes / 60), minutes % 60];
+  const [hours, rest] = parts.map((part) => String(part).padStart(2, "0"));
+  return `${offset < 0 ? "-" : "+"}${hours}:${rest}`;
 }
 
 /** Reads Go's notation. Throws CelFault. */
@@ -60,13 +69,14 @@ function durationOf(nanos: bigint): Duration {
   return new Duration(nanos);
 }
 
-/** Seconds with a fraction and `s`, as `string(duration)` shows it. */
+/** Seconds with a fraction and `s`, as `string(duration)` shows it; a double holds the seconds. */
 export function formatSpan({ nanos }: Duration): string {
-  const span = nanos < 0n ? -nanos : nanos;
-  const fraction = String(span % SECOND)
-    .padStart(9, "0")
-    .replace(/0+$/, "");
-  return `${nanos < 0n ? "-" : ""}${span / SECOND}${fraction === "" ? "" : `.${fraction}`}s`;
+  const seconds = Number(nanos / SECOND) + Number(nanos % SECOND) / 1e9;
+  const [mantissa = "", exponent] = String(seconds).split("e-");
+  if (exponent === undefined) return `${mantissa}s`;
+  const digits = mantissa.replace(/[-.]/g, "");
+  const zeros = "0".repeat(Number(exponent) - 1);
+  return `${seconds < 0 ? "-" : ""}0.${zeros}${digits}s`;
 }
 
 /** Go's notation: `1h30m0s`. */
@@ -77,7 +87,11 @@ export function formatGoSpan({ nanos }: Duration): string {
 function shift(moment: Timestamp, nanos: bigint): Timestamp {
   const total = BigInt(moment.nanos) + nanos;
   const within = ((total % SECOND) + SECOND) % SECOND;
-  return timestampAt(moment.seconds + Number((total - within) / SECOND), Number(within));
+  return timestampAt(
+    moment.seconds + Number((total - within) / SECOND),
+    Number(within),
+    moment.offset,
+  );
 }
 
 /** `+` where one side at least is a duration. */

@@ -47,6 +47,8 @@ export class Timestamp {
   constructor(
     readonly seconds: number,
     readonly nanos: number,
+    /** Seconds east of UTC, in which the moment is shown. */
+    readonly offset = 0,
   ) {}
 }
 
@@ -81,6 +83,9 @@ export abstract class ListValue {
   *[Symbol.iterator](): Iterator<Value> {
     for (let index = 0; index < this.length; index++) yield this.at(index);
   }
+
+  /** Whether numbers of all types are indexes, or ints alone. */
+  readonly takesAnyNumber: boolean = true;
 
   /** Whether the other list holds the same; lists with set or map semantics have their own way. */
   sameAs(other: ListValue): boolean {
@@ -281,7 +286,7 @@ export function compareNumbers(left: Numeric, right: Numeric): number {
 }
 
 /** The value as messages show it. */
-function displayed(value: Value): string {
+export function displayed(value: Value): string {
   if (value === null) return "null";
   switch (typeof value) {
     case "string":

@@ -66,8 +66,8 @@ function compileRule(
 ): RuleProgram {
   const wrong = { source, usesOld: false, fieldPath: "" };
   if (source.rule.trim() === "") return wrong;
-  const { program, error } = compile(source.rule, environment);
-  if (program === undefined) return { ...wrong, fault: `compilation failed: ${error}` };
+  const { program, reason } = compile(source.rule, environment);
+  if (program === undefined) return { ...wrong, fault: reason };
   if (!sameType(program.type, bool)) {
     return { ...wrong, fault: "cel expression must evaluate to a bool" };
   }
@@ -85,9 +85,10 @@ function compileMessage(
   environment: Environment,
 ): Pick<RuleProgram, "message" | "messageFault"> {
   if (expression === "") return {};
-  const { program, error } = compile(expression, environment);
+  const { program, error, isInstantiation } = compile(expression, environment);
   if (program === undefined) {
-    return { messageFault: `messageExpression compilation failed: ${error}` };
+    const stage = isInstantiation ? "instantiation" : "compilation";
+    return { messageFault: `messageExpression ${stage} failed: ${error}` };
   }
   if (sameType(program.type, string)) return { message: program };
   return { messageFault: "messageExpression must evaluate to a string" };

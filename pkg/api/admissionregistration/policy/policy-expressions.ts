@@ -67,9 +67,14 @@ function environmentOf(scope: ExpressionScope): Environment {
 }
 
 type CompiledExpression =
-  | { readonly program: Program; readonly error?: undefined }
+  | { readonly program: Program; readonly error?: undefined; readonly isInternal?: undefined }
   /** The detail of the `Invalid value` that reports it. */
-  | { readonly program?: undefined; readonly error: string };
+  | {
+      readonly program?: undefined;
+      readonly error: string;
+      /** Told as an internal error: the types are right, but a constant part has no value. */
+      readonly isInternal?: boolean;
+    };
 
 /** `place` decides what the expression must give. */
 export function compileExpression(
@@ -77,8 +82,8 @@ export function compileExpression(
   place: ExpressionPlace,
   scope: ExpressionScope,
 ): CompiledExpression {
-  const { program, error } = compile(text, environmentOf(scope));
-  if (program === undefined) return { error: `compilation failed: ${error}` };
+  const { program, reason, isInstantiation } = compile(text, environmentOf(scope));
+  if (program === undefined) return { error: reason, isInternal: isInstantiation };
   if (place === "variable") return { program };
   const results: readonly CelType[] = resultsOf[place];
   if (results.some((type) => sameType(type, program.type))) return { program };
@@ -119,8 +124,9 @@ export function checkExpression(
   },
 ): void {
   rest.problems.later((problems) => {
-    const { program, error } = compileExpression(text, rest.place, rest.scope);
+    const { program, error, isInternal } = compileExpression(text, rest.place, rest.scope);
     if (program !== undefined) rest.then?.(program.type);
-    else problems.invalid(path, text, error);
+    else if (isInternal !== true) problems.invalid(path, text, error);
+    else problems.add({ type: "InternalError", field: path.toString(), detail: error });
   });
 }

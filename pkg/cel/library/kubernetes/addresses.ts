@@ -11,10 +11,11 @@ import {
   isLoopback,
   isUnspecified,
   maskedIp,
-  parseStrictIp,
 } from "#base";
+import { goQuote } from "#meta";
+import { parseAddress, parsePrefix } from "./go-addresses.ts";
 import { define, type Library, overload, readType } from "../../check/declare.ts";
-import { CelFault, Opaque, type Value } from "../../value/values.ts";
+import { CelFault, noSuchOverload, Opaque, type Value } from "../../value/values.ts";
 
 const IP = "net.IP";
 const CIDR = "net.CIDR";
@@ -22,21 +23,25 @@ const CIDR = "net.CIDR";
 type Ip = Opaque<IpAddress>;
 type CidrValue = Opaque<Cidr>;
 
-/** Strict: no leading zeros, no zones, no IPv4-mapped IPv6. Throws CelFault. */
-function parseAddress(text: string): IpAddress {
-  const quoted = JSON.stringify(text);
-  if (text.includes("%")) {
-    throw new CelFault(`IP address ${quoted} with zone value is not allowed`);
-  }
-  const address = parseStrictIp(text);
-  if (address === undefined) {
-    const words = `ParseAddr(${quoted}): unable to parse IP`;
-    throw new CelFault(`IP Address ${quoted} parse error during conversion from string: ${words}`);
-  }
+/** No zones, no IPv4-mapped IPv6. Throws CelFault. */
+function parseIp(text: string): IpAddress {
+  const quoted = goQuote(text);
+  const { address, zone } = prefixed(`IP Address ${quoted}`, () => parseAddress(text));
+  if (zone !== "") throw new CelFault(`IP address ${quoted} with zone value is not allowed`);
   if (isIpv4Mapped(address)) {
     throw new CelFault(`IPv4-mapped IPv6 address ${quoted} is not allowed`);
   }
   return address;
+}
+
+/** What is read; a fault says of what it is. */
+function prefixed<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof CelFault)) throw error;
+    throw new CelFault(`${what} parse error during conversion from string: ${error.message}`);
+  }
 }
 
 function ip(address: IpAddress): Ip {
@@ -48,16 +53,13 @@ function cidr({ address, prefix }: Cidr): CidrValue {
 }
 
 function parseNetwork(text: string): CidrValue {
-  const [, host = "", length = ""] = /^(.*)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
-  const invalid = new CelFault(
-    "network address parse error during conversion from string: " +
-      `invalid CIDR address: ${JSON.stringify(text)}`,
-  );
-  if (length === "") throw invalid;
-  const address = parseAddress(host);
-  const prefix = Number(length);
-  if (prefix > address.length * 8) throw invalid;
-  return cidr({ address, prefix });
+  // Kubernetes says it twice.
+  const what = "network address";
+  return prefixed(what, () => {
+    const network = prefixed(what, () => parsePrefix(text));
+    if (!isIpv4Mapped(network.address)) return cidr(network);
+    throw new CelFault(`IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`);
+  });
 }
 
 function containsAddress({ content }: CidrValue, address: IpAddress): boolean {
@@ -80,6 +82,15 @@ function accepts(parse: (text: string) => unknown): (text: string) => Value {
   };
 }
 
+/** Kubernetes loses the words for what is wrong with the text. */
+function comparable(text: string): IpAddress {
+  try {
+    return parseIp(text);
+  } catch (error) {
+    throw error instanceof CelFault ? noSuchOverload() : error;
+  }
+}
+
 const classes = {
   isUnspecified,
   isLoopback,
@@ -93,16 +104,16 @@ export const addressLibrary: Library = {
   functions: [
     define(
       "ip",
-      overload("string_to_ip", `(string) -> ${IP}`, (text: string) => ip(parseAddress(text))),
+      overload("string_to_ip", `(string) -> ${IP}`, (text: string) => ip(parseIp(text))),
       overload("cidr_ip", `${CIDR}.() -> ${IP}`, ({ content }: CidrValue) => ip(content.address)),
     ),
-    define("isIP", overload("is_ip", "(string) -> bool", accepts(parseAddress))),
+    define("isIP", overload("is_ip", "(string) -> bool", accepts(parseIp))),
     define(
       "ip.isCanonical",
       overload(
         "ip_is_canonical",
         "(string) -> bool",
-        (text: string) => formatIp(parseAddress(text)) === text,
+        (text: string) => formatIp(parseIp(text)) === text,
       ),
     ),
     define(
@@ -127,9 +138,9 @@ export const addressLibrary: Library = {
       overload(
         "cidr_contains_ip_string",
         `${CIDR}.(string) -> bool`,
-        (network: CidrValue, text: string) => containsAddress(network, parseAddress(text)),
+        (network: CidrValue, text: string) => containsAddress(network, comparable(text)),
       ),
-      overload("cidr_contains_ip", `${CIDR}.(${IP}) -> bool`, (network: CidrValue, other: Ip) =>
+      overload("cidr_contains_ip_ip", `${CIDR}.(${IP}) -> bool`, (network: CidrValue, other: Ip) =>
         containsAddress(network, other.content),
       ),
     ),

@@ -6,7 +6,8 @@ import {
   overload,
   readType,
 } from "../../check/declare.ts";
-import { Opaque, type Value } from "../../value/values.ts";
+import { isDns1123Label, isDns1123Subdomain } from "#meta";
+import { CelFault, Opaque, type Value } from "../../value/values.ts";
 
 const PREFIX = "kubernetes.authorization";
 const AUTHORIZER = `${PREFIX}.Authorizer`;
@@ -81,8 +82,20 @@ function adding(
   to: string,
 ): FunctionDeclaration {
   const id = `${from.split(".").at(-1)?.toLowerCase()}_${name.toLowerCase()}`;
-  const add = (asking: Asking, text: string): Value => refined(to, asking, { [name]: text });
+  const add = (asking: Asking, text: string): Value => {
+    const isRequired = name === "path" || name === "resource";
+    if (isRequired && text.trim() === "") throw new CelFault(`${name} must not be empty`);
+    return refined(to, asking, { [name]: text });
+  };
   return define(name, overload(id, `${from}.(string) -> ${to}`, add));
+}
+
+function ofServiceAccount(asking: Asking, namespace: string, name: string): Value {
+  if (isDns1123Subdomain(name).length > 0) throw new CelFault("Invalid service account name");
+  if (isDns1123Label(namespace).length > 0) {
+    throw new CelFault("Invalid service account namespace");
+  }
+  return refined(AUTHORIZER, asking, { serviceAccount: { namespace, name } });
 }
 
 type Decided = Opaque<AccessDecision>;
@@ -92,7 +105,6 @@ export const authorizerType = readType(AUTHORIZER);
 export const resourceCheckType = readType(RESOURCE);
 
 export const authorizationLibrary: Library = {
-  types: [AUTHORIZER, PATH, GROUP, RESOURCE, DECISION].map(readType),
   functions: [
     adding("path", AUTHORIZER, PATH),
     adding("group", AUTHORIZER, GROUP),
@@ -107,8 +119,7 @@ export const authorizationLibrary: Library = {
       overload(
         "authorizer_serviceaccount",
         `${AUTHORIZER}.(string, string) -> ${AUTHORIZER}`,
-        (asking: Asking, namespace: string, name: string) =>
-          refined(AUTHORIZER, asking, { serviceAccount: { namespace, name } }),
+        ofServiceAccount,
       ),
     ),
     define(

@@ -6,10 +6,10 @@ import {
   isLabelValue,
   isQualifiedName,
 } from "#meta";
-import { define, type Library, overload, readType } from "../../check/declare.ts";
+import { define, type Library, overload } from "../../check/declare.ts";
 import { parseTimestampText } from "../../value/time.ts";
 import { CelFault, Items, Opaque, OptionalValue, type Value } from "../../value/values.ts";
-import { isUrl } from "./urls.ts";
+import { urlFaults } from "./urls.ts";
 
 const TYPE = "kubernetes.NamedFormat";
 
@@ -22,24 +22,36 @@ interface NamedFormat {
   readonly patternLength: number;
 }
 
-/** A prefix may end in a dash, as what follows completes it. */
+/** What may come before more: a dash at the end, and what stands before it, are not looked at. */
 function prefixOf(check: Check): Check {
-  return (text) => check(text.endsWith("-") && text.length > 1 ? `${text.slice(0, -1)}a` : text);
+  return (text) => check(text.endsWith("-") && text.length > 1 ? `${text.slice(0, -2)}a` : text);
 }
 
 function matching(pattern: RegExp, message: string): Check {
   return (text) => (pattern.test(text) ? [] : [message]);
 }
 
+/** Small letters count, and the offset may be any. */
 function isDateTime(text: string): boolean {
+  const [day = "", ...rest] = text.toLowerCase().split("t");
+  const time = /^(\d{2}):(\d{2}):(\d{2})(?:.\d+)?(?:z|[+-]\d{2}:\d{2})$/.exec(rest[0] ?? "");
+  if (time === null || !isDate(day)) return false;
+  const [, hour = "", minute = "", second = ""] = time;
+  return hour <= "23" && minute <= "59" && second <= "59";
+}
+
+function isDate(text: string): boolean {
   try {
-    parseTimestampText(text);
+    parseTimestampText(`${text}T00:00:00Z`);
     return true;
   } catch (error) {
     if (error instanceof CelFault) return false;
     throw error;
   }
 }
+
+/** Length of the pattern that Kubernetes counts for times. */
+const DATE_TIME_PATTERN = 80;
 
 const checks: Readonly<Record<string, readonly [Check, number]>> = {
   dns1123Label: [isDns1123Label, 30],
@@ -50,7 +62,7 @@ const checks: Readonly<Record<string, readonly [Check, number]>> = {
   dns1123SubdomainPrefix: [prefixOf(isDns1123Subdomain), 60],
   dns1035LabelPrefix: [prefixOf(isDns1035Label), 30],
   labelValue: [isLabelValue, 40],
-  uri: [(text) => (isUrl(text) ? [] : ["invalid URL"]), 0],
+  uri: [urlFaults, 1_000],
   uuid: [
     matching(
       /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i,
@@ -59,11 +71,14 @@ const checks: Readonly<Record<string, readonly [Check, number]>> = {
     67,
   ],
   byte: [
-    matching(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, "invalid base64"),
+    matching(
+      /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/,
+      "invalid base64",
+    ),
     92,
   ],
-  date: [(text) => (isDateTime(`${text}T00:00:00Z`) ? [] : ["invalid date"]), 0],
-  datetime: [(text) => (isDateTime(text) ? [] : ["invalid datetime"]), 0],
+  date: [(text) => (isDate(text) ? [] : ["invalid date"]), DATE_TIME_PATTERN],
+  datetime: [(text) => (isDateTime(text) ? [] : ["invalid datetime"]), DATE_TIME_PATTERN],
 };
 
 const formats: ReadonlyMap<string, Opaque<NamedFormat>> = new Map(
@@ -79,7 +94,6 @@ function validate({ content }: Opaque<NamedFormat>, text: string): Value {
 }
 
 export const formatLibrary: Library = {
-  types: [readType(TYPE)],
   functions: [
     define(
       "format.named",

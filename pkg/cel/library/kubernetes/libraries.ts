@@ -2,7 +2,6 @@ import type { Library } from "../../check/declare.ts";
 import { addressLibrary } from "./addresses.ts";
 import { authorizationLibrary } from "./authorization.ts";
 import { formatLibrary } from "./formats.ts";
-import { jsonPatchLibrary } from "./json-patches.ts";
 import { listLibrary } from "./lists.ts";
 import { quantityLibrary } from "./quantities.ts";
 import { semverLibrary } from "./semver.ts";
@@ -17,5 +16,4 @@ export const kubernetesLibraries: readonly Library[] = [
   formatLibrary,
   semverLibrary,
   authorizationLibrary,
-  jsonPatchLibrary,
 ];

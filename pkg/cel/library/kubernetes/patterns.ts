@@ -34,16 +34,24 @@ export function compilePattern(text: string): RE2JS {
   try {
     return RE2JS.compile(text);
   } catch (error) {
-    if (error instanceof RE2JSSyntaxException) throw new CelFault(goWords(error.message));
-    throw error;
+    if (!(error instanceof RE2JSSyntaxException)) throw error;
+    // Go lets groups share a name, and no function asks for one by its name.
+    const isRepeated = error.message.includes("duplicate capture group name");
+    const unnamed = isRepeated ? withoutNames(text) : text;
+    if (unnamed !== text) return compilePattern(unnamed);
+    throw new CelFault(goWords(error.message));
   }
 }
 
-/** The package words two faults in a way of its own. */
+/** The pattern with plain groups for those with names. */
+function withoutNames(text: string): string {
+  const part = /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\\[^]|\[:\^?\w+:\]|[^\]\\])*\]|\(\?P?<\w+>/g;
+  return text.replace(part, (found) => (found.startsWith("(") ? "(" : found));
+}
+
+/** The package words one fault in a way of its own. */
 function goWords(message: string): string {
-  return message
-    .replace(/(trailing backslash at end of expression)$/, "$1: ``")
-    .replace("duplicate capture group name", "invalid named capture");
+  return message.replace(/(trailing backslash at end of expression)$/, "$1: ``");
 }
 
 /** Repeats of ten or more. */
@@ -55,13 +63,20 @@ function repeats(text: string): number {
 export function patternLibrary(): Library {
   const patterns = new Patterns();
   const matches = (text: string, pattern: string): boolean => patterns.get(pattern).test(text);
+  const legal = (pattern: string): RE2JS => {
+    try {
+      return patterns.get(pattern);
+    } catch (error) {
+      throw error instanceof CelFault ? new CelFault(`Illegal regex: ${error.message}`) : error;
+    }
+  };
   const find = (text: string, pattern: string): string => {
-    const matcher = patterns.get(pattern).matcher(text);
+    const matcher = legal(pattern).matcher(text);
     return matcher.find() ? (matcher.group() ?? "") : "";
   };
   const findAll = (text: string, pattern: string, limit: number): Items => {
     const found: string[] = [];
-    const matcher = patterns.get(pattern).matcher(text);
+    const matcher = legal(pattern).matcher(text);
     const most = limit < 0 ? Infinity : limit;
     for (let count = 0; count < most && matcher.find(); count++) {
       found.push(matcher.group() ?? "");

@@ -1,22 +1,37 @@
 /** Amounts with suffixes, compared and added exactly. */
 import { Quantity, QuantityFault } from "#meta";
-import { define, type Library, overload, readType } from "../../check/declare.ts";
+import { define, type Library, overload } from "../../check/declare.ts";
 import { toInt } from "../../value/numbers.ts";
 import { CelFault, Double, Opaque, type Value } from "../../value/values.ts";
 
 const TYPE = "kubernetes.Quantity";
 const LARGEST = 2n ** 63n - 1n;
 
-type Amount = Opaque<Quantity>;
 type Int = number | bigint;
 
-function opaque(quantity: Quantity): Amount {
-  let { mantissa, exponent } = quantity;
+/** An amount as Kubernetes holds it, which decides what is an integer. */
+interface Held {
+  readonly quantity: Quantity;
+  /** `value` times ten to the power of `scale`; undefined for amounts of arbitrary precision. */
+  readonly exact: Exact | undefined;
+  /** A sum or difference: as the right side of `==` it is an error. */
+  readonly isComputed: boolean;
+}
+
+interface Exact {
+  readonly value: bigint;
+  readonly scale: number;
+}
+
+type Amount = Opaque<Held>;
+
+function opaque(held: Held): Amount {
+  let { mantissa, exponent } = held.quantity;
   while (mantissa !== 0n && mantissa % 10n === 0n) {
     mantissa /= 10n;
     exponent++;
   }
-  return new Opaque(TYPE, quantity, mantissa === 0n ? "0" : `${mantissa}e${exponent}`);
+  return new Opaque(TYPE, held, mantissa === 0n ? "0" : `${mantissa}e${exponent}`);
 }
 
 function read(text: string): Quantity | QuantityFault {
@@ -31,25 +46,90 @@ function read(text: string): Quantity | QuantityFault {
 function parse(text: string): Value {
   const quantity = read(text);
   if (quantity instanceof QuantityFault) throw new CelFault(quantity.message);
-  return opaque(quantity);
+  return opaque({ quantity, exact: exactOf(text), isComputed: false });
 }
 
-/** Whether the amount is an int64. */
-function isWhole({ content }: Amount): boolean {
-  if (!content.isInteger) return false;
-  const value = content.value();
-  return value <= LARGEST && value >= -LARGEST - 1n;
+const binary = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const decimal: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  "": 0,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
+
+/** Few digits fit into an integer with a scale; which are few depends on the suffix. */
+function exactOf(text: string): Exact | undefined {
+  const [, sign = "", digits = "", fraction = "", suffix = ""] =
+    /^([+-]?)0*(\d*)(?:\.(\d*))?(.*)$/.exec(text) ?? [];
+  const whole = digits === "" ? "0" : digits;
+  const shift = binary.indexOf(suffix) * 10;
+  const isBinary = shift > 0;
+  const power = isBinary ? 0 : (decimal[suffix] ?? Number(suffix.slice(1)));
+  const precision = isBinary
+    ? 15 - whole.length - Math.trunc((shift * 3) / 10) - 1
+    : 18 - whole.length - fraction.length;
+  const scale = power - fraction.length;
+  if (precision < 0 || scale < -9 || (isBinary && fraction !== "")) return undefined;
+  const value = BigInt(whole + fraction) << BigInt(isBinary ? shift : 0);
+  return fitting({ value: sign === "-" ? -value : value, scale });
+}
+
+function fitting(exact: Exact): Exact | undefined {
+  return exact.value <= LARGEST && exact.value >= -LARGEST - 1n ? exact : undefined;
+}
+
+function sumOf(left: Exact | undefined, right: Exact | undefined): Exact | undefined {
+  if (left === undefined || right === undefined) return undefined;
+  if (right.value === 0n) return left;
+  if (left.value === 0n) return right;
+  const scale = Math.min(left.scale, right.scale);
+  const at = (each: Exact) => each.value * 10n ** BigInt(each.scale - scale);
+  return fitting({ value: at(left) + at(right), scale });
+}
+
+function add({ content: left }: Amount, right: Omit<Held, "isComputed">): Value {
+  const quantity = left.quantity.add(right.quantity);
+  return opaque({ quantity, exact: sumOf(left.exact, right.exact), isComputed: true });
+}
+
+function negated({ quantity, exact }: Omit<Held, "isComputed">): Omit<Held, "isComputed"> {
+  return {
+    quantity: quantity.negate(),
+    exact: exact && { value: -exact.value, scale: exact.scale },
+  };
+}
+
+/** The amount as an int64, if it is held as one. */
+function integerOf({ content: { exact } }: Amount): bigint | undefined {
+  if (exact === undefined || exact.scale < 0) return undefined;
+  return fitting({ value: exact.value * 10n ** BigInt(exact.scale), scale: 0 })?.value;
 }
 
 function asInteger(amount: Amount): Value {
-  if (!isWhole(amount)) throw new CelFault("cannot convert value to integer");
-  return toInt(amount.content.value());
+  const value = integerOf(amount);
+  if (value === undefined) throw new CelFault("cannot convert value to integer");
+  return toInt(value);
 }
 
-const whole = (value: Int): Quantity => Quantity.of(value);
+function asFloat({ content: { quantity, exact } }: Amount): Value {
+  if (exact === undefined) return new Double(quantity.toNumber());
+  return new Double(Number(exact.value) * 10 ** exact.scale);
+}
+
+const whole = (value: Int) => ({
+  quantity: Quantity.of(value),
+  exact: { value: BigInt(value), scale: 0 },
+});
+const compare = ({ content: left }: Amount, { content: right }: Amount): number =>
+  Math.sign(left.quantity.compare(right.quantity));
 
 export const quantityLibrary: Library = {
-  types: [readType(TYPE)],
   functions: [
     define("quantity", overload("string_to_quantity", `(string) -> ${TYPE}`, parse)),
     define(
@@ -62,24 +142,24 @@ export const quantityLibrary: Library = {
     ),
     define(
       "sign",
-      overload("quantity_sign", `${TYPE}.() -> int`, ({ content }: Amount) => content.sign),
+      overload("quantity_sign", `(${TYPE}) -> int`, ({ content }: Amount) => content.quantity.sign),
     ),
-    define("isInteger", overload("quantity_is_integer", `${TYPE}.() -> bool`, isWhole)),
-    define("asInteger", overload("quantity_get_int", `${TYPE}.() -> int`, asInteger)),
     define(
-      "asApproximateFloat",
+      "isInteger",
       overload(
-        "quantity_get_float",
-        `${TYPE}.() -> double`,
-        ({ content }: Amount) => new Double(content.toNumber()),
+        "quantity_is_integer",
+        `${TYPE}.() -> bool`,
+        (amount: Amount) => integerOf(amount) !== undefined,
       ),
     ),
+    define("asInteger", overload("quantity_get_int", `${TYPE}.() -> int`, asInteger)),
+    define("asApproximateFloat", overload("quantity_get_float", `${TYPE}.() -> double`, asFloat)),
     define(
       "isGreaterThan",
       overload(
         "quantity_is_greater_than",
         `${TYPE}.(${TYPE}) -> bool`,
-        (left: Amount, right: Amount) => left.content.compare(right.content) > 0,
+        (left: Amount, right: Amount) => compare(left, right) > 0,
       ),
     ),
     define(
@@ -87,31 +167,26 @@ export const quantityLibrary: Library = {
       overload(
         "quantity_is_less_than",
         `${TYPE}.(${TYPE}) -> bool`,
-        (left: Amount, right: Amount) => left.content.compare(right.content) < 0,
+        (left: Amount, right: Amount) => compare(left, right) < 0,
       ),
     ),
-    define(
-      "compareTo",
-      overload("quantity_compare_to", `${TYPE}.(${TYPE}) -> int`, (left: Amount, right: Amount) =>
-        Math.sign(left.content.compare(right.content)),
-      ),
-    ),
+    define("compareTo", overload("quantity_compare_to", `${TYPE}.(${TYPE}) -> int`, compare)),
     define(
       "add",
       overload("quantity_add", `${TYPE}.(${TYPE}) -> ${TYPE}`, (left: Amount, right: Amount) =>
-        opaque(left.content.add(right.content)),
+        add(left, right.content),
       ),
       overload("quantity_add_int", `${TYPE}.(int) -> ${TYPE}`, (left: Amount, right: Int) =>
-        opaque(left.content.add(whole(right))),
+        add(left, whole(right)),
       ),
     ),
     define(
       "sub",
       overload("quantity_sub", `${TYPE}.(${TYPE}) -> ${TYPE}`, (left: Amount, right: Amount) =>
-        opaque(left.content.subtract(right.content)),
+        add(left, negated(right.content)),
       ),
       overload("quantity_sub_int", `${TYPE}.(int) -> ${TYPE}`, (left: Amount, right: Int) =>
-        opaque(left.content.subtract(whole(right))),
+        add(left, negated(whole(right))),
       ),
     ),
   ],

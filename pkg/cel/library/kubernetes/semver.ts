@@ -1,32 +1,18 @@
 /** Versions as semver.org orders them. */
-import { compareSemver, parseSemver, type SemanticVersion } from "#base";
-import { define, type Library, overload, readType } from "../../check/declare.ts";
+import { compareSemver, type SemanticVersion } from "#base";
+import { define, type Library, overload } from "../../check/declare.ts";
+import { parseLenientVersion, parseVersion } from "./go-semver.ts";
 import { canonical, CelFault, Opaque, type Value } from "../../value/values.ts";
 
 const TYPE = "kubernetes.Semver";
-const LONGEST = 1_000;
-/** Numbers have at most 64 bits. */
-const LARGEST = 2n ** 64n - 1n;
 
 type Semver = Opaque<SemanticVersion>;
 
 /** Throws CelFault. With `lenient`, `v1.02` is 1.2.0. */
 function parse(text: string, lenient = false): Semver {
-  const version =
-    text.length > LONGEST ? undefined : parseSemver(lenient ? normalized(text) : text);
-  if (version === undefined || version.numbers.some((number) => number > LARGEST)) {
-    throw new CelFault(`invalid semantic version: ${JSON.stringify(text)}`);
-  }
+  const version = lenient ? parseLenientVersion(text) : parseVersion(text);
   const { numbers, prerelease } = version;
   return new Opaque(TYPE, version, JSON.stringify([numbers.map(String), prerelease]));
-}
-
-function normalized(text: string): string {
-  const [, core = "", rest = ""] = /^v?([0-9.]*)(.*)$/s.exec(text) ?? [];
-  const numbers = core.split(".").map((number) => number.replace(/^0+(?=\d)/, ""));
-  if (numbers.length > 3 || numbers.includes("")) return text;
-  while (numbers.length < 3) numbers.push("0");
-  return numbers.join(".") + rest;
 }
 
 function accepts(text: string, lenient = false): Value {
@@ -46,10 +32,9 @@ function compare({ content: left }: Semver, { content: right }: Semver): number 
 const number =
   (at: 0 | 1 | 2) =>
   ({ content }: Semver): Value =>
-    canonical(content.numbers[at]);
+    canonical(BigInt.asIntN(64, content.numbers[at]));
 
 export const semverLibrary: Library = {
-  types: [readType(TYPE)],
   functions: [
     define(
       "semver",

@@ -1,48 +1,20 @@
 /** URLs: absolute ones, and absolute paths. */
-import { define, type Library, overload, readType } from "../../check/declare.ts";
+import { define, type Library, overload } from "../../check/declare.ts";
+import { parseRequestUrl, type UrlParts } from "./go-urls.ts";
 import { CelFault, Entries, Items, Opaque, type Value } from "../../value/values.ts";
 
 const TYPE = "kubernetes.URL";
 
-interface Parts {
-  readonly scheme: string;
-  /** With the port. */
-  readonly host: string;
-  readonly path: string;
-  readonly query: string;
-}
+type Url = Opaque<UrlParts>;
 
-type Url = Opaque<Parts>;
-
-/** Throws CelFault. A `#` is no fragment: such texts are requests, which have none. */
+/** Throws CelFault. */
 function parse(text: string): Url {
-  const fault = (why: string): CelFault =>
-    new CelFault(
-      `URL parse error during conversion from string: parse ${JSON.stringify(text)}: ${why}`,
-    );
-  if (text === "") throw fault("empty url");
-  if (/[\0-\x20\x7f]/.test(text.replaceAll(" ", "")) || /^[^?]* /.test(text)) {
-    throw fault("net/url: invalid control character in URL");
+  try {
+    return new Opaque(TYPE, parseRequestUrl(text), text);
+  } catch (error) {
+    if (!(error instanceof CelFault)) throw error;
+    throw new CelFault(`URL parse error during conversion from string: ${error.message}`);
   }
-  const matched = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?]*))?([^?]*)(?:\?(.*))?$/s.exec(
-    text,
-  );
-  const [, scheme = "", authority, path = "", query = ""] = matched ?? [];
-  if (scheme === "" && !text.startsWith("/")) throw fault("invalid URI for request");
-  if (scheme !== "" && authority === undefined && !path.startsWith("/")) {
-    throw fault("invalid URI for request");
-  }
-  const host = (scheme === "" ? "" : (authority ?? "")).replace(/^.*@/s, "");
-  if (/%(?![0-9A-Fa-f]{2})/.test(path)) throw fault("invalid URL escape");
-  if (!validHost(host)) throw fault(`invalid character in host name or port`);
-  const fullPath = scheme === "" && authority !== undefined ? `//${authority}${path}` : path;
-  const parts = { scheme: scheme.toLowerCase(), host, path: escapedPath(fullPath), query };
-  return new Opaque(TYPE, parts, text);
-}
-
-function validHost(host: string): boolean {
-  if (host.startsWith("[")) return /^\[[^\]]*\](?::\d*)?$/.test(host);
-  return /^[^:[\]<>"\s]*(?::\d*)?$/.test(host);
 }
 
 function hostname(host: string): string {
@@ -52,15 +24,6 @@ function hostname(host: string): string {
 
 function port(host: string): string {
   return /:(\d+)$/.exec(host)?.[1] ?? "";
-}
-
-/** What a path may not hold as it is becomes escapes. */
-function escapedPath(path: string): string {
-  return path.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/%[\]]/gu, (character) =>
-    [...Buffer.from(character)]
-      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`)
-      .join(""),
-  );
 }
 
 /** Names with all their values; pairs that are no pairs are left out. */
@@ -88,22 +51,24 @@ function decoded(text: string): string | undefined {
   return Buffer.concat(bytes).toString("utf8");
 }
 
-/** Whether `url` takes the text. */
-export function isUrl(text: string): boolean {
+/** What is wrong with a text that is no URL. */
+export function urlFaults(text: string): readonly string[] {
   try {
-    parse(text);
-    return true;
+    parseRequestUrl(text);
+    return [];
   } catch (error) {
-    if (error instanceof CelFault) return false;
+    if (error instanceof CelFault) return [error.message];
     throw error;
   }
 }
 
 export const urlLibrary: Library = {
-  types: [readType(TYPE)],
   functions: [
     define("url", overload("string_to_url", `(string) -> ${TYPE}`, parse)),
-    define("isURL", overload("is_url_string", "(string) -> bool", isUrl)),
+    define(
+      "isURL",
+      overload("is_url_string", "(string) -> bool", (text: string) => urlFaults(text).length === 0),
+    ),
     ...(
       [
         ["getScheme", ({ scheme }) => scheme],
@@ -111,7 +76,7 @@ export const urlLibrary: Library = {
         ["getHostname", ({ host }) => hostname(host)],
         ["getPort", ({ host }) => port(host)],
         ["getEscapedPath", ({ path }) => path],
-      ] satisfies [string, (parts: Parts) => string][] as [string, (parts: Parts) => string][]
+      ] satisfies [string, (parts: UrlParts) => string][] as [string, (parts: UrlParts) => string][]
     ).map(([name, part]) =>
       define(
         name,

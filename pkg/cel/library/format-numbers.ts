@@ -1,0 +1,70 @@
+/** Doubles as texts with a number of digits after the point, rounded half to even. */
+
+/** As many digits after the point, from the exact binary value. */
+export function exactFixed(number: number, precision: number): string {
+  const scale = 10n ** BigInt(precision);
+  const { numerator, denominator } = fraction(Math.abs(number));
+  const digits = String(rounded(numerator * scale, denominator)).padStart(precision + 1, "0");
+  const whole = digits.slice(0, digits.length - precision);
+  const sign = isNegative(number) ? "-" : "";
+  return precision === 0 ? sign + whole : `${sign}${whole}.${digits.slice(-precision)}`;
+}
+
+/** `1,234.500000`, `∞`. */
+export function localFixed(number: number, precision: number): string {
+  if (!Number.isFinite(number)) return special(number);
+  const [whole = "", ...rest] = exactFixed(number, precision).split(".");
+  return [whole.replace(/\B(?=(?:\d{3})+$)/g, ","), ...rest].join(".");
+}
+
+/** Always six digits: Kubernetes takes what a clause says for the width. */
+const SCIENTIFIC_DIGITS = 6;
+
+/** `1.234500×10⁰³`. */
+export function localScientific(number: number, width: number): string {
+  if (!Number.isFinite(number)) return special(number).padStart(width);
+  const [mantissa = "", exponent = ""] = roundedExponential(Math.abs(number)).split("e");
+  const power = Number(exponent);
+  const digits = String(Math.abs(power)).padStart(2, "0");
+  const raised = [...digits].map((digit) => superscripts[Number(digit)]).join("");
+  const sign = isNegative(number) ? "-" : "";
+  return `${sign}${mantissa}×10${power < 0 ? "⁻" : ""}${raised}`.padStart(width);
+}
+
+const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+function special(number: number): string {
+  if (Number.isNaN(number)) return "NaN";
+  return number > 0 ? "∞" : "-∞";
+}
+
+/** `toExponential` rounds what is halfway up. */
+function roundedExponential(number: number): string {
+  const made = number.toExponential(SCIENTIFIC_DIGITS);
+  const [exact = "", exponent = ""] = number.toExponential(20).split("e");
+  const isHalfway = /^\d\.\d{6}50*$/.test(exact);
+  const before = exact.slice(0, 2 + SCIENTIFIC_DIGITS);
+  return isHalfway && Number(before.at(-1)) % 2 === 0 ? `${before}e${exponent}` : made;
+}
+
+function rounded(numerator: bigint, denominator: bigint): bigint {
+  const quotient = numerator / denominator;
+  const twice = (numerator % denominator) * 2n;
+  const isUp = twice > denominator || (twice === denominator && quotient % 2n === 1n);
+  return isUp ? quotient + 1n : quotient;
+}
+
+/** The double as an exact fraction. */
+function fraction(number: number): { numerator: bigint; denominator: bigint } {
+  let scaled = number;
+  let denominator = 1n;
+  while (!Number.isInteger(scaled)) {
+    scaled *= 2;
+    denominator *= 2n;
+  }
+  return { numerator: BigInt(scaled), denominator };
+}
+
+function isNegative(number: number): boolean {
+  return number < 0 || Object.is(number, -0);
+}
