@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { endpoints } from "./core/endpoints.ts";
 import { endpointSlice } from "./discovery/endpoint-slice.ts";
-import { addressWarning, networkWarning } from "./networking/ip.ts";
+import { addressWarning, networkWarnings } from "./networking/ip.ts";
 import { networkPolicy } from "./networking/network-policy.ts";
 import { created, type Sketch, updated } from "./testing.ts";
 
@@ -171,18 +171,25 @@ describe("warnings about spellings", () => {
     assert.equal(addressWarning("010.0.0.1"), replaced("IP address", "010.0.0.1", "10.0.0.1"));
   });
   it("of networks", () => {
-    assert.equal(networkWarning("10.0.0.0/8"), undefined);
-    const text = "010.0.0.0/8";
-    assert.equal(networkWarning(text), replaced("CIDR value", text, "10.0.0.0/8"));
-    assert.equal(
-      networkWarning("10.1.2.3/8"),
-      'CIDR value "10.1.2.3/8" is ambiguous in this context (should be "10.0.0.0/8" or ' +
-        '"10.1.2.3/32"?)',
-    );
-    assert.equal(
-      networkWarning("2001:DB8:0:0::/64"),
-      'IPv6 CIDR value "2001:DB8:0:0::/64" should be in RFC 5952 canonical format ' +
-        '("2001:db8::/64")',
-    );
+    const ambiguous = (text: string, network: string, single: string) =>
+      `CIDR value "${text}" is ambiguous in this context (should be "${network}" or "${single}"?)`;
+    const rows: readonly (readonly [string, ...string[]])[] = [
+      ["10.0.0.0/8"],
+      ["010.0.0.0/8", replaced("CIDR value", "010.0.0.0/8", "10.0.0.0/8")],
+      ["10.0.0.0/08", replaced("CIDR value", "10.0.0.0/08", "10.0.0.0/8")],
+      ["10.1.2.3/8", ambiguous("10.1.2.3/8", "10.0.0.0/8", "10.1.2.3/32")],
+      [
+        "010.1.2.3/8",
+        ambiguous("010.1.2.3/8", "10.0.0.0/8", "10.1.2.3/32"),
+        replaced("CIDR value", "010.1.2.3/8", "10.0.0.0/8"),
+      ],
+      ["::ffff:10.0.0.0/104", replaced("CIDR value", "::ffff:10.0.0.0/104", "10.0.0.0/8")],
+      [
+        "2001:DB8:0:0::/64",
+        'IPv6 CIDR value "2001:DB8:0:0::/64" should be in RFC 5952 canonical format ' +
+          '("2001:db8::/64")',
+      ],
+    ];
+    for (const [text, ...warnings] of rows) assert.deepEqual(networkWarnings(text), warnings, text);
   });
 });

@@ -35,7 +35,15 @@ export { KeyedMutex } from "./async/keyed-mutex.ts";
 export { SortedMap } from "./collections/sorted-map.ts";
 export { setBounded } from "./collections/bounded-map.ts";
 export { yieldEvery } from "./async/yield-every.ts";
-export { type Cidr, cidrContains, maskedIp, parseCidr, parseStrictCidr } from "./network/cidr.ts";
+export {
+  type Cidr,
+  cidrContains,
+  formatNetwork,
+  maskedIp,
+  networkOf,
+  parseCidr,
+  parseStrictCidr,
+} from "./network/cidr.ts";
 export {
   formatIp,
   type IpAddress,

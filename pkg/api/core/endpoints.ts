@@ -130,7 +130,7 @@ function checkAddress({ ip, hostname, nodeName }: Address, path: Path, problems:
   if (address === undefined) {
     return problems.invalid(place, ip, "must be a valid IP address");
   }
-  const reason = unreachableReason(address);
+  const reason = unreachableReason(address, ip);
   if (reason !== undefined) problems.invalid(place, ip, reason);
 }
 

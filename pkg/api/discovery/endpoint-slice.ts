@@ -1,4 +1,4 @@
-import { deepEqual, parseIp } from "#base";
+import { deepEqual, isIpv4Mapped, parseIp } from "#base";
 import {
   required,
   type Infer,
@@ -32,7 +32,7 @@ import {
   unreachableReason,
 } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, invalidEach, memberOf, mustNotChange, repeatedPlaces } from "../strategy.ts";
+import { entry, invalidEach, mustNotChange, repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/discovery/v1");
 
@@ -188,9 +188,15 @@ function checkDomainName(name: string, path: Path, problems: Problems): void {
   if (name === "") return problems.required(path);
   const bare = name.endsWith(".") ? name.slice(0, -1) : name;
   const messages = isDns1123Subdomain(bare);
-  invalidEach(problems, path, { value: name, messages });
-  if (messages.length > 0 || bare.includes(".")) return;
-  problems.invalid(path, name, "should be a domain with at least two segments separated by dots");
+  if (messages.length > 0) return problems.invalid(path, bare, messages.join(","));
+  const labels = bare.split(".");
+  if (labels.length < 2) {
+    const detail = "should be a domain with at least two segments separated by dots";
+    return problems.invalid(path, bare, detail);
+  }
+  // Kubernetes checks no label after the first that is wrong.
+  const wrong = labels.find((label) => isDns1123Label(label).length > 0);
+  if (wrong !== undefined) problems.invalid(path, wrong, isDns1123Label(wrong).join(","));
 }
 
 interface FieldContext {
@@ -198,7 +204,7 @@ interface FieldContext {
   readonly problems: Problems;
 }
 
-/** IPv4 may be spelled in old ways, IPv6 may not; a family mismatch is told of the whole list. */
+/** IPv4 addresses may have old spellings; a wrong family is reported for the whole list. */
 function checkOneAddress(
   text: string,
   type: string,
@@ -207,41 +213,45 @@ function checkOneAddress(
 ): void {
   const place = path.index(index);
   if (type === "FQDN") return checkDomainName(text, place, problems);
+  if (type !== "IPv4" && type !== "IPv6") return;
   const address = parseIp(text);
   if (address === undefined) return problems.invalid(place, text, NOT_AN_ADDRESS);
-  if (type === "IPv4" && text.includes(":")) {
-    return problems.invalid(path, text, "must be an IPv4 address");
+  const messages = type === "IPv6" ? checkAddress(text) : [];
+  if (messages.length > 0) return invalidEach(problems, place, { value: text, messages });
+  const isIpv4 = address.length === 4 || isIpv4Mapped(address);
+  if (isIpv4 !== (type === "IPv4")) {
+    problems.invalid(path, text, `must be an ${type} address`);
   }
-  if (type === "IPv6" && !text.includes(":")) {
-    return problems.invalid(path, text, "must be an IPv6 address");
-  }
-  if (type === "IPv6") invalidEach(problems, place, { value: text, messages: checkAddress(text) });
-  const reason = unreachableReason(address);
+  const reason = unreachableReason(address, text);
   if (reason !== undefined) problems.invalid(place, text, reason);
 }
 
+/** False if there are so many hints that Kubernetes checks no more of them. */
 function checkHints(
   names: readonly string[],
   { path, problems, check }: FieldContext & { readonly check: (name: string) => readonly string[] },
-): void {
-  if (names.length > MOST_HINTS) return problems.tooMany(path, names.length, MOST_HINTS);
+): boolean {
+  if (names.length > MOST_HINTS) {
+    problems.tooMany(path, names.length, MOST_HINTS);
+    return false;
+  }
   for (const [index, name] of names.entries()) {
     const place = path.index(index).child("name");
     if (names.indexOf(name) < index) problems.duplicate(place, name);
-    else invalidEach(problems, place, { value: name, messages: check(name) });
+    invalidEach(problems, place, { value: name, messages: check(name) });
   }
+  return true;
 }
 
 function checkAddresses(each: Endpoint, type: string, { path, problems }: FieldContext): void {
   const addresses = each.addresses ?? [];
   const addressPath = path.child("addresses");
   if (addresses.length === 0) problems.required(addressPath, "must contain at least 1 address");
-  else if (addresses.length > MOST_ADDRESSES) {
+  if (addresses.length > MOST_ADDRESSES) {
     problems.tooMany(addressPath, addresses.length, MOST_ADDRESSES);
-  } else {
-    for (const [index, text] of addresses.entries()) {
-      checkOneAddress(text, type, index, { path: addressPath, problems });
-    }
+  }
+  for (const [index, text] of addresses.entries()) {
+    checkOneAddress(text, type, index, { path: addressPath, problems });
   }
 }
 
@@ -259,18 +269,18 @@ function checkEndpoint(each: Endpoint, { path, problems }: FieldContext): void {
   }
   const zones = (hints?.forZones ?? []).map(({ name }) => name);
   const zonePath = path.child("hints", "forZones");
-  checkHints(zones, { path: zonePath, problems, check: isLabelValue });
+  if (!checkHints(zones, { path: zonePath, problems, check: isLabelValue })) return;
   const nodes = (hints?.forNodes ?? []).map(({ name }) => name);
   const nodePath = path.child("hints", "forNodes");
   checkHints(nodes, { path: nodePath, problems, check: isDns1123Subdomain });
 }
 
 function checkPort(port: Port, isRepeated: boolean, { path, problems }: FieldContext): void {
-  const { name = "", protocol = "", appProtocol } = port;
+  const { name = "", protocol, appProtocol } = port;
   const place = path.child("name");
   if (name !== "") invalidEach(problems, place, { value: name, messages: isDns1123Label(name) });
   if (isRepeated) problems.duplicate(place, name);
-  if (protocol === "") problems.required(path.child("protocol"));
+  if (protocol === undefined) problems.required(path.child("protocol"));
   else if (!protocols.includes(protocol)) {
     problems.notSupported(path.child("protocol"), protocol, protocols);
   }
@@ -279,7 +289,7 @@ function checkPort(port: Port, isRepeated: boolean, { path, problems }: FieldCon
   invalidEach(problems, path.child("appProtocol"), { value: appProtocol, messages });
 }
 
-/** Addresses of endpoints that were there before are not looked at again. */
+/** Endpoints that an update leaves as they were are not checked again. */
 function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice): void {
   const { addressType } = slice;
   if (addressType === "") problems.required(Path.of("addressType"));
@@ -288,16 +298,24 @@ function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice)
   }
   const endpoints = slice.endpoints ?? [];
   const ports = slice.ports ?? [];
+  checkPorts(ports, problems);
+  if (old !== undefined && deepEqual(endpoints, old.endpoints ?? [])) return;
+  checkEndpoints(endpoints, addressType, problems);
+}
+
+function checkEndpoints(endpoints: readonly Endpoint[], type: string, problems: Problems): void {
   const path = Path.of("endpoints");
-  const wasThere = memberOf(old?.endpoints);
-  if (endpoints.length > MOST_ENDPOINTS) problems.tooMany(path, endpoints.length, MOST_ENDPOINTS);
-  else {
-    for (const [index, each] of endpoints.entries()) {
-      const place = { path: path.index(index), problems };
-      if (!wasThere(each)) checkAddresses(each, addressType, place);
-      checkEndpoint(each, place);
-    }
+  if (endpoints.length > MOST_ENDPOINTS) {
+    return problems.tooMany(path, endpoints.length, MOST_ENDPOINTS);
   }
+  for (const [index, each] of endpoints.entries()) {
+    const place = { path: path.index(index), problems };
+    checkAddresses(each, type, place);
+    checkEndpoint(each, place);
+  }
+}
+
+function checkPorts(ports: readonly Port[], problems: Problems): void {
   const portPath = Path.of("ports");
   if (ports.length > MOST_PORTS) return problems.tooMany(portPath, ports.length, MOST_PORTS);
   const repeated = repeatedPlaces(ports, ({ name = "" }) => name);

@@ -3,6 +3,7 @@ import {
   type Cidr,
   cidrContains,
   formatIp,
+  formatNetwork,
   type IpAddress,
   isIpv4Mapped,
   isLinkLocalMulticast,
@@ -10,6 +11,7 @@ import {
   isLoopback,
   isUnspecified,
   maskedIp,
+  networkOf,
   parseCidr,
   parseIp,
   parseStrictCidr,
@@ -42,32 +44,35 @@ const quote = (text: string) => JSON.stringify(text);
 /** Message for text that is not a CIDR value. */
 export const NOT_A_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
-/** True if `inner` lies within `outer` and is smaller. */
+/** True if `inner` lies within `outer` and has a longer prefix, as the two are written. */
 export function isStrictSubset(inner: Cidr, outer: Cidr): boolean {
-  return inner.prefix > outer.prefix && cidrContains(outer, inner.address);
+  return inner.prefix > outer.prefix && cidrContains(networkOf(outer), networkOf(inner).address);
 }
 
-/** A warning for a non-standard spelling of a CIDR value; undefined for a standard one. */
-export function networkWarning(text: string): string | undefined {
+/** Warnings about a CIDR value that is ambiguous or in a non-standard spelling. */
+export function networkWarnings(text: string): readonly string[] {
   const cidr = parseCidr(text);
-  if (cidr === undefined) return undefined;
-  const { address, prefix } = cidr;
-  const whole = `${formatIp(maskedIp(cidr))}/${prefix}`;
-  if (parseStrictCidr(text) === undefined) {
-    return nonStandard("CIDR value", text, `${formatIp(address)}/${prefix}`);
-  }
+  if (cidr === undefined) return [];
+  const { address } = cidr;
+  const network = formatNetwork(cidr);
+  const warnings: string[] = [];
   if (formatIp(address) !== formatIp(maskedIp(cidr))) {
     const single = `${formatIp(address)}/${address.length * 8}`;
-    const choice = `should be ${quote(whole)} or ${quote(single)}?`;
-    return `CIDR value ${quote(text)} is ambiguous in this context (${choice})`;
+    const choice = `should be ${quote(network)} or ${quote(single)}?`;
+    warnings.push(`CIDR value ${quote(text)} is ambiguous in this context (${choice})`);
   }
-  if (text === whole) return undefined;
-  return `IPv6 CIDR value ${quote(text)} should be in RFC 5952 canonical format (${quote(whole)})`;
+  if (parseStrictCidr(text) === undefined || isIpv4Mapped(address)) {
+    warnings.push(nonStandard("CIDR value", text, network));
+  }
+  if (warnings.length > 0 || text === network) return warnings;
+  return [
+    `IPv6 CIDR value ${quote(text)} should be in RFC 5952 canonical format (${quote(network)})`,
+  ];
 }
 
-/** Why traffic cannot be sent to an address that names no single other machine. */
-export function unreachableReason(address: IpAddress): string | undefined {
-  if (isUnspecified(address)) return `may not be unspecified (${formatIp(address)})`;
+/** Why traffic cannot be sent to the address that `text` says: it is not that of another machine. */
+export function unreachableReason(address: IpAddress, text: string): string | undefined {
+  if (isUnspecified(address)) return `may not be unspecified (${text})`;
   if (isLoopback(address)) return "may not be in the loopback range (127.0.0.0/8, ::1/128)";
   if (isLinkLocalUnicast(address)) {
     return "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
@@ -96,13 +101,10 @@ export function checkNetwork(text: string): readonly string[] {
   if (parseStrictCidr(text) === undefined) {
     return ["must not have leading 0s in IP or prefix length"];
   }
-  const { address, prefix } = cidr;
-  const messages: string[] = [];
-  if (isIpv4Mapped(address)) messages.push("must not have an IPv4-mapped IPv6 address");
-  if (formatIp(address) !== formatIp(maskedIp(cidr))) {
-    messages.push("must not have bits set beyond the prefix length");
+  if (isIpv4Mapped(cidr.address)) return ["must not have an IPv4-mapped IPv6 address"];
+  if (formatIp(cidr.address) !== formatIp(maskedIp(cidr))) {
+    return ["must not have bits set beyond the prefix length"];
   }
-  const canonical = `${formatIp(address)}/${prefix}`;
-  if (messages.length > 0 || text === canonical) return messages;
-  return [`must be in canonical form (${quote(canonical)})`];
+  const network = formatNetwork(cidr);
+  return text === network ? [] : [`must be in canonical form (${quote(network)})`];
 }

@@ -16,7 +16,7 @@ import { checkLabelSelector, formatLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, unsupported } from "../strategy.ts";
 import { parseCidr } from "#base";
-import { isStrictSubset, networkWarning, NOT_A_NETWORK } from "./ip.ts";
+import { isStrictSubset, networkWarnings, NOT_A_NETWORK } from "./ip.ts";
 
 const v1 = structs("api/networking/v1");
 
@@ -278,8 +278,7 @@ function validate({ spec }: NetworkPolicy, problems: Problems): void {
 function warnings({ spec }: NetworkPolicy): readonly string[] {
   const found: string[] = [];
   const look = (text: string, path: Path) => {
-    const warning = networkWarning(text);
-    if (warning !== undefined) found.push(`${path}: ${warning}`);
+    for (const warning of networkWarnings(text)) found.push(`${path}: ${warning}`);
   };
   for (const { path, side, peers } of rulesOf(spec)) {
     for (const [index, { ipBlock: block }] of peers.entries()) {

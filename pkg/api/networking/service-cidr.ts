@@ -2,7 +2,7 @@ import { type Infer, list, Path, value, type Problems, string, structs } from "#
 import { condition, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, FIELD_IMMUTABLE, invalidEach, same } from "../strategy.ts";
-import { parseCidr } from "#base";
+import { networkOf, parseCidr } from "#base";
 import { checkNetwork } from "./ip.ts";
 
 /** All versions look alike. */
@@ -54,13 +54,17 @@ type ServiceCIDR = Infer<typeof serviceCidrV1>;
 
 const path = Path.of("spec.cidrs");
 
-/** False if both are of one family. */
-function checkFamilies(cidrs: readonly string[], problems: Problems): boolean {
-  const sizes = cidrs.map((cidr) => parseCidr(cidr)?.address.length);
-  if (sizes.length !== 2 || sizes.includes(undefined) || sizes[0] !== sizes[1]) return true;
+/** Length of addresses in bytes; undefined for text that is not a CIDR value. */
+function familyOf(text: string): number | undefined {
+  const cidr = parseCidr(text);
+  return cidr && networkOf(cidr).address.length;
+}
+
+function checkFamilies(cidrs: readonly string[], problems: Problems): void {
+  const sizes = cidrs.map((cidr) => familyOf(cidr));
+  if (sizes.length !== 2 || sizes.includes(undefined) || sizes[0] !== sizes[1]) return;
   const detail = "may specify no more than one IP for each IP family";
   problems.invalid(path, cidrs, `${detail}, i.e 192.168.0.0/24 and 2001:db8::/64`);
-  return false;
 }
 
 function validate({ spec: { cidrs = [] } }: ServiceCIDR, problems: Problems): void {
@@ -68,10 +72,10 @@ function validate({ spec: { cidrs = [] } }: ServiceCIDR, problems: Problems): vo
   // The value shown is the whole spec, as Go's struct.
   if (cidrs.length > 2)
     return problems.invalid(path, { CIDRs: cidrs }, "may only hold up to 2 values");
-  if (!checkFamilies(cidrs, problems)) return;
   for (const [index, cidr] of cidrs.entries()) {
     invalidEach(problems, path.index(index), { value: cidr, messages: checkNetwork(cidr) });
   }
+  checkFamilies(cidrs, problems);
 }
 
 /** A second family may come; nothing else changes. */
@@ -82,9 +86,7 @@ function validateChange(object: ServiceCIDR, old: ServiceCIDR, problems: Problem
   for (const [index, cidr] of before.entries()) {
     if (now[index] !== cidr) problems.invalid(path.index(index), now[index], FIELD_IMMUTABLE);
   }
-  if (!grows || !checkFamilies(now, problems)) return;
-  const added = now[1] ?? "";
-  invalidEach(problems, path.index(1), { value: added, messages: checkNetwork(added) });
+  if (grows) validate(object, problems);
 }
 
 export const serviceCidr = kind(serviceCidrV1, {

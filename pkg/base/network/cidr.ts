@@ -1,4 +1,4 @@
-import { type IpAddress, parseIp, parseStrictIp } from "./ip-address.ts";
+import { formatIp, type IpAddress, isIpv4Mapped, parseIp, parseStrictIp } from "./ip-address.ts";
 
 /** A network in CIDR notation; bits beyond the prefix may be set. */
 export interface Cidr {
@@ -33,6 +33,22 @@ export function maskedIp({ address, prefix }: Cidr): IpAddress {
     const bits = Math.min(Math.max(prefix - index * 8, 0), 8);
     return byte & (0xff << (8 - bits)) & 0xff;
   });
+}
+
+/**
+ * The network with its first address, as `net.IPNet` shows it: an IPv4-mapped one is the IPv4
+ * network that it stands for.
+ */
+export function networkOf(cidr: Cidr): Cidr {
+  const address = maskedIp(cidr);
+  if (!isIpv4Mapped(address)) return { address, prefix: cidr.prefix };
+  return { address: address.slice(12), prefix: cidr.prefix - 96 };
+}
+
+/** Text of the network, as `net.IPNet.String`. */
+export function formatNetwork(cidr: Cidr): string {
+  const { address, prefix } = networkOf(cidr);
+  return `${formatIp(address)}/${prefix}`;
 }
 
 /** True if the network has the address; families do not mix. */

@@ -1,7 +1,7 @@
-import { deepClone, parseCidr } from "#base";
+import { deepClone, networkOf, parseCidr } from "#base";
 import { Path, type Problems } from "#schema";
 import { type HookContext, kind, kubernetes } from "#meta";
-import { networkWarning, NOT_A_NETWORK } from "../../networking/ip.ts";
+import { networkWarnings, NOT_A_NETWORK } from "../../networking/ip.ts";
 import { goShape } from "../../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, repeatedPlaces, sortedKeys } from "../../strategy.ts";
@@ -79,7 +79,7 @@ function checkRanges({ spec: { podCIDRs = [] } }: Node, problems: Problems): voi
     problems.invalid(rangesPath.index(index), podCIDRs[index], NOT_A_NETWORK);
   }
   if (podCIDRs.length < 2) return;
-  const sizes = new Set(networks.map((network) => network?.address.length));
+  const sizes = new Set(networks.map((network) => network && networkOf(network).address.length));
   if (sizes.size === 2 && podCIDRs.length === 2) return;
   const detail = "may specify no more than one CIDR for each IP family";
   problems.invalid(rangesPath, podCIDRs, detail);
@@ -132,8 +132,9 @@ function warnings({ spec }: Node): readonly string[] {
     found.push("spec.externalID: this field is deprecated, and is unused by Kubernetes");
   }
   for (const [index, text] of (spec.podCIDRs ?? []).entries()) {
-    const warning = networkWarning(text);
-    if (warning !== undefined) found.push(`${rangesPath.index(index)}: ${warning}`);
+    for (const warning of networkWarnings(text)) {
+      found.push(`${rangesPath.index(index)}: ${warning}`);
+    }
   }
   return found;
 }

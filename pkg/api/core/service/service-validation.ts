@@ -184,7 +184,7 @@ function checkExternalAddresses(
       if (!known.includes(ip)) problems.invalid(path, ip, NOT_AN_ADDRESS);
       continue;
     }
-    const reason = unreachableReason(address);
+    const reason = unreachableReason(address, ip);
     if (reason !== undefined) problems.invalid(path, ip, reason);
   }
 }

@@ -1,5 +1,5 @@
 import { kind, kubernetes } from "#meta";
-import { addressWarning, networkWarning } from "../../networking/ip.ts";
+import { addressWarning, networkWarnings } from "../../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry } from "../../strategy.ts";
 import { formatLabels } from "../../label-selector.ts";
@@ -23,20 +23,18 @@ function warnings(service: Service): readonly string[] {
   const look = (
     field: string,
     all: readonly string[],
-    warn: (text: string) => string | undefined,
+    warn: (text: string) => readonly string[],
   ) =>
     all.forEach((text, index) => {
-      const warning = warn(text);
-      if (warning !== undefined) found.push(`spec.${field}[${index}]: ${warning}`);
+      for (const warning of warn(text)) found.push(`spec.${field}[${index}]: ${warning}`);
     });
+  const address = (text: string) => [addressWarning(text)].filter((each) => each !== undefined);
   if (isHeadless(service)) found.push(...ignored(service));
-  else if (spec.clusterIP) look("clusterIPs", spec.clusterIPs ?? [], addressWarning);
-  look("externalIPs", spec.externalIPs ?? [], addressWarning);
+  else if (spec.clusterIP) look("clusterIPs", spec.clusterIPs ?? [], address);
+  look("externalIPs", spec.externalIPs ?? [], address);
   const balancer = addressWarning(spec.loadBalancerIP ?? "");
   if (balancer !== undefined) found.push(`spec.loadBalancerIP: ${balancer}`);
-  look("loadBalancerSourceRanges", spec.loadBalancerSourceRanges ?? [], (text) =>
-    networkWarning(text.trim()),
-  );
+  look("loadBalancerSourceRanges", spec.loadBalancerSourceRanges ?? [], networkWarnings);
   if (spec.type === "ExternalName" && spec.externalIPs?.length) {
     found.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
   }

@@ -1,5 +1,5 @@
 /** Rules of what claims got, and of who uses it. */
-import { deepEqual, formatIp, parseCidr } from "#base";
+import { deepEqual, formatIp, isIpv4Mapped, parseCidr } from "#base";
 import { Path, type Problems, type StructType } from "#schema";
 import { checkConditions } from "../../condition-rules.ts";
 import { checkNodeSelector } from "../../core/pod/spec/node-selector-rules.ts";
@@ -189,7 +189,10 @@ function interfaceFaults(text: string): readonly string[] {
   if (network === undefined) {
     return ["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"];
   }
-  const canonical = `${formatIp(network.address)}/${network.prefix}`;
+  // The whole address stays, and an IPv4-mapped one is shown as IPv4.
+  const { address, prefix } = network;
+  const shift = isIpv4Mapped(address) && prefix > 32 ? 96 : 0;
+  const canonical = `${formatIp(address)}/${prefix - shift}`;
   if (text === canonical) return [];
   return [`must be in canonical form (${JSON.stringify(canonical)})`];
 }
