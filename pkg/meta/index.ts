@@ -50,6 +50,7 @@ export {
   checkManager,
   checkObjectMeta,
   checkObjectMetaUpdate,
+  checkQualifiedFinalizers,
 } from "./object/validate-meta.ts";
 export {
   ConfigurationFault,

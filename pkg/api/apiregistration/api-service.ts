@@ -254,7 +254,11 @@ export const apiService = kind(apiServiceV1, {
   versions: [{ version: "v1", struct: apiServiceV1, onByDefault: true, convert: "hub" }],
   storagePrefix: "apiregistration.{api}/apiservices",
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { name: "path-segment", metadataCheckedAgain: true, freeFinalizers: true },
+  rules: {
+    metadataOnUpdate: { "": ["change", "object"] },
+    name: "path-segment",
+    freeFinalizers: true,
+  },
   hooks: {
     prepareCreate,
     prepareUpdate,

@@ -226,6 +226,7 @@ export const storageVersion = kind(storageVersionV1alpha1, {
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
+    metadataOnUpdate: { "": [], status: [] },
     name: checkName,
     unconditionalUpdate: false,
     resets: { status: ["metadata", "spec"] },

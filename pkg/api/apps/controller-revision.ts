@@ -53,7 +53,7 @@ export const controllerRevision = kind(controllerRevisionV1, {
   plural: "controllerrevisions",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: controllerRevisionV1, onByDefault: true, convert: "hub" }],
-  rules: { metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["change", "object"] } },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

@@ -192,7 +192,7 @@ export const cronJob = kind(cronJobV1, {
   scope: "Namespaced",
   versions: [{ version: "v1", struct: cronJobV1, onByDefault: true, convert: "hub" }],
   subresources: [statusSubresource],
-  rules: { generation: true },
+  rules: { metadataOnUpdate: { status: [] }, generation: true },
   hooks: {
     default: (object, { gate }) => defaultPodSpec(podSpecOf(object), gate),
     prepareCreate: (object, context) => {

@@ -213,13 +213,13 @@ export const job = kind(jobV1, {
   versions: [{ version: "v1", struct: jobV1, onByDefault: true, convert: "hub" }],
   subresources: [statusSubresource],
   rules: {
+    metadataOnUpdate: { "": ["object", "change"] },
     generation: true,
     defaultPropagation: "orphan",
     deletionWarning:
       "child pods are preserved by default when jobs are deleted; " +
       "set propagationPolicy=Background to remove them " +
       "or set propagationPolicy=Orphan to suppress this warning",
-    metadataCheckedAgain: true,
   },
   hooks: {
     default: fillDefaults,

@@ -353,8 +353,12 @@ export const certificateSigningRequest = kind(certificateSigningRequestV1, {
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
   rules: {
+    metadataOnUpdate: {
+      "": ["object", "change"],
+      status: ["object", "change"],
+      approval: ["object", "change"],
+    },
     name: "path-segment",
-    metadataCheckedAgain: true,
     resets: { "": ["spec", "status"], approval: ["spec", "status.certificate"] },
   },
   hooks: {

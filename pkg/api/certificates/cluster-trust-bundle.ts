@@ -126,7 +126,11 @@ export const clusterTrustBundle = kind(clusterTrustBundleV1beta1, {
     },
   ],
   // Which names are valid depends on the signer.
-  rules: { name: () => [], unconditionalUpdate: false },
+  rules: {
+    metadataOnUpdate: { "": ["object", "change"] },
+    name: () => [],
+    unconditionalUpdate: false,
+  },
   hooks: {
     validate: (object, problems) => validate(object, problems),
     validateUpdate: (object, old, problems) => {

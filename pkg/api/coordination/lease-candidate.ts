@@ -163,7 +163,12 @@ export const leaseCandidate = kind(leaseCandidateV1beta1, {
     { version: "v1beta1", struct: leaseCandidateV1beta1, onByDefault: false, convert: "hub" },
     { version: "v1alpha2", struct: leaseCandidateV1alpha2, onByDefault: false, convert: same },
   ],
-  rules: { name: isConfigMapKey, createOnUpdate: true, unconditionalUpdate: false },
+  rules: {
+    freeFinalizers: true,
+    name: isConfigMapKey,
+    createOnUpdate: true,
+    unconditionalUpdate: false,
+  },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

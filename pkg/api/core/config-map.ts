@@ -71,7 +71,7 @@ export const configMap = kind(configMapV1, {
   shortNames: ["cm"],
   scope: "Namespaced",
   versions: [{ version: "v1", struct: configMapV1, onByDefault: true, convert: "hub" }],
-  rules: { metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["change", "object"] } },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

@@ -231,7 +231,7 @@ export const endpoints = kind(endpointsV1, {
     },
   ],
   storagePrefix: "services/endpoints",
-  rules: { createOnUpdate: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["change", "object"] }, createOnUpdate: true },
   hooks: { validate, warnings },
   columns: [nameColumn, column("Endpoints", "Addresses and ports of the endpoints."), ageColumn],
   row: (object, context) => [nameOf(object), describe(object.subsets), ageOf(object, context)],

@@ -227,7 +227,7 @@ export const limitRange = kind(limitRangeV1, {
   shortNames: ["limits"],
   scope: "Namespaced",
   versions: [{ version: "v1", struct: limitRangeV1, onByDefault: true, convert: "hub" }],
-  rules: { createOnUpdate: true },
+  rules: { metadataOnUpdate: { "": ["object"] }, createOnUpdate: true },
   hooks: {
     default: ({ spec }) => spec.limits?.forEach(fillDefaults),
     validate,

@@ -140,7 +140,7 @@ export const namespace = kind(namespaceV1, {
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
   rules: {
-    metadataCheckedAgain: true,
+    metadataOnUpdate: { "": ["object", "change"] },
     name: "dns-label",
     deleteReturnsObject: true,
     resets: { finalize: ["status"] },

@@ -229,7 +229,11 @@ export const replicationController = kind(replicationControllerV1, {
     },
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
-  rules: { generation: true, defaultPropagation: "orphan" },
+  rules: {
+    metadataOnUpdate: { "": ["object", "change"] },
+    generation: true,
+    defaultPropagation: "orphan",
+  },
   hooks: {
     default: fillDefaults,
     prepareCreate: (object, context) => {

@@ -152,7 +152,7 @@ export const secret = kind(secretV1, {
   plural: "secrets",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: secretV1, onByDefault: true, convert: "hub" }],
-  rules: { metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["change", "object"] } },
   hooks: {
     default: mergeStringData,
     validate,

@@ -76,7 +76,7 @@ export const serviceAccount = kind(serviceAccountV1, {
       },
     },
   ],
-  rules: { metadataCheckedAgain: true, deleteReturnsObject: true },
+  rules: { metadataOnUpdate: { "": ["change", "object"] }, deleteReturnsObject: true },
   hooks: { prepareCreate: keepNames, prepareUpdate: keepNames, warnings },
   columns: [
     nameColumn,

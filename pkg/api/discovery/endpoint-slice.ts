@@ -377,7 +377,7 @@ export const endpointSlice = kind(endpointSliceV1, {
   plural: "endpointslices",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: endpointSliceV1, onByDefault: true, convert: "hub" }],
-  rules: { generation: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["object"] }, generation: true },
   hooks: {
     prepareCreate: dropTopology,
     prepareUpdate: (object, old) => {

@@ -103,8 +103,8 @@ export const flowSchema = kind(flowSchemaV1, {
   versions: [{ version: "v1", struct: flowSchemaV1, onByDefault: true, convert: "hub" }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
+    metadataOnUpdate: { "": ["object"], status: [] },
     generation: true,
-    metadataCheckedAgain: true,
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {

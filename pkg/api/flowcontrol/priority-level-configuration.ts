@@ -311,8 +311,8 @@ export const priorityLevelConfiguration = kind(priorityLevelConfigurationV1, {
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
+    metadataOnUpdate: { "": ["object"], status: [] },
     generation: true,
-    metadataCheckedAgain: true,
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {

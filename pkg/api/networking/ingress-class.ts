@@ -136,7 +136,7 @@ export const ingressClass = kind(ingressClassV1, {
   plural: "ingressclasses",
   scope: "Cluster",
   versions: [{ version: "v1", struct: ingressClassV1, onByDefault: true, convert: "hub" }],
-  rules: { generation: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["change", "object"] }, generation: true },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

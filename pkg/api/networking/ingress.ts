@@ -129,7 +129,7 @@ export const ingress = kind(ingressV1, {
   readableVersions: [{ version: "v1beta1", struct: ingressV1beta1, up: ingressFromV1beta1 }],
   storagePrefix: "ingress",
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { generation: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["change", "object"] }, generation: true },
   hooks: {
     ...dividedBySubresource(() => ({ loadBalancer: {} })),
     validate: (object, problems) => {

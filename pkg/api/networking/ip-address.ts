@@ -135,7 +135,7 @@ export const ipAddress = kind(ipAddressV1, {
         "networking.{api}/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
     },
   ],
-  rules: { name: checkAddress },
+  rules: { metadataOnUpdate: { "": ["object", "change"] }, name: checkAddress },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

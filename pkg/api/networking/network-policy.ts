@@ -298,7 +298,7 @@ export const networkPolicy = kind(networkPolicyV1, {
   shortNames: ["netpol"],
   scope: "Namespaced",
   versions: [{ version: "v1", struct: networkPolicyV1, onByDefault: true, convert: "hub" }],
-  rules: { generation: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["object", "change"] }, generation: true },
   hooks: {
     default: fillDirections,
     validate,

@@ -130,7 +130,11 @@ export const runtimeClass = kind(runtimeClassV1, {
   plural: "runtimeclasses",
   scope: "Cluster",
   versions: [{ version: "v1", struct: runtimeClassV1, onByDefault: true, convert: "hub" }],
-  rules: { createOnUpdate: true, unconditionalUpdate: false, metadataCheckedAgain: true },
+  rules: {
+    metadataOnUpdate: { "": ["object", "change"] },
+    createOnUpdate: true,
+    unconditionalUpdate: false,
+  },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

@@ -182,7 +182,13 @@ export const podDisruptionBudget = kind(podDisruptionBudgetV1, {
   versions: [{ version: "v1", struct: podDisruptionBudgetV1, onByDefault: true, convert: "hub" }],
   readableVersions: [{ version: "v1beta1", struct: podDisruptionBudgetV1, up: budgetFromV1beta1 }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { name: "path-segment", unconditionalUpdate: false, generation: true },
+  rules: {
+    freeFinalizers: true,
+    metadataOnUpdate: { "": [], status: [] },
+    name: "path-segment",
+    unconditionalUpdate: false,
+    generation: true,
+  },
   hooks: {
     ...dividedBySubresource(() => ({
       disruptionsAllowed: 0,

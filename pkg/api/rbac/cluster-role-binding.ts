@@ -38,7 +38,11 @@ export const clusterRoleBinding = kind(clusterRoleBindingV1, {
   plural: "clusterrolebindings",
   scope: "Cluster",
   versions: [{ version: "v1", struct: clusterRoleBindingV1, onByDefault: true, convert: "hub" }],
-  rules: { name: "path-segment", createOnUpdate: true, metadataCheckedAgain: true },
+  rules: {
+    metadataOnUpdate: { "": ["object", "object", "change"] },
+    name: "path-segment",
+    createOnUpdate: true,
+  },
   hooks: bindingHooks({ isNamespaced: false, roleKinds: ["ClusterRole"] }),
   columns: bindingColumns,
   row: bindingRow,

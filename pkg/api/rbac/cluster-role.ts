@@ -66,7 +66,11 @@ export const clusterRole = kind(clusterRoleV1, {
   plural: "clusterroles",
   scope: "Cluster",
   versions: [{ version: "v1", struct: clusterRoleV1, onByDefault: true, convert: "hub" }],
-  rules: { name: "path-segment", createOnUpdate: true, metadataCheckedAgain: true },
+  rules: {
+    metadataOnUpdate: { "": ["object", "object", "change"] },
+    name: "path-segment",
+    createOnUpdate: true,
+  },
   hooks: {
     validate,
     // Kubernetes checks a changed role twice, and tells of everything twice.

@@ -38,7 +38,11 @@ export const roleBinding = kind(roleBindingV1, {
   plural: "rolebindings",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: roleBindingV1, onByDefault: true, convert: "hub" }],
-  rules: { name: "path-segment", createOnUpdate: true, metadataCheckedAgain: true },
+  rules: {
+    metadataOnUpdate: { "": ["object", "object", "change"] },
+    name: "path-segment",
+    createOnUpdate: true,
+  },
   hooks: bindingHooks({ isNamespaced: true, roleKinds: ["Role", "ClusterRole"] }),
   columns: bindingColumns,
   row: bindingRow,

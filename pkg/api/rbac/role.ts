@@ -27,7 +27,11 @@ export const role = kind(roleV1, {
   plural: "roles",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: roleV1, onByDefault: true, convert: "hub" }],
-  rules: { name: "path-segment", createOnUpdate: true, metadataCheckedAgain: true },
+  rules: {
+    metadataOnUpdate: { "": ["object", "object", "change"] },
+    name: "path-segment",
+    createOnUpdate: true,
+  },
   hooks: {
     validate,
     // Kubernetes checks a changed role twice, and tells of everything twice.

@@ -97,7 +97,11 @@ export const deviceClass = kind(deviceClassV1beta2, {
     { version: "v1beta2", struct: deviceClassV1beta2, onByDefault: false, convert: "hub" },
     { version: "v1beta1", struct: deviceClassV1beta1, onByDefault: false, convert: same },
   ],
-  rules: { generation: true, deleteReturnsObject: true, metadataCheckedAgain: true },
+  rules: {
+    metadataOnUpdate: { "": ["object", "change"] },
+    generation: true,
+    deleteReturnsObject: true,
+  },
   hooks: {
     prepareCreate: (object, { gate }) => dropGated(deviceClassV1beta2, object, { isOn: gate }),
     prepareUpdate: (object, old, { gate }) =>

@@ -13,7 +13,7 @@ import {
 } from "#schema";
 import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { FIELD_IMMUTABLE, firstByName, invalidEach, repeatedPlaces } from "../strategy.ts";
+import { FIELD_IMMUTABLE, invalidEach, repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -125,23 +125,38 @@ function goDriver(driver: Driver): unknown {
   };
 }
 
+/** Drivers that were there before must stay as they are; one cause for each that does not. */
+function checkFixedDrivers(object: CSINode, old: CSINode, problems: Problems): void {
+  const byName = new Map<string, Driver[]>();
+  for (const driver of object.spec.drivers ?? []) {
+    byName.set(driver.name, [...(byName.get(driver.name) ?? []), driver]);
+  }
+  for (const before of old.spec.drivers ?? []) {
+    for (const driver of byName.get(before.name) ?? []) {
+      if (deepEqual(driver, before)) continue;
+      problems.invalid(Path.of("spec.drivers"), goDriver(driver), FIELD_IMMUTABLE);
+    }
+  }
+}
+
 export const csiNode = kind(csiNodeV1, {
   group: "storage.{api}",
   kind: "CSINode",
   plural: "csinodes",
   scope: "Cluster",
   versions: [{ version: "v1", struct: csiNodeV1, onByDefault: true, convert: "hub" }],
-  rules: { unconditionalUpdate: false, deleteReturnsObject: true },
+  rules: {
+    metadataOnUpdate: { "": ["object", "object"] },
+    unconditionalUpdate: false,
+    deleteReturnsObject: true,
+  },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {
+      // Kubernetes checks a changed CSINode twice, and reports every cause twice.
       validate(object, problems);
-      const drivers = firstByName(object.spec.drivers);
-      for (const before of old.spec.drivers ?? []) {
-        const now = drivers.get(before.name);
-        if (now === undefined || deepEqual(now, before)) continue;
-        problems.invalid(Path.of("spec.drivers"), goDriver(now), FIELD_IMMUTABLE);
-      }
+      validate(object, problems);
+      checkFixedDrivers(object, old, problems);
     },
   },
   columns: [

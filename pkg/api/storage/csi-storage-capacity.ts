@@ -71,7 +71,7 @@ export const csiStorageCapacity = kind(csiStorageCapacityV1, {
   plural: "csistoragecapacities",
   scope: "Namespaced",
   versions: [{ version: "v1", struct: csiStorageCapacityV1, onByDefault: true, convert: "hub" }],
-  rules: { unconditionalUpdate: false, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["object", "change"] }, unconditionalUpdate: false },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

@@ -128,7 +128,7 @@ export const storageClass = kind(storageClassV1, {
   shortNames: ["sc"],
   scope: "Cluster",
   versions: [{ version: "v1", struct: storageClassV1, onByDefault: true, convert: "hub" }],
-  rules: { deleteReturnsObject: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["object", "change"] }, deleteReturnsObject: true },
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {

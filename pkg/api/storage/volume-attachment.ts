@@ -177,6 +177,7 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
   versions: [{ version: "v1", struct: volumeAttachmentV1, onByDefault: true, convert: "hub" }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
+    metadataOnUpdate: { "": ["object", "object"] },
     unconditionalUpdate: false,
     deleteReturnsObject: true,
     resets: { status: ["metadata", "spec"] },

@@ -61,10 +61,6 @@ type VolumeAttributesClass = Infer<typeof volumeAttributesClassV1beta1>;
 
 function validate(object: VolumeAttributesClass, problems: Problems): void {
   checkDriverName(object.driverName, Path.of("driverName"), problems);
-  validateParameters(object, problems);
-}
-
-function validateParameters(object: VolumeAttributesClass, problems: Problems): void {
   const path = Path.of("parameters");
   if (Object.keys(object.parameters ?? {}).length === 0) {
     return problems.required(path, "must contain at least one key/value pair");
@@ -99,7 +95,7 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
         "unavailable in v1.35+; use storage.{api}/v1 VolumeAttributesClass",
     },
   ],
-  rules: { deleteReturnsObject: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["object", "change", "object"] }, deleteReturnsObject: true },
   hooks: {
     // Volumes may still use the class; a controller takes the finalizer away when none does.
     prepareCreate: ({ metadata }, { domain }) => {
@@ -114,8 +110,8 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
         if (deepEqual(object[field], old[field])) continue;
         problems.forbidden(Path.of(field), `updates to ${field} are forbidden.`);
       }
-      // Kubernetes looks at the parameters again, and tells of them again.
-      validateParameters(object, problems);
+      // Kubernetes checks a changed class twice, and reports every cause twice.
+      validate(object, problems);
     },
   },
   columns: [nameColumn, column("DriverName", "CSI driver that the class applies to."), ageColumn],

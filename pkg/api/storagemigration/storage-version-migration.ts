@@ -190,8 +190,8 @@ export const storageVersionMigration = kind(storageVersionMigrationV1alpha1, {
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
+    metadataOnUpdate: { "": ["object", "change"] },
     unconditionalUpdate: false,
-    metadataCheckedAgain: true,
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {

@@ -147,6 +147,9 @@ export interface ScaleAccess<Hub = any> {
   readonly path?: string;
 }
 
+/** Of metadata: `object`, what it is by itself; `change`, how an update changed it. */
+export type MetadataCheck = "object" | "change";
+
 /** The switches that Kubernetes calls a strategy. */
 export interface KindRules {
   /** Which names are valid; see meta/names.ts. */
@@ -188,10 +191,11 @@ export interface KindRules {
   /** Seconds that an object lives unless written again (Event: `--event-ttl`). */
   readonly expires: boolean;
   /**
-   * Kubernetes checks metadata once more on updates of this kind, so that its causes are told once
-   * more.
+   * The checks of metadata that an update of this kind makes after those of every kind, by
+   * subresource ("" for the main one): each cause is reported as often as it is found. Where
+   * nothing is said, `["change"]`. Source: ValidateUpdate of Kubernetes' strategies.
    */
-  readonly metadataCheckedAgain?: boolean;
+  readonly metadataOnUpdate?: Readonly<Record<string, readonly MetadataCheck[]>>;
   /** Finalizers without a slash need not be standard ones. */
   readonly freeFinalizers?: boolean;
   /** Whoever selects by a field that cannot be selected by is told of which kind. */

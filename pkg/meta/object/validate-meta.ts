@@ -170,7 +170,8 @@ function checkFinalizers(finalizers: readonly string[], path: Path, problems: Pr
   }
 }
 
-function checkQualifiedFinalizers(
+/** Finalizers without a domain must be standard ones. */
+export function checkQualifiedFinalizers(
   finalizers: readonly string[],
   path: Path,
   problems: Problems,

@@ -2,6 +2,7 @@ import { yieldEvery } from "#base";
 import {
   checkObjectMeta,
   checkObjectMetaUpdate,
+  checkQualifiedFinalizers,
   type HookContext,
   invalid,
   type Resource,
@@ -31,14 +32,18 @@ export function validateUpdate(
   { old, context }: { readonly old: any; readonly context: HookContext },
 ): Promise<void> | undefined {
   const problems = new Problems();
-  checkMetadata(resource, object, problems);
-  // Twice, like Kubernetes, where the generic step and the kind's own both check: clients see each
-  // cause as often.
-  checkObjectMetaUpdate(object.metadata, old.metadata, metadataPath, problems);
-  checkObjectMetaUpdate(object.metadata, old.metadata, metadataPath, problems);
   const { hooks, rules } = resource.kind;
-  if (context.subresource === "" && rules.metadataCheckedAgain) {
-    checkMetadata(resource, object, problems);
+  // Kubernetes checks metadata in a step of every kind and again in the kind's own.
+  checkMetadata(resource, object, problems, false);
+  checkObjectMetaUpdate(object.metadata, old.metadata, metadataPath, problems);
+  for (const check of rules.metadataOnUpdate?.[context.subresource] ?? ["change"]) {
+    if (check === "object") checkMetadata(resource, object, problems);
+    else {
+      checkObjectMetaUpdate(object.metadata, old.metadata, metadataPath, problems);
+      if (!hasQualifiedFinalizers(resource)) continue;
+      const { finalizers = [] } = object.metadata;
+      checkQualifiedFinalizers(finalizers, metadataPath.child("finalizers"), problems);
+    }
   }
   checkFields(resource.hub.struct, object, Path.root, problems);
   checkImmutable(resource.hub.struct, object, old, Path.root, problems);
@@ -63,12 +68,21 @@ async function refuseLater(resource: Resource, object: any, problems: Problems):
   await refuse(resource, object, problems);
 }
 
-function checkMetadata(resource: Resource, object: any, problems: Problems): void {
-  const { scope, rules, custom } = resource.kind;
+function hasQualifiedFinalizers({ kind }: Resource): boolean {
+  return kind.custom === undefined && kind.rules.freeFinalizers !== true;
+}
+
+function checkMetadata(
+  resource: Resource,
+  object: any,
+  problems: Problems,
+  checksFinalizers = true,
+): void {
+  const { scope, rules } = resource.kind;
   const options = {
     namespaced: scope === "Namespaced",
     name: rules.name,
-    qualifiedFinalizers: custom === undefined && rules.freeFinalizers !== true,
+    qualifiedFinalizers: checksFinalizers && hasQualifiedFinalizers(resource),
   };
   checkObjectMeta(object.metadata, options, metadataPath, problems);
 }

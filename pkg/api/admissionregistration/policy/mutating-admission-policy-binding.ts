@@ -30,7 +30,12 @@ export const mutatingAdmissionPolicyBinding = kind(mutatingV1alpha1.binding, {
     { version: "v1beta1", struct: mutatingV1beta1.binding, onByDefault: false, convert: same },
     { version: "v1alpha1", struct: mutatingV1alpha1.binding, onByDefault: false, convert: "hub" },
   ],
-  rules: { unconditionalUpdate: false, generation: true },
+  rules: {
+    freeFinalizers: true,
+    metadataOnUpdate: { "": ["object"] },
+    unconditionalUpdate: false,
+    generation: true,
+  },
   hooks: { validate },
   columns: [
     nameColumn,

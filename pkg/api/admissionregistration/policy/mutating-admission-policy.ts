@@ -101,7 +101,12 @@ export const mutatingAdmissionPolicy = kind(mutatingV1alpha1.policy, {
     { version: "v1beta1", struct: mutatingV1beta1.policy, onByDefault: false, convert: same },
     { version: "v1alpha1", struct: mutatingV1alpha1.policy, onByDefault: false, convert: "hub" },
   ],
-  rules: { unconditionalUpdate: false, generation: true },
+  rules: {
+    freeFinalizers: true,
+    metadataOnUpdate: { "": ["object"] },
+    unconditionalUpdate: false,
+    generation: true,
+  },
   hooks: {
     validate: (object, problems) => validate(object, problems),
     validateUpdate: (object, old, problems) => validate(object, problems, old),

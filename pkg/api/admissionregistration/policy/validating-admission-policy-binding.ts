@@ -47,7 +47,12 @@ export const validatingAdmissionPolicyBinding = kind(validatingV1.binding, {
   categories: ["api-extensions"],
   scope: "Cluster",
   versions: [{ version: "v1", struct: validatingV1.binding, onByDefault: true, convert: "hub" }],
-  rules: { unconditionalUpdate: false, generation: true },
+  rules: {
+    freeFinalizers: true,
+    metadataOnUpdate: { "": ["object"] },
+    unconditionalUpdate: false,
+    generation: true,
+  },
   hooks: { validate },
   columns: [
     nameColumn,

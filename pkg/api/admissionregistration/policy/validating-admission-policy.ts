@@ -159,6 +159,8 @@ export const validatingAdmissionPolicy = kind(validatingV1.policy, {
   versions: [{ version: "v1", struct: validatingV1.policy, onByDefault: true, convert: "hub" }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: {
+    freeFinalizers: true,
+    metadataOnUpdate: { "": ["object"], status: [] },
     unconditionalUpdate: false,
     generation: true,
     resets: { status: ["metadata", "spec"] },

@@ -17,7 +17,12 @@ export const mutatingWebhookConfiguration = kind(mutatingWebhookConfigurationV1,
       convert: "hub",
     },
   ],
-  rules: { unconditionalUpdate: false, generation: true },
+  rules: {
+    freeFinalizers: true,
+    metadataOnUpdate: { "": ["object"] },
+    unconditionalUpdate: false,
+    generation: true,
+  },
   hooks: {
     validate: checkWebhooks,
     validateUpdate: checkWebhooksUpdate,

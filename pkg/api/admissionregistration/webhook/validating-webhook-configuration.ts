@@ -17,7 +17,12 @@ export const validatingWebhookConfiguration = kind(validatingWebhookConfiguratio
       convert: "hub",
     },
   ],
-  rules: { unconditionalUpdate: false, generation: true },
+  rules: {
+    freeFinalizers: true,
+    metadataOnUpdate: { "": ["object"] },
+    unconditionalUpdate: false,
+    generation: true,
+  },
   hooks: {
     validate: checkWebhooks,
     validateUpdate: checkWebhooksUpdate,

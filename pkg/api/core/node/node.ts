@@ -178,7 +178,7 @@ export const node = kind(nodeV1, {
     },
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
-  rules: { metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["object", "change"] } },
   hooks: {
     default: fillDefaults,
     prepareCreate: (object) => dropConfiguration(object, undefined),

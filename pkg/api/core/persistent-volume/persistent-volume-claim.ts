@@ -365,7 +365,7 @@ export const persistentVolumeClaim = kind(persistentVolumeClaimV1, {
   scope: "Namespaced",
   versions: [{ version: "v1", struct: persistentVolumeClaimV1, onByDefault: true, convert: "hub" }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { deleteReturnsObject: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["object", "change", "object"] }, deleteReturnsObject: true },
   hooks: {
     default: fillDefaults,
     prepareCreate: (object, context) => {

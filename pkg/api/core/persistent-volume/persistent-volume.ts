@@ -198,7 +198,7 @@ export const persistentVolume = kind(persistentVolumeV1, {
   scope: "Cluster",
   versions: [{ version: "v1", struct: persistentVolumeV1, onByDefault: true, convert: "hub" }],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { deleteReturnsObject: true, metadataCheckedAgain: true },
+  rules: { metadataOnUpdate: { "": ["object", "object"] }, deleteReturnsObject: true },
   hooks: {
     default: fillDefaults,
     prepareCreate: (object, context) => {

@@ -180,9 +180,13 @@ export const pod = kind(podV1, {
     { name: "status", verbs: ["get", "patch", "update"] },
   ],
   rules: {
+    metadataOnUpdate: {
+      "": ["change", "object"],
+      ephemeralcontainers: ["change", "object"],
+      resize: ["change", "object"],
+    },
     generation: true,
     deleteReturnsObject: true,
-    metadataCheckedAgain: true,
     resets: { status: ["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"] },
     writes: {
       ephemeralcontainers: ["spec.ephemeralContainers"],

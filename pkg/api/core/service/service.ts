@@ -20,11 +20,7 @@ function warnings(service: Service): readonly string[] {
     const proper = `service.${kubernetes.label}/topology-mode`;
     found.push(`annotation ${oldHints} is deprecated, please use ${proper} instead`);
   }
-  const look = (
-    field: string,
-    all: readonly string[],
-    warn: (text: string) => readonly string[],
-  ) =>
+  const look = (field: string, all: readonly string[], warn: (text: string) => readonly string[]) =>
     all.forEach((text, index) => {
       for (const warning of warn(text)) found.push(`spec.${field}[${index}]: ${warning}`);
     });
@@ -112,7 +108,6 @@ export const service = kind(serviceV1, {
     name: "dns-1035-label",
     createOnUpdate: true,
     deleteReturnsObject: true,
-    metadataCheckedAgain: true,
   },
   hooks: {
     default: fillDefaults,

@@ -58,7 +58,12 @@ export function checkReferences(
   });
 }
 
-export function checkClaimSpec({ devices }: ClaimSpec, path: Path, problems: Problems): void {
+/** `isStored` excuses the length of configurations, which older servers may have stored. */
+export function checkClaimSpec(
+  { devices }: ClaimSpec,
+  path: Path,
+  { problems, isStored }: { readonly problems: Problems; readonly isStored: boolean },
+): void {
   const place = path.child("devices");
   const names = requestNames(devices);
   checkSet(devices.requests, MOST_REQUESTS, {
@@ -75,7 +80,7 @@ export function checkClaimSpec({ devices }: ClaimSpec, path: Path, problems: Pro
   });
   checkConfigurations(devices.config, place.child("config"), {
     problems,
-    isStored: false,
+    isStored,
     check: ({ requests }, each) =>
       checkReferences(requests, each.child("requests"), { names, problems }),
   });
@@ -151,6 +156,7 @@ function checkConstraint(
 }
 
 function checkFullName(name: string, path: Path, problems: Problems): void {
+  if (name === "") return problems.required(path, "name required");
   checkContentName(name, path, problems);
   if (!name.includes("/")) problems.invalid(path, name, "must include a domain");
 }

@@ -3,7 +3,7 @@ import { dropGated, Path, type Problems } from "#schema";
 import { checkAnnotations, checkLabels, kind } from "#meta";
 import { goShape } from "../../go-shape.ts";
 import { ageColumn, ageOf, nameColumn, nameOf } from "../../printing.ts";
-import { mustNotChange, same } from "../../strategy.ts";
+import { FIELD_IMMUTABLE, same } from "../../strategy.ts";
 import { templateDown, templateUp } from "../beta1-versions.ts";
 import { fillClaimDefaults } from "./claim-defaults.ts";
 import { checkClaimSpec } from "./claim-rules.ts";
@@ -13,7 +13,11 @@ const struct = claimsV1beta2.resourceClaimTemplate;
 const path = Path.of("spec");
 
 /** Claims get labels and annotations from the template, nothing else. */
-function validate({ spec: { metadata, spec } }: ClaimTemplate, problems: Problems): void {
+function validate(
+  { spec: { metadata, spec } }: ClaimTemplate,
+  problems: Problems,
+  isStored = false,
+): void {
   const place = path.child("metadata");
   const { labels = {}, annotations = {}, ...rest } = metadata;
   checkAnnotations(annotations, place.child("annotations"), problems);
@@ -22,7 +26,7 @@ function validate({ spec: { metadata, spec } }: ClaimTemplate, problems: Problem
     const isEmpty = !value || (Array.isArray(value) && value.length === 0);
     if (!isEmpty) problems.forbidden(place.child(field), "cannot be set");
   }
-  checkClaimSpec(spec, path.child("spec"), problems);
+  checkClaimSpec(spec, path.child("spec"), { problems, isStored });
 }
 
 export const resourceClaimTemplate = kind(struct, {
@@ -40,16 +44,19 @@ export const resourceClaimTemplate = kind(struct, {
       convert: { up: templateUp, down: templateDown },
     },
   ],
-  rules: { deleteReturnsObject: true },
+  rules: { metadataOnUpdate: { "": ["object", "change"] }, deleteReturnsObject: true },
   hooks: {
     default: ({ spec }) => fillClaimDefaults(spec.spec),
     prepareCreate: (object, { gate }) => dropGated(struct, object, { isOn: gate }),
     prepareUpdate: (object, old, { gate }) => dropGated(struct, object, { old, isOn: gate }),
-    validate,
+    validate: (object, problems) => validate(object, problems),
     validateUpdate: (object, old, problems) => {
-      if (deepEqual(object.spec, old.spec)) return;
-      const shown = goShape(struct.fields.spec.type, object.spec);
-      mustNotChange(problems, path, { now: object.spec, before: old.spec, shown });
+      // Kubernetes checks the spec before and after it looks for a change.
+      validate(object, problems);
+      if (!deepEqual(object.spec, old.spec)) {
+        problems.invalid(path, goShape(struct.fields.spec.type, object.spec), FIELD_IMMUTABLE);
+      }
+      validate(object, problems, true);
     },
   },
   columns: [nameColumn, ageColumn],

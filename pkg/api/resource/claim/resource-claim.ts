@@ -4,7 +4,7 @@ import { kind } from "#meta";
 import { goShape } from "../../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { dividedWithMetadata } from "../../status-metadata.ts";
-import { mustNotChange, same } from "../../strategy.ts";
+import { FIELD_IMMUTABLE, same } from "../../strategy.ts";
 import { claimDown, claimUp } from "../beta1-versions.ts";
 import { fillClaimDefaults } from "./claim-defaults.ts";
 import { checkClaimSpec } from "./claim-rules.ts";
@@ -40,7 +40,11 @@ export const resourceClaim = kind(struct, {
     },
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
-  rules: { deleteReturnsObject: true, resets: { "": ["status"], status: ["metadata", "spec"] } },
+  rules: {
+    metadataOnUpdate: { "": ["object", "change"] },
+    deleteReturnsObject: true,
+    resets: { "": ["status"], status: ["metadata", "spec"] },
+  },
   hooks: {
     default: ({ spec }) => fillClaimDefaults(spec),
     prepareCreate: (object, context) => {
@@ -52,12 +56,15 @@ export const resourceClaim = kind(struct, {
       dropGated(struct, object, { old, isOn: context.gate });
       if (context.subresource === "status") dropReturned(object, old);
     },
-    validate: ({ spec }, problems) => checkClaimSpec(spec, path, problems),
+    validate: ({ spec }, problems) => checkClaimSpec(spec, path, { problems, isStored: false }),
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "status") return checkClaimStatus(object, old, problems);
-      if (deepEqual(object.spec, old.spec)) return;
-      const shown = goShape(struct.fields.spec.type, object.spec);
-      mustNotChange(problems, path, { now: object.spec, before: old.spec, shown });
+      // Kubernetes checks the spec before and after it looks for a change.
+      checkClaimSpec(object.spec, path, { problems, isStored: false });
+      if (!deepEqual(object.spec, old.spec)) {
+        problems.invalid(path, goShape(struct.fields.spec.type, object.spec), FIELD_IMMUTABLE);
+      }
+      checkClaimSpec(object.spec, path, { problems, isStored: true });
     },
   },
   columns: [
