@@ -299,7 +299,7 @@ function checkParts(parts: Parts, place: PartsPlace): void {
     checkSelectableFields(fields, openApi, { path: fieldsPath, problems, allowsMany });
   } else {
     const missing = schema === "schema" ? "version.schema.openAPIV3Schema" : "validations.schema";
-    problems.invalid(fieldsPath, "", `may only be set when \`${missing}\` is not included`);
+    problems.invalid(fieldsPath, "", `may only be set when ${missing} is included`);
   }
 }
 

@@ -305,10 +305,10 @@ export const daemonSet = kind(daemonSetV1, {
     validate,
     validateUpdate: (object, old, problems, context) => {
       if (context.subresource === "status") return checkStatus(object, old, problems);
-      validate(object, problems, context);
       const { selector: now } = object.spec;
       const selectors = { now, before: old.spec.selector, shown: shownSelector(now) };
       mustNotChange(problems, path.child("selector"), selectors);
+      validate(object, problems, context);
     },
     // The count of templates decides, not the generation: another pace of updates warns of nothing.
     warnings: (object, old, context) =>

@@ -74,7 +74,12 @@ function validate({ spec }: StatefulSet, problems: Problems, context: HookContex
   if (!isUsable) return;
   const place = path.child("template");
   checkMatch(selector, spec.template, { path: place, problems });
-  checkLastingTemplate(podTemplateOf(spec), place, { kind: "StatefulSet", problems, context });
+  checkLastingTemplate(podTemplateOf(spec), place, {
+    kind: "StatefulSet",
+    problems,
+    context,
+    checksMetadataAgain: true,
+  });
 }
 
 /**

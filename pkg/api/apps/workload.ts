@@ -9,7 +9,7 @@ import {
   type Subresource,
 } from "#meta";
 import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
-import { validatePodTemplate } from "../core/pod/spec/pod-spec-rules.ts";
+import { validatePodTemplate, validateTemplateMetadata } from "../core/pod/spec/pod-spec-rules.ts";
 import { type HasGeneration, keepsGeneration, podWarnings } from "../core/pod/pod-warnings.ts";
 import { checkLabelSelector, formatLabelSelector, type LabelSelector } from "../label-selector.ts";
 import { column } from "../printing.ts";
@@ -100,12 +100,20 @@ export function shownSelector(
   const { matchLabels, matchExpressions } = selector;
   return {
     ...(matchLabels === undefined ? {} : { matchLabels: shownLabels(matchLabels) }),
-    ...(matchExpressions === undefined ? {} : { matchExpressions }),
+    ...(matchExpressions === undefined
+      ? {}
+      : { matchExpressions: matchExpressions.map(shownExpression) }),
   };
 }
 
+type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
+
+function shownExpression({ key, operator, values }: Expression): unknown {
+  return { key, operator, ...(values === undefined ? {} : { values }) };
+}
+
 /** Selectors that Kubernetes cannot even turn into a test of labels. */
-function isUsable({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
+export function isUsable({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
   const labels = Object.entries(matchLabels);
   return (
     labels.every(([key, value]) => isGood(key) && isLabelValue(value).length === 0) &&
@@ -171,13 +179,17 @@ export function checkLastingTemplate(
     kind,
     problems,
     context,
+    checksMetadataAgain = false,
   }: {
     readonly kind: string;
     readonly problems: Problems;
     readonly context: HookContext;
+    /** As StatefulSets do, so that every cause is reported twice. */
+    readonly checksMetadataAgain?: boolean;
   },
 ): void {
   validatePodTemplate(template, path, problems, context);
+  if (checksMetadataAgain) validateTemplateMetadata(template, path, problems, context);
   const { restartPolicy: value = "", activeDeadlineSeconds } = template.spec;
   if (value !== "Always") {
     const supported = ["Always"];

@@ -1,5 +1,6 @@
 import { Path, type Problems } from "#schema";
 import { isDns1123Label, isPathSegmentName, Quantity } from "#meta";
+import { checkContainerResourceName } from "../core/shared/resource-names.ts";
 import { invalidEach } from "../strategy.ts";
 import type {
   Autoscaler,
@@ -16,7 +17,11 @@ const path = Path.of("spec");
 export function checkAutoscaler(
   { spec }: Autoscaler,
   problems: Problems,
-  { isApiVersionFree, canBeZero }: { isApiVersionFree: boolean; canBeZero: boolean },
+  {
+    isApiVersionFree,
+    canBeZero,
+    old,
+  }: { isApiVersionFree: boolean; canBeZero: boolean; old?: Autoscaler | undefined },
 ): void {
   const { minReplicas: least, maxReplicas: most, metrics = [], behavior } = spec;
   const lowest = canBeZero ? 0 : 1;
@@ -32,8 +37,14 @@ export function checkAutoscaler(
   const target = path.child("scaleTargetRef");
   checkReference(spec.scaleTargetRef, target, problems);
   if (!isApiVersionFree) checkApiVersion(spec.scaleTargetRef, target.child("apiVersion"), problems);
+  const before = old?.spec.metrics?.map(({ object }) => object?.describedObject) ?? [];
+  const hadWrongObject = before.some((each) => each !== undefined && isWrongVersion(each));
   for (const [index, metric] of metrics.entries()) {
-    checkMetric(metric, path.child("metrics").index(index), problems);
+    const place = path.child("metrics").index(index);
+    checkMetric(metric, place, problems);
+    const reference = metric.object?.describedObject;
+    if (reference === undefined || hadWrongObject || !isWrongVersion(reference)) continue;
+    checkApiVersion(reference, place.child("object", "describedObject", "apiVersion"), problems);
   }
   const wakes = metrics.some(({ type }) => type === "Object" || type === "External");
   if (least === 0 && !wakes) {
@@ -43,6 +54,11 @@ export function checkAutoscaler(
   for (const direction of ["scaleUp", "scaleDown"] as const) {
     checkRules(behavior?.[direction], path.child("behavior", direction), problems);
   }
+}
+
+/** Not a version with or without a group; objects of metrics may leave the group out. */
+function isWrongVersion({ apiVersion = "" }: ObjectReference): boolean {
+  return apiVersion !== "/" && apiVersion.split("/").length > 2;
 }
 
 function checkReference({ kind, name }: ObjectReference, place: Path, problems: Problems): void {
@@ -164,7 +180,7 @@ function checkPodsMetric(source: Of<"pods">, place: Path, problems: Problems): v
   checkIdentifier(source.metric, place.child("metric"), problems);
   checkTarget(source.target, place.child("target"), problems);
   const { averageValue } = source.target;
-  if (averageValue !== undefined && isPositive(averageValue)) return;
+  if (averageValue !== undefined) return;
   const detail = "must specify a positive target averageValue";
   problems.required(place.child("target", "averageValue"), detail);
 }
@@ -186,11 +202,6 @@ function checkUseTarget(target: MetricTarget, place: Path, problems: Problems): 
   problems.forbidden(place.child("averageValue"), detail);
 }
 
-function isContainerResource(name: string): boolean {
-  if (name.includes("/")) return true;
-  return ["cpu", "memory", "ephemeral-storage"].includes(name) || name.startsWith("hugepages-");
-}
-
 function checkContainerMetric(
   source: Of<"containerResource">,
   place: Path,
@@ -198,9 +209,7 @@ function checkContainerMetric(
 ): void {
   const { name, container } = source;
   if (name === "") problems.required(place.child("name"), "must specify a resource name");
-  else if (!isContainerResource(name)) {
-    problems.invalid(place.child("name"), name, "must be a standard resource for containers");
-  }
+  else checkContainerResourceName(name, place.child("name"), problems);
   const at = place.child("container");
   if (container === "") problems.required(at, "must specify a container");
   else invalidEach(problems, at, { value: container, messages: isDns1123Label(container) });

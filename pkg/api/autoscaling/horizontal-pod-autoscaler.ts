@@ -59,6 +59,7 @@ function check(
 ): void {
   checkAutoscaler(object, problems, {
     isApiVersionFree: old !== undefined && apiVersionFault(old.spec.scaleTargetRef) !== undefined,
+    old,
     canBeZero: context.gate("HPAScaleToZero") || old?.spec.minReplicas === 0,
   });
 }

@@ -171,15 +171,16 @@ function checkExitCodes(codes: ExitCodes, spec: JobSpec, { path, problems }: Fie
       problems.invalid(path.child("containerName"), container, detail);
     }
   }
-  checkCodes(codes.values ?? [], operator, { path: path.child("values"), problems });
+  checkCodes(codes.values, operator, { path: path.child("values"), problems });
 }
 
 function checkCodes(
-  values: readonly number[],
+  given: readonly number[] | null | undefined,
   operator: string,
   { path, problems }: FieldContext,
 ): void {
-  if (values.length === 0) problems.invalid(path, values, "at least one value is required");
+  const values = given ?? [];
+  if (values.length === 0) problems.invalid(path, given ?? null, "at least one value is required");
   if (values.length > MAX_VALUES) problems.tooMany(path, values.length, MAX_VALUES);
   const repeated = repeatedPlaces(values, (value) => value);
   for (const [index, value] of values.entries()) {

@@ -5,6 +5,7 @@ import {
   checkMatch,
   containersColumn,
   imagesColumn,
+  isUsable,
   selectorCell,
   selectorColumn,
   shownLabels,
@@ -96,6 +97,7 @@ function checkGenerated({ metadata, spec }: Job, problems: Problems, context: Ho
       problems.invalid(place, shownLabels(labels), `must be '${value}'`);
     }
   }
+  if (!isUsable(spec.selector)) return;
   const { matchLabels = {}, matchExpressions = [] } = spec.selector;
   const isOwn = Object.entries(matchLabels).every(([key, value]) => entry(expected, key) === value);
   if (isOwn && matchExpressions.length === 0) return;

@@ -157,6 +157,8 @@ describe("Namespace", () => {
         'Invalid spec.finalizers = "own": name is neither a standard finalizer name nor is it ' +
           "fully qualified",
         `Invalid spec.finalizers = "a b": ${namePart}`,
+        'Invalid spec.finalizers = "a b": name is neither a standard finalizer name nor is it ' +
+          "fully qualified",
       ],
     ],
   ]);

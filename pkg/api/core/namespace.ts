@@ -74,6 +74,7 @@ type Namespace = Infer<typeof namespaceV1>;
 
 /** Present in every namespace until its content is gone. */
 const CONTENT_FINALIZER = "kubernetes";
+const standardFinalizers = [CONTENT_FINALIZER, "orphan", "foregroundDeletion"];
 
 /** The label by which selectors find a namespace by its name; clients cannot change it. */
 function labelName(namespace: Namespace, { domain }: HookContext): void {
@@ -105,7 +106,7 @@ function checkFinalizers(
     const path = subresource === "finalize" ? whole.index(index) : whole;
     const messages = isQualifiedName(finalizer);
     invalidEach(problems, path, { value: finalizer, messages });
-    if (finalizer.includes("/") || finalizer === CONTENT_FINALIZER) continue;
+    if (finalizer.includes("/") || standardFinalizers.includes(finalizer)) continue;
     const detail = "name is neither a standard finalizer name nor is it fully qualified";
     problems.invalid(path, finalizer, detail);
   }

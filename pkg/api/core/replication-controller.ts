@@ -249,7 +249,11 @@ export const replicationController = kind(replicationControllerV1, {
     validate,
     validateUpdate: (object, _old, problems, context) => {
       if (context.subresource === "status") checkStatus(object, problems);
-      else validate(object, problems, context);
+      else {
+        // Kubernetes checks the spec twice, and reports every cause twice.
+        validate(object, problems, context);
+        validate(object, problems, context);
+      }
     },
     warnings,
   },

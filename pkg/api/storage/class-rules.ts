@@ -8,7 +8,9 @@ const MOST_PARAMETER_BYTES = 256 * 1024;
 
 export function checkDriverName(name: string, path: Path, problems: Problems): void {
   if (name === "") return problems.required(path);
-  invalidEach(problems, path, { value: name, messages: isQualifiedName(name.toLowerCase()) });
+  // The value shown is in lower case: so it is in Kubernetes.
+  const value = name.toLowerCase();
+  invalidEach(problems, path, { value, messages: isQualifiedName(value) });
 }
 
 export function checkParameters(

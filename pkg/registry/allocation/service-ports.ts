@@ -117,6 +117,8 @@ class PortPicker {
   }
 
   healthCheck(given: number): number {
+    // Validation refuses what is no port number.
+    if (given < 0 || given > 65_535) return given;
     if (given === 0) return this.next("HealthCheck NodePort");
     const why = this.take(given);
     if (why === undefined) return given;

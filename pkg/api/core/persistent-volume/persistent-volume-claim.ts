@@ -283,9 +283,10 @@ function checkUpdate(
   const modes = { now: claim.spec.volumeMode, before: old.spec.volumeMode };
   mustNotChange(problems, Path.of("volumeMode"), modes);
   const attributes = claim.spec.volumeAttributesClassName;
-  if (old.spec.volumeAttributesClassName === undefined || attributes !== undefined) return;
-  const path = specPath.child("volumeAttributesClassName");
-  problems.forbidden(path, "update from non-nil value to nil is forbidden");
+  if (!old.status.currentVolumeAttributesClassName || attributes) return;
+  const what = attributes === undefined ? "nil" : "empty string";
+  const why = "is forbidden when status.currentVolumeAttributesClassName is not nil";
+  problems.forbidden(specPath.child("volumeAttributesClassName"), `update to ${what} ${why}`);
 }
 
 /** A wish may shrink as long as it stays above what is there already. */
@@ -376,6 +377,8 @@ export const persistentVolumeClaim = kind(persistentVolumeClaimV1, {
     validate: ({ spec }, problems) => checkClaimSpec(spec, specPath, problems),
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "status") return checkStatus(object, problems);
+      // Kubernetes checks the spec twice, and reports every cause twice.
+      checkClaimSpec(object.spec, specPath, problems);
       checkClaimSpec(object.spec, specPath, problems);
       checkUpdate(object, old, problems);
     },

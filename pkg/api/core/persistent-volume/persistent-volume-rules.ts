@@ -1,6 +1,6 @@
 /** What each source of a PersistentVolume must obey, in the order in which they are looked at. */
 import type { Path, Problems } from "#schema";
-import { isDns1123Label } from "#meta";
+import { isDns1123Label, isDns1123Subdomain } from "#meta";
 import { invalidEach } from "../../strategy.ts";
 import type { PersistentVolumeSource } from "./persistent-volume-sources.ts";
 import { checkNoBacksteps } from "../shared/path-rules.ts";
@@ -16,6 +16,7 @@ import {
   checkPartition,
   checkQuobyte,
   checkStorageOs,
+  checkVolumeIscsi,
   requireFields,
 } from "../volume/volume-source-rules.ts";
 
@@ -34,6 +35,22 @@ function checkSecret(
 ): void {
   if (secret === undefined) return;
   requireFields({ name: secret.name, namespace: secret.namespace }, path, problems);
+}
+
+/** Like checkSecret, and the names must be valid. */
+function checkNamedSecret(
+  secret: { readonly name?: string; readonly namespace?: string } | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  if (secret === undefined) return;
+  const { name, namespace } = secret;
+  if (!name) problems.required(path.child("name"));
+  else
+    invalidEach(problems, path.child("name"), { value: name, messages: isDns1123Subdomain(name) });
+  const place = path.child("namespace");
+  if (!namespace) problems.required(place);
+  else invalidEach(problems, place, { value: namespace, messages: isDns1123Label(namespace) });
 }
 
 const checkGluster: Check<"glusterfs"> = (source, path, problems) => {
@@ -56,7 +73,7 @@ const checkCsi: Check<"csi"> = (source, path, problems) => {
     "nodePublishSecretRef",
     "nodeExpandSecretRef",
   ] as const) {
-    checkSecret(source[field], path.child(field), problems);
+    checkNamedSecret(source[field], path.child(field), problems);
   }
 };
 
@@ -112,7 +129,7 @@ export const sourceNames = Object.keys(checks) as readonly (keyof Sources)[];
 export function checkVolumeSources(
   spec: PersistentVolumeSource & { readonly nodeAffinity?: unknown },
   path: Path,
-  problems: Problems,
+  { volumeName, problems }: { readonly volumeName: string; readonly problems: Problems },
 ): void {
   let count = 0;
   for (const name of sourceNames) {
@@ -120,7 +137,7 @@ export function checkVolumeSources(
     if (source === undefined) continue;
     if (count > 0 && name !== "flexVolume") {
       problems.forbidden(path.child(name), "may not specify more than 1 volume type");
-    } else checkSource(name, spec, { path, problems });
+    } else checkSource(name, spec, { path, volumeName, problems });
     count++;
     if (name !== "local" || spec.nodeAffinity !== undefined) continue;
     problems.required(path.child("nodeAffinity"), "Local volume requires node affinity");
@@ -131,10 +148,14 @@ export function checkVolumeSources(
 function checkSource<Name extends keyof Sources>(
   name: Name,
   spec: PersistentVolumeSource,
-  { path, problems }: { readonly path: Path; readonly problems: Problems },
+  options: { readonly path: Path; readonly volumeName: string; readonly problems: Problems },
 ): void {
+  const { path, problems } = options;
   const source = spec[name];
   if (source === undefined) return;
+  if (name === "iscsi" && spec.iscsi !== undefined) {
+    return checkVolumeIscsi(spec.iscsi, path.child(name), options);
+  }
   // Problems of Google's disks are told of a field that is not there.
   const field = name === "gcePersistentDisk" ? "persistentDisk" : name;
   checks[name](source as Sources[Name], path.child(field), problems);

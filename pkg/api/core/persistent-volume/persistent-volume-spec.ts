@@ -147,6 +147,8 @@ function checkAttributes(spec: Spec, path: Path, problems: Problems): void {
 interface VolumeOptions {
   /** Part of an attachment rather than an object of its own. */
   readonly inline?: boolean;
+  /** Name of the PersistentVolume; absent for an inline one. */
+  readonly volumeName?: string;
   readonly problems: Problems;
 }
 
@@ -163,7 +165,7 @@ function checkInline({ claimRef, capacity, csi }: Spec, path: Path, problems: Pr
 export function checkVolumeSpec(
   spec: Spec,
   path: Path,
-  { inline: isInline = false, problems }: VolumeOptions,
+  { inline: isInline = false, volumeName = "", problems }: VolumeOptions,
 ): void {
   if (isInline) checkInline(spec, path, problems);
   const modes = spec.accessModes ?? [];
@@ -177,7 +179,7 @@ export function checkVolumeSpec(
     else if (!policies.includes(policy)) problems.notSupported(policyPath, policy, policies);
   }
   checkAffinity(spec, path, problems);
-  checkVolumeSources(spec, path, problems);
+  checkVolumeSources(spec, path, { volumeName, problems });
   if (policy === "Recycle" && /^\/[/.]*$/.test(spec.hostPath?.path ?? "")) {
     problems.forbidden(policyPath, "may not be 'recycle' for a hostPath mount of '/'");
   }

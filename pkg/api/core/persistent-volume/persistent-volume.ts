@@ -1,6 +1,6 @@
 import { append, deepClone, deepEqual } from "#base";
 import { type Infer, named, pointer, Path, value, type Problems, string, structs } from "#schema";
-import { type HookContext, kind, kubernetes, objectMeta, time } from "#meta";
+import { type HookContext, kind, kubernetes, objectMeta, resolve, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, mustNotChange } from "../../strategy.ts";
 import { nodeSelectorTermWarnings } from "../node/deprecated-labels.ts";
@@ -109,7 +109,7 @@ function checkMountOptions({ metadata, spec }: PersistentVolume, problems: Probl
 }
 
 function validate(volume: PersistentVolume, problems: Problems): void {
-  checkVolumeSpec(volume.spec, path, { problems });
+  checkVolumeSpec(volume.spec, path, { volumeName: volume.metadata.name ?? "", problems });
   checkMountOptions(volume, problems);
 }
 
@@ -129,10 +129,48 @@ function keepsSource(spec: Spec, before: Spec): boolean {
   return deepEqual(sourcesOf(without), sourcesOf(before));
 }
 
+type Affinity = Spec["nodeAffinity"];
+
+/** Keys that may replace a beta label of a node. */
+const stableLabels: Readonly<Record<string, string>> = {
+  "failure-domain.beta.{label}/zone": "topology.{label}/zone",
+  "failure-domain.beta.{label}/region": "topology.{label}/region",
+  "beta.{label}/os": "{label}/os",
+  "beta.{label}/arch": "{label}/arch",
+  "beta.{label}/instance-type": "node.{label}/instance-type",
+};
+
+/** The affinity stays, but keys may change from a beta label to its stable one. */
+function checkAffinityChange(
+  now: Affinity,
+  before: NonNullable<Affinity>,
+  problems: Problems,
+): void {
+  const renamed = deepClone(before);
+  for (const [at, term] of (renamed.required?.nodeSelectorTerms ?? []).entries()) {
+    const counterpart = now?.required?.nodeSelectorTerms?.[at];
+    for (const list of ["matchExpressions", "matchFields"] as const) {
+      for (const [index, requirement] of (term[list] ?? []).entries()) {
+        const key = counterpart?.[list]?.[index]?.key;
+        if (key !== undefined && key === stableLabel(requirement.key)) requirement.key = key;
+      }
+    }
+  }
+  if (deepEqual(now, renamed)) return;
+  const detail = "field is immutable, except for updating from beta label to GA";
+  problems.invalid(Path.of("nodeAffinity"), now ?? null, detail);
+}
+
+/** "" for a key that is no beta label: Kubernetes lets such a key become empty. */
+function stableLabel(key: string): string {
+  const found = Object.entries(stableLabels).find(([beta]) => resolve(beta, kubernetes) === key);
+  return found === undefined ? "" : resolve(found[1], kubernetes);
+}
+
 function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problems: Problems): void {
   validate(volume, problems);
   // Kubernetes checks the spec twice, and tells of everything twice.
-  checkVolumeSpec(volume.spec, path, { problems });
+  checkVolumeSpec(volume.spec, path, { volumeName: volume.metadata.name ?? "", problems });
   const { spec } = volume;
   if (!keepsSource(spec, old.spec)) {
     const detail = "spec.persistentvolumesource is immutable after creation";
@@ -141,8 +179,7 @@ function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problem
   const modes = { now: spec.volumeMode, before: old.spec.volumeMode };
   mustNotChange(problems, Path.of("volumeMode"), modes);
   if (old.spec.nodeAffinity !== undefined) {
-    const affinities = { now: spec.nodeAffinity, before: old.spec.nodeAffinity };
-    mustNotChange(problems, Path.of("nodeAffinity"), affinities);
+    checkAffinityChange(spec.nodeAffinity, old.spec.nodeAffinity, problems);
   }
   const attributes = path.child("volumeAttributesClassName");
   if (old.spec.volumeAttributesClassName === undefined) return;

@@ -109,7 +109,8 @@ function dropWithType(service: Service, old: Service): void {
   const drop = (field: Droppable) => {
     if (isSame(field)) delete spec[field];
   };
-  if (needsClusterIp(old) && !needsClusterIp(service)) {
+  // A type that does not exist keeps its addresses: validation refuses it.
+  if (old.spec.type !== "ExternalName" && spec.type === "ExternalName") {
     if (isSame("clusterIP") && isSame("clusterIPs")) {
       delete spec.clusterIP;
       delete spec.clusterIPs;

@@ -71,6 +71,10 @@ export function validateServiceUpdate(
 ): void {
   checkChange(service, old, by.problems);
   checkClass(service, old, by.problems);
+  const [before, now] = [old.spec.healthCheckNodePort ?? 0, service.spec.healthCheckNodePort ?? 0];
+  if (needsHealthCheckNodePort(old) && needsHealthCheckNodePort(service) && before !== now) {
+    by.problems.forbidden(spec.child("healthCheckNodePort"), "field is immutable");
+  }
   validateService(service, old, by);
 }
 

@@ -31,16 +31,23 @@ export const topologySelectorTerm = v1(
   { atomic: true },
 );
 
+/** Causes about one term, of which Kubernetes reports any number. */
+const MOST_REPORTED = 16;
+
 type Term = Infer<typeof topologySelectorTerm>;
 
 /** Terms must differ, keys within a term, and values of a key. */
 export function checkTopologyTerms(terms: readonly Term[], path: Path, problems: Problems): void {
-  const seen = new Set<unknown>();
+  const empty = identity({});
+  // Kubernetes compares an empty term with as many empty ones as there are terms.
+  const seen = new Map<unknown, number>([[empty, terms.length]]);
   for (const [index, term] of terms.entries()) {
     const place = path.index(index).child("matchLabelExpressions");
     const found = identity(Object.fromEntries(checkTerm(term, place, problems)));
-    if (seen.has(found)) problems.duplicate(place, "");
-    seen.add(found);
+    const count = seen.get(found) ?? 0;
+    const reported = Math.min(count, MOST_REPORTED);
+    for (let each = 0; each < reported; each++) problems.duplicate(place, "");
+    seen.set(found, count + 1);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   checkLabels,
   type Domain,
   isDns1123Label,
+  isDns1123Subdomain,
   type objectMeta,
   Quantity,
 } from "#meta";
@@ -27,6 +28,8 @@ import {
   checkQuobyte,
   checkSecretName,
   checkStorageOs,
+  isLongTarget,
+  LONG_TARGET,
   requireFields,
   type Source,
 } from "./volume-source-rules.ts";
@@ -97,7 +100,11 @@ const lastChecks: Checks<LastSource> = {
   csi: ({ driver, nodePublishSecretRef: secret }, path, problems) => {
     checkDriverName(driver, path.child("driver"), problems);
     if (secret === undefined) return;
-    requireFields({ name: secret.name }, path.child("nodePublishSecretRef"), problems);
+    const { name } = secret;
+    if (!name) return requireFields({ name }, path.child("nodePublishSecretRef"), problems);
+    // The path leaves the reference out: so it does in Kubernetes.
+    const messages = isDns1123Subdomain(name);
+    invalidEach(problems, path.child("name"), { value: name, messages });
   },
   ephemeral: ({ volumeClaimTemplate: template }, path, problems) => {
     const place = path.child("volumeClaimTemplate");
@@ -165,11 +172,21 @@ function checkSource(
   if (found === 0) problems.required(path, "must specify a volume type");
   const { name, iscsi } = volume;
   if (iscsi?.initiatorName === undefined) return;
-  if (`${name}:${iscsi.targetPortal}`.length <= 64) return;
-  const detail =
-    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if " +
-    "iscsi.initiatorName is specified.";
-  problems.invalid(path.child("name"), name, detail);
+  if (isLongTarget(name, iscsi.targetPortal))
+    problems.invalid(path.child("name"), name, LONG_TARGET);
+}
+
+/** The claim that is made for an ephemeral volume has the names of the pod and the volume. */
+function checkClaimName(
+  { name, ephemeral }: Volume,
+  podName: string,
+  { path, problems }: { readonly path: Path; readonly problems: Problems },
+): void {
+  if (ephemeral === undefined || podName === "") return;
+  const claim = `${podName}-${name}`;
+  for (const message of isDns1123Subdomain(claim)) {
+    problems.invalid(path.child("name"), name, `PVC name ${JSON.stringify(claim)}: ${message}`);
+  }
 }
 
 /** Volumes by name, of those in which nothing is wrong: only they can be mounted. */
@@ -199,6 +216,7 @@ export function checkVolumes(
     const before = problems.list.length;
     const { name, persistentVolumeClaim: claim } = volume;
     checkSource(volume, place, { checks, problems });
+    checkClaimName(volume, podName, { path: place, problems });
     if (name === "") problems.required(place.child("name"));
     else
       invalidEach(problems, place.child("name"), { value: name, messages: isDns1123Label(name) });

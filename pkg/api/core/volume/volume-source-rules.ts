@@ -35,14 +35,16 @@ export function requireFields(
   }
 }
 
-/** Numbers of logical units and partitions. */
+/** Numbers of logical units. */
 function checkUnit(value: number, path: Path, problems: Problems): void {
   if (value < 0 || value > LARGEST_UNIT) problems.invalid(path, value, UNIT_RANGE);
 }
 
-/** Absent means the whole disk. */
+/** Absent or 0 means the whole disk, although the message says otherwise. */
 export function checkPartition(value: number | undefined, path: Path, problems: Problems): void {
-  checkUnit(value ?? 0, path.child("partition"), problems);
+  const number = value ?? 0;
+  if (number >= 0 && number <= LARGEST_UNIT) return;
+  problems.invalid(path.child("partition"), number, "must be between 1 and 255, inclusive");
 }
 
 export function checkHostPath(
@@ -166,9 +168,19 @@ const initiatorForms = [
   /^naa\.[a-zA-Z0-9]{32}$/,
 ];
 
-function checkInitiator(name: string, path: Path, problems: Problems): void {
+const initiatorPrefixes = ["iqn", "eui", "naa"];
+
+/** `namesPrefixes`: whether the message for another prefix names those that are allowed. */
+function checkInitiator(
+  name: string,
+  path: Path,
+  { problems, namesPrefixes }: { readonly problems: Problems; readonly namesPrefixes: boolean },
+): void {
   if (initiatorForms.some((form) => form.test(name))) return;
-  problems.invalid(path, name, "must be valid format");
+  const hasPrefix = initiatorPrefixes.some((prefix) => name.startsWith(prefix));
+  const form = "must be valid format";
+  const prefixes = `${form} starting with iqn, eui, or naa`;
+  problems.invalid(path, name, hasPrefix || !namesPrefixes ? form : prefixes);
 }
 
 export function checkIscsi(
@@ -178,16 +190,49 @@ export function checkIscsi(
   path: Path,
   problems: Problems,
 ): void {
+  checkTarget(source, path, { problems, namesPrefixes: true });
+}
+
+/** Of a PersistentVolume: volume name and portal make up a name of at most 64 characters. */
+export function checkVolumeIscsi(
+  source: Parameters<typeof checkIscsi>[0],
+  path: Path,
+  { volumeName, problems }: { readonly volumeName: string; readonly problems: Problems },
+): void {
+  const { initiatorName, targetPortal } = source;
+  if (initiatorName !== undefined && isLongTarget(volumeName, targetPortal)) {
+    problems.invalid(path.child("targetportal"), targetPortal, LONG_TARGET);
+  }
+  checkTarget(source, path, { problems, namesPrefixes: false });
+}
+
+const LONGEST_TARGET = 64;
+
+export const LONG_TARGET =
+  "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if " +
+  "iscsi.initiatorName is specified.";
+
+/** Whether the name of the interface for the target would be too long. */
+export function isLongTarget(volumeName: string, targetPortal: string): boolean {
+  return Buffer.byteLength(`${volumeName}:${targetPortal}`) > LONGEST_TARGET;
+}
+
+function checkTarget(
+  source: Parameters<typeof checkIscsi>[0],
+  path: Path,
+  options: { readonly problems: Problems; readonly namesPrefixes: boolean },
+): void {
+  const { problems } = options;
   const { targetPortal, iqn, lun, initiatorName, secretRef } = source;
   requireFields({ targetPortal }, path, problems);
   if (iqn === "") problems.required(path.child("iqn"));
-  else checkInitiator(iqn, path.child("iqn"), problems);
+  else checkInitiator(iqn, path.child("iqn"), options);
   checkUnit(lun, path.child("lun"), problems);
   const needsSecret = source.chapAuthDiscovery || source.chapAuthSession;
   if (secretRef === undefined && needsSecret) problems.required(path.child("secretRef"));
   checkSecretName(secretRef, path, problems);
   if (initiatorName === undefined) return;
-  checkInitiator(initiatorName, path.child("initiatorname"), problems);
+  checkInitiator(initiatorName, path.child("initiatorname"), options);
 }
 
 /** The names of options belong to the driver, but for those of Kubernetes. */

@@ -29,6 +29,11 @@ function validate(
   checkClaimSpec(spec, path.child("spec"), { problems, isStored });
 }
 
+/** As Go prints it: the metadata is embedded and keeps the names of JSON. */
+function shownTemplate({ metadata, spec }: ClaimTemplate["spec"]): unknown {
+  return { ...metadata, Spec: goShape(struct.fields.spec.type.fields.spec.type, spec) };
+}
+
 export const resourceClaimTemplate = kind(struct, {
   group: "resource.{api}",
   kind: "ResourceClaimTemplate",
@@ -54,7 +59,7 @@ export const resourceClaimTemplate = kind(struct, {
       // Kubernetes checks the spec before and after it looks for a change.
       validate(object, problems);
       if (!deepEqual(object.spec, old.spec)) {
-        problems.invalid(path, goShape(struct.fields.spec.type, object.spec), FIELD_IMMUTABLE);
+        problems.invalid(path, shownTemplate(object.spec), FIELD_IMMUTABLE);
       }
       validate(object, problems, true);
     },

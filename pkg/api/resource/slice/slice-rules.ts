@@ -121,7 +121,8 @@ function checkSingleTerm({ nodeSelectorTerms }: Selector, problems: Problems): v
   const terms = nodeSelectorTerms ?? [];
   if (terms.length === 1) return;
   const place = path.child("nodeSelector", "nodeSelectorTerms");
-  problems.invalid(place, terms.map(shownTerm), "must have exactly one node selector term");
+  const shown = nodeSelectorTerms?.map(shownTerm) ?? null;
+  problems.invalid(place, shown, "must have exactly one node selector term");
 }
 
 type Term = NonNullable<Selector["nodeSelectorTerms"]>[number];

@@ -144,18 +144,28 @@ function checkPreemption({ preemptionPolicy: policy }: PodSpec, path: Path, prob
 }
 
 /** What every kind with pod templates asks of them; `path` is that of the template. */
+/** Labels and annotations of a template; their paths leave out `metadata`, as in Kubernetes. */
+export function validateTemplateMetadata(
+  template: PodTemplateSpec,
+  path: Path,
+  problems: Problems,
+  { domain }: Context,
+): void {
+  const { labels = {}, annotations = {} } = template.metadata;
+  checkLabels(labels, path.child("labels"), problems);
+  checkAnnotations(annotations, path.child("annotations"), problems);
+  checkPodAnnotations(template, path.child("annotations"), { domain, problems });
+}
+
 export function validatePodTemplate(
   template: PodTemplateSpec,
   path: Path,
   problems: Problems,
   context: Context,
 ): void {
-  const { metadata, spec } = template;
-  const annotations = path.child("annotations");
-  checkLabels(metadata.labels ?? {}, path.child("labels"), problems);
-  checkAnnotations(metadata.annotations ?? {}, annotations, problems);
+  const { spec } = template;
   const { domain } = context;
-  checkPodAnnotations(template, annotations, { domain, problems });
+  validateTemplateMetadata(template, path, problems, context);
   const place = path.child("spec");
   validatePodSpec(spec, place, { problems, context });
   checkSeccompAgreement(template, place, { domain, problems });
