@@ -143,7 +143,6 @@ function checkPreemption({ preemptionPolicy: policy }: PodSpec, path: Path, prob
   else unsupported(problems, path, { value: policy, supported });
 }
 
-/** What every kind with pod templates asks of them; `path` is that of the template. */
 /** Labels and annotations of a template; their paths leave out `metadata`, as in Kubernetes. */
 export function validateTemplateMetadata(
   template: PodTemplateSpec,
@@ -157,6 +156,7 @@ export function validateTemplateMetadata(
   checkPodAnnotations(template, path.child("annotations"), { domain, problems });
 }
 
+/** Rules of the pod templates of every kind; `path` is that of the template. */
 export function validatePodTemplate(
   template: PodTemplateSpec,
   path: Path,
