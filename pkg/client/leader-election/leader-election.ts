@@ -91,8 +91,10 @@ interface Observed {
 class Election {
   private observed: Observed | undefined;
   private told = "";
-  /** Ends the pause between two attempts. */
-  private free: (() => void) | undefined;
+  /** Ends the pause between two attempts; undefined while an attempt runs. */
+  private wakeUp: (() => void) | undefined;
+  /** The lease became available while an attempt ran, which may have read its former state. */
+  private isWoken = false;
   private readonly leases: Handle<Lease>;
 
   constructor(private readonly options: ElectionOptions) {
@@ -140,16 +142,20 @@ class Election {
 
   /** Until the next attempt: earlier when the lease becomes free. */
   private async pause(): Promise<void> {
+    if (this.isWoken) {
+      this.isWoken = false;
+      return;
+    }
     const { clock, random, signal, retryPeriodMs } = this.options;
     const usualMs = retryPeriodMs * (1 + jitter * random.next());
     const freeMs = this.isFresh() ? this.freshUntil - clock.monotonic() : usualMs;
     const paused = new AbortController();
     const leave = () => paused.abort();
     signal.addEventListener("abort", leave, { once: true });
-    this.free = leave;
+    this.wakeUp = leave;
     await clock.sleep(Math.min(usualMs, freeMs), paused.signal).catch(() => undefined);
     signal.removeEventListener("abort", leave);
-    this.free = undefined;
+    this.wakeUp = undefined;
   }
 
   /** Sees renewals when they happen, so that the wait for the next one begins at once. */
@@ -161,7 +167,8 @@ class Election {
     const see = (lease: Lease) => {
       const known = this.observed?.lease.metadata.resourceVersion ?? "0";
       if (BigInt(lease.metadata.resourceVersion) > BigInt(known)) this.observe(lease);
-      if (this.holder === "") this.free?.();
+      const isAssigned = this.options.coordinated === true && this.holder === this.options.identity;
+      if (this.holder === "" || isAssigned) this.wake();
     };
     await reflect({
       ...this.options,
@@ -173,6 +180,11 @@ class Election {
       sink: { replaced: (all) => all.forEach(see), changed: (_type, lease) => see(lease) },
     });
     signal.removeEventListener("abort", leave);
+  }
+
+  private wake(): void {
+    if (this.wakeUp === undefined) this.isWoken = true;
+    else this.wakeUp();
   }
 
   /** Renews until that has failed for too long or the signal aborts. `since`: the last success. */
@@ -214,7 +226,7 @@ class Election {
 
   private async takeOrRenew(signal: AbortSignal): Promise<boolean> {
     const { identity } = this.options;
-    if (this.holder === identity && this.isFresh()) {
+    if (this.holder === identity && this.isFresh() && !this.yields) {
       // Nobody else can have taken it, so there is no need to look.
       try {
         return await this.write(this.observed!.lease, signal);
@@ -296,18 +308,31 @@ class Election {
     if (this.told !== "") this.options.onLeader?.(this.told);
   }
 
-  /** Lets the others know that they need not wait. */
+  /** Releases the lease within the renew deadline, so that other candidates need not wait. */
   private async release(): Promise<void> {
-    if (this.observed === undefined || this.holder !== this.options.identity) return;
-    const { client, clock, retryPeriodMs, report } = this.options;
-    const { lease } = this.observed;
-    const now = this.now();
-    const times = { leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
-    const free = { ...lease, spec: { ...lease.spec, holderIdentity: "", ...times } };
+    const { clock, renewDeadlineMs: ms, report } = this.options;
     const { signal } = new AbortController();
-    await withDeadline({ clock, ms: retryPeriodMs, signal }, (within) =>
-      client.update(this.leases, free, { signal: within }),
-    ).catch((error: unknown) => report("release of the lease", error));
+    await withDeadline({ clock, ms, signal }, (within) => this.writeReleased(within)).catch(
+      (error: unknown) => report("release of the lease", error),
+    );
+  }
+
+  /** Retries after conflicts with other writers of the lease, such as the coordinator. */
+  private async writeReleased(signal: AbortSignal): Promise<void> {
+    const { client, identity } = this.options;
+    let lease = this.observed?.lease;
+    while (lease?.spec?.holderIdentity === identity) {
+      const now = this.now();
+      const times = { leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
+      const free = { ...lease, spec: { ...lease.spec, holderIdentity: "", ...times } };
+      try {
+        await client.update(this.leases, free, { signal });
+        return;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+      }
+      lease = await this.read(signal);
+    }
   }
 
   private showLeading(leads: boolean): void {

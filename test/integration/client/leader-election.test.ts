@@ -18,6 +18,8 @@ interface Candidate {
   readonly life: AbortController;
   /** "cut": no request arrives. "lost": requests arrive, and their answers do not. */
   network: "fine" | "cut" | "lost";
+  /** Time that each write takes. */
+  writeMs: number;
   leads: boolean;
 }
 
@@ -30,7 +32,10 @@ describe("leader election", () => {
   let together: string[];
 
   beforeEach(async () => {
-    test = await testRegistry({ namespaces: ["kube-system"] });
+    test = await testRegistry({
+      namespaces: ["kube-system"],
+      gates: (gate) => gate === "CoordinatedLeaderElection",
+    });
     clock = new SlowClock();
     candidates = [];
     leaders = [];
@@ -43,9 +48,16 @@ describe("leader election", () => {
     assert.deepEqual(together, [], "two candidates have led at the same time");
   });
 
-  function candidate(name: string, own: Clock = clock): Candidate {
+  function candidate(name: string, own: Clock = clock, coordinated = false): Candidate {
     const life = new AbortController();
-    const made: Candidate = { name, life, network: "fine", leads: false, running: join() };
+    const made: Candidate = {
+      name,
+      life,
+      network: "fine",
+      writeMs: 0,
+      leads: false,
+      running: join(),
+    };
     candidates.push(made);
     return made;
 
@@ -58,6 +70,7 @@ describe("leader election", () => {
         name: "lock",
         identity: name,
         clock: own,
+        coordinated,
         random: seededRandom(name),
         signal: life.signal,
         lead: (term) => lead(made, term),
@@ -96,7 +109,11 @@ describe("leader election", () => {
       watch: watch as Client["watch"],
       get: ((...call) => through(() => client.get(...call))) as Client["get"],
       create: ((...call) => through(() => client.create(...call))) as Client["create"],
-      update: ((...call) => through(() => client.update(...call))) as Client["update"],
+      update: ((...call) =>
+        through(async () => {
+          if (one.writeMs > 0) await clock.sleep(one.writeMs);
+          return client.update(...call);
+        })) as Client["update"],
     });
   }
 
@@ -139,6 +156,73 @@ describe("leader election", () => {
     const free = await lease();
     assert.equal(free.holderIdentity, "");
     assert.equal(free.leaseDurationSeconds, 1);
+  });
+
+  it("leaves the lease free although it was changed meanwhile", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    const labels = { changed: "yes" };
+    await test.patch("coordination.k8s.io/v1/leases/kube-system/lock", { metadata: { labels } });
+    first.life.abort();
+    await clock.pass(1);
+    assert.equal((await lease()).holderIdentity, "");
+  });
+
+  it("leaves the lease free although the server is slow", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    first.writeMs = usualTimes.renewDeadlineMs - 1_000;
+    first.life.abort();
+    await clock.pass(usualTimes.renewDeadlineMs);
+    assert.equal((await lease()).holderIdentity, "");
+  });
+
+  it("does not release a lease that another candidate has taken", async () => {
+    const first = candidate("a");
+    await clock.pass(1);
+    await assign({ holderIdentity: "b" });
+    first.life.abort();
+    await clock.pass(1);
+    assert.equal((await lease()).holderIdentity, "b");
+  });
+
+  const lock = "coordination.k8s.io/v1/leases/kube-system/lock";
+  const assign = (spec: object) => test.patch(lock, { spec });
+  const assigned = (holderIdentity: string) => {
+    const renewTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
+    const times = { renewTime, acquireTime: renewTime, leaseDurationSeconds: 5 };
+    return { ...times, holderIdentity, strategy: "OldestEmulationVersion" };
+  };
+
+  it("takes at once what a coordinator has assigned, at every moment of its waiting", async () => {
+    await test.post("coordination.k8s.io/v1/leases/kube-system", {
+      metadata: { name: "lock" },
+      spec: { ...assigned("other") },
+    });
+    for (let moment = 0; moment < 20; moment++) {
+      const name = `a${moment}`;
+      const one = candidate(name, clock, true);
+      await clock.pass(311 * moment);
+      await assign(assigned(name));
+      await clock.pass(1);
+      assert.equal(one.leads, true, `round ${moment}`);
+      one.life.abort();
+      await clock.pass(1);
+    }
+  });
+
+  it("does not lead while the coordinator prefers another candidate", async () => {
+    const first = candidate("a", clock, true);
+    await test.post("coordination.k8s.io/v1/leases/kube-system", {
+      metadata: { name: "lock" },
+      spec: { ...assigned("a"), leaseDurationSeconds: 30, preferredHolder: "b" },
+    });
+    await clock.pass(60_000);
+    assert.deepEqual(leaders, []);
+    assert.equal((await lease()).preferredHolder, "b");
+    await assign({ ...assigned("a"), preferredHolder: null });
+    await clock.pass(1);
+    assert.equal(first.leads, true);
   });
 
   it("takes over as soon as the lease has run out", async () => {
