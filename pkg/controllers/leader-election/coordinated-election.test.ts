@@ -21,11 +21,11 @@ describe("coordinated leader election", () => {
   const running: Promise<unknown>[] = [];
   let leading: string[];
   const clock = new SlowClock();
-  let isPassing = true;
+  const ended = new AbortController();
   let passing: Promise<void>;
 
   async function passTime(): Promise<void> {
-    while (isPassing) await clock.pass(50);
+    while (!ended.signal.aborted) await clock.pass(50);
   }
 
   before(async () => {
@@ -42,7 +42,7 @@ describe("coordinated leader election", () => {
     for (const life of lives) life.abort();
     await Promise.all(running);
     await server.close();
-    isPassing = false;
+    ended.abort();
     await passing;
   });
 
