@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { FeatureGateError, featureGates } from "./feature-gates.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { FeatureGateError, featureGates, featureStages } from "./feature-gates.ts";
+import { builtinKinds } from "./index.ts";
 
 function gates(text = "") {
   const pairs = text.split(",").filter(Boolean);
@@ -43,4 +46,52 @@ describe("feature gates", () => {
       );
     });
   }
+
+  it("has every gate that a served version or a field of a kind names", () => {
+    const unknown = [...gatesOfKinds()].filter((name) => !featureStages().has(name));
+    assert.deepEqual(unknown, []);
+  });
+
+  it("has every gate that the source of this folder names", () => {
+    const named = new Set(sources().flatMap(gatesInText));
+    assert(named.has("PodCertificateRequest") && named.has("HostnameOverride"));
+    assert.deepEqual(
+      [...named].filter((name) => !featureStages().has(name)),
+      [],
+    );
+  });
 });
+
+/** Gates in declarations of kinds, also those that reach a field by way of a constant. */
+function gatesOfKinds(): ReadonlySet<string> {
+  const found = new Set<string>();
+  const seen = new Set<unknown>();
+  const visit = (type: any): void => {
+    if (seen.has(type)) return;
+    seen.add(type);
+    if (type.tag === "lazy") visit(type.resolve());
+    for (const part of [type.element, type.value]) if (part?.tag !== undefined) visit(part);
+    for (const field of Object.values<any>(type.tag === "struct" ? type.fields : {})) {
+      for (const name of field.gate?.split(",") ?? []) found.add(name);
+      visit(field.type);
+    }
+  };
+  for (const { gate, struct } of builtinKinds.flatMap(({ versions }) => versions)) {
+    if (gate !== undefined) found.add(gate);
+    visit(struct);
+  }
+  return found;
+}
+
+function sources(): readonly string[] {
+  const folder = import.meta.dirname;
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .map((file) => readFileSync(path.join(folder, file), "utf8"));
+}
+
+/** Names in `gate: "Name"`, `gate("Name")` and `isOn("Name")`. */
+function gatesInText(text: string): readonly string[] {
+  const uses = text.matchAll(/\b(?:gate:\s*|gate\(|isOn\()"([A-Za-z,]+)"/g);
+  return [...uses].flatMap(([, names = ""]) => names.split(","));
+}

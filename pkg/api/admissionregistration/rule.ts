@@ -42,7 +42,7 @@ const rule = v1("Rule", "Resources that a rule matches. All fields must match.",
     named("v1.ScopeType", "Cluster", "Namespaced", "*"),
     "Scope of the resources. One of Cluster, Namespaced, * (both). Namespaces count as " +
       "Cluster. Defaults to *.",
-    { default: "*" },
+    { default: "*", openApi: { enum: false } },
   ),
 });
 

@@ -125,6 +125,7 @@ const conversion = v1(
       1,
       named("v1.ConversionStrategyType", "None", "Webhook"),
       "One of None (only apiVersion changes), Webhook (a webhook converts the objects).",
+      { openApi: { enum: false } },
     ),
     webhook: pointer(
       2,
@@ -291,6 +292,7 @@ const spec = v1("CustomResourceDefinitionSpec", "Desired state of a CustomResour
     named("v1.ResourceScope", "Cluster", "Namespaced"),
     "Whether objects are cluster-wide or belong to namespaces: one of Cluster, Namespaced. " +
       "Immutable once the resource is established.",
+    { openApi: { enum: false } },
   ),
   versions: required(
     7,
@@ -326,11 +328,13 @@ const condition = v1(
       "One of Established (the resource is served), NamesAccepted (its names conflict with " +
         "no other resource), NonStructuralSchema, Terminating, " +
         "KubernetesAPIApprovalPolicyConformant.",
+      { openApi: { enum: false } },
     ),
     status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "Whether the condition holds: one of True, False, Unknown.",
+      { openApi: { enum: false } },
     ),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),

@@ -165,6 +165,8 @@ const validationRule = v1(
 );
 
 const atomic = { listType: "atomic" } as const;
+/** Fields that Kubernetes publishes without a description of their own. */
+const bare = { openApi: { bareReference: true } } as const;
 const typeDoc =
   "Type of the value: one of object, array, string, integer, number, boolean. Required " +
   "unless x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is set.";
@@ -239,6 +241,7 @@ export const jsonSchemaProps: StructType<any> = v1(
       24,
       jsonSchemaPropsOrArray,
       "Schema of the elements of an array. A list of schemas is not supported.",
+      bare,
     ),
     allOf: value(
       25,
@@ -254,7 +257,7 @@ export const jsonSchemaProps: StructType<any> = v1(
       "Schemas of which the value must match at least one.",
       atomic,
     ),
-    not: pointer(28, recursive, "Schema that the value must not match."),
+    not: pointer(28, recursive, "Schema that the value must not match.", bare),
     properties: value(
       29,
       map(recursive),
@@ -264,6 +267,7 @@ export const jsonSchemaProps: StructType<any> = v1(
       30,
       jsonSchemaPropsOrBool,
       "Schema of all values of a map, or true for any value. Excludes properties.",
+      bare,
     ),
     patternProperties: value(
       31,
@@ -279,14 +283,15 @@ export const jsonSchemaProps: StructType<any> = v1(
       33,
       jsonSchemaPropsOrBool,
       "Schema of elements beyond those in items. Not supported: must be absent.",
+      bare,
     ),
     definitions: value(
       34,
       map(recursive),
       "Named schemas for use in $ref. Not supported: must be empty.",
     ),
-    externalDocs: pointer(35, externalDocumentation, "Documentation outside the schema."),
-    example: pointer(36, json, "Example of a valid value."),
+    externalDocs: pointer(35, externalDocumentation, "Documentation outside the schema.", bare),
+    example: pointer(36, json, "Example of a valid value.", bare),
     nullable: value(
       37,
       bool,

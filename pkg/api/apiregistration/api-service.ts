@@ -26,7 +26,7 @@ import {
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, unsupported } from "../strategy.ts";
 
-const v1 = structs("kube_aggregator/pkg/apis/apiregistration/v1");
+const v1 = structs("kube-aggregator/pkg/apis/apiregistration/v1");
 
 const serviceReference = v1(
   "ServiceReference",
@@ -89,11 +89,13 @@ const apiServiceCondition = v1("APIServiceCondition", "One observed aspect of an
     1,
     named("v1.APIServiceConditionType", "Available"),
     "Name of the condition: Available (the extension API server can be reached).",
+    { openApi: { enum: false } },
   ),
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
     "Whether the condition holds: one of True, False, Unknown.",
+    { openApi: { enum: false } },
   ),
   lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),

@@ -58,13 +58,13 @@ const storageVersionCondition = v1alpha1(
       named("v1alpha1.StorageVersionConditionType", "AllEncodingVersionsEqual"),
       "Name of the condition: AllEncodingVersionsEqual (all servers store the same version). " +
         "Required.",
-      { required: true },
+      { required: true, openApi: { enum: false } },
     ),
     status: required(
       2,
       named("v1alpha1.ConditionStatus", "True", "False", "Unknown"),
       "Whether the condition holds: one of True, False, Unknown.",
-      { required: true },
+      { required: true, openApi: { enum: false } },
     ),
     observedGeneration: value(
       3,

@@ -141,6 +141,7 @@ const condition = v1("DeploymentCondition", "One observed aspect of a Deployment
     named("v1.DeploymentConditionType", "Available", "Progressing", "ReplicaFailure"),
     "One of Available (enough pods are available), Progressing (the rollout advances or is " +
       "complete), ReplicaFailure (pods cannot be created or deleted).",
+    { openApi: { enum: false } },
   ),
   status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
   lastUpdateTime: value(6, time, "Time at which the condition was last written."),

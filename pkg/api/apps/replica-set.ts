@@ -66,6 +66,7 @@ const condition = v1("ReplicaSetCondition", "One observed aspect of a ReplicaSet
     1,
     named("v1.ReplicaSetConditionType", "ReplicaFailure"),
     "Name of the condition: ReplicaFailure (a pod could not be created or deleted).",
+    { openApi: { enum: false } },
   ),
   status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
   lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),

@@ -18,11 +18,16 @@ import { byType } from "./workload.ts";
 const v1 = structs("api/apps/v1");
 
 /** Claims say what they are even though nothing else could stand there; in JSON alone. */
-const claimTemplate = structs("api/core/v1")("PersistentVolumeClaim", persistentVolumeClaimV1.doc, {
-  kind: value(0, string, "Kind of the template: PersistentVolumeClaim. May be omitted."),
-  apiVersion: value(0, string, "API version of the template: v1. May be omitted."),
-  ...persistentVolumeClaimV1.fields,
-});
+const claimTemplate = structs("api/core/v1")(
+  "PersistentVolumeClaim",
+  persistentVolumeClaimV1.doc,
+  {
+    kind: value(0, string, "Kind of the template: PersistentVolumeClaim. May be omitted."),
+    apiVersion: value(0, string, "API version of the template: v1. May be omitted."),
+    ...persistentVolumeClaimV1.fields,
+  },
+  { kind: { group: "", version: "v1", kind: "PersistentVolumeClaim" } },
+);
 
 const rollingUpdate = v1(
   "RollingUpdateStatefulSetStrategy",
@@ -71,12 +76,14 @@ const retentionPolicy = v1(
       retention,
       "What happens to the claims when the StatefulSet is deleted: one of Retain, Delete. " +
         "Defaults to Retain.",
+      { openApi: { enum: false } },
     ),
     whenScaled: value(
       2,
       retention,
       "What happens to the claims of pods that scaling down removes: one of Retain, Delete. " +
         "Defaults to Retain.",
+      { openApi: { enum: false } },
     ),
   },
 );

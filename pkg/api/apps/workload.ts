@@ -12,6 +12,7 @@ import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { validatePodTemplate, validateTemplateMetadata } from "../core/pod/spec/pod-spec-rules.ts";
 import { type HasGeneration, keepsGeneration, podWarnings } from "../core/pod/pod-warnings.ts";
 import { checkLabelSelector, formatLabelSelector, type LabelSelector } from "../label-selector.ts";
+import { scaleV1 } from "../autoscaling/scale.ts";
 import { column } from "../printing.ts";
 import { sortedKeys, unsupported } from "../strategy.ts";
 
@@ -231,7 +232,7 @@ interface Scaled {
 export const scaleSubresource: Subresource = {
   name: "scale",
   verbs: ["get", "patch", "update"],
-  represents: { group: "autoscaling", version: "v1", kind: "Scale" },
+  represents: { group: "autoscaling", version: "v1", kind: "Scale", struct: scaleV1 },
   scale: {
     get: ({ spec, status }: Scaled) => ({
       replicas: spec.replicas ?? 0,

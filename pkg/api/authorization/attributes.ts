@@ -17,6 +17,7 @@ const fieldSelectorRequirement = meta(
       2,
       named("v1.FieldSelectorOperator", ...operators),
       "Relation between field and values: one of In, NotIn, Exists, DoesNotExist.",
+      { openApi: { enum: false } },
     ),
     values: value(
       3,

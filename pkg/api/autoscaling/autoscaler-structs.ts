@@ -24,6 +24,7 @@ const metricTarget = v2("MetricTarget", "Value that the autoscaler tries to keep
     named("v2.MetricTargetType", "Utilization", "Value", "AverageValue"),
     "Which field holds the target. One of Utilization (averageUtilization), Value (value), " +
       "AverageValue (averageValue).",
+    { openApi: { enum: false } },
   ),
   value: pointer(2, quantity, "Target of the metric as a whole. Must be positive."),
   averageValue: pointer(3, quantity, "Target for the average over all pods. Must be positive."),
@@ -133,6 +134,7 @@ const metricSpec = v2("MetricSpec", "One metric to scale on, with its target.", 
     sourceType,
     "Source of the metric: one of Object, Pods, Resource, ContainerResource, External. The " +
       "field of the same name must be set.",
+    { openApi: { enum: false } },
   ),
   object: pointer(
     2,
@@ -205,6 +207,7 @@ const metricStatus = v2("MetricStatus", "One metric as the autoscaler last read 
     1,
     sourceType,
     "Source of the metric: one of Object, Pods, Resource, ContainerResource, External.",
+    { openApi: { enum: false } },
   ),
   object: pointer(
     2,
@@ -237,6 +240,7 @@ const scalingPolicy = v2(
       1,
       named("v2.HPAScalingPolicyType", "Pods", "Percent"),
       "Unit of value: one of Pods, Percent (of the replicas at the start of the period).",
+      { openApi: { enum: false } },
     ),
     value: required(2, int32, "Largest change allowed within the period. Must be greater than 0."),
     periodSeconds: required(3, int32, "Length of the period, in seconds: 1 to 1800."),
@@ -255,6 +259,7 @@ const scalingRules = v2("HPAScalingRules", "Pace of scaling in one direction.", 
     named("v2.ScalingPolicySelect", "Max", "Min", "Disabled"),
     "Which policy applies. One of Max (allows the largest change), Min (the smallest), " +
       "Disabled (no scaling in this direction). Defaults to Max.",
+    { openApi: { enum: false } },
   ),
   policies: value(
     2,
@@ -335,6 +340,7 @@ const condition = v2(
       ),
       "One of ScalingActive (metrics can be read), AbleToScale (the target can be scaled), " +
         "ScalingLimited (minReplicas or maxReplicas holds the count).",
+      { openApi: { enum: false } },
     ),
     status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),

@@ -6,7 +6,10 @@ import { ageColumn, ageOf, column, nameOf } from "../printing.ts";
 const v1 = structs("api/autoscaling/v1");
 
 const scaleSpec = v1("ScaleSpec", "Desired size of a scalable object.", {
-  replicas: value(1, int32, "Desired number of replicas. Must not be negative."),
+  replicas: value(1, int32, "Desired number of replicas. Must not be negative. Defaults to 0.", {
+    default: 0,
+    openApi: { default: true },
+  }),
 });
 
 const scaleStatus = v1("ScaleStatus", "Observed size of a scalable object.", {

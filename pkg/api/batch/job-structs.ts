@@ -53,7 +53,7 @@ const onPodConditions = v1(
       2,
       string,
       "Status that the condition must have: one of True, False, Unknown. Defaults to True.",
-      { default: "True" },
+      { default: "True", openApi: { required: true } },
     ),
   },
 );
@@ -241,6 +241,7 @@ const condition = v1("JobCondition", "One observed aspect of a Job.", {
     ),
     "One of Suspended, Complete, Failed, FailureTarget (about to fail), SuccessCriteriaMet " +
       "(about to complete).",
+    { openApi: { enum: false } },
   ),
   status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
   lastProbeTime: value(3, time, "Time at which the condition was last checked."),

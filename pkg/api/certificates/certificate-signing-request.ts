@@ -111,11 +111,13 @@ const certificateSigningRequestCondition = v1(
       named("v1.RequestConditionType", "Approved", "Denied", "Failed"),
       "One of Approved, Denied, Failed, or a type of the signer. Approved and Denied exclude " +
         "each other, and none of the three can be removed once set.",
+      { openApi: { enum: false } },
     ),
     status: required(
       6,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "One of True, False, Unknown. Must be True for Approved, Denied and Failed.",
+      { openApi: { enum: false } },
     ),
     reason: value(2, string, "Machine-readable CamelCase reason for the last transition."),
     message: value(3, string, "Human-readable details about the last transition."),

@@ -114,11 +114,18 @@ export const clusterTrustBundle = kind(clusterTrustBundleV1beta1, {
   plural: "clustertrustbundles",
   scope: "Cluster",
   versions: [
-    { version: "v1beta1", struct: clusterTrustBundleV1beta1, onByDefault: false, convert: "hub" },
+    {
+      version: "v1beta1",
+      struct: clusterTrustBundleV1beta1,
+      onByDefault: false,
+      gate: "ClusterTrustBundle",
+      convert: "hub",
+    },
     {
       version: "v1alpha1",
       struct: clusterTrustBundleV1alpha1,
       onByDefault: false,
+      gate: "ClusterTrustBundle",
       convert: same,
       deprecationWarning:
         "certificates.{api}/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, " +

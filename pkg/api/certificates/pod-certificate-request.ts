@@ -245,6 +245,7 @@ export const podCertificateRequest = kind(podCertificateRequestV1alpha1, {
       version: "v1alpha1",
       struct: podCertificateRequestV1alpha1,
       onByDefault: false,
+      gate: "PodCertificateRequest",
       convert: "hub",
     },
   ],

@@ -54,6 +54,7 @@ const specV1BETA1 = v1beta1(
       string,
       "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
         "one Lease that disagree follow the one with the latest binaryVersion.",
+      { openApi: { required: true } },
     ),
   },
 );
@@ -104,6 +105,7 @@ const specV1ALPHA2 = v1alpha2(
       string,
       "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
         "one Lease that disagree follow the one with the latest binaryVersion.",
+      { openApi: { required: true } },
     ),
   },
 );

@@ -4,7 +4,7 @@ import { plainColumns, plainRow } from "../printing.ts";
 import { unsupported } from "../strategy.ts";
 import { objectReference } from "./shared/references.ts";
 
-const bindingV1 = structs("api/core/v1")(
+export const bindingV1 = structs("api/core/v1")(
   "Binding",
   "Binding assigns a pod to a node, through the pod's subresource `binding`. It is not stored.",
   {

@@ -9,11 +9,13 @@ const componentCondition = v1("ComponentCondition", "Result of one health check.
     1,
     named("v1.ComponentConditionType", "Healthy"),
     "Name of the condition: Healthy.",
+    { openApi: { enum: false } },
   ),
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
     "Whether the condition holds: one of True, False, Unknown.",
+    { openApi: { enum: false } },
   ),
   message: value(3, string, "Response of the component."),
   error: value(4, string, "Error met while checking the component."),

@@ -84,11 +84,13 @@ const eventV1 = v1(
       14,
       string,
       "Controller that reports the event, `example.com/controller` for example.",
+      { openApi: { required: false } },
     ),
     reportingInstance: required(
       15,
       string,
       "Instance of the controller, `controller-xyzf` for example. At most 128 characters.",
+      { openApi: { required: false } },
     ),
   },
 );
@@ -108,6 +110,7 @@ const newEventV1 = eventsV1(
       objectMeta,
       "Standard object metadata. The namespace must be that of the object, or `default` for " +
         "a cluster-scoped one.",
+      { openApi: { required: false } },
     ),
     eventTime: required(
       2,

@@ -32,6 +32,7 @@ const namespaceCondition = v1(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "Whether the condition holds: one of True, False, Unknown.",
+      { openApi: { enum: false } },
     ),
     lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
     reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
@@ -144,6 +145,7 @@ export const namespace = kind(namespaceV1, {
     metadataOnUpdate: { "": ["object", "change"] },
     name: "dns-label",
     deleteReturnsObject: true,
+    deletePublishesStatus: true,
     resets: { finalize: ["status"] },
   },
   hooks: {

@@ -14,6 +14,7 @@ import {
   structs,
 } from "#schema";
 import { type HookContext, kind, objectMeta, time } from "#meta";
+import { scaleV1 } from "../autoscaling/scale.ts";
 import { formatLabels } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, sortedKeys, unsupported } from "../strategy.ts";
@@ -30,13 +31,17 @@ const replicationControllerSpec = v1(
   "ReplicationControllerSpec",
   "Desired state of a ReplicationController.",
   {
-    replicas: pointer(1, int32, "Desired number of pods. Defaults to 1.", { default: 1 }),
+    replicas: pointer(1, int32, "Desired number of pods. Defaults to 1.", {
+      default: 1,
+      openApi: { default: true },
+    }),
     minReadySeconds: value(
       4,
       int32,
       "Seconds for which a new pod must stay ready before it counts as available. Defaults to 0.",
       {
         default: 0,
+        openApi: { default: true },
       },
     ),
     selector: value(
@@ -213,7 +218,7 @@ export const replicationController = kind(replicationControllerV1, {
     {
       name: "scale",
       verbs: ["get", "patch", "update"],
-      represents: { group: "autoscaling", version: "v1", kind: "Scale" },
+      represents: { group: "autoscaling", version: "v1", kind: "Scale", struct: scaleV1 },
       scale: {
         get: ({ spec, status }: ReplicationController) => ({
           replicas: spec.replicas ?? 0,

@@ -167,7 +167,7 @@ const endpointSliceV1 = v1(
       list(endpointPort),
       "Ports that every endpoint exposes. An empty list means no ports; the name may be " +
         "empty for a single port.",
-      { listType: "atomic" },
+      { listType: "atomic", openApi: { required: false } },
     ),
   },
 );

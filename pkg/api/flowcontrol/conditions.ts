@@ -14,6 +14,7 @@ export function conditionsOf(declare: ReturnType<typeof structs>, name: string) 
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "Whether the condition holds: one of True, False, Unknown.",
+      { openApi: { enum: false } },
     ),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),

@@ -36,6 +36,7 @@ const flowDistinguisherMethod = v1(
       1,
       named("v1.FlowDistinguisherMethodType", "ByUser", "ByNamespace"),
       "Attribute that identifies a flow: one of ByUser, ByNamespace (of the requested object).",
+      { openApi: { enum: false } },
     ),
   },
 );
@@ -69,6 +70,7 @@ const subject = v1(
       1,
       named("v1.SubjectKind", "User", "Group", "ServiceAccount"),
       "Kind of the subject: one of User, Group, ServiceAccount.",
+      { openApi: { enum: false } },
     ),
     user: pointer(2, userSubject, "User to match, for kind User."),
     group: pointer(3, groupSubject, "Group to match, for kind Group."),
@@ -77,6 +79,14 @@ const subject = v1(
       serviceAccountSubject,
       "Service account to match, for kind ServiceAccount.",
     ),
+  },
+  {
+    unions: [
+      {
+        discriminator: "kind",
+        members: { group: "Group", serviceAccount: "ServiceAccount", user: "User" },
+      },
+    ],
   },
 );
 

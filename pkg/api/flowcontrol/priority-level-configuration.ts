@@ -61,6 +61,7 @@ const limitResponse = v1(
       1,
       named("v1.LimitResponseType", "Queue", "Reject"),
       "One of Queue (wait for a seat, up to the limits in queuing), Reject (respond 429 at once).",
+      { openApi: { enum: false } },
     ),
     queuing: pointer(
       2,
@@ -68,6 +69,7 @@ const limitResponse = v1(
       "Sizes of the queues. Required for type Queue; must be absent for Reject.",
     ),
   },
+  { unions: [{ discriminator: "type", members: { queuing: "Queuing" } }] },
 );
 
 const limitedPriorityLevelConfiguration = v1(
@@ -132,6 +134,7 @@ const priorityLevelConfigurationSpec = v1(
       named("v1.PriorityLevelEnablement", "Exempt", "Limited"),
       "One of Exempt (requests are dispatched without limits or queues), Limited (subject to " +
         "`limited`). Exempt is reserved for the built-in level of that name.",
+      { openApi: { enum: false } },
     ),
     limited: pointer(
       2,
@@ -144,6 +147,7 @@ const priorityLevelConfigurationSpec = v1(
       "Settings of an exempt level. Must be absent for type Limited.",
     ),
   },
+  { unions: [{ discriminator: "type", members: { exempt: "Exempt", limited: "Limited" } }] },
 );
 
 const priorityLevelConfigurationStatus = v1(

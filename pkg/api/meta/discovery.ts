@@ -79,7 +79,12 @@ export const verbs = scalar<readonly string[] | null>({
   wire: verbList,
   toWire: (value) => ({ items: value ?? [] }),
   fromWire: (message: { readonly items?: readonly string[] }) => message.items ?? [],
-  openapi: { type: "array", items: { type: "string" } },
+  openapi: {
+    isInline: true,
+    type: "array",
+    items: { type: "string" },
+    v3: { type: "array", items: { type: "string", default: "" } },
+  },
   zero: null,
 });
 

@@ -36,6 +36,7 @@ export const deleteOptions = v1("DeleteOptions", "Options of a delete request.",
     "How dependents are handled. One of Orphan (keep them), Background (delete them " +
       "afterwards), Foreground (delete them before the object). Defaults to finalizers of " +
       "the object, or to a value of the kind.",
+    { openApi: { enum: false } },
   ),
   dryRun: value(
     5,

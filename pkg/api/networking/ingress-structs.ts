@@ -106,6 +106,7 @@ const ingressRuleValue = v1("IngressRuleValue", "Routes of a rule, by protocol."
     httpIngressRuleValue,
     "Routes for HTTP and HTTPS requests. When absent, the default backend receives all " +
       "requests of the host.",
+    { openApi: { bareReference: true } },
   ),
 });
 

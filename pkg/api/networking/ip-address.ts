@@ -16,9 +16,12 @@ const parentReferenceV1 = v1(
       2,
       string,
       "Resource of the object in plural, `services` for example. Required.",
+      { openApi: { required: true } },
     ),
     namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
-    name: value(4, string, "Name of the referenced object. Required."),
+    name: value(4, string, "Name of the referenced object. Required.", {
+      openApi: { required: true },
+    }),
   },
 );
 
@@ -27,6 +30,7 @@ const ipAddressSpecV1 = v1("IPAddressSpec", "Owner of an allocated IP address.",
     1,
     parentReferenceV1,
     "Object that the address is allocated to. Required. Immutable.",
+    { openApi: { required: true } },
   ),
 });
 
@@ -53,9 +57,12 @@ const parentReferenceV1beta1 = v1beta1(
       2,
       string,
       "Resource of the object in plural, `services` for example. Required.",
+      { openApi: { required: true } },
     ),
     namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
-    name: value(4, string, "Name of the referenced object. Required."),
+    name: value(4, string, "Name of the referenced object. Required.", {
+      openApi: { required: true },
+    }),
   },
 );
 
@@ -64,6 +71,7 @@ const ipAddressSpecV1beta1 = v1beta1("IPAddressSpec", "Owner of an allocated IP 
     1,
     parentReferenceV1beta1,
     "Object that the address is allocated to. Required. Immutable.",
+    { openApi: { required: true } },
   ),
 });
 

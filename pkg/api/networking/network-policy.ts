@@ -129,6 +129,7 @@ const networkPolicySpec = v1("NetworkPolicySpec", "Desired traffic rules for a s
     labelSelector,
     "Pods in the namespace that the policy isolates; {} selects all of them. Policies that " +
       "select the same pod add up.",
+    { openApi: { required: false } },
   ),
   ingress: value(
     2,

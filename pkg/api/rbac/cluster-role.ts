@@ -30,7 +30,7 @@ const clusterRoleV1 = v1(
       2,
       list(policyRule),
       "Permissions of the role. Overwritten by the controller when aggregationRule is set.",
-      { listType: "atomic" },
+      { listType: "atomic", openApi: { required: false } },
     ),
     aggregationRule: pointer(
       3,

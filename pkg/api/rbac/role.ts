@@ -12,7 +12,7 @@ const roleV1 = v1("Role", "Role is a set of permissions within its namespace.", 
     list(policyRule),
     "Permissions of the role. A client can grant only permissions that it holds, unless it " +
       "has the verb `escalate`.",
-    { listType: "atomic" },
+    { listType: "atomic", openApi: { required: false } },
   ),
 });
 

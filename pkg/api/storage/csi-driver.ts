@@ -64,7 +64,7 @@ const csiDriverSpec = v1(
       list(named("v1.VolumeLifecycleMode", "Persistent", "Ephemeral")),
       "Kinds of volumes that the driver supports: Persistent (PersistentVolumes), Ephemeral " +
         "(inline in a pod). Defaults to Persistent. Immutable.",
-      { default: ["Persistent"], listType: "set" },
+      { default: ["Persistent"], listType: "set", openApi: { enum: false } },
     ),
     storageCapacity: pointer(
       4,
@@ -83,7 +83,7 @@ const csiDriverSpec = v1(
         "ReadWriteOnceWithFSType (only with a filesystem type and access mode ReadWriteOnce), " +
         "File (always when the pod has an fsGroup), None (never). Defaults to " +
         "ReadWriteOnceWithFSType.",
-      { default: "ReadWriteOnceWithFSType" },
+      { default: "ReadWriteOnceWithFSType", openApi: { enum: false } },
     ),
     tokenRequests: value(
       6,

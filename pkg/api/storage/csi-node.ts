@@ -40,6 +40,7 @@ const csiNodeDriver = v1("CSINodeDriver", "Registration of one CSI driver on a n
       "placed by their values.",
     {
       listType: "atomic",
+      openApi: { required: false },
     },
   ),
   allocatable: pointer(4, volumeNodeResources, "Volume limits of the driver on this node."),

@@ -47,7 +47,7 @@ const storageClassV1 = v1(
       named("v1.PersistentVolumeReclaimPolicy", "Delete", "Retain"),
       "What happens to a provisioned volume after its claim is deleted: one of Delete, " +
         "Retain. Defaults to Delete. Immutable.",
-      { default: "Delete" },
+      { default: "Delete", openApi: { enum: ["Delete", "Recycle", "Retain"] } },
     ),
     mountOptions: value(
       5,

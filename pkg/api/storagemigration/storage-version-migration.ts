@@ -182,6 +182,7 @@ export const storageVersionMigration = kind(storageVersionMigrationV1alpha1, {
       version: "v1alpha1",
       struct: storageVersionMigrationV1alpha1,
       onByDefault: false,
+      gate: "StorageVersionMigrator",
       convert: "hub",
       deprecationWarning:
         "storagemigration.{api}/v1alpha1 StorageVersionMigration is deprecated in v1.33+, " +

@@ -65,8 +65,9 @@ export async function buildDependencies(
 ): Promise<ServerDependencies> {
   const { report, storageRoot = "/registry" } = options;
   const domain = domainOf(options.apiDomain, options.labelDomain);
-  const catalog = servedCatalog(builtinKinds, domain, options.runtimeConfig ?? new Map());
   const gates = featureGates(options.featureGates ?? new Map());
+  const { runtimeConfig = new Map() } = options;
+  const catalog = servedCatalog(builtinKinds, domain, { runtimeConfig, gates });
   const metrics = buildMetrics(gates);
   if (isWorker()) shareMetrics(metrics);
   const { tracer, close: closeTracing } = await buildTracing(options, report);

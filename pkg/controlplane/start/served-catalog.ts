@@ -6,6 +6,13 @@ export class RuntimeConfigError extends Error {
   override readonly name = "RuntimeConfigError";
 }
 
+interface ServedSettings {
+  readonly runtimeConfig: ReadonlyMap<string, string>;
+  readonly gates: (name: string) => boolean;
+}
+
+type Switches = ReadonlyMap<string, boolean>;
+
 const stages: readonly (readonly [string, RegExp])[] = [
   ["api/ga", /^v\d+$/],
   ["api/beta", /^v\d+beta\d+$/],
@@ -13,22 +20,22 @@ const stages: readonly (readonly [string, RegExp])[] = [
 ];
 
 /**
- * The catalog that `--runtime-config` asks for. The most specific key wins:
- * group/version/resource, then
- * group/version, then the stage (`api/beta`), then `api/all`, then what is on by default.
+ * The catalog that `--runtime-config` asks for. The most specific key wins: group/version/resource,
+ * then group/version, then the stage (`api/beta`), then `api/all`, then what is on by default.
+ * Versions whose feature gate is off are never served.
  * @throws RuntimeConfigError for values that are not true or false, and for unknown group versions.
  */
 export function servedCatalog(
   kinds: readonly Kind[],
   domain: Domain,
-  runtimeConfig: ReadonlyMap<string, string>,
+  { runtimeConfig, gates }: ServedSettings,
 ): Catalog {
   const switches = parseSwitches(runtimeConfig);
   const known = new Set(
     new Catalog(kinds, domain, () => true).resources.map((r) => r.groupVersion),
   );
   for (const key of switches.keys()) checkKey(key, known);
-  const catalog = catalogOf(kinds, domain, switches);
+  const catalog = catalogOf(kinds, domain, { switches, gates });
   for (const [group, version, plural] of required) {
     if (catalog.find(resolve(group, domain), version, plural) !== undefined) continue;
     const place = group === "" ? version : `${resolve(group, domain)}/${version}`;
@@ -49,16 +56,17 @@ const required: readonly (readonly [group: string, version: string, plural: stri
 function catalogOf(
   kinds: readonly Kind[],
   domain: Domain,
-  switches: ReadonlyMap<string, boolean>,
+  { switches, gates }: { readonly switches: Switches } & Pick<ServedSettings, "gates">,
 ): Catalog {
-  return new Catalog(kinds, domain, (groupVersion, plural, onByDefault) => {
+  return new Catalog(kinds, domain, ({ groupVersion, plural, served }) => {
+    if (served.gate !== undefined && !gates(served.gate)) return false;
     const stage = stages.find(([, shape]) => shape.test(groupVersion.split("/").at(-1) ?? ""))?.[0];
     return (
       switches.get(`${canonical(groupVersion)}/${plural}`) ??
       switches.get(canonical(groupVersion)) ??
       (stage === undefined ? undefined : switches.get(stage)) ??
       switches.get("api/all") ??
-      onByDefault
+      served.onByDefault
     );
   });
 }
@@ -68,7 +76,7 @@ function canonical(groupVersion: string): string {
   return groupVersion.includes("/") ? groupVersion : `api/${groupVersion}`;
 }
 
-function parseSwitches(runtimeConfig: ReadonlyMap<string, string>): ReadonlyMap<string, boolean> {
+function parseSwitches(runtimeConfig: ReadonlyMap<string, string>): Switches {
   const switches = new Map<string, boolean>();
   for (const [key, value] of runtimeConfig) {
     if (value !== "true" && value !== "false") {

@@ -48,20 +48,14 @@ export class Catalog {
   #all: readonly Resource[] | undefined;
   #content: object = {};
 
-  /** `isServed` decides per group, version and plural (`--runtime-config`). */
+  /** `isServed` decides per resource (`--runtime-config`, `--feature-gates`). */
   constructor(
     kinds: readonly Kind[],
     readonly domain: Domain,
-    isServed: (groupVersion: string, plural: string, onByDefault: boolean) => boolean = (
-      _groupVersion,
-      _plural,
-      onByDefault,
-    ) => onByDefault,
+    isServed: (resource: Resource) => boolean = ({ served }) => served.onByDefault,
   ) {
     const resources = kinds.flatMap((kind) =>
-      kind.versions
-        .map((served) => resourceOf(kind, served, domain))
-        .filter((r) => isServed(r.groupVersion, r.plural, r.served.onByDefault)),
+      kind.versions.map((served) => resourceOf(kind, served, domain)).filter(isServed),
     );
     const groups = new Map<string, Resource[]>();
     for (const resource of resources) {

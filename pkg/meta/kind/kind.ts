@@ -91,6 +91,8 @@ export interface KindVersion<Hub = any> {
   readonly struct: StructType<any>;
   /** Served without being asked for by `--runtime-config`. */
   readonly onByDefault: boolean;
+  /** Feature gate without which the version is not served, even if `--runtime-config` asks. */
+  readonly gate?: string;
   /** "hub": objects are stored in this version. Otherwise pure functions to and from the hub. */
   readonly convert: "hub" | { readonly up: (object: any) => Hub; readonly down: (hub: Hub) => any };
   /** Selectable fields of this version where they differ from the kind's. */
@@ -123,6 +125,15 @@ export interface Subresource {
     /** What its bodies look like. */
     readonly struct?: StructType<any>;
   };
+  /**
+   * How it connects the client with a process elsewhere: a stream (exec), or a proxy of requests
+   * with any method and path. Absent: it reads and writes objects.
+   */
+  readonly connects?: "stream" | "proxy";
+  /** Answers text instead of an object (the log of a pod). */
+  readonly isText?: boolean;
+  /** The struct whose fields are the query parameters. */
+  readonly options?: StructType<any>;
   /** Of `scale`: where the object keeps its number of replicas. */
   readonly scale?: ScaleAccess;
 }
@@ -169,6 +180,8 @@ export interface KindRules {
   readonly generation: boolean;
   /** DELETE answers the deleted object rather than a Status. */
   readonly deleteReturnsObject: boolean;
+  /** OpenAPI has a Status as the answer to DELETE, although the object is returned. */
+  readonly deletePublishesStatus?: boolean;
   /**
    * Propagation when the client names none: `background` for most, `orphan` for
    * ReplicationController and Job.

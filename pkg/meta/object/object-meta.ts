@@ -48,6 +48,7 @@ const managedFieldsEntry = v1(
       oneOf("Apply", "Update"),
       "Operation that created the entry: one of Apply (server-side apply), Update (any other " +
         "write).",
+      { openApi: { enum: false } },
     ),
     apiVersion: value(3, string, "API version to which the paths in fieldsV1 refer."),
     time: pointer(
@@ -238,6 +239,7 @@ export const condition = v1("Condition", "One observed aspect of an object.", {
     2,
     oneOf("True", "False", "Unknown"),
     "Whether the condition holds: one of True, False, Unknown.",
+    { openApi: { enum: false } },
   ),
   observedGeneration: value(
     3,

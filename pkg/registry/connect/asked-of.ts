@@ -7,10 +7,10 @@ export function askedOf(
   { resource, subresource }: ResourceRequest,
   { query, rawPath }: ConnectRequest,
 ): Readonly<Record<string, unknown>> {
-  const { represents } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
-  if (represents?.struct === undefined) return rawPath === "" ? {} : { path: rawPath };
+  const { options } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
+  if (options === undefined) return rawPath === "" ? {} : { path: rawPath };
   const asked: Record<string, unknown> = {};
-  for (const { name, type: declared } of jsonFields(represents.struct)) {
+  for (const { name, type: declared } of jsonFields(options)) {
     const type = resolved(declared);
     if (name === "path" && rawPath !== "") asked[name] = rawPath;
     else if (!query.has(name)) continue;

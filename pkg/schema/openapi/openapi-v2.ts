@@ -13,6 +13,7 @@ const swagger: OpenApiDialect = {
     description: type.openapi.description ?? type.doc,
     ...scalarSchema(type),
   }),
+  inline: scalarSchema,
   reference: (name, siblings) => ({ ...siblings, $ref: `#/definitions/${name}` }),
   defaults: false,
 };

@@ -16,6 +16,7 @@ const openApi3: OpenApiDialect = {
     description: type.openapi.description ?? type.doc,
     ...(type.openapi.v3 ?? scalarSchema(type)),
   }),
+  inline: (type) => type.openapi.v3 ?? scalarSchema(type),
   reference: (name, siblings) => {
     const reference = { $ref: `#/components/schemas/${name}` };
     return Object.keys(siblings).length === 0 ? reference : { ...siblings, allOf: [reference] };

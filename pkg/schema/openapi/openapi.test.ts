@@ -88,7 +88,32 @@ describe("openapi v3 fold", () => {
     ["required pointer", pointer(1, bool, "d", needed), { type: "boolean", ...needed }],
     ["not needed", required(1, string, "d", { required: false }), { type: "string", default: "" }],
     ["nullable", nullablePointer(1, string, "d"), { type: "string", ...needed }],
-    ["declared default", pointer(1, int32, "d", { default: 3 }), { default: 3, ...number }],
+    ["default of the server alone", pointer(1, int32, "d", { default: 3 }), number],
+    [
+      "published default",
+      pointer(1, int32, "d", { default: 3, openApi: { default: true } }),
+      { default: 3, ...number },
+    ],
+    [
+      "required in rules, not in the schema",
+      required(1, int32, "d", { required: true, openApi: { required: false } }),
+      { default: 0, ...number },
+    ],
+    [
+      "required in the schema, with a default",
+      pointer(1, int32, "d", { default: 3, openApi: { required: true } }),
+      { ...number, ...needed },
+    ],
+    [
+      "values of the server alone",
+      value(1, list(oneOf("b", "a")), "d", { openApi: { enum: false } }),
+      items({ type: "string", default: "" }),
+    ],
+    [
+      "other values in the schema",
+      value(1, map(string), "d", { openApi: { enum: ["b", ""] } }),
+      values({ type: "string", default: "", enum: ["", "b"] }),
+    ],
     ["enum is sorted", value(1, oneOf("b", "a"), "d"), { type: "string", enum: ["a", "b"] }],
     ["bytes", value(1, map(bytes), "d"), values(base64)],
     ["strings", value(1, list(string), "d"), items({ type: "string", default: "" })],

@@ -2,7 +2,15 @@
  * The part of OpenAPI that both dialects share: a declaration becomes named schemas that refer to
  * each other. openapi-v2.ts and openapi-v3.ts say what differs.
  */
-import type { Field, OpenMembers, ScalarType, StructType, Type } from "../struct/types.ts";
+import type {
+  Field,
+  OpenMembers,
+  PublishedRules,
+  ScalarType,
+  StructType,
+  Type,
+  Union,
+} from "../struct/types.ts";
 
 /** A JSON Schema object in the making; keys come out in the order in which they are written. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
@@ -29,6 +37,8 @@ export type OpenApiNaming = (packagePath: string, name: string) => string;
 export interface OpenApiDialect {
   readonly version: "v2" | "v3";
   readonly scalar: (type: ScalarType<any>) => OpenApiSchema;
+  /** The schema of a scalar that is written where it is used. */
+  readonly inline: (type: ScalarType<any>) => OpenApiSchema;
   /** A reference together with what is said about it in this place. */
   readonly reference: (name: string, siblings: OpenApiSchema) => OpenApiSchema;
   /** Whether `default` is printed. */
@@ -124,6 +134,7 @@ function structSchema(walk: Walk, struct: StructType<any>): OpenApiSchema {
   }
   collectProperties(walk, struct, { properties, required });
   const names = [...properties.keys()].sort();
+  const kinds = root?.kinds ?? (struct.kind === undefined ? [] : [struct.kind]);
   return {
     description: struct.doc,
     type: "object",
@@ -131,11 +142,14 @@ function structSchema(walk: Walk, struct: StructType<any>): OpenApiSchema {
     ...(names.length > 0
       ? { properties: Object.fromEntries(names.map((name) => [name, properties.get(name)])) }
       : {}),
-    ...(root !== undefined && root.kinds.length > 0
-      ? { "x-kubernetes-group-version-kind": root.kinds }
-      : {}),
+    ...(kinds.length > 0 ? { "x-kubernetes-group-version-kind": kinds } : {}),
     ...(struct.atomic === true ? { "x-kubernetes-map-type": "atomic" } : {}),
+    ...(struct.unions === undefined ? {} : { "x-kubernetes-unions": struct.unions.map(union) }),
   };
+}
+
+function union({ discriminator, members }: Union): OpenApiSchema {
+  return { discriminator, "fields-to-discriminateBy": members };
 }
 
 /** What is known of an open struct is known elsewhere, but for its metadata. */
@@ -177,17 +191,38 @@ function collectProperties(walk: Walk, struct: StructType<any>, into: Collected)
  * required as well, unless a default fills it in.
  */
 function isRequired(field: Field): boolean {
+  if (field.openApi?.required !== undefined) return field.openApi.required;
   if (field.default !== undefined) return false;
   return field.required ?? !field.presence.omitEmpty;
 }
 
 function fieldSchema(walk: Walk, field: Field, type: Type): OpenApiSchema {
-  const fallback = field.default ?? (field.presence.pointer ? undefined : zeroOf(type, field));
-  return typeSchema(walk, type, {
-    description: field.doc,
+  const published = field.openApi ?? {};
+  const zero = field.presence.pointer ? undefined : zeroOf(type, field);
+  const fallback = published.default === true ? field.default : zero;
+  const isBare = published.bareReference === true && walk.dialect.version === "v3";
+  return typeSchema(walk, withValues(type, published.enum), {
+    ...(isBare ? {} : { description: field.doc }),
     ...(walk.dialect.defaults && fallback !== undefined ? { default: fallback } : {}),
     ...listAndMapRules(field),
   });
+}
+
+/** The type with the values to publish: of the string itself, of elements or of map values. */
+function withValues(type: Type, values: PublishedRules["enum"]): Type {
+  if (values === undefined) return type;
+  switch (type.tag) {
+    case "string": {
+      const { values: _, ...plain } = type;
+      return values === false ? (plain as Type) : { ...type, values };
+    }
+    case "list":
+      return { ...type, element: withValues(type.element, values) };
+    case "map":
+      return { ...type, value: withValues(type.value, values) };
+    default:
+      return type;
+  }
 }
 
 /** The semantics that strategic merge patch and server-side apply read. */
@@ -233,8 +268,11 @@ function plainZero(type: Type): unknown {
 
 function typeSchema(walk: Walk, type: Type, siblings: OpenApiSchema): OpenApiSchema {
   switch (type.tag) {
-    case "struct":
     case "scalar":
+      return type.openapi.isInline === true
+        ? { ...siblings, ...walk.dialect.inline(type) }
+        : refer(walk, type, siblings);
+    case "struct":
       return refer(walk, type, siblings);
     case "lazy":
       return typeSchema(walk, resolved(type), siblings);

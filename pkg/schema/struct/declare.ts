@@ -16,6 +16,7 @@ import type {
   StringType,
   StructType,
   Type,
+  Union,
 } from "./types.ts";
 
 /** The phantom type parameter exists only for the checker; this is the one place that says so. */
@@ -69,6 +70,8 @@ export function lazy<T>(resolve: () => Type): LazyType<T> {
 
 export interface StructOptions {
   readonly atomic?: boolean;
+  readonly unions?: readonly Union[];
+  readonly kind?: NonNullable<StructType["kind"]>;
   readonly open?: OpenMembers;
 }
 

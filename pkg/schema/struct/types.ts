@@ -26,8 +26,8 @@ export type Int64 = number | bigint;
 export interface StringType<T extends string = string> extends Shaped<T> {
   readonly tag: "string";
   /**
-   * Allowed values, for OpenAPI and `explain`; validation enforces it only where a field says
-   * `required` or `enumerated`.
+   * Allowed values. Validation enforces them only where a field says `required` or `enumerated`;
+   * OpenAPI publishes them unless the field's `openApi.enum` says otherwise.
    */
   readonly values?: readonly T[];
   /**
@@ -62,6 +62,8 @@ interface ScalarOpenApi {
    */
   readonly items?: Readonly<Record<string, unknown>>;
   readonly description?: string;
+  /** Written where it is used; by default, a schema of its own that others refer to. */
+  readonly isInline?: boolean;
   /** v3 writes `oneOf` for IntOrString and Quantity. */
   readonly v3?: Readonly<Record<string, unknown>>;
 }
@@ -130,8 +132,19 @@ export interface StructType<F extends Fields = Fields> extends Shaped<InferField
   readonly fields: F;
   /** Replaced as a whole by apply (`+structType=atomic`). */
   readonly atomic?: boolean;
+  /** Discriminated unions that OpenAPI publishes (`+union`). Validation does not read them. */
+  readonly unions?: readonly Union[];
+  /** The API kind that the struct is, told even where documents have it as part of another. */
+  readonly kind?: { readonly group: string; readonly version: string; readonly kind: string };
   /** There are members beside the fields: the struct of a custom resource. */
   readonly open?: OpenMembers;
+}
+
+/** One discriminated union: its discriminator, and the value of it that selects each member. */
+export interface Union {
+  readonly discriminator: string;
+  /** Member field -> its name as the discriminator spells it. */
+  readonly members: Readonly<Record<string, string>>;
 }
 
 /**
@@ -192,12 +205,30 @@ interface Presence {
   readonly omitEmpty: boolean;
 }
 
+/**
+ * How the published schema of a field differs from what the server enforces. Kubernetes generates
+ * its schemas from Go types and their markers, and validates and defaults in code: the two often
+ * disagree, and clients rely on both. Only the OpenAPI fold reads this.
+ */
+export interface PublishedRules {
+  /** Whether the field is in `required`. By default: always written, and without a default. */
+  readonly required?: boolean;
+  /** False hides the type's values (no `+enum`); a list replaces them. */
+  readonly enum?: false | readonly string[];
+  /** Publishes the field's default (`+default`); otherwise only the server knows it. */
+  readonly default?: true;
+  /** OpenAPI 3 refers to the type without a description beside it (no comment on the Go field). */
+  readonly bareReference?: true;
+}
+
 /** What a field can say about itself beyond its type; folds read what concerns them. */
 export interface FieldRules {
   /**
    * Value filled in when the field is absent (or zero, for a field that is no pointer). JSON form.
    */
   readonly default?: unknown;
+  /** Differences of the published schema from these rules. */
+  readonly openApi?: PublishedRules;
   /** `Required value` when absent or empty. */
   readonly required?: boolean;
   /** `Unsupported value` unless one of the type's `values` (an empty optional string passes). */

@@ -1,7 +1,6 @@
 /**
- * How documents of the two versions of OpenAPI are put together, from entries: the members of
- * `paths` and of the schemas. Entries are kept as text, so that a document is a list of them and
- * a change costs what it changes.
+ * Assembles documents of both OpenAPI versions from entries, the members of `paths` and of the
+ * schemas. Entries are cached as text, so that a change of one kind only prints that kind.
  */
 import { openApiName } from "#meta";
 import {
@@ -11,7 +10,7 @@ import {
   openApiV2,
   openApiV3,
 } from "#schema";
-import type { PathItem } from "./operations.ts";
+import type { PathItem } from "./operation.ts";
 import { pathV2, pathV3 } from "./printing.ts";
 import { encodeAlong, framed, type Shape } from "./protobuf.ts";
 import {
@@ -38,19 +37,19 @@ export class Entry {
     this.json = Buffer.from(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
   }
 
-  /** The field of the message that has all members; kept once it is wanted. */
+  /** The Protobuf field with the member. Cached after the first call. */
   encode(): Uint8Array {
     return (this.encoded ??= encodeAlong(this.shape, JSON.parse(`{${this.json}}`)));
   }
 }
 
-/** The entry of a schema, and what it refers to by name. */
+/** The entry of a schema, and the types that the schema refers to. */
 export interface DefinedEntry {
   readonly entry: Entry;
   readonly refersTo: readonly OpenApiType[];
 }
 
-/** What is put together: entries in the order of their names. */
+/** Content of a document; entries are sorted by name. */
 export interface DocumentEntries {
   readonly info: { readonly title: string; readonly version: string };
   readonly paths: readonly Entry[];
@@ -60,9 +59,9 @@ export interface DocumentEntries {
 export interface Dialect {
   readonly path: (item: PathItem) => Entry;
   readonly define: (type: OpenApiType, root: OpenApiRoot | undefined) => DefinedEntry;
-  /** The document in pieces, to be sent one after another. */
+  /** The document in chunks. */
   readonly json: (entries: DocumentEntries) => Uint8Array[];
-  /** gnostic's Document message, likewise. */
+  /** gnostic's Document message, in chunks. */
   readonly protobuf: (entries: DocumentEntries) => Uint8Array[];
 }
 
@@ -70,7 +69,7 @@ const bearerToken = {
   type: "apiKey",
   in: "header",
   name: "authorization",
-  description: "A bearer token.",
+  description: "Bearer token: `Authorization: Bearer <token>`.",
 };
 const comma = Buffer.from(",");
 
@@ -82,7 +81,7 @@ function encoded(entries: readonly Entry[]): Uint8Array[] {
   return entries.map((entry) => entry.encode());
 }
 
-/** The members of an object but for its braces. */
+/** The JSON of an object without its braces. */
 function inner(value: object): string {
   return JSON.stringify(value).slice(1, -1);
 }
@@ -142,7 +141,7 @@ export const openApi3: Dialect = {
   },
 };
 
-/** Keeps the last definition of each type, as long as the type lives. */
+/** Caches the last definition of each type while the type is referenced. */
 function keptDefinitions(define: Dialect["define"]): Dialect["define"] {
   const kept = new WeakMap<OpenApiType, { readonly root: string; readonly made: DefinedEntry }>();
   return (type, root) => {

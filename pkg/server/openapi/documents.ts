@@ -1,6 +1,6 @@
 /**
- * OpenAPI documents of a catalog. Each group version's part is built once, when somebody first
- * asks, and shared by every catalog that serves the same kinds in it.
+ * OpenAPI documents of a catalog. The part of a group version is built on its first request and
+ * shared by all catalogs that serve the same kinds in it.
  */
 import { createHash } from "node:crypto";
 import { memoize, yieldEvery } from "#base";
@@ -23,37 +23,40 @@ import {
 import { type ServedGroup, servedGroups, type ServedVersion } from "../discovery/group-order.ts";
 import { memoizeContent, memoizeParts } from "../discovery/memoize-parts.ts";
 import { type Dialect, type DocumentEntries, type Entry, openApi3, swagger } from "./dialects.ts";
-import { capitalized, groupIdentifier, type Operation, patch, pathsOf } from "./operations.ts";
+import { capitalized, groupIdentifier, type Operation, patch } from "./operation.ts";
+import { pathsOf } from "./operations.ts";
+import { objectMedia } from "./printing.ts";
+import { publishedVersions } from "./published-versions.ts";
 import { rootsOf } from "./roots.ts";
 import { versionInfo, versionStruct } from "../version.ts";
 
-/** One OpenAPI document, in pieces to be sent one after another. */
+/** One OpenAPI document, in chunks. */
 export interface OpenApiDocument {
   readonly json: readonly Uint8Array[];
   /** SHA-512 of `json`, upper-case hexadecimal: part of the document's address, and its tag. */
   readonly hash: string;
-  /** gnostic's Document message; its parts are encoded when they are first wanted. */
+  /** gnostic's Document message. Its parts are encoded on the first call. */
   readonly protobuf: () => Promise<readonly Uint8Array[]>;
 }
 
-/** The paths and roots of one document, before a dialect prints them. */
+/** Paths and root structs of one document, from which a dialect prints it. */
 interface Part {
-  /** Instead of the usual one. */
+  /** Defaults to `Kubernetes`. */
   readonly title?: string;
-  /** Some paths at a time. */
+  /** Sources of the paths; printing yields to other requests between them. */
   readonly paths: readonly PathSource[];
   readonly roots: readonly OpenApiRoot[];
 }
 
 type PathSource = (dialect: Dialect) => readonly Entry[];
 
-/** What is found at an address; built when it is first asked for. */
+/** A document at one address, built on its first request. */
 interface OpenApiEntry {
   readonly hash: () => Promise<string>;
   readonly document: () => Promise<OpenApiDocument>;
 }
 
-/** Addresses below `/openapi/v3/` and what is found there. */
+/** Documents by their address below `/openapi/v3/`. */
 export const openApiV3Documents = memoizeContent((catalog): ReadonlyMap<string, OpenApiEntry> => {
   const { domain } = catalog;
   const found = new Map<string, OpenApiEntry>();
@@ -62,6 +65,7 @@ export const openApiV3Documents = memoizeContent((catalog): ReadonlyMap<string, 
   add("api", coreVersionsPart);
   add("apis", groupListPart);
   add("version", versionPart);
+  for (const [address, part] of openIdParts) add(address, part);
   for (const group of servedGroups(catalog)) {
     const base = group.name === "" ? "api" : `apis/${group.name}`;
     if (group.name !== "" && !isCustom(group)) add(base, () => groupPart(group, domain));
@@ -94,8 +98,9 @@ const versionEntries = memoize((served: ServedVersion) =>
 );
 
 /**
- * Documents of custom resources are many and change often: each is named by what it is made of, so
- * that the index need not make it, and none is kept, since clients keep it by that name.
+ * Hash of a document of custom resources. These are many and change often, so the hash is of their
+ * definitions: the index need not build the documents, and they are not cached here, since clients
+ * cache them under the hash.
  */
 function customHash({ resources }: ServedVersion): string {
   const parts = resources.map(({ kind }) => kind.custom?.fingerprint ?? kind.kind);
@@ -103,7 +108,7 @@ function customHash({ resources }: ServedVersion): string {
   return createHash("sha512").update(made).digest("hex").toUpperCase();
 }
 
-/** What is printed of resources depends on these values and on nothing else. */
+/** The identities that the printed paths and schemas of resources depend on. */
 function identityOf(domain: Domain, resources: readonly Resource[]): readonly object[] {
   return [domain, ...resources.flatMap(({ kind, served }) => [kind, served])];
 }
@@ -113,7 +118,7 @@ const resourcePaths = new Map<Dialect, KeptEntries>([[swagger, memoizeParts()]])
 
 type KeptEntries = ReturnType<typeof memoizeParts<readonly Entry[]>>;
 
-/** The whole API in one Swagger 2.0 document; those who ask at the same time share the work. */
+/** The whole API in one Swagger 2.0 document. Concurrent requests share the work. */
 export const openApiV2Document = memoizeContent((catalog): Promise<OpenApiDocument> => {
   const { domain } = catalog;
   const groups = servedGroups(catalog);
@@ -123,9 +128,10 @@ export const openApiV2Document = memoizeContent((catalog): Promise<OpenApiDocume
     coreVersionsPart(),
     groupListPart(),
     versionPart(),
+    ...[...openIdParts.values()].map((part) => part()),
     ...groups.filter(({ name }) => name !== "").map((group) => groupPart(group, domain)),
     // Last, so that these replace the parts' own, which know one group version each.
-    { paths: [], roots: sharedRoots(served) },
+    { paths: [], roots: sharedRoots(served, domain) },
   ];
   return printed(swagger, {
     paths: parts.flatMap(({ paths }) => paths),
@@ -133,7 +139,7 @@ export const openApiV2Document = memoizeContent((catalog): Promise<OpenApiDocume
   });
 });
 
-/** A document is printed in slices: one may have thousands of kinds. */
+/** Prints a document in slices, as it may have thousands of kinds. */
 async function printed(
   dialect: Dialect,
   { paths, roots, title = "Kubernetes" }: Part,
@@ -183,21 +189,23 @@ async function encodedInSlices(
 
 const metaVersion = { group: "", version: "v1" } as const;
 
-/** What is spoken in every group version under the same name. */
-function sharedRoots(versions: readonly ServedVersion[]): OpenApiRoot[] {
-  const kinds = (kind: string): GroupVersionKind[] => [
-    { ...metaVersion, kind },
-    ...versions
-      .map(({ group, version }) => ({ group, version, kind }))
-      .filter(({ group, version }) => `${group}/${version}` !== "/v1"),
-  ];
-  return [
-    { struct: deleteOptions, kinds: kinds("DeleteOptions"), typeMeta: true },
-    { struct: watchEvent, kinds: kinds("WatchEvent"), typeMeta: false },
-    metaRoot(status, "Status"),
-    metaRoot(apiResourceList, "APIResourceList"),
-    { struct: patch, kinds: [], typeMeta: false },
-  ];
+/** Structs of the machinery that the operations of these versions use under the same name. */
+function sharedRoots(versions: readonly ServedVersion[], domain: Domain): OpenApiRoot[] {
+  const kinds = (kind: string): GroupVersionKind[] =>
+    publishedVersions(domain).map((version) => ({ ...version, kind }));
+  const verbs = new Set(
+    versions.flatMap(({ resources }) => resources.flatMap(({ kind }) => kind.verbs)),
+  );
+  const roots = [metaRoot(apiResourceList, "APIResourceList")];
+  if (verbs.has("delete")) {
+    roots.push({ struct: deleteOptions, kinds: kinds("DeleteOptions"), typeMeta: true });
+    roots.push(metaRoot(status, "Status"));
+  }
+  if (verbs.has("watch")) {
+    roots.push({ struct: watchEvent, kinds: kinds("WatchEvent"), typeMeta: false });
+  }
+  if (verbs.has("patch")) roots.push({ struct: patch, kinds: [], typeMeta: false });
+  return roots;
 }
 
 function metaRoot(struct: StructType<any>, kind: string): OpenApiRoot {
@@ -209,7 +217,7 @@ function versionedPart(served: ServedVersion, domain: Domain): Part {
   const identifier = groupIdentifier(group, domain);
   const list = read({
     id: `get${capitalized(identifier)}${capitalized(version)}APIResources`,
-    description: "What is served in this group and version.",
+    description: "List the resources of this group version.",
     tag: `${identifier}_${version}`,
     response: apiResourceList,
   });
@@ -223,13 +231,13 @@ function versionedPart(served: ServedVersion, domain: Domain): Part {
       ...resources.map((resource) => pathsOfResource(resource, domain)),
     ],
     roots: [
-      ...sharedRoots([served]),
+      ...sharedRoots([served], domain),
       ...resources.flatMap((resource) => rootsOf(resource, domain)),
     ],
   };
 }
 
-/** What is asked for as a whole is kept by the resource, what is asked for by group is not. */
+/** Swagger 2 entries are cached by resource; OpenAPI 3 is requested and cached by group version. */
 function pathsOfResource(resource: Resource, domain: Domain): PathSource {
   return (dialect) => {
     const print = () => pathsOf(resource, domain).map(dialect.path);
@@ -243,15 +251,17 @@ function single(path: string, operation: Operation): PathSource {
 }
 
 function read(
-  rest: Pick<Operation, "id" | "description" | "tag" | "response" | "media">,
+  rest: Pick<Operation, "id" | "description" | "tag" | "response" | "media"> &
+    Partial<Pick<Operation, "consumes">>,
 ): Operation {
-  return { method: "get", parameters: [], codes: [200], streams: false, ...rest };
+  const consumes = rest.media ?? objectMedia;
+  return { method: "get", parameters: [], codes: [200], streams: false, consumes, ...rest };
 }
 
 function coreVersionsPart(): Part {
   const get = read({
     id: "getCoreAPIVersions",
-    description: "The versions of the core group.",
+    description: "List the versions of the core group.",
     tag: "core",
     response: apiVersions,
   });
@@ -264,13 +274,13 @@ function coreVersionsPart(): Part {
 function groupListPart(): Part {
   const get = read({
     id: "getAPIVersions",
-    description: "Every group that is served.",
+    description: "List the served API groups.",
     tag: "apis",
     response: apiGroupList,
   });
   return {
     paths: [single("/apis/", get)],
-    roots: [metaRoot(apiGroupList, "APIGroupList")],
+    roots: [metaRoot(apiGroupList, "APIGroupList"), metaRoot(apiGroup, "APIGroup")],
   };
 }
 
@@ -278,7 +288,7 @@ function groupPart(group: ServedGroup, domain: Domain): Part {
   const identifier = groupIdentifier(group.name, domain);
   const get = read({
     id: `get${capitalized(identifier)}APIGroup`,
-    description: "The versions of this group.",
+    description: "Read the served and preferred versions of this group.",
     tag: identifier,
     response: apiGroup,
   });
@@ -291,7 +301,7 @@ function groupPart(group: ServedGroup, domain: Domain): Part {
 function versionPart(): Part {
   const get = read({
     id: "getCodeVersion",
-    description: "The version of this server.",
+    description: "Read the version of this server.",
     tag: "version",
     response: versionStruct,
     media: ["application/json"],
@@ -302,7 +312,31 @@ function versionPart(): Part {
   };
 }
 
-/** Whoever asks while the value is being made, or while somebody still uses it, gets the same. */
+/** Documents about the verification of ServiceAccount tokens, by address. */
+const openIdParts: ReadonlyMap<string, () => Part> = new Map([
+  openIdPart(".well-known/openid-configuration", {
+    id: "getServiceAccountIssuerOpenIDConfiguration",
+    description: "Read the OpenID configuration of the ServiceAccount token issuer.",
+    tag: "WellKnown",
+    media: ["application/json"],
+  }),
+  openIdPart("openid/v1/jwks", {
+    id: "getServiceAccountIssuerOpenIDKeyset",
+    description: "Read the public keys that verify ServiceAccount tokens, as a JSON Web Key Set.",
+    tag: "openid",
+    media: ["application/jwk-set+json"],
+  }),
+]);
+
+function openIdPart(
+  address: string,
+  about: Pick<Operation, "id" | "description" | "tag" | "media">,
+): [string, () => Part] {
+  const get = read({ ...about, response: "text", consumes: [] });
+  return [address, () => ({ paths: [single(`/${address}/`, get)], roots: [] })];
+}
+
+/** Shares the value between concurrent callers, and while anything references it. */
 function sharedWhileUsed<V extends object>(make: () => Promise<V>): () => Promise<V> {
   let making: Promise<V> | undefined;
   let made: WeakRef<V> | undefined;

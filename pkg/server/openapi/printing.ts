@@ -1,12 +1,16 @@
-/** Paths in the two dialects of OpenAPI. Keys of the results are what clients read. */
+/** Prints paths in the two dialects of OpenAPI. */
 import { openApiName } from "#meta";
 import type { StructType } from "#schema";
-import type { Body, Operation, Parameter, PathItem } from "./operations.ts";
+import type { Body, Operation, Parameter, PathItem } from "./operation.ts";
 
 type Json = Record<string, unknown>;
 
 const reasons = { 200: "OK", 201: "Created", 202: "Accepted" } as const;
-const objectMedia = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+export const objectMedia = [
+  "application/json",
+  "application/yaml",
+  "application/vnd.kubernetes.protobuf",
+];
 const streamMedia = [
   "application/json;stream=watch",
   "application/vnd.kubernetes.protobuf;stream=watch",
@@ -21,7 +25,7 @@ function nameOf(struct: StructType<any>): string {
   return openApiName(struct.package, struct.name);
 }
 
-/** What both dialects say in the same way. */
+/** Members of an operation that are the same in both dialects. */
 function common({ about, description, id, tag }: Operation): Json {
   return {
     tags: [tag],
@@ -79,9 +83,13 @@ function operationV3(operation: Operation): Json {
   };
 }
 
-function contentV3(media: readonly string[], struct: StructType<any> | undefined): Json {
-  const content =
-    struct === undefined ? {} : { schema: { $ref: `#/components/schemas/${nameOf(struct)}` } };
+function contentV3(media: readonly string[], response: Operation["response"]): Json {
+  const content = {
+    schema:
+      response === "text"
+        ? { type: "string" }
+        : { $ref: `#/components/schemas/${nameOf(response)}` },
+  };
   return Object.fromEntries(media.map((type) => [type, content]));
 }
 
@@ -98,9 +106,10 @@ export function pathV2(item: PathItem): Json {
 function operationV2(operation: Operation): Json {
   const { body, parameters, response } = operation;
   const bodies = body === undefined ? [] : [bodyParameterV2(body)];
+  const consumes = body?.media ?? operation.consumes ?? ["*/*"];
   const all = [...bodies, ...parameters.map(parameterV2)];
   return {
-    consumes: body?.media ?? ["*/*"],
+    ...(consumes.length > 0 ? { consumes } : {}),
     produces: responseMedia(operation),
     schemes: ["https"],
     ...common(operation),
@@ -114,8 +123,8 @@ function bodyParameterV2({ struct, required }: Body): Json {
   return { name: "body", in: "body", ...mandatory, schema: schemaV2(struct) };
 }
 
-function schemaV2(struct: StructType<any> | undefined): Json {
-  return struct === undefined ? { type: "object" } : { $ref: `#/definitions/${nameOf(struct)}` };
+function schemaV2(response: Operation["response"]): Json {
+  return response === "text" ? { type: "string" } : { $ref: `#/definitions/${nameOf(response)}` };
 }
 
 function parameterV2({ name, in: place, description, type }: Parameter): Json {

@@ -1,4 +1,4 @@
-/** Which structs an OpenAPI document of a group version begins from. */
+/** Root structs of the OpenAPI document of a group version. */
 import { type Domain, type Kind, listMeta, resolve, type Resource, type Subresource } from "#meta";
 import { memoize } from "#base";
 import {
@@ -16,7 +16,7 @@ const listStructs = memoize((kind: Kind) =>
   memoize((struct: StructType<any>) =>
     structs(struct.package)(kind.listKind, `${kind.listKind} is a list of ${kind.kind} objects.`, {
       metadata: value(1, listMeta, "Standard list metadata: resource version and paging."),
-      items: required(2, list(struct), "Objects on this page of the list."),
+      items: required(2, list(struct), `List of ${kind.plural} on this page.`),
     }),
   ),
 );
@@ -28,10 +28,10 @@ export function listStruct({ kind, struct }: Resource): StructType<any> {
 
 interface RepresentedKind {
   readonly kind: GroupVersionKind;
-  readonly struct: StructType<any> | undefined;
+  readonly struct: StructType<any>;
 }
 
-/** The kind that a subresource reads and writes: the parent's own, unless it says otherwise. */
+/** The kind that a subresource reads and writes. By default that of the parent. */
 export function representedKind(
   resource: Resource,
   subresource: Subresource,
@@ -42,7 +42,7 @@ export function representedKind(
     const { group, version } = resource;
     return { kind: { group, version, kind: resource.kind.kind }, struct: resource.struct };
   }
-  const { group, version, kind, struct } = represents;
+  const { group, version, kind, struct = resource.struct } = represents;
   return { kind: { group: resolve(group, domain), version, kind }, struct };
 }
 
@@ -60,7 +60,8 @@ export function rootsOf(resource: Resource, domain: Domain): OpenApiRoot[] {
   }
   for (const subresource of resource.kind.subresources) {
     const { kind, struct } = representedKind(resource, subresource, domain);
-    if (struct !== undefined && struct !== resource.struct) roots.push(root(struct, kind));
+    const isObject = subresource.connects === undefined && struct !== resource.struct;
+    if (isObject) roots.push(root(struct, kind));
   }
   return roots;
 }

@@ -130,6 +130,8 @@ const pathItemV2 = message({
   put: [3, operationV2],
   post: [4, operationV2],
   delete: [5, operationV2],
+  options: [6, operationV2],
+  head: [7, operationV2],
   patch: [8, operationV2],
   parameters: [9, parameterV2],
 });
@@ -228,6 +230,8 @@ const pathItemV3 = message({
   put: [5, operationV3],
   post: [6, operationV3],
   delete: [7, operationV3],
+  options: [8, operationV3],
+  head: [9, operationV3],
   patch: [10, operationV3],
   parameters: [13, parameterV3],
 });

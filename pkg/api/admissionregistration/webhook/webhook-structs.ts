@@ -128,7 +128,7 @@ function reinvocationPolicy(version: Version) {
     named(`${version}.ReinvocationPolicyType`, "Never", "IfNeeded"),
     "Whether the webhook is called again after later plugins have changed the object: one " +
       "of Never, IfNeeded (the webhook must be idempotent). Defaults to Never.",
-    { default: "Never" },
+    { default: "Never", openApi: { enum: false } },
   );
 }
 

@@ -112,11 +112,13 @@ const nodeCondition = v1("NodeCondition", "One observed aspect of a node.", {
     ),
     "Name of the condition: Ready, MemoryPressure, DiskPressure, PIDPressure, " +
       "NetworkUnavailable, or one defined by another controller.",
+    { openApi: { enum: false } },
   ),
   status: required(
     2,
     named("v1.ConditionStatus", "True", "False", "Unknown"),
     "Whether the condition holds: one of True, False, Unknown.",
+    { openApi: { enum: false } },
   ),
   lastHeartbeatTime: value(3, time, "Time at which the condition was last reported."),
   lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
@@ -136,6 +138,7 @@ export const nodeAddress = v1("NodeAddress", "Address under which a node can be 
       "ExternalDNS",
     ),
     "Type of the address: one of Hostname, InternalIP, ExternalIP, InternalDNS, ExternalDNS.",
+    { openApi: { enum: false } },
   ),
   address: required(2, string, "IP address or DNS name of the node."),
 });

@@ -6,6 +6,7 @@ import { goShape } from "../../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, repeatedPlaces, sortedKeys } from "../../strategy.ts";
 import { type Node, nodeAddress, nodeV1, type Taint } from "./node-types.ts";
+import { nodeProxyOptions } from "../pod/pod-options.ts";
 import { roundAmounts } from "../shared/resource-amounts.ts";
 import { checkResourceQuantity } from "../shared/resource-names.ts";
 import { checkTaints } from "./taints.ts";
@@ -175,6 +176,8 @@ export const node = kind(nodeV1, {
       name: "proxy",
       verbs: ["create", "delete", "get", "patch", "update"],
       represents: { group: "", version: "v1", kind: "NodeProxyOptions" },
+      connects: "proxy",
+      options: nodeProxyOptions,
     },
     { name: "status", verbs: ["get", "patch", "update"] },
   ],

@@ -51,11 +51,13 @@ const persistentVolumeClaimCondition = v1(
       ),
       "One of Resizing, FileSystemResizePending, ControllerResizeError, NodeResizeError, " +
         "ModifyVolumeError, ModifyingVolume.",
+      { openApi: { enum: false } },
     ),
     status: required(
       2,
       named("v1.ConditionStatus", "True", "False", "Unknown"),
       "Whether the condition holds: one of True, False, Unknown.",
+      { openApi: { enum: false } },
     ),
     lastProbeTime: value(3, time, "Time at which the condition was last checked."),
     lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
@@ -128,6 +130,16 @@ const persistentVolumeClaimStatus = v1(
         "NodeResizeInfeasible. Absent when none is under way.",
       {
         gate: "RecoverVolumeExpansionFailure",
+        mapType: "granular",
+        openApi: {
+          enum: [
+            "ControllerResizeInProgress",
+            "ControllerResizeInfeasible",
+            "NodeResizeInProgress",
+            "NodeResizeInfeasible",
+            "NodeResizePending",
+          ],
+        },
       },
     ),
     currentVolumeAttributesClassName: pointer(

@@ -58,15 +58,17 @@ const rbdPersistentVolumeSource = v1(
     fsType: value(3, string, fileSystem),
     pool: value(4, string, "Ceph pool that contains the image. Defaults to rbd.", {
       default: "rbd",
+      openApi: { default: true },
     }),
     user: value(5, string, "Ceph user to authenticate as. Defaults to admin.", {
       default: "admin",
+      openApi: { default: true },
     }),
     keyring: value(
       6,
       string,
       "Path of the keyring of the user on the node. Defaults to /etc/ceph/keyring.",
-      { default: "/etc/ceph/keyring" },
+      { default: "/etc/ceph/keyring", openApi: { default: true } },
     ),
     secretRef: pointer(
       7,
@@ -92,7 +94,7 @@ const iscsiPersistentVolumeSource = v1(
       4,
       string,
       "Interface that carries the traffic. Defaults to default, which stands for TCP.",
-      { default: "default" },
+      { default: "default", openApi: { default: true } },
     ),
     fsType: value(5, string, fileSystem),
     readOnly: value(6, bool, readOnly),
@@ -201,10 +203,14 @@ const scaleIOPersistentVolumeSource = v1(
       "Provisioning mode: ThickProvisioned or ThinProvisioned. Defaults to ThinProvisioned.",
       {
         default: "ThinProvisioned",
+        openApi: { default: true },
       },
     ),
     volumeName: value(8, string, "Name of an existing volume."),
-    fsType: value(9, string, "Filesystem type to mount. Defaults to xfs.", { default: "xfs" }),
+    fsType: value(9, string, "Filesystem type to mount. Defaults to xfs.", {
+      default: "xfs",
+      openApi: { default: true },
+    }),
     readOnly: value(10, bool, readOnly),
   },
 );

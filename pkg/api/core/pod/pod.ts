@@ -12,9 +12,12 @@ import { defaultPod, defaultPodSpec } from "./spec/pod-defaults.ts";
 import {
   podAttachOptions,
   podExecOptions,
+  podLogOptions,
   podPortForwardOptions,
   podProxyOptions,
 } from "./pod-options.ts";
+import { bindingV1 } from "../binding.ts";
+import { evictionV1 } from "../../policy/eviction.ts";
 import { preparePodUpdate, prepareNewPod } from "./pod-preparation.ts";
 import { checkResize } from "./pod-resize-rules.ts";
 import { podColumns, podRow, podRowConditions } from "./pod-row.ts";
@@ -151,30 +154,42 @@ export const pod = kind(podV1, {
     {
       name: "attach",
       verbs: stream,
-      represents: { ...v1, kind: "PodAttachOptions", struct: podAttachOptions },
+      represents: { ...v1, kind: "PodAttachOptions" },
+      connects: "stream",
+      options: podAttachOptions,
     },
-    { name: "binding", verbs: ["create"], represents: { ...v1, kind: "Binding" } },
+    {
+      name: "binding",
+      verbs: ["create"],
+      represents: { ...v1, kind: "Binding", struct: bindingV1 },
+    },
     { name: "ephemeralcontainers", verbs: ["get", "patch", "update"] },
     {
       name: "eviction",
       verbs: ["create"],
-      represents: { group: "policy", version: "v1", kind: "Eviction" },
+      represents: { group: "policy", version: "v1", kind: "Eviction", struct: evictionV1 },
     },
     {
       name: "exec",
       verbs: stream,
-      represents: { ...v1, kind: "PodExecOptions", struct: podExecOptions },
+      represents: { ...v1, kind: "PodExecOptions" },
+      connects: "stream",
+      options: podExecOptions,
     },
-    { name: "log", verbs: ["get"] },
+    { name: "log", verbs: ["get"], isText: true, options: podLogOptions },
     {
       name: "portforward",
       verbs: stream,
-      represents: { ...v1, kind: "PodPortForwardOptions", struct: podPortForwardOptions },
+      represents: { ...v1, kind: "PodPortForwardOptions" },
+      connects: "stream",
+      options: podPortForwardOptions,
     },
     {
       name: "proxy",
       verbs: ["create", "delete", "get", "patch", "update"],
-      represents: { ...v1, kind: "PodProxyOptions", struct: podProxyOptions },
+      represents: { ...v1, kind: "PodProxyOptions" },
+      connects: "proxy",
+      options: podProxyOptions,
     },
     { name: "resize", verbs: ["get", "patch", "update"] },
     { name: "status", verbs: ["get", "patch", "update"] },

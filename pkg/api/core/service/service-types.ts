@@ -27,6 +27,7 @@ export const servicePort = v1("ServicePort", "Port that a Service exposes.", {
   ),
   protocol: value(2, protocol, "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.", {
     default: "TCP",
+    openApi: { default: true },
   }),
   appProtocol: pointer(
     6,
@@ -168,7 +169,7 @@ const serviceSpec = v1("ServiceSpec", "Desired state of a Service.", {
     list(named("v1.IPFamily", "IPv4", "IPv6")),
     "IP families of the Service: IPv4, IPv6. Filled in according to ipFamilyPolicy. The " +
       "first is immutable, except on a change from or to ExternalName.",
-    { listType: "atomic" },
+    { listType: "atomic", openApi: { enum: ["", "IPv4", "IPv6"] } },
   ),
   ipFamilyPolicy: pointer(
     17,
@@ -236,6 +237,7 @@ const loadBalancerIngress = v1(
       named("v1.LoadBalancerIPMode", "VIP", "Proxy"),
       "How packets arrive: one of VIP (addressed to the load balancer), Proxy (addressed to " +
         "a node or pod). Only with ip. Defaults to VIP.",
+      { openApi: { enum: false } },
     ),
     ports: value(4, list(portStatus), "State of the ports that the load balancer exposes.", {
       listType: "atomic",

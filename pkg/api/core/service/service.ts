@@ -2,6 +2,7 @@ import { kind, kubernetes } from "#meta";
 import { addressWarning, networkWarnings } from "../../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry } from "../../strategy.ts";
+import { serviceProxyOptions } from "../pod/pod-options.ts";
 import { formatLabels } from "../../label-selector.ts";
 import { fillDefaults, prepareCreate, prepareUpdate } from "./service-preparation.ts";
 import { isHeadless, type Service, serviceV1 } from "./service-types.ts";
@@ -101,6 +102,8 @@ export const service = kind(serviceV1, {
       name: "proxy",
       verbs: ["create", "delete", "get", "patch", "update"],
       represents: { group: "", version: "v1", kind: "ServiceProxyOptions" },
+      connects: "proxy",
+      options: serviceProxyOptions,
     },
     { name: "status", verbs: ["get", "patch", "update"] },
   ],

@@ -31,7 +31,7 @@ export const localObjectReference = v1(
       string,
       'Name of the referenced object. Defaults to "", which older clients may leave in ' +
         "place; it is almost never correct.",
-      { default: "" },
+      { default: "", openApi: { default: true } },
     ),
   },
   { atomic: true },
@@ -41,7 +41,9 @@ export const typedLocalObjectReference = v1(
   "TypedLocalObjectReference",
   "Reference to an object of any kind in the same namespace.",
   {
-    apiGroup: nullablePointer(1, string, "API group of the object. Absent for the core group."),
+    apiGroup: nullablePointer(1, string, "API group of the object. Absent for the core group.", {
+      openApi: { required: false },
+    }),
     kind: required(2, string, "Kind of the object in that group."),
     name: required(3, string, "Name of the referenced object."),
   },
@@ -52,7 +54,9 @@ export const typedObjectReference = v1(
   "TypedObjectReference",
   "Reference to an object of any kind, possibly in another namespace.",
   {
-    apiGroup: nullablePointer(1, string, "API group of the object. Absent for the core group."),
+    apiGroup: nullablePointer(1, string, "API group of the object. Absent for the core group.", {
+      openApi: { required: false },
+    }),
     kind: required(2, string, "Kind of the object in that group."),
     name: required(3, string, "Name of the referenced object."),
     namespace: pointer(

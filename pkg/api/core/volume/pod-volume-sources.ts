@@ -66,7 +66,7 @@ export const iscsiVolumeSource = v1(
       4,
       string,
       "Interface that carries the traffic. Defaults to default, which stands for TCP.",
-      { default: "default" },
+      { default: "default", openApi: { default: true } },
     ),
     fsType: value(
       5,
@@ -133,15 +133,17 @@ export const rbdVolumeSource = v1(
     ),
     pool: value(4, string, "Ceph pool that contains the image. Defaults to rbd.", {
       default: "rbd",
+      openApi: { default: true },
     }),
     user: value(5, string, "Ceph user to authenticate as. Defaults to admin.", {
       default: "admin",
+      openApi: { default: true },
     }),
     keyring: value(
       6,
       string,
       "Path of the keyring of the user on the node. Defaults to /etc/ceph/keyring.",
-      { default: "/etc/ceph/keyring" },
+      { default: "/etc/ceph/keyring", openApi: { default: true } },
     ),
     secretRef: pointer(
       7,
@@ -230,10 +232,14 @@ export const scaleIOVolumeSource = v1(
       "Provisioning mode: ThickProvisioned or ThinProvisioned. Defaults to ThinProvisioned.",
       {
         default: "ThinProvisioned",
+        openApi: { default: true },
       },
     ),
     volumeName: value(8, string, "Name of an existing volume."),
-    fsType: value(9, string, "Filesystem type to mount. Defaults to xfs.", { default: "xfs" }),
+    fsType: value(9, string, "Filesystem type to mount. Defaults to xfs.", {
+      default: "xfs",
+      openApi: { default: true },
+    }),
     readOnly: value(10, bool, "Whether the volume is mounted read-only. Defaults to false."),
   },
 );

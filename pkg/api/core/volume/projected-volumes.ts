@@ -277,11 +277,14 @@ const podCertificateProjection = v1(
   "Private key and certificate that the kubelet requests for the pod and renews, as " +
     "files of a projected volume.",
   {
-    signerName: value(1, string, "Signer that issues the certificate, as a domain-prefixed path."),
+    signerName: value(1, string, "Signer that issues the certificate, as a domain-prefixed path.", {
+      openApi: { required: true },
+    }),
     keyType: value(
       2,
       string,
       "Type of the key pair: RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521 or ED25519.",
+      { openApi: { required: true } },
     ),
     maxExpirationSeconds: pointer(
       3,
@@ -332,7 +335,7 @@ const volumeProjection = v1(
       "Private key and certificate to project. Alpha: requires the feature gate " +
         "PodCertificateRequest.",
       {
-        gate: "PodCertificateProjection",
+        gate: "PodCertificateRequest",
       },
     ),
   },

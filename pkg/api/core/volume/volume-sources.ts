@@ -26,6 +26,20 @@ export const hostPathVolumeSource = v1(
       ),
       'Check before mounting: "" for none, or one of DirectoryOrCreate, Directory, ' +
         'FileOrCreate, File, Socket, CharDevice, BlockDevice. Defaults to "".',
+      {
+        openApi: {
+          enum: [
+            "",
+            "BlockDevice",
+            "CharDevice",
+            "Directory",
+            "DirectoryOrCreate",
+            "File",
+            "FileOrCreate",
+            "Socket",
+          ],
+        },
+      },
     ),
   },
 );
@@ -163,18 +177,22 @@ export const azureDiskVolumeSource = v1(
       3,
       named("v1.AzureDataDiskCachingMode", "None", "ReadOnly", "ReadWrite"),
       "Host caching: one of None, ReadOnly, ReadWrite. Defaults to ReadWrite.",
-      { default: "ReadWrite" },
+      { default: "ReadWrite", openApi: { default: true } },
     ),
-    fsType: pointer(4, string, "Filesystem type to mount. Defaults to ext4.", { default: "ext4" }),
+    fsType: pointer(4, string, "Filesystem type to mount. Defaults to ext4.", {
+      default: "ext4",
+      openApi: { default: true },
+    }),
     readOnly: pointer(5, bool, "Whether the volume is mounted read-only. Defaults to false.", {
       default: false,
+      openApi: { default: true },
     }),
     kind: pointer(
       6,
       named("v1.AzureDataDiskKind", "Shared", "Dedicated", "Managed"),
       "Kind of disk. One of Shared (several disks per storage account), Dedicated (one disk " +
         "per storage account), Managed. Defaults to Shared.",
-      { default: "Shared" },
+      { default: "Shared", openApi: { default: true } },
     ),
   },
 );

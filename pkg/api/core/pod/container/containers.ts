@@ -42,6 +42,7 @@ const containerPort = v1(
       "Transport protocol: one of TCP, UDP, SCTP. Defaults to TCP.",
       {
         default: "TCP",
+        openApi: { default: true },
       },
     ),
     hostIP: value(
@@ -60,6 +61,7 @@ const containerRestartRuleOnExitCodes = v1(
       1,
       named("v1.ContainerRestartRuleOnExitCodesOperator"),
       "Relation between exit code and values: one of In, NotIn.",
+      { openApi: { required: true } },
     ),
     values: value(2, list(int32), "Exit codes to compare with, 1 to 255 entries.", {
       listType: "set",
@@ -71,7 +73,9 @@ const containerRestartRule = v1(
   "ContainerRestartRule",
   "Action to take when a container has terminated in a certain way.",
   {
-    action: value(1, named("v1.ContainerRestartRuleAction"), "Action on a match: always Restart."),
+    action: value(1, named("v1.ContainerRestartRuleAction"), "Action on a match: always Restart.", {
+      openApi: { required: true },
+    }),
     exitCodes: pointer(2, containerRestartRuleOnExitCodes, "Exit codes that trigger the rule."),
   },
 );

@@ -100,7 +100,7 @@ const fileKeySelector = v1(
       bool,
       "Whether the file or the key may be missing. Defaults to false: the container then " +
         "does not start.",
-      { default: false },
+      { default: false, openApi: { default: true } },
     ),
   },
   { atomic: true },

@@ -97,7 +97,7 @@ const grpcAction = v1("GRPCAction", "Call of the gRPC health checking service of
     string,
     'Service name to put into the health check request. Defaults to "", which asks for the ' +
       "server as a whole.",
-    { default: "" },
+    { default: "", openApi: { default: true } },
   ),
 });
 

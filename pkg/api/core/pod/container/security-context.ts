@@ -49,35 +49,49 @@ export const windowsSecurityContextOptions = v1(
   },
 );
 
-export const seccompProfile = v1("SeccompProfile", "Seccomp profile that filters system calls.", {
-  type: required(
-    1,
-    named("v1.SeccompProfileType", "Unconfined", "RuntimeDefault", "Localhost"),
-    "One of Unconfined (no filter), RuntimeDefault (profile of the runtime), Localhost " +
-      "(file on the node).",
-  ),
-  localhostProfile: pointer(
-    2,
-    string,
-    "Path of the profile, relative to the kubelet's seccomp directory. Required for " +
-      "Localhost, and not allowed otherwise.",
-  ),
-});
+const profileUnion = [
+  { discriminator: "type", members: { localhostProfile: "LocalhostProfile" } },
+] as const;
 
-export const appArmorProfile = v1("AppArmorProfile", "AppArmor profile that confines processes.", {
-  type: required(
-    1,
-    named("v1.AppArmorProfileType", "Unconfined", "RuntimeDefault", "Localhost"),
-    "One of Unconfined (no profile), RuntimeDefault (profile of the runtime), Localhost " +
-      "(profile loaded on the node).",
-  ),
-  localhostProfile: pointer(
-    2,
-    string,
-    "Name of a profile that is loaded on the node. Required for Localhost, and not allowed " +
-      "otherwise.",
-  ),
-});
+export const seccompProfile = v1(
+  "SeccompProfile",
+  "Seccomp profile that filters system calls.",
+  {
+    type: required(
+      1,
+      named("v1.SeccompProfileType", "Unconfined", "RuntimeDefault", "Localhost"),
+      "One of Unconfined (no filter), RuntimeDefault (profile of the runtime), Localhost " +
+        "(file on the node).",
+    ),
+    localhostProfile: pointer(
+      2,
+      string,
+      "Path of the profile, relative to the kubelet's seccomp directory. Required for " +
+        "Localhost, and not allowed otherwise.",
+    ),
+  },
+  { unions: profileUnion },
+);
+
+export const appArmorProfile = v1(
+  "AppArmorProfile",
+  "AppArmor profile that confines processes.",
+  {
+    type: required(
+      1,
+      named("v1.AppArmorProfileType", "Unconfined", "RuntimeDefault", "Localhost"),
+      "One of Unconfined (no profile), RuntimeDefault (profile of the runtime), Localhost " +
+        "(profile loaded on the node).",
+    ),
+    localhostProfile: pointer(
+      2,
+      string,
+      "Name of a profile that is loaded on the node. Required for Localhost, and not allowed " +
+        "otherwise.",
+    ),
+  },
+  { unions: profileUnion },
+);
 
 export const securityContext = v1(
   "SecurityContext",
@@ -216,6 +230,7 @@ export const podSecurityContext = v1(
       "How volumes get the SELinux label: one of Recursive (relabel each file), MountOption " +
         "(mount with the label, if the driver supports it). Linux only. Beta: feature gate " +
         "SELinuxChangePolicy.",
+      { openApi: { enum: false } },
     ),
   },
 );
