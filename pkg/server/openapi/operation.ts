@@ -63,7 +63,7 @@ export const patchMedia: readonly string[] = [
   "application/strategic-merge-patch+json",
 ];
 
-export const customPatchMedia = patchMedia.filter((media) => !media.includes("strategic"));
+const customPatchMedia = patchMedia.filter((media) => !media.includes("strategic"));
 const textMedia: readonly string[] = ["application/json", "application/yaml"];
 
 export const pretty: Parameter = {
@@ -104,7 +104,7 @@ export function queryOf(struct: StructType<any>, omit: readonly string[] = []): 
  * A list is published as one parameter of its element's type. Times are not published at all, as in
  * Kubernetes (sinceTime of a log).
  */
-export function queryType(type: Type): Parameter["type"] | undefined {
+function queryType(type: Type): Parameter["type"] | undefined {
   if (type.tag === "list") return queryType(type.element);
   if (type.tag === "bool") return "boolean";
   if (type.tag === "int32" || type.tag === "int64") return "integer";
