@@ -84,8 +84,8 @@ const requests: readonly (readonly [string, string, object, number])[] = [
             {
               topologyKey: "zone",
               labelSelector: selector,
-              matchLabelKeys: many(45_000, (i) => `a${i}`),
-              mismatchLabelKeys: many(45_000, (i) => `b${i}`),
+              matchLabelKeys: many(16_000, (i) => `a${i}`),
+              mismatchLabelKeys: many(16_000, (i) => `b${i}`),
             },
           ],
         },
@@ -113,7 +113,7 @@ const requests: readonly (readonly [string, string, object, number])[] = [
     "/apis/certificates.k8s.io/v1/certificatesigningrequests",
     {
       metadata: { name: "large" },
-      spec: { signerName: "a.b/c", usages: many(90_000, () => "any"), request: "" },
+      spec: { signerName: "a.b/c", usages: many(33_000, () => "any"), request: "" },
     },
     422,
   ],

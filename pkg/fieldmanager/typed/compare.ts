@@ -1,6 +1,6 @@
 import { deepEqual, type JsonObject } from "#base";
-import { emptySet, type FieldSet, leaf, nodeOf, unionOfNodes } from "../fieldpath/set.ts";
-import { fieldElement, type PathElement } from "../fieldpath/path-element.ts";
+import { emptySet, type FieldSet, leaf, unionOfNodes } from "../fieldpath/set.ts";
+import { fieldElement, type PathElement, SELF } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import {
   type Form,
@@ -157,29 +157,31 @@ function compareItems(
 function everyPath(shape: Shape, value: unknown): FieldSet {
   switch (treatedAs(shape, formOf(shape, value))) {
     case "list":
-      return nodeOf(true, pathsInList(shape.list as ListShape, listIn(value) ?? [])) as FieldSet;
+      return withPathsInList(shape.list as ListShape, listIn(value) ?? []);
     case "map":
-      return nodeOf(true, pathsInMap(shape.map as MapShape, mapIn(value))) as FieldSet;
+      return withPathsInMap(shape.map as MapShape, mapIn(value));
     default:
       return leaf;
   }
 }
 
-function pathsInMap(map: MapShape, value: JsonObject | undefined): FieldSet | undefined {
-  if (map.atomic || value === undefined) return undefined;
-  const paths: Record<PathElement, FieldSet> = {};
+/** A member, and what lies below it; made in one go, since copies of large sets take long. */
+function withPathsInMap(map: MapShape, value: JsonObject | undefined): FieldSet {
+  if (map.atomic || value === undefined) return leaf;
+  const paths: Record<PathElement, FieldSet> = { [SELF]: leaf };
+  let isLeaf = true;
   for (const name in value) {
     const member = value[name];
-    if (member !== undefined) {
-      paths[fieldElement(name)] = everyPath(memberShape(map, name), member);
-    }
+    if (member === undefined) continue;
+    paths[fieldElement(name)] = everyPath(memberShape(map, name), member);
+    isLeaf = false;
   }
-  return paths;
+  return isLeaf ? leaf : paths;
 }
 
-function pathsInList(list: ListShape, items: readonly unknown[]): FieldSet | undefined {
-  if (list.relation === "atomic") return undefined;
-  const paths: Record<PathElement, FieldSet> = {};
+function withPathsInList(list: ListShape, items: readonly unknown[]): FieldSet {
+  if (list.relation === "atomic" || items.length === 0) return leaf;
+  const paths: Record<PathElement, FieldSet> = { [SELF]: leaf };
   for (const [element, same] of itemsByElement(list, items)) {
     paths[element] = same.length > 1 ? leaf : everyPath(list.element, same[0]);
   }

@@ -64,7 +64,7 @@ describe("bounds of request bodies", () => {
     for (const [of, weight] of [
       [owners, 7],
       [labels, 4],
-      [finalizers, 1],
+      [finalizers, 3],
     ] as const) {
       const most = Math.floor(maxWeight / weight);
       const decoded = fromJson(objectMeta, of(most), { maxWeight });

@@ -13,7 +13,7 @@ export const requestBounds = {
   /** Keys and list elements of the text, managedFields included. */
   values: 100_000,
   /** Scalars, lists and maps of a YAML text, which take far longer to read. */
-  yamlNodes: 60_000,
+  yamlNodes: 50_000,
   /** What the list elements and map entries of the object weigh together (`weightOf`). */
   weight: 100_000,
   /** Bytes of a body that is answered and never stored, such as a review. */

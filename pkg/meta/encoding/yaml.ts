@@ -52,7 +52,7 @@ export function parseYaml(text: string, maxValues = Number.POSITIVE_INFINITY): P
 }
 
 /** Characters that may be parsed again because lines have been moved. */
-const MAX_PARSED_AGAIN = 4_000_000;
+const MAX_PARSED_AGAIN = 1_000_000;
 
 /**
  * Within brackets and quotes Kubernetes' parser takes lines with less indentation than this one

@@ -18,8 +18,8 @@ interface PatchOperation {
 /** Bytes that all copies of one patch may add. */
 const COPY_LIMIT = 3 * 1024 * 1024;
 
-/** Elements that all operations of one patch may move; these take some tenths of a second. */
-const MOVE_LIMIT = 200_000_000;
+/** Elements that all operations of one patch may move; these take some 10 ms. */
+const MOVE_LIMIT = 20_000_000;
 
 type Container = JsonObject | unknown[];
 

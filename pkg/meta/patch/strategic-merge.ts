@@ -16,8 +16,8 @@ const RETAIN_KEYS = "$retainKeys";
 const ELEMENT_ORDER = "$setElementOrder";
 const DELETE_FROM = "$deleteFromPrimitiveList";
 
-/** Elements that one patch may merge; these take about a second. */
-const MERGE_LIMIT = 1_000_000;
+/** Elements that one patch may merge; these take some 100 ms. */
+const MERGE_LIMIT = 200_000;
 
 /** What is known of a value: the struct or map it lies in; undefined below opaque values. */
 type EnclosingType = StructType<any> | { readonly tag: "map"; readonly value: Type } | undefined;

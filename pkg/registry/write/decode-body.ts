@@ -116,6 +116,11 @@ function decodeText(
   return { object: hub, warnings };
 }
 
+/** Of the function that applies a patch: parses it ahead, so that others have a turn between. */
+export interface ParseAhead {
+  readonly parse: () => void;
+}
+
 /** What `parseBody` has made of bodies that are not decoded yet. */
 const parsedAhead = new WeakMap<Body, ParsedText>();
 

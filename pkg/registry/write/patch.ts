@@ -28,7 +28,7 @@ import {
   toJsonValue,
   withWritten,
 } from "#schema";
-import { type Decoded, toHub } from "./decode-body.ts";
+import { type Decoded, type ParseAhead, toHub } from "./decode-body.ts";
 import type { Body, Item, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
@@ -65,10 +65,11 @@ export function patchApplier(
   registry: RegistryContext,
   request: ResourceRequest,
   input: PatchRequest,
-): (current: Item) => Decoded {
+): ((current: Item) => Decoded) & ParseAhead {
   let parsed: ParsedPatch | undefined;
-  return (current) => {
-    parsed ??= parsePatch(input);
+  const parse = (): ParsedPatch => (parsed ??= parsePatch(input));
+  const apply = (current: Item): Decoded => {
+    parsed = parse();
     const { kind, served, struct, groupVersion } = request.resource;
     const hub = current.object;
     const object = served.convert === "hub" ? hub : served.convert.down(hub);
@@ -77,6 +78,7 @@ export function patchApplier(
     const patched = { document: patchedDocument(request, { document, parsed, input }), parsed };
     return decodePatched(registry, request, { ...patched, input });
   };
+  return Object.assign(apply, { parse });
 }
 
 interface Application {

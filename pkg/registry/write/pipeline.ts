@@ -109,16 +109,23 @@ export const updatePath: WritePath = {
 /** PATCH with a JSON, merge or strategic merge patch. */
 export const patchPath: WritePath = {
   before: [],
-  existing: [step.applyPatch, step.updateManagedFields, step.matchPath, ...storeChangedObject],
+  existing: [
+    step.parseLargePatch,
+    step.applyPatch,
+    step.updateManagedFields,
+    step.matchPath,
+    ...storeChangedObject,
+  ],
   missing: [step.refuseMissingObject],
 };
 
 /** Server-side apply: a PATCH that may create, and merges by field manager. */
 export const applyPath: WritePath = {
   before: [],
-  existing: [step.applyConfiguration, step.matchPath, ...storeChangedObject],
+  existing: [step.parseLargePatch, step.applyConfiguration, step.matchPath, ...storeChangedObject],
   missing: [
     step.requireMainResource,
+    step.parseLargePatch,
     step.applyConfiguration,
     step.matchPath,
     step.dropResourceVersion,

@@ -11,7 +11,7 @@ import {
   YamlFault,
 } from "#meta";
 import { checkDepth, DecodeFault, fromJson, JsonFault } from "#schema";
-import { type Decoded, toHub } from "./decode-body.ts";
+import { type Decoded, type ParseAhead, toHub } from "./decode-body.ts";
 import type { Body, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
@@ -29,15 +29,20 @@ interface ApplyRequest {
   readonly options: PatchOptions;
 }
 
+type ObjectApplier = (
+  registry: RegistryContext,
+  current: Pick<StoredItem, "object"> | undefined,
+) => Decoded;
+
 /** The function from what is there to what the configuration makes of it. */
 export function configurationApplier(
   request: ResourceRequest,
   { body, options }: ApplyRequest,
-): (registry: RegistryContext, current: Pick<StoredItem, "object"> | undefined) => Decoded {
+): ObjectApplier & ParseAhead {
   let parsed: Document | undefined;
-  return (registry, current) => {
-    parsed ??= parseDocument(body);
-    const { document, repeated } = parsed;
+  const parse = (): Document => (parsed ??= parseDocument(body));
+  const apply: ObjectApplier = (registry, current) => {
+    const { document, repeated } = parse();
     const object = applyTo(registry, request, { document, options, old: current?.object });
     if (options.fieldValidation === "Strict" && repeated.length > 0) {
       const lines = repeated.map((line) => `  ${line}`).join("\n");
@@ -47,6 +52,7 @@ export function configurationApplier(
     const warnings = options.fieldValidation === "Warn" ? [...repeated] : [];
     return { object, warnings };
   };
+  return Object.assign(apply, { parse });
 }
 
 interface Application {

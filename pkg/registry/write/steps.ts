@@ -52,13 +52,28 @@ export function yieldIfLong({ pause }: Write): Promise<void> | undefined {
   return pause();
 }
 
+/** Parses a large patch before the step that applies it. */
+export function parseLargePatch(write: Write): void {
+  const { registry, request, patch, applies } = write;
+  if (!write.isLarge || patch === undefined || write.change !== undefined) return;
+  if (applies) {
+    const apply = configurationApplier(request, patch);
+    apply.parse();
+    write.change = apply;
+  } else {
+    const apply = patchApplier(registry, request, patch);
+    apply.parse();
+    write.change = (_views, current) => apply(current!);
+  }
+}
+
 /** Applies the patch to the stored object; a patch is parsed only when there is one. */
 export function applyPatch(write: Write): void {
   const { registry, request, patch } = write;
   assert(patch !== undefined, "the write is a PATCH");
   if (write.change === undefined) {
-    const applied = patchApplier(registry, request, patch);
-    write.change = (_views, current) => applied(current!);
+    const apply = patchApplier(registry, request, patch);
+    write.change = (_views, current) => apply(current!);
   }
   write.take(write.change(registry, write.current));
 }

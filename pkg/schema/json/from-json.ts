@@ -245,6 +245,7 @@ function decodeMap(type: MapType): Decode {
   const decode = decoderOf(type.value);
   const zero = zeroOf(type.value);
   const isNested = nests(type.value);
+  let weight: number | undefined;
   return (value, place) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       throw mismatch(value, goType);
@@ -253,7 +254,7 @@ function decodeMap(type: MapType): Decode {
     const decoded: Record<string, unknown> = {};
     for (const key in source) {
       const element = source[key];
-      place.budget?.spend(mapEntryWeight);
+      place.budget?.spend((weight ??= mapEntryWeight(type.value)));
       if (place.literals) place.literal = literalAt(value, key);
       if (isNested) place.steps.push([key]);
       assign(decoded, key, element === null ? zero() : decode(element, place));

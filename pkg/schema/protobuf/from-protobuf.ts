@@ -222,8 +222,9 @@ function mapField(name: string, type: Type): WireField["read"] {
   const wireType = wireTypeOf(type);
   const readValue = valueOf(type);
   const zero = zeroOf(type);
+  let weight: number | undefined;
   return (object, reader) => {
-    reader.spend(mapEntryWeight);
+    reader.spend((weight ??= mapEntryWeight(type)));
     const outer = reader.enter();
     let key = "";
     let value: unknown;

@@ -9,11 +9,13 @@ import type { Type } from "./types.ts";
  */
 export const weightOf = memoize((type: Type): number => {
   const target = resolved(type);
-  return target.tag === "struct" ? 1 + jsonFields(target).length : 1;
+  return target.tag === "struct" ? 1 + jsonFields(target).length : 3;
 });
 
-/** The same of a map entry; its key is looked at, too. */
-export const mapEntryWeight = 4;
+/** The same of a map entry: its key is looked at, too, and quantities are parsed several times. */
+export const mapEntryWeight = memoize((value: Type): number => {
+  return resolved(value).tag === "scalar" ? 20 : 4;
+});
 
 /** Keys and list elements of a JSON value, up to a bit more than `most`. */
 function countValues(value: unknown, most: number): number {
