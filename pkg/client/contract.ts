@@ -91,6 +91,8 @@ export interface Handle<T extends ApiObject = ApiObject> {
 
 export interface DiscoveredResource extends Handle {
   readonly verbs: readonly string[];
+  /** Names: `status`, `scale`. */
+  readonly subresources: readonly string[];
 }
 
 export interface Discovery {

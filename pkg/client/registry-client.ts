@@ -168,7 +168,9 @@ export class RegistryClient implements Client {
 
 function discovered({ group, version, plural, kind }: Resource): DiscoveredResource {
   const namespaced = kind.scope === "Namespaced";
-  return { group, version, plural, kind: kind.kind, namespaced, verbs: kind.verbs };
+  const subresources = kind.subresources.map(({ name }) => name);
+  const names = { group, version, plural, kind: kind.kind };
+  return { ...names, namespaced, verbs: kind.verbs, subresources };
 }
 
 function placeOf({ namespace = "" }: Selection): Place {
@@ -196,13 +198,14 @@ function deleteOptions({ propagationPolicy, preconditions }: DeleteOptions) {
 
 /** The object in the version that was asked for. */
 function shown<T extends ApiObject>(
-  { resource }: ResourceRequest,
+  { resource, subresource }: ResourceRequest,
   { object }: Item,
   metadataOnly = false,
 ): T {
   const { convert } = resource.served;
   if (metadataOnly) return { metadata: object.metadata } as T;
-  return convert === "hub" ? object : convert.down(object);
+  // A Scale is a Scale, whatever it is the scale of.
+  return convert === "hub" || subresource === "scale" ? object : convert.down(object);
 }
 
 function shownEvent<T extends ApiObject>(

@@ -17,6 +17,7 @@ import { runValidatingAdmissionPolicyStatus } from "./admission/validating-admis
 import { type QuotaOptions, runResourceQuotaController } from "./core/resource-quota-controller.ts";
 import { runRootCaPublisher } from "./core/root-ca-publisher.ts";
 import { runServiceAccountController } from "./core/service-account-controller.ts";
+import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import { runServiceCidrController } from "./network/service-cidr-controller.ts";
 import { runPersistentVolumeClaimProtection } from "./volume/pvc-protection-controller.ts";
 import { runPersistentVolumeProtection } from "./volume/pv-protection-controller.ts";
@@ -160,6 +161,13 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     serviceAccount: "volumeattributesclass-protection-controller",
     enabledByDefault: true,
     run: runVolumeAttributesClassProtection,
+  },
+  {
+    name: "disruption-controller",
+    alias: "disruption",
+    serviceAccount: "disruption-controller",
+    enabledByDefault: true,
+    run: runDisruptionController,
   },
   {
     name: "service-cidr-controller",

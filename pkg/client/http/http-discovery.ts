@@ -31,6 +31,7 @@ interface VersionDiscovery {
     readonly scope: string;
     readonly verbs: readonly string[];
     readonly responseKind?: { readonly kind: string };
+    readonly subresources?: readonly { readonly subresource: string }[];
   }[];
 }
 
@@ -94,9 +95,13 @@ export class HttpDiscovery {
       try {
         const { text } = await this.ask({ method: "GET", path });
         const list = JSON.parse(text) as ResourceList;
-        for (const { name, namespaced, kind, verbs } of list.resources ?? []) {
-          if (name.includes("/")) continue;
-          resources.push({ group, version, plural: name, kind, namespaced, verbs });
+        const all = list.resources ?? [];
+        for (const { name: plural, namespaced, kind, verbs } of all) {
+          if (plural.includes("/")) continue;
+          const subresources = all.flatMap(({ name }) =>
+            name.startsWith(`${plural}/`) ? [name.slice(plural.length + 1)] : [],
+          );
+          resources.push({ group, version, plural, kind, namespaced, verbs, subresources });
         }
       } catch (error) {
         failures.push([groupVersionOf(group, version), (error as Error).message]);
@@ -116,10 +121,12 @@ function aggregated({ items = [] }: GroupDiscoveries): Part {
       if (freshness === "Stale") {
         failures.push([groupVersion, `stale GroupVersion discovery: ${groupVersion}`]);
       }
-      for (const { resource: plural, scope, verbs, responseKind } of served) {
-        const namespaced = scope === "Namespaced";
-        const kind = responseKind?.kind ?? "";
-        resources.push({ group, version, plural, kind, namespaced, verbs });
+      for (const each of served) {
+        const { resource: plural, verbs } = each;
+        const namespaced = each.scope === "Namespaced";
+        const kind = each.responseKind?.kind ?? "";
+        const subresources = (each.subresources ?? []).map(({ subresource }) => subresource);
+        resources.push({ group, version, plural, kind, namespaced, verbs, subresources });
       }
     }
   }

@@ -1,5 +1,6 @@
 import { type InformerEvent, objectKey, RequeueAfter } from "#client";
 import { resolve } from "#meta";
+import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { type Pod, pods as podHandle } from "../kinds.ts";
 import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
@@ -21,6 +22,7 @@ export async function runPersistentVolumeClaimProtection(
   const queue = newWorkQueue(context, "pvcprotection");
   const claims = informers.of(persistentVolumeClaims);
   const pods = informers.of(podHandle);
+  const podsIn = new ByNamespace(pods);
   const pending = new PendingClaims();
   claims.subscribe(({ type, object }) => {
     const isPending = type !== "deleted" && needsProtectionSync(object, finalizer);
@@ -38,7 +40,7 @@ export async function runPersistentVolumeClaimProtection(
     let live: Promise<readonly Pod[]> | undefined;
     const isUsed = async (claim: PersistentVolumeClaim) => {
       const names = (pod: Pod) => usesClaim(pod, claim);
-      if ([...pods.all()].some(names)) return true;
+      if ([...podsIn.in(namespace)].some(names)) return true;
       live ??= client.list(podHandle, { namespace }).then(({ items }) => items);
       if (!(await live).some(names)) return false;
       throw new RequeueAfter(`${objectKey(claim)} is used by a pod`, unseenPodMs);
@@ -80,8 +82,8 @@ function mayFreeClaims({ type, object: { metadata, spec, status } }: InformerEve
 
 /** A pod uses claims from its binding to a node on: a kubelet starts none on a deleted claim. */
 function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
-  const { namespace, name, ownerReferences = [] } = claim.metadata;
-  if (!pod.spec?.nodeName || pod.metadata.namespace !== namespace) return false;
+  const { name, ownerReferences = [] } = claim.metadata;
+  if (!pod.spec?.nodeName) return false;
   return (pod.spec.volumes ?? []).some((volume) => {
     if (volume.persistentVolumeClaim?.claimName === name) return true;
     if (volume.ephemeral === undefined || isShutDown(pod)) return false;

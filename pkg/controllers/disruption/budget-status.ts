@@ -1,0 +1,158 @@
+/** Arithmetic of PodDisruptionBudget statuses. */
+import { deepEqual } from "#base";
+import type { LabelSelector } from "#meta";
+import type { Pod } from "../kinds.ts";
+import type { Budget, BudgetCondition, BudgetStatus } from "./disruption-kinds.ts";
+
+/** Time within which an evicted pod should be terminating; after it the eviction does not count. */
+const deletionTimeoutMs = 120_000;
+
+const conditionType = "DisruptionAllowed";
+
+/** An absolute number, or a percentage of `total` rounded up. */
+export function scaledValue(value: number | string, total: number): number {
+  if (typeof value === "number") return value;
+  const [, percent] = /^(\d+)%$/.exec(value) ?? [];
+  if (percent === undefined) {
+    throw new Error("invalid value for IntOrString: invalid type: string is not a percentage");
+  }
+  return Math.ceil((Number(percent) * total) / 100);
+}
+
+/** Whether the budget is relative to the number of pods that their controllers should have. */
+export function isOfScale({ spec }: Budget): boolean {
+  return spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === "string";
+}
+
+export interface Disrupted {
+  /** Evicted pods that are not seen terminating yet. */
+  readonly pods: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970 when the first of them is overdue; Infinity = there is none. */
+  readonly recheckAt: number;
+  /** Pods that should be terminating by now and are not. */
+  readonly overdue: readonly Pod[];
+}
+
+export function disruptedPodsOf(budget: Budget, pods: readonly Pod[], now: number): Disrupted {
+  const noted = budget.status?.disruptedPods ?? {};
+  const kept: [string, string][] = [];
+  const overdue: Pod[] = [];
+  let recheckAt = Infinity;
+  for (const pod of pods) {
+    const { name, deletionTimestamp } = pod.metadata;
+    const time = Object.hasOwn(noted, name) ? noted[name] : undefined;
+    if (time === undefined || deletionTimestamp !== undefined) continue;
+    const dueAt = Date.parse(time) + deletionTimeoutMs;
+    if (dueAt < now) {
+      overdue.push(pod);
+      continue;
+    }
+    kept.push([name, time]);
+    recheckAt = Math.min(recheckAt, dueAt);
+  }
+  return { pods: Object.fromEntries(kept), recheckAt, overdue };
+}
+
+export function countHealthy(
+  pods: readonly Pod[],
+  disrupted: Readonly<Record<string, string>>,
+): number {
+  return pods.filter(
+    ({ metadata: { name, deletionTimestamp }, status }) =>
+      deletionTimestamp === undefined &&
+      !Object.hasOwn(disrupted, name) &&
+      status?.conditions?.some((each) => each.type === "Ready" && each.status === "True"),
+  ).length;
+}
+
+export interface Counts {
+  readonly currentHealthy: number;
+  readonly desiredHealthy: number;
+  readonly expectedPods: number;
+  readonly disruptedPods: Readonly<Record<string, string>>;
+}
+
+/** The status that the counts make of a budget; `budget.status` itself if it is up to date. */
+export function nextStatus(budget: Budget, counts: Counts, now: string): BudgetStatus {
+  const { currentHealthy, desiredHealthy, expectedPods } = counts;
+  const spare = currentHealthy - desiredHealthy;
+  // A budget without pods allows nothing, so that its first pods are safe until they are counted.
+  const disruptionsAllowed = expectedPods > 0 ? Math.max(spare, 0) : 0;
+  const observedGeneration = Number(budget.metadata.generation ?? 0);
+  const allowed = disruptionsAllowed > 0;
+  const conditions = withCondition(budget.status?.conditions ?? [], now, {
+    status: allowed ? "True" : "False",
+    reason: allowed ? "SufficientPods" : "InsufficientPods",
+    message: "",
+    observedGeneration,
+  });
+  const status = { ...counts, disruptionsAllowed, observedGeneration, conditions };
+  return isSame(budget.status, status) ? budget.status! : status;
+}
+
+/** The status of a budget that cannot be computed: it allows nothing. */
+export function failedStatus(budget: Budget, message: string, now: string): BudgetStatus {
+  const { status = {} } = budget;
+  const conditions = withCondition(status.conditions ?? [], now, {
+    status: "False",
+    reason: "SyncFailed",
+    message,
+    observedGeneration: Number(status.observedGeneration ?? 0),
+  });
+  const failed = { ...status, disruptionsAllowed: 0, conditions };
+  return isSame(budget.status, failed) ? budget.status! : failed;
+}
+
+function withCondition(
+  conditions: readonly BudgetCondition[],
+  now: string,
+  wanted: Omit<BudgetCondition, "type">,
+): readonly BudgetCondition[] {
+  const before = conditions.find(({ type }) => type === conditionType);
+  const { lastTransitionTime = now } = before?.status === wanted.status ? before : {};
+  const next = { type: conditionType, ...wanted, lastTransitionTime };
+  if (before === undefined) return [...conditions, next];
+  return conditions.map((each) => (each === before ? next : each));
+}
+
+/** Equal in what is stored: numbers may be bigints, and zeros and empty collections absent. */
+function isSame(left: BudgetStatus | undefined, right: BudgetStatus): boolean {
+  return deepEqual(normalized(left ?? {}), normalized(right));
+}
+
+function normalized(status: BudgetStatus) {
+  return {
+    observedGeneration: Number(status.observedGeneration ?? 0),
+    disruptionsAllowed: status.disruptionsAllowed ?? 0,
+    currentHealthy: status.currentHealthy ?? 0,
+    desiredHealthy: status.desiredHealthy ?? 0,
+    expectedPods: status.expectedPods ?? 0,
+    disruptedPods: { ...status.disruptedPods },
+    conditions: (status.conditions ?? []).map(
+      ({ type, status: value, reason = "", message = "", observedGeneration = 0 }) => ({
+        type,
+        value,
+        reason,
+        message,
+        observedGeneration: Number(observedGeneration),
+      }),
+    ),
+  };
+}
+
+/** A selector as Go prints it. */
+export function shownSelector(selector: LabelSelector | undefined): string {
+  if (selector === undefined) return "nil";
+  const labels = Object.entries(selector.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const shownLabels = labels.map(([key, value]) => `${key}: ${value},`).join("");
+  const shownExpressions = (selector.matchExpressions ?? [])
+    .map(({ key, operator, values }) => {
+      const shown = `Key:${key},Operator:${operator},Values:[${(values ?? []).join(" ")}],`;
+      return `LabelSelectorRequirement{${shown}},`;
+    })
+    .join("");
+  return (
+    `&LabelSelector{MatchLabels:map[string]string{${shownLabels}},` +
+    `MatchExpressions:[]LabelSelectorRequirement{${shownExpressions}},}`
+  );
+}

@@ -1,0 +1,190 @@
+import {
+  type Draft,
+  type Informer,
+  type InformerEvent,
+  objectKey,
+  RequeueAfter,
+  type WorkQueue,
+} from "#client";
+import { formatSeconds, goQuote, isConflict, isNotFound, selectorFromLabelSelector } from "#meta";
+import { ByNamespace } from "../by-namespace.ts";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
+import { CoreEventRecorder } from "../core-event-recorder.ts";
+import { type Pod, pods as podHandle } from "../kinds.ts";
+import {
+  countHealthy,
+  disruptedPodsOf,
+  failedStatus,
+  isOfScale,
+  nextStatus,
+  scaledValue,
+  shownSelector,
+} from "./budget-status.ts";
+import { ControllerScales } from "./controller-scales.ts";
+import { type Budget, type BudgetStatus, budgets, type Workload } from "./disruption-kinds.ts";
+import { runStaleDisruptionTarget } from "./stale-disruption-target.ts";
+
+/** Source of the Events, as kube-controller-manager names it. */
+const component = "controllermanager";
+
+/**
+ * Computes the status of PodDisruptionBudgets, by which evictions are allowed, and resets the
+ * condition DisruptionTarget of pods whose disruption did not come.
+ */
+export async function runDisruptionController(context: ControllerContext): Promise<void> {
+  await Promise.all([new DisruptionController(context).run(), runStaleDisruptionTarget(context)]);
+}
+
+class DisruptionController {
+  private readonly queue: WorkQueue;
+  private readonly budgets: Informer<Budget>;
+  private readonly pods: Informer<Pod>;
+  private readonly budgetsIn: ByNamespace<Budget>;
+  private readonly podsIn: ByNamespace<Pod>;
+  private readonly scales: ControllerScales;
+  private readonly recorder: CoreEventRecorder;
+
+  constructor(private readonly context: ControllerContext) {
+    const { informers } = context;
+    this.queue = newWorkQueue(context, "disruption");
+    this.budgets = informers.of(budgets);
+    this.pods = informers.of(podHandle);
+    this.budgetsIn = new ByNamespace(this.budgets);
+    this.podsIn = new ByNamespace(this.pods);
+    this.scales = new ControllerScales(context, informers);
+    this.recorder = new CoreEventRecorder(context, component);
+  }
+
+  async run(): Promise<void> {
+    this.budgets.subscribe(({ type, object }) => {
+      if (type !== "deleted") this.queue.add(objectKey(object));
+    });
+    const needed = [this.budgets, this.pods, ...this.scales.informers];
+    await Promise.all(needed.map((informer) => informer.untilSynced()));
+    this.pods.subscribe((change) => this.podChanged(change));
+    for (const workloads of this.scales.informers) {
+      workloads.subscribe((change) => this.workloadChanged(change));
+    }
+    await Promise.all([this.recorder.run(), this.queue.run((key) => this.sync(key))]);
+  }
+
+  private podChanged(change: InformerEvent<Pod>): void {
+    const { object } = change;
+    const found = this.budgetsOf(object);
+    const before = change.type === "updated" ? this.budgetsOf(change.before) : [];
+    for (const budget of [...found, ...before]) this.queue.add(objectKey(budget));
+    const [first] = found;
+    if (first === undefined || found.length === 1) return;
+    const { namespace = "", name } = object.metadata;
+    const chosen = `Chose ${goQuote(first.metadata.name)} arbitrarily.`;
+    const which = `Pod ${goQuote(namespace)}/${goQuote(name)}`;
+    this.recorder.record(podHandle, object, {
+      type: "Warning",
+      reason: "MultiplePodDisruptionBudgets",
+      message: `${which} matches multiple PodDisruptionBudgets.  ${chosen}`,
+    });
+  }
+
+  private workloadChanged(change: InformerEvent<Workload>): void {
+    const { object } = change;
+    if (change.type === "updated" && change.before.spec?.replicas === object.spec?.replicas) return;
+    for (const budget of this.budgetsIn.in(object.metadata.namespace ?? "")) {
+      if (isOfScale(budget)) this.queue.add(objectKey(budget));
+    }
+  }
+
+  private budgetsOf({ metadata: { namespace = "", labels = {} } }: Pod): readonly Budget[] {
+    return [...this.budgetsIn.in(namespace)].filter(({ spec }) =>
+      selectorFromLabelSelector(spec?.selector).matches(labels),
+    );
+  }
+
+  private async sync(key: string): Promise<void> {
+    const budget = this.budgets.get(key);
+    if (budget === undefined) return;
+    try {
+      await this.trySync(budget, key);
+    } catch (error) {
+      // A stale budget is synced again when the informer has the newer one.
+      if (isConflict(error)) throw error;
+      if (isNotFound(error)) return;
+      const message = error instanceof Error ? error.message : String(error);
+      await this.write(budget, failedStatus(budget, message, this.now()));
+      throw new RequeueAfter(message);
+    }
+  }
+
+  private async trySync(budget: Budget, key: string): Promise<void> {
+    const { clock } = this.context;
+    const selector = selectorFromLabelSelector(budget.spec?.selector);
+    const pods = [...this.podsIn.in(budget.metadata.namespace ?? "")].filter(({ metadata }) =>
+      selector.matches(metadata.labels ?? {}),
+    );
+    if (pods.length === 0) this.tell(budget, "Normal", "NoPods", "No matching pods found");
+    const { expectedPods, desiredHealthy } = await this.expectations(budget, pods);
+    const disrupted = disruptedPodsOf(budget, pods, clock.now());
+    for (const pod of disrupted.overdue) this.tellOverdue(budget, pod);
+    const currentHealthy = countHealthy(pods, disrupted.pods);
+    const counts = { currentHealthy, desiredHealthy, expectedPods, disruptedPods: disrupted.pods };
+    await this.write(budget, nextStatus(budget, counts, this.now()));
+    const { recheckAt } = disrupted;
+    // One millisecond later the eviction is overdue.
+    if (recheckAt < Infinity) this.queue.addAfter(key, recheckAt - clock.now() + 1);
+  }
+
+  private async expectations(budget: Budget, pods: readonly Pod[]) {
+    const { minAvailable, maxUnavailable } = budget.spec ?? {};
+    if (!isOfScale(budget)) {
+      const desiredHealthy = Number(minAvailable ?? 0);
+      return { expectedPods: minAvailable === undefined ? 0 : pods.length, desiredHealthy };
+    }
+    const { count: expectedPods, hasUnmanaged } = await this.expectedScale(budget, pods);
+    if (hasUnmanaged) this.tellUnmanaged(budget);
+    if (maxUnavailable === undefined) {
+      return { expectedPods, desiredHealthy: scaledValue(minAvailable ?? 0, expectedPods) };
+    }
+    const desired = expectedPods - scaledValue(maxUnavailable, expectedPods);
+    return { expectedPods, desiredHealthy: Math.max(desired, 0) };
+  }
+
+  private async expectedScale(budget: Budget, pods: readonly Pod[]) {
+    try {
+      return await this.scales.expectedScale(pods);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const message = `Failed to calculate the number of expected pods: ${why}`;
+      this.tell(budget, "Warning", "CalculateExpectedPodCountFailed", message);
+      throw new Error(why, { cause: error });
+    }
+  }
+
+  private async write(budget: Budget, status: BudgetStatus): Promise<void> {
+    if (status === budget.status) return;
+    const draft = { ...budget, status } as Draft<Budget>;
+    await this.context.client.update(budgets, draft, { subresource: "status" });
+  }
+
+  private tellUnmanaged(budget: Budget): void {
+    const message =
+      `Pods selected by this PodDisruptionBudget (selector: ${shownSelector(budget.spec?.selector)}) ` +
+      "were found to be unmanaged. As a result, the status of the PDB cannot be calculated " +
+      "correctly, which may result in undefined behavior. To account for these pods please set " +
+      '".spec.minAvailable" field of the PDB to an integer value.';
+    this.tell(budget, "Warning", "UnmanagedPods", message);
+  }
+
+  private tellOverdue({ metadata: { namespace = "" } }: Budget, pod: Pod): void {
+    // The second word should be the name; the reference has the namespace twice.
+    const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
+    this.recorder.record(podHandle, pod, { type: "Warning", reason: "NotDeleted", message });
+  }
+
+  private tell(budget: Budget, type: "Normal" | "Warning", reason: string, message: string): void {
+    this.recorder.record(budgets, budget, { type, reason, message });
+  }
+
+  private now(): string {
+    const seconds = Math.floor(this.context.clock.now() / 1000);
+    return formatSeconds({ seconds, nanos: 0 });
+  }
+}

@@ -1,0 +1,42 @@
+import { type Draft, objectKey } from "#client";
+import { formatSeconds, ignoreNotFound } from "#meta";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
+import { type Pod, pods as podHandle } from "../kinds.ts";
+
+/** Time after which a pod that is not terminating was not disrupted after all. */
+const staleMs = 120_000;
+const type = "DisruptionTarget";
+
+/** Sets the condition DisruptionTarget of pods to False when the disruption did not come. */
+export async function runStaleDisruptionTarget(context: ControllerContext): Promise<void> {
+  const { client, clock, informers } = context;
+  const queue = newWorkQueue(context, "stale_pod_disruption");
+  const pods = informers.of(podHandle);
+  pods.subscribe(({ type, object }) => {
+    const staleAt = type === "deleted" ? undefined : staleTimeOf(object);
+    if (staleAt !== undefined) queue.addAfter(objectKey(object), staleAt - clock.now());
+  });
+  await queue.run(async (key) => {
+    const pod = pods.get(key);
+    const staleAt = pod && staleTimeOf(pod);
+    if (pod === undefined || staleAt === undefined) return;
+    if (staleAt > clock.now()) return queue.addAfter(key, staleAt - clock.now());
+    const now = formatSeconds({ seconds: Math.floor(clock.now() / 1000), nanos: 0 });
+    const observedGeneration = Number(pod.metadata.generation ?? 0);
+    const reset = { type, status: "False", lastTransitionTime: now, observedGeneration } as const;
+    const conditions = pod.status?.conditions?.map((each) => (each.type === type ? reset : each));
+    // The update names the version of the pod that was seen.
+    const draft = { ...pod, status: { ...pod.status, conditions } } as Draft<Pod>;
+    await client.update(podHandle, draft, { subresource: "status" }).catch(ignoreNotFound);
+  });
+}
+
+/** When the condition of the pod is stale, in milliseconds since 1970; undefined = never. */
+function staleTimeOf({ metadata, status }: Pod): number | undefined {
+  const found = status?.conditions?.find((each) => each.type === type);
+  const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
+  if (metadata.deletionTimestamp !== undefined || hasEnded) return undefined;
+  // A kubelet may take any time from this condition to the end of the pod.
+  if (found?.status !== "True" || found.reason === "TerminationByKubelet") return undefined;
+  return Date.parse(found.lastTransitionTime ?? "1970-01-01T00:00:00Z") + staleMs;
+}
