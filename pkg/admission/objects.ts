@@ -95,10 +95,12 @@ export function isFor({ request }: AdmissionAttributes, group: string, plural: s
   return subresource === "" && resource.plural === plural && resource.kind.group === group;
 }
 
-/** 403 in the name of the object, as far as it has one yet. */
-export function refuse({ request, object }: AdmissionAttributes, why: string): StatusError {
+/** 403 that names the object, by its generateName if it has no name yet. */
+export function refuse(attributes: AdmissionAttributes, why: string): StatusError {
+  const { request, object, ofCollection = false } = attributes;
   const { name = "", generateName = "" } = object?.metadata ?? {};
-  return forbidden(request.resource, request.name || name || generateName || "Unknown", why);
+  const requested = ofCollection ? "" : request.name;
+  return forbidden(request.resource, requested || name || generateName || "Unknown", why);
 }
 
 /** Joins messages, each once, as Go prints an aggregate of errors. */

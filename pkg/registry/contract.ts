@@ -200,6 +200,8 @@ export type DeleteResponse = (
 export interface AdmissionAttributes {
   readonly request: ResourceRequest;
   readonly operation: "create" | "update" | "delete" | "connect";
+  /** Deletion of a collection: `request` names the object, but the client did not. */
+  readonly ofCollection?: boolean;
   readonly dryRun: boolean;
   /**
    * What would be written; undefined for a deletion; of a stream, what is asked of it as JSON.

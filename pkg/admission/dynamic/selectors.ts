@@ -13,7 +13,7 @@ interface Selecting {
   readonly objectSelector?: LabelSelector | undefined;
 }
 
-/** A selector that is absent means everything. */
+/** An absent selector matches everything. */
 export function selectorsOf({ namespaceSelector, objectSelector }: Selecting): Selectors {
   return {
     namespaces: selectorFromLabelSelector(namespaceSelector ?? {}),
@@ -21,20 +21,23 @@ export function selectorsOf({ namespaceSelector, objectSelector }: Selecting): S
   };
 }
 
-/** Old or new labels will do; what can have no labels is meant by no selector but an empty one. */
-export function objectsSelect(
-  { objects }: Selectors,
-  { attributes }: VersionedAttributes,
-): boolean {
+/**
+ * Whether the labels of the old or the new object match. An object without metadata (options of a
+ * stream) matches an empty selector only; a Scale has metadata, but no labels.
+ */
+export function objectsSelect({ objects }: Selectors, reviewed: VersionedAttributes): boolean {
   if (objects.empty) return true;
+  const { attributes, isScale } = reviewed;
   return [attributes.object, attributes.old].some(
-    (object) => object?.metadata !== undefined && objects.matches(object.metadata.labels ?? {}),
+    (object) =>
+      object?.metadata !== undefined &&
+      objects.matches(isScale ? {} : (object.metadata.labels ?? {})),
   );
 }
 
 /**
- * By the labels of the object's namespace, or by those of a namespace that is being written.
- * Objects of the cluster are never left out. Throws 404 for a namespace that is not there.
+ * Whether the labels of the object's namespace match, or those of a Namespace that is written.
+ * Cluster-scoped objects always match. @throws 404 for a namespace that does not exist
  */
 export async function namespacesSelect(
   { namespaces }: Selectors,

@@ -16,19 +16,19 @@ export interface VersionedAttributesOptions {
   readonly gates: (name: string) => boolean;
 }
 
-/** Which of the two objects of a request. */
+/** One of the two objects of a request. */
 export type Side = "object" | "old";
 
 /**
- * One write as those see it who were configured to judge it: under its names on the wire, and with
- * its objects in whichever version they ask for. Objects are printed once per version, and again
- * when somebody has changed them.
+ * One write as webhooks and policies receive it: with its names on the wire, and its objects in the
+ * version that each asks for. An object is converted and printed once per version, and again after
+ * a change.
  */
 export class VersionedAttributes {
   readonly operation: string;
   readonly resource: Resource;
   readonly subresource: string;
-  /** Of a namespace itself, its own name. */
+  /** For a Namespace, its own name. */
   readonly namespace: string;
   readonly name: string;
   #texts = new Map<string, Promise<string>>();
@@ -42,15 +42,21 @@ export class VersionedAttributes {
     this.operation = operation.toUpperCase();
     this.resource = request.resource;
     this.subresource = request.subresource;
-    this.name = request.name || object?.metadata?.name || "";
-    this.namespace = isNamespaces(request.resource) ? this.name : request.namespace;
+    const name: string = request.name || object?.metadata?.name || "";
+    this.name = attributes.ofCollection ? "" : name;
+    this.namespace = isNamespaces(request.resource) ? name : request.namespace;
+  }
+
+  /** The object that webhooks and policies receive is a Scale. */
+  get isScale(): boolean {
+    return this.#scaleAccess() !== undefined;
   }
 
   get isNamespace(): boolean {
     return isNamespaces(this.resource);
   }
 
-  /** What the object is, in the version of `as`. */
+  /** Type of the object in the version of `as`. */
   kindIn(as: Resource): GroupVersionKind {
     const { bodyResource } = this.attributes;
     if (bodyResource === undefined)
@@ -62,25 +68,25 @@ export class VersionedAttributes {
     };
   }
 
-  /** JSON in the version of `as`; `null` where there is no such object. Throws StatusError. */
+  /** JSON in the version of `as`; `null` if the object is absent. @throws StatusError */
   text(side: Side, as: Resource): Promise<string> {
     return kept(this.#texts, `${side} ${as.groupVersion}`, () => this.#print(side, as));
   }
 
-  /** The same as a value; undefined where there is no such object. */
+  /** The same as a value; undefined if the object is absent. */
   async value(side: Side, as: Resource): Promise<Json | undefined> {
     if (this.attributes[side] === undefined) return undefined;
     return kept(this.#values, `${side} ${as.groupVersion}`, async () => {
       const scale = this.#scale(side);
       if (scale !== undefined) return scale;
       if (this.operation === "CONNECT") return this.#streamed(as);
-      return shown(this.attributes[side], this.#seen(as));
+      return shown(this.attributes[side], this.#conversion(as));
     });
   }
 
   /**
-   * Puts changed JSON of the object, in the version of `as`, in its place. Throws DecodeFault for
-   * what is no such object, or StatusError.
+   * Replaces the object by changed JSON in the version of `as`.
+   * @throws DecodeFault where the JSON does not fit the kind, or StatusError
    */
   async change(json: unknown, as: Resource): Promise<void> {
     const { object } = this.attributes;
@@ -89,12 +95,12 @@ export class VersionedAttributes {
       const { replicas } = (json as { readonly spec?: { readonly replicas?: number } }).spec ?? {};
       scale.set(object, Number(replicas ?? 0));
     } else if (this.operation !== "CONNECT") {
-      become(object, await readBack(json, this.#seen(as), this.#context(as)));
+      become(object, await readBack(json, this.#conversion(as), this.#context(as)));
     }
     this.touched();
   }
 
-  /** Somebody has changed the object. */
+  /** Drops converted copies after a change of the object. */
   touched(): void {
     this.#texts = new Map();
     this.#values = new Map();
@@ -103,11 +109,11 @@ export class VersionedAttributes {
   async #print(side: Side, as: Resource): Promise<string> {
     if (this.attributes[side] === undefined) return "null";
     const isPlain = this.#scaleAccess() === undefined && this.operation !== "CONNECT";
-    if (isPlain) return printed(this.attributes[side], this.#seen(as));
+    if (isPlain) return printed(this.attributes[side], this.#conversion(as));
     return JSON.stringify(await this.value(side, as));
   }
 
-  #seen(as: Resource) {
+  #conversion(as: Resource) {
     const { bodyResource, request } = this.attributes;
     const { signal } = request.context;
     return bodyResource === undefined
@@ -127,7 +133,7 @@ export class VersionedAttributes {
     return subresources.find(({ name }) => name === "scale")?.scale;
   }
 
-  /** Whoever writes a scale changes its parent in truth; only the scale shows. */
+  /** A write of a Scale changes its parent object; webhooks and policies receive the Scale. */
   #scale(side: Side): Json | undefined {
     const access = this.#scaleAccess();
     if (access === undefined) return undefined;
@@ -165,7 +171,7 @@ function kept<T>(made: Map<string, Promise<T>>, key: string, make: () => Promise
   return promise;
 }
 
-/** Those who hold the object see the other one's contents. */
+/** Replaces the contents of an object in place. */
 function become(object: any, other: any): void {
   for (const key of Object.keys(object)) if (!Object.hasOwn(other, key)) delete object[key];
   for (const [key, value] of Object.entries(other)) assign(object, key, value);

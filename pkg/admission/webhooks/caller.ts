@@ -1,5 +1,6 @@
 import { Agent } from "node:https";
 import { badRequest, type Resource, StatusError } from "#meta";
+import { DecodeFault } from "#schema";
 import type { RequestContext } from "#registry";
 import {
   CallFault,
@@ -13,9 +14,9 @@ import type { VersionedAttributes } from "../dynamic/index.ts";
 import type { ObjectReader } from "../objects.ts";
 import type { Hook } from "./hook.ts";
 import { webhookRejection } from "./refusal.ts";
-import { reviewOf, type Verdict, verdictOf } from "./review.ts";
+import { decodeReview, reviewOf, type Verdict, verdictOf } from "./review.ts";
 
-/** A webhook could not be asked, or has answered nonsense; whether that matters is configured. */
+/** A call failed, or its response is invalid: subject to the failurePolicy of the webhook. */
 export class CallingFault extends Error {
   override readonly name = "CallingFault";
 }
@@ -28,14 +29,14 @@ export interface CallerParts {
 }
 
 const usualTimeoutSeconds = 10;
-/** To one webhook. Calls beyond wait their turn, until their time is up. */
+/** Connections to one webhook; further calls queue until their timeout. */
 const mostConnections = 256;
-/** That nobody uses at the moment. */
+/** Idle connections kept to one webhook. */
 const mostIdle = 8;
 const idleMs = 60_000;
-const harmless = ["None", "NoneOnDryRun"];
+const withoutSideEffects = ["None", "NoneOnDryRun"];
 
-/** Asks webhooks, over connections that are kept. */
+/** Calls webhooks over persistent connections. */
 export class Caller {
   readonly #agent = new Agent({
     keepAlive: true,
@@ -47,12 +48,12 @@ export class Caller {
   constructor(private readonly parts: CallerParts) {}
 
   /**
-   * What the webhook says of a request that it allows. Throws StatusError where it does not, and
-   * CallingFault.
+   * The response of a webhook that allows the request.
+   * @throws StatusError where it refuses the request, CallingFault where the call fails
    */
   async ask(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<Verdict> {
     const { dryRun, request } = reviewed.attributes;
-    if (dryRun && !harmless.includes(hook.spec.sideEffects ?? "")) {
+    if (dryRun && !withoutSideEffects.includes(hook.spec.sideEffects ?? "")) {
       throw badRequest(`admission webhook ${quoted(hook)} does not support dry run`);
     }
     const verdict = await this.#called(hook, reviewed, as);
@@ -63,7 +64,7 @@ export class Caller {
     return verdict;
   }
 
-  /** Lets go of connections that are kept open. */
+  /** Closes idle connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -86,11 +87,15 @@ export class Caller {
       const answer = await tracer.call("webhook", about, (headers) =>
         callWebhook(place, { ...call, headers }),
       );
+      const decoded = decodeReview(answer, review.apiVersion);
       received = true;
-      return verdictOf(answer, { ...review, mayPatch: hook.spec.reinvocationPolicy !== undefined });
+      return verdictOf(decoded, {
+        ...review,
+        mayPatch: hook.spec.reinvocationPolicy !== undefined,
+      });
     } catch (error) {
       if (error instanceof StatusError || signal.aborted) throw error;
-      const isKnown = error instanceof CallFault || error instanceof SyntaxError;
+      const isKnown = error instanceof CallFault || error instanceof DecodeFault;
       if (!isKnown) throw error;
       const stage = received ? "received invalid webhook response" : "failed to call webhook";
       throw new CallingFault(`${failed}: ${stage}: ${error.message}`);

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { escapeHtml, type Resource } from "#meta";
+import { escapeHtml, goQuote, type Resource } from "#meta";
 import { CallFault } from "#request";
+import { DecodeFault, fromJson, parseJson } from "#schema";
+import { type DecodedReview, type Response, reviewV1, reviewV1beta1 } from "./review-types.ts";
 import { admissionRequest, requestTail, type VersionedAttributes } from "../dynamic/index.ts";
 
 /** An AdmissionReview that is to be sent. */
@@ -12,10 +14,10 @@ export interface Review {
 }
 
 const spokenVersions = ["v1", "v1beta1"];
-/** More than these would not fit into the headers of an answer. */
+/** Warnings taken from a response; more would not fit into the headers of the answer. */
 const mostWarnings = 256;
 
-/** In the first version of those that both sides know. Throws CallFault if there is none. */
+/** In the first version that both sides know. @throws CallFault if there is none */
 export async function reviewOf(
   reviewed: VersionedAttributes,
   as: Resource,
@@ -40,95 +42,105 @@ function membersOf(value: object): string {
   return escapeHtml(JSON.stringify(value)).slice(1, -1);
 }
 
-/** What a webhook says, as far as it is what it may say. */
+/** The response of a webhook, checked. */
 export interface Verdict {
   readonly allowed: boolean;
-  /** The Status of a refusal, as it came. */
+  /** The Status of a refusal. */
   readonly result: Readonly<Record<string, unknown>> | undefined;
-  /** Operations of a JSON patch; undefined = nothing is to be changed. */
-  readonly patch: readonly object[] | undefined;
+  /** Absent where nothing is to be changed. */
+  readonly patch: ReviewPatch | undefined;
   readonly warnings: readonly string[];
   readonly annotations: readonly (readonly [string, string])[];
+}
+
+interface ReviewPatch {
+  readonly type: string;
+  /** JSON, not yet parsed. */
+  readonly text: string;
 }
 
 interface Expected extends Review {
   readonly mayPatch: boolean;
 }
 
-/** Believes nothing of an answer before it has been looked at. Throws CallFault. */
-export function verdictOf(answer: unknown, expected: Expected): Verdict {
-  const { response, apiVersion, kind } = recordOf(answer) ?? {};
-  const found = recordOf(response);
-  if (found === undefined) throw new CallFault("webhook response was absent");
+/**
+ * Decodes an AdmissionReview. Wrong types fail as in Go's decoder.
+ * @throws DecodeFault
+ */
+export function decodeReview(review: unknown, apiVersion: string): DecodedReview {
+  const struct = apiVersion.endsWith("/v1") ? reviewV1 : reviewV1beta1;
+  const { apiVersion: version = "", kind = "" } = review as DecodedReview;
+  const decoded = fromJson(struct, review, { root: true }) as DecodedReview;
+  return { ...decoded, apiVersion: String(version), kind: String(kind) };
+}
+
+/** @throws CallFault for a response that contradicts the request or the API */
+export function verdictOf(review: DecodedReview, expected: Expected): Verdict {
+  const { response } = review;
+  if (response === undefined) throw new CallFault("webhook response was absent");
   const isLatest = expected.apiVersion.endsWith("/v1");
-  if (isLatest) {
-    checkUid(expected.uid, found["uid"]);
-    const wanted = `${expected.apiVersion}, Kind=AdmissionReview`;
-    const got = `${textOf(apiVersion)}, Kind=${textOf(kind)}`;
-    if (got !== wanted) throw new CallFault(`expected webhook response of ${wanted}, got ${got}`);
-  }
-  const { allowed, status, warnings, auditAnnotations } = found;
+  if (isLatest) checkIdentity(review, response, expected);
+  const { allowed = false, status, warnings = [], auditAnnotations = {} } = response;
   return {
-    allowed: allowed === true,
-    result: recordOf(status),
-    patch: patchIn(found, { ...expected, isLatest }),
-    warnings: Array.isArray(warnings) ? warnings.slice(0, mostWarnings).filter(isText) : [],
-    annotations: Object.entries(recordOf(auditAnnotations) ?? {}).filter(
-      (entry): entry is [string, string] => isText(entry[1]),
-    ),
+    allowed,
+    result: status,
+    patch: patchIn(response, { ...expected, isLatest }),
+    warnings: warnings.slice(0, mostWarnings),
+    annotations: Object.entries(auditAnnotations),
   };
 }
 
-function checkUid(wanted: string, uid: unknown): void {
-  if (uid === wanted) return;
-  const got = JSON.stringify(textOf(uid));
-  throw new CallFault(`expected response.uid=${JSON.stringify(wanted)}, got ${got}`);
+function checkIdentity(review: DecodedReview, response: Response, expected: Expected): void {
+  const { uid = "" } = response;
+  if (uid !== expected.uid) {
+    const wanted = `expected response.uid=${goQuote(expected.uid)}`;
+    throw new CallFault(`${wanted}, got ${goQuote(uid)}`);
+  }
+  const { apiVersion = "", kind = "" } = review;
+  const wanted = `${expected.apiVersion}, Kind=AdmissionReview`;
+  const got = `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+  if (got !== wanted) throw new CallFault(`expected webhook response of ${wanted}, got ${got}`);
 }
 
 function patchIn(
-  { patch, patchType }: Readonly<Record<string, unknown>>,
+  { patch = "", patchType }: Response,
   { mayPatch, isLatest }: { readonly mayPatch: boolean; readonly isLatest: boolean },
-): readonly object[] | undefined {
-  const text = textOf(patch);
-  const typed = patchType !== undefined && patchType !== null;
+): ReviewPatch | undefined {
+  const text = Buffer.from(patch, "base64").toString("utf8");
+  if (!isLatest) {
+    return mayPatch && patch !== "" ? { type: "JSONPatch", text } : undefined;
+  }
   if (!mayPatch) {
-    if (!isLatest) return undefined;
-    if (text !== "") throw new CallFault("validating webhook may not return response.patch");
-    if (typed) throw new CallFault("validating webhook may not return response.patchType");
-    return undefined;
+    if (patch !== "") throw new CallFault("validating webhook may not return response.patch");
+    if (patchType === undefined) return undefined;
+    throw new CallFault("validating webhook may not return response.patchType");
   }
-  if (isLatest) {
-    if (text !== "" && !typed) {
-      throw new CallFault("webhook returned response.patch but not response.patchType");
-    }
-    if (text === "" && typed) {
-      throw new CallFault("webhook returned response.patchType but not response.patch");
-    }
+  if (patch !== "" && patchType === undefined) {
+    throw new CallFault("webhook returned response.patch but not response.patchType");
   }
-  if (text === "") return undefined;
-  if (typed && patchType !== "JSONPatch") {
-    const told = JSON.stringify(textOf(patchType));
-    throw new CallFault(`webhook returned invalid response.patchType of ${told}`);
+  if (patch === "" && patchType !== undefined) {
+    throw new CallFault("webhook returned response.patchType but not response.patch");
   }
-  return operationsIn(text);
+  if (patchType === undefined) return undefined;
+  if (patchType !== "") return { type: patchType, text };
+  throw new CallFault('webhook returned invalid response.patchType of ""');
 }
 
-/** Throws SyntaxError for what is no JSON. */
-function operationsIn(text: string): readonly object[] {
-  const value: unknown = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
-  if (Array.isArray(value) && value.every((each) => recordOf(each) !== undefined)) return value;
-  throw new SyntaxError("a JSON patch is a list of operations");
+/**
+ * The operations of a patch; empty for `null` and `[]`.
+ * @throws JsonFault for invalid JSON, DecodeFault for JSON that is not a list of operations
+ */
+export function operationsIn({ text }: ReviewPatch): readonly object[] {
+  const { value } = parseJson(text);
+  if (value === null) return [];
+  const type = "jsonpatch.Patch";
+  if (!Array.isArray(value)) throw mismatch(value, type);
+  const wrong = value.find((each) => typeof each !== "object" || Array.isArray(each));
+  if (wrong !== undefined) throw mismatch(wrong, "jsonpatch.Operation");
+  return value;
 }
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return value as Readonly<Record<string, unknown>>;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-function textOf(value: unknown): string {
-  return isText(value) ? value : "";
+function mismatch(value: unknown, type: string): DecodeFault {
+  const json = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return new DecodeFault(`json: cannot unmarshal ${json} into Go value of type ${type}`);
 }

@@ -4,15 +4,15 @@ import { compareUtf8, deepEqual } from "#base";
 import {
   type Catalog,
   escapeHtml,
-  forbidden,
   internalError,
   jsonPatch,
   PatchFault,
+  plainFailure,
   type Resource,
 } from "#meta";
 import type { AdmissionAttributes, AdmissionHandler, ServerAccess } from "#registry";
 import { type Authorizer, type Instruments, noInstruments, type Tracer } from "#request";
-import { DecodeFault } from "#schema";
+import { DecodeFault, JsonFault } from "#schema";
 import {
   admissionRequest,
   authorizerBindings,
@@ -28,13 +28,13 @@ import {
   VersionedAttributes,
   type VersionedAttributesOptions,
 } from "../dynamic/index.ts";
-import type { ObjectReader } from "../objects.ts";
+import { type ObjectReader, refuse } from "../objects.ts";
 import { type AskedWebhook, countWebhook } from "../metrics.ts";
 import { withEarlierWarnings, type ReinvocationContext } from "../reinvocation.ts";
 import { Caller, CallingFault } from "./caller.ts";
 import { type Hook, hooksOf, type WebhookConfiguration } from "./hook.ts";
 import { WebhookRejection } from "./refusal.ts";
-import type { Verdict } from "./review.ts";
+import { operationsIn, type Verdict } from "./review.ts";
 
 export interface WebhookParts extends VersionedAttributesOptions {
   readonly objects: ObjectReader;
@@ -44,18 +44,18 @@ export interface WebhookParts extends VersionedAttributesOptions {
   readonly instruments?: Instruments;
 }
 
-/** A webhook with its place among all, which annotations name it by. */
+/** A webhook with its index among all, which annotations contain. */
 interface Placed {
   readonly hook: Hook;
   readonly index: number;
 }
 
-/** A webhook that is to be asked, about the object in the version of `as`. */
+/** A webhook that is to be called, with the object in the version of `as`. */
 interface Due extends Placed {
   readonly as: Resource;
 }
 
-/** All webhooks of one sort, by the names of their configurations. */
+/** All mutating or all validating webhooks, in the order of the names of their configurations. */
 class HookSet {
   readonly followed: FollowedKind<WebhookConfiguration>;
   #from: readonly WebhookConfiguration[] | undefined;
@@ -96,14 +96,14 @@ export class Webhooks {
     this.#caller = new Caller({ objects, api: catalog.domain.api, tracer });
   }
 
-  /** Follows what is configured; resolves once what is stored now is known. */
+  /** Watches the configurations; resolves when those that are stored now are in force. */
   async follow(options: ServerAccess): Promise<void> {
     options.signal.addEventListener("abort", () => this.#caller.close(), { once: true });
     const sets = [this.#mutating, this.#validating];
     await Promise.all(sets.map(({ followed }) => followed.follow(options)));
   }
 
-  /** One after another, each seeing what those before have made of the object. */
+  /** Calls the webhooks one after another, each with the object as patched so far. */
   mutate(
     attributes: AdmissionAttributes,
     reinvocation: ReinvocationContext,
@@ -139,7 +139,7 @@ export class Webhooks {
     return warnings;
   }
 
-  /** All at once; of several refusals, that of the first webhook is told. */
+  /** Calls all webhooks concurrently; of several refusals, that of the first webhook is reported. */
   validate(attributes: AdmissionAttributes): ReturnType<AdmissionHandler> {
     const candidates = candidatesFor(this.#validating, attributes);
     return candidates.length === 0 ? undefined : this.#validateBy(candidates, attributes);
@@ -170,7 +170,7 @@ export class Webhooks {
     return warnings;
   }
 
-  /** Undefined where the webhook has nothing to do with the request. Throws StatusError. */
+  /** Undefined where the webhook does not match the request. @throws StatusError */
   async #due(
     candidate: Candidates[number],
     reviewed: VersionedAttributes,
@@ -197,10 +197,10 @@ export class Webhooks {
     const { met, error } = await meetsConditions(hook.conditions, evaluation);
     if (error === undefined) return met;
     if (hook.failsOpen) return false;
-    throw forbidden(reviewed.resource, reviewed.name, error);
+    throw refuse(reviewed.attributes, error);
   }
 
-  /** Whether the webhook has changed the object. */
+  /** Calls a webhook and applies its patch; returns whether the object has changed. */
   async #change(
     due: Due,
     reviewed: VersionedAttributes,
@@ -218,9 +218,9 @@ export class Webhooks {
     let mutated = false;
     try {
       await this.#asked(due, reviewed, { type: "admit", round }, async (verdict) => {
-        const { patch = [] } = verdict;
         warnings.push(...verdict.warnings);
-        mutated = await patched(hook, reviewed, { as, patch });
+        const patch = patchOf(hook, verdict);
+        mutated = await this.#patch(hook, reviewed, { as, patch });
         if (patch.length === 0) return;
         notes?.annotateContent(`patch.${key}`, () => patchText({ ...named, patch }));
       });
@@ -230,12 +230,12 @@ export class Webhooks {
     }
   }
 
-  /** Does what a webhook's verdict asks for. One that cannot be asked may be let pass. */
+  /** Calls a webhook and applies its verdict. A failed call is ignored where failurePolicy is Ignore. */
   async #asked(
     { hook, index, as }: Due,
     reviewed: VersionedAttributes,
     { type, round }: Asking,
-    obey: (verdict: Verdict) => Promise<void>,
+    apply: (verdict: Verdict) => Promise<void>,
   ): Promise<void> {
     const { instruments = noInstruments, catalog } = this.parts;
     const { operation, request } = reviewed.attributes;
@@ -245,7 +245,7 @@ export class Webhooks {
       countWebhook(instruments, { name: hook.name, type, operation, seconds, ...outcome });
     };
     try {
-      await obey(await this.#caller.ask(hook, reviewed, as));
+      await apply(await this.#caller.ask(hook, reviewed, as));
       count({ code: 200 });
     } catch (error) {
       if (!request.context.signal.aborted) count(outcomeOf(error, hook));
@@ -255,6 +255,34 @@ export class Webhooks {
       const place = `round_${round}_index_${index}`;
       const key = `failed-open.${sort}.webhook.admission.${catalog.domain.api}/${place}`;
       request.notes?.annotate(key, hook.name);
+    }
+  }
+
+  /** Applies a patch; returns whether it changes the object. */
+  async #patch(
+    hook: Hook,
+    reviewed: VersionedAttributes,
+    { as, patch }: { readonly as: Resource; readonly patch: readonly object[] },
+  ): Promise<boolean> {
+    if (patch.length === 0) return false;
+    const before = await reviewed.value("object", as);
+    if (before === undefined) {
+      throw internalError(
+        `admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, ` +
+          "which is not supported for this operation",
+      );
+    }
+    try {
+      const after = jsonPatch(before, patch);
+      if (deepEqual(before, after)) return false;
+      checkSameKind({ before, after, catalog: this.parts.catalog, group: as.hub.group });
+      await reviewed.change(after, as);
+      return true;
+    } catch (fault) {
+      if (fault instanceof PatchFault || fault instanceof DecodeFault) {
+        throw internalError(fault.message);
+      }
+      throw fault;
     }
   }
 }
@@ -274,7 +302,7 @@ function outcomeOf(error: unknown, { failsOpen }: Hook): Outcome {
   return { code: 0, refusal: "apiserver_internal_error" };
 }
 
-/** Code of a webhook that could not be asked. */
+/** Code in metrics for a failed call. */
 const unreachable = 503;
 
 /** Members of operations are in the order of Go's maps. */
@@ -298,28 +326,46 @@ function candidatesFor(set: HookSet, { operation, request }: AdmissionAttributes
   return set.index.candidates({ operation: operation.toUpperCase(), resource, subresource });
 }
 
-async function patched(
-  hook: Hook,
-  reviewed: VersionedAttributes,
-  { as, patch }: { readonly as: Resource; readonly patch: readonly object[] },
-): Promise<boolean> {
-  if (patch.length === 0) return false;
-  const before = await reviewed.value("object", as);
-  if (before === undefined) {
-    throw internalError(
-      `admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, ` +
-        "which is not supported for this operation",
-    );
-  }
+/**
+ * The operations of a verdict's patch.
+ * @throws CallingFault where the patch cannot be decoded, or has another type than JSONPatch
+ */
+function patchOf({ name }: Hook, { patch }: Verdict): readonly object[] {
+  if (patch === undefined) return [];
+  const failed = `failed calling webhook ${JSON.stringify(name)}`;
   try {
-    const after = jsonPatch(before, patch);
-    if (deepEqual(before, after)) return false;
-    await reviewed.change(after, as);
-    return true;
+    const operations = operationsIn(patch);
+    if (operations.length === 0 || patch.type === "JSONPatch") return operations;
   } catch (fault) {
-    if (fault instanceof PatchFault || fault instanceof DecodeFault) {
-      throw internalError(fault.message);
-    }
-    throw fault;
+    if (!(fault instanceof JsonFault || fault instanceof DecodeFault)) throw fault;
+    const why = `received undecodable patch in webhook response: ${fault.message}`;
+    throw new CallingFault(`${failed}: ${why}`);
   }
+  throw new CallingFault(`${failed}: unsupported patch type ${JSON.stringify(patch.type)}`);
+}
+
+interface PatchedKind {
+  readonly before: any;
+  readonly after: any;
+  readonly catalog: Catalog;
+  /** Group of the kind. */
+  readonly group: string;
+}
+
+/** A patch may remove kind and apiVersion, but not change them. @throws 500 */
+function checkSameKind({ before, after, catalog, group }: PatchedKind): void {
+  const { kind = before.kind, apiVersion = before.apiVersion } = after ?? {};
+  if (kind === before.kind && apiVersion === before.apiVersion) return;
+  const isKnown = catalog.resources.some(
+    (each) => each.groupVersion === apiVersion && each.kind.kind === kind,
+  );
+  if (!isKnown) {
+    const named = `no kind ${JSON.stringify(kind)} is registered for version`;
+    const scheme = 'scheme "pkg/api/legacyscheme/scheme.go:30"';
+    throw internalError(`${named} ${JSON.stringify(apiVersion)} in ${scheme}`);
+  }
+  const version = String(apiVersion).split("/").at(-1);
+  const own = group === "" ? "core" : group.split(".", 1)[0];
+  const types = `(${version}.${kind}) to (${own}.${before.kind})`;
+  throw plainFailure(`converting ${types}: unknown conversion`);
 }

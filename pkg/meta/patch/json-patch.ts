@@ -45,17 +45,22 @@ class Run {
   apply(operation: PatchOperation): void {
     const { op } = operation;
     switch (op) {
-      case "add":
-        this.add(operation, deepClone(operation.value ?? null));
+      case "add": {
+        const place = this.place(operation.path, `add ${missing}: "${operation.path}"`);
+        const value = deepClone(operation.value ?? null);
+        within("add", operation.path, () => this.insert(place, value));
         return;
-      case "remove":
-        this.remove(operation.path, op);
+      }
+      case "remove": {
+        const place = this.place(operation.path, `remove ${missing}: "${operation.path}"`);
+        within("remove", operation.path, () => this.remove(place));
         return;
+      }
       case "replace":
         this.replace(operation);
         return;
       case "move":
-        this.add(operation, this.remove(operation.from, op));
+        this.move(operation);
         return;
       case "copy":
         this.copy(operation);
@@ -68,12 +73,7 @@ class Run {
     }
   }
 
-  private add(operation: PatchOperation, value: unknown): void {
-    this.insert(this.place(operation.path, operation.op ?? ""), value);
-  }
-
-  private remove(path: string | null | undefined, op: string): unknown {
-    const place = this.place(path, op);
+  private remove(place: Target): unknown {
     this.moving.spend(elementsBehind(place));
     return remove(place);
   }
@@ -83,6 +83,14 @@ class Run {
     insert(place, value);
   }
 
+  private move({ from, path }: PatchOperation): void {
+    const apply = "move operation does not apply: doc is missing";
+    const source = this.place(from, `${apply} from path: ${from}`);
+    const value = within("move", source.key, () => this.remove(source));
+    const target = this.place(path, `${apply} destination path: ${path}`);
+    within("move", path, () => this.insert(target, value));
+  }
+
   private replace(operation: PatchOperation): void {
     const value = deepClone(operation.value ?? null);
     if (operation.path === "") {
@@ -90,17 +98,25 @@ class Run {
       if (typeof value === "object" && value !== null) this.document = value;
       return;
     }
-    const place = this.place(operation.path, "replace");
-    if (Array.isArray(place.container)) {
-      place.container[indexOf(place, place.container.length)] = value;
-    } else {
-      assign(place.container, place.key, value);
+    const { path } = operation;
+    const place = this.place(path, `replace ${missing}: ${path}`);
+    if (!Array.isArray(place.container)) return assign(place.container, place.key, value);
+    const { length } = place.container;
+    const index = integerOf(place.key);
+    if (index === undefined || index >= length || index < -length) {
+      throw new PatchFault(
+        `replace operation does not apply: doc is missing key: ${path}: missing value`,
+      );
     }
+    place.container[index < 0 ? index + length : index] = value;
   }
 
   private copy(operation: PatchOperation): void {
-    const value = read(this.place(operation.from, "copy"));
-    const place = this.place(operation.path, "copy");
+    const { from, path } = operation;
+    const apply = "copy operation does not apply: doc is missing";
+    const source = this.place(from, `${apply} from path: ${from}`);
+    const value = within("copy", from, () => read(source), "from");
+    const place = this.place(path, `${apply} destination path: ${path}`);
     checkDepth(value);
     if (value !== undefined) this.copied += Buffer.byteLength(printJson(value));
     if (this.copied > COPY_LIMIT) {
@@ -109,12 +125,13 @@ class Run {
           `${this.copied}, exceeding the limit ${COPY_LIMIT}`,
       );
     }
-    this.insert(place, deepClone(value ?? null));
+    const copied = deepClone(value ?? null);
+    wrapped("error while adding value during copy", () => this.insert(place, copied));
   }
 
   private test(operation: PatchOperation): void {
     const { path, value } = operation;
-    const actual = path === "" ? this.document : read(this.place(path, "test"));
+    const actual = path === "" ? this.document : this.tested(path);
     const isNone = actual === undefined || actual === null;
     // A missing value equals null, but null is not equal to a value that is left out.
     const passes = isNone
@@ -123,20 +140,43 @@ class Run {
     if (!passes) throw new PatchFault(`testing value ${path} failed: test failed`);
   }
 
-  /** The object or array that holds the last step of a path. */
-  private place(path: string | null | undefined, op: string): Target {
-    const missing = (): PatchFault =>
-      new PatchFault(`${op} operation does not apply: doc is missing path: ${path ?? ""}`);
-    if (typeof path !== "string") throw missing();
+  private tested(path: string | null | undefined): unknown {
+    const place = this.place(path, `test operation does not apply: is missing path: ${path}`);
+    return within("test", path, () => read(place));
+  }
+
+  /**
+   * The object or array that holds the last step of a path.
+   * @throws PatchFault with that text where there is none
+   */
+  private place(path: string | null | undefined, fault: string): Target {
+    const lacking = (): PatchFault => new PatchFault(`${fault}: missing value`);
+    if (typeof path !== "string") throw lacking();
     const steps = path.split("/").map(decoded);
-    if (steps.length < 2) throw missing();
+    if (steps.length < 2) throw lacking();
     let container = this.document;
     for (const step of steps.slice(1, -1)) {
-      if (!isContainer(container)) throw missing();
+      if (!isContainer(container)) throw lacking();
       container = stepInto(container, step);
     }
-    if (!isContainer(container)) throw missing();
+    if (!isContainer(container)) throw lacking();
     return { container, key: steps.at(-1) ?? "" };
+  }
+}
+
+const missing = "operation does not apply: doc is missing path";
+
+/** Runs one step; a fault names the operation and its path. Texts are those of json-patch v4. */
+function within<T>(op: string, path: string | null | undefined, step: () => T, word = "path"): T {
+  return wrapped(`error in ${op} for ${word}: '${path ?? ""}'`, step);
+}
+
+function wrapped<T>(text: string, step: () => T): T {
+  try {
+    return step();
+  } catch (fault) {
+    if (!(fault instanceof PatchFault) || fault.code !== 422) throw fault;
+    throw new PatchFault(`${text}: ${fault.message}`);
   }
 }
 
@@ -177,7 +217,12 @@ function insert(place: Target, value: unknown): void {
   const { container, key } = place;
   if (!Array.isArray(container)) assign(container, key, value);
   else if (key === "-") container.push(value);
-  else container.splice(indexOf(place, container.length + 1), 0, value);
+  else {
+    const improper = `value was not a proper array index: '${key}'`;
+    const isIndex = integerOf(key) !== undefined;
+    const index = () => indexOf(place, container.length + 1);
+    container.splice(isIndex ? index() : wrapped(improper, index), 0, value);
+  }
 }
 
 /** Takes a value out and gives it back. */
@@ -198,7 +243,7 @@ function remove(place: Target): unknown {
 function indexOf({ key }: Target, size: number): number {
   const index = integerOf(key);
   if (index === undefined) {
-    throw new PatchFault(`value was not a proper array index: '${key}'`);
+    throw new PatchFault(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`);
   }
   if (index >= size || index < -size) {
     throw new PatchFault(`Unable to access invalid index: ${index}: invalid index referenced`);

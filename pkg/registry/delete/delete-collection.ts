@@ -44,5 +44,6 @@ async function deleteItem(
   { item, options }: { readonly item: Item; readonly options: DeleteOptions },
 ): Promise<void> {
   const { name = "", namespace = "" } = item.object.metadata;
-  await deleteObject(registry, { ...request, name, namespace }, options).catch(ignoreNotFound);
+  const named = { ...request, name, namespace };
+  await deleteObject(registry, named, options, { ofCollection: true }).catch(ignoreNotFound);
 }

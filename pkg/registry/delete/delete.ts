@@ -30,16 +30,17 @@ const orphanFinalizer = "orphan";
  */
 const foregroundFinalizer = "foregroundDeletion";
 
-/** DELETE of one object. */
+/** DELETE of one object, or of one of the objects of a collection. */
 export async function deleteObject(
   registry: RegistryContext,
   request: ResourceRequest,
   options: DeleteOptions,
+  { ofCollection = false }: { readonly ofCollection?: boolean } = {},
 ): Promise<DeleteResponse> {
   checkOptions(registry, options);
   const { dryRun } = options;
   const asked = { operation: "delete", dryRun, options: deleteOperationOptions(options) } as const;
-  const attributes = { ...asked, request, object: undefined };
+  const attributes = { ...asked, request, object: undefined, ofCollection };
   // Before all others look at it: they are not asked about what cannot be read.
   await namespaceLifecycle(registry, { ...attributes, old: undefined });
   const place = { key: storageKey(request), context: request.context };

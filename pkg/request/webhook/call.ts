@@ -1,6 +1,8 @@
 import type { Agent, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { textWithin, trustServers } from "#base";
+import { CallFault } from "./call-fault.ts";
+import { parseResponse, type WebhookResponse } from "./response.ts";
 
 /** Where a webhook of a stored configuration is. */
 export interface WebhookPlace {
@@ -22,15 +24,8 @@ interface WebhookCall {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A call that came to nothing, in words for clients. */
-export class CallFault extends Error {
-  override readonly name = "CallFault";
-}
-
 /** What is answered is about as long as what was sent, which is bounded elsewhere. */
 const longestAnswer = 16 * 2 ** 20;
-/** As much of an answer as messages quote. */
-const longestQuote = 2048;
 
 /**
  * Posts JSON and reads the JSON of the answer. Redirects are not followed: they would let a webhook
@@ -48,8 +43,7 @@ export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promi
   signal?.addEventListener("abort", leave, { once: true });
   try {
     signal?.throwIfAborted();
-    const { code, text } = await insistently(place, url, { ...call, signal: ended.signal });
-    return parsed(code, text);
+    return parseResponse(await insistently(place, url, { ...call, signal: ended.signal }));
   } catch (error) {
     if (error instanceof CallFault) throw error;
     signal?.throwIfAborted();
@@ -67,13 +61,12 @@ function shown({ address }: WebhookPlace, url: URL): string {
   return url.href.replace(url.host, `${url.host}:443`);
 }
 
-interface Answer {
-  readonly code: number;
-  readonly text: string;
-}
-
 /** Once more where a kept connection turns out to have ended before the request came. */
-async function insistently(place: WebhookPlace, url: URL, call: WebhookCall): Promise<Answer> {
+async function insistently(
+  place: WebhookPlace,
+  url: URL,
+  call: WebhookCall,
+): Promise<WebhookResponse> {
   try {
     return await exchange(place, url, call);
   } catch (error) {
@@ -91,7 +84,7 @@ async function exchange(
   { address, authorities }: WebhookPlace,
   url: URL,
   { body, agent, signal, headers }: WebhookCall,
-): Promise<Answer> {
+): Promise<WebhookResponse> {
   const bytes = Buffer.from(body);
   const found = await address?.();
   const behind = found && { host: found.host, hostname: found.host, port: found.port };
@@ -121,31 +114,14 @@ async function exchange(
     });
     request.end(bytes);
   });
-  return { code: answer.statusCode ?? 0, text: await textOf(answer) };
+  const contentType = answer.headers["content-type"] ?? "";
+  return { code: answer.statusCode ?? 0, contentType, text: await textOf(answer) };
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
   const text = await textWithin(answer, longestAnswer);
   if (text !== undefined) return text;
   throw new CallFault(`the answer is longer than ${longestAnswer} bytes`);
-}
-
-function parsed(code: number, text: string): unknown {
-  if (code === 404) throw new CallFault("the server could not find the requested resource");
-  if (code >= 500) {
-    const quoted = JSON.stringify(text.trim().slice(0, longestQuote));
-    const story = text.trim() === "" ? "" : ` (${quoted})`;
-    throw new CallFault(`an error on the server${story} has prevented the request from succeeding`);
-  }
-  if (code < 200 || code >= 300) {
-    const story = `the server responded with the status code ${code}`;
-    throw new CallFault(`${story} but did not return more information`);
-  }
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new CallFault("the server responded with something that is not JSON");
-  }
 }
 
 /** Refused connections in the words that operators look for. */

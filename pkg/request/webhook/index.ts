@@ -1,5 +1,6 @@
 /** webhook: calls to the servers that kubeconfig files lead to. */
 export { type WebhookClient, webhookClient, WebhookFault } from "./client.ts";
 export { type Endpoint, KubeconfigFault, parseKubeconfig } from "./kubeconfig.ts";
-export { CallFault, callWebhook } from "./call.ts";
+export { CallFault } from "./call-fault.ts";
+export { callWebhook } from "./call.ts";
 export { type ServiceReader, type WebhookClientConfig, webhookPlace } from "./service-place.ts";

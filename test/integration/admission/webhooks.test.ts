@@ -151,6 +151,46 @@ describe("admission webhooks", () => {
     assert.match(broken.body.message, /^Internal error occurred: /);
   });
 
+  it("takes a Scale for an object without labels, and names no object of a collection", async () => {
+    webhook.answers(({ request: { kind, operation, name } }) => ({
+      allowed: kind.kind !== "Scale" && (operation !== "DELETE" || name === undefined),
+      status: { message: `${kind.kind} ${name}` },
+    }));
+    const labels = { tier: "web" };
+    const rule = { operations: ["UPDATE", "DELETE"], apiVersions: ["v1"] };
+    await configure("Validating", "unnamed", [
+      {},
+      {
+        objectSelector: { matchLabels: labels },
+        rules: [
+          { ...rule, apiGroups: ["apps"], resources: ["deployments/scale"] },
+          { ...rule, apiGroups: [""], resources: ["configmaps"] },
+        ],
+      },
+    ]);
+    const deployments = "/apis/apps/v1/namespaces/default/deployments";
+    const template = { metadata: { labels }, spec: { containers: [{ name: "a", image: "a" }] } };
+    await send(server, "POST", deployments, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "d", labels },
+      spec: { selector: { matchLabels: labels }, template },
+    });
+    const scaled = await send(server, "PUT", `${deployments}/d/scale`, {
+      apiVersion: "autoscaling/v1",
+      kind: "Scale",
+      metadata: { name: "d", namespace: "default" },
+      spec: { replicas: 2 },
+    });
+    assert.equal(scaled.status, 200, JSON.stringify(scaled.body));
+    const mine = configMap("mine");
+    await send(server, "POST", configMaps, { ...mine, metadata: { ...mine.metadata, labels } });
+    const one = await send(server, "DELETE", `${configMaps}/mine?dryRun=All`);
+    assert.match(one.body.message, /denied the request: ConfigMap mine$/);
+    const all = await send(server, "DELETE", `${configMaps}?labelSelector=tier=web`);
+    assert.equal(all.status, 200, JSON.stringify(all.body));
+  });
+
   const failing = (fault: string) =>
     `Internal error occurred: failed calling webhook "h0.bad.example.com": ${fault}`;
 
@@ -160,7 +200,10 @@ describe("admission webhooks", () => {
     const ask = async () => (await send(server, "POST", configMaps, configMap("x"))).body.message;
     assert.equal(
       await ask(),
-      failing("failed to call webhook: the server responded with something that is not JSON"),
+      failing(
+        "failed to call webhook: couldn't get version/kind; json parse error: " +
+          "invalid character 'g' looking for beginning of value",
+      ),
     );
     webhook.answers(() => ({ uid: "other", allowed: true }));
     assert.match(

@@ -295,7 +295,7 @@ describe("custom resources", () => {
       [
         "garbage",
         (_objects, _to, response) => (response.end("<html>"), null),
-        /failed: .*not JSON$/,
+        /failed: couldn't get version\/kind; json parse error: invalid character '<' looking for beginning of value$/,
       ],
       [
         "a redirect",
