@@ -13,8 +13,16 @@ const usual: readonly PrinterColumn[] = [
   },
 ];
 
-/** The columns of a version, and how a row is read from an object. */
-export function tableOf({ additionalPrinterColumns }: DefinitionVersion): {
+export interface TypeMeta {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** The columns of a version, and the function that makes the row of an object. */
+export function tableOf(
+  { additionalPrinterColumns }: DefinitionVersion,
+  { apiVersion, kind }: TypeMeta,
+): {
   readonly columns: readonly Column[];
   readonly row: (object: any, context: RowContext) => readonly Cell[];
 } {
@@ -24,7 +32,9 @@ export function tableOf({ additionalPrinterColumns }: DefinitionVersion): {
     columns: [nameColumn, ...columns.map(columnOf)],
     row: (object, context) => {
       cells ??= columns.map(cellOf);
-      return [object.metadata.name ?? "", ...cells.map((cell) => cell(object, context))];
+      // Paths may name the type, which objects in normal form do not have.
+      const typed = { apiVersion, kind, ...object };
+      return [object.metadata.name ?? "", ...cells.map((cell) => cell(typed, context))];
     },
   };
 }
@@ -39,7 +49,7 @@ function columnOf({ name, type, format, description, priority }: PrinterColumn):
   };
 }
 
-/** Only the first value that the path leads to is shown. */
+/** The cell shows the first value at the path. */
 function cellOf({ type, jsonPath }: PrinterColumn): (object: unknown, context: RowContext) => Cell {
   const path = JsonPath.parse(jsonPath);
   return (object, { now }) => {
@@ -50,7 +60,7 @@ function cellOf({ type, jsonPath }: PrinterColumn): (object: unknown, context: R
   };
 }
 
-/** As Go's template printer writes a value; null is none. */
+/** A value as Go's template printer writes it. */
 function textCell(value: unknown): string {
   if (value === null) return "<no value>";
   return typeof value === "object" ? JSON.stringify(value, bigintAsNumber) : String(value);

@@ -132,7 +132,7 @@ function kindOf(
       unconditionalUpdate: false,
     },
     hooks: hooksOf(version, schema, `${spec.group}/${version.name}`),
-    ...tableOf(version),
+    ...tableOf(version, { apiVersion: `${spec.group}/${version.name}`, kind: names.kind }),
     selectableFields: selectableFieldsOf(version),
     custom,
   });

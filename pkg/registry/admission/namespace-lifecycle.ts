@@ -33,8 +33,8 @@ function checkNamespaceState(
   if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
   const kept = resource.kind.rules.allowedInTerminatingNamespace;
   if (operation === "create" && state.terminating && !kept) {
-    const name: string = request.name || (object.metadata.name ?? "");
-    throw namespaceTerminating(resource, name, namespace);
+    const { name = "", generateName = "" } = object.metadata ?? {};
+    throw namespaceTerminating(resource, request.name || name || generateName, namespace);
   }
   return undefined;
 }

@@ -25,7 +25,7 @@ export async function compareAndCreate(write: Write): Promise<void> {
     if (entry === undefined) respond(write, { key, value, modRevision: 0 });
     return;
   }
-  refuseTerminatingDefinition(request);
+  refuseTerminatingDefinition(request, object);
   refuseChangedDefinition(registry, request);
   const create = (value: Uint8Array): Promise<Entry | undefined> =>
     store.create(key, value, storeOptions(registry, request));

@@ -1,11 +1,4 @@
-import {
-  badRequest,
-  invalid,
-  methodNotSupported,
-  type Resource,
-  StatusError,
-  tooManyRequests,
-} from "#meta";
+import { badRequest, forbidden, invalid, type Resource, tooManyRequests } from "#meta";
 import { Path, Problems } from "#schema";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
@@ -60,10 +53,9 @@ export function refuseChangedDefinition(
   throw tooManyRequests("storage is (re)initializing");
 }
 
-/** Throws 405 while the definition of the resource is being removed. */
-export function refuseTerminatingDefinition({ resource }: ResourceRequest): void {
+/** Refuses creations while the definition of the resource is being removed. @throws 403 */
+export function refuseTerminatingDefinition({ resource }: ResourceRequest, object: any): void {
   if (resource.kind.custom?.terminating !== true) return;
-  const { status } = methodNotSupported(resource, "create");
-  const message = "create not allowed while custom resource definition is terminating";
-  throw new StatusError({ ...status, message });
+  const why = "create not allowed while custom resource definition is terminating";
+  throw forbidden(resource, object?.metadata?.name ?? "", why);
 }

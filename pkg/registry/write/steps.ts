@@ -96,9 +96,9 @@ export function applySubresource(write: Write): void {
   write.take(change(registry, current));
 }
 
-/** Throws 405 while the CustomResourceDefinition of the resource is being removed. */
-export function refuseTerminatingDefinition({ request }: Write): void {
-  definition.refuseTerminatingDefinition(request);
+/** Throws 403 while the CustomResourceDefinition of the resource is being removed. */
+export function refuseTerminatingDefinition({ request, object }: Write): void {
+  definition.refuseTerminatingDefinition(request, object);
 }
 
 /** Throws 404: the write needs a stored object. */

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { tableOf } from "./columns.ts";
+
+describe("printer columns of a custom resource", () => {
+  const now = Date.parse("2030-01-01T01:00:00Z");
+  const object = {
+    metadata: { name: "a", creationTimestamp: "2030-01-01T00:00:00Z" },
+    spec: { text: "t", whole: 3, large: 2n ** 53n, real: 1.5, yes: true, none: null, list: [1, 2] },
+  };
+  const cell = (type: string, jsonPath: string): unknown => {
+    const version = { additionalPrinterColumns: [{ name: "C", type, jsonPath }] };
+    const { row } = tableOf(version as never, { apiVersion: "example.com/v1", kind: "Car" });
+    return row(object, { now } as never)[1];
+  };
+  for (const [type, path, expected] of [
+    ["string", ".kind", "Car"],
+    ["string", ".apiVersion", "example.com/v1"],
+    ["string", ".spec.text", "t"],
+    ["string", ".spec.whole", "3"],
+    ["string", ".spec.none", "<no value>"],
+    ["string", ".spec.list", "[1,2]"],
+    ["string", ".spec.list[*]", "1"],
+    ["string", ".spec.absent", null],
+    ["integer", ".spec.whole", 3],
+    ["integer", ".spec.real", 1],
+    ["integer", ".spec.large", 2 ** 53],
+    ["integer", ".spec.text", null],
+    ["number", ".spec.real", 1.5],
+    ["number", ".spec.yes", null],
+    ["boolean", ".spec.yes", true],
+    ["boolean", ".spec.text", null],
+    ["date", ".metadata.creationTimestamp", "60m"],
+    ["date", ".spec.text", "<invalid>"],
+    ["date", ".spec.whole", null],
+  ] as const) {
+    it(`shows ${path} as ${type}`, () => assert.deepEqual(cell(type, path), expected));
+  }
+
+  it("are name and age where a version declares none", () => {
+    const { columns, row } = tableOf({} as never, { apiVersion: "example.com/v1", kind: "Car" });
+    assert.deepEqual(
+      columns.map(({ name }) => name),
+      ["Name", "Age"],
+    );
+    assert.deepEqual(row(object, { now } as never), ["a", "60m"]);
+  });
+});
