@@ -92,7 +92,10 @@ describe("custom resources", () => {
     assert.deepEqual(marked.metadata.finalizers, ["customresourcecleanup.apiextensions.k8s.io"]);
     await until(async () => (await send("GET", at("cars", "a"))).metadata?.deletionTimestamp);
     const late = await send("POST", at("cars"), object("Car", "b", {}));
-    assert.match(late.message, / is forbidden: create not allowed while custom resource definition is term/);
+    assert.match(
+      late.message,
+      / is forbidden: create not allowed while custom resource definition is term/,
+    );
     await send("PATCH", at("cars", "a"), { metadata: { finalizers: null } });
     await gone(`${definitions}/cars.${group}`);
     const events = (await told).trim().split("\n");
