@@ -36,11 +36,12 @@ export function versionSchema(version: DefinitionVersion, definition: Definition
   const schema = new CompiledSchema(source, { keepsAll: preservesUnknown });
   const doc = source.description ?? "";
   const fields = { metadata: value(1, objectMeta, "Standard object's metadata.") };
-  const open = openMembers(schema, version.selectableFields ?? []);
+  const extensions = selectableExtension(version.selectableFields ?? []);
+  const open = openMembers(schema, extensions);
   return {
     name: version.name,
     schema,
-    struct: structs(`${group}/${version.name}`)(kind, doc, fields, { open }),
+    struct: structs(`${group}/${version.name}`)(kind, doc, fields, { open, extensions }),
     adopted: (object) => {
       const copy = deepClone(object);
       pruneObject(copy, schema);
@@ -49,12 +50,18 @@ export function versionSchema(version: DefinitionVersion, definition: Definition
   };
 }
 
+type SelectableFields = NonNullable<DefinitionVersion["selectableFields"]>;
+
+/** Published at the schemas of the kind and of its list. */
+function selectableExtension(selectable: SelectableFields): Readonly<Record<string, unknown>> {
+  const fields = selectable.map(({ jsonPath }) => ({ fieldPath: jsonPath.replace(/^\./, "") }));
+  return fields.length === 0 ? {} : { "x-kubernetes-selectable-fields": fields };
+}
+
 function openMembers(
   schema: CompiledSchema,
-  selectable: NonNullable<DefinitionVersion["selectableFields"]>,
+  extension: Readonly<Record<string, unknown>>,
 ): OpenMembers {
-  const fields = selectable.map(({ jsonPath }) => ({ fieldPath: jsonPath.replace(/^\./, "") }));
-  const extension = fields.length === 0 ? {} : { "x-kubernetes-selectable-fields": fields };
   return {
     prune: (object, unknown) => {
       const dropped = pruneObject(object, schema);

@@ -1,24 +1,44 @@
-/** What `/version` says. */
+/** The document at `/version`. */
 import { required, type Infer, value, string, structs } from "#schema";
 
 /** The release of the API that is served, and of the program that serves it. */
 const release = { major: "1", minor: "34", gitVersion: "v1.34.0+keelson" } as const;
 
-export const versionStruct = structs("apimachinery/pkg/version")("Info", "Versions of a server.", {
-  major: required(1, string, "Major version of the program."),
-  minor: required(2, string, "Minor version of the program."),
-  emulationMajor: value(3, string, "Major version whose behaviour is shown."),
-  emulationMinor: value(4, string, "Minor version whose behaviour is shown."),
-  minCompatibilityMajor: value(5, string, "Major version of the oldest compatible program."),
-  minCompatibilityMinor: value(6, string, "Minor version of the oldest compatible program."),
-  gitVersion: required(7, string, "Release in full, as semantic version."),
-  gitCommit: required(8, string, "Commit that was built, if known."),
-  gitTreeState: required(9, string, "`clean`, or `dirty` with changes that were never committed."),
-  buildDate: required(10, string, "When it was built, RFC 3339."),
-  goVersion: required(11, string, "Runtime and its version."),
-  compiler: required(12, string, "Compiler."),
-  platform: required(13, string, "Operating system and architecture."),
-});
+export const versionStruct = structs("apimachinery/pkg/version")(
+  "Info",
+  "Version and build of the API server.",
+  {
+    major: required(1, string, "Major version of the server, `1` for example."),
+    minor: required(2, string, "Minor version of the server, `34` for example."),
+    emulationMajor: value(3, string, "Major version of the release that the server emulates."),
+    emulationMinor: value(4, string, "Minor version of the release that the server emulates."),
+    minCompatibilityMajor: value(
+      5,
+      string,
+      "Major version of the oldest release that the server is compatible with.",
+    ),
+    minCompatibilityMinor: value(
+      6,
+      string,
+      "Minor version of the oldest release that the server is compatible with.",
+    ),
+    gitVersion: required(
+      7,
+      string,
+      "Complete version, as a semantic version: v1.34.0 for example.",
+    ),
+    gitCommit: required(8, string, "Git commit of the build. Empty if unknown."),
+    gitTreeState: required(
+      9,
+      string,
+      "State of the Git work tree at the build: clean, or dirty with uncommitted changes.",
+    ),
+    buildDate: required(10, string, "Time of the build in RFC 3339 format."),
+    goVersion: required(11, string, "Name and version of the runtime."),
+    compiler: required(12, string, "Name of the compiler."),
+    platform: required(13, string, "Operating system and architecture, `linux/amd64` for example."),
+  },
+);
 
 export function versionInfo(): Infer<typeof versionStruct> {
   return {

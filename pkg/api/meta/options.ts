@@ -143,19 +143,20 @@ export const listOptions = v1("ListOptions", "Options of a list or watch request
   labelSelector: value(
     1,
     string,
-    "Restricts the result by labels: `app=web,tier!=front` for example. Defaults to everything.",
+    "Restricts the list of returned objects by labels: `app=web,tier!=front` for example. " +
+      "Defaults to everything.",
   ),
   fieldSelector: value(
     2,
     string,
-    "Restricts the result by fields, `metadata.name=web` for example. Only some fields can " +
-      "be selected. Defaults to everything.",
+    "Restricts the list of returned objects by fields, `metadata.name=web` for example. Only " +
+      "some fields can be selected. Defaults to everything.",
   ),
   watch: value(
     3,
     bool,
-    "Whether to watch for changes instead of listing. Set resourceVersion to choose the " +
-      "start. Defaults to false.",
+    "Watch for changes to the described resources instead of listing them. Set " +
+      "resourceVersion to choose the start. Defaults to false.",
   ),
   allowWatchBookmarks: value(
     9,

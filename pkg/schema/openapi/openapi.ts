@@ -144,6 +144,7 @@ function structSchema(walk: Walk, struct: StructType<any>): OpenApiSchema {
       : {}),
     ...(kinds.length > 0 ? { "x-kubernetes-group-version-kind": kinds } : {}),
     ...(struct.atomic === true ? { "x-kubernetes-map-type": "atomic" } : {}),
+    ...struct.extensions,
     ...(struct.unions === undefined ? {} : { "x-kubernetes-unions": struct.unions.map(union) }),
   };
 }
@@ -198,9 +199,14 @@ function isRequired(field: Field): boolean {
 
 function fieldSchema(walk: Walk, field: Field, type: Type): OpenApiSchema {
   const published = field.openApi ?? {};
-  const zero = field.presence.pointer ? undefined : zeroOf(type, field);
+  const hasZero = !field.presence.pointer && published.noZero !== true;
+  const zero = hasZero ? zeroOf(type, field) : undefined;
   const fallback = published.default === true ? field.default : zero;
   const isBare = published.bareReference === true && walk.dialect.version === "v3";
+  if (published.noZero === true && type.tag === "list") {
+    const items = typeSchema(walk, type.element, {});
+    return { description: field.doc, type: "array", items, ...listAndMapRules(field) };
+  }
   return typeSchema(walk, withValues(type, published.enum), {
     ...(isBare ? {} : { description: field.doc }),
     ...(walk.dialect.defaults && fallback !== undefined ? { default: fallback } : {}),

@@ -71,6 +71,7 @@ export function lazy<T>(resolve: () => Type): LazyType<T> {
 export interface StructOptions {
   readonly atomic?: boolean;
   readonly unions?: readonly Union[];
+  readonly extensions?: Readonly<Record<string, unknown>>;
   readonly kind?: NonNullable<StructType["kind"]>;
   readonly open?: OpenMembers;
 }

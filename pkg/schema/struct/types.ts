@@ -134,6 +134,8 @@ export interface StructType<F extends Fields = Fields> extends Shaped<InferField
   readonly atomic?: boolean;
   /** Discriminated unions that OpenAPI publishes (`+union`). Validation does not read them. */
   readonly unions?: readonly Union[];
+  /** Extensions (`x-…`) of the published schema. */
+  readonly extensions?: Readonly<Record<string, unknown>>;
   /** The API kind that the struct is, told even where documents have it as part of another. */
   readonly kind?: { readonly group: string; readonly version: string; readonly kind: string };
   /** There are members beside the fields: the struct of a custom resource. */
@@ -217,6 +219,8 @@ export interface PublishedRules {
   readonly enum?: false | readonly string[];
   /** Publishes the field's default (`+default`); otherwise only the server knows it. */
   readonly default?: true;
+  /** OpenAPI 3 gives neither the field nor its elements the zero value of a struct as default. */
+  readonly noZero?: true;
   /** OpenAPI 3 refers to the type without a description beside it (no comment on the Go field). */
   readonly bareReference?: true;
 }

@@ -79,6 +79,21 @@ function allNamespaces(site: Site): PathItem {
   return pathItem(`${site.base}/${resource.plural}`, [], listed);
 }
 
+/**
+ * Kubernetes publishes the options of a list, and no body, where a collection of custom resources is
+ * deleted.
+ */
+function collectionOptions({ kind }: Resource): Pick<Operation, "parameters" | "body"> {
+  if (kind.custom !== undefined) return { parameters: queryOf(listOptions) };
+  return {
+    parameters: sortedByName([
+      ...queryOf(listOptions, ["allowWatchBookmarks", "watch"]),
+      ...queryOf(deleteOptions, ["preconditions"]),
+    ]),
+    body: { media: ["*/*"], struct: deleteOptions, required: false },
+  };
+}
+
 function collection(site: Site): PathItem {
   const { resource, place, kind } = site;
   const { verbs } = resource.kind;
@@ -90,11 +105,7 @@ function collection(site: Site): PathItem {
         method: "delete",
         id: `delete${place}Collection${scope}${kind.kind}`,
         description: `Delete all objects of kind ${kind.kind} that the selectors match.`,
-        parameters: sortedByName([
-          ...queryOf(listOptions, ["allowWatchBookmarks", "watch"]),
-          ...queryOf(deleteOptions, ["preconditions"]),
-        ]),
-        body: { media: ["*/*"], struct: deleteOptions, required: false },
+        ...collectionOptions(resource),
         codes: [200],
         response: status,
       }),
@@ -197,7 +208,7 @@ function readAndWrite(
       description: `Patch ${target.what}: the media type of the body selects the kind of patch.`,
       parameters: queryOf(patchOptions),
       body: { media: patchMedia, struct: patch, required: true },
-      codes: [200, 201],
+      codes: site.resource.kind.custom === undefined ? [200, 201] : [200],
       response: struct,
     });
   }

@@ -2,6 +2,7 @@
 import { type Domain, type Kind, listMeta, resolve, type Resource, type Subresource } from "#meta";
 import { memoize } from "#base";
 import {
+  type FieldRules,
   required,
   type GroupVersionKind,
   list,
@@ -13,12 +14,19 @@ import {
 
 /** One declaration per kind and struct, so that folds see the same list struct every time. */
 const listStructs = memoize((kind: Kind) =>
-  memoize((struct: StructType<any>) =>
-    structs(struct.package)(kind.listKind, `${kind.listKind} is a list of ${kind.kind} objects.`, {
-      metadata: value(1, listMeta, "Standard list metadata: resource version and paging."),
-      items: required(2, list(struct), `List of ${kind.plural} on this page.`),
-    }),
-  ),
+  memoize((struct: StructType<any>) => {
+    // Kubernetes writes the schemas of custom resources' lists by hand, without zero values.
+    const rules: FieldRules = kind.custom === undefined ? {} : { openApi: { noZero: true } };
+    return structs(struct.package)(
+      kind.listKind,
+      `${kind.listKind} is a list of ${kind.kind} objects.`,
+      {
+        metadata: value(1, listMeta, "Standard list metadata: resource version and paging.", rules),
+        items: required(2, list(struct), `List of ${kind.plural} on this page.`, rules),
+      },
+      { extensions: struct.extensions ?? {} },
+    );
+  }),
 );
 
 /** The struct of a list of the resource's objects: metadata and items. */

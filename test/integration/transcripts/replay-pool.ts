@@ -125,10 +125,16 @@ export class ReplayPool {
       execFile(process.execPath, words, options, (error, stdout, stderr) => {
         if (stdout.trim() === "") return reject(error ?? new Error(stderr));
         const { report }: { readonly report: readonly Difference[] } = JSON.parse(stdout);
-        resolve(report.map((each) => ({ ...each, file: path.basename(each.file) })));
+        resolve(report.map(withoutIgnored).filter(({ diffs }) => diffs.length > 0));
       });
     });
   }
+}
+
+/** The player reports an ignored member that the recording does not have. */
+function withoutIgnored({ file, step, diffs }: Difference): Difference {
+  const told = diffs.filter((diff) => !diff.endsWith(': extra "<ignored>"'));
+  return { file: path.basename(file), step, diffs: told };
 }
 
 interface PromiseWithResolvers {
