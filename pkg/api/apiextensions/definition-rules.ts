@@ -393,7 +393,8 @@ function checkStoredVersions(definition: CustomResourceDefinition, problems: Pro
   const known = new Set(versions.map(({ name }) => name));
   const before = new Set(stored);
   for (const { name, storage } of versions) {
-    if (!storage || before.has(name)) continue;
+    // A version counts once: a second one of the same name is reported.
+    if (before.delete(name) || !storage) continue;
     problems.invalid(path, stored, `must have the storage version ${name}`);
   }
   for (const [index, version] of stored.entries()) {

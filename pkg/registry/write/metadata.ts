@@ -67,8 +67,8 @@ export function matchName(request: ResourceRequest, metadata: any): void {
   );
 }
 
-/** Removes repeated owner references, with a warning. */
-export function dedupeOwnerReferences(metadata: any, warnings: string[]): void {
+/** Removes repeated owner references, with a warning; `when` they were found is part of it. */
+export function dedupeOwnerReferences(metadata: any, when: string, warnings: string[]): void {
   const owners: NonNullable<ObjectMeta["ownerReferences"]> = metadata.ownerReferences ?? [];
   if (owners.length < 2) return;
   const seen = new Set<string>();
@@ -84,8 +84,8 @@ export function dedupeOwnerReferences(metadata: any, warnings: string[]): void {
   if (repeated.size === 0) return;
   metadata.ownerReferences = kept;
   warnings.push(
-    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references " +
-      "in 1.20+, and may reject such requests as early as 1.24; please fix your requests; " +
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner ` +
+      "references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; " +
       `duplicate UID(s) observed: ${[...repeated].join(", ")}`,
   );
 }

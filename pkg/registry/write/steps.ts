@@ -169,8 +169,10 @@ export function restoreManagedFields({
 }
 
 /** Drops owner references that repeat an earlier one, with a warning. */
-export function dedupeOwnerReferences({ object, warnings }: Write): void {
-  metadata.dedupeOwnerReferences(object.metadata, warnings);
+export function dedupeOwnerReferences({ object, patch, warnings }: Write): void {
+  // Kubernetes looks at a patched object only after mutating admission, and says so.
+  const when = patch === undefined ? "" : " after mutating admission happens";
+  metadata.dedupeOwnerReferences(object.metadata, when, warnings);
 }
 
 /** Keeps the times of managedFields when nothing else has changed. */

@@ -133,11 +133,13 @@ export class Problems {
     this.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
   }
   tooLong(path: Path, value: unknown, maxBytes: number): void {
-    const detail = `may not be more than ${maxBytes} bytes`;
+    const limit = `may not be more than ${maxBytes} ${maxBytes === 1 ? "byte" : "bytes"}`;
+    const detail = maxBytes < 0 ? "value is too long" : limit;
     this.add({ type: "FieldValueTooLong", field: path.toString(), value, detail });
   }
   tooMany(path: Path, actual: number, maximum: number): void {
-    const detail = `must have at most ${maximum} items`;
+    const limit = `must have at most ${maximum} ${maximum === 1 ? "item" : "items"}`;
+    const detail = maximum < 0 ? "has too many items" : limit;
     this.add({ type: "FieldValueTooMany", field: path.toString(), value: actual, detail });
   }
 }

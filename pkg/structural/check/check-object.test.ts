@@ -55,7 +55,7 @@ describe("values of a structural schema", () => {
     [
       { type: "array", items: text, maxItems: 1 },
       ["a", "b"],
-      "f: Too many: 2: must have at most 1 items",
+      "f: Too many: 2: must have at most 1 item",
     ],
     [object({}, { required: ["a", "b"] }), { a: 1 }, "f.b: Required value"],
     [
@@ -105,7 +105,7 @@ describe("values of a structural schema", () => {
 
 describe("faults that were there before", () => {
   const short: JsonSchema = { ...text, maxLength: 1 };
-  const long = "Too long: may not be more than 1 bytes";
+  const long = "Too long: may not be more than 1 byte";
 
   it("are forgiven where the value is the same", () => {
     assert.deepEqual(faults(object({ a: short, b: text }), { a: "xx", b: "2" }, { a: "xx" }), []);

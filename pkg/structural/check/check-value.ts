@@ -123,7 +123,9 @@ class ValueWalk {
   private checkTextRules(text: string, schema: CompiledSchema): void {
     const { maxLength, minLength, pattern } = schema.source;
     if (maxLength !== undefined && isLonger(text, Number(maxLength))) {
-      const detail = `may not be more than ${maxLength} bytes`;
+      const unit = Number(maxLength) === 1 ? "byte" : "bytes";
+      const limit = `may not be more than ${maxLength} ${unit}`;
+      const detail = Number(maxLength) < 0 ? "value is too long" : limit;
       this.tell(() => ({ type: "FieldValueTooLong", value: text, detail }));
     } else if (minLength !== undefined && !isLonger(text, Number(minLength) - 1)) {
       this.invalid(text, `should be at least ${minLength} chars long`);
@@ -323,7 +325,8 @@ class ValueWalk {
   }
 
   private tooMany(actual: number, most: number | bigint): void {
-    const detail = `must have at most ${most} items`;
+    const limit = `must have at most ${most} ${Number(most) === 1 ? "item" : "items"}`;
+    const detail = Number(most) < 0 ? "has too many items" : limit;
     this.tell(() => ({ type: "FieldValueTooMany", value: actual, detail }));
   }
 
