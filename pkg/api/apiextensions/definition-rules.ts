@@ -298,8 +298,12 @@ function checkParts(parts: Parts, place: PartsPlace): void {
     const allowsMany = tolerance.selectableFields(name);
     checkSelectableFields(fields, openApi, { path: fieldsPath, problems, allowsMany });
   } else {
-    const missing = schema === "schema" ? "version.schema.openAPIV3Schema" : "validations.schema";
-    problems.invalid(fieldsPath, "", `may only be set when ${missing} is included`);
+    // The words for one version say the opposite of what is meant: so they do in Kubernetes.
+    const detail =
+      schema === "schema"
+        ? "`version.schema.openAPIV3Schema` is not included"
+        : "validations.schema is included";
+    problems.invalid(fieldsPath, "", `may only be set when ${detail}`);
   }
 }
 
