@@ -1,0 +1,163 @@
+/** Controllers over HTTP, each with the rights of its own service account. */
+import assert from "node:assert/strict";
+import { createLogger, systemClock } from "#base";
+import { defaultControllerSettings, selectControllers } from "#controllers";
+import { runControllers, type RunningServer, startServer } from "#controlplane";
+import { domainOf } from "#meta";
+import { parseKubeconfig } from "#request";
+
+describe("controllers with the rights of their service accounts", () => {
+  let server: RunningServer;
+  let running: Promise<void>;
+  const life = new AbortController();
+  const errors: string[] = [];
+
+  before(async () => {
+    server = await startServer({ port: 0, controllers: false, authorization: ["RBAC"] });
+    const endpoint = parseKubeconfig(server.kubeconfig, () => "");
+    const silent = createLogger({ format: "text", write: () => undefined });
+    const error = (what: string, fault?: unknown) => void errors.push(`${what}: ${String(fault)}`);
+    running = runControllers(
+      {
+        endpoint: () => endpoint,
+        controllers: selectControllers(["*", "bootstrapsigner", "tokencleaner"]),
+        settings: { ...defaultControllerSettings, settleMs: 0, rootCa: "" },
+        leaderElection: undefined,
+        useServiceAccountCredentials: true,
+        requestsPerSecond: 200,
+        burst: 300,
+        serving: undefined,
+        domain: domainOf(),
+        clock: systemClock,
+        logger: Object.assign(Object.create(silent) as typeof silent, { error }),
+        onLeader: () => undefined,
+      },
+      life.signal,
+    );
+  });
+  after(async () => {
+    life.abort();
+    await running;
+    await server.close();
+  });
+
+  async function send(method: string, path: string, object?: object): Promise<any> {
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const init = { method, headers: { "content-type": type } };
+    const body = object === undefined ? {} : { body: JSON.stringify(object) };
+    const response = await server.fetch(path, { ...init, ...body });
+    const text = await response.text();
+    return { ...(text.startsWith("{") ? JSON.parse(text) : {}), code: response.status };
+  }
+
+  async function until(path: string, wanted: (found: any) => boolean): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const found = await send("GET", path);
+      if (wanted(found)) return;
+      assert.ok(tries < 1_000, `${path}: ${JSON.stringify(found)}; ${errors.join("; ")}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  const isGone = ({ code }: any) => code === 404;
+  const container = { name: "c", image: "i" };
+
+  it("delete namespaces with claims, volumes and attribute classes", async () => {
+    const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+    await send("POST", "/api/v1/namespaces", { metadata: { name: "data" } });
+    const claims = "/api/v1/namespaces/data/persistentvolumeclaims";
+    const made = await send("POST", claims, { metadata: { name: "c" }, spec });
+    assert.deepEqual(made.metadata.finalizers, ["kubernetes.io/pvc-protection"]);
+    await send("POST", "/api/v1/persistentvolumes", {
+      metadata: { name: "v" },
+      spec: {
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        hostPath: { path: "/tmp/x" },
+      },
+    });
+    const classes = "/apis/storage.k8s.io/v1/volumeattributesclasses";
+    await send("POST", classes, {
+      metadata: { name: "a" },
+      driverName: "d",
+      parameters: { a: "b" },
+    });
+    const paths = ["/api/v1/namespaces/data", "/api/v1/persistentvolumes/v", `${classes}/a`];
+    for (const path of paths) await send("DELETE", path);
+    for (const path of paths) await until(path, isGone);
+  });
+
+  it("count what budgets protect, by scale of custom resources, too", async () => {
+    const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+    const scale = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" };
+    const versions = ["v1", "v1beta1"].map((name) => ({
+      name,
+      served: true,
+      storage: name === "v1",
+      schema: {
+        openAPIV3Schema: {
+          type: "object",
+          properties: {
+            spec: { ...open, properties: { replicas: { type: "integer" } } },
+            status: { ...open, properties: { replicas: { type: "integer" } } },
+          },
+        },
+      },
+      subresources: { scale },
+    }));
+    const names = { plural: "packs", kind: "Pack", singular: "pack" };
+    const spec = { group: "mig.io", scope: "Namespaced", names, versions };
+    await send("POST", definitions, { metadata: { name: "packs.mig.io" }, spec });
+    const packs = "/apis/mig.io/v1beta1/namespaces/default/packs";
+    await until(packs, ({ items }) => items !== undefined);
+    const head = { apiVersion: "mig.io/v1beta1", kind: "Pack" };
+    const pack = { ...head, metadata: { name: "p" }, spec: { replicas: 10 } };
+    const { uid } = (await send("POST", packs, pack)).metadata;
+    const labels = { app: "a" };
+    const ownerReferences = [{ ...head, name: "p", uid, controller: true }];
+    const pods = "/api/v1/namespaces/default/pods";
+    await send("POST", "/api/v1/namespaces/default/serviceaccounts", {
+      metadata: { name: "default" },
+    });
+    const metadata = { name: "pod", labels, ownerReferences };
+    assert.equal(
+      (await send("POST", pods, { metadata, spec: { containers: [container] } })).code,
+      201,
+    );
+    const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+    const selector = { matchLabels: labels };
+    await send("POST", budgets, {
+      metadata: { name: "b" },
+      spec: { maxUnavailable: "50%", selector },
+    });
+    await until(
+      `${budgets}/b`,
+      ({ status }) => status?.expectedPods === 10 && status.desiredHealthy === 5,
+    );
+    const none = { matchLabels: { app: "none" } };
+    await send("POST", budgets, {
+      metadata: { name: "empty" },
+      spec: { minAvailable: 1, selector: none },
+    });
+    await until("/api/v1/namespaces/default/events", ({ items }) =>
+      items.some(
+        ({ reason, source }: any) => reason === "NoPods" && source.component !== undefined,
+      ),
+    );
+  });
+
+  it("make ServiceCIDRs ready", async () => {
+    const cidrs = "/apis/networking.k8s.io/v1/servicecidrs";
+    await send("POST", cidrs, { metadata: { name: "extra" }, spec: { cidrs: ["10.9.0.0/24"] } });
+    await until(`${cidrs}/extra`, ({ status }) => status?.conditions?.[0]?.status === "True");
+    await send("DELETE", `${cidrs}/extra`);
+    await until(`${cidrs}/extra`, isGone);
+  });
+
+  it("are refused nothing", () => {
+    assert.deepEqual(
+      errors.filter((each) => /forbidden/i.test(each)),
+      [],
+    );
+  });
+});
