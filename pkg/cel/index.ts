@@ -44,7 +44,7 @@ export {
 } from "./check/structural.ts";
 export { kindType, structType } from "./check/struct-types.ts";
 export { adapt } from "./value/json-values.ts";
-export { plainJson } from "./value/plain-json.ts";
+export { plainJson, typeNameFaults } from "./value/plain-json.ts";
 export { Inquiry } from "./asking.ts";
 export { jsonPatchType } from "./library/kubernetes/json-patches.ts";
 export {

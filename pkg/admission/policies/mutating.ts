@@ -7,8 +7,8 @@ import {
   rootShape,
 } from "#fieldmanager";
 import { deepEqual, memoize } from "#base";
-import { CelFault, plainJson } from "#cel";
-import { jsonPatch, PatchFault, type Resource } from "#meta";
+import { CelFault, ListValue, MapValue, plainJson, typeNameFaults, type Value } from "#cel";
+import { internalError, jsonPatch, PatchFault, type Resource, StatusError } from "#meta";
 import type { AdmissionAttributes, AdmissionHandler, ServerAccess } from "#registry";
 import { noInstruments } from "#request";
 import { DecodeFault } from "#schema";
@@ -135,7 +135,8 @@ export class MutatingPolicies {
       count(fault.message);
       if (policy.spec.failurePolicy === "Ignore") return false;
       const message = `policy '${name}' with binding '${bound}' denied request: ${fault.message}`;
-      throw deniedBy(input.attributes, { message, reason: "Invalid" });
+      const reason = fault instanceof ParamsFault ? "Forbidden" : "Invalid";
+      throw mutationDenied(input.attributes, { message, reason });
     }
   }
 }
@@ -158,19 +159,56 @@ async function mutateWith(
     try {
       const result = await evaluation.run(expression);
       if (result.error !== undefined) throw new MutationFault(result.error);
+      checkTypeNames(result.value, place);
       const wanted = plainJson(result.value);
       const after =
         place === "jsonPatch"
-          ? jsonPatch(before, wanted as readonly object[])
+          ? patched(before, wanted as readonly object[])
           : merged(as, before, wanted as Json);
       if (deepEqual(before, after)) continue;
       await input.reviewed.change(after, as);
       changed = true;
     } catch (fault) {
+      // What a patch has made of the object is not the client's fault.
+      if (fault instanceof DecodeFault && place === "jsonPatch") throw internalError(fault.message);
       throw inWords(fault);
     }
   }
   return changed;
+}
+
+/** Constructed objects are named by where they stand in the whole, or in a patch's value. */
+function checkTypeNames(value: Value, place: Mutation["place"]): void {
+  const isPatch = place === "jsonPatch" && value instanceof ListValue;
+  const roots = isPatch ? [...value].map((patch) => patchValue(patch)) : [value];
+  for (const root of roots) {
+    const faults = root instanceof MapValue ? typeNameFaults(root) : [];
+    if (faults.length > 0) throw new MutationFault(`type mismatch: ${faults.join("\n")}`);
+  }
+}
+
+function patchValue(patch: Value): Value {
+  return patch instanceof MapValue ? (patch.field("value") ?? null) : null;
+}
+
+/** A patch whose test fails changes nothing. */
+function patched(before: Json, patch: readonly object[]): Json {
+  try {
+    return jsonPatch(before, patch) as Json;
+  } catch (fault) {
+    if (!(fault instanceof PatchFault)) throw fault;
+    if (fault.message.endsWith(" failed: test failed")) return before;
+    throw new MutationFault(`JSON Patch: ${fault.message}`);
+  }
+}
+
+/** Unlike those of validating policies, refusals are 403 whatever their reason. */
+function mutationDenied(
+  attributes: AdmissionAttributes,
+  denial: { readonly message: string; readonly reason: string },
+): StatusError {
+  const { status } = deniedBy(attributes, denial);
+  return new StatusError({ ...status, message: denial.message, code: 403 });
 }
 
 /** As server-side apply merges, but without owners: nothing is ever taken away. */

@@ -5,6 +5,7 @@ import {
   CelFault,
   Double,
   Duration,
+  Entries,
   ListValue,
   MapValue,
   Opaque,
@@ -29,6 +30,30 @@ export function plainJson(value: Value): unknown {
   if (value instanceof Opaque && typeof value.key === "string") return value.key;
   if (value instanceof OptionalValue && value.value !== undefined) return plainJson(value.value);
   throw new CelFault("unsupported conversion to JSON");
+}
+
+/**
+ * What is wrong with the names of constructed objects: each is that of the path to it, which begins
+ * with the name of the whole. Elements of lists and maps have the path of their collection.
+ */
+export function typeNameFaults(value: Value, path?: string): readonly string[] {
+  if (value instanceof ListValue) {
+    return [...value].flatMap((item) => typeNameFaults(item, path));
+  }
+  if (!(value instanceof MapValue)) return [];
+  if (value instanceof JsonObject && value.typeName !== "map") {
+    const { typeName: name } = value;
+    const expected = path ?? name;
+    const faults = Object.entries(value.raw).flatMap(([key, member]) =>
+      typeNameFaults(member as Value, `${expected}.${key}`),
+    );
+    const why = "which matches field name path from root Object type";
+    const own = `unexpected type name "${name}", expected "${expected}", ${why}`;
+    return name === expected ? faults : [own, ...faults];
+  }
+  // Data of requests construct nothing.
+  if (!(value instanceof Entries)) return [];
+  return [...value.keys()].flatMap((key) => typeNameFaults(value.find(key) ?? null, path));
 }
 
 function plainUint(value: bigint): number | bigint {

@@ -4,6 +4,7 @@ import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts"
 import { same } from "../../strategy.ts";
 import {
   checkMatchResources,
+  checkMutatingOperations,
   checkParamRef,
   checkPolicyName,
   paramRefCell,
@@ -17,7 +18,9 @@ const path = Path.of("spec");
 function validate({ spec }: Binding, problems: Problems): void {
   checkPolicyName(spec.policyName ?? "", path.child("policyName"), problems);
   checkParamRef(spec.paramRef, path.child("paramRef"), problems);
-  checkMatchResources(spec.matchResources, path.child("matchResources"), problems);
+  const place = path.child("matchResources");
+  checkMatchResources(spec.matchResources, place, problems);
+  checkMutatingOperations(spec.matchResources, place, problems);
 }
 
 export const mutatingAdmissionPolicyBinding = kind(mutatingV1alpha1.binding, {

@@ -8,6 +8,7 @@ import {
   checkChoice,
   checkMatchConditions,
   checkMatchResources,
+  checkMutatingOperations,
   checkParamKind,
   checkVariables,
   failurePolicies,
@@ -33,6 +34,7 @@ function validate({ spec }: Policy, problems: Problems, old?: Policy): void {
     if ((spec.matchConstraints.resourceRules ?? []).length === 0) {
       problems.required(place.child("resourceRules"));
     }
+    checkMutatingOperations(spec.matchConstraints, place, problems);
   }
   const rest = { problems, scope: { params: spec.paramKind !== undefined, authorizer: true } };
   if (old === undefined || !deepEqual(conditionsOf(spec), conditionsOf(old.spec))) {

@@ -50,6 +50,23 @@ export function checkMatchResources(
   }
 }
 
+const mutatingOperations = ["*", "CONNECT", "CREATE", "UPDATE"];
+
+/** Nothing can be changed in an object that is deleted. */
+export function checkMutatingOperations(
+  resources: MatchResources | undefined,
+  path: Path,
+  problems: Problems,
+): void {
+  const place = path.child("resourceRules", "operations");
+  for (const { operations = [] } of resources?.resourceRules ?? []) {
+    for (const operation of operations) {
+      if (mutatingOperations.includes(operation)) continue;
+      problems.notSupported(place, operation, mutatingOperations);
+    }
+  }
+}
+
 function checkResourceNames(names: readonly string[], path: Path, problems: Problems): void {
   const repeated = repeatedPlaces(names, (name) => name);
   for (const [index, name] of names.entries()) {
