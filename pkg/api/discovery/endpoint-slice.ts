@@ -60,7 +60,7 @@ const forZone = v1("ForZone", "Zone whose clients should use an endpoint.", {
 });
 
 const forNode = v1("ForNode", "Node whose clients should use an endpoint.", {
-  name: required(1, string, "Name of the node, as in its metadata."),
+  name: required(1, string, "Name of the node: its metadata.name."),
 });
 
 const endpointHints = v1(

@@ -11,7 +11,7 @@ const topologySelectorLabelRequirement = v1(
   "Condition on one topology label.",
   {
     key: required(1, string, "Key of the node label."),
-    values: required(2, list(string), "Allowed values, of which the label must have one.", {
+    values: required(2, list(string), "Values of the label, one of which the node must have.", {
       listType: "atomic",
     }),
   },
