@@ -191,7 +191,7 @@ const endpointForm = /^(?:https?:\/\/)?[^/]+\/?$/;
 
 function storageOptions(values: Values): StorageOptions {
   const { "etcd-servers": endpoints, "storage-backend": backend } = values;
-  if (backend !== "etcd3" && endpoints.length > 0) {
+  if (backend === "embedded" && endpoints.length > 0) {
     throw new UsageError(`--etcd-servers requires --storage-backend=etcd3, not ${backend}`);
   }
   const odd = endpoints.find((endpoint) => !endpointForm.test(endpoint));

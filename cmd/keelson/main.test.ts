@@ -68,6 +68,16 @@ describe("keelson", () => {
       /--authorization-config can not be specified when --authorization-mode or /,
     ],
     ["start --service-account-lookup=false", /--service-account-lookup=false is not supported/],
+    ["start --emulated-version=1.33", /--emulated-version=1.33 is not supported\n$/],
+    [
+      "start --default-not-ready-toleration-seconds=5",
+      /--default-not-ready-toleration-seconds=5 is not supported\n$/,
+    ],
+    ["start --watch-cache=often", /invalid argument "often" for "--watch-cache" flag/],
+    [
+      "start --storage-backend=memory --runtime-config=v1=false",
+      /--runtime-config: v1\/namespaces cannot be turned off: the server itself needs it\n$/,
+    ],
     ["start --version=v1.2.3", /invalid argument "v1.2.3" for "--version" flag: must be true/],
     ["start --authorization-mode=Rbac", /--authorization-mode: "Rbac" is not one of/],
     ["start --workers=2", /^keelson: unknown flag: --workers\n$/],
@@ -180,6 +190,50 @@ describe("keelson", () => {
     assert.equal(await running.ended, 0);
   });
 
+  it("takes flags that only tune kube-apiserver, and says that they have no effect", async () => {
+    const tuning = ["--delete-collection-workers=3", "--watch-cache", "--vmodule", "a=1"];
+    const flags = [...tuning, "--emulated-version=1.34", "--feature-gates=OpenAPIEnums=false"];
+    const store = ["--storage-backend=memory", "--etcd-servers=http://127.0.0.1:1"];
+    const running = run("apiserver", "--secure-port=0", ...store, ...flags);
+    await until(running, /API server ready on/);
+    const names = "--delete-collection-workers, --emulated-version, --vmodule, --watch-cache";
+    assert.ok(running.text().includes(`keelson: flags without effect in Keelson: ${names}\n`));
+    assert.match(running.text(), /--etcd-servers is ignored with --storage-backend=memory\n/);
+    assert.match(running.text(), /Feature gates without effect in Keelson: OpenAPIEnums/);
+    running.child.kill("SIGTERM");
+    assert.equal(await running.ended, 0);
+  });
+
+  it("apiserver leaves standard output to the audit log", async () => {
+    writeFileSync(path.join(folder, "policy"), policyOfAll);
+    const audit = ["--audit-log-path=-", "--audit-policy-file=policy"];
+    const running = run("apiserver", "--secure-port=0", "--storage-backend=memory", ...audit);
+    let output = "";
+    running.child.stdout?.on("data", (chunk) => (output += chunk));
+    const url = await until(running, /API server ready on (\S+)/);
+    assert.equal(await statusOf(`${url}/readyz`), 200);
+    running.child.kill("SIGTERM");
+    assert.equal(await running.ended, 0);
+    const lines = output.trim().split("\n");
+    assert.ok(lines.length > 0);
+    for (const line of lines) assert.equal(JSON.parse(line).kind, "Event");
+  });
+
+  it("start ends watches over --shutdown-watch-termination-grace-period", async () => {
+    const flags = ["--shutdown-watch-termination-grace-period=5s", "--token-auth-file=tokens"];
+    writeFileSync(path.join(folder, "tokens"), 'secret,a,a,"system:masters"\n');
+    const running = run("start", "--secure-port=0", "--storage-backend=memory", ...flags);
+    const url = await until(running, /(https:\/\/127\.0\.0\.1:\d+) is ready/);
+    const ends = await Promise.all(Array.from({ length: 8 }, () => watchUntilEnd(url)));
+    const told = Date.now();
+    running.child.kill("SIGTERM");
+    const times = (await Promise.all(ends.map(({ ended }) => ended))).map((end) => end - told);
+    assert.equal(await running.ended, 0);
+    const [first, last] = [Math.min(...times), Math.max(...times)];
+    // Watches of the controllers in this process take their share of the time.
+    assert.ok(last - first >= 400, `${times.join(" ")}: not spread`);
+  });
+
   it("start makes a kubeconfig, says how to use it, has its store alone, and ends", async () => {
     const running = run("start", "--secure-port=0");
     const url = await until(
@@ -214,6 +268,21 @@ describe("keelson", () => {
     await first.ended;
   });
 });
+
+const policyOfAll = `{"apiVersion":"audit.k8s.io/v1","kind":"Policy","rules":[{"level":"Metadata"}]}`;
+
+/** Opens a watch; `ended` resolves with the time when the server ends it. */
+function watchUntilEnd(url: string): Promise<{ readonly ended: Promise<number> }> {
+  const headers = { authorization: "Bearer secret" };
+  const options = { rejectUnauthorized: false, agent: false, headers };
+  return new Promise((resolve, reject) => {
+    get(`${url}/api/v1/configmaps?watch=1`, options, (response) => {
+      response.resume();
+      const ended = new Promise<number>((end) => response.on("close", () => end(Date.now())));
+      resolve({ ended });
+    }).on("error", reject);
+  });
+}
 
 /** Status of a GET, whatever certificate the server has. */
 function statusOf(url: string): Promise<number | undefined> {

@@ -3,6 +3,7 @@ import path from "node:path";
 import { AdmissionPluginError } from "#admission";
 import { FeatureGateError } from "#api";
 import type { CloseOptions } from "#server";
+import { acceptedFlags, acceptedIn } from "../apiserver/accepted-flags.ts";
 import { apiserverFlags, apiserverGroups } from "../apiserver/flags.ts";
 import { shutdownOptions, startFlags, startGroups, startOptions } from "../apiserver/options.ts";
 import { ConfigurationFault } from "#meta";
@@ -32,7 +33,7 @@ import { codecFlags, runCodec } from "../codec/main.ts";
 import { controllerManagerGroups } from "../controller-manager/flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
 import { type CommandHelp, helpText } from "../flags/help.ts";
-import { parseFlags, UsageError } from "../flags/parse.ts";
+import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { takeVersion, versionFlags, versionText } from "./version-flag.ts";
 
 /** Time that accepted requests have to finish after SIGTERM. */
@@ -106,7 +107,8 @@ const commands: Readonly<Record<string, Command>> = {
 };
 
 async function runStart(words: readonly string[]): Promise<void> {
-  const values = parseFlags(startFlags, words);
+  const values = parseFlags({ ...acceptedFlags, ...startFlags }, words) as StartValues;
+  warnOfFlags(words, values);
   const server = await started({ ...startOptions({ ...values, workers: 1 }), controllers: true });
   const ended = signalled();
   if (values["storage-backend"] === "memory") {
@@ -124,15 +126,32 @@ async function runStart(words: readonly string[]): Promise<void> {
 }
 
 async function runApiserver(words: readonly string[]): Promise<void> {
-  const values = parseFlags(apiserverFlags, words);
+  const values = parseFlags({ ...acceptedFlags, ...apiserverFlags }, words) as ApiserverValues;
+  warnOfFlags(words, values);
   const options = { ...startOptions(values), controllers: false };
-  const ready = (url: string) => console.log(`keelson: API server ready on ${url}`);
+  // Standard output may be the audit log (--audit-log-path=-).
+  const ready = (url: string) => console.error(`keelson: API server ready on ${url}`);
   if (values.workers > 1 && !isWorker()) return runWorkersUntilSignalled(values.workers, ready);
   const server = await started(options);
   const ended = signalled();
   if (isWorker()) announceReady(server.url);
   else ready(server.url);
   await endWhen(ended, server, shutdownOptions(values));
+}
+
+type StartValues = FlagValues<typeof startFlags>;
+type ApiserverValues = FlagValues<typeof apiserverFlags>;
+
+/** One line for flags that have no effect here. */
+function warnOfFlags(words: readonly string[], values: StartValues | ApiserverValues): void {
+  const accepted = acceptedIn(words, values);
+  if (isWorker()) return;
+  const log = (line: string) => console.error(`keelson: ${line}`);
+  const listed = accepted.map((name) => `--${name}`).join(", ");
+  if (accepted.length > 0) log(`flags without effect in Keelson: ${listed}`);
+  if (values["storage-backend"] === "memory" && values["etcd-servers"].length > 0) {
+    log("--etcd-servers is ignored with --storage-backend=memory");
+  }
 }
 
 async function started(options: StartOptions): Promise<RunningServer> {

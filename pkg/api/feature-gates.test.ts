@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { FeatureGateError, featureGates, featureStages } from "./feature-gates.ts";
+import { sourceFiles } from "../../test/tidy/source.ts";
+import {
+  consultedGates,
+  FeatureGateError,
+  featureGates,
+  featureStages,
+  gatesWithoutEffect,
+} from "./feature-gates.ts";
 import { builtinKinds } from "./index.ts";
 
 function gates(text = "") {
@@ -59,6 +66,30 @@ describe("feature gates", () => {
       [...named].filter((name) => !featureStages().has(name)),
       [],
     );
+  });
+});
+
+describe("feature gates that are consulted", () => {
+  it("are those whose names are in the source", () => {
+    const names = featureStages();
+    const found = sourceFiles()
+      .filter(({ path: file, isTest }) => !isTest && file !== "pkg/api/feature-gates.ts")
+      .flatMap(({ text }) => [...text.matchAll(/"([A-Z][A-Za-z0-9,]+)"/g)])
+      .flatMap(([, listed = ""]) => listed.split(","))
+      // An admission plugin is called PodSecurity as well.
+      .filter((name) => names.has(name) && name !== "PodSecurity");
+    assert.deepEqual([...new Set(found)].sort(), [...consultedGates()].sort());
+  });
+
+  it("have an effect; of the others one is told when they are set", () => {
+    const settings = new Map([
+      ["OpenAPIEnums", "false"],
+      ["RemainingItemCount", "true"],
+      ["ImageVolume", "true"],
+      ["AllAlpha", "false"],
+      ["InformerResourceVersion", "true"],
+    ]);
+    assert.deepEqual(gatesWithoutEffect(settings), ["OpenAPIEnums", "InformerResourceVersion"]);
   });
 });
 

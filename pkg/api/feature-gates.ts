@@ -25,7 +25,8 @@ const alphaOff = `
   DRAPartitionableDevices DeploymentReplicaSetTerminatingReplicas DisableCloudProviders
   DisableKubeletCloudCredentialProviders EnvFiles EventedPLEG ExpandedDNSConfig
   HPAConfigurableTolerance HPAContainerMetrics HPAScaleToZero HostnameOverride
-  InPlacePodVerticalScalingExclusiveCPUs InTreePluginAWSUnregister InTreePluginAzureDiskUnregister
+  InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory InformerResourceVersion
+  ClientsAllowCBOR ClientsPreferCBOR InTreePluginAWSUnregister InTreePluginAzureDiskUnregister
   InTreePluginAzureFileUnregister InTreePluginGCEUnregister InTreePluginOpenStackUnregister
   InTreePluginPortworxUnregister InTreePluginRBDUnregister InTreePluginvSphereUnregister
   IPTablesOwnershipCleanup KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages
@@ -34,7 +35,7 @@ const alphaOff = `
   PDBUnhealthyPodEvictionPolicy PodAndContainerStatsFromCRI PodCertificateRequest
   PodHasNetworkCondition PodLogsQuerySplitStreams PodTopologyLabelsAdmission QOSReserved
   ReadWriteOncePod ReduceDefaultCrashLoopBackOffDecay RelaxedServiceNameValidation
-  ResourceHealthStatus RuntimeClassInImageCriAPI StatefulSetStartOrdinal StorageCapacityScoring
+  ResourceHealthStatus RuntimeClassInImageCriApi StatefulSetStartOrdinal StorageCapacityScoring
   StorageVersionAPI StorageVersionMigrator StrictIPCIDRValidation TopologyManagerPolicyAlphaOptions
   UnknownVersionInteroperabilityProxy UserNamespacesPodSecurityStandards
   UserNamespacesStatelessPodsSupport VolumeCapacityPriority WindowsCPUAndMemoryAffinity
@@ -44,10 +45,11 @@ const betaOff = `
   ClusterTrustBundle ClusterTrustBundleProjection ConcurrentWatchObjectDecode
   CoordinatedLeaderElection DeclarativeValidationTakeover ExperimentalHostUserNamespaceDefaulting
   ImageVolume LocalStorageCapacityIsolationFSQuotaMonitoring MinDomainsInPodTopologySpread
-  MutableCSINodeAllocatableCount MutatingAdmissionPolicy NodeLogQuery SELinuxMount
+  MutableCSINodeAllocatableCount MutatingAdmissionPolicy NodeLogQuery SELinuxMount WatchListClient
   WatchCacheInitializationPostStartHook`;
 
 const betaOn = `
+  InOrderInformers StatefulSetSemanticRevisionComparison
   APIPriorityAndFairness APIResponseCompression APIServerIdentity APIServerTracing
   AllowInsecureBackendProxy AllowParsingUserUIDFromCertAuth CPUManagerPolicyBetaOptions
   ClearingNominatedNodeNameAfterBinding ContainerCheckpoint ContextualLogging DRAAdminAccess
@@ -118,6 +120,24 @@ const deprecatedOn = `
   AggregatedDiscoveryRemoveBetaType DisableNodeKubeProxyVersion KubeletPodResourcesListUseActivePods
   StorageNamespaceIndex`;
 
+/** Gates that this program consults; a test compares them with the source. */
+const consulted = `
+  APIServerIdentity AllowInsecureKubeletCertificateSigningRequests AllowServiceLBStatusOnNonLB
+  CSIStorageCapacity ClusterTrustBundle ClusterTrustBundleProjection ComponentFlagz
+  ComponentStatusz ContainerRestartRules ContainerStopSignals CoordinatedLeaderElection
+  CrossNamespaceVolumeDataSource DRAAdminAccess DRAConsumableCapacity DRADeviceBindingConditions
+  DRADeviceTaints DRAExtendedResource DRAPartitionableDevices DRAPrioritizedList
+  DRAResourceClaimDeviceStatus DeploymentReplicaSetTerminatingReplicas EnvFiles
+  HPAConfigurableTolerance HPAScaleToZero HostnameOverride ImageVolume
+  InPlacePodVerticalScalingAllocatedStatus JobManagedBy MaxUnavailableStatefulSet
+  MutableCSINodeAllocatableCount MutatingAdmissionPolicy PodCertificateRequest
+  PodLogsQuerySplitStreams PodTopologyLabelsAdmission PreferSameTrafficDistribution
+  ReadWriteOncePod RecoverVolumeExpansionFailure RecursiveReadOnlyMounts ResourceHealthStatus
+  SELinuxMount SELinuxMountReadWriteOncePod ServiceAccountNodeAudienceRestriction
+  ServiceTrafficDistribution StorageVersionAPI StorageVersionMigrator SupplementalGroupsPolicy
+  UserNamespacesPodSecurityStandards UserNamespacesSupport ValidatingAdmissionPolicy
+  VolumeAttributesClass`;
+
 const lists: readonly (readonly [string, Gate])[] = [
   [alphaOff, { stage: "alpha", on: false }],
   [betaOff, { stage: "beta", on: false }],
@@ -155,6 +175,22 @@ export function featureGates(settings: ReadonlyMap<string, string>): (name: stri
     const set = settings.get(name) ?? (gate && stageDefaults[gate.stage]);
     return set === undefined ? (gate?.on ?? false) : set === "true";
   };
+}
+
+/**
+ * Settings that change nothing here: gates that differ from their default and are not consulted, in
+ * the order of `settings`.
+ */
+export function gatesWithoutEffect(settings: ReadonlyMap<string, string>): readonly string[] {
+  const names = new Set(consultedGates());
+  return [...settings].flatMap(([name, value]) => {
+    const gate = known.get(name);
+    return gate === undefined || names.has(name) || gate.on === (value === "true") ? [] : [name];
+  });
+}
+
+export function consultedGates(): readonly string[] {
+  return consulted.trim().split(/\s+/);
 }
 
 /** The gates of the table with their stages. */

@@ -164,4 +164,9 @@ export {
 export { humanDuration, nameColumn } from "./printing.ts";
 export { subresourceKinds } from "./subresource-kinds.ts";
 export { wireKinds, type WireKind } from "./wire-kinds.ts";
-export { FeatureGateError, featureGates, featureStages } from "./feature-gates.ts";
+export {
+  FeatureGateError,
+  featureGates,
+  gatesWithoutEffect,
+  featureStages,
+} from "./feature-gates.ts";

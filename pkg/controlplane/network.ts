@@ -39,14 +39,13 @@ function familyOf(text: string): number {
 }
 
 /**
- * The address under which pods reach a server that listens on `host`; undefined when only this
- * machine does.
+ * Address that is published as an endpoint of the Service `kubernetes`: `host`, or this machine's
+ * address if that is unspecified or loopback, as in kube-apiserver; undefined if it has none.
  */
 export function reachableAddress(host: string): string | undefined {
-  if (!isWildcardAddress(host)) {
-    const address = parseIp(host);
-    return address === undefined || isLoopback(address) ? undefined : host;
-  }
+  const address = parseIp(host);
+  if (address === undefined) return undefined;
+  if (!isWildcardAddress(host) && !isLoopback(address)) return host;
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return all.find(({ internal, family }) => !internal && family === "IPv4")?.address;
 }

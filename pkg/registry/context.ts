@@ -44,6 +44,8 @@ export interface RegistryOptions {
   readonly serviceNetwork?: ServiceNetwork;
   /** Handlers of creates that are not stored, by key prefix of the kind and subresource. */
   readonly createHandlers?: ReadonlyMap<string, CreateHandler>;
+  /** Whether the controllers run in this process, which is then their health. */
+  readonly runsControllers?: boolean;
   /** Resolves names of nodes for proxies; absent = as the operating system does. */
   readonly resolveHost?: ResolveHost;
 }
@@ -74,6 +76,7 @@ export interface RegistryContext {
   /** Families of the addresses of services, the preferred one first. */
   readonly ipFamilies: readonly string[];
   readonly createHandlers: ReadonlyMap<string, CreateHandler>;
+  readonly runsControllers?: boolean;
   readonly resolveHost?: ResolveHost;
   /** Present within `withConvertedObjects`, for kinds that a webhook converts. */
   readonly convertObject?: ConvertObject;

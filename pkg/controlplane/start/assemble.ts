@@ -63,6 +63,7 @@ function registryOf(
     clock,
     gates,
     allowPrivileged: options.allowPrivileged ?? false,
+    runsControllers: options.controllers !== false,
     storageMediaType: options.storageMediaType ?? "json",
     eventTtlSeconds: options.eventTtlSeconds ?? defaultEventTtlSeconds,
     minRequestTimeoutMs: options.minRequestTimeoutMs ?? defaultMinRequestTimeoutMs,

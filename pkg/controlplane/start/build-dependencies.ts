@@ -1,7 +1,7 @@
 /** Builds what the parts of a server depend on: storage, credentials, metrics, tracing. */
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { builtinKinds, featureGates } from "#api";
+import { builtinKinds, featureGates, gatesWithoutEffect } from "#api";
 import type { Clock } from "#base";
 import { type Catalog, domainOf } from "#meta";
 import type { Tracer } from "#request";
@@ -68,6 +68,10 @@ export async function buildDependencies(
   const gates = featureGates(options.featureGates ?? new Map());
   const { runtimeConfig = new Map() } = options;
   const catalog = servedCatalog(builtinKinds, domain, { runtimeConfig, gates });
+  const unused = gatesWithoutEffect(options.featureGates ?? new Map());
+  if (unused.length > 0) {
+    options.logger.info(0, `Feature gates without effect in Keelson: ${unused.join(", ")}`);
+  }
   const metrics = buildMetrics(gates);
   if (isWorker()) shareMetrics(metrics);
   const { tracer, close: closeTracing } = await buildTracing(options, report);

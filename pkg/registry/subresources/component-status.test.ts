@@ -12,7 +12,15 @@ describe("component statuses", () => {
     assert.equal(metadata.resourceVersion, undefined);
     const missing = test.get(`${path}//x`);
     assert.equal(await refusal(missing), '404 NotFound componentstatus "x" not found');
+    const [controllers] = (await test.get(`${path}//controller-manager`)).object.conditions;
+    assert.equal(controllers.status, "False");
     const watched = () => test.watch(path);
     assert.match(await refusal(watched), /^405 .*watch is not supported/);
+  });
+
+  it("report the controllers of this process as healthy", async () => {
+    const test = await testRegistry({ runsControllers: true });
+    const { conditions } = (await test.get("v1/componentstatuses//controller-manager")).object;
+    assert.deepEqual(conditions, [{ type: "Healthy", status: "True", message: "ok" }]);
   });
 });

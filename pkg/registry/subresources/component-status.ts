@@ -18,7 +18,8 @@ interface Health {
 type Probe = (registry: RegistryContext, signal: AbortSignal) => Promise<Health>;
 
 const probes: Readonly<Record<string, Probe>> = {
-  "controller-manager": (_environment, signal) => askLocally(10_257, signal),
+  "controller-manager": async ({ runsControllers }, signal) =>
+    runsControllers === true ? { message: "ok" } : askLocally(10_257, signal),
   "etcd-0": async ({ store }, signal) => {
     await store.revision(signal);
     return { message: "ok" };

@@ -255,8 +255,9 @@ export function validatingAdmission({ registry, attributes, warnings, pauseIfLar
   return runHandlers(registry.validating, attributes, warnings, pauseIfLarge);
 }
 
-/** Throws 500 for a create with a resourceVersion, as Kubernetes does. */
-export function refuseResourceVersion({ object }: Write): void {
+/** Throws 500 for a create with a resourceVersion, as Kubernetes' store does; a dry run keeps it. */
+export function refuseResourceVersion({ dryRun, object }: Write): void {
+  if (dryRun) return;
   if (/^0*[1-9]\d*$/.test(object.metadata.resourceVersion ?? "")) {
     throw plainFailure("resourceVersion should not be set on objects to be created");
   }

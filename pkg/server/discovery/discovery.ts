@@ -136,7 +136,10 @@ const aggregated = memoizeContent((catalog) => {
 
 function versionResponse(accept: string | undefined): DocumentResponse {
   if (!routeAccepts(accept, [mediaTypes.json])) throw notRepresentable([mediaTypes.json]);
-  return json(versionInfo(), "get");
+  const headers = { "content-type": mediaTypes.json };
+  // Indented for every client, as by kube-apiserver.
+  const body = Buffer.from(JSON.stringify(versionInfo(), null, 2));
+  return { status: 200, headers, body, methods: "get" };
 }
 
 function json(value: object, methods: DocumentResponse["methods"]): DocumentResponse {
