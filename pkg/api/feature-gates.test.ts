@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { sourceFiles } from "../../test/tidy/source.ts";
 import {
-  consultedGates,
   FeatureGateError,
   featureGates,
   featureStages,
@@ -69,18 +67,7 @@ describe("feature gates", () => {
   });
 });
 
-describe("feature gates that are consulted", () => {
-  it("are those whose names are in the source", () => {
-    const names = featureStages();
-    const found = sourceFiles()
-      .filter(({ path: file, isTest }) => !isTest && file !== "pkg/api/feature-gates.ts")
-      .flatMap(({ text }) => [...text.matchAll(/"([A-Z][A-Za-z0-9,]+)"/g)])
-      .flatMap(([, listed = ""]) => listed.split(","))
-      // An admission plugin is called PodSecurity as well.
-      .filter((name) => names.has(name) && name !== "PodSecurity");
-    assert.deepEqual([...new Set(found)].sort(), [...consultedGates()].sort());
-  });
-
+describe("settings of feature gates", () => {
   it("have an effect; of the others one is told when they are set", () => {
     const settings = new Map([
       ["OpenAPIEnums", "false"],
