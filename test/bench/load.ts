@@ -82,7 +82,7 @@ async function holdByH2load(
   seconds: number,
 ): Promise<Held> {
   const load = { path: url, connections: holding, inFlight: streams, accept: json };
-  const ended = run("h2load", [...wordsOf(aim, load, seconds + 2), aim.url + url]);
+  const ended = run("h2load", [...wordsOf(aim, load), `--duration=${seconds + 2}`, aim.url + url]);
   await sleep(1_000);
   return { end: async () => Number(figureIn((await ended).stdout, /\((\d+)\) data/)) };
 }
@@ -90,9 +90,8 @@ async function holdByH2load(
 const run = promisify(execFile);
 const json = "application/json";
 
-function wordsOf(aim: Aim, load: Load, seconds: number): string[] {
+function wordsOf(aim: Aim, load: Load): string[] {
   return [
-    `--duration=${seconds}`,
     `--clients=${load.connections}`,
     `--max-concurrent-streams=${load.inFlight / load.connections}`,
     "--window-bits=24",
@@ -103,8 +102,18 @@ function wordsOf(aim: Aim, load: Load, seconds: number): string[] {
 }
 
 async function h2load(aim: Aim, load: Load, seconds: number): Promise<number> {
+  const words = [`--duration=${seconds}`, "--warm-up-time=300ms"];
+  return Number(figureIn(await told(aim, load, words), /finished in .*?, ([\d.]+) req\/s/));
+}
+
+/** Makes so many calls, by h2load. */
+export async function loadCalls(aim: Aim, load: Load, calls: number): Promise<void> {
+  figureIn(await told(aim, load, [`--requests=${calls}`]), /requests: (\d+) total/);
+}
+
+async function told(aim: Aim, load: Load, more: readonly string[]): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), "keelson-load-"));
-  const words = [...wordsOf(aim, load, seconds), "--warm-up-time=300ms"];
+  const words = [...wordsOf(aim, load), ...more];
   if (load.body !== undefined) {
     const file = path.join(folder, "body.json");
     writeFileSync(file, load.body);
@@ -112,7 +121,7 @@ async function h2load(aim: Aim, load: Load, seconds: number): Promise<number> {
   }
   try {
     const { stdout } = await run("h2load", [...words, aim.url + load.path]);
-    return Number(figureIn(stdout, /finished in .*?, ([\d.]+) req\/s/));
+    return stdout;
   } finally {
     rmSync(folder, { recursive: true });
   }

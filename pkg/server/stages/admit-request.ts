@@ -1,4 +1,3 @@
-import type { Awaitable } from "#base";
 import { sendResponse } from "../response/response-writer.ts";
 import { type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
@@ -33,32 +32,38 @@ function isHealthCheck({ url }: Exchange): boolean {
 }
 
 /**
- * Starts requests for a bounded time per turn of the event loop, health checks at once. A request
- * whose client has left by then is not served at all.
+ * Starts requests for a bounded time per turn of the event loop, and a bounded number of writes;
+ * health checks at once. A request whose client has left by then is not served at all.
  */
 export function limitStarts(): Stage<Arrived, Nothing> {
-  const limiter = new StartLimiter();
+  const starts = new StartLimiter();
+  const writes = new WriteLimiter();
   return {
     name: "limitStarts",
     run: ({ state: { exchange } }, next) => {
-      const start = (): Awaitable<void> => {
-        if (!exchange.response.closed) return next({});
-        return exchange.response.destroy();
-      };
-      const wait = isHealthCheck(exchange) ? undefined : limiter.enter();
-      return wait === undefined ? start() : wait.then(start);
+      const wait = waitFor(exchange, starts, writes);
+      if (wait === undefined && !exchange.response.closed) return next({});
+      return afterWait(wait, exchange, next);
     },
   };
 }
 
-/** Starts a bounded number of writes per turn of the event loop. */
-export function limitWrites(): Stage<Arrived, Nothing> {
-  const limiter = new WriteLimiter();
-  return {
-    name: "limitWrites",
-    run: ({ state: { exchange } }, next) => {
-      const wait = onlyReads(exchange.method) ? undefined : limiter.enter();
-      return wait === undefined ? next({}) : wait.then(() => next({}));
-    },
-  };
+function waitFor(
+  exchange: Exchange,
+  starts: StartLimiter,
+  writes: WriteLimiter,
+): Promise<void> | undefined {
+  if (onlyReads(exchange.method)) return isHealthCheck(exchange) ? undefined : starts.enter();
+  const wait = starts.enter();
+  return wait === undefined ? writes.enter() : wait.then(() => writes.enter());
+}
+
+async function afterWait(
+  wait: Promise<void> | undefined,
+  { response }: Exchange,
+  next: (added: Nothing) => Promise<void>,
+): Promise<void> {
+  await wait;
+  if (!response.closed) return next({});
+  response.destroy();
 }

@@ -55,24 +55,45 @@ class Seats {
 
   /** @throws StatusError 429 when none is free. */
   take(kind: SeatKind, user: User): Seat {
-    const move = (by: 1 | -1): void => {
-      this.taken[kind] += by;
-      this.metrics.seats(kind, this.taken[kind]);
-    };
-    let isTaken = false;
-    const take = (): void => {
-      if (this.taken[kind] >= this.bound[kind] && !isExempt(user)) {
-        throw seatsTaken(this.limits.retryAfterSeconds);
-      }
-      isTaken = true;
-      move(1);
-    };
-    const release = (): void => {
-      if (isTaken) move(-1);
-      isTaken = false;
-    };
-    take();
-    return { take, release };
+    const seat = new RequestSeat(this, kind, user);
+    seat.take();
+    return seat;
+  }
+
+  add(kind: SeatKind, user: User): void {
+    if (this.taken[kind] >= this.bound[kind] && !isExempt(user)) {
+      throw seatsTaken(this.limits.retryAfterSeconds);
+    }
+    this.move(kind, 1);
+  }
+
+  remove(kind: SeatKind): void {
+    this.move(kind, -1);
+  }
+
+  private move(kind: SeatKind, by: 1 | -1): void {
+    this.taken[kind] += by;
+    this.metrics.seats(kind, this.taken[kind]);
+  }
+}
+
+class RequestSeat implements Seat {
+  private isTaken = false;
+
+  constructor(
+    private readonly seats: Seats,
+    private readonly kind: SeatKind,
+    private readonly user: User,
+  ) {}
+
+  take(): void {
+    this.seats.add(this.kind, this.user);
+    this.isTaken = true;
+  }
+
+  release(): void {
+    if (this.isTaken) this.seats.remove(this.kind);
+    this.isTaken = false;
   }
 }
 

@@ -20,7 +20,7 @@ import type { Registry } from "#registry";
 import { sendText } from "../response/response-writer.ts";
 import { audit, auditRefusal, noteDecision } from "./audit.ts";
 import { account } from "./account.ts";
-import { limitStarts, limitWrites, refuseDuringShutdown } from "./admit-request.ts";
+import { limitStarts, refuseDuringShutdown } from "./admit-request.ts";
 import { flowControl } from "./flow-control.ts";
 import { MiddlewareChain, type Stage } from "./middleware-chain.ts";
 import type { Arrived, Audited, Authenticated, Nothing, Parsed, RequestState } from "./state.ts";
@@ -69,7 +69,6 @@ export function installStages(app: Koa, parts: ServerParts): void {
     .use(account(parts))
     .use(refuseDuringShutdown(parts))
     .use(limitStarts())
-    .use(limitWrites())
     .use(recover(parts))
     .use(requestInfo(parts))
     .use(deadline(parts))

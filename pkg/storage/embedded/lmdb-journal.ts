@@ -35,10 +35,14 @@ const MARKER = "store.json";
 /** A disk with less room than this was full for a group of a few pages and its way up the tree. */
 const FULL_BYTES = 8 * 1024 * 1024;
 /**
- * Writes that add objects leave so much of the disk free: a deletion, and forgetting what has been
- * deleted, take new pages before they free old ones.
+ * Writes that add objects leave so much room on the disk or in the file: a deletion, and forgetting
+ * what has been deleted, take new pages before they free old ones. The file never shrinks.
  */
 const RESERVE_BYTES = 16 * 1024 * 1024;
+const PAGE_BYTES = 4096;
+/** Longer values take whole pages; others share pages, which are two thirds full on average. */
+const LONGEST_SHARED = 2000;
+const SHARED_FACTOR = 1.5;
 /** What a version takes beside its value, roughly. */
 const OVERHEAD_BYTES = 150;
 
@@ -60,6 +64,8 @@ export class LmdbJournal implements Journal {
   #sequence = 0;
   #versions = 0;
   #bytes = 0;
+  /** An estimate of the bytes of all pages in use. */
+  #pageBytes = 0;
   #revision = FIRST_REVISION;
 
   private constructor(
@@ -128,7 +134,10 @@ export class LmdbJournal implements Journal {
     this.#sequence = sequence + 1;
     this.#versions = head.versions;
     this.#revision = head.revision;
-    for (const { value } of versions) this.#bytes += value.byteLength + OVERHEAD_BYTES;
+    for (const { value } of versions) {
+      this.#bytes += value.byteLength + OVERHEAD_BYTES;
+      this.#pageBytes += pageBytesOf(value.byteLength);
+    }
     return { head, versions };
   }
 
@@ -158,6 +167,8 @@ export class LmdbJournal implements Journal {
     this.#versions = versions;
     this.#revision = revision;
     this.#bytes = bytes;
+    for (const { value } of records) this.#pageBytes += pageBytesOf(value.byteLength);
+    for (const version of dead) this.#pageBytes -= pageBytesOf(version.bytes);
   }
 
   async close(): Promise<void> {
@@ -166,7 +177,11 @@ export class LmdbJournal implements Journal {
   }
 
   get #isDiskFull(): boolean {
-    return freeBytes(this.#options.directory) < RESERVE_BYTES;
+    const { directory } = this.#options;
+    const free = freeBytes(directory);
+    if (free >= RESERVE_BYTES) return false;
+    const reusable = statSync(join(directory, FILE)).size - this.#pageBytes;
+    return free + Math.max(0, reusable) < RESERVE_BYTES;
   }
 
   async #apply(write: () => void): Promise<boolean> {
@@ -245,6 +260,11 @@ async function commitFault(error: unknown, directory: string): Promise<StoreFaul
     return new StoreFault({ kind: "no-space" });
   }
   return new StoreFault({ kind: "unavailable", message, maybeApplied: true });
+}
+
+function pageBytesOf(bytes: number): number {
+  if (bytes <= LONGEST_SHARED) return (bytes + OVERHEAD_BYTES) * SHARED_FACTOR;
+  return Math.ceil((bytes + OVERHEAD_BYTES) / PAGE_BYTES) * PAGE_BYTES;
 }
 
 function freeBytes(directory: string): number {
