@@ -3,9 +3,9 @@
  * over 4 connections with 16 streams each. Both servers run all the time and are measured in turns,
  * so that what else the machine does meets both. Needs h2load (Debian: nghttp2-client).
  *
- *     node --conditions=source --import=tsx test/bench/compare-requests.ts <directory A> <directory B> [rounds]
+ *     node --conditions=source --import=tsx test/bench/compare-requests.ts <A> <B> [rounds]
  *
- * A directory is a clone in which `node scripts/build.mjs` has run. Two runs of the same build show
+ * A and B are directories of clones in which `node scripts/build.mjs` has run. Two runs of the same build show
  * how far apart figures may be without meaning anything.
  */
 import { type ChildProcess, spawn } from "node:child_process";
