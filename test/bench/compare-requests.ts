@@ -1,12 +1,12 @@
 /**
- * Compares two builds: CPU time of the server process per GET and per create of a ConfigMap of 1 KB,
- * over 4 connections with 16 streams each. Both servers run all the time and are measured in turns,
+ * Compares two builds: CPU time of the server process per GET and per create of a ConfigMap of
+ * 1 KB, over 4 connections with 16 streams each. Both servers run all the time and are measured in turns,
  * so that what else the machine does meets both. Needs h2load (Debian: nghttp2-client).
  *
  *     node --conditions=source --import=tsx test/bench/compare-requests.ts <A> <B> [rounds]
  *
- * A and B are directories of clones in which `node scripts/build.mjs` has run. Two runs of the same build show
- * how far apart figures may be without meaning anything.
+ * A and B are directories of clones in which `node scripts/build.mjs` has run. Two runs of one
+ * build show how far apart figures may be without meaning anything.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import fs from "node:fs";
