@@ -15,6 +15,7 @@ export { checkDepth } from "./fault/depth.ts";
 export { parseJson, type ParsedJson } from "./json/json-parse.ts";
 export { restoreWritten, withWritten, Written } from "./json/json-literals.ts";
 export { fromJson } from "./json/from-json.ts";
+export { type StrictFault, strictFaults } from "./json/strict-faults.ts";
 export { escapedForHtml, jsonMembers, toJson, toJsonValue, type TypeMeta } from "./json/to-json.ts";
 export { fromProtobuf } from "./protobuf/from-protobuf.ts";
 export { toProtobuf } from "./protobuf/to-protobuf.ts";

@@ -311,6 +311,22 @@ describe("watches", () => {
     });
   });
 
+  it("keeps the metadata of the row that ends the initial events, and of no other", async () => {
+    for (const initialEventsEnd of [true, false]) {
+      for (const version of ["v1", "v1beta1"]) {
+        const server = serverOf(finite([{ type: "BOOKMARK", revision: 12, initialEventsEnd }]));
+        const accept = `application/json;as=Table;g=meta.k8s.io;v=${version}`;
+        const asked = { url: `${url}&includeObject=None`, headers: { accept } };
+        const { text } = await ask(server, asked);
+        const { object } = JSON.parse(text).object.rows[0];
+        const annotations = object?.metadata.annotations;
+        const expected = initialEventsEnd ? { "k8s.io/initial-events-end": "true" } : undefined;
+        assert.deepEqual(annotations, expected);
+        assert.equal(object === null, !initialEventsEnd);
+      }
+    }
+  });
+
   it("names the columns of a table in the first event only", async () => {
     const events = ["a", "b"].map((name) => ({ type: "ADDED", item: item(name) }) as const);
     const accept = "application/json;as=Table;g=meta.k8s.io;v=v1";

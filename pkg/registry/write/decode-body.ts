@@ -1,5 +1,7 @@
+import { compareUtf8 } from "#base";
 import {
   badRequest,
+  goQuote,
   parseJsonRequest,
   parseYamlRequest,
   requestBounds,
@@ -13,6 +15,7 @@ import {
   fromProtobuf,
   JsonFault,
   type ParsedJson,
+  strictFaults,
   toJson,
   unwrapEnvelope,
 } from "#schema";
@@ -108,9 +111,10 @@ function decodeText(
       maxWeight: body.maxWeight ?? requestBounds.weight,
     }),
   );
-  const problems = { repeated, unknown };
-  if (options.fieldValidation === "Strict") refuseProblems(resource, named, problems);
-  const warnings = options.fieldValidation === "Warn" ? warningsOf(problems) : [];
+  const warnings =
+    options.fieldValidation === "Ignore"
+      ? []
+      : checkFields(request, named, { body, value, repeated, unknown, options });
   const hub = toHub(registry, request, object);
   markManagedFieldsCleared(value, hub);
   return { object: hub, warnings };
@@ -156,7 +160,7 @@ function parseText({ bytes, format }: Body): ParsedText {
   }
   if (format === "cbor") throw new DecodeFault("CBOR is not served");
   const parsed = parseJsonBody(bytes);
-  const keys = parsed.duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
+  const keys = parsed.duplicates.map((path) => `duplicate field ${goQuote(path)}`);
   return { parsed, repeated: { keys, strict: keys } };
 }
 
@@ -170,24 +174,67 @@ function parseJsonBody(bytes: Uint8Array): ParsedJson {
 }
 
 interface FieldProblems {
+  readonly body: Body;
+  readonly value: unknown;
   readonly repeated: Repeated;
   /** Paths of fields that the kind does not have. */
   readonly unknown: readonly string[];
+  readonly options: WriteOptions;
 }
 
-function unknownFields({ unknown }: FieldProblems): readonly string[] {
-  return unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
-}
-
-function warningsOf(problems: FieldProblems): string[] {
-  return [...problems.repeated.keys, ...unknownFields(problems)];
-}
-
-/** What `fieldValidation=Strict` refuses, as one line; "" for nothing. */
-function refuseProblems(resource: Resource, named: TypeMeta, problems: FieldProblems): void {
-  const all = [...problems.repeated.strict, ...unknownFields(problems)];
-  if (all.length === 0) return;
+/** Warnings of unknown and duplicate fields. `fieldValidation=Strict` refuses them instead. */
+function checkFields(
+  { resource }: ResourceRequest,
+  named: TypeMeta,
+  problems: FieldProblems,
+): string[] {
+  const { repeated, options } = problems;
+  if (repeated.keys.length === 0 && problems.unknown.length === 0) return [];
+  const isStrict = options.fieldValidation === "Strict";
+  const all = inDocumentOrder(resource, problems) ?? [
+    ...(isStrict ? repeated.strict : repeated.keys),
+    ...unknownFields(resource, problems),
+  ];
+  if (!isStrict) return all;
+  if (all.length === 0) return [];
   throw cannotHandle(resource, named, `strict decoding error: ${all.join(", ")}`);
+}
+
+/**
+ * What JSON that gives keys twice is told of: unknown and duplicate fields as they come. Undefined
+ * for YAML, whose duplicates are found before its fields are read, and for custom resources, which
+ * are read first and pruned then.
+ */
+function inDocumentOrder(
+  { kind, struct }: Resource,
+  { body, repeated }: FieldProblems,
+): string[] | undefined {
+  if (kind.custom !== undefined || body.format === "yaml" || repeated.keys.length === 0) {
+    return undefined;
+  }
+  const text = Buffer.from(body.bytes).toString("utf8");
+  return strictFaults(struct, text).map(({ problem, path }) => `${problem} ${goQuote(path)}`);
+}
+
+function unknownFields({ kind, struct }: Resource, problems: FieldProblems): readonly string[] {
+  const { body, value, unknown } = problems;
+  const isSorted = body.format === "yaml" && kind.custom === undefined && unknown.length > 1;
+  const paths = isSorted ? unknownInSorted(struct, value) : unknown;
+  return paths.map((path) => `unknown field ${goQuote(path)}`);
+}
+
+/**
+ * Kubernetes reads YAML, and what a merge patch makes, from JSON with sorted keys: this gives the
+ * unknown fields in that order.
+ */
+export function unknownInSorted(struct: Resource["struct"], value: unknown): readonly string[] {
+  const sorted = JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner === "bigint") return Number(inner);
+    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
+    const entries = Object.entries(inner as Readonly<Record<string, unknown>>);
+    return Object.fromEntries(entries.sort(([a], [b]) => compareUtf8(a, b)));
+  });
+  return strictFaults(struct, sorted).map(({ path }) => path);
 }
 
 /** From the version that the client speaks into the hub version, defaulted. */

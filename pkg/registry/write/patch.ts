@@ -2,6 +2,7 @@ import { compareUtf8 } from "#base";
 import {
   badRequest,
   genericFailure,
+  goQuote,
   goValue,
   groupVersionOf,
   invalid,
@@ -28,7 +29,7 @@ import {
   toJsonValue,
   withWritten,
 } from "#schema";
-import { type Decoded, type ParseAhead, toHub } from "./decode-body.ts";
+import { type Decoded, type ParseAhead, toHub, unknownInSorted } from "./decode-body.ts";
 import type { Body, Item, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
@@ -149,7 +150,9 @@ function decodePatched(
     throw patchInvalid(printedObject(input, parsed, document), why);
   }
   const { fieldValidation } = input.options;
-  const fields = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
+  const isSorted = input.options.patchType === "merge" && !isCustom && unknown.length > 1;
+  const paths = isSorted ? unknownInSorted(resource.struct, document) : unknown;
+  const fields = paths.map((path) => `unknown field ${goQuote(path)}`);
   const problems = [...parsed.problems, ...fields];
   if (fieldValidation === "Strict" && problems.length > 0) {
     const why = `strict decoding error: ${problems.join(", ")}`;
@@ -256,7 +259,7 @@ function objectPatch(
     const into = "Go value of type map[string]interface {}";
     throw badRequest(`${prefix}json: cannot unmarshal ${jsonType(value)} into ${into}`);
   }
-  const problems = duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
+  const problems = duplicates.map((path) => `duplicate field ${goQuote(path)}`);
   return { value: literals ? withWritten(value) : (value ?? {}), literals, problems };
 }
 
@@ -278,7 +281,7 @@ function parseOperations({ value, duplicates, literals = false }: ParsedJson): P
   for (const [index, operation] of operations.entries()) {
     if (operation !== null) checkOperation(operation, index, unknown);
   }
-  const duplicate = duplicates.map((path) => `json patch duplicate field ${JSON.stringify(path)}`);
+  const duplicate = duplicates.map((path) => `json patch duplicate field ${goQuote(path)}`);
   const written = literals ? withWritten(operations) : operations;
   return { value: written, literals, problems: [...duplicate, ...unknown] };
 }

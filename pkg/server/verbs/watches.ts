@@ -135,7 +135,9 @@ class EventEncoder {
     const { resource } = this.view;
     const object = event.type === "BOOKMARK" ? this.bookmark(event) : event.item.object;
     const row =
-      event.type === "BOOKMARK" ? objectRowJson(resource, object, view) : rowJson(event.item, view);
+      event.type === "BOOKMARK"
+        ? objectRowJson(resource, object, bookmarkView(event, view))
+        : rowJson(event.item, view);
     const metadata = { resourceVersion: object.metadata.resourceVersion };
     const head = tableHead(resource, view, { metadata, columns: this.columns });
     this.columns = false;
@@ -165,6 +167,14 @@ class EventEncoder {
     const metadata = { resourceVersion: String(event.revision), annotations };
     return fromJson(this.view.resource.struct, { metadata });
   }
+}
+
+/** The row that ends the initial events keeps its metadata: the annotation says that it does. */
+function bookmarkView(
+  { initialEventsEnd }: Extract<ItemEvent, { type: "BOOKMARK" }>,
+  view: TableView,
+): TableView {
+  return initialEventsEnd && view.include === "None" ? { ...view, include: "Metadata" } : view;
 }
 
 /** A frame alone is not copied: other watches that have not been read hold the same bytes. */

@@ -1,0 +1,126 @@
+import { JsonReader } from "./json-reader.ts";
+import { fieldNamed, resolved } from "../struct/layout.ts";
+import type { StructType, Type } from "../struct/types.ts";
+
+/** A fault that only strict decoding refuses. */
+export interface StrictFault {
+  readonly problem: "unknown field" | "duplicate field";
+  /** `spec.containers[0].image` */
+  readonly path: string;
+}
+
+/** Kubernetes stops counting strict faults at this number. */
+const MAX_FAULTS = 100;
+
+const OPEN_OBJECT = 0x7b;
+const OPEN_LIST = 0x5b;
+const COMMA = 0x2c;
+const QUOTE = 0x22;
+
+/**
+ * Unknown and duplicate fields of JSON text that decodes as a `struct`, in document order, each
+ * once, 100 at most: the order of sigs.k8s.io/json. The value of an unknown field, and that of a
+ * field whose type decodes itself, is not looked into.
+ */
+export function strictFaults(struct: StructType<any>, text: string): readonly StrictFault[] {
+  return new StrictScan(text).run(struct);
+}
+
+/** What an object or list is read as; undefined where its members do not matter. */
+type Target = ReturnType<typeof resolved> | undefined;
+
+class StrictScan {
+  private readonly reader: JsonReader;
+  private readonly steps: string[] = [];
+  private readonly found = new Map<string, StrictFault>();
+  private isRoot = true;
+
+  constructor(text: string) {
+    this.reader = new JsonReader(text);
+  }
+
+  run(struct: StructType<any>): readonly StrictFault[] {
+    this.value(struct);
+    return [...this.found.values()];
+  }
+
+  /** The recursion is as deep as the types are; other values are skipped in a loop. */
+  private value(target: Target): void {
+    const unit = this.reader.peek();
+    if (unit === OPEN_OBJECT && (target?.tag === "struct" || target?.tag === "map")) {
+      this.object(target);
+    } else if (unit === OPEN_LIST && target?.tag === "list") {
+      this.list(resolved(target.element));
+    } else {
+      this.skipValue();
+    }
+  }
+
+  private object(target: NonNullable<Target>): void {
+    const { reader, steps } = this;
+    const isRoot = this.isRoot;
+    this.isRoot = false;
+    const seen = new Set<string>();
+    reader.skip();
+    while (reader.peek() === QUOTE) {
+      const key = reader.string();
+      const known = isRoot && isTypeMeta(key) ? "known" : memberOf(target, key);
+      if (known === undefined) this.add("unknown field", key);
+      else if (seen.has(key)) this.add("duplicate field", key);
+      seen.add(key);
+      reader.peek();
+      reader.skip();
+      steps.push(steps.length === 0 ? key : `.${key}`);
+      this.value(typeof known === "object" ? resolved(known) : undefined);
+      steps.pop();
+      if (reader.peek() === COMMA) reader.skip();
+      reader.peek();
+    }
+    reader.skip();
+  }
+
+  private list(element: Target): void {
+    const { reader, steps } = this;
+    reader.skip();
+    for (let index = 0; reader.peek() !== 0x5d; index++) {
+      steps.push(`[${index}]`);
+      this.value(element);
+      steps.pop();
+      if (reader.peek() === COMMA) reader.skip();
+    }
+    reader.skip();
+  }
+
+  private skipValue(): void {
+    const { reader } = this;
+    let depth = 0;
+    do {
+      const unit = reader.peek();
+      if (unit === QUOTE) reader.string();
+      else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) reader.number();
+      else if (unit === 0x74 || unit === 0x66 || unit === 0x6e) reader.word();
+      else {
+        if (unit === OPEN_OBJECT || unit === OPEN_LIST) depth++;
+        else if (unit === 0x7d || unit === 0x5d) depth--;
+        reader.skip();
+      }
+    } while (depth > 0);
+  }
+
+  private add(problem: StrictFault["problem"], name: string): void {
+    if (this.found.size >= MAX_FAULTS) return;
+    const path = this.steps.length === 0 ? name : `${this.steps.join("")}.${name}`;
+    const key = `${problem} ${path}`;
+    if (!this.found.has(key)) this.found.set(key, { problem, path });
+  }
+}
+
+function isTypeMeta(key: string): boolean {
+  return key === "apiVersion" || key === "kind";
+}
+
+/** The type of a member; undefined for a field that the struct does not have. */
+function memberOf(target: NonNullable<Target>, key: string): Type | undefined {
+  if (target.tag === "map") return target.value;
+  return target.tag === "struct" ? fieldNamed(target, key)?.type : undefined;
+}
