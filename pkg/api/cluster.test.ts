@@ -46,8 +46,8 @@ table(
     [
       { revision: -1 },
       [
-        "Required data: data is mandatory",
         "Invalid revision = -1: must be greater than or equal to 0",
+        "Required data: data is mandatory",
       ],
     ],
   ],
@@ -359,5 +359,22 @@ describe("CSIDriver generation", () => {
     assert.equal(second.object.metadata.generation, 1);
     const labels = { metadata: { labels: { a: "b" } }, spec: { podInfoOnMount: true } };
     assert.equal(updated(csiDriver, second, labels).object.metadata.generation, 1);
+  });
+});
+
+describe("CSIDriver nodeAllocatableUpdatePeriodSeconds", () => {
+  const write = { gates: ["MutableCSINodeAllocatableCount"] };
+  const sketch = (seconds: number) => ({ spec: { nodeAllocatableUpdatePeriodSeconds: seconds } });
+  it("is at least 10, when it is set and when it is changed", () => {
+    const first = created(csiDriver, sketch(10), write);
+    assert.deepEqual(first.complaints, []);
+    for (const seconds of [9, 0, -9]) {
+      const expected = [
+        `Invalid spec.nodeAllocatableUpdatePeriodSeconds = ${seconds}: must be greater than or ` +
+          "equal to 10 seconds",
+      ];
+      assert.deepEqual(created(csiDriver, sketch(seconds), write).complaints, expected);
+      assert.deepEqual(updated(csiDriver, first, sketch(seconds), write).complaints, expected);
+    }
   });
 });

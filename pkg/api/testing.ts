@@ -64,6 +64,9 @@ function complaintsOf(problems: Problems): string[] {
   });
 }
 
+/** An object of the client's in hub form with its defaults, before it is prepared. */
+export const defaulted = (kind: Kind, sketch: Sketch): any => decode(kind, sketch, {});
+
 /** What becomes of an object that a client creates. */
 export function created(kind: Kind, sketch: Sketch, write: Write = {}): Outcome {
   const context = contextOf(kind, write);

@@ -31,12 +31,17 @@ const controllerRevisionV1 = v1(
 
 type ControllerRevision = Infer<typeof controllerRevisionV1>;
 
-function validate(object: ControllerRevision, problems: Problems): void {
-  const { data, revision } = object;
-  if (data === undefined || data === null) problems.required(Path.of("data"), "data is mandatory");
-  if (revision < 0) {
-    problems.invalid(Path.of("revision"), revision, "must be greater than or equal to 0");
-  }
+function checkRevision({ revision }: ControllerRevision, problems: Problems): void {
+  if (revision >= 0) return;
+  problems.invalid(Path.of("revision"), revision, "must be greater than or equal to 0");
+}
+
+/** Revisions stored before the data had to be an object may still be updated. */
+function checkData({ data }: ControllerRevision, problems: Problems): void {
+  const path = Path.of("data");
+  if (data === undefined || data === null) return problems.required(path, "data is mandatory");
+  if (typeof data === "object" && !Array.isArray(data)) return;
+  problems.required(path, "data must be a valid JSON object");
 }
 
 /** `statefulset.apps/web`, the controller that the state belongs to. */
@@ -55,9 +60,12 @@ export const controllerRevision = kind(controllerRevisionV1, {
   versions: [{ version: "v1", struct: controllerRevisionV1, onByDefault: true, convert: "hub" }],
   rules: { metadataOnUpdate: { "": ["change", "object"] } },
   hooks: {
-    validate,
+    validate: (object, problems) => {
+      checkRevision(object, problems);
+      checkData(object, problems);
+    },
     validateUpdate: (object, old, problems) => {
-      validate(object, problems);
+      checkRevision(object, problems);
       mustNotChange(problems, Path.of("data"), { now: object.data, before: old.data });
     },
   },

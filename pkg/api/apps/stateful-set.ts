@@ -1,6 +1,7 @@
 import { deepEqual } from "#base";
 import { dropGated, type Infer, Path, type Problems } from "#schema";
 import { type HookContext, isDns1123Label, kind } from "#meta";
+import { roundAmounts } from "../core/shared/resource-amounts.ts";
 import { defaultClaimSpec, defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
@@ -47,6 +48,8 @@ function fillDefaults({ spec }: StatefulSet, { gate }: HookContext): void {
     claim.kind = "PersistentVolumeClaim";
     defaultClaimSpec(claim.spec);
     claim.status.phase ||= "Pending";
+    roundAmounts(claim.status.capacity);
+    roundAmounts(claim.status.allocatedResources);
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { created, type Sketch, updated } from "../testing.ts";
+import { controllerRevision } from "./controller-revision.ts";
 import { daemonSet } from "./daemon-set.ts";
 import { deployment } from "./deployment.ts";
 import { replicaSet } from "./replica-set.ts";
@@ -85,5 +86,27 @@ describe("StatefulSet's rolling update", () => {
       "Invalid spec.updateStrategy.rollingUpdate.partition = -1: " +
         "must be greater than or equal to 0",
     ]);
+  });
+});
+
+describe("ControllerRevision data", () => {
+  const make = (data: unknown) => created(controllerRevision, { data, revision: 1 });
+  const complaints = (data: unknown) => make(data).complaints;
+  it("may be any object", () => {
+    for (const data of [{}, { spec: { a: [1] } }]) assert.deepEqual(complaints(data), []);
+  });
+  it("may be nothing else", () => {
+    for (const data of ["text", "", 0, 5, true, false, [], [{}]]) {
+      assert.deepEqual(complaints(data), ["Required data: data must be a valid JSON object"]);
+    }
+    for (const data of [null, undefined]) {
+      assert.deepEqual(complaints(data), ["Required data: data is mandatory"]);
+    }
+  });
+  it("stays as it is when the rest of an old revision changes", () => {
+    const old = make("text");
+    const next = (data: unknown) => updated(controllerRevision, old, { data, revision: 2 });
+    assert.deepEqual(next("text").complaints, []);
+    assert.deepEqual(next("other").complaints, ['Invalid data = "other": field is immutable']);
   });
 });

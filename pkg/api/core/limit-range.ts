@@ -13,6 +13,7 @@ import {
 import { isQualifiedName, kind, objectMeta, Quantity, quantity } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";
+import { roundAmounts } from "./shared/resource-amounts.ts";
 import {
   checkContainerResourceName,
   checkResourceName,
@@ -84,7 +85,12 @@ function missingFrom(
 
 /** Containers get the maximum as limit, the limit as request, and the minimum as request. */
 function fillDefaults(item: Item): void {
-  if (item.type !== "Container") return;
+  if (item.type === "Container") fillContainerDefaults(item);
+  const { max, min, default: limits, defaultRequest, maxLimitRequestRatio } = item;
+  [max, min, limits, defaultRequest, maxLimitRequestRatio].forEach(roundAmounts);
+}
+
+function fillContainerDefaults(item: Item): void {
   const limits = missingFrom(item.default, item.max);
   const requests = missingFrom(missingFrom(item.defaultRequest, limits), item.min);
   if (limits !== undefined) item.default = limits;

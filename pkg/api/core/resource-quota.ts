@@ -14,6 +14,7 @@ import {
 import { kind, objectMeta, quantity } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, FIELD_IMMUTABLE, sortedKeys } from "../strategy.ts";
+import { roundAmounts } from "./shared/resource-amounts.ts";
 import {
   checkQuotaResourceName,
   checkResourceQuantity,
@@ -310,6 +311,7 @@ export const resourceQuota = kind(resourceQuotaV1, {
   rules: { deleteReturnsObject: true },
   hooks: {
     ...dividedBySubresource(() => ({})),
+    default: ({ spec, status }) => [spec.hard, status.hard, status.used].forEach(roundAmounts),
     validate: (object, problems) => {
       checkSpec(object, problems);
       checkStatus(object, problems);

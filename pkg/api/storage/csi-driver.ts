@@ -138,6 +138,8 @@ const csiDriverV1 = v1(
 type CSIDriver = Infer<typeof csiDriverV1>;
 
 const LONGEST_NAME = 63;
+/** Seconds. */
+const SHORTEST_UPDATE_PERIOD = 10;
 const SHORTEST_TOKEN = 10 * 60;
 const LONGEST_TOKEN = 2 ** 32;
 const UPDATE_GATE = "MutableCSINodeAllocatableCount";
@@ -179,6 +181,10 @@ function validate(object: CSIDriver, problems: Problems): void {
     if (lifecycleModes.includes(mode)) continue;
     unsupported(problems, path, { value: mode, supported: lifecycleModes });
   }
+  const { nodeAllocatableUpdatePeriodSeconds: period } = object.spec;
+  if (period === undefined || period >= SHORTEST_UPDATE_PERIOD) return;
+  const detail = `must be greater than or equal to ${SHORTEST_UPDATE_PERIOD} seconds`;
+  problems.invalid(Path.of("spec.nodeAllocatableUpdatePeriodSeconds"), period, detail);
 }
 
 function dropGated(object: CSIDriver, old: CSIDriver | undefined, context: HookContext): void {

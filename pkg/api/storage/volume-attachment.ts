@@ -17,6 +17,7 @@ import {
   checkVolumeSpec,
   persistentVolumeSpec,
 } from "../core/persistent-volume/persistent-volume-spec.ts";
+import { roundAmounts } from "../core/shared/resource-amounts.ts";
 import { checkDriverName } from "../core/volume/volume-source-rules.ts";
 import { goShape } from "../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -184,6 +185,7 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
   },
   hooks: {
     ...divided,
+    default: ({ spec }) => roundAmounts(spec.source.inlineVolumeSpec?.capacity),
     prepareUpdate,
     validate: (object, problems) => {
       validate(object, problems);

@@ -4,7 +4,12 @@ import { deepClone, deepEqual } from "#base";
 import { entry } from "../../strategy.ts";
 import { annotationKeys } from "./spec/pod-annotations.ts";
 import { allContainers } from "./spec/pod-containers.ts";
-import { dropGatedPodFields, dropGatedStatusFields } from "./spec/pod-gates.ts";
+import { roundAmounts } from "../shared/resource-amounts.ts";
+import {
+  containerStatusesOf,
+  dropGatedPodFields,
+  dropGatedStatusFields,
+} from "./spec/pod-gates.ts";
 import { qualityClassOf } from "./qos-class.ts";
 import type { Pod } from "./pod-types.ts";
 import type { Container } from "./container/containers.ts";
@@ -99,6 +104,15 @@ function applyAppArmorAnnotations(pod: Pod, { domain }: HookContext): void {
     const profile = profileOfAnnotation(annotation);
     if (profile === undefined || deepEqual(ofPod ?? undefined, profile)) continue;
     container.securityContext = { ...container.securityContext, appArmorProfile: profile };
+  }
+}
+
+/** Amounts in the status become whole thousandths, as they do in the specification. */
+export function roundStatusAmounts(status: Pod["status"]): void {
+  for (const { allocatedResources, resources } of containerStatusesOf(status)) {
+    roundAmounts(allocatedResources);
+    roundAmounts(resources?.limits);
+    roundAmounts(resources?.requests);
   }
 }
 

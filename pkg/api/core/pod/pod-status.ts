@@ -181,11 +181,9 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
   allocatedResources: value(
     10,
     map(quantity),
-    "Resources that the node has allocated to the container. Only set with the feature " +
-      "gate InPlacePodVerticalScalingAllocatedStatus.",
-    {
-      gate: "InPlacePodVerticalScalingAllocatedStatus",
-    },
+    "Resources that the node has allocated to the container. Beta: feature gate " +
+      "InPlacePodVerticalScaling.",
+    { gate: "InPlacePodVerticalScaling" },
   ),
   resources: pointer(11, resourceRequirements, "Requests and limits that are currently in effect."),
   volumeMounts: value(

@@ -18,7 +18,7 @@ import {
 } from "./pod-options.ts";
 import { bindingV1 } from "../binding.ts";
 import { evictionV1 } from "../../policy/eviction.ts";
-import { preparePodUpdate, prepareNewPod } from "./pod-preparation.ts";
+import { preparePodUpdate, prepareNewPod, roundStatusAmounts } from "./pod-preparation.ts";
 import { checkResize } from "./pod-resize-rules.ts";
 import { podColumns, podRow, podRowConditions } from "./pod-row.ts";
 import { validatePodSpec } from "./spec/pod-spec-rules.ts";
@@ -215,6 +215,7 @@ export const pod = kind(podV1, {
     default: (object, { gate }) => {
       defaultPodSpec(object.spec, gate);
       defaultPod(object.spec);
+      roundStatusAmounts(object.status);
       mirrorAddress(object);
     },
     prepareCreate: prepareNewPod,

@@ -77,7 +77,7 @@ function keepAllocated(service: Service, old: Service): void {
   const { spec } = service;
   if (needsClusterIp(service) && needsClusterIp(old)) {
     if (!spec.clusterIP && old.spec.clusterIP) spec.clusterIP = old.spec.clusterIP;
-    if (!spec.clusterIPs?.length && spec.clusterIP === old.spec.clusterIP && old.spec.clusterIPs) {
+    if (!spec.clusterIPs?.length && old.spec.clusterIPs) {
       spec.clusterIPs = [...old.spec.clusterIPs];
     }
   }

@@ -194,6 +194,11 @@ describe("Service: updates", () => {
     assert.deepEqual(write(spec).complaints, [
       'Invalid spec.clusterIPs[0] = ["10.0.0.8"]: may not change once set',
     ]);
+    // Older clients know of one address only.
+    const alone = { type: "NodePort", ports: nodePorts, clusterIP: "10.0.0.8" };
+    assert.deepEqual(write(alone).complaints, [
+      'Invalid spec.clusterIPs[0] = ["10.0.0.8"]: may not change once set',
+    ]);
   });
   it("of the status are about load balancers", () => {
     const status = { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } };

@@ -112,7 +112,7 @@ export function dropGatedPodFields(spec: PodSpec, old: PodSpec | undefined, gate
 
 type Status = Pod["status"];
 
-function statusesOf({
+export function containerStatusesOf({
   containerStatuses,
   initContainerStatuses,
   ephemeralContainerStatuses,
@@ -124,7 +124,7 @@ function statusesOf({
 
 /** Fields of what is told of a container -> their gate. */
 const gatedOfContainers = {
-  allocatedResources: "InPlacePodVerticalScalingAllocatedStatus",
+  allocatedResources: "InPlacePodVerticalScaling",
   allocatedResourcesStatus: "ResourceHealthStatus",
   stopSignal: "ContainerStopSignals",
 } as const;
@@ -132,9 +132,9 @@ const gatedOfContainers = {
 /** Drops what is behind gates that are off from the status, unless `old` has it already. */
 export function dropGatedStatusFields(status: Status, old: Status, gate: Gate): void {
   for (const field of ["allocatedResources", "allocatedResourcesStatus", "stopSignal"] as const) {
-    const isUsed = statusesOf(old).some((each) => each[field] !== undefined);
+    const isUsed = containerStatusesOf(old).some((each) => each[field] !== undefined);
     if (isUsed || gate(gatedOfContainers[field])) continue;
-    for (const each of statusesOf(status)) delete each[field];
+    for (const each of containerStatusesOf(status)) delete each[field];
   }
   if (old.extendedResourceClaimStatus !== undefined || gate("DRAExtendedResource")) return;
   delete status.extendedResourceClaimStatus;
