@@ -27,6 +27,7 @@ import {
   Problems,
   restoreWritten,
   toJsonValue,
+  TooManyValues,
   withWritten,
 } from "#schema";
 import { type Decoded, type ParseAhead, toHub, unknownInSorted } from "./decode-body.ts";
@@ -77,7 +78,7 @@ export function patchApplier(
     const typeMeta = { kind: kind.kind, apiVersion: groupVersion };
     const document = toJsonValue(struct, object, typeMeta);
     const patched = { document: patchedDocument(request, { document, parsed, input }), parsed };
-    return decodePatched(registry, request, { ...patched, input });
+    return decodePatched(registry, request, { ...patched, input, current: document });
   };
   return Object.assign(apply, { parse });
 }
@@ -127,7 +128,7 @@ function patchError({ code, message }: PatchFault): Error {
 function decodePatched(
   registry: RegistryContext,
   request: ResourceRequest,
-  { document, parsed, input }: Application,
+  { document, parsed, input, current }: Application & { readonly current: unknown },
 ): Decoded {
   const { resource } = request;
   const unknown: string[] = [];
@@ -137,8 +138,8 @@ function decodePatched(
     if (isCustom) unknown.push(...membersWithoutSchema(resource, document));
     else if (!isStrategic) checkStillOfKind(request, document);
     const { literals } = parsed;
-    const options = { root: true, unknown, literals, maxWeight: requestBounds.weight };
-    return withinBounds(() => fromJson(resource.struct, document ?? {}, options));
+    const options = { root: true, unknown, literals };
+    return withinBounds(() => fromBoundedJson(resource, { document, current, options }));
   };
   let object: any;
   try {
@@ -163,6 +164,48 @@ function decodePatched(
   const hub = toHub(registry, request, object);
   markManagedFieldsCleared(document, hub);
   return { object: hub, warnings };
+}
+
+interface BoundedDocument {
+  /** The patched object. */
+  readonly document: any;
+  /** The object before the patch. */
+  readonly current: any;
+  readonly options: {
+    readonly root: boolean;
+    readonly unknown: string[];
+    readonly literals: boolean;
+  };
+}
+
+/**
+ * Bounds the weight of what a patch makes, unless the object was above the bound before: objects that
+ * another API server stored must stay patchable, to remove their finalizers for example.
+ * @throws TooManyValues
+ */
+function fromBoundedJson(
+  { struct }: Resource,
+  { document, current, options }: BoundedDocument,
+): any {
+  const maxWeight = requestBounds.weight;
+  const { length } = options.unknown;
+  try {
+    return fromJson(struct, document ?? {}, { ...options, maxWeight });
+  } catch (fault) {
+    if (!(fault instanceof TooManyValues) || isWithinWeight(struct, current)) throw fault;
+    options.unknown.length = length;
+    return fromJson(struct, document ?? {}, options);
+  }
+}
+
+function isWithinWeight(struct: Resource["struct"], document: any): boolean {
+  try {
+    fromJson(struct, document, { root: true, maxWeight: requestBounds.weight });
+    return true;
+  } catch (fault) {
+    if (fault instanceof TooManyValues) return false;
+    throw fault;
+  }
 }
 
 /**

@@ -343,6 +343,30 @@ describe("registry writes", () => {
   });
 });
 
+describe("the weight of a patched object", () => {
+  const keys = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, ""]));
+  const merge = (data: object) => JSON.stringify(data);
+
+  it("is bounded for an object that was below the bound", async () => {
+    const api = await testRegistry();
+    await api.post(maps, { metadata: { name: "a" }, data: keys(10) });
+    await api.patch(`${maps}/a`, merge({ data: keys(20_000) }));
+    const more = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`m${i}`, ""]));
+    assert.match(await refusal(api.patch(`${maps}/a`, merge({ data: more }))), /^413 /);
+  });
+
+  it("does not keep an object that was stored above the bound from being patched", async () => {
+    const api = await testRegistry();
+    const heavy = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "b", namespace: "ns" } };
+    const value = JSON.stringify({ ...heavy, data: keys(30_000) });
+    await api.store.create("/configmaps/ns/b", Buffer.from(value));
+    const { item } = await api.patch(`${maps}/b`, merge({ metadata: { labels: { a: "b" } } }));
+    assert.deepEqual(item.object.metadata.labels, { a: "b" });
+    assert.equal(Object.keys(item.object.data).length, 30_000);
+  });
+});
+
 /** The lists as the documentation shows them: a title, then the steps in lines of 100 columns. */
 function printedSteps(): string {
   const lists: readonly (readonly [string, readonly WriteStep[]])[] = [
