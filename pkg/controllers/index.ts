@@ -9,7 +9,12 @@ export {
 } from "./controller-descriptors.ts";
 export { runCoordinatedElection } from "./leader-election/coordinated-election.ts";
 export { runLeaseEndpointReconciler } from "./network/lease-endpoint-reconciler.ts";
-export { runIdentityLease } from "./apiserver/identity-lease.ts";
+export {
+  ensureIdentityLease,
+  type IdentityLeaseOptions,
+  isOnlyServer,
+  runIdentityLease,
+} from "./apiserver/identity-lease.ts";
 export { ensureServerObjects, runServerObjects } from "./apiserver/server-objects.ts";
 export { runServiceIpRepair } from "./network/service-ip-repair.ts";
 export { runSystemNamespaces } from "./apiserver/system-namespaces.ts";

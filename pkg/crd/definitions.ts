@@ -167,8 +167,7 @@ class Definitions {
     try {
       const { definition, goingSince } = known;
       if (goingSince !== undefined) {
-        const settledAt = goingSince + this.#options.settleMs;
-        await removeInstances(this.#options, this.#resource, { definition, settledAt });
+        await removeInstances(this.#options, this.#resource, { definition, goingSince });
       } else await this.#decide(known);
     } catch (error) {
       if (!isOutdated(error)) throw error;

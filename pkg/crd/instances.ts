@@ -19,8 +19,8 @@ const patienceMs = 200;
 
 export interface Removal {
   readonly definition: CustomResourceDefinition;
-  /** Before that, other servers may not know of it, and let objects be made. Monotonic time. */
-  readonly settledAt: number;
+  /** When this server saw that the definition is being deleted; monotonic time. */
+  readonly goingSince: number;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface Removal {
 export async function removeInstances(
   options: DefinitionOptions,
   resource: Resource,
-  { definition, settledAt }: Removal,
+  { definition, goingSince }: Removal,
 ): Promise<void> {
   const { clock, catalog } = options;
   const finalizer = resolve(cleanupFinalizer, catalog.domain);
@@ -48,8 +48,10 @@ export async function removeInstances(
       await writeStatus(options, resource, { ...definition, status: told(removing) });
       return;
     }
+    // Asked before the objects are deleted: a server that starts later knows of the deletion.
+    const settleMs = await options.settleMs();
     if (await deleteAll(options, instances)) throw new RequeueAfter("objects are left", patienceMs);
-    const settling = settledAt - clock.monotonic();
+    const settling = goingSince + settleMs - clock.monotonic();
     if (settling > 0) throw new RequeueAfter("there may be more objects", settling);
   }
   const { metadata } = definition;

@@ -6,8 +6,11 @@ import type { Tracer } from "#request";
 export interface DefinitionOptions extends ServerAccess {
   /** Records calls to webhooks. */
   readonly tracer?: Tracer;
-  /** How long other servers may not know that a definition is being deleted. */
-  readonly settleMs: number;
+  /**
+   * Time for which other servers may not know that a definition is being deleted, in ms from when
+   * this one saw it.
+   */
+  readonly settleMs: () => Promise<number>;
 }
 
 /** Somebody else was faster, or it is gone: the next event tells what to do. */

@@ -103,6 +103,8 @@ export interface KeelsonServer {
   close(options?: CloseOptions): Promise<void>;
   /** Certificates for connections to come; throws Error for what cannot be used. */
   renewTls(tls: TlsOptions): void;
+  /** Undefined unless it listens. */
+  readonly port: number | undefined;
   /** Where it listens. */
   readonly address: { readonly host: string; readonly port: number };
   /** A request without a connection; it passes through all the same stages. */
@@ -145,6 +147,10 @@ class HttpServer implements KeelsonServer {
   get address(): { readonly host: string; readonly port: number } {
     const { address, port } = this.server.address() as AddressInfo;
     return { host: address, port };
+  }
+
+  get port(): number | undefined {
+    return (this.server.address() as AddressInfo | null)?.port;
   }
 
   listen({ host, port }: { host: string; port: number }): Promise<void> {

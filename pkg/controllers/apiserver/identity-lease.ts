@@ -24,6 +24,25 @@ const renewMs = 10_000;
 const leaseSeconds = 3600;
 const component = "kube-apiserver";
 
+/**
+ * Whether the Lease of this server is the only one of an API server that has not expired. False
+ * while this server has none.
+ */
+export async function isOnlyServer(
+  options: Pick<IdentityLeaseOptions, "client" | "clock" | "hostname" | "port">,
+): Promise<boolean> {
+  const { client, clock } = options;
+  const labelSelector = `${identityLabel(client)}=${component}`;
+  const { items } = await client.list(leasesOf(options), { namespace, labelSelector });
+  const live = items.filter((lease) => !isExpired(lease, clock));
+  return live.length === 1 && live[0]?.metadata.name === nameOf(options);
+}
+
+/** Creates or renews the Lease of this server once. */
+export function ensureIdentityLease(options: IdentityLeaseOptions): Promise<void> {
+  return renew(options, `${nameOf(options)}_${options.random.uuid()}`);
+}
+
 /** Keeps the Lease of this server, and removes those that have expired, until the signal aborts. */
 export async function runIdentityLease(options: IdentityLeaseOptions): Promise<void> {
   const { clock, signal, report, random } = options;
@@ -43,13 +62,13 @@ export async function runIdentityLease(options: IdentityLeaseOptions): Promise<v
   }
 }
 
-function leasesOf({ client }: IdentityLeaseOptions): Handle<Lease> {
+function leasesOf({ client }: Pick<IdentityLeaseOptions, "client">): Handle<Lease> {
   const group = resolve("coordination.{api}", client.domain);
   return { group, version: "v1", plural: "leases", kind: "Lease", namespaced: true };
 }
 
 /** Stable across restarts, unique per host and port. */
-function nameOf({ hostname, port }: IdentityLeaseOptions): string {
+function nameOf({ hostname, port }: Pick<IdentityLeaseOptions, "hostname" | "port">): string {
   const digest = createHash("sha256").update(`${hostname}:${port}`).digest("hex");
   return `apiserver-${digest.slice(0, 26)}`;
 }
@@ -84,15 +103,19 @@ async function removeExpired(options: IdentityLeaseOptions): Promise<void> {
   const leases = leasesOf(options);
   const labelSelector = `${identityLabel(client)}=${component}`;
   const { items } = await client.list(leases, { namespace, labelSelector });
-  for (const { metadata, spec = {} } of items) {
-    const { renewTime = metadata.creationTimestamp ?? "", leaseDurationSeconds = 0 } = spec;
-    if (Date.parse(renewTime) + leaseDurationSeconds * 1000 > clock.now()) continue;
-    const { name, uid, resourceVersion } = metadata;
+  for (const lease of items) {
+    if (!isExpired(lease, clock)) continue;
+    const { name, uid, resourceVersion } = lease.metadata;
     const preconditions = { uid, resourceVersion };
     await client
       .delete(leases, { namespace, name }, { preconditions })
       .catch((error: unknown) => (isConflict(error) ? undefined : ignoreNotFound(error)));
   }
+}
+
+function isExpired({ metadata, spec = {} }: Lease, clock: Clock): boolean {
+  const { renewTime = metadata.creationTimestamp ?? "", leaseDurationSeconds = 0 } = spec;
+  return Date.parse(renewTime) + leaseDurationSeconds * 1000 <= clock.now();
 }
 
 function identityLabel({ domain }: Client): string {

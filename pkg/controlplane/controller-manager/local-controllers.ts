@@ -18,6 +18,7 @@ import type { KeyPair } from "#pki";
 import { apiserver, apiserverAgent, type Registry } from "#registry";
 import type { User } from "#request";
 import type { PrometheusMetrics } from "#server";
+import { hasLease } from "../cluster/server-identity.ts";
 import { localhost, reachableAddress, urlHost } from "../network.ts";
 import { namespaceSettleMs, type StartOptions } from "../options.ts";
 import { serviceAccountKeys } from "../authentication/service-accounts.ts";
@@ -48,7 +49,7 @@ export interface LocalControllers {
  * the controller manager, until the signal aborts.
  */
 export async function runLocalControllers(local: LocalControllers): Promise<void> {
-  const { metrics, options, port, gates } = local;
+  const { metrics, options, port } = local;
   metrics.instruments.define(clientMetrics);
   const context = contextOf(local, apiserver, apiserverAgent);
   const server = { ...context, hostname: hostname(), port: port ?? 0 };
@@ -56,7 +57,7 @@ export async function runLocalControllers(local: LocalControllers): Promise<void
   await setImmediate();
   await Promise.all([
     runServerObjects(local, context),
-    port !== undefined && gates("APIServerIdentity") ? runIdentityLease(server) : undefined,
+    port !== undefined && hasLease(local) ? runIdentityLease(server) : undefined,
     hasCandidates(local) ? coordinate(context) : undefined,
     options.controllers === false ? undefined : runControllers(local),
   ]);

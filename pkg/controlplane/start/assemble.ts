@@ -9,7 +9,7 @@ import { type Auditing, buildAuditing } from "../observability/audit.ts";
 import { debuggingOptions } from "../observability/debugging.ts";
 import type { ServerDependencies } from "./build-dependencies.ts";
 import { defaultNetwork } from "../network.ts";
-import { namespaceSettleMs } from "../options.ts";
+import { replicaSettleMs } from "../cluster/server-identity.ts";
 import { followedTls } from "../credentials/tls.ts";
 
 export interface Assembly extends ServerDependencies {
@@ -44,10 +44,10 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   const registry: Registry = registryOf(foundation, access, admission);
   const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
   const server = serverOf({ ...foundation, access, registry, auditing });
+  const replica = { ...foundation, registry };
   const definitions = serveDefinitions({
-    ...foundation,
-    registry,
-    settleMs: namespaceSettleMs(options),
+    ...replica,
+    settleMs: () => replicaSettleMs(replica, () => server.port),
   });
   return { ...foundation, access, admission, registry, auditing, server, definitions };
 }

@@ -6,6 +6,7 @@ import {
   reconcileBootstrapRoles,
 } from "../authorization/bootstrap-roles.ts";
 import type { Assembly } from "./assemble.ts";
+import { announceServer } from "../cluster/server-identity.ts";
 import { bootstrap } from "./bootstrap-objects.ts";
 import { defaultNetwork, localhost } from "../network.ts";
 
@@ -39,7 +40,11 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
   const port = await listen(assembly);
   await postStartHooks.run(
     ["poststarthook/bootstrap-controller", "poststarthook/start-service-ip-repair-controllers"],
-    () => ensureKubernetesService(kubernetesServiceOf(assembly, port)),
+    () =>
+      Promise.all([
+        ensureKubernetesService(kubernetesServiceOf(assembly, port)),
+        announceServer(assembly, port),
+      ]),
   );
 }
 
